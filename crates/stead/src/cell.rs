@@ -1,0 +1,98 @@
+//! Cells: the points of one value of a coarse hash.
+//!
+//! A hash with only G values splits the space into G cells; value v starts at ceil(v * 2^64 / G). Slice bounds are cell
+//! bounds and shares are counted in cells, so that no key of an adopted ring is ever split from another of the same value.
+//! stead's own hashes have G = 2^64: there a cell is a point.
+
+use crate::point::{Point, SPACE};
+
+/// How many cells the space has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cells(u128);
+
+impl Cells {
+    /// G = 2^64: every point is a cell.
+    pub const FINEST: Cells = Cells(SPACE);
+
+    /// From the number in a map: 0 means 2^64.
+    pub fn from_stored(stored: u64) -> Cells {
+        Cells(if stored == 0 { SPACE } else { u128::from(stored) })
+    }
+
+    /// The number as a map stores it: 0 for 2^64.
+    pub fn stored(self) -> u64 {
+        u64::try_from(self.0).unwrap_or(0)
+    }
+
+    /// G.
+    pub fn count(self) -> u128 {
+        self.0
+    }
+
+    /// The first point of cell `v`, and 2^64 for `v` = G. `v` must not be above G.
+    pub fn bound(self, v: u128) -> u128 {
+        if self == Cells::FINEST {
+            return v; // v * 2^64 would not fit when v = 2^64
+        }
+        // v <= G < 2^64, so the product is below 2^128
+        (v * SPACE).div_ceil(self.0)
+    }
+
+    /// The cell of a point.
+    pub fn of(self, point: Point) -> u128 {
+        if self == Cells::FINEST {
+            return u128::from(point.0);
+        }
+        // the largest v with ceil(v * 2^64 / G) <= p; as p is whole, that is v * 2^64 <= p * G
+        (u128::from(point.0) * self.0) >> 64
+    }
+
+    /// Whether a slice may start at this point.
+    pub fn is_bound(self, point: Point) -> bool {
+        self == Cells::FINEST || self.bound(self.of(point)) == u128::from(point.0)
+    }
+
+    /// The smallest cell bound that is not below `point`; `point` may be 2^64.
+    pub fn round_up(self, point: u128) -> u128 {
+        let Ok(p) = u64::try_from(point) else { return SPACE };
+        if self.is_bound(Point(p)) {
+            return point;
+        }
+        self.bound(self.of(Point(p)) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_starts_where_its_value_does_and_ends_before_the_next() {
+        for g in [1u64, 2, 3, 7, 255, 1000, 16_384, 65_537] {
+            let cells = Cells::from_stored(g);
+            assert_eq!(cells.count(), u128::from(g));
+            for v in (0..u128::from(g)).take(3000) {
+                let (first, next) = (cells.bound(v), cells.bound(v + 1));
+                let point = Point(first as u64);
+                assert_eq!(cells.of(point), v, "G {g}, value {v}");
+                assert!(cells.is_bound(point));
+                assert_eq!(cells.of(Point((next - 1) as u64)), v);
+                assert!(next - first == 1 || !cells.is_bound(Point((next - 1) as u64)));
+                assert_eq!(cells.round_up(first), first);
+                assert_eq!(cells.round_up(first + 1), next);
+            }
+            assert_eq!(cells.bound(u128::from(g)), SPACE);
+        }
+    }
+
+    #[test]
+    fn in_the_finest_division_a_cell_is_a_point() {
+        for point in [0, 1, u64::MAX] {
+            assert_eq!(Cells::FINEST.of(Point(point)), u128::from(point));
+            assert!(Cells::FINEST.is_bound(Point(point)));
+        }
+        assert_eq!(Cells::FINEST.stored(), 0);
+        assert_eq!(Cells::from_stored(0), Cells::FINEST);
+        assert_eq!(Cells::FINEST.round_up(SPACE), SPACE);
+    }
+}
