@@ -8,9 +8,26 @@
 
 pub mod cell;
 pub mod error;
+pub mod fleet;
+pub mod format;
 pub mod hash;
+mod lock;
+pub mod map;
+mod mmap;
+pub mod name;
+pub mod plan;
 pub mod point;
+pub mod policy;
+pub mod rebalance;
+pub mod report;
+pub mod slice;
+pub mod store;
 pub mod weight;
 
 pub use error::{Error, Result, Status};
+pub use fleet::Fleet;
+pub use map::Map;
+pub use plan::Plan;
 pub use point::{Point, Share};
+pub use rebalance::build;
+pub use store::Store;

@@ -1,0 +1,41 @@
+//! An advisory lock on a file, held while its guard lives: one of the few places with unsafe code (std has locks from 1.89 on).
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A lock; dropping it, or the end of the process, lets go.
+#[derive(Debug)]
+pub(crate) struct Lock(#[allow(dead_code)] File);
+
+impl Lock {
+    /// Takes the lock of this file, creating the file (mode 0600) when it is not there. `WouldBlock` when somebody has it.
+    ///
+    /// The file is never removed: removing a lock file lets two processes hold "the" lock.
+    #[allow(unsafe_code)]
+    pub(crate) fn try_exclusive(path: &Path) -> io::Result<Lock> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
+            .open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        loop {
+            // SAFETY: the descriptor is open, since `file` lives; flock changes no memory of ours.
+            if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+                return Ok(Lock(file));
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+}

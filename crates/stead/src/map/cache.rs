@@ -1,0 +1,64 @@
+//! The open cache: a process opens each map file once.
+//!
+//! An entry is good while one `stat` of its path gives the same device, inode, size and times. It holds the file open, so that
+//! its inode cannot be given to another file, and it outlives the handles that were given out.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::open::{open, Map, Stamp};
+use crate::error::{Error, Result};
+
+/// The least recently used path goes out when a new one comes in.
+const PATHS: usize = 16;
+
+struct Entry {
+    path: PathBuf,
+    map: Arc<Map>,
+    stamp: Stamp,
+    _open: File,
+}
+
+/// Most recently used last.
+static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
+/// Opens a map through the cache of this process: costs one `stat` when the file is unchanged.
+///
+/// A new file at the path (published by renaming) is opened and takes the old one's place. The same file with other contents
+/// was overwritten in place: that is an error, and the handles that are out keep the old map. A path that cannot be opened
+/// or is no map leaves the cache as it was. `copy`: read the file into memory, whatever its size.
+pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
+    let path = std::path::absolute(path).map_err(|e| Error::io("resolve", path, e))?;
+    let meta = std::fs::metadata(&path).map_err(|e| Error::io("stat", &path, e))?;
+    let now = Stamp::of(&meta);
+    // a panic while the lock is held leaves whole entries behind: each change is one push or one remove
+    let mut entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = entries.iter().position(|entry| entry.path == path);
+    let before = found.and_then(|i| entries.get(i)).map(|entry| (Arc::clone(&entry.map), entry.stamp));
+    if let (Some(i), Some((map, stamp))) = (found, &before) {
+        if *stamp == now {
+            let map = Arc::clone(map);
+            let entry = entries.remove(i);
+            entries.push(entry);
+            return Ok(map);
+        }
+    }
+    let copy_up_to = if copy { u64::MAX } else { super::open::COPY_UP_TO };
+    let opened = open(&path, copy_up_to);
+    if let Some((old, stamp)) = before.filter(|(_, stamp)| stamp.same_file(&now)) {
+        // touched, linked or overwritten? the contents tell; a mapped old map shows the new bytes, so its digest is the stored one
+        let same = opened.as_ref().is_ok_and(|(new, _, _)| new.digest() == old.digest() || stamp == now);
+        if !same {
+            return Err(Error::Changed { file: path });
+        }
+    }
+    let (map, file, stamp) = opened?;
+    let map = Arc::new(map);
+    entries.retain(|entry| entry.path != path);
+    if entries.len() >= PATHS {
+        entries.remove(0);
+    }
+    entries.push(Entry { path, map: Arc::clone(&map), stamp, _open: file });
+    Ok(map)
+}

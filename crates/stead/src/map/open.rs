@@ -1,0 +1,142 @@
+//! Opening: from a file or from bytes to a verified map.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::Read;
+use std::ops::Deref;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::format::{verify, Checked};
+use crate::mmap::Mapping;
+
+/// A file up to this size is read into memory of our own; a larger one is mapped and shared. Reading 1 MiB costs less than a
+/// millisecond, and a private copy cannot be truncated under us.
+pub(super) const COPY_UP_TO: u64 = 1 << 20;
+
+/// A larger file is refused before it is read: 1 GiB is a hundred times a map of 1000 nodes that joined one by one.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A file that changes while it is read is tried again so often.
+const TRIES: u32 = 3;
+
+/// An immutable, verified map.
+///
+/// Opening checks the digest and every rule of docs/map-format.md before any answer is given. `&Map` may be used by any number of
+/// threads at once.
+pub struct Map {
+    pub(super) bytes: Bytes,
+    pub(super) checked: Checked,
+}
+
+/// Where the bytes are.
+pub(super) enum Bytes {
+    Own(Vec<u8>),
+    Shared(Mapping),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Own(bytes) => bytes,
+            Bytes::Shared(mapping) => mapping,
+        }
+    }
+}
+
+/// What tells one state of a file from another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stamp {
+    pub device: u64,
+    pub inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    pub(super) fn of(meta: &Metadata) -> Stamp {
+        Stamp {
+            device: meta.dev(),
+            inode: meta.ino(),
+            size: meta.size(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+
+    /// The same file on disk, whatever was done to it.
+    pub(super) fn same_file(&self, other: &Stamp) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+}
+
+impl Map {
+    /// Opens a map file: up to 1 MiB it is read, above it is mapped and its memory shared by all processes.
+    ///
+    /// Another program that truncates a mapped file in place ends this process (SIGBUS); where that can happen, use
+    /// [`Map::open_copy`]. Cost: one SHA-256 and one pass over the file.
+    pub fn open(path: &Path) -> Result<Map> {
+        open(path, COPY_UP_TO).map(|(map, _, _)| map)
+    }
+
+    /// Opens a map file and reads it into memory of its own, whatever its size.
+    pub fn open_copy(path: &Path) -> Result<Map> {
+        open(path, MOST_BYTES).map(|(map, _, _)| map)
+    }
+
+    /// The map of these bytes.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Map> {
+        let checked = verify(&bytes)?;
+        Ok(Map { bytes: Bytes::Own(bytes), checked })
+    }
+
+    /// The bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Opens and verifies; also returns the open file and its stamp, for those who watch it.
+pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
+    for _ in 0..TRIES {
+        // O_NONBLOCK: a FIFO at this path must give an error, not wait for a writer
+        let mut file = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(path)
+            .map_err(|e| Error::io("open", path, e))?;
+        let meta = file.metadata().map_err(|e| Error::io("stat", path, e))?;
+        if !meta.is_file() {
+            let what = if meta.is_dir() { "a directory" } else { "not a regular file" };
+            return Err(format_error(path, format!("this is {what}, not a stead map")));
+        }
+        if meta.size() > MOST_BYTES {
+            return Err(format_error(path, format!("{} bytes are more than a map may have ({MOST_BYTES})", meta.size())));
+        }
+        let bytes = if meta.size() <= copy_up_to {
+            let mut bytes = Vec::with_capacity(meta.size() as usize + 1);
+            // one byte more than stat said, to see a file that grows
+            let read = (&mut file).take(meta.size() + 1).read_to_end(&mut bytes);
+            read.map_err(|e| Error::io("read", path, e))?;
+            Bytes::Own(bytes)
+        } else {
+            Bytes::Shared(Mapping::of(&file).map_err(|e| Error::io("map", path, e))?)
+        };
+        let verified = verify(&bytes);
+        let after = file.metadata().map_err(|e| Error::io("stat", path, e))?;
+        let stamp = Stamp::of(&after);
+        if stamp != Stamp::of(&meta) {
+            continue; // written while we read: what we have may be half of each
+        }
+        let checked = verified.map_err(|e| e.in_file(path))?;
+        return Ok((Map { bytes, checked }, file, stamp));
+    }
+    Err(Error::Changed { file: path.to_owned() })
+}
+
+fn format_error(path: &Path, problem: String) -> Error {
+    Error::Format { file: Some(path.to_owned()), offset: 0, problem }
+}

@@ -1,0 +1,272 @@
+//! The store: one map file, its history, and how a new epoch gets there whole or not at all.
+//!
+//! ```text
+//! MAP               the newest epoch; renaming over it is the moment of truth
+//! MAP.history/7     every epoch, a copy each, the newest 32
+//! MAP.lock          held while publishing, never removed
+//! .MAP.8.4711.tmp   a new epoch being written; the next publish removes left-over ones
+//! ```
+//!
+//! A published file is never written again. History has copies rather than links, so that somebody who damages MAP in place
+//! does not damage the epoch in the history with it; the price is the map's size once more.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result, Status};
+use crate::format::{peek, Peeked};
+use crate::lock::Lock;
+use crate::map::Map;
+
+/// How many epochs the history keeps unless told otherwise.
+pub const KEEP: usize = 32;
+
+/// A map file with its history.
+#[derive(Clone, Debug)]
+pub struct Store {
+    map: PathBuf,
+    keep: usize,
+}
+
+impl Store {
+    /// The store of this map file; nothing is touched yet. `keep` epochs stay in the history, at least the newest.
+    pub fn new(map: &Path, keep: usize) -> Store {
+        Store { map: map.to_owned(), keep: keep.max(1) }
+    }
+
+    /// The newest epoch, verified; `None` when there is no file. Read into memory, so that it stays good whatever happens to the file.
+    pub fn current(&self) -> Result<Option<Map>> {
+        match Map::open_copy(&self.map) {
+            Ok(map) => Ok(Some(map)),
+            Err(error) if error.status() == Status::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Epoch and digest of the file at the map's place, from its header alone: cheap, and not verified.
+    ///
+    /// A reader asks this to learn whether it should open the map again.
+    pub fn peek(path: &Path) -> Result<Peeked> {
+        let mut header = Vec::new();
+        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let read = file.take(crate::format::PEEK as u64).read_to_end(&mut header);
+        read.map_err(|e| Error::io("read", path, e))?;
+        peek(&header).map_err(|e| e.in_file(path))
+    }
+
+    /// Makes `new` the newest epoch, if `base` still is (`None`: if there is no map yet).
+    ///
+    /// When this returns, the new epoch survives a power cut. Errors: `Conflict` when another process was faster or is
+    /// publishing right now; `Uncertain` when the new epoch is in place and its directory could not be synced; otherwise
+    /// nothing has changed.
+    pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
+        self.refuse_symlink()?;
+        let _lock = self.lock()?;
+        self.check_base(base)?;
+        self.remove_leftovers();
+        let mode = if new.hash().secret().is_some() { 0o600 } else { 0o644 };
+        let history = self.history_dir();
+        match DirBuilder::new().mode(mode | (mode & 0o444) >> 2).create(&history) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(Error::io("create", &history, e)),
+            _ => {}
+        }
+        // the copy first: the rename of MAP must be the last thing, and a history that is ahead by one does no harm
+        let kept = history.join(new.epoch().to_string());
+        let spare = history.join(self.temporary(new.epoch()));
+        write_whole(&spare, new, mode)?;
+        rename(&spare, &kept)?;
+        sync_directory(&history).map_err(|e| Error::io("sync", &history, e))?;
+
+        let temporary = self.directory().join(self.temporary(new.epoch()));
+        write_whole(&temporary, new, mode)?;
+        rename(&temporary, &self.map)?;
+        sync_directory(&self.directory()).map_err(|source| Error::Uncertain {
+            file: self.map.clone(),
+            epoch: new.epoch(),
+            source,
+        })?;
+        self.prune(new.epoch());
+        Ok(())
+    }
+
+    /// The epochs in the history, oldest first, up to the newest published one.
+    pub fn history(&self) -> Result<Vec<u64>> {
+        let newest = Store::peek(&self.map)?.epoch;
+        let mut epochs = self.kept()?;
+        epochs.retain(|epoch| *epoch <= newest);
+        epochs.sort_unstable();
+        Ok(epochs)
+    }
+
+    /// An epoch of the history, verified.
+    pub fn epoch(&self, epoch: u64) -> Result<Map> {
+        let path = self.history_dir().join(epoch.to_string());
+        let map = Map::open_copy(&path).map_err(|error| match error.status() {
+            Status::NotFound => Error::Invalid {
+                problem: format!("{}: epoch {epoch} is not in the history; `stead history` lists what is", self.map.display()),
+            },
+            _ => error,
+        })?;
+        if map.epoch() != epoch {
+            let problem = format!("the file has epoch {} and is named {epoch}", map.epoch());
+            return Err(Error::Format { file: Some(path), offset: 48, problem });
+        }
+        Ok(map)
+    }
+
+    fn directory(&self) -> PathBuf {
+        match self.map.parent() {
+            Some(parent) if parent != Path::new("") => parent.to_owned(),
+            _ => PathBuf::from("."),
+        }
+    }
+
+    fn with_suffix(&self, suffix: &str) -> PathBuf {
+        let mut name = self.map.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    }
+
+    fn history_dir(&self) -> PathBuf {
+        self.with_suffix(".history")
+    }
+
+    fn temporary(&self, epoch: u64) -> String {
+        format!("{}{epoch}.{}.tmp", self.temporary_prefix(), std::process::id())
+    }
+
+    fn temporary_prefix(&self) -> String {
+        let name = self.map.file_name().unwrap_or_default().to_string_lossy();
+        format!(".{name}.")
+    }
+
+    /// Renaming over a symbolic link would replace the link and leave its target behind.
+    fn refuse_symlink(&self) -> Result<()> {
+        match fs::symlink_metadata(&self.map) {
+            Ok(meta) if meta.is_symlink() => Err(Error::Invalid {
+                problem: format!("{}: this is a symbolic link; name the file that it points to", self.map.display()),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn lock(&self) -> Result<Lock> {
+        let path = self.with_suffix(".lock");
+        Lock::try_exclusive(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => self.conflict("another stead is publishing right now; run it again".into()),
+            _ => Error::io("lock", &path, error),
+        })
+    }
+
+    fn conflict(&self, problem: String) -> Error {
+        Error::Conflict { file: self.map.clone(), problem }
+    }
+
+    /// Whether the file is what the new epoch was built on.
+    fn check_base(&self, base: Option<&Map>) -> Result<()> {
+        match (base, self.current()?) {
+            (None, None) => {
+                // an empty history is what a crash before the first rename leaves
+                let kept = self.kept().unwrap_or_default();
+                if let Some(newest) = kept.iter().max().filter(|newest| **newest > 1) {
+                    let history = self.history_dir();
+                    return Err(self.conflict(format!(
+                        "the map is missing, but {} has its epochs up to {newest}; copy the newest back, or move the history away",
+                        history.display()
+                    )));
+                }
+                Ok(())
+            }
+            (None, Some(now)) => Err(self.conflict(format!(
+                "somebody made this map meanwhile (epoch {}); nothing was changed, run it again",
+                now.epoch()
+            ))),
+            (Some(_), None) => Err(self.conflict("the map was removed meanwhile; nothing was changed".into())),
+            (Some(base), Some(now)) if base.digest() == now.digest() => Ok(()),
+            (Some(base), Some(now)) => Err(self.conflict(format!(
+                "this was planned on epoch {}, and epoch {} is there now; nothing was changed, plan again",
+                base.epoch(),
+                now.epoch()
+            ))),
+        }
+    }
+
+    /// The numbers of the files in the history.
+    fn kept(&self) -> Result<Vec<u64>> {
+        let directory = self.history_dir();
+        let entries = fs::read_dir(&directory).map_err(|e| Error::io("list", &directory, e))?;
+        let mut epochs = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|e| Error::io("list", &directory, e))?;
+            let name = entry.file_name();
+            // `parse` would take "+7" and "007" as well
+            let number = name.to_str().and_then(|n| n.parse::<u64>().ok().filter(|epoch| epoch.to_string() == n));
+            epochs.extend(number);
+        }
+        Ok(epochs)
+    }
+
+    /// Removes what killed processes left behind: regular files of our pattern. Failing to is no reason to fail.
+    fn remove_leftovers(&self) {
+        for directory in [self.directory(), self.history_dir()] {
+            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                let ours = name.strip_prefix(&self.temporary_prefix()).and_then(|rest| rest.strip_suffix(".tmp"));
+                let numbers = ours.is_some_and(|middle| middle.split('.').all(|n| n.parse::<u64>().is_ok()));
+                if numbers && entry.file_type().is_ok_and(|t| t.is_file()) {
+                    let _ = fs::remove_file(entry.path());
+                }
+            }
+        }
+    }
+
+    /// Removes the oldest epochs. The new epoch is in place, so failing to is no reason to fail.
+    fn prune(&self, newest: u64) {
+        for epoch in self.kept().unwrap_or_default() {
+            if epoch > newest || newest - epoch >= self.keep as u64 {
+                let _ = fs::remove_file(self.history_dir().join(epoch.to_string()));
+            }
+        }
+    }
+}
+
+/// Writes a map to a new file, makes it durable, and reads it back: a file system that lies about a write must not be believed.
+/// After any error the file is gone; an fsync is never tried again, since a second one may succeed after the data is lost.
+fn write_whole(path: &Path, map: &Map, mode: u32) -> Result<()> {
+    let written = (|| {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(path)
+            .map_err(|e| Error::io("create", path, e))?;
+        file.write_all(map.bytes()).map_err(|e| Error::io("write", path, e))?;
+        file.sync_all().map_err(|e| Error::io("sync", path, e))?;
+        drop(file);
+        let back = Map::open_copy(path)?;
+        if back.digest() != map.digest() {
+            let source = io::Error::other("what was read back is not what was written");
+            return Err(Error::io("verify", path, source));
+        }
+        Ok(())
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
+fn rename(from: &Path, to: &Path) -> Result<()> {
+    fs::rename(from, to).map_err(|e| {
+        let _ = fs::remove_file(from);
+        Error::io("replace", to, e)
+    })
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
