@@ -9,6 +9,7 @@
 pub mod cell;
 pub mod error;
 pub mod hash;
+pub mod path;
 pub mod point;
 pub mod weight;
 
