@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+pub mod baseline;
 pub mod cell;
 pub mod error;
 pub mod hash;
