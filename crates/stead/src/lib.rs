@@ -12,6 +12,7 @@ pub mod error;
 pub mod hash;
 pub mod path;
 pub mod point;
+pub mod stats;
 pub mod weight;
 
 pub use error::{Error, Result, Status};
