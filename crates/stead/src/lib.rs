@@ -6,6 +6,7 @@
 
 #![deny(missing_docs)]
 
+pub mod baseline;
 pub mod cell;
 pub mod error;
 pub mod fleet;
@@ -15,12 +16,14 @@ mod lock;
 pub mod map;
 mod mmap;
 pub mod name;
+pub mod path;
 pub mod plan;
 pub mod point;
 pub mod policy;
 pub mod rebalance;
 pub mod report;
 pub mod slice;
+pub mod stats;
 pub mod store;
 pub mod weight;
 

@@ -1,0 +1,311 @@
+//! The path of a key: directories picked by its MD5, then a file name, by docs/paths.md.
+//!
+//! ```text
+//! frank --md5--> 26 25 3c ...   0x26 mod 64 = 38, 0x25 mod 64 = 37, 0x3c mod 128 = 60   -->   38/37/60/frank
+//! ```
+//!
+//! A file name has at least as many bytes as its key, so a key above 255 bytes has no path. That is checked first: the
+//! folded key then fits an array on the stack, and a path costs no allocation when it is appended to a buffer.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::hash;
+
+/// The longest file name, in bytes; the limit of ext4, XFS, NTFS, APFS and most others.
+pub const LONGEST_NAME: usize = 255;
+
+/// How many directories there are on each level: 1 to 16 numbers, each from 1 to 256.
+///
+/// Level i takes its directory from digest byte i - 1, hence the limits. The default is `64,64,128`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Levels(Vec<u16>);
+
+impl Levels {
+    /// The levels with these numbers of directories, outermost first.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when there are none or more than 16, or when one is not from 1 to 256.
+    pub fn new(directories: &[u16]) -> Result<Levels> {
+        if !(1..=16).contains(&directories.len()) {
+            return Err(invalid(format!("there are {} levels; MD5 has bytes for 1 to 16", directories.len())));
+        }
+        match directories.iter().position(|n| !(1..=256).contains(n)) {
+            Some(i) => Err(invalid(format!("level {} has {} directories; a byte picks from 1 to 256", i + 1, directories[i]))),
+            None => Ok(Levels(directories.to_vec())),
+        }
+    }
+
+    /// Reads `64,64,128`: decimal numbers with a comma between them and nothing else.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`], which names the level.
+    pub fn parse(text: &str) -> Result<Levels> {
+        let mut directories = Vec::new();
+        for (i, number) in text.split(',').enumerate() {
+            let decimal = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            // an out-of-range number is refused by `new`; one that does not even fit u16 is out of range as well
+            match number.parse::<u16>() {
+                Ok(n) if decimal => directories.push(n),
+                _ => {
+                    let (level, shown) = (i + 1, number.chars().take(20).collect::<String>());
+                    return Err(invalid(format!("level {level} is {shown:?}, not a number from 1 to 256")));
+                }
+            }
+        }
+        Levels::new(&directories)
+    }
+
+    /// The number of directories on each level, outermost first.
+    pub fn directories(&self) -> &[u16] {
+        &self.0
+    }
+
+    /// Appends the path of `key` to `buffer`. Nothing is appended when it fails.
+    ///
+    /// # Errors
+    /// [`Error::Name`] when the file name would be longer than 255 bytes.
+    pub fn append_path(&self, key: &[u8], fold: Fold, buffer: &mut String) -> Result<()> {
+        let length = key.iter().fold(0usize, |sum, byte| sum.saturating_add(if stands(fold.byte(*byte)) { 1 } else { 3 })).max(1);
+        if length > LONGEST_NAME {
+            return Err(Error::Name { length });
+        }
+        let mut folded = [0u8; LONGEST_NAME];
+        let folded = &mut folded[..key.len()];
+        for (to, from) in folded.iter_mut().zip(key) {
+            *to = fold.byte(*from);
+        }
+        for (byte, directories) in hash::md5(folded).iter().zip(&self.0) {
+            push_decimal(u16::from(*byte) % directories, buffer);
+            buffer.push('/');
+        }
+        if folded.is_empty() {
+            buffer.push('=');
+        }
+        for byte in folded.iter() {
+            if stands(*byte) {
+                buffer.push(char::from(*byte));
+            } else {
+                const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+                buffer.extend(['=', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Levels {
+    fn default() -> Levels {
+        Levels(vec![64, 64, 128])
+    }
+}
+
+impl FromStr for Levels {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Levels> {
+        Levels::parse(text)
+    }
+}
+
+impl fmt::Display for Levels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, directories) in self.0.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            write!(f, "{comma}{directories}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether spellings of a name that differ in case are one key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fold {
+    /// The key's bytes stand as they are.
+    #[default]
+    None,
+    /// A-Z become a-z before anything else; no other byte changes.
+    Ascii,
+}
+
+impl Fold {
+    /// The key that is hashed. Allocates only when a byte changes.
+    pub fn apply<'a>(&self, key: &'a [u8]) -> Cow<'a, [u8]> {
+        match self {
+            Fold::Ascii if key.iter().any(u8::is_ascii_uppercase) => Cow::Owned(key.to_ascii_lowercase()),
+            _ => Cow::Borrowed(key),
+        }
+    }
+
+    fn byte(self, byte: u8) -> u8 {
+        match self {
+            Fold::None => byte,
+            Fold::Ascii => byte.to_ascii_lowercase(),
+        }
+    }
+}
+
+impl FromStr for Fold {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Fold> {
+        match text {
+            "none" => Ok(Fold::None),
+            "ascii" => Ok(Fold::Ascii),
+            _ => Err(Error::Invalid { problem: format!("fold is {text:?}; write none or ascii") }),
+        }
+    }
+}
+
+/// The path of a key, as in `38/37/60/frank`.
+///
+/// Different keys have different paths, also where a file system ignores case. For many keys,
+/// [`Levels::append_path`] uses one buffer.
+///
+/// # Errors
+/// [`Error::Name`] when the file name would be longer than 255 bytes.
+pub fn path(key: &[u8], levels: &Levels, fold: Fold) -> Result<String> {
+    let mut path = String::new();
+    levels.append_path(key, fold, &mut path)?;
+    Ok(path)
+}
+
+/// Whether the byte stands for itself in a file name.
+fn stands(byte: u8) -> bool {
+    matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')
+}
+
+/// Appends a number below 256 in decimal.
+fn push_decimal(number: u16, buffer: &mut String) {
+    for (divisor, least) in [(100, 100), (10, 10), (1, 0)] {
+        if number >= least {
+            buffer.push(char::from(b'0' + (number / divisor % 10) as u8));
+        }
+    }
+}
+
+fn invalid(problem: String) -> Error {
+    Error::Invalid { problem: format!("levels: {problem}; write them like 64,64,128") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Status;
+    use std::collections::HashSet;
+
+    #[test]
+    fn the_examples_of_the_page_hold() {
+        let levels = Levels::default();
+        for (key, fold, expected) in [
+            ("frank", Fold::None, "38/37/60/frank"),
+            ("frank\n", Fold::None, "18/40/72/frank=0a"),
+            ("Frank", Fold::None, "57/28/119/=46rank"),
+            ("Frank", Fold::Ascii, "38/37/60/frank"),
+            ("", Fold::None, "20/29/12/="),
+        ] {
+            assert_eq!(path(key.as_bytes(), &levels, fold).unwrap(), expected, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn directory_numbers_are_the_digest_bytes_in_decimal() {
+        let levels = Levels::new(&[256; 16]).unwrap();
+        // MD5(frank) = 26253c50741faa9c2e2b836773c69fe6
+        let expected = "38/37/60/80/116/31/170/156/46/43/131/103/115/198/159/230/frank";
+        assert_eq!(path(b"frank", &levels, Fold::None).unwrap(), expected);
+        for number in 0..256 {
+            let mut text = String::new();
+            push_decimal(number, &mut text);
+            assert_eq!(text, number.to_string());
+        }
+    }
+
+    #[test]
+    fn every_name_of_up_to_two_bytes_has_a_path_of_its_own_in_the_alphabet() {
+        let levels = Levels::new(&[1]).unwrap(); // one directory: the file names alone must differ
+        let mut keys = vec![vec![]];
+        keys.extend((0..=255).map(|a| vec![a]));
+        keys.extend((0..=65_535u16).map(|ab| ab.to_be_bytes().to_vec()));
+        let mut seen = HashSet::new();
+        for key in &keys {
+            let path = path(key, &levels, Fold::None).unwrap();
+            let name = path.strip_prefix("0/").unwrap();
+            assert!(!name.is_empty() && name != "." && name != "..", "{key:?}: {name:?}");
+            assert!(name.bytes().all(|b| stands(b) || b == b'='), "{key:?}: {name:?}");
+            assert!(seen.insert(name.to_lowercase()), "{key:?}: {name:?} twice");
+        }
+        assert_eq!(seen.len(), 1 + 256 + 65_536);
+    }
+
+    #[test]
+    fn a_file_name_has_at_most_255_bytes() {
+        let levels = Levels::default();
+        let length = |key: &[u8]| path(key, &levels, Fold::None).map(|path| path.rsplit('/').next().unwrap().len());
+        assert_eq!(length(&[b'a'; 255]).unwrap(), 255);
+        assert_eq!(length(&[b'.'; 85]).unwrap(), 255);
+        for (key, expected) in [(vec![b'a'; 256], 256), (vec![b'.'; 86], 258), (vec![0xff; 1_000_000], 3_000_000)] {
+            let mut buffer = "kept".to_owned();
+            let error = levels.append_path(&key, Fold::None, &mut buffer).unwrap_err();
+            assert!(matches!(error, Error::Name { length } if length == expected), "{error}");
+            assert_eq!((buffer.as_str(), error.status()), ("kept", Status::Name));
+        }
+        // 100 capitals need 300 bytes, folded 100
+        assert!(path(&[b'A'; 100], &levels, Fold::None).is_err());
+        assert_eq!(path(&[b'A'; 100], &levels, Fold::Ascii).unwrap(), path(&[b'a'; 100], &levels, Fold::None).unwrap());
+    }
+
+    #[test]
+    fn folding_changes_capital_ascii_letters_and_nothing_else() {
+        let all: Vec<u8> = (0..=255).collect();
+        let folded = Fold::Ascii.apply(&all);
+        for byte in 0..=255u8 {
+            let expected = if byte.is_ascii_uppercase() { byte + 32 } else { byte };
+            assert_eq!((folded[usize::from(byte)], Fold::Ascii.byte(byte)), (expected, expected));
+        }
+        assert!(matches!(Fold::Ascii.apply(b"frank"), Cow::Borrowed(_)));
+        assert!(matches!(Fold::None.apply(b"Frank"), Cow::Borrowed(b"Frank")));
+    }
+
+    #[test]
+    fn a_buffer_collects_paths() {
+        let mut buffer = String::new();
+        for key in ["frank", ""] {
+            Levels::default().append_path(key.as_bytes(), Fold::None, &mut buffer).unwrap();
+            buffer.push('\n');
+        }
+        assert_eq!(buffer, "38/37/60/frank\n20/29/12/=\n");
+    }
+
+    #[test]
+    fn levels_are_1_to_16_numbers_from_1_to_256() {
+        for good in ["64,64,128", "1", "256", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,256"] {
+            assert_eq!(Levels::parse(good).unwrap().to_string(), good);
+        }
+        assert_eq!(Levels::parse("64,64,128").unwrap(), Levels::default());
+        for (bad, part) in [
+            ("", "level 1 is \"\""),
+            ("64,", "level 2 is \"\""),
+            ("64, 64", "level 2 is \" 64\""),
+            ("+64", "level 1 is \"+64\""),
+            ("0", "level 1 has 0 directories"),
+            ("64,257", "level 2 has 257 directories"),
+            ("99999", "level 1 is \"99999\""),
+            ("64;64", "level 1 is \"64;64\""),
+            ("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", "17 levels"),
+        ] {
+            let error = bad.parse::<Levels>().unwrap_err();
+            assert!(matches!(error, Error::Invalid { .. }) && error.to_string().contains(part), "{bad}: {error}");
+        }
+        assert!(Levels::new(&[]).is_err());
+    }
+
+    #[test]
+    fn fold_is_written_none_or_ascii() {
+        assert_eq!("ascii".parse::<Fold>().unwrap(), Fold::Ascii);
+        assert_eq!("none".parse::<Fold>().unwrap(), Fold::None);
+        assert!("ASCII".parse::<Fold>().is_err());
+    }
+}
