@@ -4,27 +4,38 @@
 //! key --hash--> point --slices--> policy --> nodes
 //! ```
 
-#![deny(missing_docs)]
+#![deny(missing_docs, unsafe_code)]
 
 pub mod baseline;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod cell;
 pub mod error;
 pub mod fleet;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod format;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod hash;
 mod lock;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod map;
 mod mmap;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod name;
 pub mod path;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod plan;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod point;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod policy;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod rebalance;
 pub mod report;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod slice;
 pub mod stats;
 pub mod store;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod weight;
 
 pub use error::{Error, Result, Status};
