@@ -8,6 +8,7 @@
 
 pub mod cell;
 pub mod error;
+pub mod fleet;
 pub mod hash;
 pub mod point;
 pub mod weight;

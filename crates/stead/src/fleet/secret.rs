@@ -1,0 +1,99 @@
+//! `hash`, `secret` and `secret_file`: which hash the fleet asks for.
+//!
+//! No message shows a secret, nor any text that a secret might stand in by mistake.
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::rules::{At, Reader};
+use super::tree::shown;
+use crate::hash::{Hash, Secret};
+
+/// What the fleet says about the hash.
+#[derive(Default)]
+pub(super) struct Secrets {
+    pub hash: Option<At<String>>,
+    pub secret: Option<At<String>>,
+    pub secret_file: Option<At<String>>,
+    /// One of the three is no string; that is noted already, and what is missing for it is not worth a word.
+    pub broken: bool,
+}
+
+/// Any file with 32 hex digits and white space around them is far below this; a device without an end is not read on.
+const LARGEST: u64 = 4096;
+
+/// The hash, `None` when it is left out or where a mistake was noted.
+pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
+    let Secrets { hash, secret, secret_file, broken } = secrets;
+    if broken {
+        return None;
+    }
+    if let (Some(secret), Some(secret_file)) = (&secret, &secret_file) {
+        let at = secret.at.max(secret_file.at);
+        reader.wrong::<()>(at, || "secret and secret_file are both given; keep one of them".to_owned());
+    }
+    let given = secret.as_ref().map(|s| (s.at, "secret")).or(secret_file.as_ref().map(|s| (s.at, "secret_file")));
+    let Some(hash) = hash else {
+        if let Some((at, key)) = given {
+            reader.wrong::<()>(at, || format!("{key} is given without a hash; write hash = \"siphash\", or remove it"));
+        }
+        return None;
+    };
+    let plain = match hash.it.as_str() {
+        "md5" => Some(Hash::Md5),
+        "sha1" => Some(Hash::Sha1),
+        "xxh3" => Some(Hash::Xxh3),
+        "siphash" => None,
+        other => {
+            // long texts are not shown: a secret might have slipped into the wrong line
+            let name = if other.len() <= 16 { format!(" `{}`", shown(other)) } else { String::new() };
+            return reader.wrong(hash.at, || format!("unknown hash{name}; known hashes: {}", Hash::NAMES.join(", ")));
+        }
+    };
+    if let (Some(plain), Some((at, key))) = (plain, given) {
+        let name = plain.name();
+        reader.wrong::<()>(at, || format!("{key} is for siphash only, and hash is {name}; remove it, or write hash = \"siphash\""));
+    }
+    if plain.is_some() {
+        return plain;
+    }
+    let secret = match (secret, secret_file) {
+        (Some(secret), _) => match Secret::from_hex(&secret.it) {
+            Some(secret) => secret,
+            None => return reader.wrong(secret.at, || "secret is not 32 hex digits; write 32 of 0-9 and a-f".to_owned()),
+        },
+        (None, Some(file)) => {
+            let path = reader.source.directory.join(&file.it);
+            match read(&path) {
+                Ok(secret) => secret,
+                Err(why) => {
+                    return reader.wrong(file.at, || format!("secret_file {} {why}", shown_path(&path)));
+                }
+            }
+        }
+        (None, None) => {
+            return reader.wrong(hash.at, || {
+                "siphash needs a secret; add secret = \"32 hex digits\" or secret_file = \"its file\"".to_owned()
+            })
+        }
+    };
+    Some(Hash::SipHash(secret))
+}
+
+/// A path in one line, whole: whoever reads the message looks for the file.
+fn shown_path(path: &Path) -> String {
+    path.display().to_string().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+/// Reads a secret; otherwise why there is none, ready to follow the file's name.
+fn read(path: &Path) -> Result<Secret, String> {
+    let cannot = |error: io::Error| format!("cannot be read ({error}); correct the path or the file's permissions");
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)).map_err(cannot)?;
+    let text = std::str::from_utf8(bytes.trim_ascii()).ok();
+    text.and_then(Secret::from_hex).ok_or_else(|| {
+        "does not hold 32 hex digits and nothing else; write 32 of 0-9 and a-f into it".to_owned()
+    })
+}

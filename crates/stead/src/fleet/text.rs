@@ -1,0 +1,119 @@
+//! From a file or a text to a fleet: bytes, encoding, the choice between TOML and JSON, and lines for what went wrong.
+#![forbid(unsafe_code)]
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::from_json;
+use super::from_toml;
+use super::model::Fleet;
+use super::rules;
+use super::tree::Lines;
+use crate::error::{Error, Result};
+
+/// The largest fleet file, in bytes.
+const LARGEST: usize = 64 << 20;
+
+impl Fleet {
+    /// Reads a fleet file, TOML or JSON, by docs/fleet.md.
+    ///
+    /// Fails with [`Error::Io`] when the file cannot be read, with [`Error::Fleet`] and a line when it breaks a rule, and with
+    /// [`Error::NotYet`] when it wants what this version cannot do. A `secret_file` is read as well.
+    pub fn read(path: &Path) -> Result<Fleet> {
+        let mut bytes = Vec::new();
+        // a pipe is as good as a file, so the size is known only when all is read
+        File::open(path)
+            .map_err(|source| Error::io("open", path, source))?
+            .take(LARGEST as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|source| Error::io("read", path, source))?;
+        let file = path.display().to_string();
+        check_size(bytes.len(), &file)?;
+        let text = std::str::from_utf8(&bytes).map_err(|error| {
+            let good = &bytes[..error.valid_up_to()];
+            let byte = bytes.get(good.len()).copied().unwrap_or_default();
+            let problem = format!("byte 0x{byte:02x} is not UTF-8; save the file as UTF-8");
+            Error::Fleet { file: file.clone(), line: 1 + good.iter().filter(|b| **b == b'\n').count(), problem }
+        })?;
+        parse_in(text, &file, path.parent().unwrap_or(Path::new("")))
+    }
+
+    /// Reads the text of a fleet. `file` is the name for messages; a relative `secret_file` is looked for in its directory.
+    ///
+    /// Fails as [`Fleet::read`] does.
+    pub fn parse(text: &str, file: &str) -> Result<Fleet> {
+        check_size(text.len(), file)?;
+        parse_in(text, file, Path::new(file).parent().unwrap_or(Path::new("")))
+    }
+}
+
+fn check_size(size: usize, file: &str) -> Result<()> {
+    if size <= LARGEST {
+        return Ok(());
+    }
+    Err(Error::Fleet {
+        file: file.to_owned(),
+        line: 1,
+        problem: "the file has more than 64 MiB, the most that a fleet may have; is it a fleet?".to_owned(),
+    })
+}
+
+fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines = Lines::new(text);
+    let wrong = |at: usize, problem: String| Error::Fleet { file: file.to_owned(), line: lines.line(at), problem };
+    if let Some(at) = text.bytes().position(|byte| byte == 0) {
+        return Err(wrong(at, "a byte is zero, so this is no text; is it a fleet?".to_owned()));
+    }
+    let start = text.trim_start();
+    if start.is_empty() {
+        return Err(wrong(0, "the file is empty; write name = \"...\" and a [[node]]".to_owned()));
+    }
+    let json = file.ends_with(".json") || start.starts_with('{');
+    let tree = if json { from_json::tree(text) } else { from_toml::tree(text) };
+    let tree = tree.map_err(|mistake| wrong(mistake.at, mistake.problem))?;
+    rules::fleet(tree, &rules::Source { file, directory, lines: &lines, json })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str, file: &str) -> String {
+        Fleet::parse(text, file).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn json_is_known_by_its_name_or_by_its_first_character() {
+        let json = "{\"name\": \"m\", \"node\": [{\"name\": \"a\"}]}";
+        for text in [json.to_owned(), format!(" \r\n\t{json}\n"), format!("\u{feff}{json}"), format!("\u{feff}\n{json}")] {
+            assert_eq!(Fleet::parse(&text, "f").unwrap().name, "m");
+        }
+        assert!(words("name = \"m\"", "f.json").starts_with("f.json:1: not valid JSON: "));
+        assert!(words("name = ", "json").starts_with("json:1: not valid TOML: "));
+        assert_eq!(Fleet::parse("name = \"m\"\nnode = [{ name = \"a\" }]", "f.JSON").unwrap().nodes.len(), 1);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_once_and_line_ends_may_be_crlf() {
+        let text = "\u{feff}name = \"m\"\r\n[[node]]\r\nname = \"a\"\r\nweight = x\r\n";
+        assert!(words(text, "f").starts_with("f:4: "));
+        assert_eq!(Fleet::parse(&text.replace('x', "2"), "f").unwrap().nodes[0].line, 2);
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused() {
+        for (text, file, expected) in [
+            ("", "f", "f:1: the file is empty; "),
+            (" \n\n", "f.json", "f.json:1: the file is empty; "),
+            ("name = \"m\"\nx = \"\0\"", "f", "f:2: a byte is zero"),
+            ("# only a comment", "f", "f:1: required key `name` is missing"),
+        ] {
+            assert!(words(text, file).starts_with(expected), "{}", words(text, file));
+        }
+        let large = " ".repeat(LARGEST + 1);
+        assert!(words(&large, "f").starts_with("f:1: the file has more than 64 MiB"));
+        assert!(words(&large[1..], "f").starts_with("f:1: the file is empty"));
+    }
+}
