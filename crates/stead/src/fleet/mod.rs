@@ -12,6 +12,7 @@ mod from_toml;
 mod model;
 mod percent;
 mod pin;
+mod reader;
 mod rules;
 mod secret;
 mod text;

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::rules::{At, Reader};
+use super::reader::{At, Reader};
 use super::tree::shown;
 use crate::hash::{Hash, Secret};
 
@@ -54,7 +54,9 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
     };
     if let (Some(plain), Some((at, key))) = (plain, given) {
         let name = plain.name();
-        reader.wrong::<()>(at, || format!("{key} is for siphash only, and hash is {name}; remove it, or write hash = \"siphash\""));
+        reader.wrong::<()>(at, || {
+            format!("{key} is for siphash only, and hash is {name}; remove it, or write hash = \"siphash\"")
+        });
     }
     if plain.is_some() {
         return plain;
