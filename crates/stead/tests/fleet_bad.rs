@@ -125,7 +125,7 @@ const TOML: &[Bad] = &[
     ("name = 'm'\nNODE\nformerly = 'b'\nx = 1\n[[node]]\nname = 'b'", 5, "formerly `b` is the name of the node in line 8"),
     ("nam = 'm'\nweight = \nx = 1", 2, "not valid TOML: "),
     ("nam = 'm'\nNODE\nname = 'b'", 5, "key `name` is given twice"),
-    ("name = 'm'\nNODE\nlabels = { zone = 'a' }\n[[policy]]\nname = 'p'\nnodes = ['a']\n[node.labels]\nx = 'y'", 8, "key `labels` is given twice"),
+    ("name = 'm'\nNODE\nlabels = { zone = 'a' }\n[[policy]]\nname = 'p'\nnodes = ['a']\n[node.labels]\nx = 'y'", 9, "key `labels` is given twice"),
     ("name = 'm'\nreplicas = 3\nx = 1\nNODE", 2, "replicas above 1: not yet"),
     ("name = 'm'\nx = 1\nreplicas = 3\nNODE", 2, "unknown key `x`"),
     ("name = 'm'\nspread = ['zone', 'rack']\nNODE", 2, "spread: not yet"),
