@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::piece::{HolderId, Piece};
+use super::piece::{ByHolder, HolderId, Piece};
 use super::step::{contiguous, rebalance};
 use super::target::targets;
 use crate::cell::Cells;
@@ -51,7 +51,7 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
             PinTo::Nodes(names) => members(names, &node_ids),
         })
         .collect::<Result<_>>()?;
-    policies.add_unnamed(pieces.iter().filter_map(|p| holders.node(p.holder)).map(|node| vec![node]));
+    policies.add_unnamed(holders.nodes_with(&targets).map(|node| vec![node]));
     policies.add_unnamed(pinned.iter().filter(|nodes| !nodes.is_empty()).cloned());
 
     let mut base = Vec::with_capacity(pieces.len());
@@ -221,6 +221,11 @@ impl Holders {
             pieces.push(Piece { cells: after - cells.of(slice.first), holder });
         }
         Ok(pieces)
+    }
+
+    /// The nodes that get points.
+    fn nodes_with<'a>(&self, targets: &'a ByHolder) -> impl Iterator<Item = NodeId> + 'a {
+        targets.0.iter().take(self.nodes).zip((0..).map(NodeId)).filter(|(points, _)| **points > 0).map(|(_, node)| node)
     }
 
     /// The node that a holder is, when it is one of the new map.
