@@ -66,7 +66,7 @@ def lay_nodes(nodes):
     """Sections 3, 4 and 5."""
     records, labels, attributes = [], [], []
     for n in sorted(nodes, key=lambda n: n["name"].encode()):
-        own = [sorted((a.encode(), b.encode()) for a, b in n.get(what, {}).items()) for what in ("labels", "attributes")]
+        own = [sorted([a.encode(), b.encode()] for a, b in n.get(what, {}).items()) for what in ("labels", "attributes")]
         records.append([n["name"].encode(), n.get("formerly", "").encode(), millionths(n.get("weight", 1)),
                         len(labels), len(own[0]), len(attributes), len(own[1])])  # fmt: skip
         labels += own[0]
