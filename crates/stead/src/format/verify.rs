@@ -101,6 +101,10 @@ fn settings(bytes: &[u8]) -> Result<(Hash, Cells)> {
             return broken(offset, format!("the {what} must be zeros in epoch 1 and only there"));
         }
     }
+    let parent: [u8; 16] = array_at(bytes, at::PARENT);
+    if epoch == 2 && parent != array_at(bytes, at::MAP_ID) {
+        return broken(at::MAP_ID, "in epoch 2 the map id must be the first 16 bytes of the parent");
+    }
     if u32_at(bytes, at::ALGORITHM) != 1 {
         return broken(at::ALGORITHM, "the version of the algorithm must be 1");
     }
