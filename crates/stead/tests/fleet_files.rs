@@ -75,7 +75,8 @@ fn a_secret_file_stands_beside_the_fleet() {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     let digits = "00112233445566778899aabbccddeeff";
-    let fleet = |secret_file: &str| format!("name = 'm'\nhash = 'siphash'\nsecret_file = '{secret_file}'\nnode = [{{ name = 'a' }}]\n");
+    let fleet =
+        |secret_file: &str| format!("name = 'm'\nhash = 'siphash'\nsecret_file = '{secret_file}'\nnode = [{{ name = 'a' }}]\n");
     fs::create_dir(at.join("keys")).unwrap();
     for content in [digits.to_owned(), format!("{digits}\n"), format!(" \t\r\n{}\r\n\n", digits.to_uppercase())] {
         write(&at.join("keys"), "s", content);
@@ -102,7 +103,9 @@ fn a_secret_file_stands_beside_the_fleet() {
         let start = format!("{}:3: secret_file {} {words}", path.display(), secret.display());
         assert!(message.starts_with(&start) && !message.contains("1122"), "{message}");
     }
-    for (file, words) in [("none", "cannot be read (No such file"), ("keys", "cannot be read (Is a directory"), ("a\\u0000b", "cannot be read (")] {
+    for (file, words) in
+        [("none", "cannot be read (No such file"), ("keys", "cannot be read (Is a directory"), ("a\\u0000b", "cannot be read (")]
+    {
         let path = write(at, "fleet.toml", fleet(file).replace(&format!("'{file}'"), &format!("\"{file}\"")));
         let message = Fleet::read(&path).unwrap_err().to_string();
         assert!(message.starts_with(&format!("{}:3: secret_file {}/", path.display(), at.display())), "{message}");

@@ -121,9 +121,12 @@ fn toml_and_json_of_one_shape_are_one_fleet() {
     assert_eq!(bare(toml.clone()), bare(json));
     for inline in [
         // the same again, as TOML's other spellings
-        TOML.replace(", \"\" = \"x\"", "").replace("labels = { zone = \"a\", rack = \"a1\" }", "labels.zone = 'a'\nlabels.\"rack\" = '''a1'''"),
-        TOML.replace("attributes = { address = \"10.0.0.1:3306\", \"\" = \"x\" }\nformerly = \"10.0.0.1:11211\"",
-            "formerly = \"10.0.0.1:11211\"\n[node.attributes]\naddress = \"10.0.0.1:3306\""),
+        TOML.replace(", \"\" = \"x\"", "")
+            .replace("labels = { zone = \"a\", rack = \"a1\" }", "labels.zone = 'a'\nlabels.\"rack\" = '''a1'''"),
+        TOML.replace(
+            "attributes = { address = \"10.0.0.1:3306\", \"\" = \"x\" }\nformerly = \"10.0.0.1:11211\"",
+            "formerly = \"10.0.0.1:11211\"\n[node.attributes]\naddress = \"10.0.0.1:3306\"",
+        ),
         TOML.replace(", \"\" = \"x\"", "").replace('\n', "\r\n"),
     ] {
         assert_eq!(bare(parse(&inline, "")), bare(toml.clone()), "{inline}");
@@ -143,7 +146,9 @@ fn a_fleet_may_be_as_short_as_a_name_and_a_node() {
 
 #[test]
 fn every_hash_has_its_name() {
-    for (top, hash) in [("", None), ("hash = 'md5'", Some(Hash::Md5)), ("hash = 'sha1'", Some(Hash::Sha1)), ("hash = 'xxh3'", Some(Hash::Xxh3))] {
+    for (top, hash) in
+        [("", None), ("hash = 'md5'", Some(Hash::Md5)), ("hash = 'sha1'", Some(Hash::Sha1)), ("hash = 'xxh3'", Some(Hash::Xxh3))]
+    {
         assert_eq!(parse(&small(top, ""), "f").hash, hash);
     }
 }
@@ -176,7 +181,8 @@ fn the_longest_of_everything_is_allowed() {
     let fleet = parse(
         &format!(
             "name = '{name}'\nreplicas = 1\nmax_slices = 4_294_967_295\n[[node]]\nname = '{name}'\nformerly = '{text}'\n\
-             labels.{text} = '{text}'\nattributes.{text} = '{text}'\n[[policy]]\nname = '{name}'\nkind = '{name}'\nnodes = ['{name}']\n"
+             labels.{text} = '{text}'\nattributes.{text} = '{text}'\n[[policy]]\nname = '{name}'\nkind = '{name}'\n\
+             nodes = ['{name}']\n"
         )
         .replace(&format!("formerly = '{text}'"), &format!("formerly = '{}'", &text[..255])),
         "f",
@@ -260,8 +266,24 @@ fn a_secret_is_never_shown() {
             assert!(!shown.contains("1122"), "{shown}");
         }
     }
-    for json in [format!("'{secret}'"), secret.to_owned(), "10112233445566778899001122334455".to_owned(), format!("\"{secret}\\x\"")] {
+    for json in
+        [format!("'{secret}'"), secret.to_owned(), "10112233445566778899001122334455".to_owned(), format!("\"{secret}\\x\"")]
+    {
         let error = Fleet::parse(&format!("{{\"name\": \"m\", \"hash\": \"siphash\", \"secret\": {json}}}"), "f").unwrap_err();
         assert!(!error.to_string().contains("1122"), "{error}");
     }
+}
+
+#[test]
+fn the_example_of_the_manual_is_a_fleet_but_for_what_is_not_built_yet() {
+    let manual = include_str!("../../../docs/fleet.md");
+    let start = manual.find("    name     = ").unwrap();
+    let block = manual[start..].lines().take_while(|line| line.is_empty() || line.starts_with("    "));
+    let text: String = block.map(|line| format!("{line}\n")).collect();
+    assert_eq!(Fleet::parse(&text, "f").unwrap_err().to_string(), "f:3: spread: not yet");
+    let fleet = parse(&text.replace("[\"zone\", \"rack\"]", "[]"), "f");
+    assert_eq!((fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()), (2, 1, 1));
+    assert_eq!((fleet.hash, fleet.max_slices), (Some(Hash::Md5), Some(8000)));
+    let json = parse("{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}", "f");
+    assert!(manual.contains("`{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}`") && json.name == "members");
 }

@@ -23,7 +23,8 @@ fn toml(nodes: usize, policies: usize, pins: usize) -> String {
     let mut text = "name = 'm'\n".to_owned();
     for i in 0..nodes {
         text += &format!(
-            "[[node]]\nname = 'n{i}'\nweight = {i}.5\nlabels = {{ zone = 'z{}' }}\nattributes.address = '10.0.0.1:{i}'\nformerly = 'o{i}'\n",
+            "[[node]]\nname = 'n{i}'\nweight = {i}.5\nlabels = {{ zone = 'z{}' }}\n\
+             attributes.address = '10.0.0.1:{i}'\nformerly = 'o{i}'\n",
             i % 3
         );
     }
@@ -40,10 +41,13 @@ fn json(nodes: usize, policies: usize, pins: usize) -> String {
     let list = |n: usize, item: &dyn Fn(usize) -> String| (0..n).map(item).collect::<Vec<_>>().join(",\n");
     format!(
         "{{\"name\": \"m\",\n\"node\": [{}],\n\"policy\": [{}],\n\"pin\": [{}]}}",
-        list(nodes, &|i| format!(
-            "{{\"name\": \"n{i}\", \"weight\": {i}.5, \"labels\": {{\"zone\": \"z{}\"}}, \"attributes\": {{\"address\": \"10.0.0.1:{i}\"}}, \"formerly\": \"o{i}\"}}",
-            i % 3
-        )),
+        list(nodes, &|i| {
+            format!(
+                "{{\"name\": \"n{i}\", \"weight\": {i}.5, \"labels\": {{\"zone\": \"z{}\"}}, \
+             \"attributes\": {{\"address\": \"10.0.0.1:{i}\"}}, \"formerly\": \"o{i}\"}}",
+                i % 3
+            )
+        }),
         list(policies, &|i| format!("{{\"name\": \"p{i}\", \"nodes\": [\"n{}\", \"n{}\"]}}", i % nodes, (i + 1) % nodes)),
         list(pins, &|i| format!("{{\"key\": \"k{i}\", \"nodes\": [\"n{}\"]}}", i % nodes)),
     )
@@ -64,7 +68,10 @@ fn the_most_nodes_and_policies_are_read_in_reasonable_time() {
     let line = |fleet: &Fleet, name: &str| fleet.nodes.iter().find(|node| node.name == name).unwrap().line;
     assert_eq!((line(&a, "n65535"), line(&b, "n65535")), (2 + 65_535 * 6, 2 + 65_535));
     for (a, b) in a.nodes.iter().zip(&b.nodes) {
-        assert_eq!((&a.name, a.weight, &a.labels, &a.attributes, &a.formerly), (&b.name, b.weight, &b.labels, &b.attributes, &b.formerly));
+        assert_eq!(
+            (&a.name, a.weight, &a.labels, &a.attributes, &a.formerly),
+            (&b.name, b.weight, &b.labels, &b.attributes, &b.formerly)
+        );
     }
 }
 
@@ -92,8 +99,12 @@ fn large_tables_of_one_sort_are_read_in_reasonable_time() {
     for text in [
         format!("{node}{}", many(&|i| format!("labels.l{i} = 'x'\n"))),
         format!("{node}attributes = {{ a = 'x'{} }}", many(&|i| format!(", l{i} = 'x'"))),
-        format!("{node}[[policy]]\nname = 'p'\nnodes = ['a']\n[node.labels]\n{}", many(&|i| format!("l{i} = 'x'\n"))).replace("[[policy]]\nname = 'p'\nnodes = ['a']\n", ""),
-        format!("{{\"name\": \"m\", \"node\": [{{\"name\": \"a\", \"labels\": {{\"a\": \"b\"{}}}}}]}}", many(&|i| format!(",\"l{i}\": \"x\""))),
+        format!("{node}[[policy]]\nname = 'p'\nnodes = ['a']\n[node.labels]\n{}", many(&|i| format!("l{i} = 'x'\n")))
+            .replace("[[policy]]\nname = 'p'\nnodes = ['a']\n", ""),
+        format!(
+            "{{\"name\": \"m\", \"node\": [{{\"name\": \"a\", \"labels\": {{\"a\": \"b\"{}}}}}]}}",
+            many(&|i| format!(",\"l{i}\": \"x\""))
+        ),
     ] {
         timed("a large table", || Fleet::parse(&text, "f").unwrap_or_else(|error| panic!("{error}")));
     }
@@ -156,7 +167,24 @@ impl Random {
 #[test]
 fn damaged_fleets_give_errors_and_never_panics() {
     let spice: &[u8] = b"\"'[]{}=.,#\\\n\r\t -+_0eEx:%/*u\0\x7f\xc2\xa0\xef\xbb\xbf\xf0\x9f\xed";
-    let words = ["\"\"\"", "'''", "[[", "]]", "\\u", "\\ud800", "\\U0010FFFF", "1e9", "nan", "null", "true", "1979-05-27", "//", "é", "\u{2028}", "\u{feff}"];
+    let words = [
+        "\"\"\"",
+        "'''",
+        "[[",
+        "]]",
+        "\\u",
+        "\\ud800",
+        "\\U0010FFFF",
+        "1e9",
+        "nan",
+        "null",
+        "true",
+        "1979-05-27",
+        "//",
+        "é",
+        "\u{2028}",
+        "\u{feff}",
+    ];
     let toml = toml(3, 2, 2) + "[[pin]]\nrange = [\"6.00000%\", \"6.00001%\"]\npolicy = \"p\\u0031\"\n";
     let json = json(3, 2, 2).replace("\"p1\"", "\"p\\u0031\"");
     let (mut random, mut refused, mut read) = (Random(1), 0, 0);

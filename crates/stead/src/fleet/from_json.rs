@@ -44,9 +44,7 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
         }
         Ok(parsed) => match (passed, parsed.value) {
             (Some(mistake), _) => Err(mistake),
-            (None, Some(Json::Object(object))) => {
-                Ok(Tree { at: object.range.start, value: Value::Table(entries(object)?) })
-            }
+            (None, Some(Json::Object(object))) => Ok(Tree { at: object.range.start, value: Value::Table(entries(object)?) }),
             (None, other) => {
                 let at = other.map_or(0, |value| value.range().start);
                 Err(Mistake::new(at, "not a fleet in JSON; write one object, like {\"name\": \"members\", \"node\": [...]}"))

@@ -226,7 +226,9 @@ impl<'a> Reader<'a> {
         let place = if self.source.json { "an object" } else { "a table" };
         let mut texts = BTreeMap::new();
         let Value::Table(entries) = tree.value else {
-            self.wrong::<()>(at, || format!("{what} must be {place} of strings, and is {kind}; write names and values in braces"));
+            self.wrong::<()>(at, || {
+                format!("{what} must be {place} of strings, and is {kind}; write names and values in braces")
+            });
             return texts;
         };
         for Entry { key, at, tree } in entries {

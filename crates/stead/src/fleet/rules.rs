@@ -189,13 +189,8 @@ impl Reader<'_> {
         let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         for table in tables {
             let (mut name, mut has_name, mut has_nodes) = (None, false, false);
-            let mut policy = Policy {
-                name: String::new(),
-                kind: String::new(),
-                weight: None,
-                nodes: Vec::new(),
-                line: self.line(table.at),
-            };
+            let mut policy =
+                Policy { name: String::new(), kind: String::new(), weight: None, nodes: Vec::new(), line: self.line(table.at) };
             for Entry { key, at, tree } in table.it {
                 match key.as_str() {
                     "name" => {
