@@ -157,6 +157,15 @@ def replicas(swap=None):
     return dict(d, base=[[point(i * END // 8), who] for i, who in enumerate(lists)])
 
 
+def domains(copies):
+    """One or two copies over three zones of two nodes; the fourth zone holds nothing, so that `prefer` does not wait for it."""
+    names = ["a1", "a2", "b1", "b2", "c1", "c2", "d1"]
+    zoned = [{"name": n, "labels": {"zone": n[0]}, "weight": "0" if n == "d1" else "1"} for n in names]
+    lists = [["a1", "b1"], ["a2", "b2"], ["c1", "a1"], ["b1", "a2"], ["b2", "c1"], ["c2", "b1"], ["a1", "c2"], ["a2", "b1"]]
+    d = {"name": "domains", "replicas": copies, "spread": ["zone"], "nodes": zoned}
+    return dict(d, base=[[point(i * END // 8), who[:copies]] for i, who in enumerate(lists)])
+
+
 def thin():
     """Slices of one point each: at the start, around 2^63, and at 2^64 - 1."""
     starts = [0, 1, 2, 3, 2**32 - 1, 2**32, 2**63 - 2, 2**63 - 1, 2**63, 2**63 + 1, END - 3, END - 2, END - 1]
@@ -185,6 +194,7 @@ def maps():
             {"key": b"frank".hex(), "nodes": ["n0", "n1"]}, {"range": ["33.3%", "33.44%"], "nodes": ["n1"]}]), None),
         "cells-7": (members("n0", "n1", "n2", cells=7), None),
         "many": (many(), None), "replicas": (copies, None), "thin": (thin(), None),
+        "domains-1": (domains(1), None), "domains-2": (domains(2), None),
     }  # fmt: skip
     all_.update(histories(all_, pair))
     return all_

@@ -204,6 +204,6 @@ def byte_cases(files):
     assert beyond % 8 != 1 and base % 2 == final % 2 == 0  # so that the padding hides what is cut: policy 0 ends both
     cases += [("three", 192, "<Q", beyond, "format", "no bytes beyond", "section 1 has a byte beyond the strings", True),
               ("three", 192, "<Q", beyond - 2, "format", "zero padding", "section 1 is one byte short", True),
-              ("xxh3", 384, "<Q", base - 1, "format", "base: as many points", "one base policy less than base points", True),
-              ("pins", 456, "<Q", final - 1, "format", "final: as many points", "one final policy less than final points", True)]  # fmt: skip
+              ("xxh3", 384, "<Q", base - 1, "format", "base: as many points as policies", "one base policy less than base points", True),
+              ("pins", 456, "<Q", final - 1, "format", "final: as many points as policies", "one final policy less than final points", True)]  # fmt: skip
     return cases

@@ -86,7 +86,7 @@ def prefer(files):
     for name, data in files.items():
         m = reference.read_map(data)
         few = len(m.nodes) > 30
-        for key in hostile_keys()[: 3 if few else 6 if m.epoch > 1 else 10]:
+        for key in hostile_keys()[: 3 if few else 6 if m.epoch > 1 else 30 if m.spread else 10]:
             for n in sorted({*range(1, min(len(m.nodes), 6) + 1), len(m.nodes), len(m.nodes) + 1}):
                 yield {"map": name, "key": key.hex(), "n": n, "prefer": reference.prefer(m, m.point(key), n)}
 

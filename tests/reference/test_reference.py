@@ -193,6 +193,15 @@ class Vectors(unittest.TestCase):
             holders = reference.locate_all(m, m.point(bytes.fromhex(v["key"])))
             self.assertEqual(v["prefer"][: len(holders)], holders[: v["n"]])
 
+    def test_the_rule_of_the_domains_decides_some_of_them(self):
+        changed = set()
+        for v in vectors("prefer"):
+            m = reference.read_map(MAPS[v["map"]])
+            m.spread = []
+            if reference.prefer(m, m.point(bytes.fromhex(v["key"])), v["n"]) != v["prefer"]:
+                changed.add(v["map"])
+        self.assertEqual(changed, {"domains-1", "domains-2"})
+
 
 if __name__ == "__main__":
     unittest.main()
