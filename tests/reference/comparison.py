@@ -44,9 +44,8 @@ def compare(old, new):
     """moved, lower_bound, by_hand and moves from one map to a later one: docs/placement.md, "What differs"."""
     if (old.name, old.hash, old.secret, old.cells) != (new.name, new.hash, new.secret, new.cells):
         raise ValueError("not maps of one cluster")
-    if old.epoch > 1 and new.epoch > 1 and old.map_id != new.map_id:
-        raise ValueError("not maps of one cluster: map id")
     same = same_nodes(old, new)
+    old_name = {now: before for before, now in same.items()}
 
     def policy_of(m, slices, point):
         p = m.policies[owner(slices, point)]
@@ -66,7 +65,7 @@ def compare(old, new):
         cause = "policy" if p.named and q.named and p.name == q.name else "rebalance"
         if any(pin.first <= first <= pin.last for m in (old, new) for pin in m.pins):
             cause = "pin"
-        for pair in paired(policy_of(old, old.final, first)[1], policy_of(new, new.final, first)[1]):
+        for pair in paired(policy_of(old, old.final, first)[1], policy_of(new, new.final, first)[1], old_name):
             moves.setdefault(pair + (cause,), []).append((first, end - 1))
     joined = [(first, last) + key for key, pieces in moves.items() for first, last in join(pieces)]
     joined.sort(key=lambda move: (move[0], move[1], move[2] or "", move[3] or ""))
@@ -81,11 +80,14 @@ def compare(old, new):
     }
 
 
-def paired(old, new):
-    """The (from, to) pairs of one piece: by position first, then the rest of both, each by name."""
+def paired(old, new, old_name):
+    """The (from, to) pairs of one piece: by position first, then the rest of both, each by name.
+
+    Both lists have the names of the new map where there is one; `from` is the name in the old map."""
     lost, come = [n for n in old if n not in new], [n for n in new if n not in old]
     found = [(a, b) for a, b in zip(old, new) if a in lost and b in come]
-    lost = sorted(n for n in lost if n not in [a for a, _ in found])
+    lost = sorted(old_name.get(n, n) for n in lost if n not in [a for a, _ in found])
+    found = [(old_name.get(a, a), b) for a, b in found]
     come = sorted(n for n in come if n not in [b for _, b in found])
     rest = max(len(lost), len(come))
     return found + list(zip(lost + [None] * (rest - len(lost)), come + [None] * (rest - len(come))))

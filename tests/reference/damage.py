@@ -107,7 +107,8 @@ def header_cases(files):
     """(map, offset, form, value, status, rule, comment, reseal) for the header's fields."""
     size = len(files["three"])
     cases = [("three", i, "B", files["three"][i] ^ 1, "format", "magic", f"magic, byte {i}", True) for i in range(8)]
-    cases += [("three", 8, "<I", v, "version", "version", f"format version {v}", True) for v in (0, 2, 3, 1 << 24, 2**32 - 1)]
+    cases += [("three", 8, "<I", v, "version", "version", f"format version {v}", True) for v in (2, 3, 1 << 24, 2**32 - 1)]
+    cases.append(("three", 8, "<I", 0, "format", "version 0", "format version 0", True))
     cases += [("three", 8, "<I", 2, "version", "version", "newer version; the digest, wrong too, comes later", False)]
     cases += [("three", 24, "<Q", 1 << b, "version", "required features", f"unknown feature bit {b}", True) for b in range(64)]
     cases += [("three", 24, "<Q", 2**64 - 1, "version", "required features", "all feature bits, digest wrong too", False)]

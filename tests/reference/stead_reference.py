@@ -48,8 +48,8 @@ class Map:
     """A verified map. `nodes`, `policies` and `pins` are lists; `base` and `final` are lists of (first point, policy)."""
 
     def point(self, key):
-        """The point of a key, under this map's hash."""
-        return point_of(self.hash, key, self.secret)
+        """The point of a key, under this map: the first point of the cell that its hash falls into."""
+        return cell(point_of(self.hash, key, self.secret), self.cells)[0]
 
 
 def read_map(data):
@@ -70,7 +70,8 @@ def read_header(m, data):
     need(len(data) >= 176, "at least 176 bytes")
     h = struct.unpack_from(HEADER, data)
     need(h[0] == MAGIC, "magic")
-    need(h[1] == 1, "version", "version")
+    need(h[1] <= 1, "version", "version")
+    need(h[1] == 1, "version 0")
     need(h[4] == 0, "required features", "version")
     need(h[2] == 488, "header length")
     need(h[3] == len(data), "file length")

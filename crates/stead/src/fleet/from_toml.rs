@@ -37,7 +37,7 @@ fn mistake(text: &str, error: &TomlError) -> Mistake {
         "duplicate key" => format!("key `{}` is given twice; keep one", written()),
         // not shown: it may be a secret whose quotes were forgotten
         "integer number overflowed" | "floating-point number overflowed" => {
-            "the number is too large; numbers of a fleet are below 2^32, and texts stand in quotes".to_owned()
+            "the number is too large; weights go up to 1000000, other numbers stay below 2^32, and texts stand in quotes".to_owned()
         }
         // the message names what TOML expects and holds nothing of the text
         message => format!("not valid TOML: {}; correct it here", shown_message(message)),
