@@ -236,12 +236,6 @@ impl Map {
         }
     }
 
-    /// Whether two maps differ in nothing but their epoch and what follows from it (map id, parent, digest).
-    pub fn same_but_epoch(&self, other: &Map) -> bool {
-        let epochless = |map: &Map| Parts { epoch: 0, map_id: [0; 16], parent: [0; 32], ..map.to_parts() };
-        epochless(self) == epochless(other)
-    }
-
     /// The sections of the final slices: without pins the base slices serve.
     pub(super) fn final_records(&self) -> (Record, Record) {
         if self.checked.layout.count(Record::Pins) == 0 {

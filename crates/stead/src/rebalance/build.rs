@@ -74,9 +74,12 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
         };
         laid.push(PinPart { first: pin.first, last: pin.last, policy, key });
     }
+    let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
+        return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
+    };
     let parts = Parts {
         name: fleet.name.clone(),
-        epoch: previous.map_or(1, |map| map.epoch() + 1),
+        epoch,
         map_id: previous.map_or([0; 16], Map::map_id),
         parent: previous.map_or([0; 32], Map::digest),
         algorithm: ALGORITHM,
