@@ -94,6 +94,16 @@ impl Hash {
         }
     }
 
+    /// The whole digest of a key, for people who compare it with another program's: 16 bytes of MD5, 20 of SHA-1; the others
+    /// have no more than the 8 bytes of the point. The point is its first 8 bytes.
+    pub fn digest(&self, key: &[u8]) -> Vec<u8> {
+        match self {
+            Hash::Md5 => Md5::digest(key).to_vec(),
+            Hash::Sha1 => Sha1::digest(key).to_vec(),
+            Hash::Xxh3 | Hash::SipHash(_) => self.point(key).0.to_be_bytes().to_vec(),
+        }
+    }
+
     /// The point of a key. The key's bytes are taken as they are.
     pub fn point(&self, key: &[u8]) -> Point {
         match self {
@@ -136,6 +146,14 @@ mod tests {
         let secret = Secret(std::array::from_fn(|i| i as u8));
         assert_eq!(Hash::SipHash(secret).point(b"").to_string(), "726fdb47dd0e0e31");
         assert_eq!(Hash::SipHash(secret).point(&[0]).to_string(), "74f839c593dc67fd");
+    }
+
+    #[test]
+    fn a_digest_starts_with_the_point() {
+        for (hash, length) in [(Hash::Md5, 16), (Hash::Sha1, 20), (Hash::Xxh3, 8), (Hash::SipHash(Secret([7; 16])), 8)] {
+            let digest = hash.digest(b"frank");
+            assert_eq!((digest.len(), &digest[..8]), (length, &hash.point(b"frank").0.to_be_bytes()[..]), "{hash:?}");
+        }
     }
 
     #[test]

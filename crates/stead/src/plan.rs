@@ -83,6 +83,14 @@ impl Plan {
     }
 }
 
+/// For each node of the old map, by its number there, the same node's number in the new one: by name, or by `formerly`.
+///
+/// Errors: `Identity` when they are not maps of one cluster.
+pub fn same_nodes(old: &Map, new: &Map) -> Result<Vec<Option<NodeId>>> {
+    same_cluster(old, new)?;
+    Ok(Same::of(old, new).nodes)
+}
+
 fn same_cluster(old: &Map, new: &Map) -> Result<()> {
     let refuse = |problem: &str| Err(Error::Identity { problem: format!("{problem}; compare maps of one cluster") });
     if old.name() != new.name() {

@@ -4,6 +4,7 @@
 //! threads may ask it.
 
 mod cache;
+mod epoch;
 mod inside;
 mod locate;
 mod open;

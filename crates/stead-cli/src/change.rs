@@ -1,0 +1,174 @@
+//! A change from one map to the next, as `plan`, `apply`, `diff` and `rollback` all show it.
+
+use std::path::Path;
+
+use stead::plan::same_nodes;
+use stead::policy::NodeId;
+use stead::report::{HolderReport, MoveReport, Report};
+use stead::{build, Error, Fleet, Map};
+
+use crate::exit::{Failure, Result, FLEET};
+use crate::output::{Out, BAD};
+use crate::text::{change, count, percent, Table};
+
+/// What to show of it.
+#[derive(clap::Args)]
+pub struct Show {
+    /// JSON for programs, see docs/cli.md
+    #[arg(long)]
+    json: bool,
+    /// Also list every move: first and last point, from, to, cause
+    #[arg(long)]
+    moves: bool,
+}
+
+impl Show {
+    /// Whether it is for programs.
+    pub fn json(&self) -> bool {
+        self.json
+    }
+}
+
+/// The map there is, if any, and the one that follows.
+pub struct Change {
+    /// `None` before the first map.
+    pub old: Option<Map>,
+    /// The map after; the present one when nothing changes.
+    pub new: Map,
+    /// Whether `new` is to be published.
+    pub needed: bool,
+}
+
+impl Change {
+    /// What a fleet makes of the present map.
+    pub fn of(fleet: &Path, old: Option<Map>) -> Result<Change> {
+        let new = build(&Fleet::read(fleet)?, old.as_ref()).map_err(|error| match error {
+            // what is out of range here stands in the fleet
+            Error::Invalid { problem } => Failure::new(FLEET, problem),
+            // these name no file of their own
+            Error::Impossible { .. } | Error::NotYet { place: None, .. } => {
+                let (text, file) = (error.to_string(), fleet.display().to_string());
+                if text.starts_with(&file) { error.into() } else { Failure::from(error).at(&file) }
+            }
+            _ => error.into(),
+        })?;
+        Ok(Change::to(old, new))
+    }
+
+    /// From one map to another; nothing is needed when they differ in the epoch only.
+    pub fn to(old: Option<Map>, new: Map) -> Change {
+        match old {
+            Some(old) if old.same_but_epoch(&new) => Change { new: old, old: None, needed: false },
+            old => Change { old, new, needed: true },
+        }
+    }
+
+    /// The report, before anything is published: an impossible comparison must be known first.
+    pub fn report(&self, show: &Show) -> Result<Report> {
+        Ok(Report::of(self.old.as_ref(), &self.new, show.moves)?)
+    }
+
+    /// Writes the report.
+    pub fn write(&self, report: &Report, show: &Show, out: &mut Out) -> Result {
+        if show.json {
+            return out.json(report);
+        }
+        out.line(self.headline(report))?;
+        if report.violations > 0 {
+            out.line(out.paint(BAD, format!("{} held by too few or too many nodes", count(report.violations, "slice"))))?;
+        }
+        if report.max_share_error_points != "0" {
+            out.line(out.paint(BAD, format!("a share is {} points off its target", report.max_share_error_points)))?;
+        }
+        out.line("")?;
+        self.holders(report)?.write(out)?;
+        if let Some(moves) = report.moves.as_ref().filter(|moves| !moves.is_empty()) {
+            out.line("")?;
+            move_table(moves, report.replicas).write(out)?;
+        }
+        Ok(())
+    }
+
+    fn headline(&self, report: &Report) -> String {
+        let (name, epoch) = (&report.name, report.epoch);
+        let slices = count(report.slices, "slice");
+        if !self.needed {
+            return format!("{name}: nothing to do, epoch {epoch} stays, {slices}");
+        }
+        let Some(old) = &self.old else {
+            return format!("{name}: first map, epoch {epoch}, {}, {slices}", count(report.nodes.len(), "node"));
+        };
+        let part = |points: &str| percent(points.parse().unwrap_or(0), report.replicas);
+        let by_hand = match report.by_hand.points.as_str() {
+            "0" => String::new(),
+            // a pinned key is one point of 2^64, which six digits do not show
+            points if points.len() < 8 => format!(", by hand {points} points"),
+            points => format!(", by hand {}", part(points)),
+        };
+        format!(
+            "{name}: epoch {} -> {epoch}, moves {} (lower bound {}){by_hand}, {} -> {}",
+            old.epoch(),
+            part(&report.moved.points),
+            part(&report.lower_bound.points),
+            count(old.base_count(), "slice"),
+            report.slices
+        )
+    }
+
+    /// A row for each node and weighted policy, and for those that left.
+    fn holders(&self, report: &Report) -> Result<Table> {
+        let has_old = self.old.is_some();
+        let heading: &[&str] =
+            if has_old { &["node", "weight", "share", "points", "change"] } else { &["node", "weight", "share", "points"] };
+        let mut table = Table::new(heading, &[1, 2, 3, 4]);
+        let old_report = self.old.as_ref().map(|old| Report::of(None, old, false)).transpose()?;
+        let (old_nodes, old_policies): (&[_], &[_]) = old_report.as_ref().map_or((&[], &[]), |old| (&old.nodes, &old.policies));
+        let same = match &self.old {
+            Some(old) => same_nodes(old, &self.new)?,
+            None => Vec::new(),
+        };
+        // for each node of the new map its number in the old one
+        let mut before = vec![None; report.nodes.len()];
+        for (i, now) in same.iter().enumerate() {
+            if let Some(place) = now.and_then(|now: NodeId| before.get_mut(now.index())) {
+                *place = old_nodes.get(i);
+            }
+        }
+        let row = |label: String, weight: &str, old: Option<&HolderReport>, new: Option<&HolderReport>| {
+            let points = |holder: Option<&HolderReport>| holder.and_then(|h| h.points.parse::<u128>().ok()).unwrap_or(0);
+            let (old, new) = (points(old), points(new));
+            let change = has_old.then(|| change(old, new, report.replicas));
+            [label, weight.to_owned(), percent(new, report.replicas), new.to_string()].into_iter().chain(change)
+        };
+        for (node, old) in report.nodes.iter().zip(before) {
+            let label = match old.filter(|old| old.name != node.name) {
+                Some(old) => format!("{} (was {})", node.name, old.name),
+                None => node.name.clone(),
+            };
+            table.row(row(label, &node.weight, old, Some(node)));
+        }
+        for (_, old) in same.iter().zip(old_nodes).filter(|(now, _)| now.is_none()) {
+            table.row(row(format!("{} (left)", old.name), "-", Some(old), None));
+        }
+        let named = |list: &'_ [HolderReport], name: &str| list.iter().position(|holder| holder.name == name);
+        for policy in &report.policies {
+            let old = named(old_policies, &policy.name).and_then(|i| old_policies.get(i));
+            table.row(row(format!("policy {}", policy.name), &policy.weight, old, Some(policy)));
+        }
+        for old in old_policies.iter().filter(|old| named(&report.policies, &old.name).is_none()) {
+            table.row(row(format!("policy {} (left)", old.name), "-", Some(old), None));
+        }
+        Ok(table)
+    }
+}
+
+fn move_table(moves: &[MoveReport], replicas: u32) -> Table {
+    let mut table = Table::new(&["first", "last", "share", "from", "to", "cause"], &[2]);
+    for m in moves {
+        let point = |text: &str| u64::from_str_radix(text, 16).map_or(0, u128::from);
+        let share = percent(point(&m.last) + 1 - point(&m.first), replicas);
+        let name = |node: &Option<String>| node.clone().unwrap_or_else(|| "-".to_owned());
+        table.row([m.first.clone(), m.last.clone(), share, name(&m.from), name(&m.to), m.cause.to_owned()]);
+    }
+    table
+}

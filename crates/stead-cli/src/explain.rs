@@ -1,0 +1,108 @@
+//! Why a key lives where it lives: what `locate --explain` adds.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use stead::map::Pin;
+use stead::weight::Weight;
+use stead::{Map, Point};
+
+use crate::exit::Result;
+use crate::input::{hex, shown};
+use crate::output::Out;
+use crate::text::joined;
+
+/// The way from a key to its nodes.
+#[derive(Serialize)]
+pub struct Explanation<'a> {
+    digest: String,
+    slice: Range,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<&'a str>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    kind: &'a str,
+    labels: BTreeMap<&'a str, BTreeMap<&'a str, &'a str>>,
+    why: String,
+}
+
+/// Points, both included.
+#[derive(Serialize)]
+pub struct Range {
+    first: String,
+    last: String,
+}
+
+impl<'a> Explanation<'a> {
+    /// Of a key under a map.
+    pub fn of(map: &'a Map, key: &[u8]) -> Explanation<'a> {
+        let point = map.point(key);
+        let slice = map.slice_of(point);
+        let policy = map.policy(slice.policy);
+        let pin = map.pins().find(|pin| pin.slice.first <= point && point <= pin.slice.last);
+        let labels = |node| (map.node(node).name(), map.node(node).labels().collect());
+        Explanation {
+            digest: hex(&map.hash().digest(key)),
+            slice: Range { first: slice.first.to_string(), last: slice.last.to_string() },
+            policy: policy.name(),
+            kind: policy.kind(),
+            labels: policy.members().map(labels).collect(),
+            why: match pin {
+                Some(pin) => pinned(map, point, &pin),
+                None => by_weight(map, point),
+            },
+        }
+    }
+
+    /// For people, under the record of the key.
+    pub fn write(&self, point: Point, out: &mut Out) -> Result {
+        out.line(format_args!("  digest  {}", self.digest))?;
+        out.line(format_args!("  point   {point}"))?;
+        out.line(format_args!("  slice   {}..{}", self.slice.first, self.slice.last))?;
+        match (self.policy, self.kind) {
+            (None, _) => out.line("  policy  chosen by stead")?,
+            (Some(name), "") => out.line(format_args!("  policy  {name}"))?,
+            (Some(name), kind) => out.line(format_args!("  policy  {name}, kind {kind}"))?,
+        }
+        for (node, labels) in &self.labels {
+            let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let labels = if labels.is_empty() { "none".to_owned() } else { labels.join(" ") };
+            out.line(format_args!("  labels  {node}: {labels}"))?;
+        }
+        out.line(format_args!("  why     {}", self.why))
+    }
+}
+
+fn pinned(map: &Map, point: Point, pin: &Pin) -> String {
+    let under = joined(map, map.base_slice_of(point).policy);
+    match pin.key {
+        Some(key) => format!("pinned by hand: key {}; the base slice under it is held by {under}", shown(key)),
+        None => format!("pinned by hand: range {}..{}; the base slice under it is held by {under}", pin.slice.first, pin.slice.last),
+    }
+}
+
+/// The holder's weight among all.
+fn by_weight(map: &Map, point: Point) -> String {
+    let policy = map.policy(map.base_slice_of(point).policy);
+    let holder = policy.name().map_or_else(|| joined(map, policy.id), |name| format!("policy {name}"));
+    let weight = policy.weight().or_else(|| policy.members().next().map(|node| map.node(node).weight())).unwrap_or(Weight::ZERO);
+    // at most 131,072 holders of 10^12 millionths: far below 2^64
+    let all: u64 = map.nodes().map(|node| node.weight().millionths()).sum::<u64>()
+        + map.policies().filter_map(|policy| policy.weight()).map(Weight::millionths).sum::<u64>();
+    format!("base slice of {holder}, which has weight {weight} of {}", exact(all))
+}
+
+/// Millionths as the shortest exact decimal; the sum of weights may pass what one weight may be.
+fn exact(millionths: u64) -> String {
+    let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exact;
+
+    #[test]
+    fn sums_of_weights_are_exact() {
+        assert_eq!([exact(1_500_000), exact(10_000_000), exact(1)], ["1.5", "10", "0.000001"]);
+    }
+}

@@ -1,0 +1,131 @@
+//! Keys: from the arguments, or one a record from standard input. Bytes as they come, no encoding.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use serde::Serialize;
+use stead::Error;
+
+use crate::exit::{Failure, Result};
+use crate::output::Out;
+use crate::progress;
+
+/// Larger than a pipe; few system calls for a large file.
+const BUFFER: usize = 256 << 10;
+
+/// Calls `each` with every key: the arguments, or the records of standard input when there are none.
+///
+/// `zero`: records end in NUL, and are not stripped. Otherwise they are lines, `\n` or `\r\n` stripped; a last line without one
+/// counts. Before waiting for more input the output is handed on, so that a program that asks one key at a time gets its answers.
+pub fn keys(arguments: Vec<OsString>, zero: bool, out: &mut Out, mut each: impl FnMut(&mut Out, &[u8]) -> Result) -> Result {
+    if !arguments.is_empty() {
+        return arguments.into_iter().try_for_each(|key| each(out, &key.into_vec()));
+    }
+    let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Failure::io("cannot read standard input", &e))?;
+    records(File::from(stdin), "standard input", zero, |record, waits| {
+        if waits {
+            out.flush()?;
+        }
+        record.map_or(Ok(()), |record| each(out, record))
+    })
+}
+
+/// Calls `each` with every line of a file; `-` is standard input.
+pub fn lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result {
+    let (file, name) = if path == Path::new("-") {
+        let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Failure::io("cannot read standard input", &e))?;
+        (File::from(stdin), "standard input".to_owned())
+    } else {
+        (File::open(path).map_err(|e| Error::io("open", path, e))?, path.display().to_string())
+    };
+    records(file, &name, false, |record, _| {
+        if let Some(record) = record {
+            each(record);
+        }
+        Ok(())
+    })
+}
+
+/// Calls `each` with every record, and with `None, true` before a read that may wait.
+fn records(file: File, name: &str, zero: bool, mut each: impl FnMut(Option<&[u8]>, bool) -> Result) -> Result {
+    let waits = !file.metadata().is_ok_and(|meta| meta.is_file());
+    let mut reader: BufReader<Box<dyn Read>> = BufReader::with_capacity(BUFFER, progress::reading(file, "reading"));
+    let end = if zero { 0 } else { b'\n' };
+    let mut record = Vec::new();
+    loop {
+        if waits && !reader.buffer().contains(&end) {
+            each(None, true)?;
+        }
+        record.clear();
+        let read = reader.read_until(end, &mut record).map_err(|e| Failure::io(&format!("cannot read {name}"), &e))?;
+        if read == 0 {
+            return Ok(());
+        }
+        each(Some(strip(&record, zero)), false)?;
+    }
+}
+
+fn strip(record: &[u8], zero: bool) -> &[u8] {
+    if zero {
+        return record.strip_suffix(&[0]).unwrap_or(record);
+    }
+    match record.strip_suffix(b"\n") {
+        Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
+        None => record,
+    }
+}
+
+/// A key in JSON, which has no bytes: a string when it is UTF-8, otherwise `{"hex": ".."}`.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum KeyJson<'a> {
+    /// It is UTF-8.
+    Text(&'a str),
+    /// It is not.
+    Hex {
+        /// Its bytes.
+        hex: String,
+    },
+}
+
+impl<'a> KeyJson<'a> {
+    /// The key.
+    pub fn of(key: &'a [u8]) -> KeyJson<'a> {
+        match std::str::from_utf8(key) {
+            Ok(text) => KeyJson::Text(text),
+            Err(_) => KeyJson::Hex { hex: hex(key) },
+        }
+    }
+}
+
+/// Bytes as lower-case hex digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A key in a text for people: quoted, what cannot be shown escaped.
+pub fn shown(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) => format!("{text:?}"),
+        Err(_) => format!("0x{}", hex(key)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_end_is_stripped_and_nothing_else() {
+        for (record, line) in [("a\n", "a"), ("a\r\n", "a"), ("a", "a"), ("a\r", "a\r"), ("a\r\r\n", "a\r"), ("\n", ""), (" a \n", " a ")] {
+            assert_eq!(strip(record.as_bytes(), false), line.as_bytes(), "{record:?}");
+        }
+        for (record, line) in [("a\0", "a"), ("a\n\0", "a\n"), ("a", "a"), ("\0", "")] {
+            assert_eq!(strip(record.as_bytes(), true), line.as_bytes(), "{record:?}");
+        }
+    }
+}

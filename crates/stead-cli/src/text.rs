@@ -1,0 +1,92 @@
+//! Texts for people: shares with fixed digits, exact, and tables.
+
+use stead::point::SPACE;
+use stead::policy::PolicyId;
+use stead::Map;
+
+use crate::exit::Result;
+use crate::output::{Out, HEADING};
+
+/// `42.857143 %`: points as a part of R * 2^64, rounded half up, without floating point.
+pub fn percent(points: u128, replicas: u32) -> String {
+    // points < 2^72 and 10^8 < 2^27: the product fits
+    let whole = u128::from(replicas.max(1)) * SPACE;
+    let millionths = (points * 100_000_000 + whole / 2) / whole;
+    format!("{}.{:06} %", millionths / 1_000_000, millionths % 1_000_000)
+}
+
+/// `+14.285714 %`, or `-` and so on; `0` when nothing changed.
+pub fn change(old: u128, new: u128, replicas: u32) -> String {
+    match old.cmp(&new) {
+        std::cmp::Ordering::Equal => "0".to_owned(),
+        std::cmp::Ordering::Less => format!("+{}", percent(new - old, replicas)),
+        std::cmp::Ordering::Greater => format!("-{}", percent(old - new, replicas)),
+    }
+}
+
+/// `1 slice`, `2 slices`.
+pub fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The names of a policy's nodes, primary first; no name has a comma.
+pub fn joined(map: &Map, policy: PolicyId) -> String {
+    let names: Vec<&str> = map.policy(policy).members().map(|node| map.node(node).name()).collect();
+    names.join(",")
+}
+
+/// Rows under a heading, the columns as wide as they must be. Columns named in `right` are aligned right.
+pub struct Table {
+    right: &'static [usize],
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with its heading.
+    pub fn new(heading: &[&str], right: &'static [usize]) -> Table {
+        Table { right, rows: vec![heading.iter().map(|cell| (*cell).to_owned()).collect()] }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// Writes it; nothing when it has no rows.
+    pub fn write(&self, out: &mut Out) -> Result {
+        if self.rows.len() < 2 {
+            return Ok(());
+        }
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        for (i, row) in self.rows.iter().enumerate() {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let space = " ".repeat(width.saturating_sub(cell.chars().count()));
+                let gap = if column == 0 { "" } else { "  " };
+                let (before, after) = if self.right.contains(&column) { (space, String::new()) } else { (String::new(), space) };
+                line.extend([gap, &before, cell, &after]);
+            }
+            let line = line.trim_end();
+            out.line(if i == 0 { out.paint(HEADING, line) } else { line.to_owned() })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_six_digits_and_are_rounded_half_up() {
+        assert_eq!(percent(SPACE * 3 / 7, 1), "42.857143 %");
+        assert_eq!(percent(SPACE, 1), "100.000000 %");
+        assert_eq!(percent(255 * SPACE, 255), "100.000000 %");
+        assert_eq!(percent(SPACE, 3), "33.333333 %");
+        assert_eq!((percent(0, 1), percent(1, 1)), ("0.000000 %".into(), "0.000000 %".into()));
+        assert_eq!(change(SPACE / 2, SPACE / 4, 1), "-25.000000 %");
+        assert_eq!(change(1, 1, 1), "0");
+    }
+}

@@ -1,0 +1,145 @@
+//! `stead history MAP`: the epochs that are kept.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use stead::plan::Plan;
+use stead::point::SPACE;
+use stead::report::Amount;
+use stead::store::KEEP;
+use stead::{Error, Map, Status, Store};
+
+use crate::exit::{Failure, Result};
+use crate::input::hex;
+use crate::output::{Out, HEADING};
+use crate::text::{percent, Table};
+
+/// List the epochs that are kept of a map
+///
+/// The newest 32: slices, what each moved against the one before, digest.
+#[derive(Args)]
+#[command(after_help = "\
+Example: which epochs can come back?
+  stead history members.map
+
+Exit codes: 0 done; 65 the map or an epoch of the history is damaged (the others are listed); 66 no such map")]
+pub struct History {
+    /// The map
+    map: PathBuf,
+    /// JSON for programs, see docs/cli.md
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Epochs<'a> {
+    name: &'a str,
+    map_id: String,
+    epoch: u64,
+    epochs: Vec<Epoch>,
+}
+
+/// An epoch of the history; a damaged one has an error and nothing else.
+#[derive(Serialize)]
+struct Epoch {
+    epoch: u64,
+    current: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slices: Option<usize>,
+    /// null when the epoch before is not kept
+    moved: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl History {
+    /// Does it.
+    pub fn run(self, out: &mut Out) -> Result {
+        let store = Store::new(&self.map, KEEP);
+        let current = Map::open_copy(&self.map)?;
+        let (epochs, failure) = epochs(&store, &current)?;
+        if self.json {
+            out.json(&Epochs { name: current.name(), map_id: hex(&current.map_id()), epoch: current.epoch(), epochs })?;
+        } else {
+            out.line(out.paint(HEADING, format_args!("{}: epoch {} is current (*)", current.name(), current.epoch())))?;
+            let mut table = Table::new(&["epoch", "slices", "moved", "digest"], &[0, 1, 2]);
+            for epoch in epochs {
+                let moved = match &epoch.moved {
+                    Some(moved) => percent(moved.points.parse().unwrap_or(0), current.replicas()),
+                    None => "-".to_owned(),
+                };
+                let mark = if epoch.current { "* " } else { "" };
+                table.row([
+                    format!("{mark}{}", epoch.epoch),
+                    epoch.slices.map_or("-".to_owned(), |n| n.to_string()),
+                    moved,
+                    epoch.digest.or(epoch.error).unwrap_or_default(),
+                ]);
+            }
+            table.write(out)?;
+        }
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// The epochs, oldest first, and the first failure among them.
+fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)> {
+    let numbers = match store.history() {
+        Ok(numbers) => numbers,
+        // a map that was shipped without its history
+        Err(error) if error.status() == Status::NotFound => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let mut list = Vec::with_capacity(numbers.len() + 1);
+    let (mut before, mut failure): (Option<Map>, Option<Failure>) = (None, None);
+    for number in numbers {
+        let is_current = number == current.epoch();
+        let entry = store.epoch(number).and_then(|map| Ok((epoch(before.as_ref(), &map, is_current)?, map)));
+        before = match entry {
+            // the file at the map's place is what counts, and it is listed below
+            Ok((_, map)) if is_current && map.digest() != current.digest() => before,
+            Ok((entry, map)) => {
+                list.push(entry);
+                Some(map)
+            }
+            Err(error) => {
+                list.push(damaged(number, &error));
+                failure = failure.or(Some(error.into()));
+                None
+            }
+        };
+    }
+    let listed = |list: &[Epoch]| list.iter().any(|entry| entry.epoch == current.epoch() && entry.error.is_none());
+    if !listed(&list) {
+        list.push(epoch(before.as_ref(), current, true)?);
+    }
+    Ok((list, failure))
+}
+
+fn epoch(before: Option<&Map>, map: &Map, current: bool) -> stead::Result<Epoch> {
+    let points = match before {
+        _ if map.epoch() == 1 => Some(0),
+        Some(before) if before.epoch() + 1 == map.epoch() => Some(Plan::between(before, map)?.moved.0),
+        _ => None,
+    };
+    let whole = f64::from(map.replicas()) * SPACE as f64;
+    Ok(Epoch {
+        epoch: map.epoch(),
+        current,
+        digest: Some(hex(&map.digest())),
+        parent: Some(hex(&map.parent())),
+        slices: Some(map.base_count()),
+        moved: points.map(|points| Amount { points: points.to_string(), fraction: points as f64 / whole }),
+        error: None,
+    })
+}
+
+fn damaged(epoch: u64, error: &Error) -> Epoch {
+    let error = Some(error.to_string());
+    Epoch { epoch, current: false, digest: None, parent: None, slices: None, moved: None, error }
+}

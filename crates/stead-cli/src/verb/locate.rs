@@ -1,0 +1,166 @@
+//! `stead locate MAP [KEY...]`: where keys live.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use stead::path::Fold;
+use stead::{Map, Point};
+
+use crate::explain::Explanation;
+use crate::exit::{Failure, Result, USAGE};
+use crate::input::{self, KeyJson};
+use crate::output::Out;
+use crate::text::joined;
+
+/// Say where keys live
+///
+/// A line for each key, KEY<TAB>node1,node2,... with the primary first. Keys are the arguments, or the lines of standard input (\n or \r\n stripped). They are bytes: any encoding will do, and none
+/// is guessed.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  stead locate members.map frank                 frank<TAB>n1
+  stead locate members.map --count < names       how many of these keys each node is the primary of
+  stead locate members.map --explain frank       digest, point, slice, and why
+
+Exit codes: 0 done; 64 wrong usage; 65 the map is damaged or not a map; 66 no such map; 74 reading or writing failed")]
+pub struct Locate {
+    /// The map
+    map: PathBuf,
+    /// The keys (after -- when one starts with a dash); none = one a line from standard input
+    #[arg(value_name = "KEY")]
+    keys: Vec<OsString>,
+    /// Keys and records end in NUL, and a record is node1,node2<TAB>KEY
+    #[arg(short = '0')]
+    zero: bool,
+    /// Print totals instead: node<TAB>number of keys that it is the primary of
+    #[arg(long, conflicts_with_all = ["explain", "prefer"])]
+    count: bool,
+    /// Also say why: digest, point, slice, policy, labels
+    #[arg(long, conflicts_with = "prefer")]
+    explain: bool,
+    /// List N distinct nodes instead, best first: those of the key, then those that take over when they are down
+    #[arg(long, value_name = "N")]
+    prefer: Option<usize>,
+    #[command(flatten)]
+    fold: FoldArg,
+    /// A JSON object a line (with --count one object)
+    #[arg(long)]
+    json: bool,
+}
+
+/// The option that `locate`, `diff` and `path` share.
+#[derive(Args)]
+pub struct FoldArg {
+    /// Fold letters before hashing: `ascii` makes A-Z a-z; `none` is the default
+    #[arg(long, value_name = "HOW", default_value = "none", hide_default_value = true)]
+    pub fold: Fold,
+}
+
+/// A key and its nodes, in JSON.
+#[derive(Serialize)]
+struct Located<'a> {
+    key: KeyJson<'a>,
+    point: String,
+    nodes: Vec<&'a str>,
+    #[serde(flatten)]
+    explanation: Option<Explanation<'a>>,
+}
+
+/// Totals, in JSON.
+#[derive(Serialize)]
+struct Totals<'a> {
+    name: &'a str,
+    epoch: u64,
+    keys: u64,
+    nodes: Vec<Total<'a>>,
+}
+
+#[derive(Serialize)]
+struct Total<'a> {
+    name: &'a str,
+    keys: u64,
+}
+
+impl Locate {
+    /// Does it.
+    pub fn run(self, out: &mut Out) -> Result {
+        if self.explain && self.zero && !self.json {
+            return Err(Failure::new(USAGE, "--explain has lines for people and does not go with -0; add --json"));
+        }
+        let map = Map::open_copy(&self.map)?;
+        if self.count {
+            return self.count(&map, out);
+        }
+        if self.json || self.explain {
+            return self.at_length(&map, out);
+        }
+        let (fold, zero, prefer) = (self.fold.fold, self.zero, self.prefer);
+        let mut names: Vec<Option<String>> = vec![None; map.policies().len()];
+        input::keys(self.keys, zero, out, |out, key| {
+            let folded = fold.apply(key);
+            match prefer {
+                Some(n) => record(out, key, preferred(&map, &folded, n).join(",").as_bytes(), zero),
+                None => {
+                    let policy = map.policy_of(map.point(&folded));
+                    let Some(known) = names.get_mut(policy.index()) else { return Ok(()) };
+                    let nodes = known.get_or_insert_with(|| joined(&map, policy));
+                    record(out, key, nodes.as_bytes(), zero)
+                }
+            }
+        })
+    }
+
+    fn at_length(self, map: &Map, out: &mut Out) -> Result {
+        let (fold, json, explain, prefer) = (self.fold.fold, self.json, self.explain, self.prefer);
+        input::keys(self.keys, self.zero, out, |out, key| {
+            let folded = fold.apply(key);
+            let point: Point = map.point(&folded);
+            let nodes = match prefer {
+                Some(n) => preferred(map, &folded, n),
+                None => map.policy(map.policy_of(point)).members().map(|node| map.node(node).name()).collect(),
+            };
+            let explanation = explain.then(|| Explanation::of(map, &folded));
+            if json {
+                return out.json_line(&Located { key: KeyJson::of(key), point: point.to_string(), nodes, explanation });
+            }
+            record(out, key, nodes.join(",").as_bytes(), false)?;
+            explanation.map_or(Ok(()), |explanation| explanation.write(point, out))
+        })
+    }
+
+    fn count(self, map: &Map, out: &mut Out) -> Result {
+        let mut of_policy = vec![0u64; map.policies().len()];
+        let fold = self.fold.fold;
+        input::keys(self.keys, self.zero, out, |_, key| {
+            if let Some(count) = of_policy.get_mut(map.policy_of(map.point(&fold.apply(key))).index()) {
+                *count += 1;
+            }
+            Ok(())
+        })?;
+        let mut of_node = vec![0u64; map.nodes().len()];
+        for (policy, keys) in map.policies().zip(&of_policy) {
+            if let Some(count) = policy.members().next().and_then(|primary| of_node.get_mut(primary.index())) {
+                *count += keys;
+            }
+        }
+        let nodes = map.nodes().zip(of_node).map(|(node, keys)| Total { name: node.name(), keys });
+        if self.json {
+            return out.json(&Totals { name: map.name(), epoch: map.epoch(), keys: of_policy.iter().sum(), nodes: nodes.collect() });
+        }
+        let end = if self.zero { '\0' } else { '\n' };
+        nodes.into_iter().try_for_each(|total| out.bytes(format!("{}\t{}{end}", total.name, total.keys).as_bytes()))
+    }
+}
+
+fn preferred<'a>(map: &'a Map, key: &[u8], n: usize) -> Vec<&'a str> {
+    map.prefer(key, n).into_iter().map(|node| map.node(node).name()).collect()
+}
+
+/// `KEY<TAB>nodes` and a newline; with `zero` the nodes first, since then a key may hold tabs and newlines, and a NUL.
+fn record(out: &mut Out, key: &[u8], nodes: &[u8], zero: bool) -> Result {
+    let parts: [&[u8]; 4] = if zero { [nodes, b"\t", key, b"\0"] } else { [key, b"\t", nodes, b"\n"] };
+    parts.iter().try_for_each(|part| out.bytes(part))
+}

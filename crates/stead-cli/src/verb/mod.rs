@@ -1,0 +1,50 @@
+//! The verbs, one a file: its arguments with their help, and what it does.
+
+mod apply;
+mod check;
+mod diff;
+mod history;
+mod locate;
+mod path;
+mod plan;
+mod rollback;
+mod show;
+mod survey;
+
+use clap::Subcommand;
+
+use crate::exit::Result;
+use crate::output::Out;
+
+/// What can be done. The first paragraph of each verb's own documentation is its line in `--help`.
+#[derive(Subcommand)]
+pub enum Verb {
+    Plan(plan::Plan),
+    Apply(apply::Apply),
+    Locate(locate::Locate),
+    Show(show::Show),
+    Diff(diff::Diff),
+    Check(check::Check),
+    Path(path::Path),
+    Survey(survey::Survey),
+    History(history::History),
+    Rollback(rollback::Rollback),
+}
+
+impl Verb {
+    /// Does it.
+    pub fn run(self, out: &mut Out) -> Result {
+        match self {
+            Verb::Plan(verb) => verb.run(out),
+            Verb::Apply(verb) => verb.run(out),
+            Verb::Locate(verb) => verb.run(out),
+            Verb::Show(verb) => verb.run(out),
+            Verb::Diff(verb) => verb.run(out),
+            Verb::Check(verb) => verb.run(out),
+            Verb::Path(verb) => verb.run(out),
+            Verb::Survey(verb) => verb.run(out),
+            Verb::History(verb) => verb.run(out),
+            Verb::Rollback(verb) => verb.run(out),
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! `stead show MAP`: what is in a map.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use stead::map::{Node, Policy};
+use stead::report::{violations, Balance, HolderReport};
+use stead::slice::Slice;
+use stead::Map;
+
+use crate::exit::Result;
+use crate::input::{hex, shown, KeyJson};
+use crate::output::{Out, HEADING};
+use crate::text::{count, percent, Table};
+
+/// Show what is in a map
+///
+/// Its identity, nodes, policies, pins, and with --slices every slice. Secrets are never shown.
+#[derive(Args)]
+#[command(after_help = "\
+Example: every slice of a map, for a program
+  stead show members.map --json --slices
+
+Exit codes: 0 done; 65 the map is damaged or not a map; 66 no such map")]
+pub struct Show {
+    /// The map
+    map: PathBuf,
+    /// JSON for programs, see docs/cli.md
+    #[arg(long)]
+    json: bool,
+    /// Also list every slice, pins applied
+    #[arg(long)]
+    slices: bool,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    name: &'a str,
+    epoch: u64,
+    replicas: u32,
+    hash: &'a str,
+    digest: String,
+    parent: String,
+    map_id: String,
+    algorithm: u32,
+    max_slices: Option<u32>,
+    slices: Slices<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slice_count: Option<usize>,
+    violations: usize,
+    max_share_error_points: String,
+    nodes: Vec<ShownNode<'a>>,
+    policies: Vec<ShownPolicy<'a>>,
+    pins: Vec<ShownPin<'a>>,
+}
+
+/// The number of base slices, or with --slices the final ones.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Slices<'a> {
+    Count(usize),
+    List(Vec<ShownSlice<'a>>),
+}
+
+#[derive(Serialize)]
+struct ShownSlice<'a> {
+    first: String,
+    last: String,
+    nodes: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ShownNode<'a> {
+    #[serde(flatten)]
+    holder: HolderReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    formerly: Option<&'a str>,
+    labels: BTreeMap<&'a str, &'a str>,
+    attributes: BTreeMap<&'a str, &'a str>,
+}
+
+/// A named policy; one without a weight has no share and none of the holder's fields but its name.
+#[derive(Serialize)]
+struct ShownPolicy<'a> {
+    #[serde(flatten)]
+    holder: Option<HolderReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    kind: &'a str,
+    nodes: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct ShownPin<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<KeyJson<'a>>,
+    #[serde(flatten)]
+    slice: ShownSlice<'a>,
+}
+
+impl Show {
+    /// Does it.
+    pub fn run(self, out: &mut Out) -> Result {
+        let map = Map::open_copy(&self.map)?;
+        let balance = Balance::of(&map)?;
+        if self.json {
+            return out.json(&shown_map(&map, balance, self.slices));
+        }
+        heading(&map, out)?;
+        out.line("")?;
+        holders(&map, &balance).write(out)?;
+        lists(&map, out)?;
+        if self.slices {
+            out.line("")?;
+            let mut table = Table::new(&["first", "last", "share", "nodes", "policy"], &[2]);
+            map.slices().for_each(|slice| table.row(slice_row(&map, &slice)));
+            table.write(out)?;
+        }
+        Ok(())
+    }
+}
+
+fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
+    let mut weighted: BTreeMap<String, HolderReport> = balance.policies.into_iter().map(|h| (h.name.clone(), h)).collect();
+    let policies = map.policies().filter_map(|policy| Some((policy.name()?, policy)));
+    Shown {
+        name: map.name(),
+        epoch: map.epoch(),
+        replicas: map.replicas(),
+        hash: map.hash().name(),
+        digest: hex(&map.digest()),
+        parent: hex(&map.parent()),
+        map_id: hex(&map.map_id()),
+        algorithm: map.algorithm(),
+        max_slices: map.max_slices(),
+        slices: if slices {
+            Slices::List(map.slices().map(|slice| shown_slice(map, &slice)).collect())
+        } else {
+            Slices::Count(map.base_count())
+        },
+        slice_count: slices.then(|| map.base_count()),
+        violations: violations(map),
+        max_share_error_points: balance.max_share_error.to_string(),
+        nodes: map.nodes().zip(balance.nodes).map(|(node, holder)| shown_node(node, holder)).collect(),
+        policies: policies
+            .map(|(name, policy)| {
+                let holder = weighted.remove(name);
+                ShownPolicy { name: holder.is_none().then_some(name), holder, kind: policy.kind(), nodes: names(map, policy) }
+            })
+            .collect(),
+        pins: map
+            .pins()
+            .map(|pin| ShownPin { key: pin.key.map(KeyJson::of), slice: shown_slice(map, &pin.slice) })
+            .collect(),
+    }
+}
+
+fn shown_node(node: Node<'_>, holder: HolderReport) -> ShownNode<'_> {
+    let (labels, attributes) = (node.labels().collect(), node.attributes().collect());
+    ShownNode { holder, formerly: node.formerly(), labels, attributes }
+}
+
+fn shown_slice<'a>(map: &'a Map, slice: &Slice) -> ShownSlice<'a> {
+    let policy = map.policy(slice.policy);
+    ShownSlice { first: slice.first.to_string(), last: slice.last.to_string(), nodes: names(map, policy), policy: policy.name() }
+}
+
+fn names<'a>(map: &'a Map, policy: Policy<'a>) -> Vec<&'a str> {
+    policy.members().map(|node| map.node(node).name()).collect()
+}
+
+fn heading(map: &Map, out: &mut Out) -> Result {
+    let pinned = match map.pins().len() {
+        0 => String::new(),
+        pins => format!(" ({} with {})", map.slice_count(), count(pins, "pin")),
+    };
+    let first = format!(
+        "{}: epoch {}, {}, hash {}, {}, {}{pinned}",
+        map.name(),
+        map.epoch(),
+        count(map.replicas() as usize, "replica"),
+        map.hash().name(),
+        count(map.nodes().len(), "node"),
+        count(map.base_count(), "slice")
+    );
+    out.line(out.paint(HEADING, first))?;
+    let parent = if map.epoch() == 1 { "none, this is the first epoch".to_owned() } else { hex(&map.parent()) };
+    out.line(format_args!("digest  {}", hex(&map.digest())))?;
+    out.line(format_args!("parent  {parent}"))?;
+    out.line(format_args!("map id  {}", hex(&map.map_id())))?;
+    map.max_slices().map_or(Ok(()), |most| out.line(format_args!("limit   {most} slices")))
+}
+
+fn holders(map: &Map, balance: &Balance) -> Table {
+    let mut table = Table::new(&["node", "weight", "share", "points", "labels"], &[1, 2, 3]);
+    let cells = |label: String, holder: &HolderReport, last: String| {
+        let share = percent(holder.points.parse().unwrap_or(0), map.replicas());
+        [label, holder.weight.clone(), share, holder.points.clone(), last]
+    };
+    for (node, holder) in map.nodes().zip(&balance.nodes) {
+        let labels: Vec<String> = node.labels().map(|(name, value)| format!("{name}={value}")).collect();
+        table.row(cells(node.name().to_owned(), holder, labels.join(" ")));
+    }
+    for holder in &balance.policies {
+        table.row(cells(format!("policy {}", holder.name), holder, String::new()));
+    }
+    table
+}
+
+/// The named policies and the pins.
+fn lists(map: &Map, out: &mut Out) -> Result {
+    let mut policies = Table::new(&["policy", "kind", "nodes"], &[]);
+    for policy in map.policies() {
+        if let Some(name) = policy.name() {
+            policies.row([name.to_owned(), policy.kind().to_owned(), names(map, policy).join(",")]);
+        }
+    }
+    let mut pins = Table::new(&["pin", "first", "last", "nodes", "policy"], &[]);
+    for pin in map.pins() {
+        let [first, last, _, nodes, policy] = slice_row(map, &pin.slice);
+        pins.row([pin.key.map_or("range".to_owned(), |key| format!("key {}", shown(key))), first, last, nodes, policy]);
+    }
+    for (table, present) in [(policies, map.policies().any(|p| p.name().is_some())), (pins, map.pins().len() > 0)] {
+        if present {
+            out.line("")?;
+            table.write(out)?;
+        }
+    }
+    Ok(())
+}
+
+fn slice_row(map: &Map, slice: &Slice) -> [String; 5] {
+    let policy = map.policy(slice.policy);
+    let share = percent(slice.points(), 1);
+    let name = policy.name().unwrap_or("").to_owned();
+    [slice.first.to_string(), slice.last.to_string(), share, names(map, policy).join(","), name]
+}

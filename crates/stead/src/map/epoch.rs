@@ -1,0 +1,70 @@
+//! Epochs: whether two maps differ in anything but their number, and the same content under the next number.
+
+use super::open::Map;
+use crate::error::{Error, Result};
+use crate::format::{at, encode, Parts};
+
+impl Map {
+    /// Whether the maps are one but for what a new epoch always changes: epoch, map id, parent and digest.
+    ///
+    /// A map is canonical, so this compares bytes. `apply` has nothing to do when the new map is the same as the old but for these.
+    pub fn same_but_epoch(&self, other: &Map) -> bool {
+        // epoch 1 has zeros as its map id, so the stored one differs between epoch 1 and 2
+        let changing = [at::MAP_ID..at::MAP_ID + 16, at::EPOCH..at::EPOCH + 8, at::PARENT..at::PARENT + 32, at::DIGEST..at::DIGEST + 32];
+        let outside = |i: usize| !changing.iter().any(|range| range.contains(&i));
+        let (ours, theirs) = (self.bytes(), other.bytes());
+        let (header, rest) = (0..at::SECTIONS, at::SECTIONS..);
+        ours.len() == theirs.len()
+            && header.filter(|i| outside(*i)).all(|i| ours.get(i) == theirs.get(i))
+            && ours.get(rest.clone()) == theirs.get(rest)
+            && self.map_id() == other.map_id()
+    }
+
+    /// This map's content as the epoch after `newest`: what a rollback publishes.
+    ///
+    /// Errors: `Identity` when the two are not epochs of one map; `Impossible` when no epoch can follow.
+    pub fn again_after(&self, newest: &Map) -> Result<Map> {
+        if self.map_id() != newest.map_id() {
+            let problem = format!("epoch {} of `{}` is not of the same map as epoch {}", self.epoch(), self.name(), newest.epoch());
+            return Err(Error::Identity { problem: format!("{problem}; roll back to an epoch of its own history") });
+        }
+        let Some(epoch) = newest.epoch().checked_add(1) else {
+            return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
+        };
+        let parts = Parts { epoch, map_id: newest.map_id(), parent: newest.digest(), ..self.to_parts() };
+        Map::from_bytes(encode(&parts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{build, Fleet};
+
+    fn fleet(nodes: &[&str]) -> Fleet {
+        let nodes: String = nodes.iter().map(|n| format!("[[node]]\nname = '{n}'\n")).collect();
+        Fleet::parse(&format!("name = 'm'\n{nodes}"), "fleet").unwrap()
+    }
+
+    #[test]
+    fn the_same_fleet_again_differs_in_the_epoch_only() {
+        let first = build(&fleet(&["a", "b"]), None).unwrap();
+        let second = build(&fleet(&["b", "a"]), Some(&first)).unwrap();
+        let third = build(&fleet(&["a", "b", "c"]), Some(&second)).unwrap();
+        assert!(first.same_but_epoch(&second) && second.same_but_epoch(&first) && first.same_but_epoch(&first));
+        assert!(!second.same_but_epoch(&third));
+        // another cluster's first map of the same size
+        assert!(!first.same_but_epoch(&build(&fleet(&["a", "c"]), None).unwrap()));
+    }
+
+    #[test]
+    fn content_comes_again_under_the_next_number() {
+        let first = build(&fleet(&["a", "b"]), None).unwrap();
+        let second = build(&fleet(&["a", "b", "c"]), Some(&first)).unwrap();
+        let back = first.again_after(&second).unwrap();
+        assert!(back.same_but_epoch(&first));
+        assert_eq!((back.epoch(), back.parent(), back.map_id()), (3, second.digest(), first.digest()[..16].try_into().unwrap()));
+        let other = build(&fleet(&["x"]), None).unwrap();
+        assert!(matches!(first.again_after(&other), Err(Error::Identity { .. })));
+    }
+}
