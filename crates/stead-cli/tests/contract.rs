@@ -1,9 +1,9 @@
 //! plan, apply, diff and show: the JSON that programs rely on, and the lines that people read.
 #![allow(missing_docs)]
 
-mod common;
+mod program;
 
-use common::{fields, fleet, points, Dir, RICH};
+use program::{fields, fleet, points, Dir, RICH};
 use serde_json::Value;
 
 const REPORT: [&str; 11] = [

@@ -1,12 +1,12 @@
 //! locate, diff --keys and path: keys in, records out, byte for byte.
 #![allow(missing_docs)]
 
-mod common;
+mod program;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use common::{fleet, Dir, RICH};
+use program::{fleet, Dir, RICH};
 use serde_json::{json, Value};
 
 /// frank has the point 26..., justin 53..., zoe and so on: four nodes hold a quarter each, in order.

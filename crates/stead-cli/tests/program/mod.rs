@@ -12,11 +12,17 @@ use tempfile::TempDir;
 pub const STEAD: &str = env!("CARGO_BIN_EXE_stead");
 
 /// How a run of the program ended.
-#[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
     pub out: Vec<u8>,
     pub err: String,
+}
+
+impl std::fmt::Debug for Ran {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let out: String = String::from_utf8_lossy(&self.out).chars().take(2000).collect();
+        write!(f, "exit {:?}\n--- output:\n{out}\n--- errors:\n{}", self.code, self.err)
+    }
 }
 
 impl Ran {
