@@ -92,15 +92,12 @@ pub fn same_nodes(old: &Map, new: &Map) -> Result<Vec<Option<NodeId>>> {
 }
 
 fn same_cluster(old: &Map, new: &Map) -> Result<()> {
-    let refuse = |problem: &str| Err(Error::Identity { problem: format!("{problem}; compare two epochs of one map") });
+    let refuse = |problem: &str| Err(Error::Identity { problem: format!("{problem}; compare maps of one cluster") });
     if old.name() != new.name() {
         return refuse(&format!("the maps belong to two clusters, `{}` and `{}`", old.name(), new.name()));
     }
     if old.hash() != new.hash() || old.cells() != new.cells() {
         return refuse("the maps hash keys in different ways");
-    }
-    if old.map_id() != new.map_id() {
-        return refuse(&format!("these are two maps that happen to share the name `{}`", old.name()));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `stead locate MAP [KEY...]`: where keys live.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use stead::path::Fold;
 use stead::{Map, Point};
 
 use crate::explain::Explanation;
-use crate::exit::{Failure, Result, USAGE};
+use crate::exit::{Failure, Result, DATA, USAGE};
 use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
@@ -44,6 +45,12 @@ pub struct Locate {
     /// List N distinct nodes instead, best first: those of the key, then those that take over when they are down
     #[arg(long, value_name = "N")]
     prefer: Option<usize>,
+    /// The keys are points already: 16 hex digits each
+    #[arg(long, conflicts_with_all = ["explain", "prefer", "fold"])]
+    points: bool,
+    /// The keys are written as hex digits, so that every byte can be given
+    #[arg(long, conflicts_with_all = ["points", "explain"])]
+    hex: bool,
     #[command(flatten)]
     fold: FoldArg,
     /// A JSON object a line (with --count one object)
@@ -84,7 +91,53 @@ struct Total<'a> {
     keys: u64,
 }
 
+/// How a key of the input becomes a point.
+#[derive(Clone, Copy)]
+struct Placing {
+    fold: Fold,
+    /// the input has points
+    points: bool,
+    /// the input has hex digits
+    hex: bool,
+}
+
+impl Placing {
+    fn point(self, map: &Map, key: &[u8]) -> Result<Point> {
+        if !self.points {
+            return Ok(map.point(&self.key(key)?));
+        }
+        let point = std::str::from_utf8(key).ok().and_then(Point::from_hex);
+        point.ok_or_else(|| Failure::new(DATA, format!("{} is not a point; write 16 hex digits", input::shown(key))))
+    }
+}
+
+impl Placing {
+    /// The key that stands in a record.
+    fn key(self, record: &[u8]) -> Result<Cow<'_, [u8]>> {
+        if !self.hex {
+            return Ok(self.fold.apply(record));
+        }
+        let bytes = unhex(record).ok_or_else(|| {
+            Failure::new(DATA, format!("{} is not hex digits; write two for each byte", input::shown(record)))
+        })?;
+        Ok(Cow::Owned(self.fold.apply(&bytes).into_owned()))
+    }
+}
+
+fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some((digit(high)? * 16 + digit(low)?) as u8),
+        _ => None,
+    };
+    digits.chunks(2).map(byte).collect()
+}
+
 impl Locate {
+    fn placing(&self) -> Placing {
+        Placing { fold: self.fold.fold, points: self.points, hex: self.hex }
+    }
+
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         if self.explain && self.zero && !self.json {
@@ -97,14 +150,13 @@ impl Locate {
         if self.json || self.explain {
             return self.at_length(&map, out);
         }
-        let (fold, zero, prefer) = (self.fold.fold, self.zero, self.prefer);
+        let (placing, zero, prefer) = (self.placing(), self.zero, self.prefer);
         let mut names: Vec<Option<String>> = vec![None; map.policies().len()];
         input::keys(self.keys, zero, out, |out, key| {
-            let folded = fold.apply(key);
             match prefer {
-                Some(n) => record(out, key, preferred(&map, &folded, n).join(",").as_bytes(), zero),
+                Some(n) => record(out, key, preferred(&map, &placing.key(key)?, n).join(",").as_bytes(), zero),
                 None => {
-                    let policy = map.policy_of(map.point(&folded));
+                    let policy = map.policy_of(placing.point(&map, key)?);
                     let Some(known) = names.get_mut(policy.index()) else { return Ok(()) };
                     let nodes = known.get_or_insert_with(|| joined(&map, policy));
                     record(out, key, nodes.as_bytes(), zero)
@@ -114,10 +166,10 @@ impl Locate {
     }
 
     fn at_length(self, map: &Map, out: &mut Out) -> Result {
-        let (fold, json, explain, prefer) = (self.fold.fold, self.json, self.explain, self.prefer);
+        let (placing, json, explain, prefer) = (self.placing(), self.json, self.explain, self.prefer);
         input::keys(self.keys, self.zero, out, |out, key| {
-            let folded = fold.apply(key);
-            let point: Point = map.point(&folded);
+            let point = placing.point(map, key)?;
+            let folded = if self.points { Cow::Borrowed(key) } else { placing.key(key)? };
             let nodes = match prefer {
                 Some(n) => preferred(map, &folded, n),
                 None => map.policy(map.policy_of(point)).members().map(|node| map.node(node).name()).collect(),
@@ -133,9 +185,9 @@ impl Locate {
 
     fn count(self, map: &Map, out: &mut Out) -> Result {
         let mut of_policy = vec![0u64; map.policies().len()];
-        let fold = self.fold.fold;
+        let placing = self.placing();
         input::keys(self.keys, self.zero, out, |_, key| {
-            if let Some(count) = of_policy.get_mut(map.policy_of(map.point(&fold.apply(key))).index()) {
+            if let Some(count) = of_policy.get_mut(map.policy_of(placing.point(map, key)?).index()) {
                 *count += 1;
             }
             Ok(())

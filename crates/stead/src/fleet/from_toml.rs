@@ -15,7 +15,8 @@ use super::tree::{shown, Entry, Mistake, Tree, Value, DEEPEST};
 pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     let newer = match scan(text) {
         Scan::TooDeep(at) => {
-            return Err(Mistake::new(at, format!("arrays, tables and dotted keys are nested more than {DEEPEST} deep; a fleet needs 4")))
+            let problem = format!("arrays, tables and dotted keys are nested more than {DEEPEST} deep; a fleet needs 4");
+            return Err(Mistake::new(at, problem));
         }
         Scan::Passed(mistake) => mistake,
     };
@@ -34,8 +35,9 @@ fn mistake(text: &str, error: &TomlError) -> Mistake {
     let written = || shown(text.get(span.clone()).unwrap_or_default());
     let problem = match error.message() {
         "duplicate key" => format!("key `{}` is given twice; keep one", written()),
+        // not shown: it may be a secret whose quotes were forgotten
         "integer number overflowed" | "floating-point number overflowed" => {
-            format!("number {} is too large; all numbers of a fleet are below 2^32", written())
+            "the number is too large; weights go up to 1000000, other numbers stay below 2^32, and texts stand in quotes".to_owned()
         }
         // the message names what TOML expects and holds nothing of the text
         message => format!("not valid TOML: {}; correct it here", shown_message(message)),

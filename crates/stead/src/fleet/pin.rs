@@ -81,11 +81,7 @@ mod tests {
         let shown: Vec<_> = laid.iter().map(|l| format!("{} {} {}", l.first, l.last, fleet.pins[l.pin].line)).collect();
         assert_eq!(
             shown,
-            [
-                "0000000000000000 1999999999999998 9",
-                "26253c50741faa9c 26253c50741faa9c 6",
-                "8000000000000000 ffffffffffffffff 3"
-            ]
+            ["0000000000000000 1999999999999998 9", "26253c50741faa9c 26253c50741faa9c 6", "8000000000000000 ffffffffffffffff 3"]
         );
         // 16 cells: the first hex digit; 10% = 0x1999... rounds up to 0x2000...
         let laid = fleet.lay_pins(&Hash::Md5, Cells::from_stored(16)).unwrap();

@@ -5,18 +5,16 @@
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::Path;
 
 use super::model::{Fleet, Node, Pin, PinTo, Pinned, Policy};
 use super::percent;
+use super::reader::{At, Reader, Source, LONGEST_NAME, LONGEST_TEXT, TOP_KEYS};
 use super::secret::{self, Secrets};
-use super::tree::{shown, Entry, Lines, Tree, Value};
-use crate::error::{Error, Result};
+use super::tree::{shown, Entry, Tree, Value};
+use crate::error::Result;
 use crate::point::Point;
 use crate::weight::Weight;
 
-const TOP_KEYS: [&str; 10] =
-    ["name", "replicas", "spread", "hash", "secret", "secret_file", "max_slices", "node", "policy", "pin"];
 const NODE_KEYS: [&str; 5] = ["name", "weight", "labels", "attributes", "formerly"];
 const POLICY_KEYS: [&str; 4] = ["name", "kind", "nodes", "weight"];
 const PIN_KEYS: [&str; 4] = ["key", "range", "policy", "nodes"];
@@ -24,86 +22,16 @@ const PIN_KEYS: [&str; 4] = ["key", "range", "policy", "nodes"];
 const MOST_NODES: usize = 65_536;
 const MOST_POLICIES: usize = 65_536;
 const MOST_PINS: usize = 1_000_000;
-/// The longest name, in bytes.
-const LONGEST_NAME: usize = 255;
-/// The longest label or attribute, in bytes: the map's strings end there.
-const LONGEST_TEXT: usize = 4_095;
-
-/// Where a tree came from.
-pub(super) struct Source<'a> {
-    /// The file's name, for messages.
-    pub file: &'a str,
-    /// Where a relative `secret_file` is looked for.
-    pub directory: &'a Path,
-    pub lines: &'a Lines<'a>,
-    pub json: bool,
-}
 
 /// Applies every rule to the tree.
 pub(super) fn fleet(tree: Tree, source: &Source) -> Result<Fleet> {
-    let mut reader = Reader { source, first: None };
+    let mut reader = Reader::new(source);
     let fleet = reader.fleet(tree);
-    let file = source.file.to_owned();
-    match reader.first {
-        Some((at, Kind::Wrong(problem))) => Err(Error::Fleet { file, line: source.lines.line(at), problem }),
-        Some((at, Kind::NotYet(feature))) => {
-            Err(Error::NotYet { place: Some((file, source.lines.line(at))), feature: feature.to_owned() })
-        }
-        None => fleet.ok_or_else(|| Error::Internal { problem: "a fleet without mistakes was not read".to_owned() }),
-    }
+    reader.finish(fleet)
 }
 
-enum Kind {
-    Wrong(String),
-    NotYet(&'static str),
-}
-
-/// Reads trees and remembers the mistake that stands first in the text.
-///
-/// Its methods give `None` exactly where they noted a mistake.
-pub(super) struct Reader<'a> {
-    pub source: &'a Source<'a>,
-    first: Option<(usize, Kind)>,
-}
-
-/// A text and the byte where it stands.
-pub(super) struct At<T> {
-    pub at: usize,
-    pub it: T,
-}
-
+/// The rules, table by table.
 impl Reader<'_> {
-    /// Notes a mistake at a byte; returns `None` for the caller to hand on.
-    pub(super) fn wrong<T>(&mut self, at: usize, problem: impl FnOnce() -> String) -> Option<T> {
-        if self.comes_first(at) {
-            self.first = Some((at, Kind::Wrong(problem())));
-        }
-        None
-    }
-
-    fn not_yet(&mut self, at: usize, feature: &'static str) {
-        if self.comes_first(at) {
-            self.first = Some((at, Kind::NotYet(feature)));
-        }
-    }
-
-    fn comes_first(&self, at: usize) -> bool {
-        self.first.as_ref().is_none_or(|(first, _)| at < *first)
-    }
-
-    fn line(&self, at: usize) -> usize {
-        self.source.lines.line(at)
-    }
-
-    /// How the file's language writes one of `node`, `policy` or `pin`.
-    fn table_name(&self, what: &str) -> String {
-        if self.source.json {
-            format!("`{what}`")
-        } else {
-            format!("[[{what}]]")
-        }
-    }
-
     fn fleet(&mut self, tree: Tree) -> Option<Fleet> {
         let start = tree.at;
         let Value::Table(entries) = tree.value else { return self.wrong(start, || "a fleet is a table".to_owned()) };
@@ -142,7 +70,7 @@ impl Reader<'_> {
         let nodes = self.nodes(nodes);
         let policies = self.policies(policies, &nodes);
         let pins = self.pins(pins, &nodes, &policies);
-        if self.first.is_none() {
+        if self.clean() {
             self.some_weight(start, &nodes, &policies);
         }
         Some(Fleet {
@@ -171,14 +99,19 @@ impl Reader<'_> {
         let at = tree.at;
         let Some(labels) = self.array("spread", tree, "label names") else { return };
         let mut seen = HashSet::new();
-        let some = !labels.is_empty();
+        let mut good = !labels.is_empty();
         for label in labels {
-            let Some(label) = self.text("a label of spread", label, 1, LONGEST_TEXT) else { continue };
+            let Some(label) = self.text("a label of spread", label, 1, LONGEST_TEXT) else {
+                good = false;
+                continue;
+            };
             if let Some(twice) = seen.replace(label.it) {
+                good = false;
                 self.wrong::<()>(label.at, || format!("label `{}` stands twice in spread; keep one", shown(&twice)));
             }
         }
-        if some {
+        // what is wrong in itself is told first: it would be wrong in every version
+        if good {
             self.not_yet(at, "spread");
         }
     }
@@ -256,13 +189,8 @@ impl Reader<'_> {
         let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         for table in tables {
             let (mut name, mut has_name, mut has_nodes) = (None, false, false);
-            let mut policy = Policy {
-                name: String::new(),
-                kind: String::new(),
-                weight: None,
-                nodes: Vec::new(),
-                line: self.line(table.at),
-            };
+            let mut policy =
+                Policy { name: String::new(), kind: String::new(), weight: None, nodes: Vec::new(), line: self.line(table.at) };
             for Entry { key, at, tree } in table.it {
                 match key.as_str() {
                     "name" => {
@@ -405,163 +333,6 @@ impl Reader<'_> {
         let weights = nodes.iter().map(|node| node.weight).chain(policies.iter().filter_map(|policy| policy.weight));
         if weights.max().is_none_or(|weight| weight == Weight::ZERO) {
             self.wrong::<()>(start, || "no node or policy has a weight above 0; give at least one a weight".to_owned());
-        }
-    }
-}
-
-/// The parts that tables are made of.
-impl Reader<'_> {
-    fn unknown(&mut self, key: &str, at: usize, place: &str, known: &[&str]) {
-        // a key of the top that slipped below a header is the commonest of these in TOML
-        let misplaced = !self.source.json && known.len() < TOP_KEYS.len() && TOP_KEYS.contains(&key);
-        self.wrong::<()>(at, || {
-            let hint = if misplaced { "; keys of the fleet itself stand above the first [[...]]" } else { "" };
-            format!("unknown key `{}` in {place}; known keys: {}{hint}", shown(key), known.join(", "))
-        });
-    }
-
-    fn unknown_in(&mut self, key: &str, at: usize, what: &str, known: &[&str]) {
-        let place = self.table_name(what);
-        self.unknown(key, at, &place, known);
-    }
-
-    fn missing(&mut self, at: usize, key: &str, place: &str) {
-        self.wrong::<()>(at, || format!("required key `{key}` is missing in {place}; add it"));
-    }
-
-    fn missing_in(&mut self, at: usize, key: &str, what: &str) {
-        let place = self.table_name(what);
-        self.missing(at, key, &place);
-    }
-
-    /// Notes a name that stood before; `lines` holds where.
-    fn unique(&mut self, what: &str, name: &At<String>, lines: &mut HashMap<String, usize>) {
-        if let Some(line) = lines.get(&name.it).copied() {
-            self.wrong::<()>(name.at, || {
-                format!("{what} name `{}` is used in line {line} already; names must be unique", shown(&name.it))
-            });
-            return;
-        }
-        let line = self.line(name.at);
-        lines.insert(name.it.clone(), line);
-    }
-
-    /// The tables of `node`, `policy` or `pin`.
-    fn tables(&mut self, what: &str, tree: Tree, most: usize) -> Vec<At<Vec<Entry>>> {
-        let json = self.source.json;
-        let how = move || if json { "an array of objects, like [{...}]".to_owned() } else { format!("written as [[{what}]]") };
-        let (at, kind) = (tree.at, tree.value.kind());
-        let Value::Array(items) = tree.value else {
-            self.wrong::<()>(at, || format!("{what} must be {}, and is {kind}", how()));
-            return Vec::new();
-        };
-        let mut tables = Vec::with_capacity(items.len().min(most));
-        for (i, item) in items.into_iter().enumerate() {
-            let (at, kind) = (item.at, item.value.kind());
-            if i == most {
-                self.wrong::<()>(at, || format!("the fleet has more than {most} of {what}, the most there may be; leave some out"));
-                break;
-            }
-            match item.value {
-                Value::Table(entries) => tables.push(At { at, it: entries }),
-                _ => {
-                    self.wrong::<()>(at, || format!("{what} must be {}, and holds {kind}", how()));
-                }
-            }
-        }
-        tables
-    }
-
-    fn array(&mut self, what: &str, tree: Tree, of: &str) -> Option<Vec<Tree>> {
-        let kind = tree.value.kind();
-        match tree.value {
-            Value::Array(items) => Some(items),
-            _ => self.wrong(tree.at, || format!("{what} must be an array of {of}, and is {kind}; write it in brackets")),
-        }
-    }
-
-    /// A string of any length and content; says its kind and never its content when it is none.
-    fn any_text(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
-        let (at, kind) = (tree.at, tree.value.kind());
-        match tree.value {
-            Value::Text(it) => Some(At { at, it }),
-            _ => self.wrong(at, || format!("{what} must be a string, and is {kind}; write it in quotes")),
-        }
-    }
-
-    /// A string of `least` to `most` bytes without control characters.
-    fn text(&mut self, what: &str, tree: Tree, least: usize, most: usize) -> Option<At<String>> {
-        let text = self.any_text(what, tree)?;
-        self.check_text(what, &text.it, text.at, least, most)?;
-        Some(text)
-    }
-
-    fn check_text(&mut self, what: &str, text: &str, at: usize, least: usize, most: usize) -> Option<()> {
-        if text.len() < least {
-            return self.wrong(at, || format!("{what} is empty; write {least} to {most} bytes"));
-        }
-        if text.len() > most {
-            return self.wrong(at, || format!("{what} has {} bytes; at most {most} are allowed", text.len()));
-        }
-        if let Some(c) = text.chars().find(|c| c.is_control()) {
-            let code = u32::from(c);
-            return self.wrong(at, || format!("{what} `{}` has the control character U+{code:04X}; remove it", shown(text)));
-        }
-        Some(())
-    }
-
-    /// The name of a node or policy.
-    fn node_name(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
-        let name = self.text(what, tree, 1, LONGEST_NAME)?;
-        if name.it.contains(',') {
-            return self.wrong(name.at, || format!("{what} `{}` has a comma; choose a name without", shown(&name.it)));
-        }
-        Some(name)
-    }
-
-    /// A table of strings: names of at least 1 byte, values of at least `least`.
-    fn texts(&mut self, what: &str, one: &str, tree: Tree, least: usize) -> BTreeMap<String, String> {
-        let (at, kind) = (tree.at, tree.value.kind());
-        let mut texts = BTreeMap::new();
-        let Value::Table(entries) = tree.value else {
-            self.wrong::<()>(at, || format!("{what} must be a table of strings, and is {kind}; write {{ name = \"value\" }}"));
-            return texts;
-        };
-        for Entry { key, at, tree } in entries {
-            self.check_text(&format!("{one} name"), &key, at, 1, LONGEST_TEXT);
-            if let Some(value) = self.text(&format!("{one} `{}`", shown(&key)), tree, least, LONGEST_TEXT) {
-                texts.insert(key, value.it);
-            }
-        }
-        texts
-    }
-
-    fn weight(&mut self, tree: &Tree) -> Option<Weight> {
-        let (Value::Number(text) | Value::Text(text)) = &tree.value else {
-            let kind = tree.value.kind();
-            return self.wrong(tree.at, || format!("weight must be a number, and is {kind}; write digits, like 1.5"));
-        };
-        match Weight::parse(text) {
-            Ok(weight) => Some(weight),
-            Err(why) => {
-                let quote = if matches!(tree.value, Value::Text(_)) { "\"" } else { "" };
-                self.wrong(tree.at, || format!("weight {quote}{}{quote} {why}", shown(text)))
-            }
-        }
-    }
-
-    /// A whole number, written in plain decimal digits.
-    fn integer(&mut self, what: &str, tree: &Tree, least: u64, most: u64) -> Option<u64> {
-        let Value::Number(text) = &tree.value else {
-            let kind = tree.value.kind();
-            return self.wrong(tree.at, || format!("{what} must be a whole number, and is {kind}; write {least} to {most}"));
-        };
-        let number = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
-        match number {
-            Some(number) if (least..=most).contains(&number) => Some(number),
-            _ => self.wrong(tree.at, || {
-                format!("{what} {} is not a whole number from {least} to {most}; write it in plain digits", shown(text))
-            }),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::rules::{At, Reader};
+use super::reader::{At, Reader};
 use super::tree::shown;
 use crate::hash::{Hash, Secret};
 
@@ -54,7 +54,8 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
     };
     if let (Some(plain), Some((at, key))) = (plain, given) {
         let name = plain.name();
-        reader.wrong::<()>(at, || format!("{key} is for siphash only, and hash is {name}; remove it, or write hash = \"siphash\""));
+        reader
+            .wrong::<()>(at, || format!("{key} is for siphash only, and hash is {name}; remove it, or write hash = \"siphash\""));
     }
     if plain.is_some() {
         return plain;
@@ -93,7 +94,6 @@ fn read(path: &Path) -> Result<Secret, String> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)).map_err(cannot)?;
     let text = std::str::from_utf8(bytes.trim_ascii()).ok();
-    text.and_then(Secret::from_hex).ok_or_else(|| {
-        "does not hold 32 hex digits and nothing else; write 32 of 0-9 and a-f into it".to_owned()
-    })
+    text.and_then(Secret::from_hex)
+        .ok_or_else(|| "does not hold 32 hex digits and nothing else; write 32 of 0-9 and a-f into it".to_owned())
 }

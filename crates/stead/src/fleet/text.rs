@@ -8,6 +8,7 @@ use std::path::Path;
 use super::from_json;
 use super::from_toml;
 use super::model::Fleet;
+use super::reader::Source;
 use super::rules;
 use super::tree::Lines;
 use crate::error::{Error, Result};
@@ -73,7 +74,7 @@ fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
     let json = file.ends_with(".json") || start.starts_with('{');
     let tree = if json { from_json::tree(text) } else { from_toml::tree(text) };
     let tree = tree.map_err(|mistake| wrong(mistake.at, mistake.problem))?;
-    rules::fleet(tree, &rules::Source { file, directory, lines: &lines, json })
+    rules::fleet(tree, &Source { file, directory, lines: &lines, json })
 }
 
 #[cfg(test)]

@@ -30,19 +30,6 @@ pub(super) struct Entry {
     pub tree: Tree,
 }
 
-impl Value {
-    /// What it is, in words, to follow "is".
-    pub(super) fn kind(&self) -> &'static str {
-        match self {
-            Value::Text(_) => "a string",
-            Value::Number(_) => "a number",
-            Value::Array(_) => "an array",
-            Value::Table(_) => "a table",
-            Value::Other(kind) => kind,
-        }
-    }
-}
-
 /// A mistake at a byte of the text, in words that fit in one line.
 pub(super) struct Mistake {
     pub at: usize,

@@ -1,5 +1,6 @@
 //! Opening: from a file or from bytes to a verified map.
 
+use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::ops::Deref;
@@ -96,6 +97,13 @@ impl Map {
     /// The bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digest: String = self.digest().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        write!(f, "Map({} epoch {} {digest}..)", self.name(), self.epoch())
     }
 }
 

@@ -94,7 +94,7 @@ impl<'a> Domains<'a> {
     }
 
     fn allow(&self, map: &'a Map, node: NodeId) -> bool {
-        self.fresh.is_empty() || self.domain(map, node).is_some_and(|domain| self.fresh.contains(domain))
+        self.fresh.is_empty() || self.domain(map, node).is_none_or(|domain| self.fresh.contains(domain))
     }
 
     fn taken(&mut self, map: &'a Map, node: NodeId) {

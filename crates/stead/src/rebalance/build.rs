@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::piece::{HolderId, Piece};
+use super::piece::{ByHolder, HolderId, Piece};
 use super::step::{contiguous, rebalance};
 use super::target::targets;
 use crate::cell::Cells;
@@ -51,7 +51,7 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
             PinTo::Nodes(names) => members(names, &node_ids),
         })
         .collect::<Result<_>>()?;
-    policies.add_unnamed(pieces.iter().filter_map(|p| holders.node(p.holder)).map(|node| vec![node]));
+    policies.add_unnamed(holders.nodes_with(&targets).map(|node| vec![node]));
     policies.add_unnamed(pinned.iter().filter(|nodes| !nodes.is_empty()).cloned());
 
     let mut base = Vec::with_capacity(pieces.len());
@@ -74,9 +74,12 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
         };
         laid.push(PinPart { first: pin.first, last: pin.last, policy, key });
     }
+    let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
+        return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
+    };
     let parts = Parts {
         name: fleet.name.clone(),
-        epoch: previous.map_or(1, |map| map.epoch() + 1),
+        epoch,
         map_id: previous.map_or([0; 16], Map::map_id),
         parent: previous.map_or([0; 32], Map::digest),
         algorithm: ALGORITHM,
@@ -221,6 +224,11 @@ impl Holders {
             pieces.push(Piece { cells: after - cells.of(slice.first), holder });
         }
         Ok(pieces)
+    }
+
+    /// The nodes that get points.
+    fn nodes_with<'a>(&self, targets: &'a ByHolder) -> impl Iterator<Item = NodeId> + 'a {
+        targets.0.iter().take(self.nodes).zip((0..).map(NodeId)).filter(|(points, _)| **points > 0).map(|(_, node)| node)
     }
 
     /// The node that a holder is, when it is one of the new map.

@@ -1,0 +1,271 @@
+//! The tools that the rules read with: one mistake kept, the one that stands first in the text, and each kind of value
+//! taken from the tree with the words for what it is not.
+#![forbid(unsafe_code)]
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use super::tree::{shown, Entry, Lines, Tree, Value};
+use crate::error::{Error, Result};
+use crate::weight::Weight;
+
+/// The keys of the fleet itself.
+pub(super) const TOP_KEYS: [&str; 10] =
+    ["name", "replicas", "spread", "hash", "secret", "secret_file", "max_slices", "node", "policy", "pin"];
+/// The longest name, in bytes.
+pub(super) const LONGEST_NAME: usize = 255;
+/// The longest label or attribute, in bytes: the map's strings end there.
+pub(super) const LONGEST_TEXT: usize = 4_095;
+
+/// Where a tree came from.
+pub(super) struct Source<'a> {
+    /// The file's name, for messages.
+    pub file: &'a str,
+    /// Where a relative `secret_file` is looked for.
+    pub directory: &'a Path,
+    pub lines: &'a Lines<'a>,
+    pub json: bool,
+}
+
+enum Kind {
+    Wrong(String),
+    NotYet(&'static str),
+}
+
+/// Reads trees and remembers the mistake that stands first in the text.
+///
+/// Its methods give `None` exactly where they noted a mistake.
+pub(super) struct Reader<'a> {
+    pub source: &'a Source<'a>,
+    first: Option<(usize, Kind)>,
+}
+
+/// A text and the byte where it stands.
+pub(super) struct At<T> {
+    pub at: usize,
+    pub it: T,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(source: &'a Source<'a>) -> Reader<'a> {
+        Reader { source, first: None }
+    }
+
+    /// What was read when there was no mistake, otherwise the first mistake.
+    pub(super) fn finish<T>(self, read: Option<T>) -> Result<T> {
+        let file = self.source.file.to_owned();
+        match self.first {
+            Some((at, Kind::Wrong(problem))) => Err(Error::Fleet { file, line: self.source.lines.line(at), problem }),
+            Some((at, Kind::NotYet(feature))) => {
+                let place = Some((file, self.source.lines.line(at)));
+                Err(Error::NotYet { place, feature: feature.to_owned() })
+            }
+            None => read.ok_or_else(|| Error::Internal { problem: "a fleet without mistakes was not read".to_owned() }),
+        }
+    }
+
+    /// Whether no mistake was noted.
+    pub(super) fn clean(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Notes a mistake at a byte; returns `None` for the caller to hand on.
+    pub(super) fn wrong<T>(&mut self, at: usize, problem: impl FnOnce() -> String) -> Option<T> {
+        if self.comes_first(at) {
+            self.first = Some((at, Kind::Wrong(problem())));
+        }
+        None
+    }
+
+    pub(super) fn not_yet(&mut self, at: usize, feature: &'static str) {
+        if self.comes_first(at) {
+            self.first = Some((at, Kind::NotYet(feature)));
+        }
+    }
+
+    fn comes_first(&self, at: usize) -> bool {
+        self.first.as_ref().is_none_or(|(first, _)| at < *first)
+    }
+
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.source.lines.line(at)
+    }
+
+    /// What a value is, in the words of the file's language, to follow "is".
+    fn kind(&self, tree: &Tree) -> &'static str {
+        match tree.value {
+            Value::Text(_) => "a string",
+            Value::Number(_) => "a number",
+            Value::Array(_) => "an array",
+            Value::Table(_) if self.source.json => "an object",
+            Value::Table(_) => "a table",
+            Value::Other(kind) => kind,
+        }
+    }
+
+    /// How the file's language writes one of `node`, `policy` or `pin`.
+    pub(super) fn table_name(&self, what: &str) -> String {
+        if self.source.json {
+            format!("`{what}`")
+        } else {
+            format!("[[{what}]]")
+        }
+    }
+
+    pub(super) fn unknown(&mut self, key: &str, at: usize, place: &str, known: &[&str]) {
+        // a key of the top that slipped below a header is the commonest of these in TOML
+        let misplaced = !self.source.json && known.len() < TOP_KEYS.len() && TOP_KEYS.contains(&key);
+        self.wrong::<()>(at, || {
+            let hint = if misplaced { "; keys of the fleet itself stand above the first [[...]]" } else { "" };
+            format!("unknown key `{}` in {place}; known keys: {}{hint}", shown(key), known.join(", "))
+        });
+    }
+
+    pub(super) fn unknown_in(&mut self, key: &str, at: usize, what: &str, known: &[&str]) {
+        let place = self.table_name(what);
+        self.unknown(key, at, &place, known);
+    }
+
+    pub(super) fn missing(&mut self, at: usize, key: &str, place: &str) {
+        self.wrong::<()>(at, || format!("required key `{key}` is missing in {place}; add it"));
+    }
+
+    pub(super) fn missing_in(&mut self, at: usize, key: &str, what: &str) {
+        let place = self.table_name(what);
+        self.missing(at, key, &place);
+    }
+
+    /// Notes a name that stood before; `lines` holds where.
+    pub(super) fn unique(&mut self, what: &str, name: &At<String>, lines: &mut HashMap<String, usize>) {
+        if let Some(line) = lines.get(&name.it).copied() {
+            self.wrong::<()>(name.at, || {
+                format!("{what} name `{}` is used in line {line} already; names must be unique", shown(&name.it))
+            });
+            return;
+        }
+        let line = self.line(name.at);
+        lines.insert(name.it.clone(), line);
+    }
+
+    /// The tables of `node`, `policy` or `pin`.
+    pub(super) fn tables(&mut self, what: &str, tree: Tree, most: usize) -> Vec<At<Vec<Entry>>> {
+        let json = self.source.json;
+        let how = move || if json { "an array of objects, [{...}]".to_owned() } else { format!("it as [[{what}]]") };
+        let (at, kind) = (tree.at, self.kind(&tree));
+        let Value::Array(items) = tree.value else {
+            self.wrong::<()>(at, || format!("{what} is {kind}; write {}", how()));
+            return Vec::new();
+        };
+        let mut tables = Vec::with_capacity(items.len().min(most));
+        for (i, item) in items.into_iter().enumerate() {
+            let (at, kind) = (item.at, self.kind(&item));
+            if i == most {
+                self.wrong::<()>(at, || format!("more than {most} of {what}, the most that there may be; leave some out"));
+                break;
+            }
+            match item.value {
+                Value::Table(entries) => tables.push(At { at, it: entries }),
+                _ => {
+                    self.wrong::<()>(at, || format!("{what} holds {kind}; write {}", how()));
+                }
+            }
+        }
+        tables
+    }
+
+    pub(super) fn array(&mut self, what: &str, tree: Tree, of: &str) -> Option<Vec<Tree>> {
+        let kind = self.kind(&tree);
+        match tree.value {
+            Value::Array(items) => Some(items),
+            _ => self.wrong(tree.at, || format!("{what} must be an array of {of}, and is {kind}; write it in brackets")),
+        }
+    }
+
+    /// A string of any length and content; says its kind and never its content when it is none.
+    pub(super) fn any_text(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
+        let (at, kind) = (tree.at, self.kind(&tree));
+        match tree.value {
+            Value::Text(it) => Some(At { at, it }),
+            _ => self.wrong(at, || format!("{what} must be a string, and is {kind}; write it in quotes")),
+        }
+    }
+
+    /// A string of `least` to `most` bytes without control characters.
+    pub(super) fn text(&mut self, what: &str, tree: Tree, least: usize, most: usize) -> Option<At<String>> {
+        let text = self.any_text(what, tree)?;
+        self.check_text(what, &text.it, text.at, least, most)?;
+        Some(text)
+    }
+
+    fn check_text(&mut self, what: &str, text: &str, at: usize, least: usize, most: usize) -> Option<()> {
+        if text.len() < least {
+            return self.wrong(at, || format!("{what} is empty; write {least} to {most} bytes"));
+        }
+        if text.len() > most {
+            return self.wrong(at, || format!("{what} has {} bytes; at most {most} are allowed", text.len()));
+        }
+        if let Some(c) = text.chars().find(|c| c.is_control()) {
+            let code = u32::from(c);
+            return self.wrong(at, || format!("{what} `{}` has the control character U+{code:04X}; remove it", shown(text)));
+        }
+        Some(())
+    }
+
+    /// The name of a node or policy.
+    pub(super) fn node_name(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
+        let name = self.text(what, tree, 1, LONGEST_NAME)?;
+        if name.it.contains(',') {
+            return self.wrong(name.at, || format!("{what} `{}` has a comma; choose a name without", shown(&name.it)));
+        }
+        Some(name)
+    }
+
+    /// A table of strings: names of at least 1 byte, values of at least `least`.
+    pub(super) fn texts(&mut self, what: &str, one: &str, tree: Tree, least: usize) -> BTreeMap<String, String> {
+        let (at, kind) = (tree.at, self.kind(&tree));
+        let place = if self.source.json { "an object" } else { "a table" };
+        let mut texts = BTreeMap::new();
+        let Value::Table(entries) = tree.value else {
+            self.wrong::<()>(at, || {
+                format!("{what} must be {place} of strings, and is {kind}; write names and values in braces")
+            });
+            return texts;
+        };
+        for Entry { key, at, tree } in entries {
+            self.check_text(&format!("{one} name"), &key, at, 1, LONGEST_TEXT);
+            if let Some(value) = self.text(&format!("{one} `{}`", shown(&key)), tree, least, LONGEST_TEXT) {
+                texts.insert(key, value.it);
+            }
+        }
+        texts
+    }
+
+    pub(super) fn weight(&mut self, tree: &Tree) -> Option<Weight> {
+        let (Value::Number(text) | Value::Text(text)) = &tree.value else {
+            let kind = self.kind(tree);
+            return self.wrong(tree.at, || format!("weight must be a number, and is {kind}; write digits, like 1.5"));
+        };
+        match Weight::parse(text) {
+            Ok(weight) => Some(weight),
+            Err(why) => {
+                let quote = if matches!(tree.value, Value::Text(_)) { "\"" } else { "" };
+                self.wrong(tree.at, || format!("weight {quote}{}{quote} {why}", shown(text)))
+            }
+        }
+    }
+
+    /// A whole number, written in plain decimal digits.
+    pub(super) fn integer(&mut self, what: &str, tree: &Tree, least: u64, most: u64) -> Option<u64> {
+        let Value::Number(text) = &tree.value else {
+            let kind = self.kind(tree);
+            return self.wrong(tree.at, || format!("{what} must be a whole number, and is {kind}; write {least} to {most}"));
+        };
+        let number = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
+        match number {
+            Some(number) if (least..=most).contains(&number) => Some(number),
+            _ => self.wrong(tree.at, || {
+                format!("{what} {} is not a whole number from {least} to {most}; write it in plain digits", shown(text))
+            }),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The largest fleets, and damaged ones: nothing takes long, nothing panics.
+
+use std::time::{Duration, Instant};
+
+use stead::cell::Cells;
+use stead::fleet::Fleet;
+use stead::hash::Hash;
+
+/// Far above what any machine needs (under a second each, unoptimised), far below what a quadratic step would take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    let took = start.elapsed();
+    println!("{what}: {took:?}");
+    assert!(took < PATIENCE, "{what} took {took:?}");
+    result
+}
+
+/// A fleet of so many nodes, policies and pins.
+fn toml(nodes: usize, policies: usize, pins: usize) -> String {
+    let mut text = "name = 'm'\n".to_owned();
+    for i in 0..nodes {
+        text += &format!(
+            "[[node]]\nname = 'n{i}'\nweight = {i}.5\nlabels = {{ zone = 'z{}' }}\n\
+             attributes.address = '10.0.0.1:{i}'\nformerly = 'o{i}'\n",
+            i % 3
+        );
+    }
+    for i in 0..policies {
+        text += &format!("[[policy]]\nname = 'p{i}'\nnodes = ['n{}', 'n{}']\n", i % nodes, (i + 1) % nodes);
+    }
+    for i in 0..pins {
+        text += &format!("[[pin]]\nkey = 'k{i}'\nnodes = ['n{}']\n", i % nodes);
+    }
+    text
+}
+
+fn json(nodes: usize, policies: usize, pins: usize) -> String {
+    let list = |n: usize, item: &dyn Fn(usize) -> String| (0..n).map(item).collect::<Vec<_>>().join(",\n");
+    format!(
+        "{{\"name\": \"m\",\n\"node\": [{}],\n\"policy\": [{}],\n\"pin\": [{}]}}",
+        list(nodes, &|i| {
+            format!(
+                "{{\"name\": \"n{i}\", \"weight\": {i}.5, \"labels\": {{\"zone\": \"z{}\"}}, \
+             \"attributes\": {{\"address\": \"10.0.0.1:{i}\"}}, \"formerly\": \"o{i}\"}}",
+                i % 3
+            )
+        }),
+        list(policies, &|i| format!("{{\"name\": \"p{i}\", \"nodes\": [\"n{}\", \"n{}\"]}}", i % nodes, (i + 1) % nodes)),
+        list(pins, &|i| format!("{{\"key\": \"k{i}\", \"nodes\": [\"n{}\"]}}", i % nodes)),
+    )
+}
+
+#[test]
+fn the_most_nodes_and_policies_are_read_in_reasonable_time() {
+    let (nodes, policies, pins) = (65_536, 65_536, 100_000);
+    let a = timed("toml", || Fleet::parse(&toml(nodes, policies, pins), "f").unwrap());
+    let b = timed("json", || Fleet::parse(&json(nodes, policies, pins), "f").unwrap());
+    for fleet in [&a, &b] {
+        assert_eq!((fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()), (nodes, policies, pins));
+        assert!(fleet.nodes.windows(2).all(|pair| pair[0].name < pair[1].name));
+        assert!(fleet.policies.windows(2).all(|pair| pair[0].name < pair[1].name));
+        let laid = timed("pins", || fleet.lay_pins(&Hash::Md5, Cells::FINEST).unwrap());
+        assert_eq!(laid.len(), pins);
+    }
+    let line = |fleet: &Fleet, name: &str| fleet.nodes.iter().find(|node| node.name == name).unwrap().line;
+    assert_eq!((line(&a, "n65535"), line(&b, "n65535")), (2 + 65_535 * 6, 2 + 65_535));
+    for (a, b) in a.nodes.iter().zip(&b.nodes) {
+        assert_eq!(
+            (&a.name, a.weight, &a.labels, &a.attributes, &a.formerly),
+            (&b.name, b.weight, &b.labels, &b.attributes, &b.formerly)
+        );
+    }
+}
+
+#[test]
+fn one_more_than_the_most_is_refused_where_it_stands() {
+    let message = |text: &str| Fleet::parse(text, "f").unwrap_err().to_string();
+    let words = |n: usize, of: &str| format!("more than {n} of {of}, the most that there may be; leave some out");
+    assert_eq!(message(&toml(65_537, 0, 0)), format!("f:{}: {}", 2 + 65_536 * 6, words(65_536, "node")));
+    assert_eq!(message(&toml(1, 65_537, 0).replace(", 'n0'", "")), format!("f:{}: {}", 8 + 65_536 * 3, words(65_536, "policy")));
+    let pins = ",\n{\"key\":\"\",\"nodes\":[\"a\"]}".repeat(1_000_001);
+    let text = |pins: &str| format!("{{\"name\": \"m\", \"node\": [{{\"name\": \"a\"}}], \"pin\": [{}]}}", &pins[1..]);
+    timed("a million pins", || {
+        assert_eq!(message(&text(&pins)), format!("f:{}: {}", 2 + 1_000_000, words(1_000_000, "pin")));
+        let fleet = Fleet::parse(&text(&pins[..pins.len() / 1_000_001 * 1_000_000]), "f").unwrap();
+        assert_eq!(fleet.pins.len(), 1_000_000);
+        let overlap = fleet.lay_pins(&Hash::Md5, Cells::FINEST).unwrap_err();
+        assert_eq!(overlap.to_string(), "f:3: pin covers points of the pin in line 2; pins must not overlap");
+    });
+}
+
+#[test]
+fn large_tables_of_one_sort_are_read_in_reasonable_time() {
+    let many = |item: &dyn Fn(usize) -> String| (0..200_000).map(item).collect::<String>();
+    let node = "name = 'm'\n[[node]]\nname = 'a'\n";
+    for text in [
+        format!("{node}{}", many(&|i| format!("labels.l{i} = 'x'\n"))),
+        format!("{node}attributes = {{ a = 'x'{} }}", many(&|i| format!(", l{i} = 'x'"))),
+        format!("{node}[[policy]]\nname = 'p'\nnodes = ['a']\n[node.labels]\n{}", many(&|i| format!("l{i} = 'x'\n")))
+            .replace("[[policy]]\nname = 'p'\nnodes = ['a']\n", ""),
+        format!(
+            "{{\"name\": \"m\", \"node\": [{{\"name\": \"a\", \"labels\": {{\"a\": \"b\"{}}}}}]}}",
+            many(&|i| format!(",\"l{i}\": \"x\""))
+        ),
+    ] {
+        timed("a large table", || Fleet::parse(&text, "f").unwrap_or_else(|error| panic!("{error}")));
+    }
+    for text in [
+        format!("name = 'm'\n{}", many(&|i| format!("k{i} = 1\n"))),
+        format!("name = 'm'\n{}", many(&|i| format!("[k{i}.x]\n"))),
+        format!("name = 'm'\n{}", "[[node]]\nname = 'a'\nformerly = 'b'\n".repeat(50_000)),
+        format!("{node}[[policy]]\nname = 'p'\nnodes = [{}]", "'a',".repeat(200_000)),
+        format!("name = 'm'\nnode = [{}]", "{},".repeat(60_000)),
+        "name = 'm'\n".repeat(100_000),
+        "name = \n".repeat(100_000),
+        "\"".repeat(200_000),
+        "'''\n".repeat(100_001),
+        format!("{{{}", "\"a\":1,\n".repeat(100_000)),
+        format!("{{\"a\": [{}", "1,\n".repeat(100_000)),
+        "{".to_owned() + &"\\".repeat(200_000),
+    ] {
+        timed("a large mistake", || Fleet::parse(&text, "f").unwrap_err());
+    }
+}
+
+/// Nesting far beyond any stack, on a thread whose stack is small.
+#[test]
+fn deep_nesting_is_refused_on_a_small_stack() {
+    let deep = |open: &str, n: usize| format!("name = 'm'\nx = {}", open.repeat(n));
+    let texts = [
+        deep("[", 100_000),
+        deep("{a=", 100_000),
+        format!("{} = 1", vec!["a"; 100_000].join(".")),
+        format!("[{}]", vec!["a"; 100_000].join(".")),
+        format!("x = {}1{}", "[".repeat(100_000), "]".repeat(100_000)),
+        format!("x = {}1{}", "[{a.a.a=".repeat(12), "}]".repeat(12)),
+        format!("{{\"a\": {}", "[".repeat(100_000)),
+        format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)),
+        format!("{{\"a\": {}1{}}}", "[".repeat(63), "]".repeat(63)),
+        format!("x = {}1{}", "[".repeat(64), "]".repeat(64)),
+        format!("[{}]\n{} = 1", vec!["a"; 64].join("."), vec!["a"; 64].join(".")),
+    ];
+    let worker = std::thread::Builder::new().stack_size(256 << 10).spawn(move || {
+        for text in texts {
+            let message = Fleet::parse(&text, "f").unwrap_err().to_string();
+            assert!(message.len() < 300, "{message}");
+        }
+    });
+    worker.unwrap().join().unwrap();
+}
+
+/// SplitMix64, so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ z >> 31) % n as u64) as usize
+    }
+}
+
+#[test]
+fn damaged_fleets_give_errors_and_never_panics() {
+    let spice: &[u8] = b"\"'[]{}=.,#\\\n\r\t -+_0eEx:%/*u\0\x7f\xc2\xa0\xef\xbb\xbf\xf0\x9f\xed";
+    let words = [
+        "\"\"\"",
+        "'''",
+        "[[",
+        "]]",
+        "\\u",
+        "\\ud800",
+        "\\U0010FFFF",
+        "1e9",
+        "nan",
+        "null",
+        "true",
+        "1979-05-27",
+        "//",
+        "é",
+        "\u{2028}",
+        "\u{feff}",
+    ];
+    let toml = toml(3, 2, 2) + "[[pin]]\nrange = [\"6.00000%\", \"6.00001%\"]\npolicy = \"p\\u0031\"\n";
+    let json = json(3, 2, 2).replace("\"p1\"", "\"p\\u0031\"");
+    let (mut random, mut refused, mut read) = (Random(1), 0, 0);
+    for round in 0..20_000 {
+        let mut bytes = if round % 2 == 0 { toml.clone() } else { json.clone() }.into_bytes();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len());
+            let to = (at + random.below(12)).min(bytes.len());
+            match random.below(6) {
+                0 => bytes[at] = random.below(256) as u8,
+                1 => bytes[at] = spice[random.below(spice.len())],
+                2 => bytes.insert(at, spice[random.below(spice.len())]),
+                3 => drop(bytes.drain(at..to)),
+                4 => drop(bytes.splice(at..to, words[random.below(words.len())].bytes())),
+                _ => bytes.truncate(at.max(1)),
+            }
+            if bytes.is_empty() {
+                bytes.push(b' ');
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match Fleet::parse(&text, "f") {
+            Ok(fleet) => {
+                read += 1;
+                let _ = fleet.lay_pins(&Hash::Xxh3, Cells::from_stored(16_384));
+            }
+            Err(error) => {
+                refused += 1;
+                let message = error.to_string();
+                let line = message.split(':').nth(1).and_then(|line| line.parse::<usize>().ok());
+                let lines = text.lines().count().max(1);
+                assert!(line.is_some_and(|line| (1..=lines).contains(&line)), "{message}\n{lines} lines\n{text}");
+                assert!(!message.contains(['\n', '\r', '\0']), "{message:?}\n{text}");
+                assert!(message.len() < 1000, "{message}");
+            }
+        }
+    }
+    println!("{read} read, {refused} refused");
+    assert!(refused > 5_000 && read > 500, "{read} read, {refused} refused");
+}

@@ -1,0 +1,62 @@
+//! Frozen digests: the same fleets and histories give the same bytes for ever. A frozen digest proves sameness, not truth: truth
+//! is the business of guarantees.rs and of the reference. A change here is a new version of the algorithm or the format.
+
+use stead::{build, Fleet, Map};
+
+fn history(fleets: impl Iterator<Item = String>) -> (String, usize) {
+    let mut map: Option<Map> = None;
+    for text in fleets {
+        map = Some(build(&Fleet::parse(&text, "golden.toml").unwrap(), map.as_ref()).unwrap());
+    }
+    let map = map.unwrap();
+    (map.digest().iter().map(|b| format!("{b:02x}")).collect(), map.base_count())
+}
+
+fn equal(n: usize) -> String {
+    let nodes: String = (0..n).map(|i| format!("[[node]]\nname = \"n{i:04}\"\n")).collect();
+    format!("name = \"golden\"\n{nodes}")
+}
+
+/// Weights 1 to 2 in steps of a seventeenth, and every seventh node left out: growing, losing and reweighting.
+fn uneven(step: usize) -> String {
+    let node = |i: usize| {
+        let millionths = 1_000_000 + ((i * 5 + step * 3) % 17) * 1_000_000 / 17;
+        format!("[[node]]\nname = \"n{i:04}\"\nweight = {}.{:06}\n", millionths / 1_000_000, millionths % 1_000_000)
+    };
+    let nodes: String = (step..step * 2 + 3).filter(|i| (i + step) % 7 != 0).map(node).collect();
+    format!("name = \"golden\"\n{nodes}")
+}
+
+
+#[test]
+fn digests_stay() {
+    let seed2 = |w: &[&str]| {
+        let node = |(i, w): (usize, &&str)| format!("[[node]]\nname = \"n{i}\"\nweight = {w}\n");
+        format!("name = \"golden\"\n{}", w.iter().enumerate().map(node).collect::<String>())
+    };
+    let figure_6 = [vec!["1"], vec!["1"; 2], vec!["1"; 3], vec!["1"; 4], vec!["1", "1", "1", "1.5"]];
+    let policies = "name = 'golden'\nhash = 'xxh3'\nnode = [{name = 'a', weight = 2}, {name = 'b', labels = {zone = 'z'}}]\n\
+        policy = [{name = 'p', kind = 'chain', nodes = ['b', 'a'], weight = 0.5}]\n\
+        pin = [{key = 'justin', policy = 'p'}, {range = ['6.00000%', '6.00001%'], nodes = ['b']}]\n";
+    let found = [
+        ("figure 6", history(figure_6.iter().map(|w| seed2(w)))),
+        ("figure 7", history([4, 7, 10, 13, 16].into_iter().map(equal))),
+        ("one by one to 100", history((1..=100).map(equal))),
+        ("300 by 10", history((1..=30).map(|k| equal(k * 10)))),
+        ("1000 by 100", history((1..=10).map(|k| equal(k * 100)))),
+        ("growing, losing, reweighting", history((1..=60).map(uneven))),
+        ("policies and pins", history(std::iter::once(policies.to_owned()))),
+    ];
+    let found: Vec<String> = found.iter().map(|(name, (digest, slices))| format!("{name}: {slices} slices, {digest}")).collect();
+    assert_eq!(found, FROZEN);
+}
+
+const FROZEN: [&str; 7] = [
+    "figure 6: 5 slices, 3e346c29f0ca344a16847d07b860ddd59deab599f8df5e065d6641cc8becdc83",
+    "figure 7: 29 slices, f26e14253a337a5326d038e0202830ccbf13e773461fe59615b6188189470e2e",
+    "one by one to 100: 2531 slices, 11b2f0ed3b8ec3a8783d9002651c8c2034bba4758e0c3f791a187f354dc1917c",
+    "300 by 10: 2340 slices, 4b5aeb6f6b0252dc297ecc3a68794286cc3db8a70898a0b239ca84a493883012",
+    "1000 by 100: 2850 slices, 2e5674fb0d4e308ccfe0b2aecd8b502472de9a15745fd87b2a10b96ed83f60c1",
+    "growing, losing, reweighting: 152 slices, 913c48ab6b4c0fc3ba6c91e601e6633f5188508d0cd9475dc53fb07b2ee0ced3",
+    "policies and pins: 3 slices, 77bd1dff00c2b6bbd243695c977df6332ee5b7815372a20820547943074861a6",
+];

@@ -1,0 +1,184 @@
+//! The store: a new epoch gets there whole or not at all; and the open cache.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stead::map::open_cached;
+use stead::{build, Fleet, Map, Status, Store};
+use tempfile::TempDir;
+
+fn fleet(nodes: usize) -> Fleet {
+    let list: String = (0..nodes).map(|i| format!("[[node]]\nname = \"n{i:04}\"\n")).collect();
+    Fleet::parse(&format!("name = \"test\"\n{list}"), "test.toml").unwrap()
+}
+
+fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("members.map");
+    (directory, path)
+}
+
+/// Builds and publishes a fleet of so many nodes on what is there.
+fn apply(path: &Path, nodes: usize) -> Map {
+    let store = Store::new(path, 3);
+    let before = store.current().unwrap();
+    let next = build(&fleet(nodes), before.as_ref()).unwrap();
+    store.publish(before.as_ref(), &next).unwrap();
+    next
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn epochs_follow_each_other_and_a_bounded_number_is_kept() {
+    let (directory, path) = place();
+    assert!(Store::new(&path, 3).current().unwrap().is_none());
+    let maps: Vec<Map> = (1..=5).map(|n| apply(&path, n)).collect();
+    for pair in maps.windows(2) {
+        assert_eq!(pair[1].epoch(), pair[0].epoch() + 1);
+        assert_eq!(pair[1].parent(), pair[0].digest());
+        assert_eq!(pair[1].map_id(), maps[0].map_id());
+    }
+    let store = Store::new(&path, 3);
+    assert_eq!(store.history().unwrap(), [3, 4, 5]);
+    assert_eq!(store.epoch(4).unwrap().bytes(), maps[3].bytes());
+    assert!(store.epoch(2).unwrap_err().to_string().contains("epoch 2 is not in the history"));
+    assert_eq!(Store::peek(&path).unwrap().epoch, 5);
+    assert_eq!(Store::peek(&path).unwrap().digest, maps[4].digest());
+    assert_eq!(names(directory.path()), ["members.map", "members.map.history", "members.map.lock"]);
+    assert_eq!(names(&directory.path().join("members.map.history")), ["3", "4", "5"]);
+}
+
+#[test]
+fn who_planned_on_an_older_epoch_gets_a_conflict_and_changes_nothing() {
+    let (_directory, path) = place();
+    let first = apply(&path, 1);
+    let mine = build(&fleet(2), Some(&first)).unwrap();
+    let theirs = apply(&path, 3);
+    let store = Store::new(&path, 3);
+    let error = store.publish(Some(&first), &mine).unwrap_err();
+    assert_eq!(error.status(), Status::Conflict);
+    assert!(error.to_string().contains("epoch 2 is there now"), "{error}");
+    assert_eq!(store.current().unwrap().unwrap().bytes(), theirs.bytes());
+    // the same for a first map, and for a map that went away
+    assert_eq!(store.publish(None, &build(&fleet(2), None).unwrap()).unwrap_err().status(), Status::Conflict);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(store.publish(Some(&theirs), &mine).unwrap_err().status(), Status::Conflict);
+    let error = store.publish(None, &build(&fleet(2), None).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("copy the newest back"), "{error}");
+}
+
+#[test]
+fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
+    let (directory, path) = place();
+    apply(&path, 1);
+    let history = directory.path().join("members.map.history");
+    // a new epoch that never was renamed, a temporary of ours, and files that only look alike
+    fs::write(history.join("2"), b"half").unwrap();
+    fs::write(directory.path().join(".members.map.2.4711.tmp"), b"half").unwrap();
+    fs::write(history.join(".members.map.2.4711.tmp"), b"half").unwrap();
+    fs::write(directory.path().join(".members.map.notes.tmp"), b"keep").unwrap();
+    fs::write(directory.path().join(".other.map.2.4711.tmp"), b"keep").unwrap();
+    assert_eq!(Store::new(&path, 3).history().unwrap(), [1]);
+    apply(&path, 2);
+    assert_eq!(
+        names(directory.path()),
+        [".members.map.notes.tmp", ".other.map.2.4711.tmp", "members.map", "members.map.history", "members.map.lock"]
+    );
+    assert_eq!(names(&history), ["1", "2"]);
+    assert_eq!(Store::new(&path, 3).epoch(2).unwrap().epoch(), 2);
+}
+
+#[test]
+fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let (directory, path) = place();
+    let text = "name = 'test'\nhash = 'siphash'\nsecret = '000102030405060708090a0b0c0d0e0f'\nnode = [{name = 'a'}]";
+    let map = build(&Fleet::parse(text, "f").unwrap(), None).unwrap();
+    Store::new(&path, 3).publish(None, &map).unwrap();
+    for file in ["members.map", "members.map.history/1"] {
+        assert_eq!(fs::metadata(directory.path().join(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
+    }
+}
+
+#[test]
+fn a_symbolic_link_is_refused_rather_than_replaced() {
+    let (directory, path) = place();
+    apply(&path, 1);
+    let link = directory.path().join("link.map");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let map = Map::open(&link).unwrap(); // reading through it is fine
+    let error = Store::new(&link, 3).publish(Some(&map), &build(&fleet(2), Some(&map)).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("symbolic link"), "{error}");
+}
+
+#[test]
+fn opening_again_gives_the_same_map_until_a_new_one_is_published() {
+    let (_directory, path) = place();
+    apply(&path, 1);
+    let first = open_cached(&path, false).unwrap();
+    assert!(Arc::ptr_eq(&first, &open_cached(&path, false).unwrap()));
+    apply(&path, 2);
+    let second = open_cached(&path, false).unwrap();
+    assert_eq!((first.epoch(), second.epoch()), (1, 2));
+    // touched, with the same contents: still the same map
+    let now = fs::File::open(&path).unwrap();
+    now.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).unwrap();
+    assert_eq!(open_cached(&path, false).unwrap().digest(), second.digest());
+}
+
+#[test]
+fn a_file_overwritten_in_place_is_an_error_and_the_old_map_stays() {
+    let (directory, path) = place();
+    apply(&path, 1);
+    let map = open_cached(&path, false).unwrap();
+    let other = directory.path().join("other.map");
+    let bytes = apply(&other, 2).bytes().to_vec();
+    fs::write(&path, &bytes).unwrap(); // a valid map, but written over the old one
+    assert_eq!(open_cached(&path, false).err().unwrap().status(), Status::Changed);
+    assert_eq!(map.epoch(), 1);
+    assert_eq!(map.node(map.locate(b"frank")).name(), "n0000");
+    fs::write(&path, b"").unwrap();
+    assert_eq!(open_cached(&path, false).err().unwrap().status(), Status::Changed);
+    // published as it should be, it is taken
+    fs::rename(&other, &path).unwrap();
+    assert_eq!(open_cached(&path, false).unwrap().bytes(), bytes);
+}
+
+#[test]
+fn the_cache_keeps_sixteen_paths() {
+    let directory = tempfile::tempdir().unwrap();
+    let paths: Vec<PathBuf> = (0..20).map(|i| directory.path().join(format!("{i}.map"))).collect();
+    let maps: Vec<Arc<Map>> = paths
+        .iter()
+        .map(|path| {
+            apply(path, 1);
+            open_cached(path, true).unwrap()
+        })
+        .collect();
+    assert!(Arc::ptr_eq(&maps[19], &open_cached(&paths[19], true).unwrap()));
+    assert!(!Arc::ptr_eq(&maps[0], &open_cached(&paths[0], true).unwrap()));
+}
+
+#[test]
+fn a_mapped_file_answers_as_its_copy() {
+    let (_directory, path) = place();
+    // wide names make a file above 1 MiB of few slices
+    let node = |i: usize| format!("[[node]]\nname = \"n{i:04}\"\nattributes = {{ note = \"{}\" }}\n", "x".repeat(2000));
+    let text = format!("name = \"test\"\n{}", (0..600).map(node).collect::<String>());
+    let map = build(&Fleet::parse(&text, "f").unwrap(), None).unwrap();
+    Store::new(&path, 3).publish(None, &map).unwrap();
+    assert!(fs::metadata(&path).unwrap().len() > 1 << 20);
+    let (mapped, copied) = (Map::open(&path).unwrap(), Map::open_copy(&path).unwrap());
+    assert_eq!(mapped.bytes(), copied.bytes());
+    for i in 0..2000u32 {
+        let key = i.to_string();
+        assert_eq!(mapped.locate(key.as_bytes()), copied.locate(key.as_bytes()));
+    }
+}

@@ -1,0 +1,209 @@
+//! The vectors of tests/vectors, all of them. They come from the plain reference in tests/reference, never from this code.
+//!
+//! Each test fails unless every vector of its file was run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use stead::hash::{Hash, Secret};
+use stead::path::{path, Fold, Levels};
+use stead::policy::NodeId;
+use stead::{build, Fleet, Map, Plan, Point, Status};
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
+}
+
+/// Runs every vector of a file; says which ones failed and that none was left out.
+fn run(file: &str, at_least: usize, check: impl Fn(&Value) -> Result<(), String>) {
+    let text = fs::read_to_string(tests().join("vectors").join(file)).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    let vectors = json["vectors"].as_array().unwrap();
+    let failed: Vec<String> = vectors.iter().filter_map(|v| check(v).err().map(|why| format!("{v}\n    {why}"))).collect();
+    assert!(failed.is_empty(), "{} of {} failed, the first ones:\n{}", failed.len(), vectors.len(), failed[..failed.len().min(8)].join("\n"));
+    assert!(vectors.len() >= at_least, "only {} vectors in {file}", vectors.len());
+    println!("vectors: rust {file} {} passed", vectors.len());
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(found: T, wanted: T) -> Result<(), String> {
+    if found == wanted {
+        Ok(())
+    } else {
+        Err(format!("found {found:?}, wanted {wanted:?}"))
+    }
+}
+
+fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
+    vector[field].as_str().unwrap_or_else(|| panic!("{field} of {vector}"))
+}
+
+fn unhex(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
+}
+
+fn key(vector: &Value) -> Vec<u8> {
+    let key = unhex(text(vector, "key"));
+    let fold = if vector["fold"].as_bool().unwrap_or(false) { Fold::Ascii } else { Fold::None };
+    fold.apply(&key).into_owned()
+}
+
+fn map(name: &str) -> Map {
+    Map::open(&tests().join("maps").join(format!("{name}.map"))).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+fn names(map: &Map, nodes: impl Iterator<Item = NodeId>) -> Vec<String> {
+    nodes.map(|node| map.node(node).name().to_owned()).collect()
+}
+
+fn list(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+}
+
+fn status(name: &str) -> Status {
+    match name {
+        "fleet" => Status::Fleet,
+        "not_yet" => Status::NotYet,
+        "impossible" => Status::Impossible,
+        "format" => Status::Format,
+        "digest" => Status::Digest,
+        "version" => Status::Version,
+        _ => panic!("unknown status {name}"),
+    }
+}
+
+#[test]
+fn points() {
+    run("points.json", 1900, |v| {
+        let hash = match text(v, "hash") {
+            "md5" => Hash::Md5,
+            "sha1" => Hash::Sha1,
+            "xxh3" => Hash::Xxh3,
+            "siphash" => Hash::SipHash(Secret::from_hex(text(v, "secret")).unwrap()),
+            other => panic!("unknown hash {other}"),
+        };
+        same(hash.point(&key(v)).to_string(), text(v, "point").to_owned())
+    });
+}
+
+#[test]
+fn paths() {
+    run("paths.json", 900, |v| {
+        let levels: Vec<u16> = v["levels"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as u16).collect();
+        let fold = if v["fold"].as_bool().unwrap() { Fold::Ascii } else { Fold::None };
+        let found = Levels::new(&levels).and_then(|levels| path(&unhex(text(v, "key")), &levels, fold));
+        match (&v["path"], found) {
+            (Value::Null, Err(error)) => {
+                let wanted = if text(v, "error") == "levels" { Status::Invalid } else { Status::Name };
+                same(error.status(), wanted)
+            }
+            (wanted, found) => same(found.map_err(|e| e.to_string()), Ok(wanted.as_str().unwrap().to_owned())),
+        }
+    });
+}
+
+#[test]
+fn places() {
+    run("locate.json", 3000, |v| {
+        let map = map(text(v, "map"));
+        let point = match v.get("key") {
+            Some(_) => {
+                let key = key(v);
+                same(names(&map, map.locate_all(&key)), list(&v["all"]))?;
+                same(names(&map, std::iter::once(map.locate(&key))), vec![text(v, "locate").to_owned()])?;
+                map.point(&key)
+            }
+            None => Point::from_hex(text(v, "point")).unwrap(),
+        };
+        same(point.to_string(), text(v, "point").to_owned())?;
+        same(names(&map, map.policy(map.policy_of(point)).members()), list(&v["all"]))?;
+        same(map.node(map.locate_point(point)).name(), text(v, "locate"))?;
+        let slice = map.slice_of(point);
+        same((slice.first <= point && point <= slice.last, slice.policy), (true, map.policy_of(point)))
+    });
+}
+
+#[test]
+fn who_takes_over() {
+    run("prefer.json", 1800, |v| {
+        let map = map(text(v, "map"));
+        let found = map.prefer(&key(v), v["n"].as_u64().unwrap() as usize);
+        same(names(&map, found.into_iter()), list(&v["prefer"]))
+    });
+}
+
+#[test]
+fn plans() {
+    run("plans.json", 40, |v| {
+        let (old, new) = (map(text(v, "old")), map(text(v, "new")));
+        let plan = Plan::between(&old, &new).map_err(|e| e.to_string())?;
+        same(plan.moved.to_string().as_str(), text(v, "moved"))?;
+        same(plan.lower_bound.to_string().as_str(), text(v, "lower_bound"))?;
+        same(plan.by_hand.to_string().as_str(), text(v, "by_hand"))?;
+        let moves = plan.moves.iter().map(|m| {
+            let from = m.from.map(|n| old.node(n).name());
+            let to = m.to.map(|n| new.node(n).name());
+            serde_json::json!({"first": m.first.to_string(), "last": m.last.to_string(), "from": from, "to": to, "cause": m.cause.name()})
+        });
+        same(&Value::Array(moves.collect()), &v["moves"])
+    });
+}
+
+#[test]
+fn damaged_maps() {
+    run("damaged.json", 400, |v| {
+        let mut bytes = fs::read(tests().join("maps").join(format!("{}.map", text(v, "map")))).unwrap();
+        if let Some(size) = v["size"].as_u64() {
+            bytes.resize(size as usize, 0);
+        }
+        for patch in v["patches"].as_array().unwrap() {
+            let (at, patch) = (patch[0].as_u64().unwrap() as usize, unhex(patch[1].as_str().unwrap()));
+            bytes[at..at + patch.len()].copy_from_slice(&patch);
+        }
+        if v["reseal"].as_bool().unwrap() {
+            bytes[96..128].fill(0);
+            let digest = Sha256::digest(&bytes);
+            bytes[96..128].copy_from_slice(&digest);
+        }
+        match Map::from_bytes(bytes) {
+            Ok(_) => Err("accepted".into()),
+            Err(error) => same(error.status(), status(text(v, "status"))).map_err(|why| format!("{why}: {error}")),
+        }
+    });
+}
+
+#[test]
+fn fleets_with_mistakes() {
+    let scratch = tempfile::tempdir().unwrap();
+    run("fleet_errors.json", 200, |v| {
+        let file = scratch.path().join(text(v, "file"));
+        let bytes = v["text"].as_str().map_or_else(|| unhex(text(v, "hex")), |t| t.as_bytes().to_vec());
+        fs::write(&file, bytes).unwrap();
+        let error = match Fleet::read(&file).and_then(|fleet| build(&fleet, None)) {
+            Ok(_) => return Err("accepted".into()),
+            Err(error) => error,
+        };
+        let message = error.to_string();
+        same(error.status(), status(text(v, "status"))).map_err(|why| format!("{why}: {message}"))?;
+        let line = message.strip_prefix(&format!("{}:", file.display())).and_then(|rest| rest.split(':').next());
+        same(line, Some(v["line"].to_string().as_str())).map_err(|why| format!("{why}: {message}"))?;
+        same(message.lines().count(), 1)?;
+        match list(&v["words"]).iter().find(|word| !message.contains(word.as_str())) {
+            Some(word) => Err(format!("no `{word}` in: {message}")),
+            None => Ok(()),
+        }
+    });
+}
+
+#[test]
+fn every_map_is_written_again_to_the_same_bytes() {
+    let mut count = 0;
+    for entry in fs::read_dir(tests().join("maps")).unwrap() {
+        let path = entry.unwrap().path();
+        let map = Map::open(&path).unwrap();
+        assert!(stead::format::encode(&map.to_parts()) == map.bytes(), "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 50, "only {count} maps");
+}

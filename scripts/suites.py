@@ -1,0 +1,129 @@
+"""Runs every suite, shows each one's line as it ends, and ends with the plain total. Exit 1 when anything failed.
+
+    python3 scripts/suites.py [SUITE ...]      only these; --list names them
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CARGO = os.environ.get("CARGO", "cargo")
+PYTHON = os.environ.get("PYTHON", "python3")
+
+
+class Count:
+    """What a suite counted: passed, failed, skipped."""
+
+    def __init__(self, passed=0, failed=0, skipped=0):
+        self.passed, self.failed, self.skipped = passed, failed, skipped
+
+
+def cargo_counts(text):
+    """The sum over cargo's `test result:` lines."""
+    count = Count()
+    for passed, failed, ignored in re.findall(r"^test result: .*? (\d+) passed; (\d+) failed; (\d+) ignored", text, re.M):
+        count.passed += int(passed)
+        count.failed += int(failed)
+        count.skipped += int(ignored)
+    return count
+
+
+def unittest_counts(text):
+    """What unittest says at its end."""
+    ran = re.search(r"^Ran (\d+) tests?", text, re.M)
+    number = lambda word: int((re.search(word + r"=(\d+)", text) or [0, 0])[1])  # noqa: E731
+    failed, skipped = number("failures") + number("errors"), number("skipped")
+    return Count(int(ran[1]) - failed - skipped if ran else 0, failed, skipped)
+
+
+def whole(text):
+    """A suite that is one check."""
+    return Count(1, 0)
+
+
+def has(*command):
+    """Whether a command can be run."""
+    try:
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def cargo(*arguments):
+    return [CARGO, "test", "--locked", *arguments]
+
+
+# name, command, how to count, and what must be there (command, reason for the skip)
+SUITES = [
+    ("core (Rust)", cargo("-p", "stead", "--lib", "--tests"), cargo_counts, None),
+    ("manual's examples (Rust)", cargo("-p", "stead", "--doc"), cargo_counts, None),
+    ("program (Rust)", cargo("-p", "stead-cli"), cargo_counts, None),
+    ("lints (clippy)", [CARGO, "clippy", "--locked", "-q", "--all-targets", "--", "-D", "warnings"], whole,
+     ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
+    ("reference (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
+    ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
+    ("vectors through every runner", [PYTHON, "tests/run"], None, None),
+    ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
+    ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
+]  # fmt: skip
+
+
+def closing_counts(text):
+    """`N passed, N failed, N skipped`, as our own runners end."""
+    found = re.findall(r"(\d+) passed, (\d+) failed, (\d+) skipped", text)
+    return Count(*map(int, found[-1])) if found else Count(0, 1)
+
+
+def run(name, command, counter, needs, log_dir):
+    """Runs one suite; returns its count and, when it failed, what it printed."""
+    if needs and not has(*needs[0]):
+        return Count(skipped=1), needs[1], False
+    log = os.path.join(log_dir, re.sub(r"\W+", "-", name) + ".log")
+    with open(log, "w+b") as out:
+        env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+        code = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=env, check=False).returncode
+        out.seek(0)
+        text = out.read().decode("utf-8", "replace")
+    if code == 0:
+        count = (counter or closing_counts)(text)
+        if count.passed == 0 and count.failed == 0:
+            return Count(failed=1), "no test ran\n" + text[-2000:], True
+    else:
+        count = counter(text) if counter in (cargo_counts, unittest_counts) else closing_counts(text)
+        count.failed = max(1, count.failed)
+    reasons = "; ".join(sorted(set(re.findall(r"^skipped: (.*)$", text, re.M))))
+    return count, text if count.failed else reasons, bool(count.failed)
+
+
+def main():
+    wanted = [name for name in sys.argv[1:] if not name.startswith("-")]
+    if "--list" in sys.argv:
+        print("\n".join(name for name, *_ in SUITES))
+        return 0
+    suites = [suite for suite in SUITES if not wanted or any(w in suite[0] for w in wanted)]
+    total = Count()
+    lines = []
+    with tempfile.TemporaryDirectory() as log_dir:
+        for name, command, counter, needs in suites:
+            print(f"== {name}", flush=True)
+            start = time.monotonic()
+            count, said, failed = run(name, command, counter, needs, log_dir)
+            if failed:
+                print(said, flush=True)
+            total.passed, total.failed, total.skipped = (
+                total.passed + count.passed, total.failed + count.failed, total.skipped + count.skipped)
+            note = f"  ({said})" if said and not failed else ""
+            lines.append(f"{name:<30} {count.passed:>6} passed {count.failed:>3} failed {count.skipped:>3} skipped "
+                         f"{time.monotonic() - start:>6.1f} s{note}")  # fmt: skip
+            print(lines[-1], flush=True)
+    print()
+    print("\n".join(lines))
+    print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 1 if total.failed or not total.passed else 0
+
+
+sys.exit(main())

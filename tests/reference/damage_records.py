@@ -1,0 +1,166 @@
+"""Damaged records: (map, rule, comment, whether final slices and index are made anew, changes).
+
+A change is a path into the records of write_map.lay_out and a value, or a function of the old value.
+"""
+
+
+def drop(at):
+    """A list without one item."""
+    return lambda items: items[:at] + items[at + 1 :]
+
+
+def swap(a, b):
+    """A list with two items swapped."""
+    return lambda items: [items[b if i == a else a if i == b else i] for i in range(len(items))]
+
+
+def plus(x):
+    """A number, or a list, with something added."""
+    return lambda old: old + x
+
+
+def next_cell(bound):
+    """The bound after a bound, of 1000 cells."""
+    return -(-(bound * 1000 // 2**64 + 1) * 2**64 // 1000)
+
+
+BAD_UTF8 = [(b"\xff", "0xFF"), (b"\xc0\xaf", "an overlong slash"), (b"\xed\xa0\x80", "a surrogate"), (b"a\xe2\x82", "a cut character"),
+            (b"\xf4\x90\x80\x80", "a character above U+10FFFF"), (b"\x80", "a lone continuation byte"), (b"\xe9", "Latin-1")]  # fmt: skip
+CONTROL = [(b"a\nb", "a newline"), (b"\0", "NUL"), (b"\x7f", "DEL"), ("\x85".encode(), "U+0085"), (b"\x1f", "U+001F"), ("a\x9f".encode(), "U+009F")]
+
+# words: labels of node 0: zone; 1: l...; 2: rack, zone; 3: none; 4: B a ~ ä; attributes of 2: address, empty; of 3: note.
+# Strings by (what they are, name of the rule, map, path, longest length, whether a comma is wrong).
+STRINGS = [
+    ("map name", "map name", "one", ("name",), 1, 255, False), ("node name", "node name", "one", ("nodes", 0, 0), 1, 255, True),
+    ("formerly", "formerly", "one", ("nodes", 0, 1), 0, 255, True), ("label name", "label name", "words", ("labels", 0, 0), 1, 4095, False),
+    ("label value", "label value", "words", ("labels", 0, 1), 1, 4095, False),
+    ("attribute name", "attribute name", "words", ("attributes", 2, 0), 1, 4095, False),
+    ("attribute value", "attribute value", "words", ("attributes", 2, 1), 0, 4095, False),
+    ("policy name", "policy name (reading)", "weighted", ("policies", 0, 0), 1, 255, True),
+    ("policy kind", "policy kind (reading)", "weighted", ("policies", 0, 1), 0, 255, False),
+    ("spread label", "spread", "replicas", ("spread", 1), 1, 4095, False),
+]  # fmt: skip
+RECORDS = []
+for what, rule, name, path, least, most, comma in STRINGS:
+    reading = "reading: " if "reading" in rule or rule == "spread" else ""
+    for i, (value, how) in enumerate(BAD_UTF8):
+        if i < 2 or what in ("map name", "node name"):
+            RECORDS.append((name, f"{rule}: UTF-8", f"{what} that is not UTF-8: {how}", False, path + (value,)))
+    for i, (value, how) in enumerate(CONTROL):
+        if i % 2 == 0 or what in ("map name", "node name"):
+            RECORDS.append((name, f"{rule}: control character", f"{reading}{what} with {how}", False, path + (value,)))
+    RECORDS.append((name, f"{rule}: length", f"{reading}{what} of {most + 1} bytes", False, path + (b"a" * (most + 1),)))
+    if least:
+        RECORDS.append((name, f"{rule}: length", f"{reading}{what} of no bytes", False, path + (b"",)))
+    if comma:
+        RECORDS.append((name, f"{rule}: comma", f"{reading}{what} with a comma", False, path + (b"a,b",)))
+
+RECORDS += [
+    ("replicas", "spread: distinct names", "a label twice in spread", False, ("spread", [b"zone", b"zone"])),
+    # nodes, labels, attributes
+    ("one", "number of nodes", "no nodes", False, ("nodes", [])),
+    ("three", "nodes: names ascending", "two nodes swapped", False, ("nodes", swap(0, 1))),
+    ("three", "nodes: names ascending", "two nodes of one name", False, ("nodes", 1, 0, b"n0")),
+    ("three", "nodes: names ascending", "capital letter after a small one", False, ("nodes", 2, 0, b"N2")),
+    ("three", "node weight", "a weight of 1,000,000.000001", False, ("nodes", 0, 2, 10**12 + 1)),
+    ("three", "node weight", "a weight of 2^64 - 1 millionths", False, ("nodes", 0, 2, 2**64 - 1)),
+    ("words", "labels follow each other", "first label of node 0 is 1", False, ("nodes", 0, 3, 1)),
+    ("words", "labels follow each other", "first label of a node 1 too large", False, ("nodes", 1, 3, plus(1))),
+    ("words", "labels follow each other", "a node without labels whose first label is 0", False, ("nodes", 3, 3, 0)),
+    ("words", "labels follow each other", "a node with one label too many", False, ("nodes", 0, 4, plus(1))),
+    ("words", "labels follow each other", "2^32 - 1 labels", False, ("nodes", 0, 4, 2**32 - 1)),
+    ("words", "labels end with their section", "a label that no node has", False, ("labels", plus([(b"x", b"y")]))),
+    ("one", "labels end with their section", "a label beyond the last record", False, ("nodes", 0, 4, 1)),
+    ("words", "attributes follow each other", "first attribute of node 0 is 1", False, ("nodes", 0, 5, 1)),
+    ("words", "attributes follow each other", "a node without attributes whose first one is 2^32 - 1", False, ("nodes", 4, 5, 2**32 - 1)),
+    ("words", "attributes follow each other", "a node with one attribute too few", False, ("nodes", 2, 6, plus(-1))),
+    ("words", "attributes end with their section", "an attribute that no node has", False, ("attributes", plus([(b"x", b"y")]))),
+    ("words", "label: names ascending", "labels of a node swapped", False, ("labels", swap(2, 3))),
+    ("words", "label: names ascending", "a label twice", False, ("labels", 3, [b"rack", b"2"])),
+    ("words", "attribute: names ascending", "attributes of a node swapped", False, ("attributes", swap(0, 1))),
+    ("words", "attribute: names ascending", "an attribute twice", False, ("attributes", 1, [b"address", b""])),
+    # policies, members
+    ("words", "named policies ascending", "named policies swapped", True, ("policies", 0, 0, b"\xcf\x81")),
+    ("words", "named policies ascending", "two policies of one name", False, ("policies", 1, 0, b"Z")),
+    ("pins", "named policies first", "a named policy after an unnamed one", False, ("policies", 1, [b"", b"", 0, 2, 1, 0, 0]),
+     ("policies", 2, [b"idle", b"", 0, 3, 1, 1, 0])),
+    ("three", "unnamed policies ascending", "unnamed policies swapped", False, ("members", swap(0, 1))),
+    ("three", "unnamed policies ascending", "an unnamed policy twice", False, ("members", 1, 0)),
+    ("pins", "unnamed policies ascending", "a longer list before its own start", False, ("policies", 5, 4, 2), ("policies", 6, 3, 8),
+     ("policies", 6, 4, 1), ("members", swap(7, 8))),
+    ("three", "policy flags", "an unnamed policy with the weight flag", False, ("policies", 0, 5, 2)),
+    ("three", "policy flags", "unknown flag 4", False, ("policies", 0, 5, 4)),
+    ("weighted", "policy flags", "unknown flag 2^31", False, ("policies", 0, 5, plus(2**31))),
+    ("three", "policy: zero field", "zero field is 1", False, ("policies", 0, 6, 1)),
+    ("weighted", "policy: zero field", "zero field is 2^31", False, ("policies", 0, 6, 2**31)),
+    ("three", "number of members", "a policy without nodes", False, ("policies", 2, 4, 0), ("members", drop(2))),
+    ("three", "members follow each other", "first member 1 too small", False, ("policies", 1, 3, 0)),
+    ("three", "members follow each other", "first member 2^32 - 1", False, ("policies", 2, 3, 2**32 - 1)),
+    ("three", "members end with their section", "a member that no policy has", False, ("members", plus([0]))),
+    ("three", "members end with their section", "2^32 - 1 members", False, ("policies", 2, 4, 2**32 - 1)),
+    ("three", "members are nodes", "a member that is no node", False, ("members", 2, 3)),
+    ("three", "members are nodes", "member 2^32 - 1", False, ("members", 2, 2**32 - 1)),
+    ("replicas", "policy names a node twice", "a node twice in an unnamed policy", False, ("members", 2, lambda old: 0), ("members", 0, 0)),
+    ("weighted", "policy names a node twice", "a node twice in a named policy", False, ("members", 0, 0)),
+    ("three", "weight without the weight flag", "an unnamed policy of weight 1", False, ("policies", 0, 2, 1)),
+    ("pins", "weight without the weight flag", "a named policy of weight 1 without the flag", False, ("policies", 0, 2, 10**6)),
+    ("weighted", "policy weight (reading)", "reading: a policy's weight of 1,000,000.000001", False, ("policies", 0, 2, 10**12 + 1)),
+    ("three", "unnamed policy with a name or kind", "an unnamed policy with a name", False, ("policies", 0, 0, b"x")),
+    ("three", "unnamed policy with a name or kind", "an unnamed policy with a kind", False, ("policies", 0, 1, b"chain")),
+    ("three", "unnamed policy is used", "an unnamed policy that nothing uses", True, ("base", drop(2))),
+    ("pin-moved", "unnamed policy is used", "an unnamed policy that a pin has lost", True, ("pins", 0, 2, 0)),
+    # base slices
+    ("one", "base: at least one slice", "no base slice", False, ("base", [])),
+    ("three", "base: starts at 0", "first base slice at 1", True, ("base", 0, 0, 1)),
+    ("three", "base: ascending", "base slices swapped", False, ("base", swap(1, 2))),
+    ("three", "base: ascending", "two base slices at one point", False, ("base", 2, 0, 6148914691236517206)),
+    ("three", "base: ascending", "two base slices at 0", False, ("base", 1, 0, 0)),
+    ("three", "base: policy exists", "policy 3 of 3", False, ("base", 2, 1, 3)),
+    ("three", "base: policy exists", "policy 2^32 - 1", False, ("base", 2, 1, 2**32 - 1)),
+    ("quarters", "base: neighbours differ", "neighbours of one policy", False, ("base", 1, 1, 0)),
+    ("cells-1000", "base: cell bounds", "a base slice one point after a cell bound", True, ("base", 1, 0, plus(1))),
+    ("cells-7", "base: cell bounds", "a base slice one point before a cell bound", True, ("base", 2, 0, plus(-1))),
+    ("words", "base: named policy without weight", "a base slice of a named policy without weight", False, ("base", 0, 1, 0)),
+    ("weighted", "base: named policy without weight", "a policy in use lost its weight", False, ("policies", 0, 2, 0), ("policies", 0, 5, 1)),
+    # pins
+    ("pins", "pin kind", "pin kind 2", False, ("pins", 0, 3, 2)),
+    ("pins", "pin kind", "pin kind 2^32 - 1", False, ("pins", 0, 3, 2**32 - 1)),
+    ("pins", "pin: first <= last", "a pin that ends before it starts", False, ("pins", 1, 1, 0)),
+    ("pins", "pin: policy exists", "a pin of a policy that is not there", False, ("pins", 0, 2, 99)),
+    ("pins", "pin: policy exists", "a pin of policy 2^32 - 1", False, ("pins", 0, 2, 2**32 - 1)),
+    ("cells-1000", "pin: cell bounds", "a pin that starts inside a cell", True, ("pins", 1, 0, plus(1))),
+    ("cells-1000", "pin: cell bounds", "a pin that ends inside a cell", True, ("pins", 1, 1, plus(-1))),
+    ("cells-16384", "pin: cell bounds", "a pin that ends one point after its cell", True, ("pins", 0, 1, plus(1))),
+    ("pins", "pin by range has no key", "a pin by range with a key", False, ("pins", 0, 4, b"x")),
+    ("pin-added", "pin by key covers the key's cell", "the key of a pin has changed", True, ("pins", 0, 4, b"justim")),
+    ("pin-added", "pin by key covers the key's cell", "the key of a pin with a newline", True, ("pins", 0, 4, b"justin\n")),
+    ("pin-added", "pin by key covers the key's cell", "the key of a pin is empty", True, ("pins", 0, 4, b"")),
+    ("pin-added", "pin by key covers the key's cell", "a pin by key covers a second cell", True, ("pins", 0, 1, plus(1))),
+    ("cells-1000", "pin by key covers the key's cell", "a pin by key covers the cell after its own", True,
+     ("pins", 0, 0, next_cell), ("pins", 0, 1, lambda old: next_cell(old + 1) - 1)),
+    ("pin-added", "pin by key covers the key's cell", "a pin by range that says it is by key", True, ("pins", 0, 0, 0), ("pins", 0, 1, 5)),
+    ("pins", "pins: ascending, not overlapping", "pins swapped", False, ("pins", swap(1, 2))),
+    ("pins", "pins: ascending, not overlapping", "a pin twice", False, ("pins", lambda old: [old[0]] + old)),
+    ("pins", "pins: ascending, not overlapping", "two pins overlap by one point", False, ("pins", 0, 1, 2**64 // 100)),
+    ("pins", "pins: ascending, not overlapping", "a pin inside another", False, ("pins", 0, 1, 2**64 - 1)),
+    # final slices and index
+    ("pins", "final slices", "no final slices although there are pins", False, ("final", [])),
+    ("three", "final slices", "final slices without pins", False, ("final", [[0, 0]])),
+    ("pin-added", "final slices", "the final slices are the base slices", False, ("final", lambda old: [old[0]] + old[3:])),
+    ("pin-added", "final slices", "a final slice starts one point late", False, ("final", 1, 0, plus(1))),
+    ("pin-added", "final slices", "a final slice of the wrong policy", False, ("final", 1, 1, 1)),
+    ("pin-added", "final slices", "a final slice of policy 2^32 - 1", False, ("final", 1, 1, 2**32 - 1)),
+    ("pin-wide", "final slices", "neighbours not joined", False, ("final", lambda old: old + [[2**64 - 1, old[-1][1]]])),
+    ("pins", "final slices", "last final slice missing", False, ("final", lambda old: old[:-1])),
+    ("three", "index", "entry 0 is 1", False, ("index", 0, 1)),
+    ("three", "index", "last entry too large", False, ("index", -1, plus(1))),
+    ("three", "index", "last entry 2^32 - 1", False, ("index", -1, 2**32 - 1)),
+    ("three", "index", "an entry too small", False, ("index", 8, plus(-1))),
+    ("three", "index", "an entry too large", False, ("index", 3, plus(1))),
+    ("quarters", "index", "a slice on the bound counted too early", False, ("index", 4, plus(1))),
+    ("quarters", "index", "all entries zero", False, ("index", lambda old: [0] * len(old))),
+    ("three", "index", "one entry missing", False, ("index", drop(1))),
+    ("three", "index", "one entry too many", False, ("index", plus([3]))),
+    ("three", "index", "no entries", False, ("index", [])),
+    ("three", "index bits", "an index of one bit more than needed", False, ("bits", 5), ("index", lambda old: [i for e in old for i in (e, e)][:33])),
+]  # fmt: skip

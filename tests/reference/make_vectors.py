@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Makes tests/maps/*.map and tests/vectors/*.json, always the same: `make_vectors.py`, or `--check` to compare only.
+
+Each vector file is {"about": ..., "vectors": [...]} with one vector a line. Keys are hex, points 16 hex digits, counts of
+points decimal strings. The answers come from the reference, the maps and the questions from cases.py.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import cases
+import comparison
+import damage
+import fleets
+import stead_reference as reference
+import write_map
+from hashes import HASHES, point_of
+
+TESTS = Path(__file__).resolve().parent.parent
+SECRET = bytes(range(16))
+NAMES = ["frank", "frank\n", "Frank", "FRANK", "", "justin", "justin\n", "artist/REM", "REM", "bob", "alice", "a", "A", "0",
+         "user:1", "user:2", "user:1000", "/home/frank/mail", "https://example.org/a?b=c&d=%20", "frank@example.org", "böb",
+         "bo\u0308b", "サーバー", "🐘", "10.0.0.1:11211", " frank", "frank ", "frank\r\n", "frank\0", "\0", "..", ".", "a/../b",
+         "con", "-", "--help", "'; DROP TABLE users; --", "x" * 255, "x" * 256, "\\", "\"", "\t", "\ufeff", "e\u0301", "é"]  # fmt: skip
+RAW = [b"\xff", b"\xfe\xff", b"b\xf6b", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf0\x9f\x98", b"a\0b", b"\0" * 64, b"\xff" * 64]
+
+
+def hostile_keys():
+    """Keys that people have, and keys that break programs."""
+    return [name.encode() for name in NAMES] + RAW
+
+
+def points():
+    """Every hash: hostile keys, all bytes, all lengths up to 130 and those around the bounds of XXH3's ways."""
+    random = cases.SplitMix64(1)
+    counted = [bytes(i % 251 for i in range(n)) for n in [*range(131), 191, 192, 239, 240, 241, 256, 257, 511, 512, 513,
+               1023, 1024, 1025, 1087, 1088, 1089, 2048, 2049, 4096]]  # fmt: skip
+    keys = hostile_keys() + [bytes([b]) for b in range(256)] + counted
+    keys += [random.bytes(n) for n in range(1, 130, 4)] + [random.bytes(4096)]
+    for name in HASHES:
+        for key in dict.fromkeys(keys):
+            v = {"hash": name, "key": key.hex(), "point": cases.point(point_of(name, key, SECRET))}
+            yield dict(v, secret=SECRET.hex()) if name == "siphash" else v
+    for secret in (bytes(16), b"\xff" * 16, bytes(range(16, 0, -1))):
+        for key in keys[:60:4]:
+            yield {"hash": "siphash", "key": key.hex(), "point": cases.point(point_of("siphash", key, secret)), "secret": secret.hex()}
+
+
+def paths():
+    """Hostile names under several levels, with and without fold, and what is an error."""
+    keys = hostile_keys() + [bytes([b]) for b in range(256)] + [b"F" * 85, b"F" * 86, b"_" * 255, b"_" * 256, b"=" * 85, b"x" + b"X" * 85]
+    keys += [b"Fr\xc3\x84NK", b"con", b"aux.txt", b"a=41", b"a=", b"aA", b"=41"]
+    levels = [(64, 64, 128), (256,), (1,), (16,) * 16, (64, 64, 64), (7, 100, 255), (256,) * 16, (1, 2, 3, 4)]
+    asked = [(key, levels[0], fold) for key in keys for fold in (False, True)] + [(k, l, False) for k in keys[:40] for l in levels[1:]]
+    asked += [(b"frank", wrong, False) for wrong in ((), (0,), (257,), (64, 0), (64, 64, 257), (1,) * 17)]
+    for key, level, fold in asked:
+        v = {"key": key.hex(), "levels": list(level), "fold": fold}
+        try:
+            yield dict(v, path=reference.path(key, level, fold))
+        except ValueError as error:
+            yield dict(v, path=None, error=str(error))
+
+
+def locate(files):
+    """Per map: keys, and points on both sides of every bound."""
+    for name, data in files.items():
+        m = reference.read_map(data)
+        keys = hostile_keys() if m.epoch == 1 and not name.startswith("figure") else hostile_keys()[:12]
+        for key in keys + [pin.key for pin in m.pins if pin.kind == 1]:
+            yield {"map": name, "key": key.hex(), **located(m, m.point(key))}
+        for key in (b"Frank", b"FRANK\xc3\x84", b"JUSTIN"):
+            yield {"map": name, "key": key.hex(), "fold": True, **located(m, m.point(reference.ascii_fold(key)))}
+        bounds = [first for first, _ in m.final + m.base] + [p.last + 1 for p in m.pins] + [1, cases.END]
+        for point in sorted({p for first in bounds for p in (first - 1, first) if 0 <= p < cases.END}):
+            yield {"map": name, **located(m, point)}
+
+
+def located(m, point):
+    """The answers for one point."""
+    return {"point": cases.point(point), "locate": reference.locate(m, point), "all": reference.locate_all(m, point)}
+
+
+def prefer(files):
+    """Per map: some keys, each n from 1 to a few, all, and more than all."""
+    for name, data in files.items():
+        m = reference.read_map(data)
+        few = len(m.nodes) > 30
+        for key in hostile_keys()[: 3 if few else 6 if m.epoch > 1 else 30 if m.spread else 10]:
+            for n in sorted({*range(1, min(len(m.nodes), 6) + 1), len(m.nodes), len(m.nodes) + 1}):
+                yield {"map": name, "key": key.hex(), "n": n, "prefer": reference.prefer(m, m.point(key), n)}
+
+
+def plans(files):
+    """Each map with the one before it, and the pairs of cases.PLANS; a first map with itself."""
+    pairs = [(after, name) for name, (_, after) in cases.maps().items() if after] + cases.PLANS
+    for old, new in pairs:
+        d = comparison.compare(reference.read_map(files[old]), reference.read_map(files[new]))
+        moves = [{"first": cases.point(a), "last": cases.point(b), "from": f, "to": t, "cause": c} for a, b, f, t, c in d["moves"]]
+        yield {"old": old, "new": new, **{k: str(d[k]) for k in ("moved", "lower_bound", "by_hand")}, "moves": moves}
+
+
+ABOUT = {
+    "points": "hash of key (hex) -> point; siphash with its secret",
+    "paths": "key (hex), levels and fold -> path; null where it is an error",
+    "locate": "map and key (hex; fold: ASCII fold first), or map and point alone -> point, primary, all nodes",
+    "prefer": "map, key (hex) and n -> names, best first",
+    "plans": "old and new map -> what differs, in points",
+    "damaged": "map cut or zero-filled to size, then patched at [offset, hex]; reseal: digest made anew last -> status",
+    "fleet_errors": "fleet text as a first map's -> status, line, and words that the message has; hex instead of text where it is no text",
+}
+
+
+def everything():
+    """{path below tests/: bytes} of all that is made."""
+    files = {}
+    for name, (description, after) in cases.maps().items():
+        files[name] = write_map.encode(description, files[after] if after else None)
+    made = {f"maps/{name}.map": data for name, data in files.items()}
+    vectors = {"points": points(), "paths": paths(), "locate": locate(files), "prefer": prefer(files), "plans": plans(files),
+               "damaged": damage.damaged(files, cases.maps()), "fleet_errors": fleets.errors()}  # fmt: skip
+    for name, list_ in vectors.items():
+        lines = ",\n".join(json.dumps(v, separators=(",", ":"), ensure_ascii=True) for v in list_)
+        made[f"vectors/{name}.json"] = f'{{"about":{json.dumps(ABOUT[name])},"vectors":[\n{lines}\n]}}\n'.encode()
+    return made
+
+
+def main(check):
+    """Write all files, or say which differ."""
+    made, wrong = everything(), []
+    there = {str(p.relative_to(TESTS)) for pattern in ("maps/*.map", "vectors/*.json") for p in TESTS.glob(pattern)}
+    wrong += sorted(there - set(made))
+    for name, data in made.items():
+        place = TESTS / name
+        if not check:
+            place.parent.mkdir(exist_ok=True)
+            place.write_bytes(data)
+        elif not place.exists() or place.read_bytes() != data:
+            wrong.append(name)
+        assert len(data) < 2**20, name
+    for name in wrong:
+        print(f"tests/{name}: differs from what make_vectors.py makes, or is not made by it")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] == ["--check"]))

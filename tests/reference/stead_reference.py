@@ -1,0 +1,352 @@
+"""The independent reference of stead: slow, plain, written from docs/ alone, so that it can judge the program.
+
+It reads a map by docs/map-format.md (`read_map`), places keys by docs/placement.md (`locate`, `locate_all`, `prefer`) and
+makes paths by docs/paths.md (`path`). The hashes are in hashes.py, the comparison of two maps is in comparison.py. Integers
+only. Nothing here was taken from the program.
+A rule whose name ends in "(reading)" is not written on the page in so many words; it is how we read the page.
+"""
+
+import bisect
+import hashlib
+import struct
+from collections import namedtuple
+
+from hashes import HASHES, MASK, point_of
+
+SPACE = 2**64
+HEADER = "<8sIIQQ16sQII32s32sIIQ16sIIII"
+MAGIC = bytes.fromhex("895354440d0a1a0a")
+SECTIONS = [  # name and record, as in the section table of docs/map-format.md
+    ("strings", "<B"), ("spread", "<II"), ("nodes", "<IIIIQIIII"), ("labels", "<IIII"), ("attributes", "<IIII"),
+    ("policies", "<IIIIQIIII"), ("members", "<I"), ("base points", "<Q"), ("base policies", "<I"),
+    ("pins", "<QQIIII"), ("final points", "<Q"), ("final policies", "<I"), ("index", "<I"),
+]  # fmt: skip
+
+Node = namedtuple("Node", "name formerly weight labels attributes")
+Policy = namedtuple("Policy", "name kind weight members named weighted")
+Pin = namedtuple("Pin", "first last policy kind key")
+
+
+class Refused(Exception):
+    """A map that breaks a rule: `status` is format, digest or version; `rule` names the rule."""
+
+    def __init__(self, status, rule):
+        super().__init__(f"{status}: {rule}")
+        self.status, self.rule = status, rule
+
+
+def need(holds, rule, status="format"):
+    """Refuse the file when a rule does not hold."""
+    if not holds:
+        raise Refused(status, rule)
+
+
+# ------------------------------------------------------------------ the format
+
+
+class Map:
+    """A verified map. `nodes`, `policies` and `pins` are lists; `base` and `final` are lists of (first point, policy)."""
+
+    def point(self, key):
+        """The point of a key, under this map: the first point of the cell that its hash falls into."""
+        return cell(point_of(self.hash, key, self.secret), self.cells)[0]
+
+
+def read_map(data):
+    """Read and verify a map file; raises `Refused`."""
+    m = Map()
+    table = read_header(m, data)
+    sections = read_sections(table, data)
+    read_strings(m, sections)
+    check_header(m)
+    read_nodes(m, sections)
+    read_policies(m, sections)
+    read_slices(m, sections)
+    return m
+
+
+def read_header(m, data):
+    """The header, in the order of checks that the page gives, up to the digest; returns the section table."""
+    need(len(data) >= 176, "at least 176 bytes")
+    h = struct.unpack_from(HEADER, data)
+    need(h[0] == MAGIC, "magic")
+    need(h[1] <= 1, "version", "version")
+    need(h[1] == 1, "version 0")
+    need(h[4] == 0, "required features", "version")
+    need(h[2] == 488, "header length")
+    need(h[3] == len(data), "file length")
+    need(len(data) >= 488, "file shorter than its header")
+    m.digest = h[10]
+    need(m.digest == hashlib.sha256(data[:96] + bytes(32) + data[128:]).digest(), "digest", "digest")
+    m.map_id, m.epoch, m.algorithm, m.replicas, m.parent = h[5:10]
+    m.hash_number, m.max_slices, m.cells, m.secret, m.name_at, m.name_length, m.bits, m.section_count = h[11:]
+    need(m.section_count == 13, "number of sections")
+    return [struct.unpack_from("<IIQQ", data, 176 + 24 * i) for i in range(13)]
+
+
+def read_sections(table, data):
+    """The records of each section, by its name; their places, sizes and the zeros between them."""
+    sections, end = {}, 488
+    for i, (name, record) in enumerate(SECTIONS):
+        kind, size, offset, count = table[i]
+        need(kind == i + 1, "section type")
+        need(size == struct.calcsize(record), "section record size")
+        need(offset == -(-end // 8) * 8, "section offset")
+        need(offset + size * count <= len(data), "section inside the file")
+        need(not any(data[end:offset]), "zero padding")
+        end = offset + size * count
+        body = data[offset:end]
+        sections[name] = body if name == "strings" else list(struct.iter_unpack(record, body))
+    need(end == len(data), "end of the last section")
+    return sections
+
+
+def read_strings(m, sections):
+    """Turn each (offset, length) into its bytes, in the order of the references; they must fill section 1 exactly."""
+    strings, cursor = sections["strings"], 0
+
+    def take(offset, length):
+        nonlocal cursor
+        need(offset == cursor, "string offset")
+        need(cursor + length <= len(strings), "string inside section 1")
+        cursor += length
+        return bytes(strings[offset:cursor])
+
+    m.name = take(m.name_at, m.name_length)
+    m.spread = [take(*r) for r in sections["spread"]]
+    sections["nodes"] = [(take(*r[0:2]), take(*r[2:4])) + r[4:] for r in sections["nodes"]]
+    for name in ("labels", "attributes"):
+        sections[name] = [(take(*r[0:2]), take(*r[2:4])) for r in sections[name]]
+    sections["policies"] = [(take(*r[0:2]), take(*r[2:4])) + r[4:] for r in sections["policies"]]
+    sections["pins"] = [r[:4] + (take(*r[4:6]),) for r in sections["pins"]]
+    need(cursor == len(strings), "no bytes beyond the strings")
+
+
+def text(data, rule, least=1, most=255, comma=True):
+    """Bytes that must be UTF-8 of a certain length, without control characters, perhaps without comma."""
+    need(least <= len(data) <= most, f"{rule}: length")
+    try:
+        string = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused("format", f"{rule}: UTF-8") from None
+    need(not any(c <= "\x1f" or "\x7f" <= c <= "\x9f" for c in string), f"{rule}: control character")
+    need(comma or "," not in string, f"{rule}: comma")
+    return string
+
+
+def ascending(items):
+    """Strictly ascending."""
+    return all(a < b for a, b in zip(items, items[1:]))
+
+
+def check_header(m):
+    """The rules of the header's fields that follow the digest, and of the spread."""
+    m.name = text(m.name, "map name")
+    m.spread = [text(s, "spread", 1, 4095) for s in m.spread]
+    need(len(set(m.spread)) == len(m.spread), "spread: distinct names")
+    need(m.epoch >= 1, "epoch from 1")
+    if m.epoch == 1:
+        need(not any(m.map_id), "epoch 1: map id is zero")
+        need(not any(m.parent), "epoch 1: parent is zero")
+    else:
+        need(any(m.map_id), "later epoch: map id is not zero")
+        need(any(m.parent), "later epoch: parent is not zero")
+        need(m.epoch > 2 or m.map_id == m.parent[:16], "epoch 2: map id is the parent's start (reading)")
+    need(m.algorithm == 1, "algorithm version")
+    need(1 <= m.replicas <= 255, "replicas")
+    names = [name for name, number in HASHES.items() if number == m.hash_number]
+    need(names, "hash number")
+    m.hash = names[0]
+    need(m.hash == "siphash" or not any(m.secret), "secret without a keyed hash")
+    m.cells = m.cells or SPACE
+
+
+def consecutive(records, first, count, total, rule):
+    """Ranges that follow each other from 0 to the end of a section."""
+    place = 0
+    for record in records:
+        need(record[first] == place, f"{rule} follow each other")
+        place += record[count]
+    need(place == total, f"{rule} end with their section")
+
+
+def pairs(records, rule, least):
+    """The labels or attributes of one node."""
+    need(ascending([name for name, _ in records]), f"{rule}: names ascending")
+    return {text(n, f"{rule} name", 1, 4095): text(v, f"{rule} value", least, 4095) for n, v in records}
+
+
+def read_nodes(m, sections):
+    """Sections 3, 4 and 5."""
+    records, labels, attributes = sections["nodes"], sections["labels"], sections["attributes"]
+    need(1 <= len(records) <= 65536, "number of nodes")
+    need(ascending([r[0] for r in records]), "nodes: names ascending")
+    consecutive(records, 3, 4, len(labels), "labels")
+    consecutive(records, 5, 6, len(attributes), "attributes")
+    m.nodes = []
+    for name, formerly, weight, label, label_count, attribute, attribute_count in records:
+        need(weight <= 10**12, "node weight")
+        m.nodes.append(Node(
+            text(name, "node name", comma=False), text(formerly, "formerly", least=0, comma=False), weight,
+            pairs(labels[label : label + label_count], "label", 1),
+            pairs(attributes[attribute : attribute + attribute_count], "attribute", 0)))  # fmt: skip
+
+
+def read_policies(m, sections):
+    """Sections 6 and 7."""
+    records, members = sections["policies"], [r[0] for r in sections["members"]]
+    consecutive(records, 3, 4, len(members), "members")
+    m.policies = []
+    for name, kind, weight, first, count, flags, zero in records:
+        need(flags in (0, 1, 3), "policy flags")
+        need(zero == 0, "policy: zero field")
+        named, weighted = flags & 1 == 1, flags & 2 == 2
+        need(1 <= count <= 65536, "number of members")
+        nodes = members[first : first + count]
+        need(all(node < len(m.nodes) for node in nodes), "members are nodes")
+        need(len(set(nodes)) == count, "policy names a node twice")
+        need(weighted or weight == 0, "weight without the weight flag")
+        need(weight <= 10**12, "policy weight (reading)")
+        if named:
+            name = text(name, "policy name (reading)", comma=False)
+            kind = text(kind, "policy kind (reading)", least=0)
+        need(named or name == kind == b"", "unnamed policy with a name or kind")
+        m.policies.append(Policy(name or "", kind or "", weight, nodes, named, weighted))
+    named = [p for p in m.policies if p.named]
+    need(m.policies[: len(named)] == named, "named policies first")
+    need(ascending([p.name for p in named]), "named policies ascending")
+    need(ascending([p.members for p in m.policies[len(named) :]]), "unnamed policies ascending")
+
+
+def read_slices(m, sections):
+    """Sections 8 to 13: the base slices, the pins, the final slices and the index over them."""
+    m.base = slices(sections, "base")
+    need(m.base, "base: at least one slice")
+    need(m.base[0][0] == 0, "base: starts at 0")
+    need(ascending([first for first, _ in m.base]), "base: ascending")
+    need(all(policy < len(m.policies) for _, policy in m.base), "base: policy exists")
+    need(all(a[1] != b[1] for a, b in zip(m.base, m.base[1:])), "base: neighbours differ")
+    need(all(is_bound(first, m.cells) for first, _ in m.base), "base: cell bounds")
+    for _, policy in m.base:
+        need(m.policies[policy].weighted or not m.policies[policy].named, "base: named policy without weight")
+    m.pins = [Pin(*record) for record in sections["pins"]]
+    for pin in m.pins:
+        check_pin(m, pin)
+    need(all(a.last < b.first for a, b in zip(m.pins, m.pins[1:])), "pins: ascending, not overlapping")
+    used = {policy for _, policy in m.base} | {pin.policy for pin in m.pins}
+    need(all(p.named or i in used for i, p in enumerate(m.policies)), "unnamed policy is used")
+    m.final = slices(sections, "final")
+    need(m.final == (lay_pins(m.base, m.pins) if m.pins else []), "final slices")
+    m.final = m.final or m.base
+    bits = next(k for k in range(1, 19) if 2**k >= 4 * len(m.final) or k == 18)
+    need(m.bits == bits, "index bits")
+    firsts = [first for first, _ in m.final]
+    index = [bisect.bisect_left(firsts, b << (64 - bits)) for b in range(2**bits + 1)]
+    need([r[0] for r in sections["index"]] == index, "index")
+
+
+def slices(sections, name):
+    """Two sections, points and policies, as one list."""
+    points, policies = sections[f"{name} points"], sections[f"{name} policies"]
+    need(len(points) == len(policies), f"{name}: as many points as policies")
+    return [(point[0], policy[0]) for point, policy in zip(points, policies)]
+
+
+def check_pin(m, pin):
+    """The rules of one pin."""
+    need(pin.kind in (0, 1), "pin kind")
+    need(pin.first <= pin.last, "pin: first <= last")
+    need(pin.policy < len(m.policies), "pin: policy exists")
+    need(is_bound(pin.first, m.cells) and is_bound(pin.last + 1, m.cells), "pin: cell bounds")
+    if pin.kind == 0:
+        need(pin.key == b"", "pin by range has no key")
+    else:
+        need((pin.first, pin.last) == cell(m.point(pin.key), m.cells), "pin by key covers the key's cell")
+
+
+# ------------------------------------------------------------------- placement
+
+
+def cell_bound(value, cells):
+    """The first point of a cell."""
+    return -(-value * SPACE // cells)
+
+
+def cell(point, cells):
+    """The first and the last point of the cell that covers a point."""
+    value = point * cells // SPACE
+    return cell_bound(value, cells), cell_bound(value + 1, cells) - 1
+
+
+def is_bound(point, cells):
+    """Whether a cell starts here; 2^64, the end, counts as a bound."""
+    return cell_bound(point * cells // SPACE, cells) == point
+
+
+def owner(slices, point):
+    """The policy of the last slice whose first point is not greater than the point."""
+    return slices[bisect.bisect_right([first for first, _ in slices], point) - 1][1]
+
+
+def locate_all(m, point):
+    """The names of the nodes that hold a point, primary first."""
+    return [m.nodes[i].name for i in m.policies[owner(m.final, point)].members]
+
+
+def locate(m, point):
+    """The name of the primary of a point."""
+    return locate_all(m, point)[0]
+
+
+def lay_pins(base, pins):
+    """The base slices with the pins laid over them, neighbours with the same policy joined."""
+    cuts = {first for first, _ in base} | {p.first for p in pins} | {p.last + 1 for p in pins}
+    final = []
+    for point in sorted(cuts - {SPACE}):
+        policy = next((p.policy for p in pins if p.first <= point <= p.last), None)
+        policy = owner(base, point) if policy is None else policy
+        if not final or final[-1][1] != policy:
+            final.append((point, policy))
+    return final
+
+
+def ascii_fold(key):
+    """`fold = ascii`: the bytes A-Z become a-z."""
+    return bytes(b + 32 if 65 <= b <= 90 else b for b in key)
+
+
+def mix(point, j):
+    """The j-th draw for a point: the output step of SplitMix64."""
+    z = point + j * 0x9E3779B97F4A7C15 & MASK
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+    return z ^ z >> 31
+
+
+def prefer(m, point, n):
+    """Up to n distinct nodes for a point, best first."""
+    def domain(i):
+        return m.nodes[i].labels.get(m.spread[0]) if m.spread else None
+
+    listed = list(dict.fromkeys(m.policies[owner(m.final, point)].members))
+    holding = {domain(i) for _, policy in m.base for i in m.policies[policy].members} - {None}
+    for j in range(1, 65):
+        for i in m.policies[owner(m.base, mix(point, j))].members:
+            used = {domain(other) for other in listed}
+            if i not in listed and not (holding - used and domain(i) in used - {None}):
+                listed.append(i)
+    listed += [i for i in range(len(m.nodes)) if i not in listed]
+    return [m.nodes[i].name for i in listed[:n]]
+
+
+def path(key, levels=(64, 64, 128), fold=False):
+    """The path of a key by docs/paths.md; ValueError when there is none."""
+    if not 1 <= len(levels) <= 16 or not all(1 <= level <= 256 for level in levels):
+        raise ValueError("levels")
+    key = ascii_fold(key) if fold else key
+    plain = b"abcdefghijklmnopqrstuvwxyz0123456789_"
+    name = "".join(chr(b) if b in plain else f"={b:02x}" for b in key) or "="
+    if len(name) > 255:
+        raise ValueError("file name")
+    digest = hashlib.md5(key).digest()
+    return "/".join([str(digest[i] % level) for i, level in enumerate(levels)] + [name])

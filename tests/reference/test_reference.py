@@ -1,0 +1,207 @@
+"""Tests of the reference itself: published values, all maps, all damaged maps, and one broken input for every property.
+
+Run: python3 -m unittest discover -s tests/reference
+"""
+
+import json
+import re
+import sys
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import cases  # noqa: E402
+import comparison  # noqa: E402
+import damage  # noqa: E402
+import make_vectors  # noqa: E402
+import stead_reference as reference  # noqa: E402
+import write_map  # noqa: E402
+from hashes import point_of, siphash, xxh3  # noqa: E402
+from judge import judge  # noqa: E402
+
+MAPS = {p.stem: p.read_bytes() for p in (HERE.parent / "maps").glob("*.map")}
+
+
+def vectors(name):
+    """The vectors of a checked-in file."""
+    return json.loads((HERE.parent / "vectors" / f"{name}.json").read_text())["vectors"]
+
+
+class Hashes(unittest.TestCase):
+    def test_md5_has_the_point_of_the_page(self):
+        self.assertEqual(point_of("md5", b"frank"), 0x26253C50741FAA9C)
+        self.assertEqual(point_of("md5", b"frank\n"), 0xD268C8FE7F154537)
+
+    def test_sha1_of_rfc_3174(self):
+        self.assertEqual(point_of("sha1", b"abc"), 0xA9993E364706816A)
+
+    def test_siphash_of_the_paper_and_its_reference_program(self):
+        key = bytes(range(16))
+        self.assertEqual(siphash(bytes(range(15)), key), 0xA129CA6149BE45E5)
+        self.assertEqual(siphash(b"", key).to_bytes(8, "little").hex(), "310e0edd47db6f72")
+        self.assertEqual(siphash(b"\0", key).to_bytes(8, "little").hex(), "fd67dc93c539f874")
+
+    def test_xxh3_of_the_published_program_at_the_bounds_of_its_ways(self):
+        # From xxHash 0.8.2 or later: xxh3_64 of n bytes i % 251, seed 0; checked against the C program for 0 to 1400 bytes.
+        self.assertEqual(xxh3(b""), 0x2D06800538D394C2)
+        self.assertEqual(xxh3(b"a"), 0xE6C632B61E964E1F)
+        self.assertEqual(xxh3(b"abc"), 0x78AF5F94892F3950)
+        for n, value in XXH3.items():
+            self.assertEqual(xxh3(bytes(i % 251 for i in range(n))), value, n)
+
+
+XXH3 = {
+    2: 0xD6645FC3051A9457, 3: 0x5F4299FC161C9CBB, 4: 0x60DAB036A58211F2, 8: 0x3A1C2D7C85AF88F8,
+    9: 0xE9612598145BB9DC, 16: 0x8355E3A6F61770DB, 17: 0x9EF341A99DE37328, 32: 0x3523581FE96E4C05,
+    33: 0xE68C56BA88991E58, 64: 0x6187EB9089B0ED55, 65: 0x6928C76CE90422D0, 96: 0x278A3E12EA046DFB,
+    97: 0xE7220282DC4E14F4, 128: 0x85C6174C7FF4C46B, 129: 0xEC7642B431BA3E5A, 143: 0x8222E885F060341D,
+    144: 0x028E1E35FF4C0A01, 240: 0x375A384D957FE865, 241: 0x02E8CD95421C6D02, 256: 0x44F5D90DACDE463A,
+    1024: 0xE5D78BAFA45B2AA5, 1025: 0xE95C42288F28186E, 1088: 0x1A848D807034C403, 4096: 0x7135FFA504F1BC71,
+}  # fmt: skip
+
+
+class Pages(unittest.TestCase):
+    def test_paths_of_the_page(self):
+        for key, fold, path in ((b"frank", False, "38/37/60/frank"), (b"frank\n", False, "18/40/72/frank=0a"),
+                                (b"Frank", False, "57/28/119/=46rank"), (b"Frank", True, "38/37/60/frank"), (b"", False, "20/29/12/=")):  # fmt: skip
+            self.assertEqual(reference.path(key, fold=fold), path)
+
+    def test_a_file_name_of_256_bytes_is_an_error(self):
+        self.assertEqual(len(reference.path(b"_" * 255).split("/")[3]), 255)
+        self.assertRaises(ValueError, reference.path, b"_" * 256)
+        self.assertRaises(ValueError, reference.path, b"A" * 86)
+
+    def test_mix_is_the_output_step_of_splitmix64(self):
+        # The first numbers of SplitMix64 with seed 0 and 1234567, as published with it and in the tests of its ports.
+        self.assertEqual([reference.mix(0, j) for j in (1, 2)], [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4])
+        self.assertEqual(reference.mix(1234567, 1), 6457827717110365317)
+
+    def test_every_cell_starts_where_the_one_before_it_ends(self):
+        for cells in (1, 2, 7, 1000, 16384, 2**64):
+            for value in (0, 1, cells // 2, cells - 1):
+                first = reference.cell_bound(value, cells)
+                if value < cells:
+                    last = reference.cell_bound(value + 1, cells) - 1
+                    self.assertEqual(reference.cell(first, cells), (first, last))
+                    self.assertEqual(reference.cell(last, cells), (first, last))
+                    self.assertTrue(reference.is_bound(first, cells))
+                    self.assertEqual(reference.is_bound(last, cells), first == last)
+
+
+class Format(unittest.TestCase):
+    def test_every_map_is_accepted(self):
+        self.assertGreaterEqual(len(MAPS), 14)
+        for data in MAPS.values():
+            reference.read_map(data)
+
+    def test_the_lookup_of_the_page_by_the_index_finds_the_same_owner(self):
+        for v in vectors("locate"):
+            m, p = reference.read_map(MAPS[v["map"]]), int(v["point"], 16)
+            firsts = [first for first, _ in m.final]
+            b = p >> (64 - m.bits)
+            low = sum(f < b << (64 - m.bits) for f in firsts)
+            high = sum(f < (b + 1) << (64 - m.bits) for f in firsts)
+            at = low + sum(f <= p for f in firsts[low:high]) - 1
+            self.assertEqual(m.final[at][1], reference.owner(m.final, p))
+
+    def test_every_damaged_map_is_refused_for_its_rule(self):
+        damaged = vectors("damaged")
+        self.assertGreaterEqual(len(damaged), 200)
+        for v in damaged:
+            with self.assertRaises(reference.Refused, msg=v["comment"]) as refused:
+                reference.read_map(damage.rebuild(MAPS[v["map"]], v))
+            self.assertEqual(refused.exception.status, v["status"], v["comment"])
+            self.assertTrue(refused.exception.rule.startswith(v["rule"]), (v["comment"], refused.exception.rule))
+
+    def test_every_rule_of_the_reader_is_broken_by_a_damaged_map(self):
+        broken = [v["rule"] for v in vectors("damaged")]
+        rules = re.findall(r'need\(.*, f?"([^"]+)"(?:, "\w+")?\)', (HERE / "stead_reference.py").read_text())
+        self.assertGreater(len(rules), 60)
+        for rule in rules:
+            pattern = re.compile(re.sub(r"\\{\w+\\}", ".*", re.escape(rule)))
+            self.assertTrue(any(pattern.match(b) or rule.startswith(b) for b in broken), rule)
+
+    def test_every_byte_of_a_map_counts(self):
+        data = MAPS["pin-added"]
+        for at in range(len(data)):
+            spoiled = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+            self.assertRaises(reference.Refused, reference.read_map, spoiled)
+
+
+class Judge(unittest.TestCase):
+    def test_balanced_maps_and_the_steps_of_figure_6_are_ok(self):
+        for name in ("one", "three", "four-weights", "article", "weighted", "words", "cells-7", "cells-1000", "many"):
+            self.assertTrue(judge(MAPS[name])["ok"], name)
+        for name in (f"figure-4-{i}" for i in range(1, 7)):
+            self.assertEqual(judge(MAPS[name])["max_share_error_points"], "1", name)
+        for i in range(2, 6):
+            report = judge(MAPS[f"six-{i}"], MAPS[f"six-{i - 1}"])
+            self.assertTrue(report["ok"] and report["moved"] == report["lower_bound"], report)
+        self.assertTrue(judge(MAPS["replicas"])["ok"])
+
+    def test_one_point_too_many_is_rejected(self):
+        description = dict(cases.members(), base=[["0000000000000000", ["n0"]], ["5555555555555557", ["n1"]], ["aaaaaaaaaaaaaaab", ["n2"]]])
+        report = judge(write_map.encode(description))
+        self.assertFalse(report["ok"])
+        self.assertEqual(len(report["problems"]), 2)
+
+    def test_more_movement_than_the_bound_is_rejected(self):
+        report = judge(MAPS["naive-4"], MAPS["three"])
+        self.assertEqual((report["ok"], report["moved_is_lower_bound"]), (False, False))
+
+    def test_two_copies_in_one_zone_are_rejected(self):
+        report = judge(write_map.encode(cases.replicas({2: ["a1", "a2", "b1"]})))
+        self.assertEqual((report["ok"], report["violations"]), (False, 1))
+
+    def test_a_missing_copy_is_rejected(self):
+        self.assertEqual(judge(write_map.encode(cases.replicas({2: ["a1", "b1"]})))["violations"], 1)
+
+    def test_too_many_slices_are_rejected(self):
+        self.assertFalse(judge(write_map.encode(dict(cases.members(), max_slices=2)))["ok"])
+
+    def test_a_wrong_parent_is_rejected(self):
+        self.assertFalse(judge(MAPS["six-3"], MAPS["six-1"])["ok"])
+        self.assertFalse(judge(MAPS["three"], MAPS["three"])["ok"])
+
+    def test_another_cluster_and_a_damaged_map_are_rejected(self):
+        self.assertFalse(judge(MAPS["six-2"], MAPS["three"])["ok"])
+        self.assertFalse(judge(MAPS["three"][:-1])["ok"])
+
+    def test_targets_add_up_and_equal_remainders_go_by_name(self):
+        for name, data in MAPS.items():
+            m = reference.read_map(data)
+            self.assertEqual(sum(comparison.targets(m).values()), m.cells, name)
+        due = comparison.targets(reference.read_map(MAPS["cells-7"]))
+        self.assertEqual(list(due.values()), [3, 2, 2])
+
+
+class Vectors(unittest.TestCase):
+    def test_the_checked_in_files_are_those_that_make_vectors_makes(self):
+        self.assertEqual(make_vectors.main(check=True), 0)
+
+    def test_there_are_enough_of_them(self):
+        names = ("points", "paths", "locate", "prefer", "plans", "damaged", "fleet_errors")
+        self.assertGreaterEqual(sum(len(vectors(name)) for name in names), 5000)
+        self.assertGreaterEqual(len(vectors("fleet_errors")), 80)
+
+    def test_what_prefer_lists_is_distinct_and_starts_with_the_holders(self):
+        for v in vectors("prefer"):
+            m = reference.read_map(MAPS[v["map"]])
+            self.assertEqual(len(set(v["prefer"])), min(v["n"], len(m.nodes)))
+            holders = reference.locate_all(m, m.point(bytes.fromhex(v["key"])))
+            self.assertEqual(v["prefer"][: len(holders)], holders[: v["n"]])
+
+    def test_the_rule_of_the_domains_decides_some_of_them(self):
+        changed = set()
+        for v in vectors("prefer"):
+            m = reference.read_map(MAPS[v["map"]])
+            m.spread = []
+            if reference.prefer(m, m.point(bytes.fromhex(v["key"])), v["n"]) != v["prefer"]:
+                changed.add(v["map"])
+        self.assertEqual(changed, {"domains-1", "domains-2"})
+
+
+if __name__ == "__main__":
+    unittest.main()

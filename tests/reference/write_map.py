@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Writes a map file, format 1, from a plain description: `write_map.py DESCRIPTION.json MAP`.
+
+`lay_out` turns a description into records, `finish` adds the final slices and the index, `pack` turns records into bytes.
+The steps are apart so that the tests can spoil records in between. With the reader it shares the hashes and nothing else.
+
+    {"name": "members", "hash": "md5", "nodes": [{"name": "a", "weight": "1.5", "labels": {"zone": "x"}}, {"name": "b"}],
+     "policies": [{"name": "cray", "kind": "chain", "nodes": ["b", "a"], "weight": "2"}],
+     "base": [["0000000000000000", ["a"]], ["8000000000000000", "cray"]],
+     "pins": [{"key": "6a757374696e", "policy": "cray"}, {"range": ["6.00000%", "6.00001%"], "nodes": ["b"]}]}
+
+A base slice names its nodes, or a named policy. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all else
+empty. `after` (bytes of the map before, from Python only) gives epoch, map id and parent.
+"""
+
+import hashlib
+import json
+import struct
+import sys
+
+from hashes import HASHES, point_of
+
+END = 2**64
+
+
+def encode(description, after=None):
+    """The bytes of the map that a description asks for."""
+    return pack(finish(lay_out(description, after)))
+
+
+def millionths(text):
+    """A decimal of at most 6 places as an integer number of millionths."""
+    whole, _, places = str(text).partition(".")
+    if len(places) > 6:
+        raise ValueError(f"weight {text}")
+    return int(whole) * 1000000 + int(places.ljust(6, "0"))
+
+
+def percent(text, cells):
+    """The cell bound that a percentage stands for: rounded down to a point, then up to a cell bound."""
+    whole, _, places = text.rstrip("%").partition(".")
+    point = int(whole + places) * END // (100 * 10 ** len(places))
+    value = (point * cells + END - 1) // END
+    return (value * END + cells - 1) // cells
+
+
+def lay_out(d, after=None):
+    """The records of a map, but for final slices and index."""
+    r = {
+        "version": 1, "header_length": 488, "features": 0, "algorithm": 1, "sections": 13,
+        "map_id": bytes.fromhex(d.get("map_id", "00" * 16)), "parent": bytes.fromhex(d.get("parent", "00" * 32)),
+        "epoch": d.get("epoch", 1), "replicas": d.get("replicas", 1), "hash": HASHES[d.get("hash", "md5")],
+        "max_slices": d.get("max_slices", 0), "cells": d.get("cells", 0), "name": d["name"].encode(),
+        "secret": bytes.fromhex(d.get("secret", "00" * 16)), "spread": [s.encode() for s in d.get("spread", [])],
+    }  # fmt: skip
+    if after:
+        r["parent"] = after[96:128]
+        r["epoch"] = struct.unpack_from("<Q", after, 48)[0] + 1
+        r["map_id"] = after[32:48] if r["epoch"] > 2 else after[96:112]
+    r["nodes"], r["labels"], r["attributes"] = lay_nodes(d["nodes"])
+    lay_policies(r, d)
+    return r
+
+
+def lay_nodes(nodes):
+    """Sections 3, 4 and 5."""
+    records, labels, attributes = [], [], []
+    for n in sorted(nodes, key=lambda n: n["name"].encode()):
+        own = [sorted([a.encode(), b.encode()] for a, b in n.get(what, {}).items()) for what in ("labels", "attributes")]
+        records.append([n["name"].encode(), n.get("formerly", "").encode(), millionths(n.get("weight", 1)),
+                        len(labels), len(own[0]), len(attributes), len(own[1])])  # fmt: skip
+        labels += own[0]
+        attributes += own[1]
+    return records, labels, attributes
+
+
+def lay_policies(r, d):
+    """Sections 6 to 10: policies in their order, and the base slices and pins that name them."""
+    place = {record[0].decode(): i for i, record in enumerate(r["nodes"])}
+    named = sorted(d.get("policies", []), key=lambda p: p["name"].encode())
+    pins = [(p, p["policy"] if "policy" in p else p["nodes"]) for p in d.get("pins", [])]
+    lists = {tuple(place[n] for n in who) for who in [w for _, w in d["base"]] + [w for _, w in pins] if type(who) is list}
+    number = {p["name"]: i for i, p in enumerate(named)}
+    number.update({members: len(named) + i for i, members in enumerate(sorted(lists))})
+
+    def find(who):
+        return number[who if type(who) is str else tuple(place[n] for n in who)]
+
+    r["policies"], r["members"] = [], []
+    for p in named:
+        add_policy(r, p["name"], p.get("kind", ""), p.get("weight"), [place[n] for n in p["nodes"]], 1)
+    for members in sorted(lists):
+        add_policy(r, "", "", None, members, 0)
+    r["base"] = joined((int(first, 16), find(who)) for first, who in d["base"])
+    r["pins"] = []
+    for pin, who in pins:
+        first, last, kind, key = lay_pin(r, pin)
+        r["pins"].append([first, last, find(who), kind, key])
+    r["pins"].sort()
+
+
+def add_policy(r, name, kind, weight, members, flags):
+    """One record of section 6 and its members."""
+    flags |= 2 if weight is not None else 0
+    r["policies"].append([name.encode(), kind.encode(), millionths(weight or 0), len(r["members"]), len(members), flags, 0])
+    r["members"] += members
+
+
+def lay_pin(r, pin):
+    """first, last, kind and key of a pin."""
+    cells = r["cells"] or END
+    if "key" in pin:
+        key = bytes.fromhex(pin["key"])
+        hash_name = next(name for name, number in HASHES.items() if number == r["hash"])
+        value = point_of(hash_name, key, r["secret"]) * cells // END
+        return (value * END + cells - 1) // cells, ((value + 1) * END + cells - 1) // cells - 1, 1, key
+    first, end = (percent(bound, cells) for bound in pin["range"])
+    return first, end - 1, 0, b""
+
+
+def joined(slices):
+    """Slices of which no two neighbours have the same policy."""
+    out = []
+    for first, policy in slices:
+        if not out or out[-1][1] != policy:
+            out.append([first, policy])
+    return out
+
+
+def finish(r):
+    """Add what follows from base slices and pins: the final slices, the index bits and the index."""
+    final, ends = [], [first for first, _ in r["base"][1:]] + [END]
+    for (first, policy), end in zip(r["base"], ends):
+        for pin in [p for p in r["pins"] if p[0] < end and p[1] >= first]:
+            if pin[0] > first:
+                final.append([first, policy])
+            final.append([max(pin[0], first), pin[2]])
+            first = min(pin[1] + 1, end)
+        if first < end:
+            final.append([first, policy])
+    final = joined(final)
+    r["final"] = final if r["pins"] else []
+    bits = 1
+    while bits < 18 and 1 << bits < 4 * len(final):
+        bits += 1
+    r["bits"] = bits
+    r["index"] = [sum(1 for first, _ in final if first < b << (64 - bits)) for b in range(2**bits + 1)]
+    return r
+
+
+def pack(r):
+    """The bytes of the records: sections, section table, header, digest."""
+    strings = bytearray()
+
+    def put(string):
+        strings.extend(string)
+        return struct.pack("<II", len(strings) - len(string), len(string))
+
+    name = put(r["name"])
+    spread = b"".join(put(s) for s in r["spread"])
+    nodes = b"".join(put(n[0]) + put(n[1]) + struct.pack("<QIIII", *n[2:]) for n in r["nodes"])
+    labels = b"".join(put(a) + put(b) for a, b in r["labels"])
+    attributes = b"".join(put(a) + put(b) for a, b in r["attributes"])
+    policies = b"".join(put(p[0]) + put(p[1]) + struct.pack("<QIIII", *p[2:]) for p in r["policies"])
+    pins = b"".join(struct.pack("<QQII", *p[:4]) + put(p[4]) for p in r["pins"])
+    numbers = {"members": r["members"], "index": r["index"]}
+    u32 = {what: b"".join(struct.pack("<I", x) for x in list_) for what, list_ in numbers.items()}
+    split = [b"".join(struct.pack(form, s[i]) for s in r[what]) for what in ("base", "final") for i, form in ((0, "<Q"), (1, "<I"))]
+    bodies = [(1, bytes(strings)), (8, spread), (40, nodes), (16, labels), (16, attributes), (40, policies), (4, u32["members"]),
+              (8, split[0]), (4, split[1]), (32, pins), (8, split[2]), (4, split[3]), (4, u32["index"])]  # fmt: skip
+    table, body = b"", b""
+    for i, (size, content) in enumerate(bodies):
+        body += bytes(-len(body) % 8)
+        table += struct.pack("<IIQQ", i + 1, size, 488 + len(body), len(content) // size)
+        body += content
+    head = b"\x89STD\r\n\x1a\n" + struct.pack("<IIQQ", r["version"], r["header_length"], 488 + len(body), r["features"])
+    head += r["map_id"] + struct.pack("<QII", r["epoch"], r["algorithm"], r["replicas"]) + r["parent"] + bytes(32)
+    head += struct.pack("<IIQ", r["hash"], r["max_slices"], r["cells"]) + r["secret"] + name
+    return seal(head + struct.pack("<II", r["bits"], r["sections"]) + table + body)
+
+
+def seal(data):
+    """The same bytes with their digest."""
+    digest = hashlib.sha256(data[:96] + bytes(32) + data[128:]).digest()
+    return data[:96] + digest + data[128:]
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1], encoding="utf-8") as source, open(sys.argv[2], "wb") as target:
+        target.write(encode(json.load(source)))

@@ -1,0 +1,88 @@
+"""The reference as a runner: it reads every checked-in vector and answers it again.
+
+The reference made the vectors, so this shows that the files are whole and current, not that they are true; what speaks for
+their truth is that code which never saw the reference agrees with them.
+"""
+
+import os
+import struct
+import sys
+
+
+def run(tests, files):
+    """{file: passed}"""
+    sys.path.insert(0, os.path.join(tests, "reference"))
+    import hashes
+    import stead_reference as reference
+    from comparison import compare
+
+    maps = {}
+
+    def bytes_of(name):
+        with open(os.path.join(tests, "maps", name + ".map"), "rb") as file:
+            return file.read()
+
+    def map_of(name):
+        if name not in maps:
+            maps[name] = reference.read_map(bytes_of(name))
+        return maps[name]
+
+    def key(v):
+        raw = bytes.fromhex(v["key"])
+        return reference.ascii_fold(raw) if v.get("fold") else raw
+
+    def points(v):
+        secret = bytes.fromhex(v.get("secret", ""))
+        return hashes.point_of(v["hash"], key(v), secret) == int(v["point"], 16)
+
+    def places(v):
+        m = map_of(v["map"])
+        point = m.point(key(v)) if "key" in v else int(v["point"], 16)
+        return (f"{point:016x}", reference.locate(m, point), reference.locate_all(m, point)) == (v["point"], v["locate"], v["all"])
+
+    def prefer(v):
+        m = map_of(v["map"])
+        return reference.prefer(m, m.point(key(v)), v["n"]) == v["prefer"]
+
+    def paths(v):
+        try:
+            return reference.path(bytes.fromhex(v["key"]), v["levels"], v["fold"]) == v["path"]
+        except ValueError:
+            return v["path"] is None
+
+    def plans(v):
+        d = compare(map_of(v["old"]), map_of(v["new"]))
+        moves = [(int(m["first"], 16), int(m["last"], 16), m["from"], m["to"], m["cause"]) for m in v["moves"]]
+        return [str(d[k]) for k in ("moved", "lower_bound", "by_hand")] + [list(d["moves"])] == [
+            v["moved"], v["lower_bound"], v["by_hand"], moves]  # fmt: skip
+
+    def damaged(v):
+        try:
+            reference.read_map(damage(bytes_of(v["map"]), v))
+        except reference.Refused as refused:
+            return refused.status == v["status"]
+        except struct.error:
+            return False
+        return False
+
+    def fleets(v):
+        # the reference reads no fleets: a vector counts when it is complete
+        return v["status"] in ("fleet", "not_yet", "impossible") and v["line"] >= 1 and ("text" in v or "hex" in v)
+
+    checks = {"points.json": points, "locate.json": places, "prefer.json": prefer, "paths.json": paths, "plans.json": plans,
+              "damaged.json": damaged, "fleet_errors.json": fleets}  # fmt: skip
+    return {file: sum(bool(checks[file](v)) for v in vectors) for file, vectors in files.items()}
+
+
+def damage(data, v):
+    """The bytes of a damaged map, as docs in tests/vectors/damaged.json say."""
+    import hashlib
+
+    size = v.get("size")
+    data = bytearray(data[:size] + bytes(max(0, size - len(data))))
+    for offset, patch in v["patches"]:
+        patch = bytes.fromhex(patch)
+        data[offset : offset + len(patch)] = patch
+    if v["reseal"]:
+        data[96:128] = hashlib.sha256(bytes(data[:96]) + bytes(32) + bytes(data[128:])).digest()
+    return bytes(data)
