@@ -229,3 +229,15 @@ fn a_program_that_asks_key_by_key_gets_its_answers() {
     drop(ask);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn points_and_keys_can_be_written_as_hex_digits() {
+    let dir = quarters();
+    let points = "0000000000000000\n3fffffffffffffff\n4000000000000000\nffffffffffffffff\n";
+    let ran = dir.feed(&["locate", "m.map", "--points"], points.as_bytes()).ok();
+    assert_eq!(ran.text(), "0000000000000000\tq0\n3fffffffffffffff\tq0\n4000000000000000\tq1\nffffffffffffffff\tq3\n");
+    dir.feed(&["locate", "m.map", "--points"], b"0000000000000000\n0x\n").fails(65, &["\"0x\" is not a point"]);
+    // 6672616e6b is frank
+    assert_eq!(dir.run(&["locate", "m.map", "--hex", "6672616e6b", ""]).ok().text(), "6672616e6b\tq0\n\tq3\n");
+    dir.run(&["locate", "m.map", "--hex", "6672616e6"]).fails(65, &["hex digits"]);
+}
