@@ -57,7 +57,7 @@ fn survey_projects_members() {
     let text = dir.feed(&["survey", "-", "--members", "1000", "--levels", "16"], b"frank\n").ok();
     assert!(text.text().contains("1000 members"), "{text:?}");
     dir.feed(&["survey", "-", "--levels", "16"], b"").fails(64, &["--members"]);
-    dir.feed(&["survey", "-", "--members", "1", "--levels", &vec!["256"; 9].join(",")], b"").fails(64, &["2^64"]);
+    dir.feed(&["survey", "-", "--members", "1", "--levels", &["256"; 9].join(",")], b"").fails(64, &["2^64"]);
 }
 
 #[test]
