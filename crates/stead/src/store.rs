@@ -12,7 +12,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{fchown, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, Status};
@@ -66,21 +66,22 @@ impl Store {
         let _lock = self.lock()?;
         self.check_base(base)?;
         self.remove_leftovers();
-        let mode = if new.hash().secret().is_some() { 0o600 } else { 0o644 };
+        let access = self.access(new);
         let history = self.history_dir();
-        match DirBuilder::new().mode(mode | (mode & 0o444) >> 2).create(&history) {
+        // who may read the map may list its history
+        match DirBuilder::new().mode(access.mode | (access.mode & 0o444) >> 2).create(&history) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(Error::io("create", &history, e)),
             _ => {}
         }
         // the copy first: the rename of MAP must be the last thing, and a history that is ahead by one does no harm
         let kept = history.join(new.epoch().to_string());
         let spare = history.join(self.temporary(new.epoch()));
-        write_whole(&spare, new, mode)?;
+        write_whole(&spare, new, access)?;
         rename(&spare, &kept)?;
         sync_directory(&history).map_err(|e| Error::io("sync", &history, e))?;
 
         let temporary = self.directory().join(self.temporary(new.epoch()));
-        write_whole(&temporary, new, mode)?;
+        write_whole(&temporary, new, access)?;
         rename(&temporary, &self.map)?;
         sync_directory(&self.directory()).map_err(|source| Error::Uncertain {
             file: self.map.clone(),
@@ -164,6 +165,15 @@ impl Store {
         Error::Conflict { file: self.map.clone(), problem }
     }
 
+    /// Who may read the new file: those who may read the present one, which an operator may have set by hand; of a first map
+    /// everybody, or with a secret the owner alone.
+    fn access(&self, new: &Map) -> Access {
+        match fs::metadata(&self.map) {
+            Ok(meta) => Access { mode: meta.mode() & 0o777, owner: Some((meta.uid(), meta.gid())) },
+            Err(_) => Access { mode: if new.hash().secret().is_some() { 0o600 } else { 0o644 }, owner: None },
+        }
+    }
+
     /// Whether the file is what the new epoch was built on.
     fn check_base(&self, base: Option<&Map>) -> Result<()> {
         match (base, self.current()?) {
@@ -233,17 +243,42 @@ impl Store {
     }
 }
 
+/// Mode and owner for a new file.
+#[derive(Clone, Copy)]
+struct Access {
+    mode: u32,
+    /// of the file that is replaced; a first map has none
+    owner: Option<(u32, u32)>,
+}
+
+impl Access {
+    /// Sets both on a new file, whatever the umask. Only root can give files away: where it cannot be done and matters not, the
+    /// owner stays.
+    fn set(self, file: &File) -> io::Result<()> {
+        let Some((user, group)) = self.owner else { return Ok(()) };
+        let meta = file.metadata()?;
+        if (meta.uid(), meta.gid()) != (user, group) {
+            let given = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
+            if given.is_err() && self.mode & 0o077 == 0 {
+                return given; // nobody but the old owner could read it, and now could not
+            }
+        }
+        file.set_permissions(fs::Permissions::from_mode(self.mode))
+    }
+}
+
 /// Writes a map to a new file, makes it durable, and reads it back: a file system that lies about a write must not be believed.
 /// After any error the file is gone; an fsync is never tried again, since a second one may succeed after the data is lost.
-fn write_whole(path: &Path, map: &Map, mode: u32) -> Result<()> {
+fn write_whole(path: &Path, map: &Map, access: Access) -> Result<()> {
     let written = (|| {
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(mode)
+            .mode(access.mode)
             .custom_flags(libc::O_NOFOLLOW)
             .open(path)
             .map_err(|e| Error::io("create", path, e))?;
+        access.set(&file).map_err(|e| Error::io("set the owner of", path, e))?;
         file.write_all(map.bytes()).map_err(|e| Error::io("write", path, e))?;
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
         drop(file);

@@ -105,6 +105,13 @@ fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
     for file in ["members.map", "members.map.history/1"] {
         assert_eq!(fs::metadata(directory.path().join(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
     }
+    // an operator may let a group read it; the next epoch keeps that
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let next = build(&Fleet::parse(&text.replace("'a'", "'b'"), "f").unwrap(), Some(&map)).unwrap();
+    Store::new(&path, 3).publish(Some(&map), &next).unwrap();
+    for file in ["members.map", "members.map.history/2"] {
+        assert_eq!(fs::metadata(directory.path().join(file)).unwrap().permissions().mode() & 0o777, 0o640, "{file}");
+    }
 }
 
 #[test]

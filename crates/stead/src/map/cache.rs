@@ -46,10 +46,13 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     }
     let copy_up_to = if copy { u64::MAX } else { super::open::COPY_UP_TO };
     let opened = open(&path, copy_up_to);
-    if let Some((old, stamp)) = before.filter(|(_, stamp)| stamp.same_file(&now)) {
-        // touched, linked or overwritten? the contents tell; a mapped old map shows the new bytes, so its digest is the stored one
-        let same = opened.as_ref().is_ok_and(|(new, _, _)| new.digest() == old.digest() || stamp == now);
-        if !same {
+    if let Some((old, stamp)) = before {
+        // touched, linked or overwritten? the contents tell; what is mapped shows the new bytes, but its digest is kept
+        let (there, digest) = match &opened {
+            Ok((new, _, found)) => (*found, Some(new.digest())),
+            Err(_) => (now, None),
+        };
+        if stamp.same_file(&there) && digest != Some(old.digest()) {
             return Err(Error::Changed { file: path });
         }
     }
