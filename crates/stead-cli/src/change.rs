@@ -101,6 +101,7 @@ impl Change {
         let part = |points: &str| percent(points.parse().unwrap_or(0), report.replicas);
         let by_hand = match report.by_hand.points.as_str() {
             "0" => String::new(),
+            "1" => ", by hand 1 point".to_owned(),
             // a pinned key is one point of 2^64, which six digits do not show
             points if points.len() < 8 => format!(", by hand {points} points"),
             points => format!(", by hand {}", part(points)),

@@ -17,20 +17,22 @@ use crate::progress;
 /// Larger than a pipe; few system calls for a large file.
 const BUFFER: usize = 256 << 10;
 
-/// Calls `each` with every key: the arguments, or the records of standard input when there are none.
+/// Calls `each` with every key and its number, from 1: the arguments, or the records of standard input when there are none.
 ///
 /// `zero`: records end in NUL, and are not stripped. Otherwise they are lines, `\n` or `\r\n` stripped; a last line without one
 /// counts. Before waiting for more input the output is handed on, so that a program that asks one key at a time gets its answers.
-pub fn keys(arguments: Vec<OsString>, zero: bool, out: &mut Out, mut each: impl FnMut(&mut Out, &[u8]) -> Result) -> Result {
+pub fn keys(arguments: Vec<OsString>, zero: bool, out: &mut Out, mut each: impl FnMut(&mut Out, u64, &[u8]) -> Result) -> Result {
     if !arguments.is_empty() {
-        return arguments.into_iter().try_for_each(|key| each(out, &key.into_vec()));
+        return (1..).zip(arguments).try_for_each(|(number, key)| each(out, number, &key.into_vec()));
     }
+    let mut number = 0;
     let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Failure::io("cannot read standard input", &e))?;
     records(File::from(stdin), "standard input", zero, |record, waits| {
         if waits {
             out.flush()?;
         }
-        record.map_or(Ok(()), |record| each(out, record))
+        number += u64::from(record.is_some());
+        record.map_or(Ok(()), |record| each(out, number, record))
     })
 }
 

@@ -75,7 +75,7 @@ impl Diff {
         // for each pair of policies: both lists of names when the sets differ
         let mut known: HashMap<(PolicyId, PolicyId), Option<(String, String)>> = HashMap::new();
         let (json, zero, fold) = (self.show.json(), self.zero, self.fold.fold);
-        input::keys(self.list, zero, out, |out, key| {
+        input::keys(self.list, zero, out, |out, _, key| {
             // one cluster has one hash, so one point serves both maps
             let point = old.point(&fold.apply(key));
             let (before, after) = (old.policy_of(point), new.policy_of(point));

@@ -102,23 +102,22 @@ struct Placing {
 }
 
 impl Placing {
-    fn point(self, map: &Map, key: &[u8]) -> Result<Point> {
+    /// The point of record `number` of the input.
+    fn point(self, map: &Map, number: u64, key: &[u8]) -> Result<Point> {
         if !self.points {
-            return Ok(map.point(&self.key(key)?));
+            return Ok(map.point(&self.key(number, key)?));
         }
         let point = std::str::from_utf8(key).ok().and_then(Point::from_hex);
-        point.ok_or_else(|| Failure::new(DATA, format!("{} is not a point; write 16 hex digits", input::shown(key))))
+        point.ok_or_else(|| Failure::new(DATA, format!("record {number}: {} is not a point; write 16 hex digits", input::shown(key))))
     }
-}
 
-impl Placing {
-    /// The key that stands in a record.
-    fn key(self, record: &[u8]) -> Result<Cow<'_, [u8]>> {
+    /// The key that stands in record `number` of the input.
+    fn key(self, number: u64, record: &[u8]) -> Result<Cow<'_, [u8]>> {
         if !self.hex {
             return Ok(self.fold.apply(record));
         }
         let bytes = unhex(record).ok_or_else(|| {
-            Failure::new(DATA, format!("{} is not hex digits; write two for each byte", input::shown(record)))
+            Failure::new(DATA, format!("record {number}: {} is not hex digits; write two for each byte", input::shown(record)))
         })?;
         Ok(Cow::Owned(self.fold.apply(&bytes).into_owned()))
     }
@@ -152,11 +151,11 @@ impl Locate {
         }
         let (placing, zero, prefer) = (self.placing(), self.zero, self.prefer);
         let mut names: Vec<Option<String>> = vec![None; map.policies().len()];
-        input::keys(self.keys, zero, out, |out, key| {
+        input::keys(self.keys, zero, out, |out, number, key| {
             match prefer {
-                Some(n) => record(out, key, preferred(&map, &placing.key(key)?, n).join(",").as_bytes(), zero),
+                Some(n) => record(out, key, preferred(&map, &placing.key(number, key)?, n).join(",").as_bytes(), zero),
                 None => {
-                    let policy = map.policy_of(placing.point(&map, key)?);
+                    let policy = map.policy_of(placing.point(&map, number, key)?);
                     let Some(known) = names.get_mut(policy.index()) else { return Ok(()) };
                     let nodes = known.get_or_insert_with(|| joined(&map, policy));
                     record(out, key, nodes.as_bytes(), zero)
@@ -167,9 +166,9 @@ impl Locate {
 
     fn at_length(self, map: &Map, out: &mut Out) -> Result {
         let (placing, json, explain, prefer) = (self.placing(), self.json, self.explain, self.prefer);
-        input::keys(self.keys, self.zero, out, |out, key| {
-            let point = placing.point(map, key)?;
-            let folded = if self.points { Cow::Borrowed(key) } else { placing.key(key)? };
+        input::keys(self.keys, self.zero, out, |out, number, key| {
+            let point = placing.point(map, number, key)?;
+            let folded = if self.points { Cow::Borrowed(key) } else { placing.key(number, key)? };
             let nodes = match prefer {
                 Some(n) => preferred(map, &folded, n),
                 None => map.policy(map.policy_of(point)).members().map(|node| map.node(node).name()).collect(),
@@ -186,8 +185,8 @@ impl Locate {
     fn count(self, map: &Map, out: &mut Out) -> Result {
         let mut of_policy = vec![0u64; map.policies().len()];
         let placing = self.placing();
-        input::keys(self.keys, self.zero, out, |_, key| {
-            if let Some(count) = of_policy.get_mut(map.policy_of(placing.point(map, key)?).index()) {
+        input::keys(self.keys, self.zero, out, |_, number, key| {
+            if let Some(count) = of_policy.get_mut(map.policy_of(placing.point(map, number, key)?).index()) {
                 *count += 1;
             }
             Ok(())

@@ -48,9 +48,8 @@ impl Path {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let Path { names, levels, zero, fold, json } = self;
-        let (mut number, mut path) = (0u64, String::new());
-        input::keys(names, zero, out, |out, key| {
-            number += 1;
+        let mut path = String::new();
+        input::keys(names, zero, out, |out, number, key| {
             path.clear();
             levels.append_path(key, fold.fold, &mut path).map_err(|e| Failure::from(e).at(&format!("record {number}")))?;
             if json {

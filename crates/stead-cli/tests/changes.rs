@@ -1,0 +1,183 @@
+//! The contract of `plan`, `apply` and `diff`: what they say, and what they leave alone.
+
+mod common;
+
+use std::fs;
+
+use common::{fleet, has_fields, strings, Place};
+use serde_json::{json, Value};
+
+const REPORT: &str = "name epoch replicas slices moved lower_bound by_hand violations max_share_error_points nodes policies";
+const HOLDER: &str = "name weight target_points points primary_points";
+
+/// Judges the shape of a report field by field.
+fn check_report(report: &Value, more: &str) {
+    has_fields(report, &format!("{REPORT} {more}"));
+    for amount in ["moved", "lower_bound", "by_hand"] {
+        has_fields(&report[amount], "points fraction");
+        let points: u128 = report[amount]["points"].as_str().unwrap().parse().unwrap();
+        let fraction = report[amount]["fraction"].as_f64().unwrap();
+        assert!((fraction - points as f64 / 2f64.powi(64)).abs() < 1e-12, "{report}");
+    }
+    assert!(report["name"].is_string() && report["epoch"].is_u64() && report["slices"].is_u64());
+    assert_eq!((&report["replicas"], &report["violations"], &report["max_share_error_points"]), (&json!(1), &json!(0), &json!("0")));
+    let mut sum = 0;
+    for holder in ["nodes", "policies"].iter().flat_map(|list| report[list].as_array().unwrap()) {
+        has_fields(holder, HOLDER);
+        assert_eq!(holder["points"], holder["target_points"]);
+        sum += holder["points"].as_str().unwrap().parse::<u128>().unwrap();
+    }
+    assert_eq!(sum, 1 << 64, "the shares are the whole space");
+}
+
+#[test]
+fn apply_makes_the_first_map_and_says_so() {
+    let place = Place::new();
+    place.write("fleet.toml", fleet(3));
+    let report = place.json(&["apply", "fleet.toml", "m.map", "--json"]);
+    check_report(&report, "");
+    assert_eq!((&report["epoch"], &report["slices"], &report["moved"]["points"]), (&json!(1), &json!(3), &json!("0")));
+    let text = place.good(&["diff", "m.map", "m.map"]);
+    assert!(text.starts_with("m: epoch 1 -> 1, moves 0.000000 %"), "{text}");
+}
+
+#[test]
+fn applying_the_same_fleet_again_has_nothing_to_do_and_makes_no_epoch() {
+    let place = Place::with_map();
+    let before = place.contents();
+    let text = place.good(&["apply", "fleet.toml", "m.map"]);
+    assert!(text.starts_with("m: nothing to do, epoch 1 stays, 3 slices\n"), "{text}");
+    let report = place.json(&["apply", "fleet.toml", "m.map", "--json", "--moves"]);
+    check_report(&report, "moves");
+    assert_eq!((&report["epoch"], &report["moves"]), (&json!(1), &json!([])));
+    assert_eq!(place.contents(), before);
+}
+
+#[test]
+fn plan_writes_nothing_and_says_what_apply_says() {
+    for flags in [&[][..], &["--json"], &["--moves"], &["--json", "--moves"]] {
+        let place = Place::new();
+        for nodes in [3, 4, 4, 2] {
+            place.write("fleet.toml", fleet(nodes));
+            let before = place.contents();
+            let plan = place.good(&[&["plan", "fleet.toml", "m.map"], flags].concat());
+            assert_eq!(place.contents(), before);
+            assert_eq!(plan, place.good(&[&["apply", "fleet.toml", "m.map"], flags].concat()), "{nodes} nodes {flags:?}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_without_a_map_is_the_first_map_and_makes_no_file() {
+    let place = Place::new();
+    place.write("fleet.toml", fleet(3));
+    let report = place.json(&["plan", "fleet.toml", "--json"]);
+    check_report(&report, "");
+    assert_eq!(report, place.json(&["plan", "fleet.toml", "none.map", "--json"]));
+    assert_eq!(place.contents().len(), 1);
+}
+
+#[test]
+fn diff_has_the_shape_and_the_figures_of_apply() {
+    let place = Place::with_map();
+    let applied = place.json(&["apply", "next.toml", "m.map", "--json", "--moves"]);
+    assert_eq!(applied, place.json(&["diff", "m.map.history/1", "m.map", "--json", "--moves"]));
+    check_report(&applied, "moves");
+    assert_eq!(applied["moved"], applied["lower_bound"]);
+    assert_eq!(applied["moved"]["points"], json!((1u128 << 62).to_string()), "a fourth node gets a quarter");
+    // the way back moves as much; a diff does not ask which of the two is newer
+    let back = place.json(&["diff", "m.map", "m.map.history/1", "--json"]);
+    assert_eq!((&back["epoch"], &back["moved"]), (&json!(1), &applied["moved"]));
+}
+
+#[test]
+fn moves_name_points_nodes_and_cause_and_add_up() {
+    let place = Place::with_map();
+    place.write("next.toml", fleet(4) + "[[pin]]\nkey = \"frank\"\nnodes = [\"n3\"]\n");
+    let report = place.json(&["apply", "next.toml", "m.map", "--json", "--moves"]);
+    check_report(&report, "moves");
+    let (mut sum, mut last_first) = (0u128, None);
+    for entry in report["moves"].as_array().unwrap() {
+        has_fields(entry, "first last from to cause");
+        let point = |name: &str| u64::from_str_radix(entry[name].as_str().unwrap(), 16).unwrap();
+        assert!(entry["first"].as_str().unwrap().len() == 16 && point("first") <= point("last"));
+        assert!(last_first < Some(point("first")), "ordered by their first points");
+        last_first = Some(point("first"));
+        match entry["cause"].as_str().unwrap() {
+            "rebalance" => sum += u128::from(point("last") - point("first")) + 1,
+            cause => assert_eq!((cause, &entry["to"], &entry["first"]), ("pin", &json!("n3"), &json!("26253c50741faa9c"))),
+        }
+    }
+    assert_eq!(report["by_hand"]["points"], "1");
+    assert_eq!(sum.to_string(), report["moved"]["points"].as_str().unwrap());
+    let text = place.good(&["diff", "m.map.history/1", "m.map", "--moves"]);
+    assert!(text.contains("by hand 1 point,") && text.contains("26253c50741faa9c  26253c50741faa9c  0.000000 %  n1    n3  pin\n"), "{text}");
+}
+
+#[test]
+fn a_renamed_node_moves_nothing_and_is_shown_with_both_names() {
+    let place = Place::with_map();
+    place.write("next.toml", fleet(3).replace("name = \"n2\"", "name = \"db2\"\nformerly = \"n2\""));
+    let text = place.good(&["apply", "next.toml", "m.map"]);
+    assert!(text.starts_with("m: epoch 1 -> 2, moves 0.000000 %") && text.contains("db2 (was n2)"), "{text}");
+    let (old, new) = (place.good(&["locate", "m.map.history/1", "b", "c"]), place.good(&["locate", "m.map", "b", "c"]));
+    assert_eq!(old.replace("n2", "db2"), new);
+}
+
+#[test]
+fn diff_keys_prints_exactly_the_keys_whose_nodes_change() {
+    let place = Place::with_map();
+    place.good(&["apply", "next.toml", "m.map"]);
+    let keys: Vec<String> = (0..2000).map(|i| format!("key {i}")).collect();
+    let input = keys.join("\n");
+    let at = |map: &str| place.run_with(&["locate", map], input.as_bytes()).good();
+    let (old, new) = (at("m.map.history/1"), at("m.map"));
+    let wanted: String = old
+        .lines()
+        .zip(new.lines())
+        .filter(|(old, new)| old != new)
+        .map(|(old, new)| format!("{old}\t{}\n", new.rsplit_once('\t').unwrap().1))
+        .collect();
+    let diff = ["diff", "m.map.history/1", "m.map", "--keys"];
+    assert_eq!(place.run_with(&diff, input.as_bytes()).good(), wanted);
+    assert!((300..700).contains(&wanted.lines().count()), "about a quarter of 2000 moves: {}", wanted.lines().count());
+
+    let zero = place.run_with(&[&diff[..], &["-0"]].concat(), keys.join("\0").as_bytes()).good();
+    let again: String = zero
+        .split_terminator('\0')
+        .map(|record| {
+            let [from, to, key] = record.splitn(3, '\t').collect::<Vec<_>>()[..] else { panic!("{record}") };
+            format!("{key}\t{from}\t{to}\n")
+        })
+        .collect();
+    assert_eq!(again, wanted);
+
+    let lines = place.run_with(&[&diff[..], &["--json"]].concat(), input.as_bytes()).good();
+    for (line, wanted) in lines.lines().zip(wanted.lines()) {
+        let value: Value = serde_json::from_str(line).unwrap();
+        has_fields(&value, "key from to");
+        let nodes = |name: &str| strings(&value[name]).join(",");
+        assert_eq!(format!("{}\t{}\t{}", value["key"].as_str().unwrap(), nodes("from"), nodes("to")), wanted);
+    }
+    assert_eq!(lines.lines().count(), wanted.lines().count());
+}
+
+#[test]
+fn diff_keys_takes_arguments_and_folds_letters() {
+    let place = Place::with_map();
+    place.good(&["apply", "next.toml", "m.map"]);
+    let diff = ["diff", "m.map.history/1", "m.map", "--keys"];
+    let moved = |more: &[&str]| place.good(&[&diff[..], more].concat());
+    let keys: Vec<String> = (0..40).map(|i| format!("k{i}")).collect();
+    let key = keys.iter().find(|key| !moved(&[key]).is_empty()).unwrap();
+    let upper = key.to_uppercase();
+    assert_eq!(moved(&["--fold", "ascii", "--", &upper]), moved(&[key]).replace(key.as_str(), &upper));
+}
+
+#[test]
+fn a_fleet_in_json_makes_the_same_bytes() {
+    let place = Place::with_map();
+    place.write("fleet.json", r#"{"name": "m", "node": [{"name": "n3"}, {"name": "n2"}, {"name": "n1"}]}"#);
+    place.good(&["apply", "fleet.json", "j.map"]);
+    assert_eq!(fs::read(place.file("j.map")).unwrap(), fs::read(place.file("m.map")).unwrap());
+}
