@@ -92,9 +92,14 @@ impl Store {
         Ok(())
     }
 
-    /// The epochs in the history, oldest first, up to the newest published one.
+    /// The epochs in the history, oldest first, up to the newest published one; all of them when the map's own header is damaged,
+    /// since then they are needed most.
     pub fn history(&self) -> Result<Vec<u64>> {
-        let newest = Store::peek(&self.map)?.epoch;
+        let newest = match Store::peek(&self.map) {
+            Ok(peeked) => peeked.epoch,
+            Err(Error::Format { .. }) => u64::MAX,
+            Err(error) => return Err(error),
+        };
         let mut epochs = self.kept()?;
         epochs.retain(|epoch| *epoch <= newest);
         epochs.sort_unstable();

@@ -93,6 +93,9 @@ fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
     );
     assert_eq!(names(&history), ["1", "2"]);
     assert_eq!(Store::new(&path, 3).epoch(2).unwrap().epoch(), 2);
+    // a damaged map does not hide its history
+    fs::write(&path, b"damaged").unwrap();
+    assert_eq!(Store::new(&path, 3).history().unwrap(), [1, 2]);
 }
 
 #[test]
