@@ -57,6 +57,6 @@ const FROZEN: [&str; 7] = [
     "one by one to 100: 2531 slices, 11b2f0ed3b8ec3a8783d9002651c8c2034bba4758e0c3f791a187f354dc1917c",
     "300 by 10: 2340 slices, 4b5aeb6f6b0252dc297ecc3a68794286cc3db8a70898a0b239ca84a493883012",
     "1000 by 100: 2850 slices, 2e5674fb0d4e308ccfe0b2aecd8b502472de9a15745fd87b2a10b96ed83f60c1",
-    "growing, losing, reweighting: 152 slices, 913c48ab6b4c0fc3ba6c91e601e6633f5188508d0cd9475dc53fb07b2ee0ced3",
+    "growing, losing, reweighting: 153 slices, 083433bb5a21cce077c47198e09c35c43c0db9d9a218538afaea55796928aaf7",
     "policies and pins: 3 slices, 77bd1dff00c2b6bbd243695c977df6332ee5b7815372a20820547943074861a6",
 ];

@@ -233,6 +233,23 @@ proptest! {
     }
 }
 
+#[test]
+fn a_tight_limit_costs_no_more_than_a_contiguous_layout_in_place() {
+    let maps = grown(&[10, 20, 30, 40, 50, 60]);
+    let last = &maps[5];
+    let nodes: String = (0..60).map(|i| format!("[[node]]\nname = \"n{i:02}\"\n")).collect();
+    let within = |most: usize| {
+        let fleet = Fleet::parse(&format!("name = \"test\"\nmax_slices = {most}\n{nodes}"), "test.toml").unwrap();
+        let next = build(&fleet, Some(last)).unwrap();
+        assert!(next.base_count() <= most);
+        Plan::between(last, &next).unwrap().moved.0 as f64 / 2f64.powi(64)
+    };
+    let costs: Vec<f64> = [60, 70, 90, last.base_count()].into_iter().map(within).collect();
+    // the first row is the contiguous layout: about half of the space; more room costs less, and enough room nothing
+    assert!(costs[0] < 0.55, "{costs:?}");
+    assert!(costs[1] <= costs[0] && costs[2] < costs[1] && costs[3] == 0.0, "{costs:?}");
+}
+
 fn grown(sizes: &[usize]) -> Vec<Map> {
     let mut maps: Vec<Map> = Vec::new();
     for size in sizes {

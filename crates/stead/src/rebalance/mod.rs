@@ -15,6 +15,7 @@
 //! step is a new version.
 
 mod build;
+mod chain;
 mod coalesce;
 mod fill;
 mod piece;

@@ -1,24 +1,21 @@
 //! Shift: holders that must grow take from the slices beside their own, which makes no new slice.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::chain::{Chain, Link};
 use super::piece::{join, ByHolder, HolderId, Piece};
 
 /// Moves borders between a holder that must shrink (`surplus`) and a neighbour that must grow (`deficit`), and takes both down by
 /// what moved.
 ///
-/// First whole slices, shortest first, again and again until none fits: each one removed is a slice less, two less where both
+/// First whole slices, shortest first, until none fits: each one removed is a slice less, two less where both
 /// neighbours are the same holder. Then parts, shortest slice first: each uses up a surplus or a deficit.
-pub(super) fn shift(mut pieces: Vec<Piece>, surplus: &mut ByHolder, deficit: &mut ByHolder) -> Vec<Piece> {
+pub(super) fn shift(pieces: Vec<Piece>, surplus: &mut ByHolder, deficit: &mut ByHolder) -> Vec<Piece> {
     if !pieces.iter().any(|p| deficit.of(p.holder) > 0) {
         return pieces; // those who grow have no slices yet
     }
-    loop {
-        let before = pieces.len();
-        take_wholes(&mut pieces, surplus, deficit);
-        pieces = join(pieces);
-        if pieces.len() == before {
-            break;
-        }
-    }
+    let mut pieces = take_wholes(&pieces, surplus, deficit);
     take_parts(&mut pieces, surplus, deficit);
     join(pieces)
 }
@@ -31,44 +28,44 @@ fn donors(pieces: &[Piece], surplus: &ByHolder) -> Vec<usize> {
     order.into_iter().map(|(_, i)| i).collect()
 }
 
+/// Takes donors' pieces that fit into their neighbours' deficits. What is refused once stays refused, since surpluses and deficits
+/// only shrink, unless its neighbour changes: then it is tried again.
+fn take_wholes(pieces: &[Piece], surplus: &mut ByHolder, deficit: &mut ByHolder) -> Vec<Piece> {
+    let mut chain = Chain::new(pieces);
+    let shortest = pieces.iter().zip(0..).filter(|(p, _)| surplus.of(p.holder) > 0).map(|(p, i)| Reverse((p.cells, i)));
+    let mut shortest: BinaryHeap<Reverse<(u128, usize)>> = shortest.collect();
+    while let Some(Reverse((cells, i))) = shortest.pop() {
+        let Some(Link { piece, left, right }) = chain.get(i) else { continue };
+        if piece.cells == 0 || piece.cells != cells || cells > surplus.of(piece.holder) {
+            continue;
+        }
+        let holder = |at: Option<usize>| at.and_then(|at| chain.get(at)).map(|link| link.piece.holder);
+        let (left, right) = (holder(left), holder(right));
+        let room = |h: Option<HolderId>| h.map_or(0, |h| deficit.of(h));
+        let all = if left == right { room(left) } else { room(left) + room(right) };
+        if cells > all {
+            continue;
+        }
+        surplus.take(piece.holder, cells);
+        let to_left = left.map_or(0, |h| deficit.take(h, cells));
+        if let Some(right) = right {
+            deficit.take(right, cells - to_left);
+        }
+        let (left, right) = chain.give(i, to_left);
+        // a donor's piece that stood beside the one that is gone now stands beside a receiver
+        for neighbour in [left, right].into_iter().flatten() {
+            if let Some(link) = chain.get(neighbour).filter(|link| surplus.of(link.piece.holder) > 0) {
+                shortest.push(Reverse((link.piece.cells, neighbour)));
+            }
+        }
+    }
+    chain.into_pieces()
+}
+
 /// Adds cells to the piece `i`, which must be there.
 fn grow(pieces: &mut [Piece], i: usize, cells: u128) {
     if let Some(piece) = pieces.get_mut(i) {
         piece.cells += cells;
-    }
-}
-
-/// One pass over the donors' pieces that fit into their neighbours' deficits. A piece that is taken stays with length 0.
-fn take_wholes(pieces: &mut [Piece], surplus: &mut ByHolder, deficit: &mut ByHolder) {
-    for i in donors(pieces, surplus) {
-        let Some(&Piece { cells, holder: donor }) = pieces.get(i) else { continue };
-        if cells > surplus.of(donor) {
-            continue;
-        }
-        // the nearest neighbours that are not taken yet
-        let (head, tail) = pieces.split_at(i);
-        let left = head.iter().rposition(|p| p.cells > 0);
-        let right = tail.iter().skip(1).position(|p| p.cells > 0).map(|k| i + 1 + k);
-        let holder = |at: Option<usize>| at.and_then(|at| pieces.get(at)).map(|p| p.holder);
-        let (left_holder, right_holder) = (holder(left), holder(right));
-        let room = |h: Option<HolderId>| h.map_or(0, |h| deficit.of(h));
-        let same = left_holder == right_holder;
-        let all = if same { room(left_holder) } else { room(left_holder) + room(right_holder) };
-        if cells > all {
-            continue;
-        }
-        surplus.take(donor, cells);
-        let to_left = left_holder.map_or(0, |h| deficit.take(h, cells));
-        let to_right = right_holder.map_or(0, |h| deficit.take(h, cells - to_left));
-        if let Some(left) = left {
-            grow(pieces, left, to_left);
-        }
-        if let Some(right) = right {
-            grow(pieces, right, to_right);
-        }
-        if let Some(piece) = pieces.get_mut(i) {
-            piece.cells = 0;
-        }
     }
 }
 

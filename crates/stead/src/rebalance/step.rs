@@ -61,31 +61,59 @@ fn once(pieces: Vec<Piece>, targets: &ByHolder) -> Result<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// The rebalance with the least movement among those of about twelve coalesced starts that stay within `most` pieces.
+/// The one with the least movement of the rebalances that stay within `most` pieces, among about twelve coalesced starts and a few
+/// contiguous layouts.
 ///
 /// Halving finds about how much must be coalesced: the fewer pieces are kept, the fewer come out and the more
-/// moves, nearly. One piece kept always works: the others are cut from it, one each.
+/// moves, nearly. A contiguous layout always has few enough, and is often better where the limit is tight.
 fn within(pieces: &[Piece], targets: &ByHolder, most: usize) -> Result<Rebalanced> {
-    let mut best: Option<Rebalanced> = None;
-    let (mut works, mut fails) = (1, pieces.len().max(2));
-    let mut keep = works;
-    loop {
+    let mut tried: Vec<Vec<Piece>> = contiguous_in_place(pieces, targets);
+    let (mut works, mut fails) = (0, pieces.len().max(2));
+    while fails - works > 1 + works / 64 {
+        let keep = works + (fails - works) / 2;
         let made = once(coalesce(pieces, targets, keep), targets)?;
         if made.len() <= most {
             works = keep;
-            let moved = moved_between(pieces, &made);
-            if best.as_ref().is_none_or(|b| moved < b.moved) {
-                best = Some(Rebalanced { pieces: made, moved });
-            }
+            tried.push(made);
         } else {
             fails = keep;
         }
-        if fails - works <= 1 + works / 64 {
-            break;
-        }
-        keep = works + (fails - works) / 2;
     }
-    best.ok_or_else(|| Error::Internal { problem: "no rebalance stayed within max_slices".into() })
+    let fits = tried.into_iter().filter(|made| made.len() <= most);
+    let rebalanced = fits.map(|made| Rebalanced { moved: moved_between(pieces, &made), pieces: made });
+    // of equal ones the first
+    rebalanced
+        .reduce(|best, next| if next.moved < best.moved { next } else { best })
+        .ok_or_else(|| Error::Internal { problem: "no rebalance stayed within max_slices".into() })
+}
+
+/// Layouts with one piece a holder, in the order in which the holders have their longest pieces now; those that have none come in
+/// between, at five places.
+fn contiguous_in_place(pieces: &[Piece], targets: &ByHolder) -> Vec<Vec<Piece>> {
+    // holder -> length and middle of its longest piece, of equal ones the first
+    let mut longest: Vec<(u128, u128)> = vec![(0, 0); targets.0.len()];
+    let mut start = 0;
+    for piece in pieces {
+        if let Some(known) = longest.get_mut(piece.holder.0 as usize).filter(|known| known.0 < piece.cells) {
+            *known = (piece.cells, start + piece.cells / 2);
+        }
+        start += piece.cells;
+    }
+    let (mut old, mut new): (Vec<(u128, Piece)>, Vec<Piece>) = (Vec::new(), Vec::new());
+    for (((cells, middle), target), id) in longest.into_iter().zip(&targets.0).zip(0..) {
+        let piece = Piece { cells: *target, holder: HolderId(id) };
+        match cells {
+            0 => new.push(piece),
+            _ => old.push((middle, piece)),
+        }
+    }
+    old.sort_unstable_by_key(|(middle, piece)| (*middle, piece.holder));
+    let places: &[usize] = if new.iter().all(|p| p.cells == 0) { &[4] } else { &[0, 1, 2, 3, 4] };
+    let layout = |quarter: &usize| {
+        let (before, after) = old.split_at(old.len() * quarter / 4);
+        join(before.iter().map(|o| o.1).chain(new.iter().copied()).chain(after.iter().map(|o| o.1)))
+    };
+    places.iter().map(layout).collect()
 }
 
 /// How many cells have another holder in `new` than in `old`; both cover the same space.
