@@ -198,6 +198,10 @@ impl fmt::Display for Error {
         match self {
             Error::Invalid { problem } | Error::Impossible { problem } | Error::Identity { problem } => f.write_str(problem),
             Error::Fleet { file, line, problem } => write!(f, "{file}:{line}: {problem}"),
+            // most often somebody named another file by mistake
+            Error::Format { file, offset: 0, problem } => {
+                write!(f, "{}byte 0: {problem}; name a map that stead made, or restore it from MAP.history or from a copy", Prefix(file))
+            }
             Error::Format { file, offset, problem } => {
                 write!(f, "{}byte {offset}: {problem}; restore the file from MAP.history or from a copy", Prefix(file))
             }
@@ -248,6 +252,15 @@ mod tests {
         let denied = Error::io("open", Path::new("m"), io::ErrorKind::PermissionDenied.into());
         assert_eq!(missing.status(), Status::NotFound);
         assert_eq!(denied.status(), Status::Io);
+    }
+
+    #[test]
+    fn a_file_that_is_no_map_is_told_so_whatever_its_length() {
+        let said = |bytes: &[u8]| crate::Map::from_bytes(bytes.to_vec()).unwrap_err().to_string();
+        for text in [&b"name = 'm'"[..], &[b'x'; 200]] {
+            assert!(said(text).contains("not a stead map") && said(text).contains("name a map that stead made"), "{}", said(text));
+        }
+        assert!(said(b"\x89STD\r\n").starts_with("byte 6: the file ends after 6 bytes"));
     }
 
     #[test]

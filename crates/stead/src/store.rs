@@ -142,8 +142,9 @@ impl Store {
         format!(".{name}.")
     }
 
-    /// Renaming over a symbolic link would replace the link and leave its target behind.
-    fn refuse_symlink(&self) -> Result<()> {
+    /// `Invalid` when the map's place is a symbolic link: renaming over it would replace the link and leave its target behind,
+    /// and the target's history is not beside the link. `publish` asks this itself.
+    pub fn refuse_symlink(&self) -> Result<()> {
         match fs::symlink_metadata(&self.map) {
             Ok(meta) if meta.is_symlink() => Err(Error::Invalid {
                 problem: format!("{}: this is a symbolic link; name the file that it points to", self.map.display()),

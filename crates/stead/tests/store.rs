@@ -116,6 +116,7 @@ fn a_symbolic_link_is_refused_rather_than_replaced() {
     let map = Map::open(&link).unwrap(); // reading through it is fine
     let error = Store::new(&link, 3).publish(Some(&map), &build(&fleet(2), Some(&map)).unwrap()).unwrap_err();
     assert!(error.to_string().contains("symbolic link"), "{error}");
+    assert!(Store::new(&link, 3).refuse_symlink().is_err() && Store::new(&path, 3).refuse_symlink().is_ok());
 }
 
 #[test]

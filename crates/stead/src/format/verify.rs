@@ -59,11 +59,12 @@ fn header(bytes: &[u8]) -> Result<()> {
     if bytes.is_empty() {
         return broken(0, "the file is empty");
     }
+    // as far as there are bytes: a short text that was named by mistake is told what it is, not that it is short
+    if bytes.iter().zip(MAGIC).any(|(byte, magic)| *byte != magic) {
+        return broken(0, "this is not a stead map: it does not start with the magic bytes");
+    }
     if bytes.len() < at::SECTIONS {
         return broken(bytes.len(), format!("the file ends after {} bytes, before the header of a stead map does", bytes.len()));
-    }
-    if !bytes.starts_with(&MAGIC) {
-        return broken(0, "this is not a stead map: it does not start with the magic bytes");
     }
     let version = u32_at(bytes, at::VERSION);
     if version > VERSION {
