@@ -64,8 +64,8 @@ impl Change {
     }
 
     /// The report, before anything is published: an impossible comparison must be known first.
-    pub fn report(&self, show: &Show) -> Result<Report> {
-        Ok(Report::of(self.old.as_ref(), &self.new, show.moves)?)
+    pub fn report(&self, show: &Show) -> stead::Result<Report> {
+        Report::of(self.old.as_ref(), &self.new, show.moves)
     }
 
     /// Writes the report.

@@ -104,6 +104,11 @@ impl<'a> KeyJson<'a> {
     }
 }
 
+/// A number of the command line, refused in words of ours.
+pub fn whole(text: &str) -> std::result::Result<u64, &'static str> {
+    text.parse().map_err(|_| "write a whole number")
+}
+
 /// Bytes as lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

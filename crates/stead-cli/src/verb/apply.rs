@@ -19,8 +19,9 @@ Example: make a map of the fleet, or bring it up to the fleet
   stead apply fleet.toml members.map
   members: first map, epoch 1, 3 nodes, 3 slices
 
-Exit codes: 0 done, or nothing to do; 65 the map is damaged or of another cluster; 66 no such fleet;
-74 writing failed, the old map is in place; 75 another process was faster; 77 not allowed; 78 the fleet is wrong")]
+Exit codes: 0 done, or nothing to do; 64 MAP is a symbolic link; 65 the map is damaged or of another cluster; 66 no such \
+fleet or directory; 74 writing failed, the old map is in place; 75 another process was faster; 77 not allowed; 78 the fleet \
+is wrong")]
 pub struct Apply {
     /// The fleet file, TOML or JSON
     fleet: PathBuf,
@@ -34,6 +35,7 @@ impl Apply {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let store = Store::new(&self.map, KEEP);
+        store.refuse_symlink()?; // also when there is nothing to publish, lest it fail only on the day of a change
         let change = Change::of(&self.fleet, store.current()?)?;
         publish(&store, &change, &self.show, out)
     }

@@ -52,7 +52,7 @@ impl Check {
     pub fn run(self, out: &mut Out) -> Result {
         // opening verifies digest and structure, or fails
         let map = Map::open_copy(&self.map)?;
-        let error = Balance::of(&map)?.max_share_error;
+        let error = Balance::of(&map).map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?.max_share_error;
         let violations = violations(&map);
         let mut checks = vec![
             Checked { check: "digest", ok: true, found: hex(&map.digest()) },

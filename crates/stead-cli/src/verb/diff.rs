@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 use stead::plan::same_nodes;
+use stead::path::Fold;
 use stead::policy::{NodeId, PolicyId};
 use stead::Map;
 
@@ -26,7 +27,7 @@ Example: which names of a list move?
   stead diff members.map.history/1 members.map --keys < names
   frank<TAB>n1<TAB>n4
 
-Exit codes: 0 done, also when they differ; 64 keys without --keys; 65 a map is damaged, or they are of two clusters;
+Exit codes: 0 done, also when they differ; 64 keys without --keys; 65 a map is damaged, or they are of two clusters; \
 66 no such file")]
 pub struct Diff {
     /// The map before
@@ -60,18 +61,24 @@ impl Diff {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let (old, new) = (Map::open_copy(&self.old)?, Map::open_copy(&self.new)?);
+        // these name no file of their own
+        let place = |error| Failure::from(error).at(&format!("{}, {}", self.old.display(), self.new.display()));
         if self.keys {
-            return self.keys(&old, &new, out);
+            let same = same_nodes(&old, &new).map_err(place)?;
+            return self.keys(&old, &new, &same, out);
+        }
+        if self.fold.fold != Fold::None {
+            return Err(Failure::new(USAGE, "--fold is for keys; add --keys; see --help"));
         }
         if !self.list.is_empty() {
-            return Err(Failure::new(USAGE, "keys are given without --keys; write stead diff OLD NEW --keys -- KEY..."));
+            return Err(Failure::new(USAGE, "keys are given without --keys; write stead diff OLD NEW --keys -- KEY...; see --help"));
         }
         let change = Change { old: Some(old), new, needed: true };
-        change.write(&change.report(&self.show)?, &self.show, out)
+        let report = change.report(&self.show).map_err(place)?;
+        change.write(&report, &self.show, out)
     }
 
-    fn keys(self, old: &Map, new: &Map, out: &mut Out) -> Result {
-        let same = same_nodes(old, new)?;
+    fn keys(self, old: &Map, new: &Map, same: &[Option<NodeId>], out: &mut Out) -> Result {
         // for each pair of policies: both lists of names when the sets differ
         let mut known: HashMap<(PolicyId, PolicyId), Option<(String, String)>> = HashMap::new();
         let (json, zero, fold) = (self.show.json(), self.zero, self.fold.fold);
@@ -80,7 +87,7 @@ impl Diff {
             let point = old.point(&fold.apply(key));
             let (before, after) = (old.policy_of(point), new.policy_of(point));
             let differ = known.entry((before, after)).or_insert_with(|| {
-                set_differs(old, before, new, after, &same).then(|| (joined(old, before), joined(new, after)))
+                set_differs(old, before, new, after, same).then(|| (joined(old, before), joined(new, after)))
             });
             let Some((from, to)) = differ else { return Ok(()) };
             if json {

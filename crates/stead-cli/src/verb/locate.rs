@@ -43,7 +43,7 @@ pub struct Locate {
     #[arg(long, conflicts_with = "prefer")]
     explain: bool,
     /// List N distinct nodes instead, best first: those of the key, then those that take over when they are down
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_1)]
     prefer: Option<usize>,
     /// The keys are points already: 16 hex digits each
     #[arg(long, conflicts_with_all = ["explain", "prefer", "fold"])]
@@ -56,6 +56,11 @@ pub struct Locate {
     /// A JSON object a line (with --count one object)
     #[arg(long)]
     json: bool,
+}
+
+/// A list of no nodes would be a record that says nothing.
+fn at_least_1(text: &str) -> std::result::Result<usize, &'static str> {
+    text.parse().ok().filter(|n| *n > 0).ok_or("write a whole number from 1")
 }
 
 /// The option that `locate`, `diff` and `path` share.
@@ -140,7 +145,7 @@ impl Locate {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         if self.explain && self.zero && !self.json {
-            return Err(Failure::new(USAGE, "--explain has lines for people and does not go with -0; add --json"));
+            return Err(Failure::new(USAGE, "--explain has lines for people and does not go with -0; add --json; see --help"));
         }
         let map = Map::open_copy(&self.map)?;
         if self.count {

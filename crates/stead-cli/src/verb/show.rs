@@ -10,7 +10,7 @@ use stead::report::{violations, Balance, HolderReport};
 use stead::slice::Slice;
 use stead::Map;
 
-use crate::exit::Result;
+use crate::exit::{Failure, Result};
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::text::{count, percent, Table};
@@ -106,7 +106,7 @@ impl Show {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_copy(&self.map)?;
-        let balance = Balance::of(&map)?;
+        let balance = Balance::of(&map).map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
         if self.json {
             return out.json(&shown_map(&map, balance, self.slices));
         }

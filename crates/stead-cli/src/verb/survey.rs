@@ -8,7 +8,7 @@ use stead::path::Levels;
 use stead::stats::{self, Projection, SurveyReport};
 
 use crate::exit::Result;
-use crate::input;
+use crate::input::{self, whole};
 use crate::output::Out;
 
 /// Measure how evenly placement schemes spread a list of names
@@ -25,7 +25,7 @@ pub struct Survey {
     /// A file with one name a line; - is standard input
     names: PathBuf,
     /// Also project so many members onto the directories
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     members: Option<u64>,
     /// The levels of that projection
     #[arg(long, default_value = "64,64,128", requires = "members")]
