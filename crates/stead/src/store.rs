@@ -80,7 +80,11 @@ impl Store {
         sync_directory(&history).map_err(|e| Error::io("sync", &history, e))?;
 
         let temporary = self.directory().join(self.temporary(new.epoch()));
-        write_whole(&temporary, new, mode)?;
+        if let Err(error) = write_whole(&temporary, new, mode) {
+            // most likely the disk is full: the copy of an epoch that never came would keep it so
+            let _ = fs::remove_file(&kept);
+            return Err(error);
+        }
         rename(&temporary, &self.map)?;
         sync_directory(&self.directory()).map_err(|source| Error::Uncertain {
             file: self.map.clone(),

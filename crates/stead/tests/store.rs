@@ -96,6 +96,22 @@ fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
 }
 
 #[test]
+fn an_epoch_that_could_not_be_written_leaves_no_copy_in_the_history() {
+    let (directory, path) = place();
+    let first = apply(&path, 1);
+    // a directory where the new epoch would be written: as good as a full disk
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let in_the_way = directory.path().join(format!(".{name}.2.{}.tmp", std::process::id()));
+    fs::create_dir(&in_the_way).unwrap();
+    let next = build(&fleet(2), Some(&first)).unwrap();
+    assert_eq!(Store::new(&path, 3).publish(Some(&first), &next).unwrap_err().status(), Status::Io);
+    assert_eq!(names(&directory.path().join(format!("{name}.history"))), ["1"]);
+    fs::remove_dir(&in_the_way).unwrap();
+    Store::new(&path, 3).publish(Some(&first), &next).unwrap();
+    assert_eq!(names(&directory.path().join(format!("{name}.history"))), ["1", "2"]);
+}
+
+#[test]
 fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let (directory, path) = place();
