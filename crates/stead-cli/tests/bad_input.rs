@@ -162,7 +162,7 @@ fn a_missing_map_is_refused_by_those_who_read_it() {
         let arguments: Vec<&str> = arguments.iter().map(|word| if *word == "MAP" { "none.map" } else { word }).collect();
         refused(&place, &arguments, 66, &["none.map", "No such file"]);
     }
-    refused(&place, &["apply", "fleet.toml", "none/m.map"], 66, &["none", "No such file"]);
+    refused(&place, &["apply", "fleet.toml", "none/m.map"], 66, &["cannot open none: No such file"]);
     refused(&place, &["survey", "none"], 66, &["none", "No such file"]);
 }
 
