@@ -45,11 +45,6 @@ impl Change {
         let new = build(&Fleet::read(fleet)?, old.as_ref()).map_err(|error| match error {
             // what is out of range here stands in the fleet
             Error::Invalid { problem } => Failure::new(FLEET, problem),
-            // these name no file of their own
-            Error::Impossible { .. } | Error::NotYet { place: None, .. } => {
-                let (text, file) = (error.to_string(), fleet.display().to_string());
-                if text.starts_with(&file) { error.into() } else { Failure::from(error).at(&file) }
-            }
             _ => error.into(),
         })?;
         Ok(Change::to(old, new))

@@ -6,16 +6,16 @@ use std::time::Instant;
 
 use stead::{build, Fleet, Map, Plan};
 
-fn fleet(nodes: usize) -> Fleet {
+fn fleet(nodes: usize, limit: &str) -> Fleet {
     let list: String = (0..nodes).map(|i| format!("[[node]]\nname = \"n{i:04}\"\n")).collect();
-    Fleet::parse(&format!("name = \"growth\"\n{list}"), "growth.toml").expect("a fleet that is well written")
+    Fleet::parse(&format!("name = \"growth\"\n{limit}{list}"), "growth.toml").expect("a fleet that is well written")
 }
 
 fn grow(sizes: impl Iterator<Item = usize>) {
     let mut map: Option<Map> = None;
     let (mut slices, mut moved, mut bound, mut seconds, mut worst) = (Vec::new(), 0, 0, 0.0, 0.0f64);
     for size in sizes {
-        let fleet = fleet(size);
+        let fleet = fleet(size, "");
         let start = Instant::now();
         let next = build(&fleet, map.as_ref()).expect("a map");
         let took = start.elapsed().as_secs_f64();
@@ -43,6 +43,27 @@ fn grow(sizes: impl Iterator<Item = usize>) {
     );
 }
 
+/// One by one to 300 with a limit of so many slices a node: what the limit costs.
+fn grow_within(per_node: usize) {
+    let mut map: Option<Map> = None;
+    let (mut moved, mut bound, mut worst) = (0, 0, 0.0f64);
+    for size in 1..=300 {
+        let next = build(&fleet(size, &format!("max_slices = {}\n", per_node * size.max(4))), map.as_ref()).expect("a map");
+        if let Some(before) = &map {
+            let plan = Plan::between(before, &next).expect("a plan");
+            moved += plan.moved.0;
+            bound += plan.lower_bound.0;
+            worst = worst.max(plan.moved.0 as f64 / plan.lower_bound.0 as f64);
+        }
+        map = Some(next);
+    }
+    println!(
+        "to  300 nodes one by one within {per_node:>2} slices a node: {:>5} slices, moved / bound {:.3}, worst step {worst:.1}",
+        map.expect("300 maps").base_count(),
+        moved as f64 / bound as f64,
+    );
+}
+
 fn main() {
     grow([4, 7, 10, 13, 16].into_iter());
     grow((1..=10).map(|k| k * 30));
@@ -51,6 +72,7 @@ fn main() {
     grow((1..=10).map(|k| k * 100));
     grow(1..=100);
     grow(1..=300);
+    [32, 8, 4].into_iter().for_each(grow_within);
     if std::env::args().any(|arg| arg == "--1000") {
         grow(1..=1000);
     }

@@ -1,8 +1,96 @@
-//! stead answers "where does this key live?" with the same answer in every language, and changes the answer safely.
+//! stead answers "where does this key live?" with the same answer in every language, and changes the answer safely: exact
+//! balance, least movement, everything said beforehand.
 //!
 //! ```text
 //! key --hash--> point --slices--> policy --> nodes
 //! ```
+//!
+//! A **fleet** says what there is and what is wanted, as text. A **map** is what comes of it: a sorted table of slices of the hash
+//! space, immutable and versioned. Build the first map of a fleet, and ask it:
+//!
+//! ```
+//! use stead::{build, Fleet};
+//!
+//! # fn main() -> stead::Result<()> {
+//! let fleet = Fleet::parse(
+//!     r#"
+//!     name = "members"
+//!     [[node]]
+//!     name = "db1"
+//!     [[node]]
+//!     name = "db2"
+//!     weight = 1.5
+//!     "#,
+//!     "fleet.toml", // stands in messages: fleet.toml:7: ...
+//! )?;
+//! let map = build(&fleet, None)?;
+//! let node = map.locate(b"frank");
+//! assert_eq!(map.node(node).name(), "db1");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Growing
+//!
+//! The next map is built from the new fleet *and* the map before it, so that as little as possible moves. A [`Plan`] says what
+//! differs, before anything is done:
+//!
+//! ```
+//! use stead::{build, Fleet, Plan};
+//!
+//! # fn main() -> stead::Result<()> {
+//! let two = Fleet::parse("name = 'members'\nnode = [{name = 'a'}, {name = 'b'}]", "fleet.toml")?;
+//! let three = Fleet::parse("name = 'members'\nnode = [{name = 'a'}, {name = 'b'}, {name = 'c'}]", "fleet.toml")?;
+//! let before = build(&two, None)?;
+//! let after = build(&three, Some(&before))?;
+//!
+//! let plan = Plan::between(&before, &after)?;
+//! assert_eq!(plan.moved, plan.lower_bound); // a third of the space, and not a point more
+//! for step in &plan.moves {
+//!     let (from, to) = (step.from.map(|n| before.node(n).name()), step.to.map(|n| after.node(n).name()));
+//!     assert!(to == Some("c"), "{from:?} gives {} to {}, to c", step.first, step.last);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Files
+//!
+//! A [`Store`] is a map file with its history: a new epoch gets there whole or not at all, and of two writers one wins.
+//! Readers open the file; a process opens each file once through [`map::open_cached`].
+//!
+//! ```
+//! use stead::{build, map, Fleet, Store};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = std::env::temp_dir().join(format!("stead-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory)?;
+//! # let path = directory.join("members.map");
+//! let fleet = Fleet::parse("name = 'members'\nnode = [{name = 'a'}, {name = 'b'}]", "fleet.toml")?;
+//! let store = Store::new(&path, stead::store::KEEP);
+//! let newest = store.current()?; // None: there is no map yet
+//! store.publish(newest.as_ref(), &build(&fleet, newest.as_ref())?)?;
+//!
+//! let map = map::open_cached(&path, false)?;
+//! assert_eq!((map.name(), map.epoch()), ("members", 1));
+//! // who answers when the first is down? the same list for every client
+//! let names: Vec<&str> = map.prefer(b"frank", 2).into_iter().map(|node| map.node(node).name()).collect();
+//! assert_eq!(names, ["a", "b"]);
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The house
+//!
+//! A module uses only modules to its left; a test holds that.
+//!
+//! ```text
+//! point weight name error mmap lock | cell policy hash | slice fleet | format | map | plan rebalance | report path | baseline | stats | store
+//! ```
+//!
+//! Normative: docs/placement.md, docs/map-format.md, docs/fleet.md, docs/paths.md. No float, clock, locale or hash order is on any
+//! path to a placement or to a byte of a map.
 
 #![deny(missing_docs, unsafe_code)]
 

@@ -10,9 +10,11 @@
 //! A published file is never written again. History has copies rather than links, so that somebody who damages MAP in place
 //! does not damage the epoch in the history with it; the price is the map's size once more.
 
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{fchown, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, Status};
@@ -50,7 +52,7 @@ impl Store {
     /// A reader asks this to learn whether it should open the map again.
     pub fn peek(path: &Path) -> Result<Peeked> {
         let mut header = Vec::new();
-        let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(|e| Error::io("open", path, e))?;
         let read = file.take(crate::format::PEEK as u64).read_to_end(&mut header);
         read.map_err(|e| Error::io("read", path, e))?;
         peek(&header).map_err(|e| e.in_file(path))
@@ -66,38 +68,51 @@ impl Store {
         let _lock = self.lock()?;
         self.check_base(base)?;
         self.remove_leftovers();
-        let mode = if new.hash().secret().is_some() { 0o600 } else { 0o644 };
+        let access = self.access(new);
         let history = self.history_dir();
-        match DirBuilder::new().mode(mode | (mode & 0o444) >> 2).create(&history) {
+        // who may read the map may list its history
+        match DirBuilder::new().mode(access.mode | (access.mode & 0o444) >> 2).create(&history) {
             Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(Error::io("create", &history, e)),
             _ => {}
         }
-        // the copy first: the rename of MAP must be the last thing, and a history that is ahead by one does no harm
-        let kept = history.join(new.epoch().to_string());
+        // a crash right after the rename of MAP leaves its epoch out of the history: put it there now
+        if let Some(base) = base.filter(|base| !history.join(base.epoch().to_string()).exists()) {
+            self.keep_copy(base, access)?;
+        }
+        // all that can fail for want of room comes before the rename of MAP, and all else is only a rename
         let spare = history.join(self.temporary(new.epoch()));
-        write_whole(&spare, new, mode)?;
-        rename(&spare, &kept)?;
-        sync_directory(&history).map_err(|e| Error::io("sync", &history, e))?;
-
         let temporary = self.directory().join(self.temporary(new.epoch()));
-        if let Err(error) = write_whole(&temporary, new, mode) {
+        write_whole(&spare, new, access)?;
+        if let Err(error) = write_whole(&temporary, new, access).and_then(|()| rename(&temporary, &self.map)) {
             // most likely the disk is full: the copy of an epoch that never came would keep it so
-            let _ = fs::remove_file(&kept);
+            let _ = fs::remove_file(&spare);
             return Err(error);
         }
-        rename(&temporary, &self.map)?;
-        sync_directory(&self.directory()).map_err(|source| Error::Uncertain {
-            file: self.map.clone(),
-            epoch: new.epoch(),
-            source,
-        })?;
+        let synced = sync_directory(&self.directory());
+        // MAP is in place: a history that lacks its epoch is mended by the next publish
+        let _ = fs::rename(&spare, history.join(new.epoch().to_string())).and_then(|()| sync_directory(&history));
+        synced.map_err(|source| Error::Uncertain { file: self.map.clone(), epoch: new.epoch(), source })?;
         self.prune(new.epoch());
         Ok(())
     }
 
-    /// The epochs in the history, oldest first, up to the newest published one.
+    /// Puts a copy of a map into the history.
+    fn keep_copy(&self, map: &Map, access: Access) -> Result<()> {
+        let history = self.history_dir();
+        let spare = history.join(self.temporary(map.epoch()));
+        write_whole(&spare, map, access)?;
+        rename(&spare, &history.join(map.epoch().to_string()))?;
+        sync_directory(&history).map_err(|e| Error::io("sync", &history, e))
+    }
+
+    /// The epochs in the history, oldest first, up to the newest published one; all of them when the map's own header is damaged,
+    /// since then they are needed most.
     pub fn history(&self) -> Result<Vec<u64>> {
-        let newest = Store::peek(&self.map)?.epoch;
+        let newest = match Store::peek(&self.map) {
+            Ok(peeked) => peeked.epoch,
+            Err(Error::Format { .. }) => u64::MAX,
+            Err(error) => return Err(error),
+        };
         let mut epochs = self.kept()?;
         epochs.retain(|epoch| *epoch <= newest);
         epochs.sort_unstable();
@@ -137,13 +152,17 @@ impl Store {
         self.with_suffix(".history")
     }
 
-    fn temporary(&self, epoch: u64) -> String {
-        format!("{}{epoch}.{}.tmp", self.temporary_prefix(), std::process::id())
+    fn temporary(&self, epoch: u64) -> OsString {
+        let mut name = self.temporary_prefix();
+        name.push(format!("{epoch}.{}.tmp", std::process::id()));
+        name
     }
 
-    fn temporary_prefix(&self) -> String {
-        let name = self.map.file_name().unwrap_or_default().to_string_lossy();
-        format!(".{name}.")
+    fn temporary_prefix(&self) -> OsString {
+        let mut prefix = OsString::from(".");
+        prefix.push(self.map.file_name().unwrap_or_default());
+        prefix.push(".");
+        prefix
     }
 
     /// `Invalid` when the map's place is a symbolic link: renaming over it would replace the link and leave its target behind,
@@ -171,13 +190,21 @@ impl Store {
         Error::Conflict { file: self.map.clone(), problem }
     }
 
+    /// Who may read the new file: those who may read the present one, which an operator may have set by hand; of a first map
+    /// everybody, or with a secret the owner alone.
+    fn access(&self, new: &Map) -> Access {
+        match fs::metadata(&self.map) {
+            Ok(meta) => Access { mode: meta.mode() & 0o777, owner: Some((meta.uid(), meta.gid())) },
+            Err(_) => Access { mode: if new.hash().secret().is_some() { 0o600 } else { 0o644 }, owner: None },
+        }
+    }
+
     /// Whether the file is what the new epoch was built on.
     fn check_base(&self, base: Option<&Map>) -> Result<()> {
         match (base, self.current()?) {
             (None, None) => {
-                // an empty history is what a crash before the first rename leaves
                 let kept = self.kept().unwrap_or_default();
-                if let Some(newest) = kept.iter().max().filter(|newest| **newest > 1) {
+                if let Some(newest) = kept.iter().max() {
                     let history = self.history_dir();
                     return Err(self.conflict(format!(
                         "the map is missing, but {} has its epochs up to {newest}; copy the newest back, or move the history away",
@@ -191,12 +218,37 @@ impl Store {
                 now.epoch()
             ))),
             (Some(_), None) => Err(self.conflict("the map was removed meanwhile; nothing was changed".into())),
-            (Some(base), Some(now)) if base.digest() == now.digest() => Ok(()),
+            (Some(base), Some(now)) if base.digest() == now.digest() => self.check_history(&now),
             (Some(base), Some(now)) => Err(self.conflict(format!(
                 "this was planned on epoch {}, and epoch {} is there now; nothing was changed, plan again",
                 base.epoch(),
                 now.epoch()
             ))),
+        }
+    }
+
+    /// Whether the history belongs to this map and holds nothing newer than it: otherwise publishing would write over epochs that
+    /// somebody may still need.
+    fn check_history(&self, now: &Map) -> Result<()> {
+        let kept = self.kept().unwrap_or_default();
+        let history = self.history_dir();
+        let newest = kept.iter().copied().max().unwrap_or(0);
+        if newest > now.epoch() {
+            return Err(self.conflict(format!(
+                "the map has epoch {}, and {} has epoch {newest}: an old map was put back; copy the newest one back and use \
+                 `stead rollback`, or move the newer ones away",
+                now.epoch(),
+                history.display()
+            )));
+        }
+        // unreadable epochs are not judged; `stead history` tells of them
+        let before = kept.into_iter().filter(|epoch| *epoch <= now.epoch()).max().and_then(|epoch| self.epoch(epoch).ok());
+        match before {
+            Some(before) if before.map_id() != now.map_id() => Err(self.conflict(format!(
+                "the map is not the one of {}: somebody put another map here; move one of the two away",
+                history.display()
+            ))),
+            _ => Ok(()),
         }
     }
 
@@ -220,9 +272,10 @@ impl Store {
         for directory in [self.directory(), self.history_dir()] {
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
                 let name = entry.file_name();
-                let name = name.to_string_lossy();
-                let ours = name.strip_prefix(&self.temporary_prefix()).and_then(|rest| rest.strip_suffix(".tmp"));
-                let numbers = ours.is_some_and(|middle| middle.split('.').all(|n| n.parse::<u64>().is_ok()));
+                let ours = name.as_bytes().strip_prefix(self.temporary_prefix().as_bytes()).and_then(|rest| rest.strip_suffix(b".tmp"));
+                // just EPOCH.PID: `.m.8.9.4711.tmp` is the file of a map `m.8`, which has a lock of its own
+                let numbers = ours.and_then(|middle| std::str::from_utf8(middle).ok()).and_then(|middle| middle.split_once('.'));
+                let numbers = numbers.is_some_and(|(epoch, pid)| epoch.parse::<u64>().is_ok() && pid.parse::<u32>().is_ok());
                 if numbers && entry.file_type().is_ok_and(|t| t.is_file()) {
                     let _ = fs::remove_file(entry.path());
                 }
@@ -233,24 +286,49 @@ impl Store {
     /// Removes the oldest epochs. The new epoch is in place, so failing to is no reason to fail.
     fn prune(&self, newest: u64) {
         for epoch in self.kept().unwrap_or_default() {
-            if epoch > newest || newest - epoch >= self.keep as u64 {
+            if newest.saturating_sub(epoch) >= self.keep as u64 {
                 let _ = fs::remove_file(self.history_dir().join(epoch.to_string()));
             }
         }
     }
 }
 
+/// Mode and owner for a new file.
+#[derive(Clone, Copy)]
+struct Access {
+    mode: u32,
+    /// of the file that is replaced; a first map has none
+    owner: Option<(u32, u32)>,
+}
+
+impl Access {
+    /// Sets both on a new file, whatever the umask. Only root can give files away: where it cannot be done and matters not, the
+    /// owner stays.
+    fn set(self, file: &File) -> io::Result<()> {
+        let Some((user, group)) = self.owner else { return Ok(()) };
+        let meta = file.metadata()?;
+        if (meta.uid(), meta.gid()) != (user, group) {
+            let given = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
+            if given.is_err() && self.mode & 0o077 == 0 {
+                return given; // nobody but the old owner could read it, and now could not
+            }
+        }
+        file.set_permissions(fs::Permissions::from_mode(self.mode))
+    }
+}
+
 /// Writes a map to a new file, makes it durable, and reads it back: a file system that lies about a write must not be believed.
 /// After any error the file is gone; an fsync is never tried again, since a second one may succeed after the data is lost.
-fn write_whole(path: &Path, map: &Map, mode: u32) -> Result<()> {
+fn write_whole(path: &Path, map: &Map, access: Access) -> Result<()> {
     let written = (|| {
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(mode)
+            .mode(access.mode)
             .custom_flags(libc::O_NOFOLLOW)
             .open(path)
             .map_err(|e| Error::io("create", path, e))?;
+        access.set(&file).map_err(|e| Error::io("set the owner of", path, e))?;
         file.write_all(map.bytes()).map_err(|e| Error::io("write", path, e))?;
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
         drop(file);

@@ -79,13 +79,13 @@ fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
     let (directory, path) = place();
     apply(&path, 1);
     let history = directory.path().join("members.map.history");
-    // a new epoch that never was renamed, a temporary of ours, and files that only look alike
-    fs::write(history.join("2"), b"half").unwrap();
+    // temporaries of ours, and files that only look alike; and a crash right after the rename of MAP: no copy of epoch 1
+    fs::remove_file(history.join("1")).unwrap();
     fs::write(directory.path().join(".members.map.2.4711.tmp"), b"half").unwrap();
     fs::write(history.join(".members.map.2.4711.tmp"), b"half").unwrap();
     fs::write(directory.path().join(".members.map.notes.tmp"), b"keep").unwrap();
     fs::write(directory.path().join(".other.map.2.4711.tmp"), b"keep").unwrap();
-    assert_eq!(Store::new(&path, 3).history().unwrap(), [1]);
+    assert_eq!(Store::new(&path, 3).history().unwrap(), [0u64; 0]);
     apply(&path, 2);
     assert_eq!(
         names(directory.path()),
@@ -93,6 +93,9 @@ fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
     );
     assert_eq!(names(&history), ["1", "2"]);
     assert_eq!(Store::new(&path, 3).epoch(2).unwrap().epoch(), 2);
+    // a damaged map does not hide its history
+    fs::write(&path, b"damaged").unwrap();
+    assert_eq!(Store::new(&path, 3).history().unwrap(), [1, 2]);
 }
 
 #[test]
@@ -120,6 +123,13 @@ fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
     Store::new(&path, 3).publish(None, &map).unwrap();
     for file in ["members.map", "members.map.history/1"] {
         assert_eq!(fs::metadata(directory.path().join(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
+    }
+    // an operator may let a group read it; the next epoch keeps that
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let next = build(&Fleet::parse(&text.replace("'a'", "'b'"), "f").unwrap(), Some(&map)).unwrap();
+    Store::new(&path, 3).publish(Some(&map), &next).unwrap();
+    for file in ["members.map", "members.map.history/2"] {
+        assert_eq!(fs::metadata(directory.path().join(file)).unwrap().permissions().mode() & 0o777, 0o640, "{file}");
     }
 }
 
@@ -202,8 +212,52 @@ fn a_mapped_file_answers_as_its_copy() {
     assert!(fs::metadata(&path).unwrap().len() > 1 << 20);
     let (mapped, copied) = (Map::open(&path).unwrap(), Map::open_copy(&path).unwrap());
     assert_eq!(mapped.bytes(), copied.bytes());
+    // who asks the cache for a copy gets one, also after somebody asked for less
+    let shared = open_cached(&path, false).unwrap();
+    let copy = open_cached(&path, true).unwrap();
+    assert!(!Arc::ptr_eq(&shared, &copy) && Arc::ptr_eq(&copy, &open_cached(&path, true).unwrap()));
+    assert!(Arc::ptr_eq(&copy, &open_cached(&path, false).unwrap()));
     for i in 0..2000u32 {
         let key = i.to_string();
         assert_eq!(mapped.locate(key.as_bytes()), copied.locate(key.as_bytes()));
     }
+}
+
+#[test]
+fn an_old_map_that_was_put_back_does_not_cost_the_newer_epochs() {
+    let (directory, path) = place();
+    (1..=3).for_each(|n| drop(apply(&path, n)));
+    let history = directory.path().join("members.map.history");
+    for put_back in ["1", "2"] {
+        fs::copy(history.join(put_back), &path).unwrap();
+        let store = Store::new(&path, 3);
+        let base = store.current().unwrap().unwrap();
+        let error = store.publish(Some(&base), &build(&fleet(9), Some(&base)).unwrap()).unwrap_err();
+        assert_eq!(error.status(), Status::Conflict);
+        assert!(error.to_string().contains("has epoch 3: an old map was put back"), "{error}");
+        assert_eq!(names(&history), ["1", "2", "3"]);
+    }
+}
+
+#[test]
+fn another_map_in_this_ones_place_does_not_cost_its_history() {
+    let (directory, path) = place();
+    (1..=3).for_each(|n| drop(apply(&path, n)));
+    let other = directory.path().join("other.map");
+    (1..=4).for_each(|n| drop(apply(&other, n + 5)));
+    fs::copy(&other, &path).unwrap();
+    let store = Store::new(&path, 3);
+    let base = store.current().unwrap().unwrap();
+    let error = store.publish(Some(&base), &build(&fleet(2), Some(&base)).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("another map"), "{error}");
+    assert_eq!(names(&directory.path().join("members.map.history")), ["1", "2", "3"]);
+}
+
+#[test]
+fn a_neighbours_temporary_file_is_left_alone() {
+    let (directory, path) = place();
+    let theirs = directory.path().join(".members.map.8.9.4711.tmp"); // of a map `members.map.8`
+    fs::write(&theirs, b"being written").unwrap();
+    apply(&path, 1);
+    assert!(theirs.exists());
 }

@@ -17,7 +17,7 @@ use crate::output::Out;
 #[command(after_help = "\
 Example: what would a fourth node move?
   stead plan fleet.toml members.map
-  members: epoch 1 -> 2, moves 25.000000 % (lower bound 25.000000 %), 3 slices -> 6
+  members: epoch 1 -> 2, moves 25.000000 % (lower bound 25.000000 %), 3 slices -> 5
 
 Exit codes: 0 done; 65 the map is damaged or of another cluster; 66 no such file; 78 the fleet is wrong")]
 pub struct Plan {

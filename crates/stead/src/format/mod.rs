@@ -7,6 +7,7 @@ mod encode;
 mod layout;
 mod parts;
 mod peek;
+mod rules;
 mod verify;
 
 pub use encode::encode;

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::open::{open, Map, Stamp};
 use crate::error::{Error, Result};
@@ -32,33 +32,47 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     let path = std::path::absolute(path).map_err(|e| Error::io("resolve", path, e))?;
     let meta = std::fs::metadata(&path).map_err(|e| Error::io("stat", &path, e))?;
     let now = Stamp::of(&meta);
-    // a panic while the lock is held leaves whole entries behind: each change is one push or one remove
-    let mut entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = entries.iter().position(|entry| entry.path == path);
-    let before = found.and_then(|i| entries.get(i)).map(|entry| (Arc::clone(&entry.map), entry.stamp));
-    if let (Some(i), Some((map, stamp))) = (found, &before) {
-        if *stamp == now {
-            let map = Arc::clone(map);
-            let entry = entries.remove(i);
-            entries.push(entry);
-            return Ok(map);
+    let before = known(&path);
+    if let Some((map, stamp)) = &before {
+        if *stamp == now && (!copy || map.is_copy()) {
+            return Ok(Arc::clone(map));
         }
     }
+    // not under the lock: verifying a large file must not hold up those who ask for others
     let copy_up_to = if copy { u64::MAX } else { super::open::COPY_UP_TO };
     let opened = open(&path, copy_up_to);
-    if let Some((old, stamp)) = before.filter(|(_, stamp)| stamp.same_file(&now)) {
-        // touched, linked or overwritten? the contents tell; a mapped old map shows the new bytes, so its digest is the stored one
-        let same = opened.as_ref().is_ok_and(|(new, _, _)| new.digest() == old.digest() || stamp == now);
-        if !same {
+    if let Some((old, stamp)) = before {
+        // touched, linked or overwritten? the contents tell; what is mapped shows the new bytes, but its digest is kept
+        let (there, digest) = match &opened {
+            Ok((new, _, found)) => (*found, Some(new.digest())),
+            Err(_) => (now, None),
+        };
+        if stamp.same_file(&there) && digest != Some(old.digest()) {
             return Err(Error::Changed { file: path });
         }
     }
     let (map, file, stamp) = opened?;
     let map = Arc::new(map);
+    let mut entries = entries();
     entries.retain(|entry| entry.path != path);
     if entries.len() >= PATHS {
         entries.remove(0);
     }
     entries.push(Entry { path, map: Arc::clone(&map), stamp, _open: file });
     Ok(map)
+}
+
+/// A panic while the lock is held leaves whole entries behind: each change is one push or one remove.
+fn entries() -> MutexGuard<'static, Vec<Entry>> {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The entry of a path, which becomes the most recently used.
+fn known(path: &Path) -> Option<(Arc<Map>, Stamp)> {
+    let mut entries = entries();
+    let found = entries.iter().position(|entry| entry.path == path)?;
+    let entry = entries.remove(found);
+    let known = (Arc::clone(&entry.map), entry.stamp);
+    entries.push(entry);
+    Some(known)
 }

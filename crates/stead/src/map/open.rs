@@ -94,6 +94,11 @@ impl Map {
         Ok(Map { bytes: Bytes::Own(bytes), checked })
     }
 
+    /// Whether the bytes are in memory of our own, where nobody can truncate them.
+    pub(super) fn is_copy(&self) -> bool {
+        matches!(self.bytes, Bytes::Own(_))
+    }
+
     /// The bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -38,7 +38,7 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
         Some(map) => holders.pieces(map)?,
         None => contiguous(&targets),
     };
-    let pieces = rebalance(&before, &targets, fleet.max_slices)?.pieces;
+    let pieces = rebalance(&before, &targets, fleet.max_slices).map_err(|error| in_fleet(fleet, error))?.pieces;
 
     let node_ids: BTreeMap<&str, NodeId> = fleet.nodes.iter().map(|n| n.name.as_str()).zip((0..).map(NodeId)).collect();
     let mut policies = Policies::named(fleet, &node_ids)?;
@@ -96,8 +96,16 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     Map::from_bytes(encode(&parts))
 }
 
+/// The same failure, naming the fleet that asks for the impossible.
+fn in_fleet(fleet: &Fleet, error: Error) -> Error {
+    match error {
+        Error::Impossible { problem } => Error::Impossible { problem: format!("{}: {problem}", fleet.file) },
+        other => other,
+    }
+}
+
 fn refuse_what_is_not_built_yet(fleet: &Fleet, previous: Option<&Map>) -> Result<()> {
-    let not_yet = |feature: &str| Err(Error::NotYet { place: None, feature: feature.into() });
+    let not_yet = |feature: &str| Err(Error::NotYet { place: None, feature: format!("{}: {feature}", fleet.file) });
     if fleet.replicas > 1 || previous.is_some_and(|map| map.replicas() > 1) {
         return not_yet("replicas above 1");
     }

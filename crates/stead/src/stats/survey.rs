@@ -1,19 +1,11 @@
-//! How evenly placement methods spread a list of names, and how full a tree of directories gets.
-//!
-//! [`Survey`] repeats the measurements of "Evenly distributing members by MD5" on any list: it counts the names in the buckets
-//! of eight schemes at once. [`Projection`] says what a number of members does to the directories of [`crate::path`].
-//! Counts, and the sums for the variance, are exact integers; floats appear in the last step only, and nothing is placed by them.
-//!
-//! Uses `baseline`, its neighbour: the schemes that are compared are defined there.
+//! The survey of "Evenly distributing members by MD5", on any list of names: eight schemes counted at once.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
 use crate::baseline::{letter_bucket, n1, n2, LETTERS};
-use crate::error::{Error, Result};
 use crate::hash;
-use crate::path::Levels;
 
 /// The schemes of the paper, in the order of reports: name, number of buckets, what they are.
 const SCHEMES: [(&str, usize, &str); 8] = [
@@ -226,173 +218,13 @@ impl SurveyReport {
 }
 
 /// A figure for people: a whole number from 1,000, one or two places down to 1, four below.
-fn digits(figure: Option<f64>) -> String {
+pub(super) fn digits(figure: Option<f64>) -> String {
     match figure {
         None => "-".to_owned(),
         Some(x) if x >= 1000.0 || x == 0.0 => format!("{x:.0}"),
         Some(x) if x >= 1.0 => format!("{x:.*}", if x >= 100.0 { 1 } else { 2 }),
         Some(x) => format!("{x:.4}"),
     }
-}
-
-/// What a number of members does to a tree of directories.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Projection {
-    /// How many members there are, each with one entry in a directory of the last level.
-    pub members: u64,
-    /// The levels, outermost first.
-    pub levels: Vec<LevelProjection>,
-}
-
-/// One level of a [`Projection`].
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct LevelProjection {
-    /// The level, from 1.
-    pub level: usize,
-    /// How many directories the level has in the whole tree.
-    pub directories: u64,
-    /// How many entries each of them has: the directories of the next level, on the last level the mean number of members.
-    pub entries: f64,
-    /// The mean number of members at or below a directory.
-    pub members: f64,
-    /// At least as likely as not, no directory of the level has more members at or below it than this.
-    ///
-    /// A directory's members are binomial, Bin(members, p), as MD5 gives each name a directory at random. The figure is the
-    /// smallest k with directories * P(Bin > k) <= 1/2, by the union bound: the chance that any of them has more is
-    /// at most the sum of their chances. p is that of the likeliest directory: the product over the levels of the byte values
-    /// that it gets, ceil(256 / directories), over 256.
-    pub fullest: u64,
-}
-
-impl Projection {
-    /// Projects so many members onto the levels.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when the tree would have 2^64 directories or more.
-    pub fn new(members: u64, levels: &Levels) -> Result<Projection> {
-        let mut projected = Vec::new();
-        let (mut directories, mut likeliest) = (1u64, 1f64);
-        for (i, number) in levels.directories().iter().enumerate() {
-            directories = directories.checked_mul(u64::from(*number)).ok_or_else(|| Error::Invalid {
-                problem: format!("levels: {levels} make 2^64 directories or more; use fewer or smaller levels"),
-            })?;
-            likeliest *= f64::from(256u16.div_ceil(*number)) / 256.0;
-            let mean = members as f64 / directories as f64;
-            projected.push(LevelProjection {
-                level: i + 1,
-                directories,
-                entries: levels.directories().get(i + 1).map_or(mean, |next| f64::from(*next)),
-                members: mean,
-                fullest: fullest(members, likeliest, 0.5 / directories as f64),
-            });
-        }
-        Ok(Projection { members, levels: projected })
-    }
-
-    /// The projection as a table for people; ends with a newline.
-    pub fn table(&self) -> String {
-        let mut text = String::new();
-        let mut row = |cells: [&str; 5]| {
-            let [level, directories, entries, members, fullest] = cells;
-            let _ = writeln!(text, "{level:>5} {directories:>20} {entries:>20} {members:>20} {fullest:>20}");
-        };
-        row(["level", "directories", "entries of each", "members below", "in the fullest"]);
-        for level in &self.levels {
-            row([
-                &level.level.to_string(),
-                &level.directories.to_string(),
-                &digits(Some(level.entries)),
-                &digits(Some(level.members)),
-                &level.fullest.to_string(),
-            ]);
-        }
-        let _ = writeln!(text, "\n{} members; in the fullest: at least as likely as not, no directory has more", self.members);
-        text
-    }
-}
-
-/// The smallest k with P(Bin(n, p) > k) <= chance.
-fn fullest(n: u64, p: f64, chance: f64) -> u64 {
-    // P(Bin > n) = 0 and the tail falls as k grows. No more than the chance at `high`; `low` is below the answer or 0
-    let (mut low, mut high) = (0, n);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if tail(n, p, middle) <= chance {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    high
-}
-
-/// P(Bin(n, p) > k) where it is small; 1 where k is below the mean, which is enough to search with.
-///
-/// The terms from k + 1 on, until they no longer count: some standard deviations. Where a standard deviation has many terms, the
-/// middle one of each block stands for its block, 1/256 of a deviation wide: an error of 10^-6 of the sum.
-fn tail(n: u64, p: f64, k: u64) -> f64 {
-    if k >= n {
-        return 0.0;
-    }
-    let mean = n as f64 * p;
-    if p >= 1.0 || (k as f64) < mean {
-        return 1.0;
-    }
-    let half = ((mean * (1.0 - p)).sqrt() / 512.0) as u64; // a block has 2 * half + 1 terms
-    let width = 2 * half + 1;
-    let (mut sum, mut middle) = (0.0, k.checked_add(half + 1));
-    while let Some(j) = middle.filter(|j| *j <= n) {
-        let block = width as f64 * binomial(n, p, j);
-        if block <= sum * 1e-12 {
-            break;
-        }
-        sum += block;
-        middle = j.checked_add(width);
-    }
-    sum
-}
-
-/// P(Bin(n, p) = k), 0 < k <= n, by the saddle point of C. Loader, "Fast and accurate computation of binomial
-/// probabilities" (2000): no large numbers are subtracted, so it is right for a billion members as for three.
-fn binomial(n: u64, p: f64, k: u64) -> f64 {
-    let (nf, kf) = (n as f64, k as f64);
-    if k == n {
-        return (nf * p.ln()).exp();
-    }
-    let rest = (n - k) as f64;
-    let exponent =
-        stirling_error(n) - stirling_error(k) - stirling_error(n - k) - deviance(kf, nf * p) - deviance(rest, nf * (1.0 - p));
-    exponent.exp() * (nf / (std::f64::consts::TAU * kf * rest)).sqrt()
-}
-
-/// ln(n!) less Stirling's formula, n > 0: the series 1/12n - 1/360n^3 + ...; below 16, where that is coarse, ln(n!) itself.
-fn stirling_error(n: u64) -> f64 {
-    let x = n as f64;
-    if n < 16 {
-        let factorial: f64 = (1..=n).map(|i| i as f64).product();
-        return factorial.ln() - (0.5 * (std::f64::consts::TAU * x).ln() + x * x.ln() - x);
-    }
-    let square = x * x;
-    (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / 1680.0 / square) / square) / square) / x
-}
-
-/// x ln(x / mean) + mean - x, without loss where x is near the mean.
-fn deviance(x: f64, mean: f64) -> f64 {
-    if (x - mean).abs() >= 0.1 * (x + mean) {
-        return x * (x / mean).ln() + mean - x;
-    }
-    // Loader's series in v = (x - mean) / (x + mean): (x - mean) v + 2x (v^3/3 + v^5/5 + ...)
-    let v = (x - mean) / (x + mean);
-    let (mut sum, mut power) = ((x - mean) * v, 2.0 * x * v);
-    for odd in (3u8..).step_by(2) {
-        power *= v * v;
-        let next = sum + power / f64::from(odd);
-        if next == sum {
-            break;
-        }
-        sum = next;
-    }
-    sum
 }
 
 #[cfg(test)]
@@ -469,64 +301,5 @@ mod tests {
         let random = |buckets: f64| ((1.0 - 1.0 / buckets) / (names / buckets)).sqrt();
         assert_eq!((digits(Some(names / 524_288.0)), digits(Some(random(524_288.0)))), ("2.27".into(), "0.6640".into()));
         assert_eq!(digits(Some(random(262_144.0))), "0.4696");
-    }
-
-    #[test]
-    fn a_billion_members_have_1907_files_in_a_directory() {
-        let projection = Projection::new(1_000_000_000, &Levels::default()).unwrap();
-        let figures = projection.levels.iter().map(|l| (l.level, l.directories, l.entries.round(), l.members.round()));
-        let figures: Vec<_> = figures.collect();
-        let expected = [(1, 64, 64.0, 15_625_000.0), (2, 4_096, 128.0, 244_141.0), (3, 524_288, 1907.0, 1907.0)];
-        assert_eq!(figures, expected);
-        // 1907.35 + 4.9 * 43.67: the normal quantile of 1 / (2 * 524,288) is 4.76, and counts lean to the right
-        assert!((2115..2130).contains(&projection.levels[2].fullest), "{projection:?}");
-        assert!(projection.table().contains("524288"));
-    }
-
-    #[test]
-    fn small_probabilities_are_the_textbooks() {
-        // C(4, k) / 16, and Bin(10, 0.3)
-        for (n, p, k, expected) in [(4, 0.5, 1, 0.25), (4, 0.5, 3, 0.25), (4, 0.5, 4, 0.0625), (10, 0.3, 5, 0.1029193452)] {
-            assert!(near(binomial(n, p, k), expected, 1e-13), "{n} {p} {k}: {}", binomial(n, p, k));
-        }
-        assert!(near(tail(10, 0.3, 4), 0.1502683326, 1e-9));
-        // blocks: one of 5 terms against every term by itself
-        let (n, p, k) = (1 << 24, 0.125, (1 << 21) + 4_000);
-        let every: f64 = (k + 1..k + 20_000).map(|j| binomial(n, p, j)).sum();
-        assert!(near(tail(n, p, k), every, 1e-5), "{} {every}", tail(n, p, k));
-        assert_eq!((tail(10, 0.3, 10), tail(10, 0.3, 1), tail(10, 1.0, 9)), (0.0, 1.0, 1.0));
-        // P(Bin(2n, 1/2) = n) = 1/sqrt(pi n) (1 - 1/8n + ...), far beyond the reach of factorials
-        let n = 1u64 << 50;
-        assert!(near(binomial(2 * n, 0.5, n), (std::f64::consts::PI * n as f64).sqrt().recip(), 1e-12));
-        for n in [15, 16] {
-            let series = 1.0 / (12.0 * n as f64) - 1.0 / (360.0 * (n as f64).powi(3));
-            assert!(near(stirling_error(n), series, 1e-6));
-        }
-    }
-
-    #[test]
-    fn the_fullest_directory_is_no_more_often_exceeded_than_not() {
-        // 3 members in 2 directories: one has more than 1 always, more than 2 with 1/4
-        let fullest = |members, levels| {
-            let projection = Projection::new(members, &Levels::new(levels).unwrap()).unwrap();
-            projection.levels.last().unwrap().fullest
-        };
-        assert_eq!(fullest(3, &[2]), 2);
-        assert_eq!((fullest(0, &[64]), fullest(1, &[64]), fullest(7, &[1])), (0, 1, 7));
-        assert_eq!(fullest(u64::MAX, &[1, 1]), u64::MAX);
-        // 255 directories, of which the first has 2 of 256 byte values
-        assert!(fullest(256_000, &[255]) > 2000 && fullest(256_000, &[256]) < 1200);
-        // keys counted: the names "0", "1", ... in 64 x 64
-        let mut counted = Survey::new();
-        (0..200_000).for_each(|i: u32| counted.add(i.to_string().as_bytes()));
-        let (found, bound) = (counted.finish().schemes[6].fullest, fullest(200_000, &[64, 64]));
-        assert!(found <= bound + 5 && found + 8 >= bound, "{found} {bound}");
-    }
-
-    #[test]
-    fn too_many_directories_are_refused() {
-        let error = Projection::new(1, &Levels::new(&[256; 16]).unwrap()).unwrap_err();
-        assert!(error.to_string().contains("2^64"), "{error}");
-        assert!(Projection::new(u64::MAX, &Levels::new(&[256; 7]).unwrap()).is_ok());
     }
 }

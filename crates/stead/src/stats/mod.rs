@@ -1,0 +1,10 @@
+//! How evenly placement methods spread a list of names, and how full a tree of directories gets.
+//!
+//! Counts, and the sums for the variance, are exact integers; floats appear in the last step only, and nothing is placed by them.
+
+mod binomial;
+mod projection;
+mod survey;
+
+pub use projection::{LevelProjection, Projection};
+pub use survey::{paper, PaperFigures, SchemeReport, Survey, SurveyReport, PAPER_NAMES};

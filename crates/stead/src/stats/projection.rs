@@ -1,0 +1,130 @@
+//! What a number of members does to the directories of [`crate::path`].
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::binomial::fullest;
+use super::survey::digits;
+use crate::error::{Error, Result};
+use crate::path::Levels;
+
+/// What a number of members does to a tree of directories.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Projection {
+    /// How many members there are, each with one entry in a directory of the last level.
+    pub members: u64,
+    /// The levels, outermost first.
+    pub levels: Vec<LevelProjection>,
+}
+
+/// One level of a [`Projection`].
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct LevelProjection {
+    /// The level, from 1.
+    pub level: usize,
+    /// How many directories the level has in the whole tree.
+    pub directories: u64,
+    /// How many entries each of them has: the directories of the next level, on the last level the mean number of members.
+    pub entries: f64,
+    /// The mean number of members at or below a directory.
+    pub members: f64,
+    /// At least as likely as not, no directory of the level has more members at or below it than this.
+    ///
+    /// A directory's members are binomial, Bin(members, p), as MD5 gives each name a directory at random. The figure is the
+    /// smallest k with directories * P(Bin > k) <= 1/2, by the union bound: the chance that any of them has more is
+    /// at most the sum of their chances. p is that of the likeliest directory: the product over the levels of the byte values
+    /// that it gets, ceil(256 / directories), over 256.
+    pub fullest: u64,
+}
+
+impl Projection {
+    /// Projects so many members onto the levels.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the tree would have 2^64 directories or more.
+    pub fn new(members: u64, levels: &Levels) -> Result<Projection> {
+        let mut projected = Vec::new();
+        let (mut directories, mut likeliest) = (1u64, 1f64);
+        for (i, number) in levels.directories().iter().enumerate() {
+            directories = directories.checked_mul(u64::from(*number)).ok_or_else(|| Error::Invalid {
+                problem: format!("levels: {levels} make 2^64 directories or more; use fewer or smaller levels"),
+            })?;
+            likeliest *= f64::from(256u16.div_ceil(*number)) / 256.0;
+            let mean = members as f64 / directories as f64;
+            projected.push(LevelProjection {
+                level: i + 1,
+                directories,
+                entries: levels.directories().get(i + 1).map_or(mean, |next| f64::from(*next)),
+                members: mean,
+                fullest: fullest(members, likeliest, 0.5 / directories as f64),
+            });
+        }
+        Ok(Projection { members, levels: projected })
+    }
+
+    /// The projection as a table for people; ends with a newline.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        let mut row = |cells: [&str; 5]| {
+            let [level, directories, entries, members, fullest] = cells;
+            let _ = writeln!(text, "{level:>5} {directories:>20} {entries:>20} {members:>20} {fullest:>20}");
+        };
+        row(["level", "directories", "entries of each", "members below", "in the fullest"]);
+        for level in &self.levels {
+            row([
+                &level.level.to_string(),
+                &level.directories.to_string(),
+                &digits(Some(level.entries)),
+                &digits(Some(level.members)),
+                &level.fullest.to_string(),
+            ]);
+        }
+        let _ = writeln!(text, "\n{} members; in the fullest: at least as likely as not, no directory has more", self.members);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Survey;
+    use super::*;
+
+    #[test]
+    fn a_billion_members_have_1907_files_in_a_directory() {
+        let projection = Projection::new(1_000_000_000, &Levels::default()).unwrap();
+        let figures = projection.levels.iter().map(|l| (l.level, l.directories, l.entries.round(), l.members.round()));
+        let figures: Vec<_> = figures.collect();
+        let expected = [(1, 64, 64.0, 15_625_000.0), (2, 4_096, 128.0, 244_141.0), (3, 524_288, 1907.0, 1907.0)];
+        assert_eq!(figures, expected);
+        // 1907.35 + 4.9 * 43.67: the normal quantile of 1 / (2 * 524,288) is 4.76, and counts lean to the right
+        assert!((2115..2130).contains(&projection.levels[2].fullest), "{projection:?}");
+        assert!(projection.table().contains("524288"));
+    }
+
+    #[test]
+    fn the_fullest_directory_is_no_more_often_exceeded_than_not() {
+        // 3 members in 2 directories: one has more than 1 always, more than 2 with 1/4
+        let fullest = |members, levels| {
+            let projection = Projection::new(members, &Levels::new(levels).unwrap()).unwrap();
+            projection.levels.last().unwrap().fullest
+        };
+        assert_eq!(fullest(3, &[2]), 2);
+        assert_eq!((fullest(0, &[64]), fullest(1, &[64]), fullest(7, &[1])), (0, 1, 7));
+        assert_eq!(fullest(u64::MAX, &[1, 1]), u64::MAX);
+        // 255 directories, of which the first has 2 of 256 byte values
+        assert!(fullest(256_000, &[255]) > 2000 && fullest(256_000, &[256]) < 1200);
+        // keys counted: the names "0", "1", ... in 64 x 64
+        let mut counted = Survey::new();
+        (0..200_000).for_each(|i: u32| counted.add(i.to_string().as_bytes()));
+        let (found, bound) = (counted.finish().schemes[6].fullest, fullest(200_000, &[64, 64]));
+        assert!(found <= bound + 5 && found + 8 >= bound, "{found} {bound}");
+    }
+
+    #[test]
+    fn too_many_directories_are_refused() {
+        let error = Projection::new(1, &Levels::new(&[256; 16]).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("2^64"), "{error}");
+        assert!(Projection::new(u64::MAX, &Levels::new(&[256; 7]).unwrap()).is_ok());
+    }
+}
