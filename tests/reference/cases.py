@@ -266,4 +266,5 @@ def six(three, weight):
 # Pairs beside (map before, map): an epoch left out, and the way back.
 PLANS = [("six-1", "six-3"), ("six-1", "six-5"), ("six-2", "six-5"), ("pin-added", "pin-wide"), ("three", "pin-over-move"),
          ("weighted", "policy-shorter"), ("three", "three"), ("pins", "pins"), ("replicas", "replicas"), ("three", "lists-2"),
-         ("figure-4-1", "figure-4-6"), ("three", "figure-4-5"), ("rename", "node-added"), ("many", "many")]  # fmt: skip
+         ("figure-4-1", "figure-4-6"), ("three", "figure-4-5"), ("rename", "node-added"), ("many", "many"),
+         ("rename", "three"), ("rename-grow", "three"), ("rename-shrink", "three"), ("rename-swap", "three")]  # fmt: skip

@@ -31,7 +31,9 @@ def shares(m, unit="points"):
 
 
 def same_nodes(old, new):
-    """{old name: new name} of the nodes that are in both maps."""
+    """{old name: new name} of the nodes that are in both maps; backwards, what the later map remembers of names holds."""
+    if new.epoch < old.epoch:
+        return {before: now for now, before in same_nodes(new, old).items()}
     old_names, new_names = {n.name for n in old.nodes}, {n.name for n in new.nodes}
     same = {name: name for name in old_names & new_names}
     for node in new.nodes:

@@ -1,6 +1,6 @@
 //! Plan: what differs between two maps. Normative: docs/placement.md, "What differs between two maps".
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::map::Map;
@@ -52,6 +52,32 @@ impl Move {
     }
 }
 
+/// How much differs between two maps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Amounts {
+    /// Copies of points that rebalancing moved: over the base slices.
+    pub moved: Share,
+    /// The sum of what the holders gained: no way to the new shares moves less.
+    pub lower_bound: Share,
+    /// The sum of the moves that pins and changed policies dictate.
+    pub by_hand: Share,
+}
+
+impl Amounts {
+    /// Compares two maps of one cluster, without listing the moves. Errors: `Identity` when they are not.
+    ///
+    /// Cost: one pass over the slices of both.
+    pub fn between(old: &Map, new: &Map) -> Result<Amounts> {
+        same_cluster(old, new)?;
+        let same = Same::of(old, new);
+        Ok(Amounts {
+            moved: Share(moved(old, new, &same)),
+            lower_bound: Share(lower_bound(old, new, &same)),
+            by_hand: Share(by_hand(old, new, &same)),
+        })
+    }
+}
+
 /// What differs between two maps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
@@ -68,18 +94,11 @@ pub struct Plan {
 impl Plan {
     /// Compares two maps of one cluster. Errors: `Identity` when they are not.
     ///
-    /// Cost: one pass over the slices of both.
+    /// Cost: one pass over the slices of both, and one move for each copy: where a slice goes to a policy of many nodes, as many.
+    /// [`Amounts::between`] says how much without saying which.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
-        same_cluster(old, new)?;
-        let same = Same::of(old, new);
-        let moves = moves(old, new, &same);
-        let by_hand = moves.iter().filter(|m| m.cause != Cause::Rebalance).map(Move::points).sum();
-        Ok(Plan {
-            moved: Share(moved(old, new, &same)),
-            lower_bound: Share(lower_bound(old, new, &same)),
-            by_hand: Share(by_hand),
-            moves,
-        })
+        let Amounts { moved, lower_bound, by_hand } = Amounts::between(old, new)?;
+        Ok(Plan { moves: moves(old, new, &Same::of(old, new)), moved, lower_bound, by_hand })
     }
 }
 
@@ -112,15 +131,8 @@ struct Same {
 
 impl Same {
     fn of(old: &Map, new: &Map) -> Same {
-        let mut nodes: Vec<Option<NodeId>> = old.nodes().map(|node| new.node_named(node.name()).map(|n| n.id)).collect();
-        for node in new.nodes() {
-            let Some(before) = node.formerly().and_then(|name| old.node_named(name)) else { continue };
-            if old.node_named(node.name()).is_none() && new.node_named(before.name()).is_none() {
-                if let Some(place) = nodes.get_mut(before.id.index()) {
-                    *place = Some(node.id);
-                }
-            }
-        }
+        // a step back: what the later map remembers of former names still holds
+        let nodes = if new.epoch() < old.epoch() { inverse(&later(new, old), old) } else { later(old, new) };
         let names: HashMap<&str, PolicyId> = new.policies().filter_map(|p| Some((p.name()?, p.id))).collect();
         let policies = old.policies().map(|p| names.get(p.name()?).copied()).collect();
         Same { nodes, policies }
@@ -133,6 +145,31 @@ impl Same {
     fn policy(&self, old: PolicyId) -> Option<PolicyId> {
         self.policies.get(old.index()).copied().flatten()
     }
+}
+
+/// For each node of a map the same node of a later one: by name, or by the name that it had formerly.
+fn later(old: &Map, new: &Map) -> Vec<Option<NodeId>> {
+    let mut nodes: Vec<Option<NodeId>> = old.nodes().map(|node| new.node_named(node.name()).map(|n| n.id)).collect();
+    for node in new.nodes() {
+        let Some(before) = node.formerly().and_then(|name| old.node_named(name)) else { continue };
+        if old.node_named(node.name()).is_none() && new.node_named(before.name()).is_none() {
+            if let Some(place) = nodes.get_mut(before.id.index()) {
+                *place = Some(node.id);
+            }
+        }
+    }
+    nodes
+}
+
+/// The same pairs the other way round: for each node of `map` the one that leads to it.
+fn inverse(nodes: &[Option<NodeId>], map: &Map) -> Vec<Option<NodeId>> {
+    let mut back = vec![None; map.nodes().len()];
+    for (to, from) in nodes.iter().zip((0..).map(NodeId)) {
+        if let Some(place) = to.and_then(|to| back.get_mut(to.index())) {
+            *place = Some(from);
+        }
+    }
+    back
 }
 
 /// The space cut at all bounds of the lists, each of which covers it: first and last point, and each list's policy there.
@@ -169,7 +206,7 @@ fn moved(old: &Map, new: &Map, same: &Same) -> u128 {
             if old.policy(before).name().is_some() || new.policy(after).name().is_some() {
                 return u128::from(same.policy(before) != Some(after));
             }
-            let kept: Vec<NodeId> = old.policy(before).members().filter_map(|node| same.node(node)).collect();
+            let kept: HashSet<NodeId> = old.policy(before).members().filter_map(|node| same.node(node)).collect();
             new.policy(after).members().filter(|node| !kept.contains(node)).count() as u128
         });
         sum += copies * points(first, last);
@@ -219,10 +256,9 @@ fn pinned(map: &Map) -> Vec<Slice> {
     lay_over(std::iter::once(whole), map.pins().map(|pin| Slice { policy: PolicyId(1), ..pin.slice }))
 }
 
-type Pair = (Option<NodeId>, Option<NodeId>);
-
-/// Final slices: what has to be copied.
-fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
+/// The space cut at all bounds of both maps, with the final policies and the cause of a change there.
+fn pieces(old: &Map, new: &Map, same: &Same) -> impl Iterator<Item = (Point, Point, PolicyId, PolicyId, Cause)> {
+    let same_policy: Vec<Option<PolicyId>> = same.policies.clone();
     let lists = [
         old.slices().collect(),
         new.slices().collect(),
@@ -231,22 +267,41 @@ fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
         pinned(old),
         pinned(new),
     ];
-    let mut known: HashMap<(PolicyId, PolicyId), Vec<Pair>> = HashMap::new();
-    // for each pair of nodes and cause the last move, which may go on
-    let mut open: HashMap<(Pair, Cause), usize> = HashMap::new();
-    let mut moves: Vec<Move> = Vec::new();
-    for (first, last, [before, after, base_before, base_after, pin_before, pin_after]) in overlay(lists) {
-        let pairs = known.entry((before, after)).or_insert_with(|| pairs(old, new, same, before, after));
-        if pairs.is_empty() {
-            continue;
-        }
+    overlay(lists).map(move |(first, last, [before, after, base_before, base_after, pin_before, pin_after])| {
         let cause = if pin_before.0 + pin_after.0 > 0 {
             Cause::Pin
-        } else if same.policy(base_before) == Some(base_after) {
+        } else if same_policy.get(base_before.index()).copied().flatten() == Some(base_after) {
             Cause::Policy
         } else {
             Cause::Rebalance
         };
+        (first, last, before, after, cause)
+    })
+}
+
+/// The copies that pins and policies dictate.
+fn by_hand(old: &Map, new: &Map, same: &Same) -> u128 {
+    let mut known: HashMap<(PolicyId, PolicyId), u128> = HashMap::new();
+    let mut sum = 0;
+    for (first, last, before, after, cause) in pieces(old, new, same) {
+        if cause != Cause::Rebalance {
+            let copies = known.entry((before, after)).or_insert_with(|| pairs(old, new, same, before, after).len() as u128);
+            sum += *copies * points(first, last);
+        }
+    }
+    sum
+}
+
+type Pair = (Option<NodeId>, Option<NodeId>);
+
+/// Final slices: what has to be copied.
+fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
+    let mut known: HashMap<(PolicyId, PolicyId), Vec<Pair>> = HashMap::new();
+    // for each pair of nodes and cause the last move, which may go on
+    let mut open: HashMap<(Pair, Cause), usize> = HashMap::new();
+    let mut moves: Vec<Move> = Vec::new();
+    for (first, last, before, after, cause) in pieces(old, new, same) {
+        let pairs = known.entry((before, after)).or_insert_with(|| pairs(old, new, same, before, after));
         for pair in pairs.iter() {
             let goes_on = open.get(&(*pair, cause)).and_then(|i| moves.get_mut(*i));
             match goes_on.filter(|m| m.last.0.checked_add(1) == Some(first.0)) {
@@ -267,8 +322,9 @@ fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
 fn pairs(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -> Vec<Pair> {
     let old_nodes: Vec<NodeId> = old.policy(before).members().collect();
     let new_nodes: Vec<NodeId> = new.policy(after).members().collect();
-    let kept: Vec<NodeId> = old_nodes.iter().filter_map(|node| same.node(*node)).collect();
-    let is_lost = |node: &NodeId| same.node(*node).is_none_or(|now| !new_nodes.contains(&now));
+    let kept: HashSet<NodeId> = old_nodes.iter().filter_map(|node| same.node(*node)).collect();
+    let there: HashSet<NodeId> = new_nodes.iter().copied().collect();
+    let is_lost = |node: &NodeId| same.node(*node).is_none_or(|now| !there.contains(&now));
     let is_new = |node: &NodeId| !kept.contains(node);
 
     let mut pairs: Vec<Pair> = Vec::new();

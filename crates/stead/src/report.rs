@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::map::Map;
-use crate::plan::{holdings, Plan};
+use crate::plan::{holdings, Amounts, Plan};
 use crate::point::SPACE;
 use crate::rebalance::targets;
 use crate::weight::Weight;
@@ -137,7 +137,7 @@ impl Report {
     /// The report of a change; `old` is `None` for a first map, which moves nothing.
     pub fn of(old: Option<&Map>, new: &Map, with_moves: bool) -> Result<Report> {
         let old = old.unwrap_or(new);
-        let plan = Plan::between(old, new)?;
+        let plan = Amounts::between(old, new)?;
         let Balance { nodes, policies, max_share_error } = Balance::of(new)?;
         let amount = |points: u128| Amount {
             points: points.to_string(),
@@ -155,7 +155,7 @@ impl Report {
             max_share_error_points: max_share_error.to_string(),
             nodes,
             policies,
-            moves: with_moves.then(|| move_reports(old, new, &plan)),
+            moves: with_moves.then(|| Plan::between(old, new).map(|plan| move_reports(old, new, &plan))).transpose()?,
         })
     }
 }

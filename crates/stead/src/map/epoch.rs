@@ -31,7 +31,14 @@ impl Map {
         let Some(epoch) = newest.epoch().checked_add(1) else {
             return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
         };
-        let parts = Parts { epoch, map_id: newest.map_id(), parent: newest.digest(), ..self.to_parts() };
+        let mut parts = Parts { epoch, map_id: newest.map_id(), parent: newest.digest(), ..self.to_parts() };
+        // a node that was renamed meanwhile gets its old name back: said as a renaming, so that nothing seems to move
+        for renamed in newest.nodes().filter(|node| self.node_named(node.name()).is_none()) {
+            let Some(before) = renamed.formerly().filter(|name| newest.node_named(name).is_none()) else { continue };
+            if let Some(node) = parts.nodes.iter_mut().find(|node| node.name == before) {
+                node.formerly = renamed.name().to_owned();
+            }
+        }
         Map::from_bytes(encode(&parts))
     }
 }
@@ -55,6 +62,19 @@ mod tests {
         assert!(!second.same_but_epoch(&third));
         // another cluster's first map of the same size
         assert!(!first.same_but_epoch(&build(&fleet(&["a", "c"]), None).unwrap()));
+    }
+
+    #[test]
+    fn a_renaming_is_taken_back_without_moving_anything() {
+        let text = "name = 'm'\nnode = [{name = 'a2', formerly = 'a'}, {name = 'b'}]";
+        let first = build(&fleet(&["a", "b"]), None).unwrap();
+        let second = build(&Fleet::parse(text, "fleet").unwrap(), Some(&first)).unwrap();
+        let back = first.again_after(&second).unwrap();
+        for (old, new) in [(&first, &second), (&second, &first), (&second, &back), (&back, &second)] {
+            let plan = crate::Plan::between(old, new).unwrap();
+            assert_eq!((plan.moved.0, plan.lower_bound.0, plan.moves.len()), (0, 0, 0), "{old:?} {new:?}");
+        }
+        assert_eq!(back.node(back.locate(b"frank")).name(), first.node(first.locate(b"frank")).name());
     }
 
     #[test]
