@@ -180,6 +180,8 @@ impl Store {
         let path = self.with_suffix(".lock");
         Lock::try_exclusive(&path).map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock => self.conflict("another stead is publishing right now; run it again".into()),
+            // the lock is made when it is not there, so it is the directory that is missing
+            io::ErrorKind::NotFound => Error::io("open", &self.directory(), error),
             _ => Error::io("lock", &path, error),
         })
     }

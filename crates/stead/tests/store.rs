@@ -134,6 +134,14 @@ fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
 }
 
 #[test]
+fn a_missing_directory_is_named_and_not_its_lock() {
+    let (directory, _) = place();
+    let error = Store::new(&directory.path().join("none/m.map"), 3).publish(None, &build(&fleet(1), None).unwrap()).unwrap_err();
+    assert_eq!(error.status(), Status::NotFound);
+    assert!(error.to_string().contains("/none: "), "{error}");
+}
+
+#[test]
 fn a_symbolic_link_is_refused_rather_than_replaced() {
     let (directory, path) = place();
     apply(&path, 1);
