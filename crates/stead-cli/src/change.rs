@@ -146,7 +146,8 @@ impl Change {
         for (_, old) in same.iter().zip(old_nodes).filter(|(now, _)| now.is_none()) {
             table.row(row(format!("{} (left)", old.name), "-", Some(old), None));
         }
-        let named = |list: &'_ [HolderReport], name: &str| list.iter().position(|holder| holder.name == name);
+        // both lists are ordered by name
+        let named = |list: &'_ [HolderReport], name: &str| list.binary_search_by(|holder| holder.name.as_str().cmp(name)).ok();
         for policy in &report.policies {
             let old = named(old_policies, &policy.name).and_then(|i| old_policies.get(i));
             table.row(row(format!("policy {}", policy.name), &policy.weight, old, Some(policy)));

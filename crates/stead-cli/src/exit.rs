@@ -20,6 +20,8 @@ pub const INTERNAL: u8 = 70;
 pub const IO: u8 = 74;
 /// Somebody else changed the map meanwhile.
 pub const CONFLICT: u8 = 75;
+/// The new epoch is in place, but its directory could not be synced or its report not be written.
+pub const PUBLISHED: u8 = 76;
 /// The operating system said: not allowed.
 pub const PERMISSION: u8 = 77;
 /// The fleet is wrong, or cannot be met.
@@ -38,6 +40,7 @@ Exit codes:
   70  a fault in stead itself
   74  reading or writing failed
   75  another process changed the map meanwhile; nothing was changed, run it again
+  76  the new map is in place, but its report could not be written or its directory not be synced
   77  permission denied
   78  the fleet is wrong, or cannot be met";
 
@@ -75,6 +78,15 @@ impl Failure {
         self
     }
 
+    /// The same end of a command that had published its epoch before: an own code, lest a script think that nothing changed. A
+    /// closed pipe stays what it is.
+    pub fn in_place(self, epoch: u64) -> Failure {
+        match self.line {
+            Some(line) => Failure::new(PUBLISHED, format!("epoch {epoch} is in place, but: {line}")),
+            None => self,
+        }
+    }
+
     /// Says the line on standard error and gives the code. There is nobody to tell when that fails.
     pub fn end(self) -> ExitCode {
         if let Some(line) = &self.line {
@@ -100,7 +112,8 @@ fn code(error: &Error) -> u8 {
         Status::Fleet | Status::Impossible | Status::NotYet => FLEET,
         Status::Format | Status::Digest | Status::Version | Status::Identity | Status::Name | Status::Changed => DATA,
         Status::NotFound => NO_INPUT,
-        Status::Io | Status::Uncertain => IO,
+        Status::Io => IO,
+        Status::Uncertain => PUBLISHED,
         Status::Conflict => CONFLICT,
         Status::Invalid => USAGE,
         Status::Internal => INTERNAL,

@@ -51,7 +51,7 @@ fn a_full_device_is_said_in_one_line_by_every_verb() {
     for (arguments, epoch) in [(&["apply", "next.toml", "m.map"][..], 3), (&["rollback", "m.map", "1", "--json"], 4)] {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let ran = Ran::of(dir.command(arguments).stdout(full).output().unwrap());
-        ran.fails(74, &[&format!("epoch {epoch} is in place, but: cannot write standard output")]);
+        ran.fails(76, &[&format!("epoch {epoch} is in place, but: cannot write standard output")]);
         assert_eq!(dir.run(&["show", "m.map", "--json"]).json()["epoch"], epoch);
     }
 }

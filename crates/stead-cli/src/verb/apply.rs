@@ -20,7 +20,8 @@ Example: make a map of the fleet, or bring it up to the fleet
   members: first map, epoch 1, 3 nodes, 3 slices
 
 Exit codes: 0 done, or nothing to do; 64 MAP is a symbolic link; 65 the map is damaged or of another cluster; 66 no such \
-fleet or directory; 74 writing failed, the old map is in place; 75 another process was faster; 77 not allowed; 78 the fleet \
+fleet or directory; 74 writing failed, the old map is in place; 75 another process was faster; \
+76 the new map is in place, but something after it failed; 77 not allowed; 78 the fleet \
 is wrong")]
 pub struct Apply {
     /// The fleet file, TOML or JSON
@@ -49,5 +50,5 @@ pub fn publish(store: &Store, change: &Change, show: &Show, out: &mut Out) -> Re
     }
     let written = change.write(&report, show, out).and_then(|()| out.flush());
     // whoever reads only the exit code must learn that the map has changed all the same
-    written.map_err(|failure| if change.needed { failure.at(&format!("epoch {} is in place, but", report.epoch)) } else { failure })
+    written.map_err(|failure| if change.needed { failure.in_place(report.epoch) } else { failure })
 }

@@ -22,7 +22,8 @@ Example: back to what epoch 1 was; it becomes epoch 3
   members: epoch 2 -> 3, moves 25.000000 % (lower bound 25.000000 %), 5 slices -> 3
 
 Exit codes: 0 done, or nothing to do; 64 this epoch is not in the history, or MAP is a symbolic link; 65 the map or the epoch \
-is damaged; 66 no such map; 74 writing failed, the old map is in place; 75 another process was faster; 77 not allowed")]
+is damaged; 66 no such map; 74 writing failed, the old map is in place; 75 another process was faster; \
+76 the new map is in place, but something after it failed; 77 not allowed")]
 pub struct Rollback {
     /// The map
     map: PathBuf,

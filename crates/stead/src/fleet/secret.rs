@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use super::reader::{At, Reader};
@@ -66,6 +67,10 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
             None => return reader.wrong(secret.at, || "secret is not 32 hex digits; write 32 of 0-9 and a-f".to_owned()),
         },
         (None, Some(file)) => {
+            if Secret::from_hex(&file.it).is_some() {
+                // not shown: it is a secret, by the look of it
+                return reader.wrong(file.at, || "secret_file holds a secret and not a file's name; write secret = ...".to_owned());
+            }
             let path = reader.source.directory.join(&file.it);
             match read(&path) {
                 Ok(secret) => secret,
@@ -92,6 +97,9 @@ fn shown_path(path: &Path) -> String {
 fn read(path: &Path) -> Result<Secret, String> {
     let cannot = |error: io::Error| format!("cannot be read ({error}); correct the path or the file's permissions");
     let mut bytes = Vec::new();
+    if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo()) {
+        return Err("is a FIFO, which may never answer; name a file that holds the secret".to_owned());
+    }
     File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)).map_err(cannot)?;
     let text = std::str::from_utf8(bytes.trim_ascii()).ok();
     text.and_then(Secret::from_hex)

@@ -1,6 +1,6 @@
 //! Prefer: who answers when a node is down, the same list for every client. Normative: docs/placement.md.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::open::Map;
 use crate::point::Point;
@@ -21,10 +21,10 @@ impl Map {
     /// Up to `n` distinct nodes for a key, best first: its own nodes, then those that take over when they are down.
     ///
     /// Shorter than `n` only when the map has fewer nodes. Placement itself never changes when a node fails. Cost: up to 64
-    /// lookups; a map with spread labels reads its policies once more.
+    /// lookups, and one pass over the nodes when those do not fill the list; a map with spread labels reads its policies once more.
     pub fn prefer(&self, key: &[u8], n: usize) -> Vec<NodeId> {
         let point = self.point(key);
-        let mut list = List { n: n.min(self.nodes().len()), nodes: Vec::new() };
+        let mut list = List { n: n.min(self.nodes().len()), nodes: Vec::new(), listed: HashSet::new() };
         for node in self.locate_all(key) {
             list.push(node);
         }
@@ -41,6 +41,9 @@ impl Map {
             }
         }
         for node in self.nodes() {
+            if list.full() {
+                break;
+            }
             list.push(node.id);
         }
         list.nodes
@@ -50,6 +53,7 @@ impl Map {
 struct List {
     n: usize,
     nodes: Vec<NodeId>,
+    listed: HashSet<NodeId>,
 }
 
 impl List {
@@ -59,7 +63,7 @@ impl List {
 
     /// Whether the node was added: not when it is listed already or the list is full.
     fn push(&mut self, node: NodeId) -> bool {
-        let add = !self.full() && !self.nodes.contains(&node);
+        let add = !self.full() && self.listed.insert(node);
         if add {
             self.nodes.push(node);
         }

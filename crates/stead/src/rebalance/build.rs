@@ -185,6 +185,7 @@ impl Holders {
     fn follow(&mut self, fleet: &Fleet, map: &Map) {
         let wanted: BTreeMap<&str, usize> = fleet.nodes.iter().map(|n| n.name.as_str()).zip(0..).collect();
         // formerly: the new name is unknown to the map, and the old name to the fleet
+        let weighted: BTreeMap<&str, usize> = self.policies.iter().map(String::as_str).zip(0..).collect();
         let renamed: BTreeMap<&str, usize> = fleet
             .nodes
             .iter()
@@ -195,7 +196,7 @@ impl Holders {
             .collect();
         for policy in map.policies() {
             let holder = match policy.name() {
-                Some(name) => self.policies.iter().position(|p| p == name).map(|i| self.nodes + i),
+                Some(name) => weighted.get(name).map(|i| self.nodes + i),
                 None => {
                     let mut members = policy.members();
                     let (Some(node), 0) = (members.next(), members.len()) else {
