@@ -1,4 +1,4 @@
-//! DESIGN's guarantees at one replica, over random fleets and histories of 200 steps, judged by code that shares nothing with the
+//! The guarantees of docs/placement.md, over random fleets and histories of 200 steps, judged by code that shares nothing with the
 //! core; each with a broken map that the judge must reject.
 
 mod judge;

@@ -1,4 +1,4 @@
-//! The house has one direction: a core module uses only modules to its left. And unsafe code lives where DESIGN allows it.
+//! The house has one direction: a core module uses only modules to its left. And unsafe code lives in two modules only.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -32,7 +32,7 @@ pub(super) const ENTRY: usize = 24;
 pub(super) const HEADER: usize = at::SECTIONS + ENTRY * RECORD_SIZES.len();
 /// The index has at most 2^18 entries, 1 MiB.
 pub(super) const INDEX_BITS_MAX: u32 = 18;
-/// Limit of DESIGN.md: products of shares and weights stay below 2^128.
+/// More nodes than anybody has, and few enough that products of shares and weights stay below 2^128.
 pub(super) const NODES_MAX: usize = 65_536;
 
 /// The kinds of records, in the order of their sections.
