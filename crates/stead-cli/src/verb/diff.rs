@@ -20,7 +20,7 @@ use crate::text::joined;
 
 /// Say what differs between two maps, or which keys move
 ///
-/// The maps are two epochs of one map, for example one from MAP.history. Nodes are the same by name, or by `formerly`.
+/// The maps are two epochs of one map, for example one from MAP.history. Nodes are the same by name, or by `formerly`. A map remembers one former name a node: over several epochs in which a node was renamed, compare epoch by epoch.
 #[derive(Args)]
 #[command(after_help = "\
 Example: which names of a list move?
