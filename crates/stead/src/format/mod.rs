@@ -8,6 +8,7 @@ mod layout;
 mod parts;
 mod peek;
 mod rules;
+mod slice_rules;
 mod verify;
 
 pub use encode::encode;
