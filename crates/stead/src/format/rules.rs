@@ -1,6 +1,7 @@
 //! The rules of the records: strings, nodes and policies here, slices in slice_rules.rs, by docs/map-format.md.
 
 use super::layout::{at, u32_at, u64_at, Layout, Record, Section, NODES_MAX};
+use super::slice_rules::Used;
 use super::verify::broken;
 use crate::cell::Cells;
 use crate::error::Result;
@@ -41,8 +42,11 @@ pub(super) fn rules(bytes: &[u8], layout: Layout, hash: Hash, cells: Cells) -> R
     let check = Check { bytes, layout, hash, cells };
     check.strings_nodes_policies()?;
     let bases = check.base_slices()?;
+    let targets = check.target_slices(&bases)?;
     let pins = check.pins()?;
-    check.unnamed_policies_are_used(&bases, &pins)?;
+    let used = Used::of(check.count(Record::Policies), &bases, &targets, &pins);
+    check.unnamed_policies_are_used(&used)?;
+    check.leaving(&used)?;
     check.final_slices(&bases, &pins)
 }
 

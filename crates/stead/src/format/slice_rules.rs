@@ -1,12 +1,35 @@
-//! The rules of slices: base slices, pins, final slices and the index over them, by docs/map-format.md.
+//! The rules of slices: base slices, pins, final slices and the index over them, and the target of a gradual change, by
+//! docs/map-format.md.
 
-use super::layout::{at, index_bits, u32_at, u64_at, Record};
+use super::layout::{at, index_bits, u32_at, u64_at, Record, GRADUAL};
 use super::rules::Check;
 use super::verify::broken;
 use crate::error::Result;
 use crate::point::{Point, SPACE};
 use crate::policy::PolicyId;
 use crate::slice::{lay_over, Slice};
+
+/// What uses each policy.
+pub(super) struct Used(Vec<u8>);
+
+impl Used {
+    const BY_BASE: u8 = 1;
+    const BY_TARGET: u8 = 2;
+    /// by a pin
+    const BY_HAND: u8 = 4;
+
+    pub(super) fn of(policies: usize, bases: &[Slice], targets: &[Slice], pins: &[Slice]) -> Used {
+        let mut used = vec![0; policies];
+        for (slices, by) in [(bases, Used::BY_BASE), (targets, Used::BY_TARGET), (pins, Used::BY_HAND)] {
+            for slice in slices {
+                if let Some(used) = used.get_mut(slice.policy.index()) {
+                    *used |= by;
+                }
+            }
+        }
+        Used(used)
+    }
+}
 
 impl Check<'_> {
     /// Flags of the policy whose number stands at `offset`.
@@ -19,18 +42,35 @@ impl Check<'_> {
     }
 
     pub(super) fn base_slices(&self) -> Result<Vec<Slice>> {
-        let count = self.count(Record::BasePoints);
-        if count == 0 || count != self.count(Record::BasePolicies) {
-            return broken(self.at(Record::BasePoints, 0), "there must be base slices, and as many policies as points");
+        self.whole_space(Record::BasePoints, Record::BasePolicies, "base")
+    }
+
+    /// The target slices; none in a map without a gradual change.
+    pub(super) fn target_slices(&self, bases: &[Slice]) -> Result<Vec<Slice>> {
+        if u64_at(self.bytes, at::FEATURES) & GRADUAL == 0 {
+            return Ok(Vec::new());
+        }
+        let targets = self.whole_space(Record::TargetPoints, Record::TargetPolicies, "target")?;
+        if targets == bases {
+            return broken(self.at(Record::TargetPoints, 0), "the target slices are the base slices, so no change is under way");
+        }
+        Ok(targets)
+    }
+
+    /// Slices that cover the space, base or target.
+    fn whole_space(&self, points: Record, policies: Record, what: &str) -> Result<Vec<Slice>> {
+        let count = self.count(points);
+        if count == 0 || count != self.count(policies) {
+            return broken(self.at(points, 0), format!("there must be {what} slices, and as many policies as points"));
         }
         let mut slices: Vec<Slice> = Vec::with_capacity(count);
         for i in 0..count {
-            let offset = self.at(Record::BasePoints, i);
+            let offset = self.at(points, i);
             let first = Point(u64_at(self.bytes, offset));
-            let place = self.at(Record::BasePolicies, i);
+            let place = self.at(policies, i);
             let (policy, flags) = self.policy(place)?;
             if flags == 1 {
-                return broken(place, "a base slice is held by a named policy without a weight");
+                return broken(place, format!("a {what} slice is held by a named policy without a weight"));
             }
             if !self.cells.is_bound(first) {
                 return broken(offset, "the slice does not start at a cell bound");
@@ -82,17 +122,55 @@ impl Check<'_> {
         self.bytes.get(start..start + u32_at(self.bytes, reference + 4) as usize).unwrap_or(&[])
     }
 
-    pub(super) fn unnamed_policies_are_used(&self, bases: &[Slice], pins: &[Slice]) -> Result<()> {
-        let mut used = vec![false; self.count(Record::Policies)];
-        for slice in bases.iter().chain(pins) {
-            if let Some(used) = used.get_mut(slice.policy.index()) {
-                *used = true;
+    pub(super) fn unnamed_policies_are_used(&self, used: &Used) -> Result<()> {
+        for (i, used) in used.0.iter().enumerate() {
+            let offset = self.at(Record::Policies, i);
+            if *used == 0 && u32_at(self.bytes, offset + 32) & 1 == 0 {
+                return broken(offset, "an unnamed policy holds nothing");
             }
         }
-        for (i, used) in used.into_iter().enumerate() {
-            let offset = self.at(Record::Policies, i);
-            if !used && u32_at(self.bytes, offset + 32) & 1 == 0 {
-                return broken(offset, "an unnamed policy holds nothing");
+        Ok(())
+    }
+
+    /// The nodes that the fleet dropped and that base slices still name. Cost: one pass over the members, if there are any.
+    pub(super) fn leaving(&self, used: &Used) -> Result<()> {
+        let count = self.count(Record::Leaving);
+        if count == 0 {
+            return Ok(());
+        }
+        let mut named_by = vec![0u8; self.count(Record::Nodes)];
+        for (i, used) in used.0.iter().enumerate() {
+            let record = self.at(Record::Policies, i);
+            let named = u32_at(self.bytes, record + 32) & 1 == 1;
+            let first = u32_at(self.bytes, record + 24) as usize;
+            for member in first..first + u32_at(self.bytes, record + 28) as usize {
+                if let Some(by) = named_by.get_mut(u32_at(self.bytes, self.at(Record::Members, member)) as usize) {
+                    *by |= if named { Used::BY_HAND } else { *used };
+                }
+            }
+        }
+        let mut before = None;
+        for i in 0..count {
+            let offset = self.at(Record::Leaving, i);
+            let node = u32_at(self.bytes, offset);
+            let Some(by) = named_by.get(node as usize) else {
+                return broken(offset, format!("there is no node {node}"));
+            };
+            if before.is_some_and(|before| before >= node) {
+                return broken(offset, "leaving nodes must be ordered, none twice");
+            }
+            before = Some(node);
+            if u64_at(self.bytes, self.at(Record::Nodes, node as usize) + 16) != 0 {
+                return broken(offset, "a leaving node has weight 0");
+            }
+            if by & Used::BY_BASE == 0 {
+                return broken(offset, "a leaving node holds no base slice");
+            }
+            if by & Used::BY_TARGET != 0 {
+                return broken(offset, "a leaving node holds a target slice");
+            }
+            if by & Used::BY_HAND != 0 {
+                return broken(offset, "a pin or a named policy names a leaving node");
             }
         }
         Ok(())
