@@ -100,6 +100,7 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
         policies: policies.list,
         base,
         pins: laid,
+        target: None,
     };
     Map::from_bytes(encode(&parts))
 }
