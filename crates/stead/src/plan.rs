@@ -61,6 +61,8 @@ pub struct Amounts {
     pub lower_bound: Share,
     /// The sum of the moves that pins and changed policies dictate.
     pub by_hand: Share,
+    /// Points whose primary changed although the one before still holds a copy: over the base slices.
+    pub reordered: Share,
 }
 
 impl Amounts {
@@ -70,10 +72,12 @@ impl Amounts {
     pub fn between(old: &Map, new: &Map) -> Result<Amounts> {
         same_cluster(old, new)?;
         let same = Same::of(old, new);
+        let (moved, reordered) = moved(old, new, &same);
         Ok(Amounts {
-            moved: Share(moved(old, new, &same)),
+            moved: Share(moved),
             lower_bound: Share(lower_bound(old, new, &same)),
             by_hand: Share(by_hand(old, new, &same)),
+            reordered: Share(reordered),
         })
     }
 }
@@ -89,6 +93,8 @@ pub struct Plan {
     pub lower_bound: Share,
     /// The sum of the moves that pins and changed policies dictate.
     pub by_hand: Share,
+    /// Points whose primary changed although the one before still holds a copy: over the base slices.
+    pub reordered: Share,
 }
 
 impl Plan {
@@ -97,8 +103,8 @@ impl Plan {
     /// Cost: one pass over the slices of both, and one move for each copy: where a slice goes to a policy of many nodes, as many.
     /// [`Amounts::between`] says how much without saying which.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
-        let Amounts { moved, lower_bound, by_hand } = Amounts::between(old, new)?;
-        Ok(Plan { moves: moves(old, new, &Same::of(old, new)), moved, lower_bound, by_hand })
+        let Amounts { moved, lower_bound, by_hand, reordered } = Amounts::between(old, new)?;
+        Ok(Plan { moves: moves(old, new, &Same::of(old, new)), moved, lower_bound, by_hand, reordered })
     }
 }
 
@@ -197,45 +203,63 @@ fn points(first: Point, last: Point) -> u128 {
     u128::from(last.0) - u128::from(first.0) + 1
 }
 
-/// Base slices: copies whose holder changed.
-fn moved(old: &Map, new: &Map, same: &Same) -> u128 {
-    let mut known: HashMap<(PolicyId, PolicyId), u128> = HashMap::new();
-    let mut sum = 0;
+/// Base slices: copies whose holder changed, and points whose primary changed to another of those that hold a copy.
+fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
+    let mut known: HashMap<(PolicyId, PolicyId), (u128, u128)> = HashMap::new();
+    let (mut moved, mut reordered) = (0, 0);
     for (first, last, [before, after]) in overlay([old.base_slices().collect(), new.base_slices().collect()]) {
-        let copies = *known.entry((before, after)).or_insert_with(|| {
+        let (copies, turns) = *known.entry((before, after)).or_insert_with(|| {
             if old.policy(before).name().is_some() || new.policy(after).name().is_some() {
-                return u128::from(same.policy(before) != Some(after));
+                return (u128::from(same.policy(before) != Some(after)), 0);
             }
             let kept: HashSet<NodeId> = old.policy(before).members().filter_map(|node| same.node(node)).collect();
-            new.policy(after).members().filter(|node| !kept.contains(node)).count() as u128
+            let copies = new.policy(after).members().filter(|node| !kept.contains(node)).count() as u128;
+            let primary = old.policy(before).members().next().and_then(|node| same.node(node));
+            let stays = primary.is_some_and(|primary| new.policy(after).members().any(|node| node == primary));
+            (copies, u128::from(stays && new.policy(after).members().next() != primary))
         });
-        sum += copies * points(first, last);
+        moved += copies * points(first, last);
+        reordered += turns * points(first, last);
     }
-    sum
+    (moved, reordered)
 }
 
-/// The points of each holder over the base slices: by node, and by policy for the weighted ones.
-pub(crate) fn holdings(map: &Map) -> (Vec<u128>, Vec<u128>) {
-    let mut nodes = vec![0u128; map.nodes().len()];
-    let mut policies = vec![0u128; map.policies().len()];
-    for slice in map.base_slices() {
-        if let Some(sum) = policies.get_mut(slice.policy.index()) {
+/// What each holder has of some slices.
+pub(crate) struct Holdings {
+    /// Points by node.
+    pub nodes: Vec<u128>,
+    /// Points of which each node is the primary.
+    pub primaries: Vec<u128>,
+    /// Points by policy, of named ones.
+    pub policies: Vec<u128>,
+}
+
+/// What each holder has of these slices of a map: nodes through unnamed policies, and named policies themselves.
+pub(crate) fn holdings(map: &Map, slices: impl Iterator<Item = Slice>) -> Holdings {
+    let zeros = vec![0u128; map.nodes().len()];
+    let mut has = Holdings { nodes: zeros.clone(), primaries: zeros, policies: vec![0u128; map.policies().len()] };
+    for slice in slices {
+        if let Some(sum) = has.policies.get_mut(slice.policy.index()) {
             *sum += slice.points();
         }
     }
     for policy in map.policies().filter(|p| p.name().is_none()) {
-        let points = policies.get_mut(policy.id.index()).map(std::mem::take).unwrap_or(0);
-        for node in policy.members() {
-            if let Some(sum) = nodes.get_mut(node.index()) {
+        let points = has.policies.get_mut(policy.id.index()).map(std::mem::take).unwrap_or(0);
+        for (place, node) in policy.members().enumerate() {
+            if let Some(sum) = has.nodes.get_mut(node.index()) {
+                *sum += points;
+            }
+            if let Some(sum) = has.primaries.get_mut(node.index()).filter(|_| place == 0) {
                 *sum += points;
             }
         }
     }
-    (nodes, policies)
+    has
 }
 
 fn lower_bound(old: &Map, new: &Map, same: &Same) -> u128 {
-    let ((old_nodes, old_policies), (mut nodes, mut policies)) = (holdings(old), holdings(new));
+    let Holdings { nodes: old_nodes, policies: old_policies, .. } = holdings(old, old.base_slices());
+    let Holdings { mut nodes, mut policies, .. } = holdings(new, new.base_slices());
     let less = |of: &mut [u128], i: Option<usize>, had: u128| {
         if let Some(points) = i.and_then(|i| of.get_mut(i)) {
             *points = points.saturating_sub(had);

@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::map::Map;
 use crate::plan::{holdings, Amounts, Plan};
-use crate::point::SPACE;
-use crate::rebalance::{targets, Domains};
+use crate::point::{Point, SPACE};
+use crate::rebalance::{targets, wanted, Bound, ByHolder, Domain, DomainId, Domains, HolderId, Targets};
+use crate::slice::Slice;
 use crate::weight::Weight;
 
 /// A number of points, and which part of R * 2^64 that is.
@@ -28,12 +29,39 @@ pub struct HolderReport {
     pub name: String,
     /// Its weight, as an exact decimal.
     pub weight: String,
-    /// The points that its weight gives it.
+    /// The points that its weight alone would give it.
+    pub wanted_points: String,
+    /// The points that it can have: its target, under the caps.
     pub target_points: String,
     /// The points that it has, over the base slices.
     pub points: String,
     /// Of these the ones of which it is the primary.
     pub primary_points: String,
+    /// Why it cannot have what it wants, in words; nothing where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A fault domain, with what its nodes want and what it has.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DomainReport {
+    /// The label of its level.
+    pub level: String,
+    /// The values of the labels, from the outside in.
+    pub path: Vec<String>,
+    /// How many copies of one point it may hold.
+    pub cap: u32,
+    /// How many nodes in it can hold.
+    pub nodes: u32,
+    /// The points that the weights alone would give it.
+    pub wanted_points: String,
+    /// The points that it can have.
+    pub target_points: String,
+    /// The points that it has.
+    pub points: String,
+    /// Why it cannot have what it wants, in words; nothing where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// A move, with node names.
@@ -68,14 +96,23 @@ pub struct Report {
     pub lower_bound: Amount,
     /// What pins and policies changed by hand move.
     pub by_hand: Amount,
-    /// How many policies of base slices break a rule of the fleet.
+    /// Points whose primary changes although the one before still holds a copy.
+    pub reordered: Amount,
+    /// What a gradual change has still to move; nothing when none is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_come: Option<Amount>,
+    /// How many base slices break a rule of the fleet.
     pub violations: usize,
+    /// How many base slices that a gradual change has not reached yet do.
+    pub pending_violations: usize,
     /// The largest difference between a holder's points and its target.
     pub max_share_error_points: String,
     /// Every node, by name.
     pub nodes: Vec<HolderReport>,
     /// Every named policy with a weight, by name.
     pub policies: Vec<HolderReport>,
+    /// Every fault domain, parts after their whole; none at one replica.
+    pub domains: Vec<DomainReport>,
     /// The moves, where they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<MoveReport>>,
@@ -88,49 +125,161 @@ pub struct Balance {
     pub nodes: Vec<HolderReport>,
     /// Every named policy with a weight, by name.
     pub policies: Vec<HolderReport>,
-    /// The largest difference between a holder's points and its target, in points.
+    /// Every fault domain, parts after their whole; none at one replica.
+    pub domains: Vec<DomainReport>,
+    /// The largest difference between a holder's points and its target, in points. While a gradual change is under way: of the points that
+    /// it will have at its end.
     pub max_share_error: u128,
 }
 
 impl Balance {
-    /// Targets, by the weights in the map, beside what each holder has.
+    /// Targets, by the weights and labels in the map, beside what each holder has.
     ///
-    /// Errors: `NotYet` for maps of more than one replica, whose targets depend on domains.
+    /// Errors: `Impossible` when fewer nodes than replicas have a weight.
     pub fn of(map: &Map) -> Result<Balance> {
-        if map.replicas() > 1 {
-            return Err(Error::NotYet { place: None, feature: "targets of more than one replica".into() });
-        }
-        let weighted: Vec<_> = map.policies().filter_map(|p| Some((p, p.weight()?))).collect();
-        let weights: Vec<Weight> = map.nodes().map(|n| n.weight()).chain(weighted.iter().map(|(_, w)| *w)).collect();
-        let cells = map.cells();
-        let paths: Vec<Option<Vec<&str>>> = weights.iter().map(|w| (*w > Weight::ZERO).then(Vec::new)).collect();
-        let Some(targets) = targets(&weights, &Domains::new(&paths, 1), cells.count()) else {
-            return Err(Error::Impossible { problem: format!("no node of map `{}` has a weight above 0", map.name()) });
+        let Some(Shares { domains, wanted, targets }) = Shares::of(map) else {
+            let problem = format!("map `{}` has fewer nodes with a weight above 0 than replicas, so there are no shares", map.name());
+            return Err(Error::Impossible { problem });
         };
-        let (node_points, policy_points) = holdings(map);
-        let points = node_points.into_iter().chain(
-            weighted.iter().map(|(policy, _)| policy_points.get(policy.id.index()).copied().unwrap_or(0)),
-        );
-        let names = map.nodes().map(|n| n.name()).chain(weighted.iter().filter_map(|(p, _)| p.name()));
+        let cells = map.cells();
+        let now = holdings(map, map.base_slices());
+        let then = match map.target_slices() {
+            Some(slices) => holdings(map, slices),
+            None => holdings(map, map.base_slices()),
+        };
+        let weighted: Vec<_> = map.policies().filter_map(|p| Some((p, p.weight()?))).collect();
+        let of_policies = |has: &[u128]| -> Vec<u128> {
+            weighted.iter().map(|(policy, _)| has.get(policy.id.index()).copied().unwrap_or(0)).collect()
+        };
+        // node by node, then policy by policy; a policy is its own primary
+        let list = |nodes: &[u128], policies: &[u128]| [nodes.to_vec(), of_policies(policies)].concat();
+        let (points, primaries, later) =
+            (list(&now.nodes, &now.policies), list(&now.primaries, &now.policies), list(&then.nodes, &then.policies));
+        let names = map.nodes().map(|n| (n.name(), n.weight())).chain(weighted.iter().filter_map(|(p, w)| Some((p.name()?, *w))));
         let mut max_share_error = 0;
-        let mut holders = Vec::with_capacity(weights.len());
-        for (((name, weight), target), points) in names.zip(&weights).zip(targets.cells.0).zip(points) {
+        let mut holders = Vec::with_capacity(points.len());
+        for (i, (name, weight)) in names.enumerate() {
+            let holder = HolderId(i as u32);
+            let at = |list: &[u128]| list.get(i).copied().unwrap_or(0);
             // in points; with coarse cells a target of so many cells is as many times 2^64 / G, rounded down
-            let target = if cells.count() == SPACE { target } else { target * SPACE / cells.count() };
+            let target = in_points(targets.cells.of(holder), map);
             // a cell is at most ceil(2^64 / G) points, so rounding alone explains less than one point a cell
-            let error = points.abs_diff(target);
+            let error = at(&later).abs_diff(target);
             let explained = if cells.count() == SPACE { 0 } else { cells.count() };
             max_share_error = max_share_error.max(if error <= explained { 0 } else { error });
+            let bound = targets.bounds.get(i).copied().flatten();
             holders.push(HolderReport {
                 name: name.to_owned(),
                 weight: weight.to_string(),
+                wanted_points: in_points(wanted.of(holder), map).to_string(),
                 target_points: target.to_string(),
-                points: points.to_string(),
-                primary_points: points.to_string(),
+                points: at(&points).to_string(),
+                primary_points: at(&primaries).to_string(),
+                reason: why(wanted.of(holder), targets.cells.of(holder), bound, name, &domains, map),
             });
         }
+        let mut of_domain = vec![(0, 0, 0); domains.list().len()];
+        for (i, node) in (0..map.nodes().len()).map(|i| (i, HolderId(i as u32))) {
+            for domain in domains.of(node) {
+                if let Some((wants, target, has)) = of_domain.get_mut(*domain) {
+                    *wants += wanted.of(node);
+                    *target += targets.cells.of(node);
+                    *has += points.get(i).copied().unwrap_or(0);
+                }
+            }
+        }
+        let spread: Vec<&str> = map.spread().collect();
+        let domain = |(id, (domain, (wants, target, has))): (DomainId, (&Domain, (u128, u128, u128)))| DomainReport {
+            level: domain.path.len().checked_sub(1).and_then(|level| spread.get(level)).copied().unwrap_or("").to_owned(),
+            path: domain.path.clone(),
+            cap: domain.cap,
+            nodes: domain.nodes,
+            wanted_points: in_points(wants, map).to_string(),
+            target_points: in_points(target, map).to_string(),
+            points: has.to_string(),
+            reason: (wants > target && u128::from(domain.cap) * cells.count() == target)
+                .then(|| full(&domain_name(&domains, id, map), domain.cap, wants, target, map)),
+        };
+        let domains = domains.list().iter().zip(of_domain).enumerate().map(domain).collect();
         let policies = holders.split_off(map.nodes().len());
-        Ok(Balance { nodes: holders, policies, max_share_error })
+        Ok(Balance { nodes: holders, policies, domains, max_share_error })
+    }
+}
+
+/// What a map's weights and labels make of its holders.
+struct Shares {
+    domains: Domains,
+    wanted: ByHolder,
+    targets: Targets,
+}
+
+impl Shares {
+    /// `None` when fewer nodes than replicas have a weight.
+    fn of(map: &Map) -> Option<Shares> {
+        let weighted = map.policies().filter_map(|policy| policy.weight());
+        let weights: Vec<Weight> = map.nodes().map(|node| node.weight()).chain(weighted).collect();
+        let domains = domains(map, weights.len());
+        let wanted = wanted(&weights, map.replicas(), map.cells().count());
+        let targets = targets(&weights, &domains, map.cells().count())?;
+        Some(Shares { domains, wanted, targets })
+    }
+}
+
+/// The domains of a map's nodes that can hold; at one replica no cap binds and there are none.
+fn domains(map: &Map, holders: usize) -> Domains {
+    let spread: Vec<&str> = if map.replicas() > 1 { map.spread().collect() } else { Vec::new() };
+    let of_node = |node: crate::map::Node<'_>| {
+        let value = |label: &&str| node.label(label).unwrap_or("").to_owned();
+        (node.weight() > Weight::ZERO).then(|| spread.iter().map(value).collect::<Vec<String>>())
+    };
+    let paths: Vec<Option<Vec<String>>> = map.nodes().map(of_node).collect();
+    let mut paths: Vec<Option<Vec<&str>>> =
+        paths.iter().map(|path| path.as_ref().map(|path| path.iter().map(String::as_str).collect())).collect();
+    paths.extend(map.policies().filter_map(|policy| policy.weight()).map(|weight| (weight > Weight::ZERO).then(Vec::new)));
+    debug_assert_eq!(paths.len(), holders);
+    Domains::new(&paths, map.replicas())
+}
+
+/// Cells as points, rounded down.
+fn in_points(cells: u128, map: &Map) -> u128 {
+    let count = map.cells().count();
+    if count == SPACE {
+        cells
+    } else {
+        // below 2^72 cells of 2^64 points: whole copies of the space apart, so that nothing overflows
+        cells / count * SPACE + cells % count * SPACE / count
+    }
+}
+
+/// `zone a`, `rack a/1`.
+fn domain_name(domains: &Domains, id: DomainId, map: &Map) -> String {
+    let path = domains.list().get(id).map_or(&[][..], |domain| domain.path.as_slice());
+    let level = path.len().checked_sub(1).and_then(|level| map.spread().nth(level)).unwrap_or("domain");
+    format!("{level} {}", path.join("/"))
+}
+
+/// `zone a can hold at most one of 3 copies: 33.3 % instead of 41.2 %`.
+fn full(name: &str, cap: u32, wanted: u128, target: u128, map: &Map) -> String {
+    let all = f64::from(map.replicas()) * map.cells().count() as f64;
+    let percent = |cells: u128| 100.0 * cells as f64 / all;
+    let cap = if cap == 1 { "one".to_owned() } else { cap.to_string() };
+    let (possible, wished) = (percent(target), percent(wanted));
+    format!("{name} can hold at most {cap} of {} copies: {possible:.1} % instead of {wished:.1} %", map.replicas())
+}
+
+/// Why a holder cannot have what it wants; `None` when it has it, give or take a cell, or more.
+fn why(wanted: u128, target: u128, bound: Option<Bound>, name: &str, domains: &Domains, map: &Map) -> Option<String> {
+    if wanted <= target + 1 {
+        return None;
+    }
+    match bound? {
+        Bound::Node(_) => Some(full(&format!("node {name}"), 1, wanted, target, map)),
+        Bound::Domain(id) => {
+            let domain = domains.list().get(id)?;
+            let cap = if domain.cap == 1 { "one".to_owned() } else { domain.cap.to_string() };
+            Some(format!("{} can hold at most {cap} of {} copies", domain_name(domains, id, map), map.replicas()))
+        }
+        Bound::Whole => None,
     }
 }
 
@@ -139,7 +288,8 @@ impl Report {
     pub fn of(old: Option<&Map>, new: &Map, with_moves: bool) -> Result<Report> {
         let old = old.unwrap_or(new);
         let plan = Amounts::between(old, new)?;
-        let Balance { nodes, policies, max_share_error } = Balance::of(new)?;
+        let Balance { nodes, policies, domains, max_share_error } = Balance::of(new)?;
+        let (violations, pending_violations) = violations(new);
         let amount = |points: u128| Amount {
             points: points.to_string(),
             fraction: points as f64 / (f64::from(new.replicas()) * SPACE as f64),
@@ -152,22 +302,75 @@ impl Report {
             moved: amount(plan.moved.0),
             lower_bound: amount(plan.lower_bound.0),
             by_hand: amount(plan.by_hand.0),
-            violations: violations(new),
+            reordered: amount(plan.reordered.0),
+            to_come: new.target_slices().map(|_| amount(to_come(new))),
+            violations,
+            pending_violations,
             max_share_error_points: max_share_error.to_string(),
             nodes,
             policies,
+            domains,
             moves: with_moves.then(|| Plan::between(old, new).map(|plan| move_reports(old, new, &plan))).transpose()?,
         })
     }
 }
 
-/// How many base slices are held by a policy that stead chose and that has not R nodes.
-pub fn violations(map: &Map) -> usize {
-    let broken = |slice: &crate::slice::Slice| {
-        let policy = map.policy(slice.policy);
-        policy.name().is_none() && policy.members().len() != map.replicas() as usize
-    };
-    map.base_slices().filter(broken).count()
+/// How many base slices are held by a policy that stead chose and that has not R nodes, or more in a domain than its cap: those
+/// that are as they are to be, and those that a gradual change has not reached yet.
+pub fn violations(map: &Map) -> (usize, usize) {
+    let domains = domains(map, map.nodes().len() + map.policies().filter(|policy| policy.weight().is_some()).count());
+    let broken: Vec<bool> = map
+        .policies()
+        .map(|policy| {
+            let members: Vec<HolderId> = policy.members().map(|node| HolderId(node.0)).collect();
+            let kept = members.len() == map.replicas() as usize && domains.broken(members.into_iter()).is_none();
+            policy.name().is_none() && !kept
+        })
+        .collect();
+    let is_broken = |slice: &Slice| broken.get(slice.policy.index()).copied().unwrap_or(false);
+    let all = map.base_slices().filter(is_broken).count();
+    match map.target_slices() {
+        None => (all, 0),
+        Some(target) => {
+            let target: Vec<Slice> = target.collect();
+            let there = |slice: &Slice| {
+                let at = target.partition_point(|other| other.first <= slice.first);
+                at.checked_sub(1).and_then(|at| target.get(at)).is_some_and(|other| other.policy == slice.policy)
+            };
+            let wrong = map.base_slices().filter(is_broken).filter(there).count();
+            (wrong, all - wrong)
+        }
+    }
+}
+
+/// The copies that a gradual change has still to move.
+fn to_come(map: &Map) -> u128 {
+    let Some(target) = map.target_slices() else { return 0 };
+    let mut sum = 0;
+    let mut target = target.peekable();
+    for slice in map.base_slices() {
+        let mut first = slice.first;
+        while let Some(other) = target.peek().copied() {
+            let last = slice.last.min(other.last);
+            let (now, then) = (map.policy(slice.policy), map.policy(other.policy));
+            let copies = if now.id == then.id {
+                0
+            } else if now.name().is_some() || then.name().is_some() {
+                1
+            } else {
+                then.members().filter(|node| now.members().all(|other| other != *node)).count()
+            };
+            sum += copies as u128 * Slice { first, last, policy: slice.policy }.points();
+            if other.last <= slice.last {
+                target.next();
+            }
+            match last.0.checked_add(1) {
+                Some(next) if last < slice.last => first = Point(next),
+                _ => break,
+            }
+        }
+    }
+    sum
 }
 
 fn move_reports(old: &Map, new: &Map, plan: &Plan) -> Vec<MoveReport> {
