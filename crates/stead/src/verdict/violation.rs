@@ -130,8 +130,8 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Nodes { has, replicas } => write!(f, "held by {}, not by {replicas}", count(*has as u128, "nodes")),
-            Problem::NamedPolicy { name } => write!(f, "held by policy `{name}`; a named policy takes a share at one replica only"),
+            Problem::Nodes { has, replicas } => write!(f, "{}, not {replicas}", count(*has as u128, "nodes")),
+            Problem::NamedPolicy { name } => write!(f, "policy `{name}` takes a share, which it may at one replica only"),
             Problem::Cap { domain, copies, cap } => {
                 let names: Vec<String> = domain.iter().map(|(label, value)| format!("{label} {value}")).collect();
                 write!(f, "{} in {}, at most {cap} may be", count(*copies as u128, "copies"), names.join(", "))
@@ -212,7 +212,7 @@ mod tests {
     fn the_words_say_what_is_there_and_what_should_be() {
         let text = |problem: Problem| problem.to_string();
         let domain = vec![("zone".to_owned(), "a".to_owned()), ("rack".to_owned(), "7".to_owned())];
-        assert_eq!(text(Problem::Nodes { has: 1, replicas: 3 }), "held by 1 node, not by 3");
+        assert_eq!(text(Problem::Nodes { has: 1, replicas: 3 }), "1 node, not 3");
         assert_eq!(text(Problem::Cap { domain: domain.clone(), copies: 2, cap: 1 }), "2 copies in zone a, rack 7, at most 1 may be");
         assert_eq!(text(Problem::Cap { domain, copies: 1, cap: 0 }), "1 copy in zone a, rack 7, at most 0 may be");
         let share = |has, target| Problem::Share { kind: "node", name: "n1".into(), has, target, unit: "points" };
