@@ -146,7 +146,7 @@ fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
         Rule::Spread => format!("{} of caps or labels", count(broken, "violation")),
         Rule::Balance if verdict.max_share_error == 0 => "there are no targets: too few nodes have a weight above 0".to_owned(),
         Rule::Balance => format!("{} off target, by at most {} points", count(broken, "share"), verdict.max_share_error),
-        Rule::Primaries => format!("{} the primary of more or fewer than 1/{} of the points held", count(broken, "node"), map.replicas()),
+        Rule::Primaries => format!("{} off 1/{} of its points", count(broken, "node"), map.replicas()),
         Rule::MaxSlices => format!("{} of at most {}", count(map.base_count(), "slice"), map.max_slices().unwrap_or(0)),
     }
 }
