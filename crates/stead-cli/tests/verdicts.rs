@@ -152,7 +152,9 @@ fn sound_maps_of_three_copies_are_accepted() {
     // in points: three zones hold each point once; a third of 2^64 is no whole number, and its primaries are rounded
     let sixth = |i: u128| (i * (1 << 64) / 6) as u64;
     let mut three = Written::sound();
-    three.nodes = ["a1 zone=a rack=1", "a2 zone=a rack=2", "b1 zone=b rack=1 weight=7", "c1 zone=c rack=1 weight=0.5"].map(str::to_owned).to_vec();
+    three.nodes = ["a1 zone=a rack=1", "a2 zone=a rack=2", "b1 zone=b rack=1 weight=7", "c1 zone=c rack=1 weight=0.5"]
+        .map(str::to_owned)
+        .to_vec();
     three.slices = ["a1 b1 c1", "b1 a1 c1", "c1 a1 b1", "a2 b1 c1", "b1 a2 c1", "c1 a2 b1"]
         .into_iter()
         .zip(0..)

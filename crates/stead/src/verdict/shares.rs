@@ -53,7 +53,10 @@ struct Bound {
     depth: usize,
 }
 
-/// When a bound is reached, and its place among those that are reached together.
+/// When a bound is reached, and its place among those that are reached together: the innermost first, at one level by name.
+///
+/// The order is the document's. The cells would be the same in any other: an inner bound that is reached together with an outer one has
+/// room for just the cells over that are its own.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     level: Fraction,
@@ -254,11 +257,10 @@ mod tests {
 
     #[test]
     fn bounds_that_are_reached_together_freeze_from_the_inside() {
-        // both zones (cap 1 each) and the whole are reached at level 10/3. Zone a first: 10 = 4 + 3 + 3; zone b the same. Had the whole been
-        // first, 20 / 6 = 3 2/6, the two cells over would have gone to the first two, both in a.
+        // both zones (cap 1 each) and the whole are reached at level 10/3: 10 = 4 + 3 + 3 in each zone. Of 20 cells shared by six, 3 2/6
+        // each, the two cells over would both go to zone a.
         assert_eq!(filled(&["a 1", "a 1", "a 1", "b 1", "b 1", "b 1"], 2, 10), [4, 3, 3, 4, 3, 3]);
-        // racks before their zone: with R = 4, G = 10 zone a has the cap 2 and its racks 1 each, all reached at level 10/3. Rack 1 keeps
-        // its 10; the zone first would have given the two cells of 20 / 6 to rack 1's first two.
+        // with R = 4 zone a has the cap 2 and its racks 1 each, all reached at level 10/3
         let texts = ["a/1 1", "a/1 1", "a/1 1", "a/2 1", "a/2 1", "a/2 1", "b/3 9", "b/4 9"];
         assert_eq!(filled(&texts, 4, 10), [4, 3, 3, 4, 3, 3, 10, 10]);
     }
