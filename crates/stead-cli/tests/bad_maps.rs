@@ -246,7 +246,7 @@ fn check_finds_a_map_that_is_whole_and_wrong() {
     parts.base[1].0 = Point(parts.base[1].0 .0 + 12_345);
     dir.write("skewed.map", encode(&parts));
     let ran = dir.run(&["check", "skewed.map"]).fails(1, &["skewed.map: a rule is broken"]);
-    assert!(ran.text().contains("BROKEN  balance     a share is 12345 points off its target"), "{ran:?}");
+    assert!(ran.text().contains("BROKEN  balance     2 shares off target, by at most 12345 points"), "{ran:?}");
     let ran = dir.run(&["check", "skewed.map", "--json"]).fails(1, &[]);
     let json: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
     assert_eq!((&json["ok"], &json["max_share_error_points"]), (&false.into(), &"12345".into()));

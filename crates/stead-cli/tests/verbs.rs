@@ -12,12 +12,14 @@ fn check_says_what_is_well() {
     let dir = Dir::new();
     dir.apply(&["a", "b"]);
     let text = dir.run(&["check", "m.map"]).ok();
-    for check in ["digest", "structure", "replicas", "balance"] {
+    for check in ["digest", "structure", "replicas", "spread", "balance", "primaries"] {
         assert!(text.text().contains(&format!("ok      {check:<10}  ")), "{text:?}");
     }
     let json = dir.run(&["check", "m.map", "--json"]).json();
     assert_eq!((&json["ok"], &json["violations"], &json["max_share_error_points"]), (&true.into(), &0.into(), &"0".into()));
-    assert_eq!(fields(&json), ["checks", "digest", "epoch", "max_share_error_points", "name", "ok", "violations"]);
+    assert_eq!(fields(&json), [
+        "checks", "digest", "epoch", "listed", "max_share_error_points", "name", "ok", "pending_violations", "unlisted", "violations",
+    ]);
     assert_eq!(fields(&json["checks"][0]), ["check", "found", "ok"]);
 }
 

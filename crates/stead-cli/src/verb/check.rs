@@ -4,17 +4,23 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::report::{violations, Balance};
+use stead::verdict::{Rule, Verdict, Violation};
 use stead::Map;
 
 use crate::exit::{Failure, Result, VIOLATED};
 use crate::input::hex;
 use crate::output::{Out, BAD, GOOD};
-use crate::text::count;
+use crate::text::{count, joined};
 
-/// Verify a map: digest, structure, balance
+/// So many violations are listed for people.
+const LISTED: usize = 20;
+/// And so many for programs.
+const LISTED_JSON: usize = 10_000;
+
+/// Verify a map: digest, structure, replicas, spread, balance, primaries
 ///
-/// Its digest, every rule of the format, and that every node has exactly the points that its weight gives it.
+/// Its digest, every rule of the format, and every promise about placement: R nodes for each point, no domain above its cap, every
+/// share and every node's primaries exact. All is computed again from the file alone, and what is broken is listed.
 #[derive(Args)]
 #[command(after_help = "\
 Example: before a map is shipped
@@ -30,14 +36,17 @@ pub struct Check {
 }
 
 #[derive(Serialize)]
-struct Verdict<'a> {
+struct Checks<'a> {
     name: &'a str,
     epoch: u64,
     digest: String,
     ok: bool,
     violations: usize,
+    pending_violations: usize,
     max_share_error_points: String,
     checks: Vec<Checked>,
+    listed: Vec<Listed<'a>>,
+    unlisted: usize,
 }
 
 #[derive(Serialize)]
@@ -47,58 +56,122 @@ struct Checked {
     found: String,
 }
 
+/// A violation; one that is not about a slice has neither points nor nodes.
+#[derive(Serialize)]
+struct Listed<'a> {
+    check: &'static str,
+    #[serde(flatten)]
+    slice: Option<ListedSlice<'a>>,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct ListedSlice<'a> {
+    first: String,
+    last: String,
+    nodes: Vec<&'a str>,
+}
+
 impl Check {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         // opening verifies digest and structure, or fails
         let map = Map::open_copy(&self.map)?;
-        let error = Balance::of(&map).map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?.max_share_error;
-        let violations = violations(&map);
-        let mut checks = vec![
-            Checked { check: "digest", ok: true, found: hex(&map.digest()) },
-            Checked { check: "structure", ok: true, found: format!("{} bytes keep every rule of the map format", map.bytes().len()) },
-            Checked {
-                check: "replicas",
-                ok: violations == 0,
-                found: match violations {
-                    0 => format!("every slice is held by {}", count(map.replicas() as usize, "node")),
-                    n => format!("{} held by another number of nodes than {}", count(n, "slice"), map.replicas()),
-                },
-            },
-            Checked {
-                check: "balance",
-                ok: error == 0,
-                found: match error {
-                    0 => "every share is its target, to the point".to_owned(),
-                    points => format!("a share is {points} points off its target"),
-                },
-            },
-        ];
-        if let Some(most) = map.max_slices() {
-            let found = format!("{} of at most {most}", count(map.base_count(), "slice"));
-            checks.push(Checked { check: "max_slices", ok: map.base_count() <= most as usize, found });
-        }
-        let ok = checks.iter().all(|check| check.ok);
+        let verdict = Verdict::of(&map, if self.json { LISTED_JSON } else { LISTED });
+        let checks = checks(&map, &verdict);
         if self.json {
-            out.json(&Verdict {
+            out.json(&Checks {
                 name: map.name(),
                 epoch: map.epoch(),
                 digest: hex(&map.digest()),
-                ok,
-                violations,
-                max_share_error_points: error.to_string(),
+                ok: verdict.is_sound(),
+                violations: verdict.violations.count(),
+                pending_violations: verdict.pending_violations,
+                max_share_error_points: verdict.max_share_error.to_string(),
                 checks,
+                listed: verdict.violations.listed.iter().map(|violation| listed(&map, violation)).collect(),
+                unlisted: verdict.violations.unlisted(),
             })?;
         } else {
             out.line(format_args!("{}: epoch {}", map.name(), map.epoch()))?;
             for check in checks {
-                let verdict = if check.ok { out.paint(GOOD, "ok    ") } else { out.paint(BAD, "BROKEN") };
-                out.line(format_args!("{verdict}  {:<10}  {}", check.check, check.found))?;
+                let word = if check.ok { out.paint(GOOD, "ok    ") } else { out.paint(BAD, "BROKEN") };
+                out.line(format_args!("{word}  {:<10}  {}", check.check, check.found))?;
             }
+            list(&map, &verdict, out)?;
         }
-        match ok {
+        match verdict.is_sound() {
             true => Ok(()),
             false => Err(Failure::new(VIOLATED, format_args!("{}: a rule is broken; apply its fleet again", self.map.display()))),
         }
+    }
+}
+
+/// One line for each check.
+fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
+    let mut checks = vec![
+        Checked { check: "digest", ok: true, found: hex(&map.digest()) },
+        Checked { check: "structure", ok: true, found: format!("{} bytes keep every rule of the map format", map.bytes().len()) },
+    ];
+    for rule in [Rule::Replicas, Rule::Spread, Rule::Balance, Rule::Primaries, Rule::MaxSlices] {
+        let broken = verdict.violations.of(rule);
+        let found = if broken == 0 { sound(rule, map, verdict) } else { Some(unsound(rule, broken, map, verdict)) };
+        checks.extend(found.map(|found| Checked { check: rule.name(), ok: broken == 0, found }));
+    }
+    checks
+}
+
+/// What is well where a rule is kept; `None` where it does not apply.
+fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
+    Some(match (rule, map.replicas()) {
+        (Rule::Replicas, replicas) => format!("every slice is held by {}", count(replicas as usize, "node")),
+        (Rule::Spread, _) if map.spread().len() == 0 => "the fleet names no labels: any nodes will do".to_owned(),
+        (Rule::Spread, _) => {
+            let labels: Vec<&str> = map.spread().collect();
+            // the first is the whole
+            let domains = count(verdict.domains.len() - 1, "domain");
+            format!("{domains} of {}: none holds more copies of a point than its cap", labels.join(", "))
+        }
+        (Rule::Balance, _) => "every share is its target, to the point".to_owned(),
+        (Rule::Primaries, 1) => "every node is the primary of all its points".to_owned(),
+        (Rule::Primaries, replicas) => format!("every node is the primary of 1/{replicas} of its points"),
+        (Rule::MaxSlices, _) => format!("{} of at most {}", count(map.base_count(), "slice"), map.max_slices()?),
+    })
+}
+
+/// What was found where a rule is broken.
+fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
+    match rule {
+        Rule::Replicas => format!("{} held by another number of nodes than {}", count(broken, "slice"), map.replicas()),
+        Rule::Spread => format!("{} of caps or labels", count(broken, "violation")),
+        Rule::Balance if verdict.max_share_error == 0 => "there are no targets: too few nodes have a weight above 0".to_owned(),
+        Rule::Balance => format!("{} off target, by at most {} points", count(broken, "share"), verdict.max_share_error),
+        Rule::Primaries => format!("{} off 1/{} of its points", count(broken, "node"), map.replicas()),
+        Rule::MaxSlices => format!("{} of at most {}", count(map.base_count(), "slice"), map.max_slices().unwrap_or(0)),
+    }
+}
+
+fn listed<'a>(map: &'a Map, violation: &Violation) -> Listed<'a> {
+    let slice = violation.slice.map(|slice| ListedSlice {
+        first: slice.first.to_string(),
+        last: slice.last.to_string(),
+        nodes: map.policy(slice.policy).members().map(|node| map.node(node).name()).collect(),
+    });
+    Listed { check: violation.problem.rule().name(), slice, reason: violation.problem.to_string() }
+}
+
+/// The violations, for people.
+fn list(map: &Map, verdict: &Verdict, out: &mut Out) -> Result {
+    if verdict.is_sound() {
+        return Ok(());
+    }
+    out.line("")?;
+    for Violation { slice, problem } in &verdict.violations.listed {
+        let place = slice.map_or_else(String::new, |slice| format!("{}..{}  {}: ", slice.first, slice.last, joined(map, slice.policy)));
+        out.line(format_args!("{:<10}  {place}{problem}", problem.rule().name()))?;
+    }
+    match verdict.violations.unlisted() {
+        0 => Ok(()),
+        more => out.line(format_args!("and {more} more; --json lists up to {LISTED_JSON}")),
     }
 }

@@ -1,0 +1,157 @@
+//! The fault domains of a map and their caps: docs/placement.md, "Fault domains and caps".
+//!
+//! The domains are kept as one list, level by level and at each level by name from the outside in. So parents stand before
+//! their parts, and the order of the list is the order in which the document breaks ties.
+
+use std::iter::successors;
+
+/// A node as far as its place matters.
+pub(super) struct Place<'a> {
+    /// Its weight is above 0.
+    pub can_hold: bool,
+    /// Its values of the spread labels, outermost first, up to the first label that it lacks.
+    pub values: Vec<&'a str>,
+}
+
+/// The nodes that share the values of the first spread labels.
+pub(super) struct Part {
+    /// 0 is the whole, 1 the outermost label.
+    pub level: usize,
+    /// Its value of the label of this level; empty for the whole.
+    pub value: String,
+    /// `None` for the whole.
+    pub parent: Option<usize>,
+    /// How many of its nodes can hold.
+    pub can_hold: usize,
+    /// How many copies of one point it may hold.
+    pub cap: usize,
+}
+
+/// The whole, which is number 0, and all domains.
+pub(super) struct Domains {
+    pub all: Vec<Part>,
+    /// for each node the innermost domain that it is in
+    homes: Vec<usize>,
+}
+
+impl Domains {
+    /// The domains of these nodes, with their caps at so many replicas. Cost: a sort of the nodes for each level.
+    ///
+    /// A node that lacks a label is in no domain of that level or below; to the caps it is a part by itself.
+    pub fn of(places: &[Place], replicas: usize) -> Domains {
+        let can_hold = places.iter().filter(|place| place.can_hold).count();
+        let mut all = vec![Part { level: 0, value: String::new(), parent: None, can_hold, cap: replicas }];
+        let mut homes = vec![0; places.len()];
+        let deepest = places.iter().map(|place| place.values.len()).max().unwrap_or(0);
+        for level in 1..=deepest {
+            let nodes = places.iter().zip(&homes).enumerate();
+            let mut rows: Vec<(usize, &str, usize, bool)> = nodes
+                .filter_map(|(node, (place, home))| Some((*home, *place.values.get(level - 1)?, node, place.can_hold)))
+                .collect();
+            rows.sort_unstable();
+            for (parent, value, node, can_hold) in rows {
+                match all.last_mut() {
+                    Some(last) if (last.level, last.parent, last.value.as_str()) == (level, Some(parent), value) => {
+                        last.can_hold += usize::from(can_hold);
+                    }
+                    _ => all.push(Part { level, value: value.to_owned(), parent: Some(parent), can_hold: usize::from(can_hold), cap: 0 }),
+                }
+                if let Some(home) = homes.get_mut(node) {
+                    *home = all.len() - 1;
+                }
+            }
+        }
+        let mut domains = Domains { all, homes };
+        domains.set_caps();
+        domains
+    }
+
+    /// The domains that a node is in, from its innermost to the whole. A holder that is no node is in the whole only.
+    pub fn around(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
+        let home = self.homes.get(node).copied().unwrap_or(0);
+        successors(Some(home), |domain| self.all.get(*domain)?.parent)
+    }
+
+    fn set_caps(&mut self) {
+        let mut parts: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
+        for (number, part) in self.all.iter().enumerate() {
+            if let Some(siblings) = part.parent.and_then(|parent| parts.get_mut(parent)) {
+                siblings.push(number);
+            }
+        }
+        // parents stand first, so that a parent's cap is known when its parts need it
+        for (parent, parts) in parts.into_iter().enumerate() {
+            let Some(&Part { can_hold, cap, .. }) = self.all.get(parent) else { continue };
+            let sizes: Vec<usize> = parts.iter().filter_map(|part| Some(self.all.get(*part)?.can_hold)).collect();
+            let alone = can_hold - sizes.iter().sum::<usize>();
+            let most = cap_of_parts(cap, &sizes, alone);
+            for (part, size) in parts.into_iter().zip(sizes) {
+                if let Some(part) = self.all.get_mut(part) {
+                    part.cap = most.min(size);
+                }
+            }
+        }
+    }
+}
+
+/// The smallest c with sum of min(c, size) >= copies, for parts of these sizes and so many single nodes; the largest size where
+/// there is none.
+fn cap_of_parts(copies: usize, sizes: &[usize], single: usize) -> usize {
+    let largest = sizes.iter().copied().max().unwrap_or(0);
+    let room = |c: usize| sizes.iter().map(|size| c.min(*size)).sum::<usize>() + c.min(1) * single;
+    (0..largest).find(|c| room(*c) >= copies).unwrap_or(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nodes written as `a/r1`, those with weight 0 as `!a/r1`; the caps as `level:value cap`.
+    fn caps(nodes: &[&str], replicas: usize) -> Vec<String> {
+        let places: Vec<Place> = nodes
+            .iter()
+            .map(|node| Place {
+                can_hold: !node.starts_with('!'),
+                values: node.trim_start_matches('!').split('/').filter(|value| !value.is_empty()).collect(),
+            })
+            .collect();
+        let domains = Domains::of(&places, replicas);
+        domains.all.iter().skip(1).map(|part| format!("{}:{} {}", part.level, part.value, part.cap)).collect()
+    }
+
+    #[test]
+    fn caps_are_as_even_as_the_nodes_allow() {
+        assert_eq!(caps(&["a", "b", "c"], 3), ["1:a 1", "1:b 1", "1:c 1"]);
+        assert_eq!(caps(&["a", "a", "b", "b"], 3), ["1:a 2", "1:b 2"]);
+        assert_eq!(caps(&["a", "b", "b"], 3), ["1:a 1", "1:b 2"]); // a has one node
+        assert_eq!(caps(&["e", "d", "c", "b", "a"], 3), ["1:a 1", "1:b 1", "1:c 1", "1:d 1", "1:e 1"]);
+        assert_eq!(caps(&["a", "a", "a", "b", "c"], 4), ["1:a 2", "1:b 1", "1:c 1"]);
+        assert_eq!(caps(&["a", "a", "b", "c"], 1), ["1:a 1", "1:b 1", "1:c 1"]);
+    }
+
+    #[test]
+    fn caps_go_from_the_outside_to_the_inside() {
+        // zone a may hold 2: one in each rack; zone b has one rack, which may hold both
+        let racks = caps(&["a/1", "a/1", "a/2", "b/1", "b/1"], 3);
+        assert_eq!(racks, ["1:a 2", "1:b 2", "2:1 1", "2:2 1", "2:1 2"]);
+        // rack 1 of zone a is not rack 1 of zone b
+        assert_eq!(caps(&["a/1", "b/1", "c/1"], 2), ["1:a 1", "1:b 1", "1:c 1", "2:1 1", "2:1 1", "2:1 1"]);
+    }
+
+    #[test]
+    fn nodes_that_cannot_hold_do_not_count() {
+        assert_eq!(caps(&["a", "b", "!c"], 2), ["1:a 1", "1:b 1", "1:c 0"]);
+        assert_eq!(caps(&["a", "a", "b", "!b"], 3), ["1:a 2", "1:b 1"]);
+    }
+
+    #[test]
+    fn a_node_without_a_label_is_a_part_by_itself() {
+        assert_eq!(caps(&["a", "a", "", ""], 3), ["1:a 1"]);
+        assert_eq!(caps(&["a", "a", ""], 3), ["1:a 2"]);
+    }
+
+    #[test]
+    fn too_few_nodes_leave_every_part_what_it_has() {
+        assert_eq!(caps(&["a", "b", "b"], 5), ["1:a 1", "1:b 2"]);
+    }
+}

@@ -1,0 +1,27 @@
+//! The verdict on a map: caps, targets and primaries computed again from the map alone, and everything that breaks them.
+//!
+//! It shares no code with the rebalancer, so that a mistake there is found here and not repeated. Normative: docs/placement.md,
+//! "Fault domains and caps", "Targets", "Primaries", "What every map keeps". Integers only; all products stay below 2^128:
+//! 255 * 2^64 cells * 10^12 millionths < 2^112.
+//!
+//! ```
+//! use stead::verdict::Verdict;
+//! use stead::{build, Fleet};
+//!
+//! # fn main() -> stead::Result<()> {
+//! let fleet = Fleet::parse("name = 'members'\nnode = [{name = 'a'}, {name = 'b', weight = 3}]", "fleet.toml")?;
+//! let verdict = Verdict::of(&build(&fleet, None)?, 20);
+//! assert!(verdict.is_sound(), "{:?}", verdict.violations.listed);
+//! assert_eq!(verdict.nodes[1].target, Some(3 << 62));
+//! # Ok(())
+//! # }
+//! ```
+
+mod domains;
+mod held;
+mod judge;
+mod shares;
+mod violation;
+
+pub use judge::{Domain, Holder, Verdict};
+pub use violation::{Problem, Rule, Violation, Violations};

@@ -1,0 +1,237 @@
+//! What is broken in a map: which rule, where, and in words.
+
+use std::fmt;
+
+use crate::slice::Slice;
+
+/// A rule of docs/placement.md that a map can break.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Rule {
+    /// Every slice is held by R nodes.
+    Replicas,
+    /// No domain holds more copies of a point than its cap.
+    Spread,
+    /// Every holder has its target.
+    Balance,
+    /// A node is primary of its share / R, rounded down or up.
+    Primaries,
+    /// There are at most `max_slices` slices.
+    MaxSlices,
+}
+
+impl Rule {
+    /// As the reports write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::Replicas => "replicas",
+            Rule::Spread => "spread",
+            Rule::Balance => "balance",
+            Rule::Primaries => "primaries",
+            Rule::MaxSlices => "max_slices",
+        }
+    }
+}
+
+/// A broken rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// The slice that breaks it; `None` for a rule about nodes or about the whole map.
+    pub slice: Option<Slice>,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong, as facts. `Display` gives the words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Problem {
+    /// A slice is held by another number of nodes than R.
+    Nodes {
+        /// So many.
+        has: usize,
+        /// R.
+        replicas: usize,
+    },
+    /// A slice is held by a named policy although R is above 1.
+    NamedPolicy {
+        /// Its name.
+        name: String,
+    },
+    /// A slice has more copies in a domain than its cap.
+    Cap {
+        /// Label names and values, from the outside in.
+        domain: Vec<(String, String)>,
+        /// So many.
+        copies: usize,
+        /// At most so many.
+        cap: usize,
+    },
+    /// A node that can hold lacks a label of the spread.
+    Label {
+        /// The node.
+        node: String,
+        /// The outermost label that it lacks.
+        label: String,
+    },
+    /// Fewer nodes can hold than there are replicas, so that no targets exist.
+    TooFew {
+        /// So many can.
+        can_hold: usize,
+        /// R.
+        replicas: usize,
+    },
+    /// A share is not its target.
+    Share {
+        /// `node` or `policy`.
+        kind: &'static str,
+        /// Its name.
+        name: String,
+        /// Cells that it has.
+        has: u128,
+        /// Cells that it should have.
+        target: u128,
+        /// `points`, or `cells` where a cell is more than a point.
+        unit: &'static str,
+    },
+    /// A node is the primary of too many or too few of its cells.
+    Primaries {
+        /// The node.
+        node: String,
+        /// Cells of which it is the primary.
+        primary: u128,
+        /// Cells that it has.
+        has: u128,
+        /// R.
+        replicas: u128,
+        /// `points` or `cells`.
+        unit: &'static str,
+    },
+    /// There are more slices than the fleet allows.
+    Slices {
+        /// So many.
+        has: usize,
+        /// At most so many.
+        most: usize,
+    },
+}
+
+impl Problem {
+    /// The rule that it breaks.
+    pub fn rule(&self) -> Rule {
+        match self {
+            Problem::Nodes { .. } | Problem::NamedPolicy { .. } => Rule::Replicas,
+            Problem::Cap { .. } | Problem::Label { .. } => Rule::Spread,
+            Problem::TooFew { .. } | Problem::Share { .. } => Rule::Balance,
+            Problem::Primaries { .. } => Rule::Primaries,
+            Problem::Slices { .. } => Rule::MaxSlices,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Nodes { has, replicas } => write!(f, "{}, not {replicas}", count(*has as u128, "nodes")),
+            Problem::NamedPolicy { name } => write!(f, "policy `{name}` takes a share, which it may at one replica only"),
+            Problem::Cap { domain, copies, cap } => {
+                let names: Vec<String> = domain.iter().map(|(label, value)| format!("{label} {value}")).collect();
+                write!(f, "{} in {}, at most {cap} may be", count(*copies as u128, "copies"), names.join(", "))
+            }
+            Problem::Label { node, label } => write!(f, "node {node} can hold and has no label `{label}`"),
+            Problem::TooFew { can_hold, replicas } => {
+                write!(f, "{} can hold, fewer than {replicas}: there are no targets", count(*can_hold as u128, "nodes"))
+            }
+            Problem::Share { kind, name, has, target, unit } => {
+                let off = if has > target { "too many" } else { "too few" };
+                write!(f, "{kind} {name} has {has} {unit}, {} {off} for its target", has.abs_diff(*target))
+            }
+            Problem::Primaries { node, primary, has, replicas, unit } => {
+                let (low, high) = (has / replicas, has.div_ceil(*replicas));
+                write!(f, "node {node} is the primary of {primary} of its {has} {unit}, not of {low}")?;
+                if high == low { Ok(()) } else { write!(f, " or {high}") }
+            }
+            Problem::Slices { has, most } => write!(f, "{}, at most {most} may be", count(*has as u128, "slices")),
+        }
+    }
+}
+
+/// `2 nodes`, `1 node`.
+fn count(n: u128, what: &str) -> String {
+    match (n, what) {
+        (1, "copies") => "1 copy".to_owned(),
+        (1, _) => format!("1 {}", what.trim_end_matches('s')),
+        _ => format!("{n} {what}"),
+    }
+}
+
+/// All violations of a map counted, and the first of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violations {
+    /// The first ones: of the whole map, then of slices by their first point, then of holders by name.
+    pub listed: Vec<Violation>,
+    /// At most so many are listed.
+    most: usize,
+    counts: [usize; 5],
+}
+
+impl Violations {
+    /// None yet.
+    pub(super) fn new(most: usize) -> Violations {
+        Violations { listed: Vec::new(), most, counts: [0; 5] }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// How many of them break this rule.
+    pub fn of(&self, rule: Rule) -> usize {
+        self.counts.get(rule as usize).copied().unwrap_or(0)
+    }
+
+    /// How many are not listed.
+    pub fn unlisted(&self) -> usize {
+        self.count() - self.listed.len()
+    }
+
+    pub(super) fn add(&mut self, slice: Option<Slice>, problem: &Problem) {
+        if let Some(count) = self.counts.get_mut(problem.rule() as usize) {
+            *count += 1;
+        }
+        if self.listed.len() < self.most {
+            self.listed.push(Violation { slice, problem: problem.clone() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_say_what_is_there_and_what_should_be() {
+        let text = |problem: Problem| problem.to_string();
+        let domain = vec![("zone".to_owned(), "a".to_owned()), ("rack".to_owned(), "7".to_owned())];
+        assert_eq!(text(Problem::Nodes { has: 1, replicas: 3 }), "1 node, not 3");
+        assert_eq!(text(Problem::Cap { domain: domain.clone(), copies: 2, cap: 1 }), "2 copies in zone a, rack 7, at most 1 may be");
+        assert_eq!(text(Problem::Cap { domain, copies: 1, cap: 0 }), "1 copy in zone a, rack 7, at most 0 may be");
+        let share = |has, target| Problem::Share { kind: "node", name: "n1".into(), has, target, unit: "points" };
+        assert_eq!(text(share(10, 7)), "node n1 has 10 points, 3 too many for its target");
+        assert_eq!(text(share(6, 7)), "node n1 has 6 points, 1 too few for its target");
+        let primaries = |has| Problem::Primaries { node: "n1".into(), primary: 9, has, replicas: 3, unit: "cells" };
+        assert_eq!(text(primaries(10)), "node n1 is the primary of 9 of its 10 cells, not of 3 or 4");
+        assert_eq!(text(primaries(12)), "node n1 is the primary of 9 of its 12 cells, not of 4");
+        assert_eq!(text(Problem::TooFew { can_hold: 1, replicas: 3 }), "1 node can hold, fewer than 3: there are no targets");
+    }
+
+    #[test]
+    fn all_are_counted_and_the_first_are_listed() {
+        let mut violations = Violations::new(2);
+        for has in 0..5 {
+            violations.add(None, &Problem::Nodes { has, replicas: 9 });
+        }
+        violations.add(None, &Problem::Slices { has: 2, most: 1 });
+        assert_eq!((violations.count(), violations.listed.len(), violations.unlisted()), (6, 2, 4));
+        assert_eq!((violations.of(Rule::Replicas), violations.of(Rule::MaxSlices), violations.of(Rule::Spread)), (5, 1, 0));
+    }
+}
