@@ -8,7 +8,7 @@ every point. That is no rebalancer to use: it cuts far more slices than it must.
 
 from collections import Counter
 
-from comparison import ends, same_nodes
+from comparison import cells_between, ends, same_nodes
 from domains import caps, chain
 from flow import Network
 from stead_reference import cell_bound, read_map
@@ -50,7 +50,7 @@ def runs_of(old, m):
     for first, end, policy in ends(old.base):
         names = [same.get(old.nodes[i].name) for i in old.policies[policy].members]
         key = frozenset(name for name in names if target.get(("node", name)))
-        runs.setdefault(key, []).append((-(-first * m.cells // 2**64), -(-end * m.cells // 2**64), names[0]))
+        runs.setdefault(key, []).append((cells_between(m, 0, first), cells_between(m, 0, end), names[0]))
     return sorted(runs.items(), key=lambda run: run[1])
 
 

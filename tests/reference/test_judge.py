@@ -75,7 +75,7 @@ class AtOneReplica(unittest.TestCase):
         self.assertEqual((report["moved"], report["optimum"]), ("0", "1"))
         old = encode(parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c"))
         renamed = parts(fleet(2, [], "a", "b", "c", "x"), "a b", "b a", "c x", "x c")
-        self.assertEqual(judge(encode(renamed, old), old)["optimum"], str(END))
+        self.assertEqual(judge(encode(renamed, old), old)["optimum"], str(END // 2))
         renamed["nodes"][3]["formerly"] = "d"
         report = judge(encode(renamed, old), old)
         self.assertEqual((report["ok"], report["optimum"], report["reordered"]), (True, "0", "0"))
@@ -151,7 +151,7 @@ class BrokenMaps(unittest.TestCase):
     def test_one_cell_too_many_is_rejected(self):
         base = [list(slice_) for slice_ in self.good["base"]]
         base[1][0] = "4000000000000001"
-        self.rejected("^node (a1|b2) (has .* cells, its target|is primary)", dict(self.good, base=base))
+        self.rejected("^node (a1|b2) has .* cells, its target|^node a[12] is primary", dict(self.good, base=base))
 
     def test_a_broken_cap_of_a_zone_is_rejected(self):
         zones = fleet(2, ["zone"], "a1", "a2", "b1", "b2")
@@ -241,7 +241,7 @@ class BrokenMaps(unittest.TestCase):
 class RandomSteps(unittest.TestCase):
     def test_made_maps_are_accepted_and_spoiled_ones_are_not(self):
         spoiled = 0
-        for seed in range(30):
+        for seed in range(60):
             draw = random.Random(seed)
             description, old = random_fleet(draw), None
             for step in range(4):
@@ -254,7 +254,7 @@ class RandomSteps(unittest.TestCase):
                     self.assertFalse(judge(encode(other, old), old)["ok"], (seed, step, other))
                     spoiled += 1
                 description, old = changed(draw, description), data
-        self.assertGreater(spoiled, 150)
+        self.assertGreater(spoiled, 250)
 
     @staticmethod
     def spoil(draw, description):
