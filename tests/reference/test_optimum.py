@@ -24,7 +24,7 @@ try:
     from ortools.graph.python import min_cost_flow
 except ImportError:
     min_cost_flow = None
-    print("skipped: OR-tools is not there (scripts/setup installs it into .venv)", flush=True)
+    print("skipped: OR-tools is not there (scripts/setup --tests installs it into .venv)", flush=True)
 
 
 def steps(count, most, cells):
