@@ -51,7 +51,7 @@ def whole(text):
 def has(*command):
     """Whether a command can be run."""
     try:
-        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+        return subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
     except OSError:
         return False
 
@@ -71,6 +71,8 @@ SUITES = [
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
+    ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None,
+     ((PYTHON, "tests/judged_replicas.py", "--ready"), "the program does not take replicas above 1 yet")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 
