@@ -172,6 +172,33 @@ def thin():
     return {"name": "thin", "nodes": nodes("a", "b", "c"), "base": [[point(p), ["abc"[i % 3]]] for i, p in enumerate(starts)]}
 
 
+def gradual():
+    """A change from the map cells-1000 that is under way: n1 is leaving, pair and n4 have some already, n3 has nothing yet."""
+    base, target = [(0, "n2"), (125, "n4"), (250, "n0"), (500, "pair"), (575, "n1"), (833, "n2")], [(750, "n3")]
+
+    def laid(slices):
+        return [[point(-(-value * END // 1000)), who if who == "pair" else [who]] for value, who in slices]
+
+    d = {"name": "members", "cells": 1000, "nodes": nodes("n0", "n1:0", "n2:0.5", "n3", "n4:0.5", "n9:0"), "policies": [
+        {"name": "pair", "kind": "chain", "nodes": ["n9", "n0"], "weight": "1"}, {"name": "idle", "nodes": ["n2"]},
+    ], "pins": [{"key": b"frank".hex(), "nodes": ["n0"]}, {"range": ["33.3%", "33.44%"], "nodes": ["n4", "n0"]}]}  # fmt: skip
+    return dict(d, base=laid(base), target=laid(base[:4] + target), leaving=["n1"])
+
+
+def gradual_end():
+    """The same when all is done."""
+    d = gradual()
+    return {**{k: v for k, v in d.items() if k not in ("target", "leaving")}, "base": d["target"],
+            "nodes": [n for n in d["nodes"] if n["name"] != "n1"]}  # fmt: skip
+
+
+def gradual_copies(swap, taken, leaving=()):
+    """Three copies on their way from `replicas()` to other policies, of which the first `taken` slices are there."""
+    d, target = replicas(), replicas(swap)["base"]
+    d["nodes"] = [dict(n, weight="0") if n["name"] in leaving else n for n in d["nodes"]]
+    return dict(d, base=target[:taken] + d["base"][taken:], target=target, leaving=list(leaving))
+
+
 def maps():
     """Every map: {name: (description, the map before or None)}; a map stands after the one before it."""
     four, copies = ("n0", "n1", "n2", "n3"), replicas()
@@ -248,6 +275,12 @@ def histories(first, pair):
         "lists-2": (with_base(dict(three, nodes=all_nodes), ("0", ["n2", "n0", "n3"]), ("25", ["n1", "n0", "n2", "n3"]),
                               ("50", ["n4", "n3", "n0"]), ("75", ["n2"]), ("80", ["n4", "n0"])), "lists"),
         "copies-2": (replicas({0: ["a1", "b2", "c1"], 3: ["c2", "a1", "b1"], 6: ["b2", "a1", "c2"]}), "replicas"),
+        # seven target slices: the last two are joined, so that the file ends with padding before an empty section
+        "gradual-copies": (gradual_copies({0: ["a1", "b2", "c1"], 3: ["c2", "a1", "b1"], 5: ["a1", "b2", "c1"],
+                                           6: ["c1", "b1", "a2"]}, 1), "replicas"),
+        "gradual-left": (gradual_copies({0: ["a1", "b2", "c1"], 2: ["c1", "a2", "b2"], 4: ["c2", "b2", "a1"],
+                                         7: ["a1", "b2", "c1"]}, 2, ["b1"]), "replicas"),
+        "gradual": (gradual(), "cells-1000"), "gradual-end": (gradual_end(), "gradual"),
         "cells-moved": (members("n2", "n1", "n0", "n2", cells=1000, pins=[{"key": b"frank".hex(), "nodes": ["n1"]}]), "cells-1000"),
         "secret-moved": (members("n1", "n2", "n0", hash="siphash", secret="000102030405060708090a0b0c0d0e0f"), "siphash"),
         "thin-moved": (with_base(thin(), (point(0), ["a"]), (point(2**63 - 1), ["c"]), (point(END - 1), ["b"])), "thin"),

@@ -37,10 +37,23 @@ def damaged(files, descriptions):
     data = bytearray(files["three"][:176])
     struct.pack_into("<Q", data, 16, len(data))
     add("three", data, "format", "file shorter than its header", "176 bytes that say so, without a section table")
+    data = bytearray(files["gradual-copies"][:-4])
+    struct.pack_into("<Q", data, 16, len(data))
+    add("gradual-copies", data, "format", "section inside the file", "the padding before the empty last section is cut off, the file length fits")
+    data = bytearray(files["gradual"][:500])
+    struct.pack_into("<Q", data, 16, len(data))
+    add("gradual", data, "format", "file shorter than its header", "500 bytes that say so, of a header of 560")
+    for name, header, features, sections, what in (("three", 560, 1, 16, "16 sections in the header of 13"), ("gradual", 488, 0, 13, "13 of 16")):
+        data = bytearray(files[name])
+        for at, form, value in ((12, "<I", header), (24, "<Q", features), (172, "<I", sections)):
+            struct.pack_into(form, data, at, value)
+        add(name, data, "format", "section offset", what)
     for old, new, comment in TEXT_MODE:
         add("three", files["three"].replace(old, new), "format", "magic", comment, False)
     for section in (2, 3, 8, 13):
         add("pins", gap(files["pins"], section), "format", "section offset", f"8 zero bytes too many before section {section}")
+    for section in (14, 15, 16):
+        add("gradual", gap(files["gradual"], section), "format", "section offset", f"8 zero bytes too many before section {section}")
     for name, rule, comment, again, *changes in RECORDS:
         r = finish(lay_out(descriptions[name][0], files.get(descriptions[name][1])))
         for change in changes:
@@ -82,11 +95,16 @@ def apply(r, change):
     r[last] = value(r[last]) if callable(value) else value
 
 
+def sections_of(data):
+    """How many sections a map has."""
+    return struct.unpack_from("<I", data, 172)[0]
+
+
 def gap(data, section):
     """Insert 8 zero bytes before a section and move all that follows."""
     data = bytearray(data)
     at = struct.unpack_from("<Q", data, 176 + 24 * (section - 1) + 8)[0]
-    for i in range(section - 1, 13):
+    for i in range(section - 1, sections_of(data)):
         offset = struct.unpack_from("<Q", data, 184 + 24 * i)[0]
         struct.pack_into("<Q", data, 184 + 24 * i, offset + 8)
     struct.pack_into("<Q", data, 16, len(data) + 8)
@@ -95,7 +113,7 @@ def gap(data, section):
 
 SIZES = [(name, size, "at least 176 bytes") for name, size in (("three", 0), ("three", 1), ("three", 8), ("pins", 96), ("words", 175))]
 SIZES += [(name, size, "file length") for name, size in (("three", 176), ("three", 487), ("three", 488), ("pins", -1), ("words", -8),
-          ("many", 8192), ("thin", 1173), ("one", 629), ("three", 4096))]  # fmt: skip
+          ("many", 8192), ("thin", 1173), ("one", 629), ("three", 4096), ("gradual", 560), ("gradual", -1), ("gradual-copies", -4))]  # fmt: skip
 TEXT_MODE = [
     (b"\r\n", b"\n", "CR LF became LF"), (b"\n", b"\r\n", "LF became CR LF"), (b"\r", b"\n", "CR became LF"),
     (b"\x1a", b"", "the end-of-file character fell out"), (b"\x89", b"\xef\xbf\xbd", "read and written as UTF-8 text"),
@@ -110,13 +128,20 @@ def header_cases(files):
     cases += [("three", 8, "<I", v, "version", "version", f"format version {v}", True) for v in (2, 3, 1 << 24, 2**32 - 1)]
     cases.append(("three", 8, "<I", 0, "format", "version 0", "format version 0", True))
     cases += [("three", 8, "<I", 2, "version", "version", "newer version; the digest, wrong too, comes later", False)]
-    cases += [("three", 24, "<Q", 1 << b, "version", "required features", f"unknown feature bit {b}", True) for b in range(64)]
+    cases += [("three", 24, "<Q", 1 << b, "version", "required features", f"unknown feature bit {b}", True) for b in range(1, 64)]
     cases += [("three", 24, "<Q", 2**64 - 1, "version", "required features", "all feature bits, digest wrong too", False)]
 
     def more(name, at, form, values, rule, what, status="format", reseal=True):
         cases.extend((name, at, form, v, status, rule, f"{what} {v}", reseal) for v in values)
 
     more("three", 12, "<I", (0, 176, 464, 487, 489, 512, 2**32 - 1), "header length", "header length")
+    more("three", 24, "<Q", (1,), "header length", "no target slices, but required features")
+    more("gradual", 24, "<Q", (0,), "header length", "target slices, but required features")
+    more("gradual", 24, "<Q", (2, 3, 2**63 + 1), "required features", "target slices and required features", "version")
+    more("gradual", 12, "<I", (0, 488, 536, 559, 584), "header length", "target slices, but header length")
+    more("gradual", 172, "<I", (0, 13, 14, 15, 17), "number of sections", "target slices, but number of sections")
+    cases.append(("three", 12, "20s", struct.pack("<IQQ", 560, size, 1), "format", "number of sections",
+                  "feature bit 0 and header length 560 in a map of 13 sections", True))  # fmt: skip
     more("three", 16, "<Q", (0, 488, size - 1, size + 1, size + 8, size + 2**32, 2**63, 2**64 - 1), "file length", "file length")
     more("three", 32, "<Q", (1, 2**63), "epoch 1: map id", "map id in epoch 1, first word")
     more("three", 40, "<Q", (1 << 56,), "epoch 1: map id", "map id in epoch 1, last word")
@@ -154,16 +179,16 @@ def header_cases(files):
 def table_cases(files):
     """The same for the section table: each entry's four fields, wrapping products among them."""
     cases, data = [], files["pins"]
-    for i in range(13):
+    for name, i in [("pins", i) for i in range(13)] + [("gradual", i) for i in (13, 14, 15)]:
         at = 176 + 24 * i
-        kind, size, offset, count = struct.unpack_from("<IIQQ", data, at)
+        kind, size, offset, count = struct.unpack_from("<IIQQ", files[name], at)
         wrap = count + 2**64 // (size & -size)
         what = f"section {i + 1}:"
         cases += [
-            ("pins", at, "<I", (i + 1) % 13 + 1, "format", "section type", f"{what} type of the next", True),
-            ("pins", at + 4, "<I", size + 4, "format", "section record size", f"{what} record size {size + 4}", True),
-            ("pins", at + 8, "<Q", offset + 8, "format", "section offset", f"{what} offset 8 too large", True),
-            ("pins", at + 16, "<Q", wrap % 2**64 if wrap < 2**64 else 2**64 - 1, "format", "section inside the file",
+            (name, at, "<I", (i + 1) % sections_of(files[name]) + 1, "format", "section type", f"{what} type of the next", True),
+            (name, at + 4, "<I", size + 4, "format", "section record size", f"{what} record size {size + 4}", True),
+            (name, at + 8, "<Q", offset + 8, "format", "section offset", f"{what} offset 8 too large", True),
+            (name, at + 16, "<Q", wrap % 2**64 if wrap < 2**64 else 2**64 - 1, "format", "section inside the file",
              f"{what} count {wrap}, whose product with the record size wraps around 2^64", True)]  # fmt: skip
     nodes, index = 176 + 24 * 2, 176 + 24 * 12
     offset = struct.unpack_from("<Q", data, nodes + 8)[0]
@@ -182,9 +207,9 @@ def table_cases(files):
 def byte_cases(files):
     """The same for strings, paddings, and counts that differ by one."""
     cases, padded = [], []
-    for name in ("pins", "words", "thin"):
-        end = 488
-        for i in range(13):
+    for name in ("pins", "words", "thin", "gradual", "gradual-copies"):
+        end = 176 + 24 * sections_of(files[name])
+        for i in range(sections_of(files[name])):
             _, size, offset, count = struct.unpack_from("<IIQQ", files[name], 176 + 24 * i)
             padded += [(name, at) for at in range(end, offset)][:1] + [(name, at) for at in range(end, offset)][-1:]
             end = offset + size * count
@@ -202,9 +227,11 @@ def byte_cases(files):
     )]  # fmt: skip
     beyond = place["three"][0][1] + 1
     base, final = place["xxh3"][8][1], place["pins"][11][1]
-    assert beyond % 8 != 1 and base % 2 == final % 2 == 0  # so that the padding hides what is cut: policy 0 ends both
+    target = struct.unpack_from("<Q", files["gradual-left"], 176 + 24 * 14 + 16)[0]
+    assert beyond % 8 != 1 and base % 2 == final % 2 == target % 2 == 0  # so that the padding hides what is cut: policy 0 ends all
     cases += [("three", 192, "<Q", beyond, "format", "no bytes beyond", "section 1 has a byte beyond the strings", True),
               ("three", 192, "<Q", beyond - 2, "format", "zero padding", "section 1 is one byte short", True),
               ("xxh3", 384, "<Q", base - 1, "format", "base: as many points as policies", "one base policy less than base points", True),
+              ("gradual-left", 528, "<Q", target - 1, "format", "target: as many points as policies", "one target policy less than target points", True),
               ("pins", 456, "<Q", final - 1, "format", "final: as many points as policies", "one final policy less than final points", True)]  # fmt: skip
     return cases

@@ -20,7 +20,9 @@ SECTIONS = [  # name and record, as in the section table of docs/map-format.md
     ("strings", "<B"), ("spread", "<II"), ("nodes", "<IIIIQIIII"), ("labels", "<IIII"), ("attributes", "<IIII"),
     ("policies", "<IIIIQIIII"), ("members", "<I"), ("base points", "<Q"), ("base policies", "<I"),
     ("pins", "<QQIIII"), ("final points", "<Q"), ("final policies", "<I"), ("index", "<I"),
+    ("target points", "<Q"), ("target policies", "<I"), ("leaving", "<I"),
 ]  # fmt: skip
+GRADUAL = 1  # required feature, bit 0: a gradual change is under way, and there are 16 sections, otherwise 13
 
 Node = namedtuple("Node", "name formerly weight labels attributes")
 Policy = namedtuple("Policy", "name kind weight members named weighted")
@@ -45,7 +47,8 @@ def need(holds, rule, status="format"):
 
 
 class Map:
-    """A verified map. `nodes`, `policies` and `pins` are lists; `base` and `final` are lists of (first point, policy)."""
+    """A verified map. `nodes`, `policies` and `pins` are lists; `base` and `final` are lists of (first point, policy), and so
+    is `target`, or None when no gradual change is under way; `leaving` is a list of node numbers."""
 
     def point(self, key):
         """The point of a key, under this map: the first point of the cell that its hash falls into."""
@@ -72,23 +75,23 @@ def read_header(m, data):
     need(h[0] == MAGIC, "magic")
     need(h[1] <= 1, "version", "version")
     need(h[1] == 1, "version 0")
-    need(h[4] == 0, "required features", "version")
-    need(h[2] == 488, "header length")
+    need(h[4] in (0, GRADUAL), "required features", "version")
+    count = 16 if h[4] == GRADUAL else 13
+    need(h[2] == 176 + 24 * count, "header length")
     need(h[3] == len(data), "file length")
-    need(len(data) >= 488, "file shorter than its header")
+    need(len(data) >= 176 + 24 * count, "file shorter than its header")
     m.digest = h[10]
     need(m.digest == hashlib.sha256(data[:96] + bytes(32) + data[128:]).digest(), "digest", "digest")
     m.map_id, m.epoch, m.algorithm, m.replicas, m.parent = h[5:10]
     m.hash_number, m.max_slices, m.cells, m.secret, m.name_at, m.name_length, m.bits, m.section_count = h[11:]
-    need(m.section_count == 13, "number of sections")
-    return [struct.unpack_from("<IIQQ", data, 176 + 24 * i) for i in range(13)]
+    need(m.section_count == count, "number of sections")
+    return [struct.unpack_from("<IIQQ", data, 176 + 24 * i) for i in range(count)]
 
 
 def read_sections(table, data):
     """The records of each section, by its name; their places, sizes and the zeros between them."""
-    sections, end = {}, 488
-    for i, (name, record) in enumerate(SECTIONS):
-        kind, size, offset, count = table[i]
+    sections, end = {}, 176 + 24 * len(table)
+    for i, ((name, record), (kind, size, offset, count)) in enumerate(zip(SECTIONS, table)):
         need(kind == i + 1, "section type")
         need(size == struct.calcsize(record), "section record size")
         need(offset == -(-end // 8) * 8, "section offset")
@@ -219,21 +222,16 @@ def read_policies(m, sections):
 
 
 def read_slices(m, sections):
-    """Sections 8 to 13: the base slices, the pins, the final slices and the index over them."""
-    m.base = slices(sections, "base")
-    need(m.base, "base: at least one slice")
-    need(m.base[0][0] == 0, "base: starts at 0")
-    need(ascending([first for first, _ in m.base]), "base: ascending")
-    need(all(policy < len(m.policies) for _, policy in m.base), "base: policy exists")
-    need(all(a[1] != b[1] for a, b in zip(m.base, m.base[1:])), "base: neighbours differ")
-    need(all(is_bound(first, m.cells) for first, _ in m.base), "base: cell bounds")
-    for _, policy in m.base:
-        need(m.policies[policy].weighted or not m.policies[policy].named, "base: named policy without weight")
+    """Sections 8 to 16: the base slices, the pins, the final slices and the index over them, and the target slices."""
+    m.base, m.target, m.leaving = covering(m, sections, "base"), None, []
+    if "target points" in sections:
+        m.target = covering(m, sections, "target")
+        need(m.target != m.base, "target slices are not the base slices")
     m.pins = [Pin(*record) for record in sections["pins"]]
     for pin in m.pins:
         check_pin(m, pin)
     need(all(a.last < b.first for a, b in zip(m.pins, m.pins[1:])), "pins: ascending, not overlapping")
-    used = {policy for _, policy in m.base} | {pin.policy for pin in m.pins}
+    used = {policy for _, policy in m.base + (m.target or [])} | {pin.policy for pin in m.pins}
     need(all(p.named or i in used for i, p in enumerate(m.policies)), "unnamed policy is used")
     m.final = slices(sections, "final")
     need(m.final == (lay_pins(m.base, m.pins) if m.pins else []), "final slices")
@@ -243,6 +241,36 @@ def read_slices(m, sections):
     firsts = [first for first, _ in m.final]
     index = [bisect.bisect_left(firsts, b << (64 - bits)) for b in range(2**bits + 1)]
     need([r[0] for r in sections["index"]] == index, "index")
+    if m.target:
+        m.leaving = [r[0] for r in sections["leaving"]]
+        check_leaving(m)
+
+
+def covering(m, sections, name):
+    """The base slices or the target slices, by the rules that both have."""
+    found = slices(sections, name)
+    need(found, f"{name}: at least one slice")
+    need(found[0][0] == 0, f"{name}: starts at 0")
+    need(ascending([first for first, _ in found]), f"{name}: ascending")
+    need(all(policy < len(m.policies) for _, policy in found), f"{name}: policy exists")
+    need(all(a[1] != b[1] for a, b in zip(found, found[1:])), f"{name}: neighbours differ")
+    need(all(is_bound(first, m.cells) for first, _ in found), f"{name}: cell bounds")
+    for _, policy in found:
+        need(m.policies[policy].weighted or not m.policies[policy].named, f"{name}: named policy without weight")
+    return found
+
+
+def check_leaving(m):
+    """The rules of the nodes that the fleet dropped and that slices still name."""
+    unnamed = [m.policies[policy] for _, policy in m.base if not m.policies[policy].named]
+    need(ascending(m.leaving), "leaving: ascending")
+    for node in m.leaving:
+        need(node < len(m.nodes), "leaving: node exists")
+        need(m.nodes[node].weight == 0, "leaving: weight 0")
+        need(any(node in p.members for p in unnamed), "leaving: in a base slice's unnamed policy")
+        need(all(node not in m.policies[policy].members for _, policy in m.target), "leaving: in no target slice's policy")
+        need(all(node not in m.policies[pin.policy].members for pin in m.pins), "leaving: in no pin's policy")
+        need(not any(node in p.members for p in m.policies if p.named), "leaving: in no named policy")
 
 
 def slices(sections, name):

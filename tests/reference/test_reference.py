@@ -121,11 +121,30 @@ class Format(unittest.TestCase):
             pattern = re.compile(re.sub(r"\\{\w+\\}", ".*", re.escape(rule)))
             self.assertTrue(any(pattern.match(b) or rule.startswith(b) for b in broken), rule)
 
+    def test_every_rule_of_base_slices_is_broken_for_target_slices_too(self):
+        broken = {v["rule"] for v in vectors("damaged")}
+        rules = {rule for rule in broken if rule.startswith("base: ")}
+        self.assertGreater(len(rules), 6)
+        self.assertEqual({rule.replace("base", "target") for rule in rules} - broken, set())
+
     def test_every_byte_of_a_map_counts(self):
-        data = MAPS["pin-added"]
-        for at in range(len(data)):
-            spoiled = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
-            self.assertRaises(reference.Refused, reference.read_map, spoiled)
+        for name in ("pin-added", "gradual", "gradual-copies"):
+            data = MAPS[name]
+            for at in range(len(data)):
+                spoiled = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+                self.assertRaises(reference.Refused, reference.read_map, spoiled)
+
+    def test_a_gradual_change_is_read_and_does_not_touch_the_lookup(self):
+        changing = {name: reference.read_map(data) for name, data in MAPS.items()}
+        changing = {name: m for name, m in changing.items() if m.target}
+        self.assertEqual(set(changing), {"gradual", "gradual-copies", "gradual-left"})
+        leaving = {name: [m.nodes[i].name for i in m.leaving] for name, m in changing.items()}
+        self.assertEqual(leaving, {"gradual": ["n1"], "gradual-copies": [], "gradual-left": ["b1"]})
+        self.assertEqual(len(changing["gradual-copies"].target), 7)
+        end = reference.read_map(MAPS["gradual-end"])
+        self.assertEqual([first for first, _ in end.base], [first for first, _ in changing["gradual"].target])
+        for m in changing.values():
+            self.assertEqual(m.final, reference.lay_pins(m.base, m.pins))
 
 
 class Vectors(unittest.TestCase):

@@ -10,7 +10,8 @@ The steps are apart so that the tests can spoil records in between. With the rea
      "pins": [{"key": "6a757374696e", "policy": "cray"}, {"range": ["6.00000%", "6.00001%"], "nodes": ["b"]}]}
 
 A base slice names its nodes, or a named policy. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all else
-empty. `after` (bytes of the map before, from Python only) gives epoch, map id and parent.
+empty. `after` (bytes of the map before, from Python only) gives epoch, map id and parent. "target", like "base", and
+"leaving", a list of node names, make a map with a gradual change under way.
 """
 
 import hashlib
@@ -47,12 +48,14 @@ def percent(text, cells):
 def lay_out(d, after=None):
     """The records of a map, but for final slices and index."""
     r = {
-        "version": 1, "header_length": 488, "features": 0, "algorithm": 1, "sections": 13,
+        "version": 1, "header_length": 488, "features": 0, "algorithm": 1, "sections": 13, "gradual": "target" in d,
         "map_id": bytes.fromhex(d.get("map_id", "00" * 16)), "parent": bytes.fromhex(d.get("parent", "00" * 32)),
         "epoch": d.get("epoch", 1), "replicas": d.get("replicas", 1), "hash": HASHES[d.get("hash", "md5")],
         "max_slices": d.get("max_slices", 0), "cells": d.get("cells", 0), "name": d["name"].encode(),
         "secret": bytes.fromhex(d.get("secret", "00" * 16)), "spread": [s.encode() for s in d.get("spread", [])],
     }  # fmt: skip
+    if r["gradual"]:
+        r.update(header_length=560, features=1, sections=16)
     if after:
         r["parent"] = after[96:128]
         r["epoch"] = struct.unpack_from("<Q", after, 48)[0] + 1
@@ -75,11 +78,12 @@ def lay_nodes(nodes):
 
 
 def lay_policies(r, d):
-    """Sections 6 to 10: policies in their order, and the base slices and pins that name them."""
+    """Sections 6 to 10 and 14 to 16: policies in their order, and the slices and pins that name them."""
     place = {record[0].decode(): i for i, record in enumerate(r["nodes"])}
     named = sorted(d.get("policies", []), key=lambda p: p["name"].encode())
     pins = [(p, p["policy"] if "policy" in p else p["nodes"]) for p in d.get("pins", [])]
-    lists = {tuple(place[n] for n in who) for who in [w for _, w in d["base"]] + [w for _, w in pins] if type(who) is list}
+    holders = [who for _, who in d["base"] + d.get("target", []) + pins]
+    lists = {tuple(place[n] for n in who) for who in holders if type(who) is list}
     number = {p["name"]: i for i, p in enumerate(named)}
     number.update({members: len(named) + i for i, members in enumerate(sorted(lists))})
 
@@ -91,7 +95,9 @@ def lay_policies(r, d):
         add_policy(r, p["name"], p.get("kind", ""), p.get("weight"), [place[n] for n in p["nodes"]], 1)
     for members in sorted(lists):
         add_policy(r, "", "", None, members, 0)
-    r["base"] = joined((int(first, 16), find(who)) for first, who in d["base"])
+    for what in ("base", "target"):
+        r[what] = joined((int(first, 16), find(who)) for first, who in d.get(what, []))
+    r["leaving"] = sorted(place[n] for n in d.get("leaving", []))
     r["pins"] = []
     for pin, who in pins:
         first, last, kind, key = lay_pin(r, pin)
@@ -163,17 +169,20 @@ def pack(r):
     attributes = b"".join(put(a) + put(b) for a, b in r["attributes"])
     policies = b"".join(put(p[0]) + put(p[1]) + struct.pack("<QIIII", *p[2:]) for p in r["policies"])
     pins = b"".join(struct.pack("<QQII", *p[:4]) + put(p[4]) for p in r["pins"])
-    numbers = {"members": r["members"], "index": r["index"]}
-    u32 = {what: b"".join(struct.pack("<I", x) for x in list_) for what, list_ in numbers.items()}
-    split = [b"".join(struct.pack(form, s[i]) for s in r[what]) for what in ("base", "final") for i, form in ((0, "<Q"), (1, "<I"))]
+    u32 = {what: b"".join(struct.pack("<I", x) for x in r[what]) for what in ("members", "index", "leaving")}
+    split = {what: [b"".join(struct.pack(form, s[i]) for s in r[what]) for i, form in ((0, "<Q"), (1, "<I"))]
+             for what in ("base", "final", "target")}  # fmt: skip
     bodies = [(1, bytes(strings)), (8, spread), (40, nodes), (16, labels), (16, attributes), (40, policies), (4, u32["members"]),
-              (8, split[0]), (4, split[1]), (32, pins), (8, split[2]), (4, split[3]), (4, u32["index"])]  # fmt: skip
-    table, body = b"", b""
+              (8, split["base"][0]), (4, split["base"][1]), (32, pins), (8, split["final"][0]), (4, split["final"][1]),
+              (4, u32["index"])]  # fmt: skip
+    if r["gradual"]:
+        bodies += [(8, split["target"][0]), (4, split["target"][1]), (4, u32["leaving"])]
+    start, table, body = 176 + 24 * len(bodies), b"", b""
     for i, (size, content) in enumerate(bodies):
         body += bytes(-len(body) % 8)
-        table += struct.pack("<IIQQ", i + 1, size, 488 + len(body), len(content) // size)
+        table += struct.pack("<IIQQ", i + 1, size, start + len(body), len(content) // size)
         body += content
-    head = b"\x89STD\r\n\x1a\n" + struct.pack("<IIQQ", r["version"], r["header_length"], 488 + len(body), r["features"])
+    head = b"\x89STD\r\n\x1a\n" + struct.pack("<IIQQ", r["version"], r["header_length"], start + len(body), r["features"])
     head += r["map_id"] + struct.pack("<QII", r["epoch"], r["algorithm"], r["replicas"]) + r["parent"] + bytes(32)
     head += struct.pack("<IIQ", r["hash"], r["max_slices"], r["cells"]) + r["secret"] + name
     return seal(head + struct.pack("<II", r["bits"], r["sections"]) + table + body)

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::map::Map;
 use crate::plan::{holdings, Amounts, Plan};
 use crate::point::SPACE;
-use crate::rebalance::targets;
+use crate::rebalance::{targets, Domains};
 use crate::weight::Weight;
 
 /// A number of points, and which part of R * 2^64 that is.
@@ -103,7 +103,8 @@ impl Balance {
         let weighted: Vec<_> = map.policies().filter_map(|p| Some((p, p.weight()?))).collect();
         let weights: Vec<Weight> = map.nodes().map(|n| n.weight()).chain(weighted.iter().map(|(_, w)| *w)).collect();
         let cells = map.cells();
-        let Some(targets) = targets(&weights, cells.count()) else {
+        let paths: Vec<Option<Vec<&str>>> = weights.iter().map(|w| (*w > Weight::ZERO).then(Vec::new)).collect();
+        let Some(targets) = targets(&weights, &Domains::new(&paths, 1), cells.count()) else {
             return Err(Error::Impossible { problem: format!("no node of map `{}` has a weight above 0", map.name()) });
         };
         let (node_points, policy_points) = holdings(map);
@@ -113,7 +114,7 @@ impl Balance {
         let names = map.nodes().map(|n| n.name()).chain(weighted.iter().filter_map(|(p, _)| p.name()));
         let mut max_share_error = 0;
         let mut holders = Vec::with_capacity(weights.len());
-        for (((name, weight), target), points) in names.zip(&weights).zip(targets.0).zip(points) {
+        for (((name, weight), target), points) in names.zip(&weights).zip(targets.cells.0).zip(points) {
             // in points; with coarse cells a target of so many cells is as many times 2^64 / G, rounded down
             let target = if cells.count() == SPACE { target } else { target * SPACE / cells.count() };
             // a cell is at most ceil(2^64 / G) points, so rounding alone explains less than one point a cell

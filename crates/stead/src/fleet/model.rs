@@ -15,9 +15,9 @@ use crate::weight::Weight;
 pub struct Fleet {
     /// The cluster's name; it goes into the map.
     pub name: String,
-    /// How many nodes hold each point; always 1 in this version.
+    /// How many nodes hold each point.
     pub replicas: u32,
-    /// Label names, outermost first; always empty in this version.
+    /// Label names over which copies are kept apart, outermost first; every node with a weight above 0 has them all.
     pub spread: Vec<String>,
     /// The hash that the fleet asks for; `None` when it is left out: the map's own, md5 for a first map.
     pub hash: Option<Hash>,

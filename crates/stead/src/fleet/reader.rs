@@ -27,17 +27,12 @@ pub(super) struct Source<'a> {
     pub json: bool,
 }
 
-enum Kind {
-    Wrong(String),
-    NotYet(&'static str),
-}
-
 /// Reads trees and remembers the mistake that stands first in the text.
 ///
 /// Its methods give `None` exactly where they noted a mistake.
 pub(super) struct Reader<'a> {
     pub source: &'a Source<'a>,
-    first: Option<(usize, Kind)>,
+    first: Option<(usize, String)>,
 }
 
 /// A text and the byte where it stands.
@@ -55,11 +50,7 @@ impl<'a> Reader<'a> {
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T> {
         let file = self.source.file.to_owned();
         match self.first {
-            Some((at, Kind::Wrong(problem))) => Err(Error::Fleet { file, line: self.source.lines.line(at), problem }),
-            Some((at, Kind::NotYet(feature))) => {
-                let place = Some((file, self.source.lines.line(at)));
-                Err(Error::NotYet { place, feature: feature.to_owned() })
-            }
+            Some((at, problem)) => Err(Error::Fleet { file, line: self.source.lines.line(at), problem }),
             None => read.ok_or_else(|| Error::Internal { problem: "a fleet without mistakes was not read".to_owned() }),
         }
     }
@@ -72,15 +63,9 @@ impl<'a> Reader<'a> {
     /// Notes a mistake at a byte; returns `None` for the caller to hand on.
     pub(super) fn wrong<T>(&mut self, at: usize, problem: impl FnOnce() -> String) -> Option<T> {
         if self.comes_first(at) {
-            self.first = Some((at, Kind::Wrong(problem())));
+            self.first = Some((at, problem()));
         }
         None
-    }
-
-    pub(super) fn not_yet(&mut self, at: usize, feature: &'static str) {
-        if self.comes_first(at) {
-            self.first = Some((at, Kind::NotYet(feature)));
-        }
     }
 
     fn comes_first(&self, at: usize) -> bool {

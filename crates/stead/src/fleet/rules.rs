@@ -22,6 +22,8 @@ const PIN_KEYS: [&str; 4] = ["key", "range", "policy", "nodes"];
 const MOST_NODES: usize = 65_536;
 const MOST_POLICIES: usize = 65_536;
 const MOST_PINS: usize = 1_000_000;
+/// Of spread; the map format's limit.
+const MOST_LEVELS: usize = 255;
 
 /// Applies every rule to the tree.
 pub(super) fn fleet(tree: Tree, source: &Source) -> Result<Fleet> {
@@ -35,7 +37,8 @@ impl Reader<'_> {
     fn fleet(&mut self, tree: Tree) -> Option<Fleet> {
         let start = tree.at;
         let Value::Table(entries) = tree.value else { return self.wrong(start, || "a fleet is a table".to_owned()) };
-        let (mut name, mut replicas, mut max_slices) = (None, 1, None);
+        let (mut name, mut replicas, mut max_slices) = (None, At { at: tree.at, it: 1 }, None);
+        let mut spread = Vec::new();
         let mut secrets = Secrets::default();
         let (mut nodes, mut policies, mut pins) = (Vec::new(), Vec::new(), Vec::new());
         let mut named = false;
@@ -45,8 +48,11 @@ impl Reader<'_> {
                     named = true;
                     name = self.text("name", tree, 1, LONGEST_NAME).map(|name| name.it);
                 }
-                "replicas" => replicas = self.replicas(&tree).unwrap_or(1),
-                "spread" => self.spread(tree),
+                "replicas" => {
+                    let number = self.integer("replicas", &tree, 1, 255).and_then(|number| u32::try_from(number).ok());
+                    replicas = At { at: tree.at, it: number.unwrap_or(1) };
+                }
+                "spread" => spread = self.spread(tree),
                 "hash" | "secret" | "secret_file" => {
                     let text = self.any_text(&key, tree);
                     secrets.broken |= text.is_none();
@@ -67,16 +73,17 @@ impl Reader<'_> {
             self.missing(start, "name", "the fleet");
         }
         let hash = secret::hash(self, secrets);
-        let nodes = self.nodes(nodes);
-        let policies = self.policies(policies, &nodes);
+        let nodes = self.nodes(nodes, &spread);
+        let policies = self.policies(policies, &nodes, replicas.it);
         let pins = self.pins(pins, &nodes, &policies);
         if self.clean() {
             self.some_weight(start, &nodes, &policies);
+            self.enough_nodes(&replicas, &nodes);
         }
         Some(Fleet {
             name: name?,
-            replicas,
-            spread: Vec::new(),
+            replicas: replicas.it,
+            spread,
             hash,
             max_slices: max_slices.and_then(|n| u32::try_from(n).ok()),
             nodes,
@@ -86,37 +93,27 @@ impl Reader<'_> {
         })
     }
 
-    fn replicas(&mut self, tree: &Tree) -> Option<u32> {
-        let replicas = self.integer("replicas", tree, 1, 255)?;
-        if replicas > 1 {
-            self.not_yet(tree.at, "replicas above 1");
-        }
-        u32::try_from(replicas).ok()
-    }
-
-    /// Checks `spread`; as only the empty one is built, there is nothing to return.
-    fn spread(&mut self, tree: Tree) {
-        let at = tree.at;
-        let Some(labels) = self.array("spread", tree, "label names") else { return };
+    /// The labels over which copies are kept apart, outermost first.
+    fn spread(&mut self, tree: Tree) -> Vec<String> {
+        let Some(labels) = self.array("spread", tree, "label names") else { return Vec::new() };
+        let mut spread: Vec<String> = Vec::with_capacity(labels.len());
         let mut seen = HashSet::new();
-        let mut good = !labels.is_empty();
         for label in labels {
-            let Some(label) = self.text("a label of spread", label, 1, LONGEST_TEXT) else {
-                good = false;
-                continue;
-            };
-            if let Some(twice) = seen.replace(label.it) {
-                good = false;
-                self.wrong::<()>(label.at, || format!("label `{}` stands twice in spread; keep one", shown(&twice)));
+            let at = label.at;
+            let Some(label) = self.text("a label of spread", label, 1, LONGEST_TEXT) else { continue };
+            if spread.len() == MOST_LEVELS {
+                self.wrong::<()>(at, || format!("spread names more than {MOST_LEVELS} labels; name fewer"));
+                break;
             }
+            if !seen.insert(label.it.clone()) {
+                self.wrong::<()>(at, || format!("label `{}` stands twice in spread; keep one", shown(&label.it)));
+            }
+            spread.push(label.it);
         }
-        // what is wrong in itself is told first: it would be wrong in every version
-        if good {
-            self.not_yet(at, "spread");
-        }
+        spread
     }
 
-    fn nodes(&mut self, tables: Vec<At<Vec<Entry>>>) -> Vec<Node> {
+    fn nodes(&mut self, tables: Vec<At<Vec<Entry>>>, spread: &[String]) -> Vec<Node> {
         let mut nodes = Vec::with_capacity(tables.len());
         let mut lines: HashMap<String, usize> = HashMap::with_capacity(tables.len());
         let mut renamed = Vec::new();
@@ -147,6 +144,13 @@ impl Reader<'_> {
                 self.missing_in(table.at, "name", "node");
             }
             let Some(name) = name else { continue };
+            let missing = spread.iter().find(|label| node.weight > Weight::ZERO && !node.labels.contains_key(*label));
+            if let Some(label) = missing {
+                self.wrong::<()>(table.at, || {
+                    let (node, label) = (shown(&name.it), shown(label));
+                    format!("node `{node}` has no label `{label}`, which spread names; add it to its labels, or give it weight 0")
+                });
+            }
             self.unique("node", &name, &mut lines);
             if let Some(formerly) = formerly {
                 node.formerly = Some(formerly.it.clone());
@@ -183,7 +187,7 @@ impl Reader<'_> {
         }
     }
 
-    fn policies(&mut self, tables: Vec<At<Vec<Entry>>>, nodes: &[Node]) -> Vec<Policy> {
+    fn policies(&mut self, tables: Vec<At<Vec<Entry>>>, nodes: &[Node], replicas: u32) -> Vec<Policy> {
         let mut policies = Vec::with_capacity(tables.len());
         let mut lines = HashMap::with_capacity(tables.len());
         let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
@@ -202,7 +206,14 @@ impl Reader<'_> {
                         has_nodes = true;
                         policy.nodes = self.node_list(tree, &known);
                     }
-                    "weight" => policy.weight = self.weight(&tree),
+                    "weight" => {
+                        policy.weight = self.weight(&tree);
+                        if replicas > 1 {
+                            self.wrong::<()>(at, || {
+                                format!("a policy takes a share only with replicas = 1, and they are {replicas}; remove its weight")
+                            });
+                        }
+                    }
                     _ => self.unknown_in(&key, at, "policy", &POLICY_KEYS),
                 }
             }
@@ -333,6 +344,21 @@ impl Reader<'_> {
         let weights = nodes.iter().map(|node| node.weight).chain(policies.iter().filter_map(|policy| policy.weight));
         if weights.max().is_none_or(|weight| weight == Weight::ZERO) {
             self.wrong::<()>(start, || "no node or policy has a weight above 0; give at least one a weight".to_owned());
+        }
+    }
+    /// Copies need as many nodes that can hold one.
+    fn enough_nodes(&mut self, replicas: &At<u32>, nodes: &[Node]) {
+        let holding = nodes.iter().filter(|node| node.weight > Weight::ZERO).count();
+        let wanted = replicas.it as usize;
+        if wanted > 1 && holding < wanted {
+            let there = if holding == 1 { "is" } else { "are" };
+            self.wrong::<()>(replicas.at, || {
+                format!(
+                    "replicas = {wanted} needs {wanted} nodes with a weight above 0, and there {there} {holding}; add {}, or set replicas = {}",
+                    wanted - holding,
+                    holding.max(1)
+                )
+            });
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::layout::{at, index_bits, ENTRY, HEADER, MAGIC, RECORD_SIZES, VERSION};
+use super::layout::{at, header_length, index_bits, section_count, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, VERSION};
 use super::parts::{NodePart, Parts, PinPart, PolicyPart};
 use super::Digest;
 use crate::point::Point;
@@ -24,6 +24,10 @@ pub fn encode(parts: &Parts) -> Vec<u8> {
     w.slices(10, stored);
     let bits = index_bits(finals.len());
     w.index(bits, &finals);
+    if let Some(target) = &parts.target {
+        w.slices(13, target.slices.iter().copied());
+        w.section(15, |w| target.leaving.iter().for_each(|node| w.put_u32(node.index())), target.leaving.len());
+    }
     w.finish(parts, name, bits)
 }
 
@@ -180,10 +184,12 @@ impl Writer {
 
     /// Puts header and sections together and seals them with the digest.
     fn finish(self, parts: &Parts, name: [u8; 8], bits: u32) -> Vec<u8> {
-        let mut table = Vec::with_capacity(ENTRY * RECORD_SIZES.len());
-        let mut offset = HEADER;
+        let features = if parts.target.is_some() { GRADUAL } else { 0 };
+        let sections = section_count(features);
+        let mut table = Vec::with_capacity(ENTRY * sections);
+        let mut offset = header_length(features);
         let mut end = offset;
-        for (kind, ((section, count), size)) in (1u32..).zip(self.sections.iter().zip(self.counts).zip(RECORD_SIZES)) {
+        for (kind, ((section, count), size)) in (1u32..).zip(self.sections.iter().zip(self.counts).zip(RECORD_SIZES)).take(sections) {
             // section 1 counts its bytes
             let count = if kind == 1 { section.len() } else { count };
             table.extend_from_slice(&kind.to_le_bytes());
@@ -196,9 +202,9 @@ impl Writer {
         let mut out = Vec::with_capacity(end);
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());
-        out.extend_from_slice(&(HEADER as u32).to_le_bytes());
+        out.extend_from_slice(&(header_length(features) as u32).to_le_bytes());
         out.extend_from_slice(&(end as u64).to_le_bytes());
-        out.extend_from_slice(&0u64.to_le_bytes());
+        out.extend_from_slice(&features.to_le_bytes());
         out.extend_from_slice(&parts.map_id);
         out.extend_from_slice(&parts.epoch.to_le_bytes());
         out.extend_from_slice(&parts.algorithm.to_le_bytes());
@@ -211,13 +217,13 @@ impl Writer {
         out.extend_from_slice(&parts.hash.secret().map_or([0; 16], |secret| secret.0));
         out.extend_from_slice(&name);
         out.extend_from_slice(&bits.to_le_bytes());
-        out.extend_from_slice(&(RECORD_SIZES.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(sections as u32).to_le_bytes());
         out.extend_from_slice(&table);
-        for section in self.sections {
+        for section in self.sections.into_iter().take(sections) {
+            // also before an empty section, which ends the file when it is the last one
             out.resize(out.len().next_multiple_of(8), 0);
             out.extend_from_slice(&section);
         }
-        // an empty last section must not leave padding behind; the index is never empty, so the file ends with it
         let digest = digest(&out);
         if let Some(place) = out.get_mut(at::DIGEST..at::DIGEST + 32) {
             place.copy_from_slice(&digest);

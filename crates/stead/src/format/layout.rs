@@ -28,8 +28,25 @@ pub(super) const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'D', 0x0D, 0x0A, 0x1A, 0x0
 pub(super) const VERSION: u32 = 1;
 /// Bytes of one entry of the section table.
 pub(super) const ENTRY: usize = 24;
-/// Header and section table.
-pub(super) const HEADER: usize = at::SECTIONS + ENTRY * RECORD_SIZES.len();
+/// The required feature of bit 0: a gradual change is under way, so the map has the last three sections.
+pub(super) const GRADUAL: u64 = 1;
+/// Sections of a map without a gradual change.
+const PLAIN_SECTIONS: usize = 13;
+
+/// How many sections a map with these features has.
+pub(super) fn section_count(features: u64) -> usize {
+    if features & GRADUAL == 0 {
+        PLAIN_SECTIONS
+    } else {
+        RECORD_SIZES.len()
+    }
+}
+
+/// Bytes of header and section table of a map with these features.
+pub(super) fn header_length(features: u64) -> usize {
+    at::SECTIONS + ENTRY * section_count(features)
+}
+
 /// The index has at most 2^18 entries, 1 MiB.
 pub(super) const INDEX_BITS_MAX: u32 = 18;
 /// More nodes than anybody has, and few enough that products of shares and weights stay below 2^128.
@@ -53,10 +70,13 @@ pub enum Record {
     FinalPoints = 10,
     FinalPolicies = 11,
     Index = 12,
+    TargetPoints = 13,
+    TargetPolicies = 14,
+    Leaving = 15,
 }
 
 /// Bytes of one record of each kind.
-pub(super) const RECORD_SIZES: [u32; 13] = [1, 8, 40, 16, 16, 40, 4, 8, 4, 32, 8, 4, 4];
+pub(super) const RECORD_SIZES: [u32; 16] = [1, 8, 40, 16, 16, 40, 4, 8, 4, 32, 8, 4, 4, 8, 4, 4];
 
 /// k: the smallest with 2^k >= 4 * slices, from 1 to 18.
 pub(super) fn index_bits(slices: usize) -> u32 {
@@ -70,7 +90,7 @@ pub(super) struct Section {
     pub count: usize,
 }
 
-/// Where the sections of a verified map lie.
+/// Where the sections of a verified map lie; those that it has not are empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     pub(super) sections: [Section; RECORD_SIZES.len()],

@@ -8,6 +8,7 @@ mod layout;
 mod parts;
 mod peek;
 mod rules;
+mod slice_rules;
 mod verify;
 
 pub use encode::encode;
@@ -15,7 +16,7 @@ pub(crate) use layout::{array_at, at, u32_at, u64_at};
 pub use layout::{Layout, Record};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};
-pub use parts::{NodePart, Parts, PinPart, PolicyPart};
+pub use parts::{NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use verify::{verify, Checked};
 
 /// The digest of a map: SHA-256 of the whole file with the digest's own 32 bytes zero.

@@ -38,6 +38,8 @@ pub struct Parts {
     pub base: Vec<(Point, PolicyId)>,
     /// By first point.
     pub pins: Vec<PinPart>,
+    /// While a gradual change is under way.
+    pub target: Option<TargetPart>,
 }
 
 /// A node.
@@ -79,4 +81,13 @@ pub struct PinPart {
     pub policy: PolicyId,
     /// The key, of a pin by key.
     pub key: Option<Vec<u8>>,
+}
+
+/// What a gradual change is to end with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TargetPart {
+    /// What the base slices will be; first points and who holds the slice, neighbours differ.
+    pub slices: Vec<(Point, PolicyId)>,
+    /// The nodes that the fleet dropped and that base slices still name, ascending; each has weight 0.
+    pub leaving: Vec<NodeId>,
 }

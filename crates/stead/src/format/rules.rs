@@ -1,14 +1,12 @@
-//! The rules of the records: strings, nodes, policies, slices, pins, index, by docs/map-format.md.
+//! The rules of the records: strings, nodes and policies here, slices in slice_rules.rs, by docs/map-format.md.
 
-use super::layout::{at, index_bits, u32_at, u64_at, Layout, Record, Section, NODES_MAX};
+use super::layout::{at, u32_at, u64_at, Layout, Record, Section, NODES_MAX};
+use super::slice_rules::Used;
 use super::verify::broken;
 use crate::cell::Cells;
 use crate::error::Result;
 use crate::hash::Hash;
 use crate::name::{check_name, check_node_name, check_text, NAME_MAX, TEXT_MAX};
-use crate::point::{Point, SPACE};
-use crate::policy::PolicyId;
-use crate::slice::{lay_over, Slice};
 use crate::weight::Weight;
 
 /// A cursor over the strings, which must follow each other without gaps.
@@ -44,24 +42,28 @@ pub(super) fn rules(bytes: &[u8], layout: Layout, hash: Hash, cells: Cells) -> R
     let check = Check { bytes, layout, hash, cells };
     check.strings_nodes_policies()?;
     let bases = check.base_slices()?;
+    let targets = check.target_slices(&bases)?;
     let pins = check.pins()?;
-    check.unnamed_policies_are_used(&bases, &pins)?;
+    let used = Used::of(check.count(Record::Policies), &bases, &targets, &pins);
+    check.unnamed_policies_are_used(&used)?;
+    check.leaving(&used)?;
     check.final_slices(&bases, &pins)
 }
 
-struct Check<'a> {
-    bytes: &'a [u8],
-    layout: Layout,
-    hash: Hash,
-    cells: Cells,
+/// A file whose header and section table are sound.
+pub(super) struct Check<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) layout: Layout,
+    pub(super) hash: Hash,
+    pub(super) cells: Cells,
 }
 
 impl Check<'_> {
-    fn count(&self, record: Record) -> usize {
+    pub(super) fn count(&self, record: Record) -> usize {
         self.layout.count(record)
     }
 
-    fn at(&self, record: Record, i: usize) -> usize {
+    pub(super) fn at(&self, record: Record, i: usize) -> usize {
         self.layout.offset(record, i)
     }
 
@@ -215,143 +217,6 @@ impl Check<'_> {
         }
         if used != self.count(Record::Members) {
             return broken(self.at(Record::Members, used), "members belong to no policy");
-        }
-        Ok(())
-    }
-
-    /// Flags of the policy whose number stands at `offset`.
-    fn policy(&self, offset: usize) -> Result<(PolicyId, u32)> {
-        let policy = u32_at(self.bytes, offset);
-        if policy as usize >= self.count(Record::Policies) {
-            return broken(offset, format!("there is no policy {policy}"));
-        }
-        Ok((PolicyId(policy), u32_at(self.bytes, self.at(Record::Policies, policy as usize) + 32)))
-    }
-
-    fn base_slices(&self) -> Result<Vec<Slice>> {
-        let count = self.count(Record::BasePoints);
-        if count == 0 || count != self.count(Record::BasePolicies) {
-            return broken(self.at(Record::BasePoints, 0), "there must be base slices, and as many policies as points");
-        }
-        let mut slices: Vec<Slice> = Vec::with_capacity(count);
-        for i in 0..count {
-            let offset = self.at(Record::BasePoints, i);
-            let first = Point(u64_at(self.bytes, offset));
-            let place = self.at(Record::BasePolicies, i);
-            let (policy, flags) = self.policy(place)?;
-            if flags == 1 {
-                return broken(place, "a base slice is held by a named policy without a weight");
-            }
-            if !self.cells.is_bound(first) {
-                return broken(offset, "the slice does not start at a cell bound");
-            }
-            match slices.last_mut() {
-                None if first != Point(0) => return broken(offset, "the first slice must start at point 0"),
-                None => {}
-                Some(before) if first <= before.first => return broken(offset, "slices must be ordered by their first points"),
-                Some(before) if before.policy == policy => return broken(place, "neighbouring slices have the same policy"),
-                Some(before) => before.last = Point(first.0 - 1),
-            }
-            slices.push(Slice { first, last: Point::LAST, policy });
-        }
-        Ok(slices)
-    }
-
-    fn pins(&self) -> Result<Vec<Slice>> {
-        let mut pins: Vec<Slice> = Vec::with_capacity(self.count(Record::Pins));
-        for i in 0..self.count(Record::Pins) {
-            let offset = self.at(Record::Pins, i);
-            let (first, last) = (Point(u64_at(self.bytes, offset)), Point(u64_at(self.bytes, offset + 8)));
-            if first > last || pins.last().is_some_and(|before| before.last >= first) {
-                return broken(offset, "pins must be ordered, not empty and not overlap");
-            }
-            let after = u128::from(last.0) + 1;
-            if !self.cells.is_bound(first) || self.cells.round_up(after) != after {
-                return broken(offset, "a pin's bounds are not cell bounds");
-            }
-            let (policy, _) = self.policy(offset + 16)?;
-            let key = self.key(offset + 24);
-            match u32_at(self.bytes, offset + 20) {
-                0 if key.is_empty() => {}
-                1 => {
-                    let cell = self.cells.of(self.hash.point(key));
-                    if self.cells.bound(cell) != u128::from(first.0) || self.cells.bound(cell + 1) != after {
-                        return broken(offset, "a pin by key does not cover just its key's cell");
-                    }
-                }
-                _ => return broken(offset + 20, "the kind of a pin is 0 without a key or 1 with one"),
-            }
-            pins.push(Slice { first, last, policy });
-        }
-        Ok(pins)
-    }
-
-    /// The string that `strings_nodes_policies` found to be sound.
-    fn key(&self, reference: usize) -> &[u8] {
-        let start = self.at(Record::Strings, u32_at(self.bytes, reference) as usize);
-        self.bytes.get(start..start + u32_at(self.bytes, reference + 4) as usize).unwrap_or(&[])
-    }
-
-    fn unnamed_policies_are_used(&self, bases: &[Slice], pins: &[Slice]) -> Result<()> {
-        let mut used = vec![false; self.count(Record::Policies)];
-        for slice in bases.iter().chain(pins) {
-            if let Some(used) = used.get_mut(slice.policy.index()) {
-                *used = true;
-            }
-        }
-        for (i, used) in used.into_iter().enumerate() {
-            let offset = self.at(Record::Policies, i);
-            if !used && u32_at(self.bytes, offset + 32) & 1 == 0 {
-                return broken(offset, "an unnamed policy holds nothing");
-            }
-        }
-        Ok(())
-    }
-
-    /// Final slices and the index over them.
-    fn final_slices(&self, bases: &[Slice], pins: &[Slice]) -> Result<()> {
-        let (points, policies) = (self.count(Record::FinalPoints), self.count(Record::FinalPolicies));
-        let laid;
-        let finals = if pins.is_empty() {
-            if points != 0 || policies != 0 {
-                return broken(self.at(Record::FinalPoints, 0), "without pins there are no final slices beside the base slices");
-            }
-            bases
-        } else {
-            laid = lay_over(bases.iter().copied(), pins.iter().copied());
-            if points != laid.len() || policies != laid.len() {
-                return broken(self.at(Record::FinalPoints, 0), format!("there must be {} final slices", laid.len()));
-            }
-            for (i, slice) in laid.iter().enumerate() {
-                let (point, policy) = (self.at(Record::FinalPoints, i), self.at(Record::FinalPolicies, i));
-                if u64_at(self.bytes, point) != slice.first.0 || u32_at(self.bytes, policy) != slice.policy.0 {
-                    return broken(point, "the final slices are not the base slices under the pins");
-                }
-            }
-            &laid
-        };
-        self.index(finals)
-    }
-
-    fn index(&self, finals: &[Slice]) -> Result<()> {
-        let bits = index_bits(finals.len());
-        if self.layout.index_bits != bits {
-            return broken(at::INDEX_BITS, format!("the index of {} slices has {bits} bits", finals.len()));
-        }
-        if self.count(Record::Index) != (1 << bits) + 1 {
-            return broken(self.at(Record::Index, 0), format!("the index has {} entries", (1 << bits) + 1));
-        }
-        let mut firsts = finals.iter().map(|s| u128::from(s.first.0)).peekable();
-        let mut below = 0;
-        for bucket in 0..=1usize << bits {
-            let start = (bucket as u128 * SPACE) >> bits;
-            while firsts.next_if(|first| *first < start).is_some() {
-                below += 1;
-            }
-            let offset = self.at(Record::Index, bucket);
-            if u32_at(self.bytes, offset) != below {
-                return broken(offset, format!("this entry of the index must be {below}"));
-            }
         }
         Ok(())
     }

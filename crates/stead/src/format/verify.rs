@@ -4,7 +4,7 @@
 //! write its digest too. All arithmetic on numbers of the file is checked or in `u128`.
 
 use super::encode::digest;
-use super::layout::{array_at, at, u32_at, u64_at, Layout, Section, ENTRY, HEADER, MAGIC, RECORD_SIZES, VERSION};
+use super::layout::{array_at, at, header_length, section_count, u32_at, u64_at, Layout, Section, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, VERSION};
 use super::rules::rules;
 use super::Digest;
 use crate::cell::Cells;
@@ -65,12 +65,14 @@ fn header(bytes: &[u8]) -> Result<()> {
         return broken(at::VERSION, format!("there is no map format {version}"));
     }
     let features = u64_at(bytes, at::FEATURES);
-    if features != 0 {
-        let needs = format!("the map needs feature {}, which this stead does not know", features.trailing_zeros());
+    let unknown = features & !GRADUAL;
+    if unknown != 0 {
+        let needs = format!("the map needs feature {}, which this stead does not know", unknown.trailing_zeros());
         return Err(Error::Version { file: None, needs });
     }
-    if u32_at(bytes, at::HEADER_LENGTH) as usize != HEADER {
-        return broken(at::HEADER_LENGTH, format!("the header length must be {HEADER}"));
+    let needed = header_length(features);
+    if u32_at(bytes, at::HEADER_LENGTH) as usize != needed {
+        return broken(at::HEADER_LENGTH, format!("the header length must be {needed}"));
     }
     let length = u64_at(bytes, at::FILE_LENGTH);
     if length != bytes.len() as u64 {
@@ -110,12 +112,14 @@ fn settings(bytes: &[u8]) -> Result<(Hash, Cells)> {
 
 /// The section table: order, sizes, places, and zeros in between.
 fn sections(bytes: &[u8]) -> Result<Layout> {
-    if u32_at(bytes, at::SECTION_COUNT) as usize != RECORD_SIZES.len() {
-        return broken(at::SECTION_COUNT, format!("there must be {} sections", RECORD_SIZES.len()));
+    let features = u64_at(bytes, at::FEATURES);
+    let needed = section_count(features);
+    if u32_at(bytes, at::SECTION_COUNT) as usize != needed {
+        return broken(at::SECTION_COUNT, format!("there must be {needed} sections"));
     }
     let mut sections = [Section::default(); RECORD_SIZES.len()];
-    let mut end = HEADER;
-    for (i, (section, size)) in sections.iter_mut().zip(RECORD_SIZES).enumerate() {
+    let mut end = header_length(features);
+    for (i, (section, size)) in sections.iter_mut().zip(RECORD_SIZES).take(needed).enumerate() {
         let entry = at::SECTIONS + i * ENTRY;
         if u32_at(bytes, entry) as usize != i + 1 || u32_at(bytes, entry + 4) != size {
             return broken(entry, format!("section {} must stand here, with records of {size} bytes", i + 1));
@@ -126,7 +130,8 @@ fn sections(bytes: &[u8]) -> Result<Layout> {
         }
         let count = u64_at(bytes, entry + 16);
         let length = u128::from(count) * u128::from(size);
-        if length > bytes.len().saturating_sub(start) as u128 {
+        // the padding before an empty last section belongs to the file, too
+        if start > bytes.len() || length > (bytes.len() - start) as u128 {
             return broken(entry + 16, format!("section {} does not fit into the file", i + 1));
         }
         if bytes.get(end..start).is_some_and(|padding| padding.iter().any(|b| *b != 0)) {

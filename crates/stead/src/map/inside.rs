@@ -1,8 +1,10 @@
 //! Looking inside a map: its header, nodes, policies, slices and pins.
 
+use std::cmp::Ordering;
+
 use super::open::Map;
 use crate::cell::Cells;
-use crate::format::{array_at, u32_at, u64_at, Digest, MapId, NodePart, Parts, PinPart, PolicyPart, Record};
+use crate::format::{array_at, u32_at, u64_at, Digest, MapId, NodePart, Parts, PinPart, PolicyPart, Record, TargetPart};
 use crate::format::at;
 use crate::hash::Hash;
 use crate::point::Point;
@@ -168,6 +170,18 @@ impl Map {
         self.slices_of(Record::BasePoints, Record::BasePolicies)
     }
 
+    /// While a gradual change is under way, what the base slices will be when all of it is done.
+    ///
+    /// They are never equal to the base slices. `locate` does not read them.
+    pub fn target_slices(&self) -> Option<impl Iterator<Item = Slice> + '_> {
+        (self.target_count() > 0).then(|| self.slices_of(Record::TargetPoints, Record::TargetPolicies))
+    }
+
+    /// How many target slices there are; 0 when no gradual change is under way.
+    pub fn target_count(&self) -> usize {
+        self.checked.layout.count(Record::TargetPoints)
+    }
+
     /// The slices that `locate` reads: the base slices with the pins over them.
     pub fn slices(&self) -> impl Iterator<Item = Slice> + '_ {
         let (points, policies) = self.final_records();
@@ -233,6 +247,10 @@ impl Map {
                     key: pin.key.map(<[u8]>::to_vec),
                 })
                 .collect(),
+            target: self.target_slices().map(|slices| TargetPart {
+                slices: slices.map(|s| (s.first, s.policy)).collect(),
+                leaving: self.nodes().filter(Node::leaving).map(|node| node.id).collect(),
+            }),
         }
     }
 
@@ -295,6 +313,21 @@ impl<'a> Node<'a> {
     /// What it wants.
     pub fn weight(&self) -> Weight {
         Weight::from_millionths(u64_at(&self.map.bytes, self.at(16))).unwrap_or(Weight::ZERO)
+    }
+
+    /// Whether the fleet dropped it and it still holds points, which a gradual change takes away. Cost: a binary search.
+    pub fn leaving(&self) -> bool {
+        let layout = &self.map.checked.layout;
+        let (mut low, mut high) = (0, layout.count(Record::Leaving));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match u32_at(&self.map.bytes, layout.offset(Record::Leaving, middle)).cmp(&self.id.0) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return true,
+                Ordering::Greater => high = middle,
+            }
+        }
+        false
     }
 
     /// Labels, by name.

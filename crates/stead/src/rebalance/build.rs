@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use super::piece::{ByHolder, HolderId, Piece};
-use super::step::{contiguous, rebalance};
+use super::holders::Holders;
+use super::policies::{members, Policies};
+use super::sets::{SetId, Sets};
+use super::step::Aim;
 use super::target::targets;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, PinTo, Pinned};
-use crate::format::{encode, NodePart, Parts, PinPart, PolicyPart};
+use crate::format::{encode, NodePart, Parts, PinPart};
 use crate::hash::Hash;
 use crate::map::Map;
 use crate::point::Point;
-use crate::policy::{NodeId, PolicyId};
+use crate::policy::NodeId;
 use crate::weight::Weight;
 
 /// The version of the algorithm of this module; it stands in every map that it makes.
@@ -24,24 +26,25 @@ pub const ALGORITHM: u32 = 1;
 /// previous map give the same bytes, on every machine.
 ///
 /// Errors: `Identity` when the map is of another cluster or has another hash; `Fleet` where pins overlap; `Impossible` when
-/// `max_slices` is too low; `NotYet` for more than one replica.
+/// `max_slices` is too low, or when there are fewer nodes that can hold than replicas.
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
-    refuse_what_is_not_built_yet(fleet, previous)?;
     let (hash, cells) = settings(fleet, previous)?;
     let holders = Holders::of(fleet, previous);
-    let none = || Error::Impossible {
-        problem: format!("{}: no node has a weight above 0, so nothing can hold the keys; give at least one a weight", fleet.file),
-    };
-    let mut targets = targets(&holders.weights, cells.count()).ok_or_else(none)?;
+    let domains = holders.domains();
+    let mut targets = targets(&holders.weights, &domains, cells.count()).ok_or_else(|| too_few_nodes(fleet))?.cells;
     targets.0.resize(holders.count, 0); // those that leave
-    let before = match previous {
-        Some(map) => holders.pieces(map)?,
-        None => contiguous(&targets),
+    let aim = Aim { domains: &domains, targets: &targets, cells: cells.count(), max_slices: fleet.max_slices };
+    let mut sets = Sets::default();
+    let pieces = match previous {
+        Some(map) => {
+            let before = holders.pieces(map, map.base_slices(), &mut sets);
+            aim.rebalance(&before, &mut sets)
+        }
+        None => aim.first(&mut sets),
     };
-    let pieces = rebalance(&before, &targets, fleet.max_slices).map_err(|error| in_fleet(fleet, error))?.pieces;
+    let pieces = pieces.map_err(|error| in_fleet(fleet, error))?;
 
     let node_ids: BTreeMap<&str, NodeId> = fleet.nodes.iter().map(|n| n.name.as_str()).zip((0..).map(NodeId)).collect();
-    let mut policies = Policies::named(fleet, &node_ids)?;
     let pins = fleet.lay_pins(&hash, cells)?;
     let pinned: Vec<Vec<NodeId>> = fleet
         .pins
@@ -51,14 +54,19 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
             PinTo::Nodes(names) => members(names, &node_ids),
         })
         .collect::<Result<_>>()?;
-    policies.add_unnamed(holders.nodes_with(&targets).map(|node| vec![node]));
-    policies.add_unnamed(pinned.iter().filter(|nodes| !nodes.is_empty()).cloned());
+    let held: Vec<Held> = pieces.iter().map(|piece| held(piece.set, &sets, &holders)).collect::<Result<_>>()?;
+    let lists = held.iter().filter_map(|held| if let Held::Nodes(nodes) = held { Some(nodes) } else { None });
+    let lists = lists.chain(pinned.iter().filter(|nodes| !nodes.is_empty()));
+    let policies = Policies::new(fleet, &node_ids, lists.cloned())?;
 
     let mut base = Vec::with_capacity(pieces.len());
     let mut cell = 0;
-    for piece in &pieces {
-        // below G, so the bound is below 2^64
-        base.push((Point(cells.bound(cell) as u64), holders.policy(piece.holder, &policies)?));
+    for (piece, held) in pieces.iter().zip(&held) {
+        let policy = match held {
+            Held::Policy(name) => policies.by_name(name)?,
+            Held::Nodes(nodes) => policies.by_members(nodes)?,
+        };
+        base.push((Point(cells.bound(cell) as u64), policy)); // below G, so the bound is below 2^64
         cell += piece.cells;
     }
     let mut laid = Vec::with_capacity(pins.len());
@@ -83,15 +91,16 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
         map_id: previous.map_or([0; 16], Map::map_id),
         parent: previous.map_or([0; 32], Map::digest),
         algorithm: ALGORITHM,
-        replicas: 1,
+        replicas: fleet.replicas,
         hash,
         cells,
         max_slices: fleet.max_slices,
-        spread: Vec::new(),
+        spread: fleet.spread.clone(),
         nodes: nodes(fleet),
         policies: policies.list,
         base,
         pins: laid,
+        target: None,
     };
     Map::from_bytes(encode(&parts))
 }
@@ -104,15 +113,36 @@ fn in_fleet(fleet: &Fleet, error: Error) -> Error {
     }
 }
 
-fn refuse_what_is_not_built_yet(fleet: &Fleet, previous: Option<&Map>) -> Result<()> {
-    let not_yet = |feature: &str| Err(Error::NotYet { place: None, feature: format!("{}: {feature}", fleet.file) });
-    if fleet.replicas > 1 || previous.is_some_and(|map| map.replicas() > 1) {
-        return not_yet("replicas above 1");
+fn too_few_nodes(fleet: &Fleet) -> Error {
+    let holding = fleet.nodes.iter().filter(|node| node.weight > Weight::ZERO).count();
+    let problem = match fleet.replicas {
+        1 => format!("{}: no node has a weight above 0, so nothing can hold the keys; give at least one a weight", fleet.file),
+        r => format!(
+            "{}: replicas = {r} needs {r} nodes with a weight above 0, and there {} {holding}; add {} or set replicas = {}",
+            fleet.file,
+            if holding == 1 { "is" } else { "are" },
+            r as usize - holding,
+            holding.max(1)
+        ),
+    };
+    Error::Impossible { problem }
+}
+
+/// Who holds a piece, as a map says it.
+enum Held<'a> {
+    Nodes(Vec<NodeId>),
+    Policy(&'a str),
+}
+
+/// The primary first, then the others by name.
+fn held<'a>(set: SetId, sets: &Sets, holders: &Holders<'a>) -> Result<Held<'a>> {
+    let primary = sets.primary(set);
+    if let Some(policy) = primary.and_then(|primary| holders.policy(primary)) {
+        return Ok(Held::Policy(policy));
     }
-    if !fleet.spread.is_empty() || previous.is_some_and(|map| map.spread().len() > 0) {
-        return not_yet("spread");
-    }
-    Ok(())
+    let others = sets.holders(set).filter(|holder| Some(*holder) != primary);
+    let nodes: Option<Vec<NodeId>> = primary.into_iter().chain(others).map(|holder| holders.node(holder)).collect();
+    nodes.map(Held::Nodes).ok_or_else(|| Error::Internal { problem: "a holder that left still has points".into() })
 }
 
 /// The hash never changes; left out, it is the map's own, or md5.
@@ -152,155 +182,4 @@ fn nodes(fleet: &Fleet) -> Vec<NodePart> {
         attributes: pairs(&node.attributes),
     };
     fleet.nodes.iter().map(part).collect()
-}
-
-/// Who takes a share: the fleet's nodes by name, its weighted policies by name, then those of the old map that leave.
-struct Holders {
-    /// how many nodes the fleet has
-    nodes: usize,
-    /// weights of the nodes and the weighted policies
-    weights: Vec<Weight>,
-    /// names of the weighted policies
-    policies: Vec<String>,
-    /// the holder of each policy of the old map, by its number there
-    old: Vec<Option<HolderId>>,
-    /// all of them, leaving ones included
-    count: usize,
-}
-
-impl Holders {
-    fn of(fleet: &Fleet, previous: Option<&Map>) -> Holders {
-        let weighted = || fleet.policies.iter().filter_map(|p| Some((p, p.weight?)));
-        let mut weights: Vec<Weight> = fleet.nodes.iter().map(|n| n.weight).collect();
-        weights.extend(weighted().map(|(_, weight)| weight));
-        let policies: Vec<String> = weighted().map(|(p, _)| p.name.clone()).collect();
-        let mut holders = Holders { nodes: fleet.nodes.len(), count: weights.len(), weights, policies, old: Vec::new() };
-        if let Some(map) = previous {
-            holders.follow(fleet, map);
-        }
-        holders
-    }
-
-    /// Finds the holder of each policy of the old map.
-    fn follow(&mut self, fleet: &Fleet, map: &Map) {
-        let wanted: BTreeMap<&str, usize> = fleet.nodes.iter().map(|n| n.name.as_str()).zip(0..).collect();
-        // formerly: the new name is unknown to the map, and the old name to the fleet
-        let weighted: BTreeMap<&str, usize> = self.policies.iter().map(String::as_str).zip(0..).collect();
-        let renamed: BTreeMap<&str, usize> = fleet
-            .nodes
-            .iter()
-            .zip(0..)
-            .filter_map(|(node, i)| Some((node.formerly.as_deref()?, node.name.as_str(), i)))
-            .filter(|(old, new, _)| map.node_named(new).is_none() && !wanted.contains_key(old))
-            .map(|(old, _, i)| (old, i))
-            .collect();
-        for policy in map.policies() {
-            let holder = match policy.name() {
-                Some(name) => weighted.get(name).map(|i| self.nodes + i),
-                None => {
-                    let mut members = policy.members();
-                    let (Some(node), 0) = (members.next(), members.len()) else {
-                        self.old.push(None);
-                        continue;
-                    };
-                    let name = map.node(node).name();
-                    wanted.get(name).or_else(|| renamed.get(name)).copied()
-                }
-            };
-            let holder = holder.map_or_else(
-                || {
-                    let next = HolderId(self.count as u32);
-                    self.count += 1;
-                    next
-                },
-                |i| HolderId(i as u32),
-            );
-            self.old.push(Some(holder));
-        }
-    }
-
-    /// The old map's base slices as pieces of these holders.
-    fn pieces(&self, map: &Map) -> Result<Vec<Piece>> {
-        let cells = map.cells();
-        let mut pieces = Vec::with_capacity(map.base_count());
-        for slice in map.base_slices() {
-            let holder = self.old.get(slice.policy.index()).copied().flatten();
-            let Some(holder) = holder else {
-                return Err(Error::NotYet { place: None, feature: "a base slice with several nodes at one replica".into() });
-            };
-            // bounds are cell bounds, so the difference of cells is exact
-            let after = if slice.last == Point::LAST { cells.count() } else { cells.of(Point(slice.last.0 + 1)) };
-            pieces.push(Piece { cells: after - cells.of(slice.first), holder });
-        }
-        Ok(pieces)
-    }
-
-    /// The nodes that get points.
-    fn nodes_with<'a>(&self, targets: &'a ByHolder) -> impl Iterator<Item = NodeId> + 'a {
-        targets.0.iter().take(self.nodes).zip((0..).map(NodeId)).filter(|(points, _)| **points > 0).map(|(_, node)| node)
-    }
-
-    /// The node that a holder is, when it is one of the new map.
-    fn node(&self, holder: HolderId) -> Option<NodeId> {
-        ((holder.0 as usize) < self.nodes).then_some(NodeId(holder.0))
-    }
-
-    /// The policy of the new map through which a holder holds its slices.
-    fn policy(&self, holder: HolderId, policies: &Policies) -> Result<PolicyId> {
-        if let Some(node) = self.node(holder) {
-            return policies.by_members(&[node]);
-        }
-        match self.policies.get(holder.0 as usize - self.nodes) {
-            Some(name) => policies.by_name(name),
-            None => Err(Error::Internal { problem: "a holder that left still has points".into() }),
-        }
-    }
-}
-
-/// The policies of the new map, in the order of the format.
-struct Policies {
-    list: Vec<PolicyPart>,
-    names: BTreeMap<String, PolicyId>,
-    unnamed: BTreeMap<Vec<NodeId>, PolicyId>,
-}
-
-impl Policies {
-    fn named(fleet: &Fleet, node_ids: &BTreeMap<&str, NodeId>) -> Result<Policies> {
-        let mut policies = Policies { list: Vec::new(), names: BTreeMap::new(), unnamed: BTreeMap::new() };
-        for policy in &fleet.policies {
-            policies.names.insert(policy.name.clone(), PolicyId(policies.list.len() as u32));
-            policies.list.push(PolicyPart {
-                name: Some(policy.name.clone()),
-                kind: policy.kind.clone(),
-                weight: policy.weight,
-                members: members(&policy.nodes, node_ids)?,
-            });
-        }
-        Ok(policies)
-    }
-
-    /// Adds node lists; they are numbered by their order after the named policies.
-    fn add_unnamed(&mut self, lists: impl Iterator<Item = Vec<NodeId>>) {
-        self.unnamed.extend(lists.map(|list| (list, PolicyId(0))));
-        self.list.truncate(self.names.len());
-        for (members, id) in &mut self.unnamed {
-            *id = PolicyId(self.list.len() as u32);
-            self.list.push(PolicyPart { name: None, kind: String::new(), weight: None, members: members.clone() });
-        }
-    }
-
-    fn by_name(&self, name: &str) -> Result<PolicyId> {
-        self.names.get(name).copied().ok_or_else(|| Error::Internal { problem: format!("no policy `{name}`") })
-    }
-
-    fn by_members(&self, members: &[NodeId]) -> Result<PolicyId> {
-        self.unnamed.get(members).copied().ok_or_else(|| Error::Internal { problem: "a policy was not listed".into() })
-    }
-}
-
-fn members(names: &[String], node_ids: &BTreeMap<&str, NodeId>) -> Result<Vec<NodeId>> {
-    let id = |name: &String| {
-        node_ids.get(name.as_str()).copied().ok_or_else(|| Error::Internal { problem: format!("no node `{name}`") })
-    };
-    names.iter().map(id).collect()
 }

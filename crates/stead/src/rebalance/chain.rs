@@ -40,15 +40,15 @@ impl Chain {
     }
 
     /// Takes piece `i` out and gives its cells to its neighbours: `to_left` to the left one, the rest to the right one. When both
-    /// have one holder then, the left one becomes both. Returns the neighbours that are left.
+    /// have one set then, the left one becomes both. Returns the neighbours that are left.
     pub(super) fn give(&mut self, i: usize, to_left: u128) -> (Option<usize>, Option<usize>) {
         let Some(Link { left, right, .. }) = self.get(i) else { return (None, None) };
         let cells = self.unlink(i);
         let to_left = if right.is_none() { cells } else if left.is_none() { 0 } else { to_left.min(cells) };
         self.add(left, to_left);
         self.add(right, cells - to_left);
-        let holder = |at: Option<usize>| at.and_then(|at| self.get(at)).map(|link| link.piece.holder);
-        match right.filter(|_| left.is_some() && holder(left) == holder(right)) {
+        let set = |at: Option<usize>| at.and_then(|at| self.get(at)).map(|link| link.piece.set);
+        match right.filter(|_| left.is_some() && set(left) == set(right)) {
             Some(joined) => {
                 let cells = self.unlink(joined);
                 self.add(left, cells);
@@ -82,18 +82,25 @@ impl Chain {
 
 #[cfg(test)]
 mod tests {
-    use super::super::piece::HolderId;
+    use super::super::holder::HolderId;
+    use super::super::role::Role;
+    use super::super::sets::Sets;
     use super::*;
 
     fn pieces(list: &[(u128, u32)]) -> Vec<Piece> {
-        list.iter().map(|(cells, holder)| Piece { cells: *cells, holder: HolderId(*holder) }).collect()
+        let mut sets = Sets::default();
+        // so that the same holder is the same set in every list
+        for h in 0..10 {
+            sets.id(vec![Role::primary(HolderId(h))]);
+        }
+        list.iter().map(|(cells, h)| Piece { cells: *cells, set: sets.id(vec![Role::primary(HolderId(*h))]) }).collect()
     }
 
     #[test]
     fn what_is_taken_out_goes_to_its_neighbours() {
         let start = pieces(&[(5, 0), (3, 1), (4, 0), (2, 2)]);
         let mut chain = Chain::new(&start);
-        assert_eq!(chain.give(1, 1), (Some(0), Some(3))); // both neighbours are holder 0's
+        assert_eq!(chain.give(1, 1), (Some(0), Some(3))); // both neighbours have set 0
         assert_eq!((chain.count(), chain.get(0).unwrap().piece.cells), (2, 12));
         assert_eq!(chain.give(3, 0), (Some(0), None)); // no right neighbour: all goes to the left
         assert_eq!(chain.into_pieces(), pieces(&[(14, 0)]));

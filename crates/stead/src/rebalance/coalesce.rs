@@ -1,37 +1,83 @@
-//! Coalesce: fewer slices before a rebalance, bought with movement, for fleets that set `max_slices`.
+//! Coalesce: fewer pieces before a rebalance, bought with movement, for fleets that set `max_slices`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::chain::{Chain, Link};
-use super::piece::{ByHolder, Piece};
+use super::holder::{ByHolder, HolderId};
+use super::piece::{loads, Piece};
+use super::sets::{SetId, Sets};
 
-/// Absorbs the shortest pieces into a neighbour each, until `keep` are left or only one.
+/// Absorbs the pieces that cost least (length times the holders that a neighbour has and the piece has not) into a neighbour each,
+/// until `keep` are left or only one. A neighbour's set is legal wherever it stands.
 ///
-/// Of two neighbours the one whose holder is further below its target takes the piece, so that the rebalance which follows has
-/// less to take back. At most twice the absorbed length is moved in the end.
-pub(super) fn coalesce(pieces: &[Piece], targets: &ByHolder, keep: usize) -> Vec<Piece> {
-    let mut chain = Chain::new(pieces);
-    let mut loads = ByHolder::loads(pieces, targets.0.len());
-    let mut shortest: BinaryHeap<Reverse<(u128, usize)>> = pieces.iter().zip(0..).map(|(p, i)| Reverse((p.cells, i))).collect();
-    while chain.count() > keep.max(1) {
-        let Some(Reverse((cells, i))) = shortest.pop() else { break };
-        let Some(Link { piece, left, right }) = chain.get(i) else { continue };
-        if piece.cells != cells {
-            continue; // absorbed meanwhile (0), or grown: its new length is in the heap as well
+/// Of two neighbours that cost the same the one whose holders are further below their targets takes the piece, so that the rebalance
+/// which follows has less to take back. At most twice the absorbed length times those holders is moved in the end.
+pub(super) fn coalesce(pieces: &[Piece], sets: &Sets, targets: &ByHolder, keep: usize) -> Vec<Piece> {
+    let mut work = Work { chain: Chain::new(pieces), sets, targets, loads: loads(pieces, sets, targets.0.len()) };
+    let mut cheapest: BinaryHeap<Reverse<(u128, usize)>> = (0..pieces.len()).filter_map(|i| Some(Reverse((work.cost(i)?, i)))).collect();
+    while work.chain.count() > keep.max(1) {
+        let Some(Reverse((cost, i))) = cheapest.pop() else { break };
+        let Some(now) = work.cost(i) else { continue };
+        if now != cost {
+            cheapest.push(Reverse((now, i))); // a neighbour has changed
+            continue;
         }
-        let holder = |at: Option<usize>| at.and_then(|at| chain.get(at)).map(|link| link.piece.holder);
-        let need = |at| holder(at).map(|h| targets.of(h) as i128 - loads.of(h) as i128); // both at most 2^64
-        let goes_left = need(left) >= need(right);
-        let Some(taker) = holder(if goes_left { left } else { right }) else { break };
-        loads.take(piece.holder, cells);
-        loads.add(taker, cells);
-        let (left, right) = chain.give(i, if goes_left { cells } else { 0 });
-        for grown in [left, right].into_iter().flatten() {
-            if let Some(link) = chain.get(grown) {
-                shortest.push(Reverse((link.piece.cells, grown)));
+        for changed in work.absorb(i).into_iter().flatten() {
+            if let Some(cost) = work.cost(changed) {
+                cheapest.push(Reverse((cost, changed)));
             }
         }
     }
-    chain.into_pieces()
+    work.chain.into_pieces()
+}
+
+struct Work<'a> {
+    chain: Chain,
+    sets: &'a Sets,
+    targets: &'a ByHolder,
+    loads: ByHolder,
+}
+
+impl Work<'_> {
+    fn set(&self, at: Option<usize>) -> Option<SetId> {
+        Some(self.chain.get(at?)?.piece.set)
+    }
+
+    /// The holders that `set` has and `other` has not.
+    fn beyond(&self, set: SetId, other: SetId) -> impl Iterator<Item = HolderId> + '_ {
+        self.sets.holders(set).filter(move |holder| self.sets.role_of(other, *holder).is_none())
+    }
+
+    /// Length times the holders that the cheaper neighbour adds; `None` for what is absorbed, or the last piece.
+    fn cost(&self, i: usize) -> Option<u128> {
+        let Link { piece, left, right } = self.chain.get(i).filter(|link| link.piece.cells > 0)?;
+        let added = |at| self.set(at).map(|set| self.beyond(set, piece.set).count());
+        let fewest = [added(left), added(right)].into_iter().flatten().min()?;
+        Some(piece.cells * fewest as u128)
+    }
+
+    /// Gives piece `i` to the better neighbour; returns the neighbours that are left.
+    fn absorb(&mut self, i: usize) -> [Option<usize>; 2] {
+        let Some(Link { piece, left, right }) = self.chain.get(i) else { return [None, None] };
+        let worth = |at| {
+            let set = self.set(at)?;
+            let need = |holder| self.targets.of(holder) as i128 - self.loads.of(holder) as i128; // both at most 2^64
+            let gained: i128 = self.beyond(set, piece.set).map(need).sum();
+            let lost: i128 = self.beyond(piece.set, set).map(need).sum();
+            Some((Reverse(self.beyond(set, piece.set).count()), gained - lost))
+        };
+        let goes_left = worth(left) >= worth(right);
+        let Some(taker) = self.set(if goes_left { left } else { right }) else { return [None, None] };
+        let gone: Vec<HolderId> = self.beyond(piece.set, taker).collect();
+        let new: Vec<HolderId> = self.beyond(taker, piece.set).collect();
+        for holder in gone {
+            self.loads.take(holder, piece.cells);
+        }
+        for holder in new {
+            self.loads.add(holder, piece.cells);
+        }
+        let (left, right) = self.chain.give(i, if goes_left { piece.cells } else { 0 });
+        [left, right]
+    }
 }

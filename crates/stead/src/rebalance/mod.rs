@@ -17,14 +17,25 @@
 mod build;
 mod chain;
 mod coalesce;
+mod copies;
+mod domains;
 mod fill;
+mod fit;
+mod flow;
+mod holder;
+mod holders;
+mod layout;
 mod piece;
+mod policies;
+mod primaries;
 mod release;
+mod role;
+mod sets;
 mod shift;
 mod step;
 mod target;
 
 pub use build::{build, ALGORITHM};
-pub use piece::{ByHolder, HolderId, Piece};
-pub use step::{rebalance, Rebalanced};
-pub use target::targets;
+pub use domains::{Domain, DomainId, Domains};
+pub use holder::{ByHolder, HolderId};
+pub use target::{targets, wanted, Bound, Targets};

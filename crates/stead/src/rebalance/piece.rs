@@ -1,78 +1,77 @@
-//! Pieces: the slices while they are being rebalanced, as lengths in cells; and sums by holder.
+//! Pieces: the slices while they are being rebalanced, as lengths in cells.
 
-/// Who takes a share: an index into the list of holders (nodes by name, then weighted policies by name).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct HolderId(pub u32);
+use super::holder::ByHolder;
+use super::role::ByRole;
+use super::sets::{SetId, Sets};
 
-/// A run of cells that one holder has. The pieces in their order cover the whole space.
+/// A run of cells that one set of roles has. The pieces in their order cover the whole space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     /// How many cells; up to G, which may be 2^64.
     pub cells: u128,
     /// Who has them.
-    pub holder: HolderId,
+    pub set: SetId,
 }
 
-/// A number of cells for each holder. Reading a holder that is not in the table gives 0.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ByHolder(pub Vec<u128>);
-
-impl ByHolder {
-    /// A table of so many zeros.
-    pub fn zeros(holders: usize) -> ByHolder {
-        ByHolder(vec![0; holders])
+/// What each holder has.
+pub(super) fn loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByHolder {
+    let mut loads = ByHolder::zeros(holders);
+    for piece in pieces {
+        sets.holders(piece.set).for_each(|holder| loads.add(holder, piece.cells));
     }
-
-    /// What each holder has.
-    pub fn loads(pieces: &[Piece], holders: usize) -> ByHolder {
-        let mut loads = ByHolder::zeros(holders);
-        for piece in pieces {
-            loads.add(piece.holder, piece.cells);
-        }
-        loads
-    }
-
-    /// The holder's number.
-    pub fn of(&self, holder: HolderId) -> u128 {
-        self.0.get(holder.0 as usize).copied().unwrap_or(0)
-    }
-
-    /// Adds to the holder's number.
-    pub fn add(&mut self, holder: HolderId, cells: u128) {
-        if let Some(number) = self.0.get_mut(holder.0 as usize) {
-            *number += cells;
-        }
-    }
-
-    /// Takes up to `cells` from the holder's number and says how many it took.
-    pub fn take(&mut self, holder: HolderId, cells: u128) -> u128 {
-        let Some(number) = self.0.get_mut(holder.0 as usize) else { return 0 };
-        let taken = cells.min(*number);
-        *number -= taken;
-        taken
-    }
-
-    /// For each holder, by how much `self` is above `other`; 0 where it is not.
-    pub fn above(&self, other: &ByHolder) -> ByHolder {
-        ByHolder(self.0.iter().zip(&other.0).map(|(a, b)| a.saturating_sub(*b)).collect())
-    }
-
-    /// All of it.
-    pub fn sum(&self) -> u128 {
-        self.0.iter().sum()
-    }
+    loads
 }
 
-/// Drops empty pieces and joins neighbours of one holder.
+/// What each holder has in each of its roles.
+pub(super) fn role_loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByRole {
+    let mut loads = ByRole::zeros(holders);
+    for piece in pieces {
+        sets.roles(piece.set).iter().for_each(|role| loads.add(*role, piece.cells));
+    }
+    loads
+}
+
+/// Drops empty pieces and joins neighbours of one set.
 pub(super) fn join(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     let pieces = pieces.into_iter();
     let mut out: Vec<Piece> = Vec::with_capacity(pieces.size_hint().0);
     for piece in pieces {
         match out.last_mut() {
             _ if piece.cells == 0 => {}
-            Some(before) if before.holder == piece.holder => before.cells += piece.cells,
+            Some(before) if before.set == piece.set => before.cells += piece.cells,
             _ => out.push(piece),
         }
     }
     out
+}
+
+/// The runs on which two lists of pieces, which cover the same space, both stay the same: cells, and the set in each.
+pub(super) fn overlay<'a>(old: &'a [Piece], new: &'a [Piece]) -> impl Iterator<Item = (u128, SetId, SetId)> + 'a {
+    let (mut old, mut new) = (old.iter().copied().peekable(), new.iter().copied().peekable());
+    std::iter::from_fn(move || {
+        let (a, b) = (old.peek_mut()?, new.peek_mut()?);
+        let cells = a.cells.min(b.cells);
+        let run = (cells, a.set, b.set);
+        a.cells -= cells;
+        b.cells -= cells;
+        let (a_ends, b_ends) = (a.cells == 0, b.cells == 0);
+        if a_ends {
+            old.next();
+        }
+        if b_ends {
+            new.next();
+        }
+        Some(run)
+    })
+}
+
+/// How many copies have another holder in `new` than in `old`.
+pub(super) fn moved(old: &[Piece], new: &[Piece], sets: &Sets) -> u128 {
+    overlay(old, new)
+        .filter(|(_, before, after)| before != after)
+        .map(|(cells, before, after)| {
+            let new = sets.holders(after).filter(|holder| sets.role_of(before, *holder).is_none()).count();
+            cells * new as u128
+        })
+        .sum()
 }

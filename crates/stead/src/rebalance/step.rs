@@ -1,140 +1,230 @@
-//! One rebalance, whole: shift, release, fill; within `max_slices` where it is set; and the proof that it came out right.
+//! One rebalance, whole: fit, shift, release, fill, and shortest paths for the rest; primaries; within `max_slices` where it is set; and
+//! the proof that it came out right.
 
 use super::coalesce::coalesce;
+use super::domains::Domains;
 use super::fill::fill;
-use super::piece::{join, ByHolder, HolderId, Piece};
+use super::fit::fit;
+use super::holder::{ByHolder, HolderId};
+use super::layout::{chunks, layout};
+use super::piece::{join, loads, moved, role_loads, Piece};
 use super::release::release;
+use super::role::{ByRole, Role};
+use super::sets::Sets;
 use super::shift::shift;
+use super::{copies, primaries};
 use crate::error::{Error, Result};
 
-/// What a rebalance made.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rebalanced {
-    /// The new pieces, in order, neighbours of different holders.
-    pub pieces: Vec<Piece>,
-    /// How many cells change their holder.
-    pub moved: u128,
+/// What a rebalance aims at.
+pub(super) struct Aim<'a> {
+    /// The caps, and who can hold.
+    pub domains: &'a Domains,
+    /// What everybody gets; they add up to R times the space.
+    pub targets: &'a ByHolder,
+    /// How many cells the space has.
+    pub cells: u128,
+    /// At most so many pieces.
+    pub max_slices: Option<u32>,
 }
 
-/// New pieces in which every holder has exactly its target, with the least movement: the sum of the gains.
-///
-/// `pieces` cover the space; `targets` add up to the same number of cells. Holders without a target (or with 0) lose all they have.
-/// With `max_slices` there are at most so many pieces, and then movement may be above the sum of the gains.
-///
-/// Cost: O(s log s) for s pieces; about twelve times that when `max_slices` bites.
-pub fn rebalance(pieces: &[Piece], targets: &ByHolder, max_slices: Option<u32>) -> Result<Rebalanced> {
-    let made = once(pieces.to_vec(), targets)?;
-    let most = max_slices.map_or(usize::MAX, |most| most as usize);
-    if made.len() <= most {
-        let moved = ByHolder::loads(pieces, targets.0.len());
-        let moved = targets.above(&moved).sum();
-        return Ok(Rebalanced { pieces: made, moved });
+impl Aim<'_> {
+    fn most(&self) -> usize {
+        self.max_slices.map_or(usize::MAX, |most| most as usize)
     }
-    let least = targets.0.iter().filter(|t| **t > 0).count();
-    if most < least {
-        return Err(Error::Impossible {
-            problem: format!(
-                "max_slices = {most} cannot be met: {least} holders have a weight and each needs a slice; set it to {least} or more"
-            ),
-        });
-    }
-    within(pieces, targets, most)
-}
 
-/// One contiguous piece for each holder, in their order: the first layout.
-pub(super) fn contiguous(targets: &ByHolder) -> Vec<Piece> {
-    join(targets.0.iter().zip(0..).map(|(cells, i)| Piece { cells: *cells, holder: HolderId(i) }))
-}
-
-/// A rebalance without a limit.
-fn once(pieces: Vec<Piece>, targets: &ByHolder) -> Result<Vec<Piece>> {
-    let holders = targets.0.len();
-    let loads = ByHolder::loads(&pieces, holders);
-    let mut surplus = loads.above(targets);
-    let mut deficit = targets.above(&loads);
-    let pieces = shift(pieces, &mut surplus, &mut deficit);
-    let pieces = fill(release(pieces, surplus), deficit);
-    // what every later guarantee stands on; a wrong map must not leave this function
-    if ByHolder::loads(&pieces, holders) != *targets {
-        return Err(Error::Internal { problem: "a rebalance missed its targets".into() });
-    }
-    Ok(pieces)
-}
-
-/// The one with the least movement of the rebalances that stay within `most` pieces, among about twelve coalesced starts and a few
-/// contiguous layouts.
-///
-/// Halving finds about how much must be coalesced: the fewer pieces are kept, the fewer come out and the more
-/// moves, nearly. A contiguous layout always has few enough, and is often better where the limit is tight.
-fn within(pieces: &[Piece], targets: &ByHolder, most: usize) -> Result<Rebalanced> {
-    let mut tried: Vec<Vec<Piece>> = contiguous_in_place(pieces, targets);
-    let (mut works, mut fails) = (0, pieces.len().max(2));
-    while fails - works > 1 + works / 64 {
-        let keep = works + (fails - works) / 2;
-        let made = once(coalesce(pieces, targets, keep), targets)?;
-        if made.len() <= most {
-            works = keep;
-            tried.push(made);
-        } else {
-            fails = keep;
-        }
-    }
-    let fits = tried.into_iter().filter(|made| made.len() <= most);
-    let rebalanced = fits.map(|made| Rebalanced { moved: moved_between(pieces, &made), pieces: made });
-    // of equal ones the first
-    rebalanced
-        .reduce(|best, next| if next.moved < best.moved { next } else { best })
-        .ok_or_else(|| Error::Internal { problem: "no rebalance stayed within max_slices".into() })
-}
-
-/// Layouts with one piece a holder, in the order in which the holders have their longest pieces now; those that have none come in
-/// between, at five places.
-fn contiguous_in_place(pieces: &[Piece], targets: &ByHolder) -> Vec<Vec<Piece>> {
-    // holder -> length and middle of its longest piece, of equal ones the first
-    let mut longest: Vec<(u128, u128)> = vec![(0, 0); targets.0.len()];
-    let mut start = 0;
-    for piece in pieces {
-        if let Some(known) = longest.get_mut(piece.holder.0 as usize).filter(|known| known.0 < piece.cells) {
-            *known = (piece.cells, start + piece.cells / 2);
-        }
-        start += piece.cells;
-    }
-    let (mut old, mut new): (Vec<(u128, Piece)>, Vec<Piece>) = (Vec::new(), Vec::new());
-    for (((cells, middle), target), id) in longest.into_iter().zip(&targets.0).zip(0..) {
-        let piece = Piece { cells: *target, holder: HolderId(id) };
-        match cells {
-            0 => new.push(piece),
-            _ => old.push((middle, piece)),
-        }
-    }
-    old.sort_unstable_by_key(|(middle, piece)| (*middle, piece.holder));
-    let places: &[usize] = if new.iter().all(|p| p.cells == 0) { &[4] } else { &[0, 1, 2, 3, 4] };
-    let layout = |quarter: &usize| {
-        let (before, after) = old.split_at(old.len() * quarter / 4);
-        join(before.iter().map(|o| o.1).chain(new.iter().copied()).chain(after.iter().map(|o| o.1)))
-    };
-    places.iter().map(layout).collect()
-}
-
-/// How many cells have another holder in `new` than in `old`; both cover the same space.
-fn moved_between(old: &[Piece], new: &[Piece]) -> u128 {
-    let mut moved = 0;
-    let mut new = new.iter().copied();
-    let mut now = new.next();
-    for piece in old {
-        let mut cells = piece.cells;
-        while cells > 0 {
-            let Some(other) = &mut now else { break };
-            let both = cells.min(other.cells);
-            if other.holder != piece.holder {
-                moved += both;
+    /// The first pieces of a fleet.
+    pub(super) fn first(&self, sets: &mut Sets) -> Result<Vec<Piece>> {
+        let mut number = chunks(self.domains.holding(), self.domains.replicas(), self.most());
+        loop {
+            let laid = layout(self.targets, self.domains, sets, self.cells, number);
+            let pieces = self.with_primaries(&[Piece { cells: self.cells, set: sets.id(Vec::new()) }], &laid, sets)?;
+            self.prove(&pieces, sets)?;
+            if pieces.len() <= self.most() {
+                return Ok(pieces);
             }
-            cells -= both;
-            other.cells -= both;
-            if other.cells == 0 {
-                now = new.next();
+            if number == 1 {
+                return Err(self.too_few(pieces.len()));
+            }
+            number /= 2;
+        }
+    }
+
+    /// New pieces in which every holder has exactly its target, with the least movement there is.
+    ///
+    /// `pieces` cover the space; holders without a target lose all they have. With `max_slices` there are at most so many pieces,
+    /// and then more may move.
+    ///
+    /// Cost: O(s log s) for s pieces where exchanges settle it; about twelve times that when `max_slices` bites.
+    pub(super) fn rebalance(&self, pieces: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
+        let made = self.once(pieces, pieces, sets)?;
+        if made.len() <= self.most() {
+            return Ok(made);
+        }
+        let least = self.targets.0.iter().filter(|target| **target > 0).count();
+        if self.domains.replicas() == 1 && self.most() < least {
+            return Err(self.too_few(least));
+        }
+        self.within(pieces, sets)
+    }
+
+    fn too_few(&self, least: usize) -> Error {
+        let why = match self.domains.replicas() {
+            1 => format!("{least} holders have a weight and each needs a slice"),
+            r => format!("{r} copies with exact shares need {least} slices as far as is known"),
+        };
+        Error::Impossible { problem: format!("max_slices = {} cannot be met: {why}; set it to {least} or more", self.most()) }
+    }
+
+    /// A rebalance of `start` without a limit; `old` is where the copies really are.
+    fn once(&self, old: &[Piece], start: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
+        let mut pieces = start.to_vec();
+        if let Some(fitted) = fit(start, sets, self.domains, self.targets) {
+            // exchanges that move nothing come before those that do
+            pieces = copies::settle(old, &fitted, sets, self.domains, self.targets, 0);
+        }
+        pieces = self.greedy(pieces, sets);
+        if self.domains.replicas() > 1 {
+            if loads(&pieces, sets, self.targets.0.len()) != *self.targets {
+                pieces = copies::settle(old, &pieces, sets, self.domains, self.targets, i64::MAX);
+            }
+            pieces = self.with_primaries(old, &pieces, sets)?;
+        }
+        self.prove(&pieces, sets)?;
+        Ok(pieces)
+    }
+
+    /// Exchanges between one who has too much and one who has too little: as many as there are, or nearly.
+    fn greedy(&self, mut pieces: Vec<Piece>, sets: &mut Sets) -> Vec<Piece> {
+        let holders = self.targets.0.len();
+        let mut before = u128::MAX;
+        loop {
+            let loads = loads(&pieces, sets, holders);
+            let left = loads.above(self.targets).sum();
+            if left == 0 || left >= before {
+                return pieces;
+            }
+            before = left;
+            let (mut surplus, mut deficit) = self.by_role(&pieces, sets, &loads);
+            pieces = shift(pieces, sets, &mut surplus, &mut deficit);
+            let released = release(pieces, sets, self.domains, surplus, &deficit);
+            pieces = fill(released, sets, self.domains, &mut deficit);
+        }
+    }
+
+    /// What each role has too much and too little: never more than its holder has.
+    fn by_role(&self, pieces: &[Piece], sets: &Sets, loads: &ByHolder) -> (ByRole, ByRole) {
+        let holders = self.targets.0.len();
+        let now = role_loads(pieces, sets, holders);
+        let primaries = primaries::counts(pieces, sets, holders);
+        let wanted = primaries::wanted(self.targets, loads, &primaries, self.domains.replicas(), self.cells);
+        let (mut surplus, mut deficit) = (ByRole::zeros(holders), ByRole::zeros(holders));
+        for (holder, target) in self.targets.iter() {
+            let (primary, other) = (Role::primary(holder), Role::other(holder));
+            let load = loads.of(holder);
+            let aims = [(primary, wanted.of(holder)), (other, target - wanted.of(holder))];
+            let (mut too_much, mut too_little) = (load.saturating_sub(target), target.saturating_sub(load));
+            for (role, aim) in aims {
+                let gives = now.of(role).saturating_sub(aim).min(too_much);
+                let takes = aim.saturating_sub(now.of(role)).min(too_little);
+                too_much -= gives;
+                too_little -= takes;
+                surplus.add(role, gives);
+                deficit.add(role, takes);
             }
         }
+        (surplus, deficit)
     }
-    moved
+
+    fn with_primaries(&self, old: &[Piece], pieces: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
+        let holders = self.targets.0.len();
+        let replicas = self.domains.replicas();
+        if replicas == 1 {
+            return Ok(pieces.to_vec());
+        }
+        let (before, now) = (loads(old, sets, holders), primaries::counts(pieces, sets, holders));
+        let wanted = primaries::wanted(self.targets, &before, &now, replicas, self.cells);
+        primaries::settle(old, pieces, sets, self.targets, &wanted, replicas)
+    }
+
+    /// What every later guarantee stands on; a wrong map must not leave this module.
+    fn prove(&self, pieces: &[Piece], sets: &Sets) -> Result<()> {
+        let wrong = |problem: &str| Err(Error::Internal { problem: problem.to_owned() });
+        if loads(pieces, sets, self.targets.0.len()) != *self.targets || pieces.iter().map(|p| p.cells).sum::<u128>() != self.cells {
+            return wrong("a rebalance missed its targets");
+        }
+        let replicas = self.domains.replicas() as usize;
+        let sound = |piece: &Piece| {
+            let roles = sets.roles(piece.set);
+            roles.len() == replicas
+                && roles.iter().filter(|role| role.is_primary()).count() == 1
+                && self.domains.broken(sets.holders(piece.set)).is_none()
+        };
+        if replicas > 1 && !pieces.iter().all(sound) {
+            return wrong("a rebalance put too many copies into one domain");
+        }
+        Ok(())
+    }
+
+    /// The one with the least movement of the rebalances that stay within the limit, among about twelve coalesced starts and a few
+    /// fresh layouts.
+    ///
+    /// Halving finds about how much must be coalesced: the fewer pieces are kept, the fewer come out and the more
+    /// moves, nearly. A fresh layout has few, and is often better where the limit is tight.
+    fn within(&self, pieces: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
+        let most = self.most();
+        let mut tried: Vec<Vec<Piece>> = self.fresh(pieces, sets)?;
+        let mut fewest = tried.iter().map(Vec::len).min().unwrap_or(usize::MAX);
+        let (mut works, mut fails) = (0, pieces.len().max(2));
+        while fails - works > 1 + works / 64 {
+            let keep = works + (fails - works) / 2;
+            let made = self.once(pieces, &coalesce(pieces, sets, self.targets, keep), sets)?;
+            fewest = fewest.min(made.len());
+            if made.len() <= most {
+                works = keep;
+                tried.push(made);
+            } else {
+                fails = keep;
+            }
+        }
+        let fits = tried.into_iter().filter(|made| made.len() <= most).map(|made| (moved(pieces, &made, sets), made));
+        // of equal ones the first
+        let best = fits.reduce(|best, next| if next.0 < best.0 { next } else { best });
+        best.map(|(_, made)| made).ok_or_else(|| self.too_few(fewest))
+    }
+
+    /// Layouts with few pieces. One replica: in the order in which the holders have their longest pieces now, those that have none in
+    /// between, at five places. More: the layout of a first map with one chunk.
+    fn fresh(&self, pieces: &[Piece], sets: &mut Sets) -> Result<Vec<Vec<Piece>>> {
+        if self.domains.replicas() > 1 {
+            let laid = layout(self.targets, self.domains, sets, self.cells, 1);
+            return Ok(vec![self.with_primaries(pieces, &laid, sets)?]);
+        }
+        // holder -> length and middle of its longest piece, of equal ones the first
+        let mut longest: Vec<(u128, u128)> = vec![(0, 0); self.targets.0.len()];
+        let mut start = 0;
+        for piece in pieces {
+            for holder in sets.holders(piece.set) {
+                if let Some(known) = longest.get_mut(holder.index()).filter(|known| known.0 < piece.cells) {
+                    *known = (piece.cells, start + piece.cells / 2);
+                }
+            }
+            start += piece.cells;
+        }
+        let (mut old, mut new): (Vec<(u128, HolderId)>, Vec<HolderId>) = (Vec::new(), Vec::new());
+        for ((cells, middle), holder) in longest.into_iter().zip((0..).map(HolderId)) {
+            match cells {
+                0 => new.push(holder),
+                _ => old.push((middle, holder)),
+            }
+        }
+        old.sort_unstable();
+        let places: &[usize] = if new.iter().all(|holder| self.targets.of(*holder) == 0) { &[4] } else { &[0, 1, 2, 3, 4] };
+        let mut piece = |holder: HolderId| Piece { cells: self.targets.of(holder), set: sets.id(vec![Role::primary(holder)]) };
+        let mut layout = |quarter: &usize| {
+            let (before, after) = old.split_at(old.len() * quarter / 4);
+            let order = before.iter().map(|o| o.1).chain(new.iter().copied()).chain(after.iter().map(|o| o.1));
+            join(order.map(&mut piece).collect::<Vec<Piece>>())
+        };
+        Ok(places.iter().map(&mut layout).collect())
+    }
 }

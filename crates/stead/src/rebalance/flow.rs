@@ -1,0 +1,384 @@
+//! Flow: exchanges along shortest paths until everybody has the target, with the least cost there is.
+//!
+//! The holders are the vertices; where a piece lets holder `a` be replaced by `b`, there is an arc from `a` to `b` with the piece's
+//! length as its capacity. The cost of an arc is what it moves: 1 onto a holder that has no old copy, -1 when such a holder is
+//! left again (a refund), else 0. Successive shortest paths from those who have too much to those who have too little keep the whole at
+//! the least cost for what is settled so far (Ahuja, Magnanti, Orlin, Network Flows, chapter 9). The pieces can be cut at any
+//! cell, which makes the exchanges of one set independent of each other; among paths of one cost those with the
+//! fewest arcs are taken, so that exchanges within one piece do not stand in each other's way.
+//!
+//! A round finds the distances of all holders and then pushes along all shortest paths. What differs between exchanging copies and exchanging
+//! primaries is in `Kind`.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::domains::{DomainId, Domains};
+use super::holder::{ByHolder, HolderId};
+use super::piece::{join, Piece};
+use super::sets::{SetId, Sets};
+
+/// Cost first, then the number of arcs.
+type Distance = i64;
+const COST: Distance = 1 << 32;
+const FAR: Distance = Distance::MAX;
+
+/// A run of cells that has the same set, and had the same set before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub cells: u128,
+    pub set: SetId,
+    pub old: SetId,
+    left: Option<usize>,
+    right: Option<usize>,
+}
+
+impl Run {
+    pub(super) fn new(cells: u128, set: SetId, old: SetId) -> Run {
+        Run { cells, set, old, left: None, right: None }
+    }
+}
+
+/// What is exchanged.
+pub(super) trait Kind {
+    /// The holders of a set that can be replaced.
+    fn sources(&self, sets: &Sets, set: SetId) -> Vec<HolderId>;
+    /// Holders that may replace `from` in the run at a cost of their own.
+    fn direct(&self, sets: &Sets, domains: &Domains, run: &Run, from: HolderId) -> Vec<(HolderId, i64)>;
+    /// The cost at which any other holder may replace `from`, if any may.
+    fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64>;
+    /// The set with `to` in the place of `from`.
+    fn exchange(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId;
+}
+
+/// The state of a flow.
+pub(super) struct Flow<'a, K> {
+    kind: K,
+    sets: &'a mut Sets,
+    domains: &'a Domains,
+    runs: Vec<Run>,
+    /// for each holder the runs in which it can be replaced, and some in which it was
+    of: Vec<Vec<usize>>,
+    pub excess: ByHolder,
+    pub deficit: ByHolder,
+    distance: Vec<Distance>,
+    /// for each domain a number that no distance in it is above
+    farthest: Vec<Distance>,
+}
+
+/// How a search ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// Everybody who had too much got rid of it.
+    Settled,
+    /// The next path would cost more than the limit.
+    TooDear,
+    /// There is no path.
+    Stuck,
+}
+
+impl<'a, K: Kind> Flow<'a, K> {
+    /// A flow over the runs, in their order. `excess` and `deficit`: what holders have too much and too little.
+    pub(super) fn new(kind: K, runs: Vec<Run>, sets: &'a mut Sets, domains: &'a Domains, excess: ByHolder, deficit: ByHolder) -> Self {
+        let mut flow = Flow {
+            kind,
+            sets,
+            domains,
+            of: vec![Vec::new(); excess.0.len()],
+            distance: vec![FAR; excess.0.len()],
+            farthest: vec![FAR; domains.list().len()],
+            runs,
+            excess,
+            deficit,
+        };
+        let last = flow.runs.len().saturating_sub(1);
+        for i in 0..flow.runs.len() {
+            if let Some(run) = flow.runs.get_mut(i) {
+                (run.left, run.right) = (i.checked_sub(1), (i < last).then_some(i + 1));
+            }
+            flow.list(i);
+        }
+        flow
+    }
+
+    fn run(&self, i: usize) -> Option<Run> {
+        self.runs.get(i).copied()
+    }
+
+    /// Enters a run for each holder that can be replaced in it.
+    fn list(&mut self, i: usize) {
+        let Some(run) = self.run(i) else { return };
+        for holder in self.kind.sources(self.sets, run.set) {
+            if let Some(list) = self.of.get_mut(holder.index()) {
+                list.push(i);
+            }
+        }
+    }
+
+    fn distance(&self, holder: HolderId) -> Distance {
+        self.distance.get(holder.index()).copied().unwrap_or(FAR)
+    }
+
+    /// Settles what can be settled at a cost of at most `limit` a path.
+    pub(super) fn settle(&mut self, limit: i64) -> End {
+        loop {
+            if self.excess.sum() == 0 || self.deficit.sum() == 0 {
+                return End::Settled;
+            }
+            self.search();
+            let nearest = self.deficit.iter().filter(|(_, cells)| *cells > 0).map(|(holder, _)| self.distance(holder)).min();
+            match nearest {
+                None | Some(FAR) => return End::Stuck,
+                Some(distance) if distance.div_euclid(COST) > limit => return End::TooDear,
+                Some(_) => {}
+            }
+            if !self.push(limit) {
+                return End::Stuck;
+            }
+        }
+    }
+
+    /// The runs as pieces, in order.
+    pub(super) fn into_pieces(self) -> Vec<Piece> {
+        let mut at = (0..self.runs.len()).find(|i| self.run(*i).is_some_and(|run| run.left.is_none()));
+        let pieces = std::iter::from_fn(|| {
+            let run = self.run(at?)?;
+            at = run.right;
+            Some(Piece { cells: run.cells, set: run.set })
+        });
+        join(pieces)
+    }
+
+    /// Distances from those who have too much, label-correcting: costs may be negative, cycles never are.
+    fn search(&mut self) {
+        self.distance.fill(FAR);
+        self.farthest.fill(FAR);
+        let mut queue: VecDeque<HolderId> = self.excess.iter().filter(|(_, cells)| *cells > 0).map(|(holder, _)| holder).collect();
+        let mut queued: Vec<bool> = self.excess.0.iter().map(|cells| *cells > 0).collect();
+        for (distance, cells) in self.distance.iter_mut().zip(&self.excess.0) {
+            if *cells > 0 {
+                *distance = 0;
+            }
+        }
+        let mut nearer: Vec<HolderId> = Vec::new();
+        while let Some(from) = queue.pop_front() {
+            if let Some(queued) = queued.get_mut(from.index()) {
+                *queued = false;
+            }
+            let start = self.distance(from);
+            for at in 0..self.of.get(from.index()).map_or(0, Vec::len) {
+                let Some(run) = self.run_of(from, at) else { continue };
+                for (to, cost) in self.kind.direct(self.sets, self.domains, &run, from) {
+                    self.relax(to, start + cost * COST + 1, &mut nearer);
+                }
+                if let Some(cost) = self.kind.broad(self.sets, &run, from) {
+                    self.relax_all(&run, from, start + cost * COST + 1, &mut nearer);
+                }
+            }
+            for holder in nearer.drain(..) {
+                if let Some(queued) = queued.get_mut(holder.index()).filter(|queued| !**queued) {
+                    *queued = true;
+                    queue.push_back(holder);
+                }
+            }
+        }
+    }
+
+    /// The run that stands at a place of a holder's list, if the holder can still be replaced there.
+    fn run_of(&self, holder: HolderId, at: usize) -> Option<Run> {
+        let run = self.run(*self.of.get(holder.index())?.get(at)?)?;
+        self.kind.sources(self.sets, run.set).contains(&holder).then_some(run)
+    }
+
+    fn relax(&mut self, holder: HolderId, distance: Distance, nearer: &mut Vec<HolderId>) {
+        if let Some(known) = self.distance.get_mut(holder.index()).filter(|known| **known > distance) {
+            *known = distance;
+            nearer.push(holder);
+        }
+    }
+
+    /// Relaxes every holder that may replace `from` in the run. Domains in which all are as near already are skipped.
+    fn relax_all(&mut self, run: &Run, from: HolderId, distance: Distance, nearer: &mut Vec<HolderId>) {
+        let domains = self.domains;
+        let full = domains.full(self.sets.holders(run.set).filter(|holder| *holder != from));
+        for holder in domains.outside() {
+            if self.distance(*holder) > distance && self.sets.role_of(run.set, *holder).is_none() {
+                self.relax(*holder, distance, nearer);
+            }
+        }
+        for part in domains.outermost() {
+            self.relax_domain(*part, run.set, &full, distance, nearer);
+        }
+    }
+
+    fn relax_domain(&mut self, id: DomainId, set: SetId, full: &[DomainId], distance: Distance, nearer: &mut Vec<HolderId>) {
+        let domains = self.domains;
+        let farthest = self.farthest.get(id).copied().unwrap_or(FAR);
+        let Some(domain) = domains.list().get(id).filter(|_| farthest > distance && !full.contains(&id)) else { return };
+        let mut now = Distance::MIN;
+        for part in &domain.parts {
+            self.relax_domain(*part, set, full, distance, nearer);
+            now = now.max(self.farthest.get(*part).copied().unwrap_or(FAR));
+        }
+        for holder in &domain.members {
+            if self.distance(*holder) > distance && self.sets.role_of(set, *holder).is_none() {
+                self.relax(*holder, distance, nearer);
+            }
+            now = now.max(self.distance(*holder));
+        }
+        if let Some(farthest) = self.farthest.get_mut(id) {
+            *farthest = now;
+        }
+    }
+
+    /// Pushes along shortest paths until none is left; whether there was one.
+    fn push(&mut self, limit: i64) -> bool {
+        let mut walk = Walk { at: vec![Place::default(); self.of.len()], dead: vec![false; self.of.len()], near: BTreeMap::new() };
+        for (holder, distance) in (0..).map(HolderId).zip(&self.distance) {
+            if *distance < FAR && self.domains.can_hold(holder) {
+                walk.near.entry(*distance).or_default().push(holder);
+            }
+        }
+        let mut pushed = false;
+        let sources: Vec<HolderId> = self.excess.iter().filter(|(_, cells)| *cells > 0).map(|(holder, _)| holder).collect();
+        for source in sources {
+            while self.excess.of(source) > 0 {
+                let Some(path) = self.path(source, limit, &mut walk) else { break };
+                if self.take(source, &path) {
+                    pushed = true;
+                } else if let Some(dead) = path.last().and_then(|arc| walk.dead.get_mut(arc.to.index())) {
+                    *dead = true;
+                }
+            }
+        }
+        pushed
+    }
+
+    /// A shortest path from `source` to one who has too little.
+    fn path(&self, source: HolderId, limit: i64, walk: &mut Walk) -> Option<Vec<Arc>> {
+        let mut path: Vec<Arc> = Vec::new();
+        loop {
+            let here = path.last().map_or(source, |arc| arc.to);
+            if self.deficit.of(here) > 0 && self.distance(here).div_euclid(COST) <= limit {
+                return Some(path);
+            }
+            match self.next_arc(here, walk) {
+                Some(arc) => path.push(arc),
+                None => {
+                    if let Some(dead) = walk.dead.get_mut(here.index()) {
+                        *dead = true;
+                    }
+                    path.pop()?;
+                }
+            }
+        }
+    }
+
+    /// The next arc from a holder that lies on a shortest path and does not lead nowhere.
+    fn next_arc(&self, from: HolderId, walk: &mut Walk) -> Option<Arc> {
+        let start = self.distance(from);
+        let list = self.of.get(from.index())?;
+        let mut place = walk.at.get(from.index()).copied().unwrap_or_default();
+        let found = loop {
+            let Some(at) = list.get(place.run).copied() else { break None };
+            let Some(run) = self.run_of(from, place.run) else {
+                place = Place { run: place.run + 1, to: 0 };
+                continue;
+            };
+            let alive = |to: HolderId| !walk.dead.get(to.index()).copied().unwrap_or(true);
+            let direct = self.kind.direct(self.sets, self.domains, &run, from);
+            let tight = |(to, cost): &(HolderId, i64)| alive(*to) && self.distance(*to) == start + cost * COST + 1;
+            if let Some((to, _)) = direct.iter().copied().find(tight) {
+                break Some(Arc { run: at, from, to });
+            }
+            if let Some(cost) = self.kind.broad(self.sets, &run, from) {
+                let near = walk.near.get(&(start + cost * COST + 1)).map_or(&[][..], Vec::as_slice);
+                let full = self.domains.full(self.sets.holders(run.set).filter(|holder| *holder != from));
+                let may = |to: &HolderId| {
+                    let open = || !self.domains.of(*to).iter().any(|domain| full.contains(domain));
+                    alive(*to) && self.sets.role_of(run.set, *to).is_none() && open() && !direct.iter().any(|(other, _)| other == to)
+                };
+                let rest = near.get(place.to..).unwrap_or(&[]);
+                if let Some(ahead) = rest.iter().position(may) {
+                    place.to += ahead;
+                    break near.get(place.to).map(|to| Arc { run: at, from, to: *to });
+                }
+            }
+            place = Place { run: place.run + 1, to: 0 };
+        };
+        if let Some(known) = walk.at.get_mut(from.index()) {
+            *known = place;
+        }
+        found
+    }
+
+    /// Exchanges along a path, as much as can be; false when one cell would have to be exchanged twice and cannot.
+    fn take(&mut self, source: HolderId, path: &[Arc]) -> bool {
+        let Some(sink) = path.last().map(|arc| arc.to) else { return false };
+        let mut cells = self.excess.of(source).min(self.deficit.of(sink));
+        for arc in path {
+            let uses = path.iter().filter(|other| other.run == arc.run).count() as u128;
+            cells = cells.min(self.run(arc.run).map_or(0, |run| run.cells) / uses);
+        }
+        if cells == 0 {
+            return false;
+        }
+        for arc in path {
+            self.exchange(*arc, cells);
+        }
+        self.excess.take(source, cells);
+        self.deficit.take(sink, cells);
+        true
+    }
+
+    /// Exchanges so many cells of a run: the whole run, or a piece at that end of it where it makes no new border.
+    fn exchange(&mut self, arc: Arc, cells: u128) {
+        let Some(run) = self.run(arc.run) else { return };
+        let set = self.kind.exchange(self.sets, run.set, arc.from, arc.to);
+        if cells == run.cells {
+            if let Some(run) = self.runs.get_mut(arc.run) {
+                run.set = set;
+            }
+            if let Some(list) = self.of.get_mut(arc.to.index()) {
+                list.push(arc.run);
+            }
+            return;
+        }
+        let new = self.runs.len();
+        let beside = |at: Option<usize>| at.and_then(|at| self.run(at)).is_some_and(|other| other.set == set);
+        let at_right = beside(run.right) && !beside(run.left);
+        let (left, right) = if at_right { (Some(arc.run), run.right) } else { (run.left, Some(arc.run)) };
+        self.runs.push(Run { cells, set, old: run.old, left, right });
+        if let Some(run) = left.and_then(|left| self.runs.get_mut(left)) {
+            run.right = Some(new);
+        }
+        if let Some(run) = right.and_then(|right| self.runs.get_mut(right)) {
+            run.left = Some(new);
+        }
+        if let Some(run) = self.runs.get_mut(arc.run) {
+            run.cells -= cells;
+        }
+        self.list(new);
+    }
+}
+
+/// An exchange in a run.
+#[derive(Clone, Copy, Debug)]
+struct Arc {
+    run: usize,
+    from: HolderId,
+    to: HolderId,
+}
+
+/// How far a walk got with a holder's arcs: the place in its list of runs, and among the holders that are as near as need be.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    run: usize,
+    to: usize,
+}
+
+/// A walk along shortest paths: no arc is tried twice once it led nowhere.
+struct Walk {
+    at: Vec<Place>,
+    dead: Vec<bool>,
+    near: BTreeMap<Distance, Vec<HolderId>>,
+}
