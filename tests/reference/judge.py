@@ -25,15 +25,12 @@ NOTHING = {"ok": False, "max_share_error_points": None, "violations": [], "viola
 def judge(data, old_data=None):
     """What is to be said of a map, as a dictionary; `ok` is true when `problems` is empty."""
     try:
-        return judge_maps(read_map(data), read_map(old_data) if old_data is not None else None)
+        m = read_map(data)
+        old = read_map(old_data) if old_data is not None else None
     except Refused as refused:
         return dict(NOTHING, problems=[f"refused: {refused}"])
-
-
-def judge_maps(m, old=None):
-    """The same of maps that were read."""
     problems, report = [], dict(NOTHING, slices=len(m.base))
-    slices = target_slices(m) or m.base
+    slices = m.target or m.base
     if m.max_slices and len(slices) > m.max_slices:
         problems.append(f"{len(slices)} slices, max_slices is {m.max_slices}")
     try:
@@ -41,18 +38,13 @@ def judge_maps(m, old=None):
         judge_domains(m, slices, report, problems)
         balanced = not problems
         judge_primaries(m, slices, balanced, report, problems)
-        if target_slices(m):
+        if m.target:
             judge_rest(m, problems)
         if old:
             judge_step(m, old, report, problems)
     except Impossible as impossible:
         problems.append(f"the fleet is impossible: {impossible}")
     return dict(report, ok=not problems, problems=problems)
-
-
-def target_slices(m):
-    """The target slices of a map in a gradual change, else None."""
-    return getattr(m, "target", None)
 
 
 def judge_shares(m, slices, problems):
@@ -74,7 +66,7 @@ def judge_domains(m, slices, report, problems):
     for v in report["violations"]:
         what = f"domain {'/'.join(v['domain'])} has {v['count']} copies, its cap is" if v["domain"] else f"{v['count']} nodes, replicas is"
         problems.append(f"policy {','.join(v['policy'])} from {v['first']}: {what} {v['cap']}")
-    if target_slices(m):
+    if m.target:
         pending = violations(m, m.base, found)
         report["pending_violations"] = len({first for v in pending for first in v["slices"]})
 
@@ -117,7 +109,7 @@ def judge_step(m, old, report, problems):
     for field in ("moved", "lower_bound", "reordered"):
         report[field] = str(difference[field])
     report["moved_is_lower_bound"] = difference["moved"] == difference["lower_bound"]
-    if target_slices(m):
+    if m.target:
         judge_walk(m, old, problems)
     else:
         judge_movement(m, old, report, problems)

@@ -9,7 +9,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import cases  # noqa: E402
-from judge import judge, judge_maps  # noqa: E402
+from comparison import ends  # noqa: E402
+from judge import judge  # noqa: E402
 from made_maps import lay, make  # noqa: E402
 from random_fleets import changed, random_fleet  # noqa: E402
 from stead_reference import read_map  # noqa: E402
@@ -284,92 +285,79 @@ class RandomSteps(unittest.TestCase):
 
 
 class GradualChanges(unittest.TestCase):
-    """Maps that carry target slices; they are read without, and given theirs here."""
+    """A change of three zones for two: a1 leaves, c1 comes; taken up to a point."""
 
-    def setUp(self):
-        self.old = parts(fleet(2, ["zone"], "a1", "a2", "b1", "b2"), "a1 b1", "b2 a2", "a2 b2", "b1 a1")
-        self.fleet = fleet(2, ["zone"], "a1:0", "a2", "b1", "b2", "c1")
-        self.whole = lay(self.fleet, encode(self.old))
+    old = encode(parts(fleet(2, ["zone"], "a1", "a2", "b1", "b2"), "a1 b1", "b2 a2", "a2 b2", "b1 a1"))
+    new = fleet(2, ["zone"], "a1:0", "a2", "b1", "b2", "c1")
 
-    def under_way(self, cut, base=None, target=None, after=None):
-        """The map of the new fleet that took the target's slices below a point."""
-        target = target or self.whole["base"]
-        ends = [int(first, 16) for first, _ in target[1:]] + [END]
-        taken = [piece for piece in target if int(piece[0], 16) < cut]
-        kept = [[max(f"{cut:016x}", first), who] for (first, who), end in zip(self.old["base"], [*(int(f, 16) for f, _ in self.old["base"][1:]), END])
-                if end > cut]  # fmt: skip
-        # pins keep the target's policies in the map, so that its slices can be named
-        pins = [{"range": [f"{99 - i}%", f"{99 - i}.1%"], "nodes": who} for i, (_, who) in enumerate(target)]
-        assert len(ends) == len(target)
-        m = read_map(encode(dict(self.fleet, base=base or taken + kept, pins=pins), after or encode(self.old)))
-        number = {tuple(m.nodes[i].name for i in p.members): at for at, p in enumerate(m.policies)}
-        m.target = [(int(first, 16), number[tuple(who)]) for first, who in target]
-        m.leaving = set()
-        return m
+    def under_way(self, cut, new=None, target=None):
+        """The description of the new fleet that has the target slices below a point, and the old ones above it."""
+        new = new or self.new
+        target = target or lay(new, self.old)["base"]
+        before = read_map(self.old)
+        kept = [[f"{max(cut, first):016x}", [before.nodes[i].name for i in before.policies[policy].members]]
+                for first, end, policy in ends(before.base) if end > cut]  # fmt: skip
+        return dict(new, base=[[first, who] for first, who in target if int(first, 16) < cut] + kept, target=target, leaving=["a1"])
 
-    def verdict(self, m):
-        return judge_maps(m, read_map(encode(self.old)))
+    def verdict(self, description):
+        return judge(encode(description, self.old), self.old)
 
-    def test_the_target_is_a_good_step(self):
-        self.assertEqual(judge(encode(self.whole, encode(self.old)), encode(self.old))["problems"], [])
-
-    def test_half_of_a_change_is_accepted(self):
-        for cut in (1, END // 8, END // 2, END - 1):
+    def test_any_part_of_a_change_is_accepted(self):
+        for cut in (0, 1, END // 8, END // 2, END - 1):
             report = self.verdict(self.under_way(cut))
-            self.assertEqual(report["problems"], [], cut)
-            self.assertIsNone(report["optimum"])
-            self.assertEqual(report["violations"], [])
+            self.assertEqual((report["problems"], report["violations"], report["optimum"]), ([], [], None), cut)
+
+    def test_the_checked_in_ones_say_what_they_lack(self):
+        for name in ("gradual", "gradual-copies", "gradual-left"):
+            self.assertFalse([p for p in judge(MAPS[name])["problems"] if "refused" in p or "impossible" in p], name)
 
     def test_what_waits_is_counted_and_no_violation(self):
-        report = self.verdict(self.under_way(1))
-        self.assertEqual((report["violations"], report["pending_violations"]), ([], 0))
-        for node in self.fleet["nodes"]:  # b1 is put into the zone of a1, beside which it still stands in two slices
+        self.assertEqual(self.verdict(self.under_way(1))["pending_violations"], 0)
+        together = dict(self.new, nodes=[dict(node) for node in self.new["nodes"]])
+        for node in together["nodes"]:  # b1 is put into the zone of a1, beside which it still stands in two slices
             node["labels"] = {"zone": "a" if node["name"] in ("a1", "b1") else node["name"]}
-        self.whole = lay(self.fleet, encode(self.old))
-        report = self.verdict(self.under_way(1))
-        self.assertEqual((report["problems"], report["violating_slices"]), ([], 0))
-        self.assertEqual(report["pending_violations"], 2)
+        for cut, pending in ((1, 2), (END // 2, 1)):
+            report = self.verdict(self.under_way(cut, together))
+            self.assertEqual((report["problems"], report["violating_slices"], report["pending_violations"]), ([], 0, pending))
+
+    def test_another_number_of_replicas_waits_too(self):
+        one = parts(fleet(1, [], "a1", "a2", "b1", "b2"), "a1", "a2", "b1", "b2")
+        old = encode(one)
+        two = fleet(2, [], "a1", "a2", "b1", "b2")
+        description = dict(two, base=one["base"], target=lay(two, old)["base"])
+        self.assertEqual(judge(encode(description, old), old)["pending_violations"], 4)
 
     def test_a_change_behind_a_gap_is_rejected(self):
-        m = self.under_way(END // 2)
-        new = {tuple(m.nodes[i].name for i in p.members): at for at, p in enumerate(m.policies)}
-        report = self.verdict(m)
-        self.assertEqual(report["problems"], [])
-        wrong = [(0, m.base[-1][1])] + [(f, p) for f, p in m.target if f >= END // 4]
-        m.base = wrong if wrong[1][1] != wrong[0][1] else wrong[:1] + wrong[2:]
-        self.assertIn("the step changed points behind it", " ".join(self.verdict(m)["problems"]))
-        self.assertTrue(new)
+        whole, none = self.under_way(END - 1), self.under_way(END // 2)
+        late = [[first, who] for first, who in whole["base"] if int(first, 16) >= END // 2]
+        gap = [["0" * 16, ["a1", "b1"]], ["4" + "0" * 15, ["b2", "a2"]]] + late
+        self.assertIn("the step changed points behind it", " ".join(self.verdict(dict(whole, base=gap))["problems"]))
+        self.assertTrue(self.verdict(none)["ok"])
 
-    def test_a_change_that_is_not_the_target_is_rejected(self):
-        m = self.under_way(END // 2)
-        first = next(p for _, p in m.target if p != m.target[0][1])
-        m.base = [(0, first)] + m.base[1:]
-        self.assertFalse(self.verdict(m)["ok"])
+    def test_a_change_that_is_not_the_targets_is_rejected(self):
+        good = self.under_way(END // 2)
+        self.assertFalse(self.verdict(dict(good, base=[[good["base"][0][0], ["b2", "c1"]]] + good["base"][1:]))["ok"])
 
     def test_a_target_off_balance_or_with_a_broken_cap_is_rejected(self):
-        m = self.under_way(END // 2)
-        m.target = m.target[:1] + [(m.target[1][0] + 1, m.target[1][1])] + m.target[2:]
-        self.assertRegex(" ".join(self.verdict(m)["problems"]), "its target is")
-        m = self.under_way(END // 2)
-        m.spread = ["zone"]
-        for i, node in enumerate(m.nodes):
-            m.nodes[i] = node._replace(labels={"zone": {"a2": "b"}.get(node.name, node.labels["zone"])})
-        self.assertFalse(self.verdict(m)["ok"])
+        good = self.under_way(1)
+        target = good["target"]
+        further = [[f"{int(first, 16) + (i == 1):016x}", who] for i, (first, who) in enumerate(target)]
+        self.assertRegex(" ".join(self.verdict(dict(good, target=further))["problems"]), "its target is|is primary of")
+        together = dict(good, nodes=[dict(n, labels={"zone": "b" if n["name"] == "c1" else n["labels"]["zone"]}) for n in good["nodes"]])
+        report = self.verdict(together)
+        self.assertTrue(report["violations"] and not report["ok"])
 
     def test_a_target_further_than_it_must_be_is_rejected(self):
-        target = lay(self.fleet)["base"]  # a first layout: good shares, but it knows nothing of the map before
+        target = lay(self.new)["base"]  # a first layout: good shares, but it knows nothing of the map before
         report = self.verdict(self.under_way(1, target=target))
         self.assertIn("from base to target slices more moves than the least", report["problems"])
 
     def test_the_last_step_is_judged_as_a_whole_change(self):
-        half = dict(self.whole, base=self.whole["base"])
-        m = self.under_way(END // 2)
-        last = read_map(encode(half, encode(self.old)))
-        m.epoch, m.digest = 2, bytes(31) + b"1"
-        last.epoch, last.parent, last.map_id = 3, m.digest, m.map_id
-        report = judge_maps(last, m)
-        self.assertEqual(report["problems"], [])
-        self.assertEqual(report["moved"], report["optimum"])
+        half = encode(self.under_way(END // 2), self.old)
+        last = dict(self.new, base=self.under_way(END // 2)["target"], nodes=self.new["nodes"])
+        report = judge(encode(last, half), half)
+        self.assertEqual((report["problems"], report["moved"]), ([], report["optimum"]))
+        self.assertGreater(int(report["moved"]), 0)
 
 
 class Targets(unittest.TestCase):
