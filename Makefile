@@ -26,7 +26,8 @@ build: setup
 demo: build
 	@$(PYTHON) examples/demo.py
 
-test: setup
+test:
+	@scripts/setup --tests
 	@$(PYTHON) scripts/suites.py
 
 bench-growth: setup

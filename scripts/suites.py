@@ -13,6 +13,9 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CARGO = os.environ.get("CARGO", "cargo")
 PYTHON = os.environ.get("PYTHON", "python3")
+# scripts/setup makes it, with what tests/requirements.txt lists
+VENV = os.path.join(ROOT, ".venv", "bin", "python")
+REFERENCE_PYTHON = VENV if os.path.exists(VENV) else PYTHON
 
 
 class Count:
@@ -48,7 +51,7 @@ def whole(text):
 def has(*command):
     """Whether a command can be run."""
     try:
-        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+        return subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
     except OSError:
         return False
 
@@ -64,10 +67,12 @@ SUITES = [
     ("program (Rust)", cargo("-p", "stead-cli"), cargo_counts, None),
     ("lints (clippy)", [CARGO, "clippy", "--locked", "-q", "--all-targets", "--", "-D", "warnings"], whole,
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
-    ("reference (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
+    ("reference (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
+    ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None,
+     ((PYTHON, "tests/judged_replicas.py", "--ready"), "the program does not take replicas above 1 yet")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 

@@ -6,31 +6,15 @@ located by the program and by the reference, and `diff --keys` must name just th
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "reference"), HERE]
-sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import judge  # noqa: E402
-import stead_reference as reference  # noqa: E402
-from comparison import same_nodes  # noqa: E402
+from judging import HERE, Random, build_program, judge, places, read, reference, run, step  # noqa: E402
 from hashes import point_of  # noqa: E402
 
-STEPS, HISTORIES, KEYS = 25, 8, [b"key-%d" % i for i in range(400)] + [b"justin", b"", "späti".encode(), b"\xff\xfe"]
-
-
-class Random:
-    """SplitMix64: the same histories on every machine."""
-
-    def __init__(self, seed):
-        self.state = seed
-
-    def below(self, n):
-        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
-        return reference.mix(self.state, 0) % n
+STEPS, HISTORIES = 25, 8
 
 
 class Wanted:
@@ -85,63 +69,6 @@ class Wanted:
             self.nodes[sorted(self.nodes)[0]] = 10**6
 
 
-def run(stead, *arguments, keys=None):
-    data = b"".join(key + b"\0" for key in keys) if keys is not None else b""
-    done = subprocess.run([stead, *arguments], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    if done.returncode:
-        raise AssertionError(f"{arguments}: exit {done.returncode}: {done.stderr.decode()}")
-    return done.stdout
-
-
-def places(stead, path):
-    return [record.partition(b"\t")[0] for record in run(stead, "locate", path, "-0", keys=KEYS).split(b"\0")[:-1]]
-
-
-def step(stead, scratch, text, path):
-    """Applies a fleet and judges the step; returns what is wrong."""
-    fleet_file = os.path.join(scratch, "fleet.toml")
-    with open(fleet_file, "w", encoding="ascii") as file:
-        file.write(text)
-    old_path = path + ".old"
-    old = None
-    if os.path.exists(path):
-        with open(path, "rb") as file:
-            old = file.read()
-        with open(old_path, "wb") as file:
-            file.write(old)
-    planned = json.loads(run(stead, "plan", fleet_file, path, "--json", "--moves"))
-    applied = json.loads(run(stead, "apply", fleet_file, path, "--json", "--moves"))
-    with open(path, "rb") as file:
-        new = file.read()
-    problems = []
-    if planned != applied:
-        problems.append("plan and apply do not say the same")
-    if new == old:
-        return problems if applied["moved"]["points"] == "0" else problems + ["nothing to do, and yet something moved"]
-    verdict = judge.judge(new, old)
-    problems += verdict["problems"]
-    if applied["max_share_error_points"] != "0" or applied["violations"]:
-        problems.append("the report speaks of an error in the shares")
-    m = reference.read_map(new)
-    here = places(stead, path)
-    wanted = [",".join(reference.locate_all(m, m.point(key))).encode() for key in KEYS]
-    if here != wanted:
-        problems.append("the program and the reference place keys differently")
-    if old:
-        if applied["moved"]["points"] != verdict["moved"] or applied["lower_bound"]["points"] != verdict["lower_bound"]:
-            problems.append("the report's movement is not the judge's")
-        problems += check_keys(stead, old_path, path, here, same_nodes(reference.read_map(old), m))
-    return problems
-
-
-def check_keys(stead, old_path, path, here, renamed):
-    """`diff --keys` names the keys whose nodes changed, and no other. `renamed` maps the old names to the new ones."""
-    moved = run(stead, "diff", old_path, path, "--keys", "-0", keys=KEYS).split(b"\0")[:-1]
-    now = [{renamed.get(name, name) for name in place.decode().split(",")} for place in places(stead, old_path)]
-    wanted = sum(before != set(place.decode().split(",")) for before, place in zip(now, here))
-    return [] if len(moved) == wanted else [f"diff --keys names {len(moved)} keys, {wanted} moved"]
-
-
 def roll_back(stead, path):
     """Rolls back by one epoch and judges: as much moves as the step moved that is taken back, and keys live where they did."""
     kept = json.loads(run(stead, "history", path, "--json"))["epochs"]
@@ -149,11 +76,9 @@ def roll_back(stead, path):
         return []
     before = os.path.join(f"{path}.history", str(kept[-2]["epoch"]))
     wanted = places(stead, before)
-    with open(path, "rb") as file:
-        old = file.read()
+    old = read(path)
     report = json.loads(run(stead, "rollback", path, str(kept[-2]["epoch"]), "--json"))
-    with open(path, "rb") as file:
-        verdict = judge.judge(file.read(), old)
+    verdict = judge.judge(read(path), old)
     problems = list(verdict["problems"])
     if [verdict["moved"], verdict["lower_bound"]] != [report["moved"]["points"], report["lower_bound"]["points"]]:
         problems.append("rollback: the report's movement is not the judge's")
@@ -167,7 +92,7 @@ def main(stead):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "judged.map")
             for number in range(STEPS):
-                problems = step(stead, scratch, wanted.text(), path)
+                problems, _, _ = step(stead, scratch, wanted.text(), path, ("moved", "lower_bound"))
                 if number % 5 == 4:
                     problems += roll_back(stead, path)
                 passed, failed = passed + (not problems), failed + bool(problems)
@@ -175,16 +100,11 @@ def main(stead):
                     print(f"history {history}, step {number}: {problem}")
                 wanted.change(random)
     # the control: a judge that accepts a damaged balance would be worth nothing
-    with open(os.path.join(HERE, "maps", "naive-4.map"), "rb") as new, open(os.path.join(HERE, "maps", "three.map"), "rb") as old:
-        rejected = not judge.judge(new.read(), old.read())["ok"]
+    rejected = not judge.judge(*(read(os.path.join(HERE, "maps", name)) for name in ("naive-4.map", "three.map")))["ok"]
     passed, failed = passed + rejected, failed + (not rejected)
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.path.join(HERE, "runners"))
-    from importlib.machinery import SourceFileLoader
-
-    runner = SourceFileLoader("run", os.path.join(HERE, "run")).load_module()
-    sys.exit(main(runner.build_program()))
+    sys.exit(main(build_program()))

@@ -1,29 +1,27 @@
-"""Shares, targets, and what differs between two maps, by docs/placement.md: the second half of the reference.
+"""Shares, and what differs between two maps, by docs/placement.md: the second half of the reference.
 
-`targets` and `shares` are about one map, `compare` about two. Integers only, pieces cut at every bound there is.
+`shares` is about one map, `pieces` and `compare` about two. Integers only, pieces cut at every bound there is.
 """
 
 from stead_reference import SPACE, owner
 
 
-def targets(m):
-    """The cells that each holder is due, as {("node" or "policy", name): cells}."""
-    holders = [(("node", n.name), n.weight) for n in m.nodes]
-    holders += [(("policy", p.name), p.weight) for p in m.policies if p.weighted]
-    total = sum(weight for _, weight in holders)
-    due = {holder: m.cells * weight // total for holder, weight in holders}
-    by_remainder = sorted(holders, key=lambda h: -(m.cells * h[1] % total))  # stable: of equal ones the earlier holder
-    for holder, _ in by_remainder[: m.cells - sum(due.values())]:
-        due[holder] += 1
-    return due
+def cells_between(m, first, end):
+    """How many cells lie between two cell bounds."""
+    return end * m.cells // SPACE - first * m.cells // SPACE
 
 
-def shares(m, unit="points"):
-    """What each holder has of the base slices, in points or in cells."""
+def ends(slices):
+    """(first, end, policy) of each slice; `end` is the point after the last one."""
+    return [(first, end, policy) for (first, policy), end in zip(slices, [first for first, _ in slices[1:]] + [SPACE])]
+
+
+def shares(m, unit="points", slices=None):
+    """What each holder has of the base slices, or of others, in points or in cells."""
     held = {("node", n.name): 0 for n in m.nodes}
     held.update({("policy", p.name): 0 for p in m.policies if p.weighted})
-    for (first, policy), end in zip(m.base, [first for first, _ in m.base[1:]] + [SPACE]):
-        size = end - first if unit == "points" else end * m.cells // SPACE - first * m.cells // SPACE
+    for first, end, policy in ends(slices or m.base):
+        size = end - first if unit == "points" else cells_between(m, first, end)
         p = m.policies[policy]
         for holder in [("policy", p.name)] if p.named else [("node", m.nodes[i].name) for i in p.members]:
             held[holder] += size
@@ -42,8 +40,37 @@ def same_nodes(old, new):
     return same
 
 
+def pieces(old, old_slices, new, new_slices):
+    """Cut the space at the bounds of both: (first, end, policy before, policy after) of each piece.
+
+    A policy is (its name, or "" when it is unnamed, and its nodes), nodes of the old map by their names in the new one."""
+    same, before, after = same_nodes(old, new), ends(old_slices), ends(new_slices)
+
+    def policy_of(m, number):
+        names = [m.nodes[i].name for i in m.policies[number].members]
+        return m.policies[number].name, names if m is new else [same.get(name, name) for name in names]
+
+    first = i = j = 0
+    while first < SPACE:
+        end = min(before[i][1], after[j][1])
+        yield first, end, policy_of(old, before[i][2]), policy_of(new, after[j][2])
+        first, i, j = end, i + (end == before[i][1]), j + (end == after[j][1])
+
+
+def copies_moved(before, after):
+    """How many copies of each point move when a piece goes from one policy to another."""
+    if before[0] or after[0]:
+        return int(before[0] != after[0])
+    return len([name for name in after[1] if name not in before[1]])
+
+
+def is_reordered(before, after):
+    """Whether a piece has another primary although the one before still holds a copy."""
+    return not before[0] and not after[0] and before[1][0] != after[1][0] and before[1][0] in after[1]
+
+
 def compare(old, new):
-    """moved, lower_bound, by_hand and moves from one map to a later one: docs/placement.md, "What differs"."""
+    """moved, reordered, lower_bound, by_hand and moves from one map to a later one: docs/placement.md, "What differs"."""
     if (old.name, old.hash, old.secret, old.cells) != (new.name, new.hash, new.secret, new.cells):
         raise ValueError("not maps of one cluster")
     same = same_nodes(old, new)
@@ -57,13 +84,11 @@ def compare(old, new):
     cuts = {first for m in (old, new) for first, _ in m.base + m.final}
     cuts |= {point for m in (old, new) for pin in m.pins for point in (pin.first, pin.last + 1)}
     cuts = sorted(cuts | {SPACE})
-    moved, moves = 0, {}
+    moved, reordered, moves = 0, 0, {}
     for first, end in zip(cuts, cuts[1:]):
         (p, old_names), (q, new_names) = policy_of(old, old.base, first), policy_of(new, new.base, first)
-        if not p.named and not q.named:
-            moved += (end - first) * len([name for name in new_names if name not in old_names])
-        elif not (p.named and q.named and p.name == q.name):
-            moved += end - first
+        moved += (end - first) * copies_moved((p.name, old_names), (q.name, new_names))
+        reordered += (end - first) * is_reordered((p.name, old_names), (q.name, new_names))
         cause = "policy" if p.named and q.named and p.name == q.name else "rebalance"
         if any(pin.first <= first <= pin.last for m in (old, new) for pin in m.pins):
             cause = "pin"
@@ -76,6 +101,7 @@ def compare(old, new):
         before[kind, same.get(name, name) if kind == "node" else name] = points
     return {
         "moved": moved,
+        "reordered": reordered,
         "lower_bound": sum(max(0, points - before.get(holder, 0)) for holder, points in after.items()),
         "by_hand": sum(last - first + 1 for first, last, _, _, cause in joined if cause != "rebalance"),
         "moves": joined,

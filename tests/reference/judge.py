@@ -2,74 +2,101 @@
 """Judges a map, or a map and the one before it: `judge.py MAP [OLD]`. Prints JSON; exit 1 when something is wrong.
 
 It knows docs/map-format.md and docs/placement.md through the reference, and nothing of the program. It demands that every
-holder has its target to the cell, that every unnamed policy has R nodes, kept apart, and that an OLD map is the map's
-parent from which no more than the lower bound moved.
+holder has its target to the cell, that every unnamed policy has R nodes, kept apart at every level, that each node is primary of
+its part, and that an OLD map is the map's parent from which no more moved, and no more was reordered, than had to be.
+
+Where a gradual change is under way these hold of the target slices; the step from OLD must be a walk from point 0 towards them.
 """
 
 import json
 import sys
 
-from comparison import compare, shares, targets
+from comparison import compare, pieces, shares
+from domains import Impossible, caps, violations
+from optimum import least_moved, least_reordered, moved, primaries, primary_numbers, reordered
 from stead_reference import SPACE, Refused, read_map
+from targets import fill
+
+NOTHING = {"ok": False, "max_share_error_points": None, "violations": [], "violating_slices": 0, "pending_violations": 0,
+           "primaries_by_remainder": None, "moved": None, "lower_bound": None, "optimum": None, "moved_cells": None,
+           "optimum_cells": None, "reordered": None, "least_reordered_cells": None, "slices": 0}  # fmt: skip
 
 
 def judge(data, old_data=None):
     """What is to be said of a map, as a dictionary; `ok` is true when `problems` is empty."""
-    problems, report = [], {"ok": False, "max_share_error_points": None, "violations": 0, "moved": None, "lower_bound": None, "slices": 0}
     try:
         m = read_map(data)
         old = read_map(old_data) if old_data is not None else None
     except Refused as refused:
-        return dict(report, problems=[f"refused: {refused}"])
-    report["slices"] = len(m.base)
-    if m.max_slices and len(m.base) > m.max_slices:
-        problems.append(f"{len(m.base)} base slices, max_slices is {m.max_slices}")
-    if m.replicas == 1:  # targets under spread and replicas are not in docs/placement.md
-        report["max_share_error_points"] = str(judge_shares(m, problems))
-    broken = violations(m)
-    report["violations"] = len(broken)
-    problems += broken
-    if old:
-        judge_step(m, old, report, problems)
+        return dict(NOTHING, problems=[f"refused: {refused}"])
+    problems, report = [], dict(NOTHING, slices=len(m.base))
+    slices = m.target or m.base
+    if m.max_slices and len(slices) > m.max_slices:
+        problems.append(f"{len(slices)} slices, max_slices is {m.max_slices}")
+    try:
+        report["max_share_error_points"] = str(judge_shares(m, slices, problems))
+        judge_domains(m, slices, report, problems)
+        balanced = not problems
+        judge_primaries(m, slices, balanced, report, problems)
+        if m.target:
+            judge_rest(m, problems)
+        if old:
+            judge_step(m, old, report, problems)
+    except Impossible as impossible:
+        problems.append(f"the fleet is impossible: {impossible}")
     return dict(report, ok=not problems, problems=problems)
 
 
-def judge_shares(m, problems):
-    """The largest distance of a holder from its weighted share, in points rounded up; a holder off its target is a problem."""
-    weights = [n.weight for n in m.nodes] + [p.weight for p in m.policies if p.weighted]
-    total = sum(weights)
-    if total == 0:
-        problems.append("no holder has a weight")
-        return SPACE
-    have, due, worst = shares(m, "cells"), targets(m), 0
+def judge_shares(m, slices, problems):
+    """The largest distance of a holder from its exact share, in points rounded up; a holder off its target is a problem."""
+    have, points, (due, exact), worst = shares(m, "cells", slices), shares(m, "points", slices), fill(m), 0
     for holder, cells in due.items():
         if have[holder] != cells:
             problems.append(f"{holder[0]} {holder[1]} has {have[holder]} cells, its target is {cells}")
-    for points, weight in zip(shares(m).values(), weights):
-        worst = max(worst, -(-abs(points * total - SPACE * weight) // total))
+        distance = abs(points[holder] - exact[holder] * SPACE / m.cells)
+        worst = max(worst, -(-distance.numerator // distance.denominator))
     return worst
 
 
-def violations(m):
-    """The unnamed policies of base slices that have not R nodes, or more nodes of an outermost domain than its cap: the
-    smallest c for which the domains, each with at most c, can hold R copies."""
-    broken, domains = [], {}
-    for node in m.nodes:
-        if m.spread and node.weight > 0:
-            domains.setdefault(node.labels.get(m.spread[0]), []).append(node)
-    caps = [c for c in range(1, m.replicas + 1) if sum(min(c, len(nodes)) for nodes in domains.values()) >= m.replicas]
-    for i in sorted({policy for _, policy in m.base if not m.policies[policy].named}):
-        nodes = [m.nodes[n] for n in m.policies[i].members]
-        if len(nodes) != m.replicas:
-            broken.append(f"policy {i} has {len(nodes)} nodes, replicas is {m.replicas}")
-        used = [node.labels.get(m.spread[0]) for node in nodes] if m.spread else []
-        if used and (not caps or max(used.count(domain) for domain in used) > caps[0]):
-            broken.append(f"policy {i} has more nodes in a domain than it must")
-    return broken
+def judge_domains(m, slices, report, problems):
+    """The caps at every level, and R nodes everywhere; of base slices that wait for their target the broken ones are counted."""
+    found = caps(m)
+    report["violations"] = violations(m, slices, found)
+    report["violating_slices"] = len({first for v in report["violations"] for first in v["slices"]})
+    for v in report["violations"]:
+        what = f"domain {'/'.join(v['domain'])} has {v['count']} copies, its cap is" if v["domain"] else f"{v['count']} nodes, replicas is"
+        problems.append(f"policy {','.join(v['policy'])} from {v['first']}: {what} {v['cap']}")
+    if m.target:
+        pending = violations(m, m.base, found)
+        report["pending_violations"] = len({first for v in pending for first in v["slices"]})
+
+
+def judge_primaries(m, slices, balanced, report, problems):
+    """Every node is primary of an R-th of its target, up or down; after the primary the nodes stand by name."""
+    have, due = primaries(m, slices), fill(m)[0]
+    for n in m.nodes if m.replicas > 1 else []:  # at one replica the copy is the primary
+        cells = due["node", n.name]
+        if not cells // m.replicas <= have[n.name] <= -(-cells // m.replicas):
+            problems.append(f"node {n.name} is primary of {have[n.name]} cells, of {cells} at {m.replicas} replicas")
+    if balanced:
+        report["primaries_by_remainder"] = all(have[name] == cells for name, cells in primary_numbers(m, slices).items())
+    for number in sorted({policy for _, policy in slices}):
+        p = m.policies[number]
+        if not p.named and p.members[1:] != sorted(p.members[1:]):
+            problems.append(f"policy {number}: after the primary the nodes do not stand by name")
+
+
+def judge_rest(m, problems):
+    """What a gradual change still has to move and to reorder. Every part of a shortest way is a shortest way, so it is the least."""
+    if not m.max_slices:
+        if moved(m, m.base, m, m.target) != least_moved(m, m.base, m):
+            problems.append("from base to target slices more moves than the least")
+        if reordered(m, m.base, m, m.target) != least_reordered(m, m.base, m, m.target):
+            problems.append("from base to target slices more is reordered than the least")
 
 
 def judge_step(m, old, report, problems):
-    """Whether a map is the next epoch of another, and moves the lower bound exactly."""
+    """Whether a map is the next epoch of another, and moves and reorders the least."""
     if m.epoch != old.epoch + 1 or m.parent != old.digest:
         problems.append("OLD is not the parent of MAP")
     if m.map_id != (old.map_id if old.epoch > 1 else old.digest[:16]):
@@ -79,10 +106,44 @@ def judge_step(m, old, report, problems):
     except ValueError as error:
         problems.append(str(error))
         return
-    report["moved"], report["lower_bound"] = str(difference["moved"]), str(difference["lower_bound"])
+    for field in ("moved", "lower_bound", "reordered"):
+        report[field] = str(difference[field])
     report["moved_is_lower_bound"] = difference["moved"] == difference["lower_bound"]
-    if not report["moved_is_lower_bound"]:
-        problems.append("more moved than the lower bound")
+    if m.target:
+        judge_walk(m, old, problems)
+    else:
+        judge_movement(m, old, report, problems)
+
+
+def judge_movement(m, old, report, problems):
+    """A whole change moves the least, to the cell; with max_slices it may move and reorder more."""
+    here, least = moved(old, old.base, m, m.base), least_moved(old, old.base, m)
+    report["moved_cells"], report["optimum_cells"] = str(here), str(least)
+    if SPACE % m.cells == 0:  # else cells have different sizes, and the least in points is not the least in cells
+        report["optimum"] = str(least * (SPACE // m.cells))
+    if here < least:
+        problems.append(f"{here} cells moved, the least to the targets is {least}: these are not the targets")
+    if here > least and not m.max_slices:
+        problems.append(f"{here} cells moved, the least is {least}")
+    if m.replicas == old.replicas == 1 and not m.max_slices and not report["moved_is_lower_bound"]:
+        problems.append("at one replica more moved than the lower bound")
+    here, least = reordered(old, old.base, m, m.base), least_reordered(old, old.base, m, m.base)
+    report["least_reordered_cells"] = str(least)
+    if here > least and not m.max_slices:
+        problems.append(f"{here} cells have another primary although the one before still holds a copy, the least is {least}")
+
+
+def judge_walk(m, old, problems):
+    """A step of a gradual change: up to the last point that it changed, the base slices are the target slices."""
+    def what(policy):
+        # a named policy is the same by name; renaming may change the order of the nodes after the primary
+        return policy[0] or (policy[1][0], sorted(policy[1]))
+
+    walked = max([end for _, end, p, q in pieces(old, old.base, m, m.base) if what(p) != what(q)], default=0)
+    for first, _, p, q in pieces(m, m.base, m, m.target):
+        if first < walked and p != q:
+            problems.append(f"at {first:016x} the slices are not the target's, and the step changed points behind it")
+            return
 
 
 def main(paths):

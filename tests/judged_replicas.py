@@ -1,0 +1,186 @@
+"""Random histories of fleets with replicas and fault domains through the program, each step judged from outside.
+
+As judged.py, with 1 to 5 replicas over 0 to 3 spread levels: nodes, racks and zones come and go, are drained, weighed and moved,
+nodes are renamed, and the fleet changes its replicas and its spread. The judge knows the least that each step can move and
+reorder. Fleets stay small, so that its exact flow is quick.
+
+    python3 tests/judged_replicas.py            `--ready` only asks whether the program takes such fleets
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from judging import Random, build_program, judge, step  # noqa: E402
+from optimum import primaries  # noqa: E402
+from targets import targets  # noqa: E402
+from write_map import encode  # noqa: E402
+
+STEPS, HISTORIES, MOST = 12, 20, 14
+SPREAD, VALUES = ["zone", "rack", "shelf"], ["abcde", "123", "xy"]
+MILLION = 10**6
+
+
+class Fleet:
+    """A fleet that changes. A node is [weight in millionths, values of all three labels]."""
+
+    def __init__(self, random, replicas, levels):
+        self.replicas, self.spread, self.nodes, self.formerly, self.number = replicas, SPREAD[:levels], {}, {}, 0
+        self.random = random
+        for _ in range(replicas + random.below(6)):
+            self.add(self.labels())
+
+    def labels(self):
+        return [self.random.one_of(values) for values in VALUES]
+
+    def weight(self):
+        return self.random.one_of([MILLION, MILLION, 2 * MILLION, 1 + self.random.below(10**7), 1, 10**12])
+
+    def add(self, labels):
+        self.number += 1
+        if len(self.nodes) < MOST:
+            # some names sort before those that are there, some behind
+            self.nodes[f"n{self.random.below(1000)}-{self.number}"] = [self.weight(), labels]
+
+    def text(self):
+        """As a fleet file."""
+        spread = ", ".join(f'"{label}"' for label in self.spread)
+        text = f'name = "judged"\nreplicas = {self.replicas}\nspread = [{spread}]\n'
+        for name, (weight, values) in self.nodes.items():
+            labels = ", ".join(f'{label} = "{value}"' for label, value in zip(SPREAD, values))
+            former = f'formerly = "{self.formerly[name]}"\n' if name in self.formerly else ""
+            text += f'[[node]]\nname = "{name}"\nweight = {weight // MILLION}.{weight % MILLION:06}\nlabels = {{ {labels} }}\n{former}'
+        return text
+
+    def change(self):
+        """One to three changes; then as many nodes as the copies need."""
+        self.formerly = {}
+        for _ in range(1 + self.random.below(3)):
+            self.random.one_of([self.grow, self.grow, self.remove, self.drain, self.weigh, self.relabel, self.rename,
+                                self.add_zone, self.remove_domain, self.move_rack, self.copy, self.keep_apart])()  # fmt: skip
+        while sum(weight > 0 for weight, _ in self.nodes.values()) < self.replicas:
+            if len(self.nodes) == MOST:
+                self.nodes[min(self.nodes, key=lambda name: self.nodes[name][0])][0] = MILLION
+            self.add(self.labels())
+
+    def any(self):
+        """The name of a node; there always is one."""
+        if not self.nodes:
+            self.add(self.labels())
+        return self.random.one_of(sorted(self.nodes))
+
+    def drop(self, name):
+        del self.nodes[name]
+        self.formerly.pop(name, None)
+
+    def grow(self):
+        self.add(self.labels())
+
+    def remove(self):
+        self.drop(self.any())
+
+    def drain(self):
+        self.nodes[self.any()][0] = 0
+
+    def weigh(self):
+        self.nodes[self.any()][0] = self.weight()
+
+    def relabel(self):
+        self.nodes[self.any()][1] = self.labels()
+
+    def rename(self):
+        self.number += 1
+        old, new = self.any(), f"{self.random.one_of('amz')}-renamed-{self.number}"
+        if old not in self.formerly:
+            self.nodes[new], self.formerly[new] = self.nodes.pop(old), old
+
+    def add_zone(self):
+        zone = self.random.one_of(VALUES[0])
+        for _ in range(1 + self.random.below(3)):
+            self.add([zone] + self.labels()[1:])
+
+    def remove_domain(self):
+        """Removes a whole zone, or a rack of one."""
+        level, domain = 1 + self.random.below(2), self.nodes[self.any()][1]
+        for name in [name for name, (_, labels) in self.nodes.items() if labels[:level] == domain[:level]]:
+            self.drop(name)
+
+    def move_rack(self):
+        """A whole rack goes to another zone."""
+        rack, zone = self.nodes[self.any()][1][:2], self.random.one_of(VALUES[0])
+        for _, labels in self.nodes.values():
+            if labels[:2] == rack:
+                labels[0] = zone
+
+    def copy(self):
+        self.replicas = 1 + self.random.below(5)
+
+    def keep_apart(self):
+        self.spread = SPREAD[: self.random.below(4)]
+
+
+def check_nodes(m, report):
+    """Target, points and primary points of every node in the report are the judge's."""
+    due, first = targets(m), primaries(m, m.base)
+    problems = []
+    for n, told in zip(m.nodes, report["nodes"]):
+        wanted = [n.name, str(due["node", n.name]), str(due["node", n.name]), str(first[n.name])]
+        if [told[field] for field in ("name", "target_points", "points", "primary_points")] != wanted:
+            problems.append(f"the report says of {n.name}: {told}")
+    return problems if len(report["nodes"]) == len(m.nodes) else problems + ["the report has not all nodes"]
+
+
+def controls():
+    """Broken steps that the judge must reject: two copies in a zone, a node without its share, a move and a reorder for nothing."""
+    def four(*lists):
+        nodes = [{"name": name, "labels": {"zone": name[0]}} for name in ("a1", "a2", "b1", "b2")]
+        base = [[f"{i:x}".ljust(16, "0"), who.split()] for i, who in zip((0, 4, 8, 12), lists)]
+        return {"name": "judged", "replicas": 2, "spread": ["zone"], "nodes": nodes, "base": base}
+
+    good = ("a1 b1", "b1 a1", "a2 b2", "b2 a2")
+    old = encode(four(*good))
+    assert judge.judge(old)["ok"]
+    for lists in (("a1 a2", "b1 b2", "a2 a1", "b2 b1"), ("a1 b1", "b1 a2", "a2 b2", "b2 a2"), ("a1 b2", "b1 a1", "a2 b1", "b2 a2"),
+                  ("b1 a1", "a1 b1", "a2 b2", "b2 a2")):  # fmt: skip
+        yield not judge.judge(encode(four(*lists), old), old)["ok"]
+
+
+def ready(stead):
+    """Whether the program takes a fleet with replicas and spread."""
+    with tempfile.TemporaryDirectory() as scratch:
+        fleet_file = os.path.join(scratch, "fleet.toml")
+        with open(fleet_file, "w", encoding="ascii") as file:
+            file.write(Fleet(Random(1), 3, 2).text())
+        command = [stead, "plan", fleet_file, os.path.join(scratch, "ready.map")]
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def main(stead):
+    passed = failed = steps_apart = 0
+    for history in range(HISTORIES):
+        fleet = Fleet(Random(history), 1 + history % 5, history % 4)
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "judged.map")
+            for number in range(STEPS):
+                problems, report, m = step(stead, scratch, fleet.text(), path, ("moved", "lower_bound", "reordered"))
+                problems += check_nodes(m, report)
+                passed, failed = passed + (not problems), failed + bool(problems)
+                for problem in problems:
+                    print(f"history {history}, step {number}: {problem}")
+                steps_apart += m.replicas > 1 and bool(m.spread)
+                fleet.change()
+    rejected = list(controls())
+    passed, failed = passed + sum(rejected), failed + len(rejected) - sum(rejected)
+    if steps_apart < HISTORIES * STEPS // 3:
+        print(f"only {steps_apart} steps had copies to keep apart")
+        failed += 1
+    print(f"{passed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    program = build_program()
+    sys.exit(not ready(program) if "--ready" in sys.argv else main(program))

@@ -1,0 +1,59 @@
+"""Fault domains, their caps, and which policies break them: docs/placement.md, "Fault domains and caps".
+
+A domain is the tuple of the values of a node's first spread labels: ("a",) is zone a, ("a", "1") its rack 1, () the whole.
+"""
+
+from collections import Counter
+
+
+class Impossible(Exception):
+    """A fleet that cannot hold R copies."""
+
+
+def chain(node, spread):
+    """The domains of a node from the whole to the innermost; the chain ends at the first label that the node has not."""
+    domains = [()]
+    for label in spread:
+        if label not in node.labels:
+            break
+        domains.append(domains[-1] + (node.labels[label],))
+    return domains
+
+
+def caps(m):
+    """{domain: how many copies of one point it may hold}, for the domains that have nodes that can hold."""
+    holding = [node for node in m.nodes if node.weight > 0]
+    policies = [p for p in m.policies if p.weighted and p.weight > 0] if m.replicas == 1 else []
+    if len(holding) + len(policies) < m.replicas:
+        raise Impossible(f"{len(holding)} nodes can hold, replicas is {m.replicas}")
+    for node in holding:
+        if len(chain(node, m.spread)) <= len(m.spread):
+            raise Impossible(f"node {node.name} has not all labels of spread")
+    count = Counter(domain for node in holding for domain in chain(node, m.spread))
+    found = {(): m.replicas}
+    for parent in sorted(count, key=len):
+        parts = [d for d in count if d[:-1] == parent and d]
+        if parts:
+            c = next(c for c in range(1, m.replicas + 1) if sum(min(c, count[d]) for d in parts) >= found[parent])
+            found.update({d: min(c, count[d]) for d in parts})
+    return found
+
+
+def violations(m, slices, found_caps):
+    """What is broken by the unnamed policies that hold the slices: too few or too many nodes, or more than the cap in a domain.
+
+    A list with one entry for each policy and domain; `domain` is [] where the number of nodes is wrong. Domains in which no
+    node can hold have the cap 0."""
+    firsts, broken = {}, []
+    for first, policy in slices:
+        firsts.setdefault(policy, []).append(first)
+    for policy, points in sorted(firsts.items()):
+        p = m.policies[policy]
+        nodes = [m.nodes[i] for i in p.members]
+        counts = Counter(domain for node in nodes for domain in chain(node, m.spread))
+        for domain, count in sorted(counts.items()):
+            cap = found_caps.get(domain, 0)
+            if not p.named and (count > cap or domain == () and count != cap):
+                broken.append({"policy": [node.name for node in nodes], "domain": list(domain), "count": count, "cap": cap,
+                               "first": f"{points[0]:016x}", "slices": [f"{point:016x}" for point in points]})  # fmt: skip
+    return broken

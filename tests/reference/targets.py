@@ -1,0 +1,83 @@
+"""The targets of a fleet by progressive filling: docs/placement.md, "Targets". Integers and exact fractions only.
+
+A holder is ("node", name) or, at one replica, ("policy", name). Holders stand in their order everywhere: nodes before
+policies, each by name.
+"""
+
+from collections import namedtuple
+from fractions import Fraction
+
+from domains import caps, chain
+
+# `rank` puts bounds that are reached together in order: nodes, the deepest domains, ..., the whole; `cells` is the most
+# that the holders under it may have together
+Bound = namedtuple("Bound", "rank name cells holders")
+
+
+def weights(m):
+    """{holder: weight} in the order of the holders; with more than one replica a policy has no share."""
+    found = {("node", n.name): n.weight for n in m.nodes}
+    found.update({("policy", p.name): p.weight if m.replicas == 1 else 0 for p in m.policies if p.weighted})
+    return found
+
+
+def bounds(m):
+    """All bounds of a fleet, those first that come first where they are reached together."""
+    under = {}
+    for n in m.nodes:
+        for domain in chain(n, m.spread)[1:] if n.weight > 0 else []:
+            under.setdefault(domain, []).append(("node", n.name))
+    found = [Bound(0, (n.name.encode(),), m.cells, [("node", n.name)]) for n in m.nodes]
+    for domain, cap in caps(m).items():
+        if domain:
+            name = tuple(value.encode() for value in domain)
+            found.append(Bound(1 + len(m.spread) - len(domain), name, cap * m.cells, under[domain]))
+    found.append(Bound(1 + len(m.spread), (), m.replicas * m.cells, list(weights(m))))
+    return sorted(found, key=lambda bound: (bound.rank, bound.name))
+
+
+def fill(m):
+    """({holder: target in cells}, {holder: its exact share, a fraction of cells}). Raises `Impossible`."""
+    weight, all_bounds = weights(m), bounds(m)
+    target = {holder: 0 for holder, w in weight.items() if w == 0}
+    exact = {holder: Fraction(0) for holder in target}
+    while len(target) < len(weight):
+        # min() takes the first of equal ones: the bounds stand in the order of the page
+        level, bound = min(((reached_at(b, weight, target), b) for b in all_bounds if rising(b, target)), key=lambda pair: pair[0])
+        frozen = rising(bound, target)
+        exact.update({holder: level * weight[holder] for holder in frozen})
+        freeze(bound, frozen, weight, target, all_bounds)
+    return {holder: target[holder] for holder in weight}, {holder: exact[holder] for holder in weight}
+
+
+def targets(m):
+    """{holder: target in cells}."""
+    return fill(m)[0]
+
+
+def rising(bound, target):
+    """The holders under a bound that have not frozen."""
+    return [holder for holder in bound.holders if holder not in target]
+
+
+def left(bound, target):
+    """The cells of a bound that its frozen holders have not."""
+    return bound.cells - sum(target.get(holder, 0) for holder in bound.holders)
+
+
+def reached_at(bound, weight, target):
+    """The level at which a bound with rising holders is reached."""
+    return Fraction(left(bound, target), sum(weight[holder] for holder in rising(bound, target)))
+
+
+def freeze(bound, frozen, weight, target, all_bounds):
+    """Give what is left of a bound to its rising holders, by the largest remainders."""
+    whole, total = left(bound, target), sum(weight[holder] for holder in frozen)
+    target.update({holder: whole * weight[holder] // total for holder in frozen})
+    over = left(bound, target)
+    order = sorted(frozen, key=lambda holder: -(whole * weight[holder] % total))  # stable: of equal ones the earlier holder
+    for holder in order:
+        if over and all(left(b, target) > 0 for b in all_bounds if holder in b.holders):
+            target[holder] += 1
+            over -= 1
+    assert over == 0, "cells are left although the bounds have room"
