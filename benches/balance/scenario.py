@@ -66,10 +66,12 @@ def make(steps=STEPS, seed=SEED):
 
 
 def write(path, steps=STEPS, seed=SEED):
-    """Writes the scenario; a shorter one is the beginning of a longer one."""
+    """Writes the scenario and returns it; a shorter one is the beginning of a longer one."""
+    made = make(steps, seed)
     with open(path, "w", encoding="ascii", newline="\n") as file:
-        json.dump(make(steps, seed), file, indent=1)
+        json.dump(made, file, indent=1)
         file.write("\n")
+    return made
 
 
 def main():

@@ -9,7 +9,7 @@ A scenario, of which only `name` and `nodes` must be there (one replica, no spre
      "steps": [{"remove": ["n1", ...], "add": [NODE, ...], "reweight": {"n2": 2.5, ...}}, ...]}
 
 Prints one line of JSON for the first build (step 0), one for each step, and a last one, `{"summary": ...}`. Everything in them but
-the seconds is the same in every run on every machine. Each step is one `rebalance` with a fixed seed, min_part_hours 0. `moved` and the
+the seconds is the same in every run. Each step is one `rebalance` with a fixed seed, min_part_hours 0. `moved` and the
 bounds are fractions of all copies; errors are relative to a node's ideal share; `violations` are partitions.
 """
 
