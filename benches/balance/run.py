@@ -39,9 +39,10 @@ def stead_rows(path):
     rows = []
     for system in found["systems"]:
         name, total = f"{system['system']}, {system['size']}".rstrip(", "), system["total"]
-        rows.append((name, f"{total['share_error']:.2%}", f"{total['violations']:,}", ratio(total["moved_over_bound"]),
+        error = "0" if total["share_error_points"] == "0" else f"{total['share_error']:.2%}"
+        rows.append((name, error, f"{total['violations']:,}", ratio(total["moved_over_bound"]),
                      f"{total['moved']['fraction']:.2%}", f"{total['slices_first']:,} -> {total['slices_last']:,}",
-                     f"{total['median_seconds']:.3f}", f"{total['worst_seconds']:.3f}"))  # fmt: skip
+                     f"{total['median_seconds']:.4f}", f"{total['worst_seconds']:.4f}"))  # fmt: skip
     return rows, found["lower_bound"]["fraction"]
 
 

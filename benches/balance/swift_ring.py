@@ -24,7 +24,7 @@ from fractions import Fraction
 import measure
 from swift.common.ring import RingBuilder
 
-SEED = 5
+SEED = 5  # any number does
 
 
 class Numbers(dict):
