@@ -5,7 +5,7 @@ PYTHON ?= python3
 PREFIX ?= /usr/local
 export CARGO PYTHON
 
-.PHONY: help setup build demo test bench-growth vectors install uninstall clean
+.PHONY: help setup build demo test bench-growth bench-balance vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -13,6 +13,7 @@ help:
 	@echo 'make build         the program, into target/release/stead'
 	@echo 'make install       the program, into PREFIX/bin (PREFIX=$(PREFIX), DESTDIR is honoured)'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
+	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
 	@echo 'make clean         removes what was built'
 
@@ -33,6 +34,16 @@ test:
 bench-growth: setup
 	@$(CARGO) run --release --locked -q -p stead --example growth -- --1000
 
+bench-balance: build .venv-swift/ready
+	@$(PYTHON) benches/balance/run.py $(ARGS)
+
+.venv-swift/ready: benches/balance/requirements.txt
+	@echo '== making .venv-swift, with OpenStack Swift (benches/balance/requirements.txt)'
+	@$(PYTHON) -m venv .venv-swift
+	@.venv-swift/bin/python -m pip install -q --disable-pip-version-check --no-deps -r benches/balance/requirements.txt
+	@.venv-swift/bin/python -c 'from swift.common.ring import RingBuilder'
+	@touch $@
+
 vectors: setup
 	@$(PYTHON) tests/reference/make_vectors.py
 
@@ -44,3 +55,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
+	@rm -rf .venv-swift
