@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 use stead::map::{Node, Policy};
-use stead::report::{violations, Balance, HolderReport};
+use stead::report::{violations, Balance, DomainReport, HolderReport};
 use stead::slice::Slice;
 use stead::Map;
 
@@ -50,9 +50,11 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     slice_count: Option<usize>,
     violations: usize,
+    pending_violations: usize,
     max_share_error_points: String,
     nodes: Vec<ShownNode<'a>>,
     policies: Vec<ShownPolicy<'a>>,
+    domains: Vec<DomainReport>,
     pins: Vec<ShownPin<'a>>,
 }
 
@@ -125,6 +127,7 @@ impl Show {
 }
 
 fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
+    let (violations, pending_violations) = violations(map);
     let mut weighted: BTreeMap<String, HolderReport> = balance.policies.into_iter().map(|h| (h.name.clone(), h)).collect();
     let policies = map.policies().filter_map(|policy| Some((policy.name()?, policy)));
     Shown {
@@ -143,7 +146,8 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
             Slices::Count(map.base_count())
         },
         slice_count: slices.then(|| map.base_count()),
-        violations: violations(map),
+        violations,
+        pending_violations,
         max_share_error_points: balance.max_share_error.to_string(),
         nodes: map.nodes().zip(balance.nodes).map(|(node, holder)| shown_node(node, holder)).collect(),
         policies: policies
@@ -152,6 +156,7 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
                 ShownPolicy { name: holder.is_none().then_some(name), holder, kind: policy.kind(), nodes: names(map, policy) }
             })
             .collect(),
+        domains: balance.domains,
         pins: map
             .pins()
             .map(|pin| ShownPin { key: pin.key.map(KeyJson::of), slice: shown_slice(map, &pin.slice) })

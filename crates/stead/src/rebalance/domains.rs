@@ -174,10 +174,13 @@ impl Domains {
         counts.into_iter().filter(|(domain, count)| *count >= self.cap(*domain)).map(|(domain, _)| domain).collect()
     }
 
-    /// The first domain, from the outside in, of which `holders` has more than its cap allows.
+    /// An innermost domain of which `holders` has more than its cap allows.
     pub fn broken(&self, holders: impl Iterator<Item = HolderId> + Clone) -> Option<DomainId> {
-        let count = |domain: DomainId| holders.clone().filter(|holder| self.of(*holder).contains(&domain)).count();
-        holders.clone().flat_map(|holder| self.of(holder)).copied().find(|domain| count(*domain) > self.cap(*domain) as usize)
+        (0..self.levels).rev().find_map(|level| {
+            let domain = |holder: HolderId| self.of(holder).get(level).copied();
+            let count = |wanted: DomainId| holders.clone().filter(|holder| domain(*holder) == Some(wanted)).count();
+            holders.clone().filter_map(domain).find(|wanted| count(*wanted) > self.cap(*wanted) as usize)
+        })
     }
 }
 

@@ -47,7 +47,8 @@ impl Fitting<'_> {
         self.loads.of(holder) as i128 - self.targets.of(holder) as i128 // both at most 2^64
     }
 
-    /// The roles that stay: at most R, within the caps.
+    /// The roles that stay: at most R, within the caps, and as many as can. What is dropped for an inner domain counts for those around
+    /// it, so the innermost comes first.
     fn keep(&mut self, cells: u128, roles: &[Role]) -> Vec<Role> {
         let mut kept = roles.to_vec();
         loop {

@@ -124,7 +124,9 @@ impl<'a, K: Kind> Flow<'a, K> {
             if self.excess.sum() == 0 || self.deficit.sum() == 0 {
                 return End::Settled;
             }
-            self.search();
+            if !self.search() {
+                return End::Stuck;
+            }
             let nearest = self.deficit.iter().filter(|(_, cells)| *cells > 0).map(|(holder, _)| self.distance(holder)).min();
             match nearest {
                 None | Some(FAR) => return End::Stuck,
@@ -148,8 +150,9 @@ impl<'a, K: Kind> Flow<'a, K> {
         join(pieces)
     }
 
-    /// Distances from those who have too much, label-correcting: costs may be negative, cycles never are.
-    fn search(&mut self) {
+    /// Distances from those who have too much, label-correcting: costs may be negative, cycles never are; false if one were.
+    fn search(&mut self) -> bool {
+        let mut visits = vec![0; self.distance.len()];
         self.distance.fill(FAR);
         self.farthest.fill(FAR);
         let mut queue: VecDeque<HolderId> = self.excess.iter().filter(|(_, cells)| *cells > 0).map(|(holder, _)| holder).collect();
@@ -163,6 +166,13 @@ impl<'a, K: Kind> Flow<'a, K> {
         while let Some(from) = queue.pop_front() {
             if let Some(queued) = queued.get_mut(from.index()) {
                 *queued = false;
+            }
+            // without negative cycles nobody is visited more often than there are holders (Bellman-Ford with a queue)
+            if let Some(visits) = visits.get_mut(from.index()) {
+                *visits += 1;
+                if *visits > self.distance.len() {
+                    return false;
+                }
             }
             let start = self.distance(from);
             for at in 0..self.of.get(from.index()).map_or(0, Vec::len) {
@@ -181,6 +191,7 @@ impl<'a, K: Kind> Flow<'a, K> {
                 }
             }
         }
+        true
     }
 
     /// The run that stands at a place of a holder's list, if the holder can still be replaced there.
