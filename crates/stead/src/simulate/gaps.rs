@@ -16,8 +16,8 @@ use crate::point::SPACE;
 /// How gaps are collected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
-    /// CutShift, the strategy of the paper: an interval not longer than what its node must still give is taken whole; a longer one is cut,
-    /// in turn at its end and at its start, so that two cuts in a row meet in one gap.
+    /// CutShift, the strategy of the paper: an interval shorter than what its node must still give is taken whole; any other is cut, in turn
+    /// at its end and at its start, so that two cuts in a row meet in one gap.
     CutShift,
     /// hibari's and machi's: the same walk, and every cut interval keeps its left part.
     LeftToRight,
@@ -44,10 +44,11 @@ impl Slicing {
         let mut at_end = true;
         for (node, points) in self.pieces.iter().copied() {
             let owes = give.entry(node).or_insert(0);
+            // an interval of exactly what is owed counts as a cut, of which nothing is left
+            let cut = *owes > 0 && points >= *owes;
             let given = points.min(*owes);
             *owes -= given;
             let (kept, gap) = ((Some(node), points - given), (None, given));
-            let cut = given > 0 && given < points;
             let gap_last = !cut || at_end || self.collect == Collect::LeftToRight;
             at_end ^= cut;
             for piece in if gap_last { [kept, gap] } else { [gap, kept] } {
