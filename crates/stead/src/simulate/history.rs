@@ -26,6 +26,25 @@ impl Scenario {
     pub fn fleets(&self) -> History<'_> {
         History { scenario: self, nodes: BTreeMap::new(), next: 0 }
     }
+
+    /// The same failure of fleet `number`, placed in the scenario and not in the text that was made of it.
+    pub(super) fn placed(&self, error: Error, number: usize) -> Error {
+        let file = self.file.clone();
+        let line = number.checked_sub(1).and_then(|i| self.steps.get(i)).map_or(1, |step| step.line);
+        let place = if number == 0 { "the first fleet".to_owned() } else { format!("step {number}") };
+        // what speaks of a whole fleet starts with its file
+        let bare = |text: &str| text.strip_prefix(&format!("{file}: ")).unwrap_or(text).to_owned();
+        match error {
+            Error::Fleet { problem, .. } => Error::Fleet { problem: format!("{place}: {problem}"), file, line },
+            Error::NotYet { feature, .. } => {
+                Error::NotYet { feature: format!("{place}: {}", bare(&feature)), place: Some((file, line)) }
+            }
+            Error::Impossible { problem } => {
+                Error::Impossible { problem: format!("{file}:{line}: {place}: {}", bare(&problem)) }
+            }
+            other => other,
+        }
+    }
 }
 
 impl Iterator for History<'_> {
@@ -33,19 +52,12 @@ impl Iterator for History<'_> {
 
     fn next(&mut self) -> Option<Result<Fleet>> {
         let number = self.next;
-        let step = match number.checked_sub(1) {
-            None => {
-                self.add(&self.scenario.nodes);
-                None
-            }
-            Some(i) => {
-                let step = self.scenario.steps.get(i)?;
-                self.take(step);
-                Some(step)
-            }
-        };
+        match number.checked_sub(1) {
+            None => self.add(&self.scenario.nodes),
+            Some(i) => self.take(self.scenario.steps.get(i)?),
+        }
         self.next += 1;
-        Some(Fleet::parse(&self.text(), &self.scenario.file).map_err(|error| self.placed(error, number, step)))
+        Some(Fleet::parse(&self.text(), &self.scenario.file).map_err(|error| self.scenario.placed(error, number)))
     }
 }
 
@@ -77,18 +89,6 @@ impl History<'_> {
         let spread: Vec<String> = self.scenario.spread.iter().map(|label| text(label)).collect();
         let (name, replicas) = (text(&self.scenario.name), self.scenario.replicas);
         format!("{{\"name\":{name},\"replicas\":{replicas},\"spread\":[{}],\"node\":[\n{}]}}", spread.join(","), nodes.join(",\n"))
-    }
-
-    /// The same failure, placed in the scenario and not in the text that was made of it.
-    fn placed(&self, error: Error, number: usize, step: Option<&Step>) -> Error {
-        let file = self.scenario.file.clone();
-        let line = step.map_or(1, |step| step.line);
-        let place = if number == 0 { "the first fleet".to_owned() } else { format!("step {number}") };
-        match error {
-            Error::Fleet { problem, .. } => Error::Fleet { file, line, problem: format!("{place}: {problem}") },
-            Error::NotYet { feature, .. } => Error::NotYet { place: Some((file, line)), feature: format!("{place}: {feature}") },
-            other => other,
-        }
     }
 }
 

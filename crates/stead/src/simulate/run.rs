@@ -143,7 +143,7 @@ fn follow(
         let bound = before.as_ref().map_or(0, |before| lower_bound(before, &wanted));
         for track in &mut tracks {
             let start = Instant::now();
-            track.system.step(&fleet, &wanted)?;
+            track.system.step(&fleet, &wanted).map_err(|error| scenario.placed(error, number))?;
             let seconds = start.elapsed().as_secs_f64();
             track.measure(number, &wanted, bound, seconds, &mut names);
         }
