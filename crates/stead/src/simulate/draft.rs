@@ -79,7 +79,9 @@ impl Draft {
     /// as the others. What cannot be (a full rack, the last node of its zone, fewer nodes than replicas) is drawn again.
     pub fn random(&mut self, shape: &Shape, steps: usize) {
         self.scenario.replicas = shape.replicas;
-        self.scenario.spread = vec!["zone".into(), "rack".into()];
+        if shape.replicas > 1 {
+            self.scenario.spread = vec!["zone".into(), "rack".into()];
+        }
         for zone in 0..shape.zones {
             for rack in 0..shape.racks {
                 for _ in 0..shape.nodes {

@@ -68,7 +68,10 @@ pub struct Figures {
     pub share_error: f64,
     /// The largest |share - ideal| of a node, in points.
     pub share_error_points: String,
-    /// The fullest node against the emptiest, each against its ideal share; `None` when one has nothing.
+    /// The fullest node: the largest share / ideal.
+    pub fullest: f64,
+    /// The fullest node against the emptiest, each measured by its ideal share; `None` when one has nothing. It is the article's
+    /// imbalance factor, which compares nodes with nodes.
     pub imbalance: Option<f64>,
     /// Runs of points that have not R nodes, name a node twice, or have more copies in a domain than its cap.
     pub violations: usize,
@@ -202,6 +205,7 @@ fn figures(layout: &Layout, wanted: &Wanted, names: usize) -> Figures {
     Figures {
         share_error,
         share_error_points: points.to_string(),
+        fullest,
         imbalance: (emptiest > 0.0).then(|| fullest / emptiest),
         violations: violations.runs,
         violating: amount(violations.points, 1),
@@ -250,6 +254,7 @@ impl Track {
         let worst = Figures {
             share_error: all().map(|f| f.share_error).fold(0.0, f64::max),
             share_error_points: all().map(|f| number(&f.share_error_points)).max().unwrap_or(0).to_string(),
+            fullest: all().map(|f| f.fullest).fold(0.0, f64::max),
             imbalance: all().map(|f| f.imbalance).try_fold(0.0, |worst, imbalance| Some(imbalance?.max(worst))),
             violations: largest(|f| f.violations as u128) as usize,
             violating: amount(all().map(|f| number(&f.violating.points)).max().unwrap_or(0), 1),
@@ -282,5 +287,105 @@ impl Simulated {
             system.steps.iter_mut().for_each(|step| step.seconds = None);
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ideal::NodeNumber;
+    use super::super::system::peers;
+    use super::*;
+    use crate::fleet::Fleet;
+
+    /// A system that is wrong on purpose: what it does at each step.
+    struct Rigged(fn(usize, &[NodeNumber]) -> Vec<NodeNumber>, usize, Vec<NodeNumber>);
+
+    impl System for Rigged {
+        fn name(&self) -> &'static str {
+            "rigged"
+        }
+        fn step(&mut self, _: &Fleet, wanted: &Wanted) -> Result<()> {
+            let nodes: Vec<NodeNumber> = wanted.holders.iter().map(|holder| holder.node).collect();
+            self.2 = (self.0)(self.1, &nodes);
+            self.1 += 1;
+            Ok(())
+        }
+        fn layout(&self, _: &mut Names) -> Layout {
+            let mut layout = Layout::default();
+            layout.push(0, self.2.iter().copied());
+            layout
+        }
+    }
+
+    /// A scenario of three replicas, before fleets of several are read: its fleets are made for one, and altered.
+    fn at_three(systems: Vec<Box<dyn System>>, nodes: &str, steps: &str) -> Simulated {
+        let text = format!("{{\"name\": \"s\", \"nodes\": [{nodes}], \"steps\": [{steps}]}}");
+        let single = Scenario::parse(&text, "s.json").unwrap();
+        let spread = vec!["zone".to_owned()];
+        let scenario = Scenario { replicas: 3, spread: spread.clone(), ..single.clone() };
+        let fleets = single.fleets().map(|fleet| fleet.map(|fleet| Fleet { replicas: 3, spread: spread.clone(), ..fleet }));
+        follow(&scenario, fleets, systems, Vec::new(), |_, _| {}).unwrap()
+    }
+
+    fn nodes(zones: &[usize]) -> String {
+        let zones = zones.iter().zip(0..);
+        let node = |(zone, i): (&usize, usize)| format!("{{\"name\": \"n{i:02}\", \"labels\": {{\"zone\": \"{zone}\"}}}}");
+        zones.map(node).collect::<Vec<_>>().join(", ")
+    }
+
+    const ADD: &str = r#"{"add": [{"name": "z", "labels": {"zone": "0"}}]}"#;
+
+    /// The control: what is wrong is seen, of every kind.
+    #[test]
+    fn a_rigged_system_is_found_out() {
+        let rigged = |rule| -> Vec<Box<dyn System>> { vec![Box::new(Rigged(rule, 0, Vec::new()))] };
+        let fine = at_three(rigged(|_, nodes| nodes.to_vec()), &nodes(&[0, 1, 2]), "{}");
+        let total = &fine.systems[0].total;
+        assert_eq!((total.moved.points.as_str(), total.worst.share_error_points.as_str()), ("0", "0"));
+        assert_eq!((total.worst.violations, total.worst.imbalance, total.worst.fullest), (0, Some(1.0), 1.0));
+
+        // one node has all three copies
+        let total = &at_three(rigged(|_, nodes| vec![nodes[0]; 3]), &nodes(&[0, 1, 2]), "{}").systems[0].total;
+        assert_eq!((total.worst.violations, total.worst.violating.fraction), (1, 1.0));
+        assert_eq!((total.worst.share_error, total.worst.fullest, total.worst.imbalance), (2.0, 3.0, None));
+        assert_eq!(total.worst.share_error_points, (2 * SPACE).to_string());
+
+        // two copies in one zone, and a third of all copies moves for nothing at the step
+        let swaps: fn(usize, &[NodeNumber]) -> Vec<NodeNumber> = |step, nodes| vec![nodes[0], nodes[1], nodes[2 + step]];
+        let simulated = at_three(rigged(swaps), &nodes(&[0, 0, 1, 2]), "{}");
+        let total = &simulated.systems[0].total;
+        assert_eq!((total.moved.points.clone(), total.moved_over_bound), (SPACE.to_string(), None));
+        assert_eq!(simulated.lower_bound.points, "0");
+        assert_eq!(total.worst.violations, 1);
+    }
+
+    #[test]
+    fn rings_take_part_at_several_replicas_and_know_no_zones() {
+        let (systems, left_out) = peers(3, Sizes { partitions: 64, ring_points: 160 });
+        assert_eq!(left_out.iter().map(|l| l.system).collect::<Vec<_>>(), ["cut-shift", "left-to-right", "contiguous"]);
+        let simulated = at_three(systems, &nodes(&[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), ADD);
+        assert_eq!(simulated.systems.iter().map(|s| s.system).collect::<Vec<_>>(), ["riak", "ring"]);
+        for system in &simulated.systems {
+            assert!(system.total.worst.violating.fraction > 0.3, "{system:?}");
+            let loads = system.steps[1].moved.fraction;
+            assert!(loads > 0.0 && loads < 0.2, "{system:?}");
+        }
+        // without zones in the fleet nothing is wrong with them
+        let (systems, _) = peers(3, Sizes { partitions: 64, ring_points: 160 });
+        let apart: Vec<usize> = (0..8).collect();
+        for system in at_three(systems, &nodes(&apart), "").systems {
+            assert_eq!(system.total.worst.violations, 0, "{system:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        let check = |partitions, ring_points| Sizes { partitions, ring_points }.check().map_err(|e| e.to_string());
+        assert!(check(64, 1).is_ok() && check(1 << 20, 1 << 20).is_ok());
+        for (partitions, ring_points, words) in [(0, 1, "0 partitions"), (48, 1, "48 partitions: write a power of two"), (1 << 21, 1, "partitions"), (64, 0, "0 ring points"), (64, u32::MAX, "ring points: write 1 to")] {
+            assert!(check(partitions, ring_points).unwrap_err().contains(words));
+        }
+        assert_eq!((Sizes::of(1).partitions, Sizes::of(16).partitions, Sizes::of(17).partitions), (64, 256, 512));
+        assert_eq!(Sizes::of(65_536).check().unwrap().partitions, 1 << 20);
     }
 }
