@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use stead::point::SPACE;
 use stead::report::Amount;
 use stead::simulate::{built_in, run, Figures, Scenario, Simulated, Sizes, SystemReport, BUILT_INS};
 use stead::{Error, Status};
@@ -20,8 +19,8 @@ use crate::text::{count, percent, Table};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  stead simulate figure-7                        # 4 nodes to 16: stead, Random Slicing, Riak, a ring
-  stead simulate figure-6 --write > mine.json    # start your own from a built-in one
+  stead simulate figure-7                      # 4 nodes to 16, beside Riak and others
+  stead simulate figure-6 --write > mine.json  # start your own from a built-in one
   stead simulate mine.json --steps
 
 Exit codes: 0 done; 64 wrong usage; 66 no such file; 74 reading or writing failed; 78 the scenario is wrong, or a fleet of it \
@@ -197,13 +196,7 @@ fn label(system: &SystemReport) -> String {
 }
 
 fn share(amount: &Amount, replicas: u32) -> String {
-    // a long history moves the space many times over: the whole turns apart, lest the product overflow
-    let whole = u128::from(replicas.max(1)) * SPACE;
-    let points: u128 = amount.points.parse().unwrap_or(0);
-    if points < 1_000 * whole {
-        return percent(points, replicas);
-    }
-    format!("{} %", points / whole * 100 + points % whole * 100 / whole)
+    percent(amount.points.parse().unwrap_or(0), replicas)
 }
 
 fn ratio(ratio: Option<f64>, none: &str) -> String {

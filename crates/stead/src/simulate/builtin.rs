@@ -17,7 +17,7 @@ pub struct BuiltIn {
 
 /// All of them, in the order of the list that people read.
 pub const BUILT_INS: [BuiltIn; 19] = [
-    entry("figure-5", "1 node to 4, one by one (seed article, figure 5)", |s| s.batches(1, 1, 4)),
+    entry("figure-5", "1 node to 4, one by one (the article's figure 5)", |s| s.batches(1, 1, 4)),
     entry("figure-6", "1 node to 4, one by one, then n3 x 1.5 (figure 6)", |s| {
         s.batches(1, 1, 4);
         s.reweight("n3", 1_500_000);
