@@ -124,7 +124,7 @@ pub struct Total {
 
 /// Lets stead and its peers follow a scenario. After each step `progress` is told how many fleets are done, of how many.
 ///
-/// Errors: [`Error::Invalid`] when a size cannot be, those of [`Scenario::fleets`], and those of [`crate::build`].
+/// Errors: [`Error::Invalid`] when a size cannot be, those of [`Scenario::fleets`], and those of [`crate::rebalance::build`].
 pub fn run(scenario: &Scenario, sizes: Sizes, progress: impl FnMut(usize, usize)) -> Result<Simulated> {
     let (systems, left_out) = systems(scenario.replicas, sizes.check()?);
     follow(scenario, scenario.fleets(), systems, left_out, progress)
