@@ -82,13 +82,10 @@ impl Draft {
         if shape.replicas > 1 {
             self.scenario.spread = vec!["zone".into(), "rack".into()];
         }
-        for zone in 0..shape.zones {
-            for rack in 0..shape.racks {
-                for _ in 0..shape.nodes {
-                    let node = self.node((zone, rack), shape);
-                    self.scenario.nodes.push(node);
-                }
-            }
+        // zones take turns, so that a peer which deals by name starts with neighbours in different zones
+        for i in 0..shape.nodes * shape.racks * shape.zones {
+            let node = self.node((i % shape.zones, i / shape.zones % shape.racks), shape);
+            self.scenario.nodes.push(node);
         }
         while self.scenario.steps.len() < steps {
             let step = match self.below(3) {

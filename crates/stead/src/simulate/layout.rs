@@ -1,7 +1,5 @@
 //! Layout: the table that a system keeps, in one shape for all of them; and what is measured on it.
 
-use std::collections::HashMap;
-
 use super::ideal::{NodeNumber, Wanted};
 use crate::point::SPACE;
 
@@ -83,20 +81,23 @@ impl Layout {
 
     /// The runs that have not R nodes, name a node twice, or have more copies in a domain than its cap.
     pub fn violations(&self, wanted: &Wanted) -> Violations {
-        let domains: HashMap<NodeNumber, &[usize]> = wanted.holders.iter().map(|h| (h.node, h.domains.as_slice())).collect();
+        let count = wanted.holders.iter().map(|holder| holder.node as usize + 1).max().unwrap_or(0);
+        let mut domains: Vec<Option<&[usize]>> = vec![None; count];
+        wanted.holders.iter().for_each(|holder| domains[holder.node as usize] = Some(&holder.domains));
+        let domains_of = |node: &NodeNumber| domains.get(*node as usize).copied().flatten();
         let mut copies = vec![0; wanted.caps.len()];
         let mut found = Violations::default();
         for (first, behind, nodes) in self.runs() {
             let mut broken = nodes.len() != wanted.replicas as usize;
             for (node, i) in nodes.iter().zip(1..) {
                 // a node that wants nothing, or has left, must hold nothing
-                broken |= nodes[i..].contains(node) || !domains.contains_key(node);
-                for domain in domains.get(node).copied().unwrap_or_default() {
+                broken |= nodes[i..].contains(node) || domains_of(node).is_none();
+                for domain in domains_of(node).unwrap_or_default() {
                     copies[*domain] += 1;
                     broken |= copies[*domain] > wanted.caps[*domain];
                 }
             }
-            for domain in nodes.iter().filter_map(|node| domains.get(node)).copied().flatten() {
+            for domain in nodes.iter().filter_map(domains_of).flatten() {
                 copies[*domain] = 0;
             }
             if broken {
