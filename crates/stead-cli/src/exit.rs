@@ -42,7 +42,7 @@ Exit codes:
   75  another process changed the map meanwhile; nothing was changed, run it again
   76  the new map is in place, but its report could not be written or its directory not be synced
   77  permission denied
-  78  the fleet is wrong, or cannot be met";
+  78  the fleet or the scenario is wrong, or cannot be met";
 
 /// An end that is not success.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! A bar on standard error while a long input is read; only on a terminal, and gone when done.
+//! A bar on standard error while a long input is read or many steps are done; only on a terminal, and gone when done.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -23,4 +23,16 @@ pub fn reading(file: File, what: &'static str) -> Box<dyn Read> {
         bar.set_style(style);
     }
     Box::new(bar.wrap_read(file))
+}
+
+/// A bar for so many steps of work that answers only at its end; none where standard error is no terminal.
+pub fn working(steps: usize, what: &'static str) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(steps as u64).with_message(what).with_finish(ProgressFinish::AndClear);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}") {
+        bar.set_style(style);
+    }
+    bar
 }

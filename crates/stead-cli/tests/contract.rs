@@ -219,7 +219,7 @@ fn help_and_version_are_no_errors_and_wrong_usage_is_64() {
     let dir = Dir::new();
     assert_eq!(dir.run(&["--version"]).ok().text(), concat!("stead ", env!("CARGO_PKG_VERSION"), "\n"));
     let help = dir.run(&["--help"]).ok();
-    for verb in ["plan", "apply", "locate", "show", "diff", "check", "path", "survey", "history", "rollback"] {
+    for verb in ["plan", "apply", "locate", "show", "diff", "check", "path", "survey", "simulate", "history", "rollback"] {
         assert!(help.text().contains(&format!("  {verb} ")), "{verb}");
         let help = dir.run(&[verb, "--help"]).ok();
         assert!(help.text().contains("Example") && help.text().contains("Exit codes:"), "{verb}");

@@ -14,7 +14,7 @@ const GROUPS: [&[&str]; 11] = [
     &["plan", "rebalance", "verdict"],
     &["report", "path"],
     &["baseline"],
-    &["stats"],
+    &["stats", "simulate"],
     &["store"],
     &["lib"],
 ];

@@ -9,6 +9,7 @@ mod path;
 mod plan;
 mod rollback;
 mod show;
+mod simulate;
 mod survey;
 
 use clap::Subcommand;
@@ -27,6 +28,7 @@ pub enum Verb {
     Check(check::Check),
     Path(path::Path),
     Survey(survey::Survey),
+    Simulate(simulate::Simulate),
     History(history::History),
     Rollback(rollback::Rollback),
 }
@@ -43,6 +45,7 @@ impl Verb {
             Verb::Check(verb) => verb.run(out),
             Verb::Path(verb) => verb.run(out),
             Verb::Survey(verb) => verb.run(out),
+            Verb::Simulate(verb) => verb.run(out),
             Verb::History(verb) => verb.run(out),
             Verb::Rollback(verb) => verb.run(out),
         }

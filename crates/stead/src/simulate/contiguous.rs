@@ -1,0 +1,30 @@
+//! Contiguous: one interval a node, drawn anew by name at every step. The article's figure 5, and how at least one published crate that
+//! is called Random Slicing rebuilds its table.
+
+use super::ideal::{Names, NodeNumber, Wanted};
+use super::layout::Layout;
+use super::system::System;
+use crate::error::Result;
+use crate::fleet::Fleet;
+
+/// The intervals of today.
+#[derive(Default)]
+pub struct Contiguous {
+    pieces: Vec<(NodeNumber, u128)>,
+}
+
+impl System for Contiguous {
+    fn name(&self) -> &'static str {
+        "contiguous"
+    }
+
+    fn step(&mut self, _: &Fleet, wanted: &Wanted) -> Result<()> {
+        let nodes = wanted.holders.iter().map(|holder| holder.node);
+        self.pieces = nodes.zip(wanted.ideal.iter().copied()).filter(|(_, points)| *points > 0).collect();
+        Ok(())
+    }
+
+    fn layout(&self, _: &mut Names) -> Layout {
+        Layout::of_pieces(self.pieces.iter().copied())
+    }
+}

@@ -1,0 +1,173 @@
+//! Layout: the table that a system keeps, in one shape for all of them; and what is measured on it.
+
+use super::ideal::{NodeNumber, Wanted};
+use crate::point::SPACE;
+
+/// Who holds which points: runs of points in order, each with the nodes that hold a copy.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Layout {
+    /// The first point of each run; the first one is 0.
+    firsts: Vec<u64>,
+    /// Where the nodes of each run end in `nodes`.
+    ends: Vec<usize>,
+    nodes: Vec<NodeNumber>,
+    /// How many entries the system's own table has: slices, partitions or ring points.
+    pub entries: usize,
+}
+
+/// Points that break a rule, and in how many runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Violations {
+    /// Runs.
+    pub runs: usize,
+    /// The points in them.
+    pub points: u128,
+}
+
+impl Layout {
+    /// Adds the run that starts at `first`; runs come in order and cover the space.
+    pub fn push(&mut self, first: u64, nodes: impl IntoIterator<Item = NodeNumber>) {
+        self.firsts.push(first);
+        self.nodes.extend(nodes);
+        self.ends.push(self.nodes.len());
+    }
+
+    /// A layout of pieces with one node each, of so many points each; an entry a piece.
+    pub fn of_pieces(pieces: impl IntoIterator<Item = (NodeNumber, u128)>) -> Layout {
+        let mut layout = Layout::default();
+        let mut first = 0u128;
+        for (node, points) in pieces {
+            // below 2^64, since pieces are not empty and add up to 2^64
+            layout.push(first as u64, [node]);
+            first += points;
+        }
+        layout.entries = layout.firsts.len();
+        layout
+    }
+
+    /// The runs: first point, the first point behind it (up to 2^64), nodes.
+    pub fn runs(&self) -> impl Iterator<Item = (u128, u128, &[NodeNumber])> {
+        let behind = self.firsts.iter().skip(1).map(|first| u128::from(*first)).chain([SPACE]);
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let nodes = starts.zip(&self.ends).map(|(start, end)| self.nodes.get(start..*end).unwrap_or_default());
+        self.firsts.iter().map(|first| u128::from(*first)).zip(behind).zip(nodes).map(|((first, behind), nodes)| (first, behind, nodes))
+    }
+
+    /// The copies of points that each node holds, by number; a point that a node holds twice counts twice.
+    pub fn loads(&self, count: usize) -> Vec<u128> {
+        let mut loads = vec![0; count];
+        for (first, behind, nodes) in self.runs() {
+            for node in nodes {
+                loads[*node as usize] += behind - first;
+            }
+        }
+        loads
+    }
+
+    /// The copies that `new` places on a node that has not as many of the same point here.
+    pub fn moved(&self, new: &Layout) -> u128 {
+        let (mut old, mut moved) = (self.runs().peekable(), 0);
+        for (first, behind, nodes) in new.runs() {
+            while let Some((start, end, before)) = old.peek().copied().filter(|(start, _, _)| *start < behind) {
+                moved += new_copies(before, nodes) * (behind.min(end) - first.max(start));
+                if end > behind {
+                    break;
+                }
+                old.next();
+            }
+        }
+        moved
+    }
+
+    /// The runs that have not R nodes, name a node twice, or have more copies in a domain than its cap.
+    pub fn violations(&self, wanted: &Wanted) -> Violations {
+        let count = wanted.holders.iter().map(|holder| holder.node as usize + 1).max().unwrap_or(0);
+        let mut domains: Vec<Option<&[usize]>> = vec![None; count];
+        wanted.holders.iter().for_each(|holder| domains[holder.node as usize] = Some(&holder.domains));
+        let domains_of = |node: &NodeNumber| domains.get(*node as usize).copied().flatten();
+        let mut copies = vec![0; wanted.caps.len()];
+        let mut found = Violations::default();
+        for (first, behind, nodes) in self.runs() {
+            let mut broken = nodes.len() != wanted.replicas as usize;
+            for (node, i) in nodes.iter().zip(1..) {
+                // a node that wants nothing, or has left, must hold nothing
+                broken |= nodes[i..].contains(node) || domains_of(node).is_none();
+                for domain in domains_of(node).unwrap_or_default() {
+                    copies[*domain] += 1;
+                    broken |= copies[*domain] > wanted.caps[*domain];
+                }
+            }
+            for domain in nodes.iter().filter_map(domains_of).flatten() {
+                copies[*domain] = 0;
+            }
+            if broken {
+                found.runs += 1;
+                found.points += behind - first;
+            }
+        }
+        found
+    }
+}
+
+/// How many of `after` are not in `before`, a node that stands there twice counted twice.
+fn new_copies(before: &[NodeNumber], after: &[NodeNumber]) -> u128 {
+    let count = |list: &[NodeNumber], node: NodeNumber| list.iter().filter(|n| **n == node).count();
+    let is_new = |i: usize| count(&after[..=i], after[i]) > count(before, after[i]);
+    (0..after.len()).filter(|i| is_new(*i)).count() as u128
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ideal::{Holder, Names};
+    use super::*;
+    use crate::fleet::Fleet;
+
+    const QUARTER: u64 = 1 << 62;
+
+    fn layout(runs: &[(u64, &[NodeNumber])]) -> Layout {
+        let mut layout = Layout::default();
+        runs.iter().for_each(|(first, nodes)| layout.push(*first, nodes.iter().copied()));
+        layout
+    }
+
+    #[test]
+    fn what_moves_is_what_another_node_holds() {
+        let before = layout(&[(0, &[0, 1]), (2 * QUARTER, &[1, 2])]);
+        assert_eq!(before.moved(&before), 0);
+        // another order is no movement; on the second half 0 comes in for 2, on its first half only
+        let after = layout(&[(0, &[1, 0]), (2 * QUARTER, &[0, 1]), (3 * QUARTER, &[1, 2])]);
+        assert_eq!(before.moved(&after), u128::from(QUARTER));
+        assert_eq!(after.moved(&before), u128::from(QUARTER));
+        assert_eq!(before.moved(&layout(&[(0, &[2, 2])])), 3 * (SPACE / 2));
+        assert_eq!(before.loads(3), [SPACE / 2, SPACE, SPACE / 2]);
+    }
+
+    #[test]
+    fn one_point_at_either_end_counts() {
+        let before = layout(&[(0, &[0])]);
+        assert_eq!(before.moved(&layout(&[(0, &[1]), (1, &[0])])), 1);
+        assert_eq!(before.moved(&layout(&[(0, &[0]), (u64::MAX, &[1])])), 1);
+        let pieces = Layout::of_pieces([(0, 1), (1, SPACE - 2), (2, 1)]);
+        assert_eq!((pieces.loads(3), pieces.entries), (vec![1, SPACE - 2, 1], 3));
+        assert_eq!(pieces.runs().map(|r| r.1).last(), Some(SPACE));
+    }
+
+    /// The control: every kind of broken run is seen, and a whole one is not.
+    #[test]
+    fn violations_are_seen() {
+        let holder = |node, domain| Holder { node, name: String::new(), weight: crate::weight::Weight::ONE, domains: vec![domain] };
+        let holders = vec![holder(0, 0), holder(1, 0), holder(2, 1)];
+        let wanted = Wanted { replicas: 2, holders, ideal: vec![0; 3], caps: vec![1, 1] };
+        let found = |nodes: &[NodeNumber]| layout(&[(0, &[0, 2]), (QUARTER, nodes), (2 * QUARTER, &[2, 1])]).violations(&wanted);
+        assert_eq!(found(&[1, 2]), Violations::default());
+        let one = Violations { runs: 1, points: u128::from(QUARTER) };
+        for broken in [&[0, 1][..], &[2, 2], &[2], &[], &[0, 1, 2], &[2, 3]] {
+            assert_eq!(found(broken), one, "{broken:?}");
+        }
+        let fleet = Fleet::parse("name = 'f'\nnode = [{name = 'a'}, {name = 'b', weight = 0}]", "f").unwrap();
+        let mut names = Names::default();
+        let wanted = Wanted::of(&fleet, &mut names);
+        assert_eq!(layout(&[(0, &[0])]).violations(&wanted).runs, 0);
+        assert_eq!(layout(&[(0, &[1])]).violations(&wanted).runs, 1);
+    }
+}

@@ -1,0 +1,40 @@
+//! Simulation: stead and its peers follow the same history of fleets, and what each of them moves and how evenly it places is
+//! measured with one stick. docs/simulate.md says what the figures mean, and what each peer's rule is.
+//!
+//! ```text
+//! JSON, builtin --scenario--> Scenario --history--> Fleet, Fleet, ... --ideal--> Wanted --system--> Layout --run--> Simulated
+//! ```
+//!
+//! ```
+//! use stead::simulate::{built_in, run, Sizes};
+//!
+//! # fn main() -> stead::Result<()> {
+//! let scenario = built_in("figure-7").expect("a built-in one").scenario();
+//! let simulated = run(&scenario, Sizes { partitions: 16, ring_points: 160 }, |_, _| {})?;
+//! let stead = &simulated.systems[0];
+//! assert_eq!((stead.system, stead.total.moved_over_bound), ("stead", Some(1.0)));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Points and shares are exact integers; floats stand only in the figures that are shown. Nothing in stead places by this module.
+
+mod builtin;
+mod claim;
+mod contiguous;
+mod draft;
+mod gaps;
+mod history;
+mod ideal;
+mod layout;
+mod own;
+mod run;
+mod scenario;
+mod system;
+mod vnodes;
+
+pub use builtin::{built_in, BuiltIn, BUILT_INS};
+pub use history::History;
+pub use run::{run, Figures, Simulated, StepFigures, StepReport, SystemReport, Total};
+pub use scenario::{Scenario, ScenarioNode, Step};
+pub use system::{LeftOut, Sizes};

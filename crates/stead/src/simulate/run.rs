@@ -1,0 +1,391 @@
+//! A run: every system follows the history step by step, and is measured after each.
+
+use std::time::Instant;
+
+use serde::Serialize;
+
+use super::ideal::{Names, Wanted};
+use super::layout::Layout;
+use super::scenario::Scenario;
+use super::system::{systems, LeftOut, Sizes, System};
+use crate::error::{Error, Result};
+use crate::point::SPACE;
+use crate::report::Amount;
+
+/// What a run found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Simulated {
+    /// The scenario's name.
+    pub name: String,
+    /// R.
+    pub replicas: u32,
+    /// The labels over which copies are kept apart.
+    pub spread: Vec<String>,
+    /// The first fleet (step 0), and each step.
+    pub steps: Vec<StepReport>,
+    /// The sum of the steps' lower bounds.
+    pub lower_bound: Amount,
+    /// What each system did.
+    pub systems: Vec<SystemReport>,
+    /// Those that take no part.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A step of the history, the same for all systems.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StepReport {
+    /// Its number; 0 is the first fleet.
+    pub step: usize,
+    /// How many nodes there are after it.
+    pub nodes: usize,
+    /// How many came.
+    pub added: usize,
+    /// How many left.
+    pub removed: usize,
+    /// How many got another weight.
+    pub reweighted: usize,
+    /// The sum of the positive differences of the ideal shares; 0 for the first fleet.
+    pub lower_bound: Amount,
+}
+
+/// What a system did.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SystemReport {
+    /// Its name.
+    pub system: &'static str,
+    /// The size that it was given, in words.
+    pub size: String,
+    /// The whole history in one line.
+    pub total: Total,
+    /// Each step, the first fleet included.
+    pub steps: Vec<StepFigures>,
+}
+
+/// What one step, or its worst, shows of balance and rules.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Figures {
+    /// The largest |share - ideal| / ideal of a node.
+    pub share_error: f64,
+    /// The largest |share - ideal| of a node, in points.
+    pub share_error_points: String,
+    /// The fullest node: the largest share / ideal.
+    pub fullest: f64,
+    /// The fullest node against the emptiest, each measured by its ideal share; `None` when one has nothing. It is the article's
+    /// imbalance factor, which compares nodes with nodes.
+    pub imbalance: Option<f64>,
+    /// Runs of points that have not R nodes, name a node twice, or have more copies in a domain than its cap.
+    pub violations: usize,
+    /// The points in them; the fraction is of 2^64.
+    pub violating: Amount,
+}
+
+/// What a system did in one step.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StepFigures {
+    /// The step's number; 0 is the first fleet.
+    pub step: usize,
+    /// Copies that came to a node which had them not; 0 for the first fleet.
+    pub moved: Amount,
+    /// moved / lower bound; `None` where the bound is 0.
+    pub moved_over_bound: Option<f64>,
+    /// Balance and rules after the step.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Slices, partitions or ring points after the step.
+    pub slices: usize,
+    /// What the step took on this machine; `None` when times are not wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+}
+
+/// What a system did over the whole history.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Total {
+    /// The sum over the steps.
+    pub moved: Amount,
+    /// That sum / the sum of the lower bounds.
+    pub moved_over_bound: Option<f64>,
+    /// The largest moved / lower bound of a step.
+    pub worst_moved_over_bound: Option<f64>,
+    /// The worst of each figure at any time, the first fleet included.
+    #[serde(flatten)]
+    pub worst: Figures,
+    /// Slices, partitions or ring points of the first fleet.
+    pub slices_first: usize,
+    /// And after the last step.
+    pub slices_last: usize,
+    /// The median of the steps' times, the first fleet left out where there is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median_seconds: Option<f64>,
+    /// The longest of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst_seconds: Option<f64>,
+}
+
+/// Lets stead and its peers follow a scenario. After each step `progress` is told how many fleets are done, of how many.
+///
+/// Errors: [`Error::Invalid`] when a size cannot be, those of [`Scenario::fleets`], and those of [`crate::rebalance::build`].
+pub fn run(scenario: &Scenario, sizes: Sizes, progress: impl FnMut(usize, usize)) -> Result<Simulated> {
+    let (systems, left_out) = systems(scenario.replicas, sizes.check()?);
+    follow(scenario, scenario.fleets(), systems, left_out, progress)
+}
+
+/// Lets these systems follow these fleets, which are the scenario's.
+fn follow(
+    scenario: &Scenario,
+    fleets: impl Iterator<Item = Result<crate::fleet::Fleet>>,
+    systems: Vec<Box<dyn System>>,
+    left_out: Vec<LeftOut>,
+    mut progress: impl FnMut(usize, usize),
+) -> Result<Simulated> {
+    let mut tracks: Vec<Track> = systems.into_iter().map(Track::of).collect();
+    let (mut names, mut before, mut steps) = (Names::default(), None, Vec::with_capacity(scenario.steps.len() + 1));
+    for (number, fleet) in fleets.enumerate() {
+        let fleet = fleet?;
+        let wanted = Wanted::of(&fleet, &mut names);
+        let bound = before.as_ref().map_or(0, |before| lower_bound(before, &wanted));
+        for track in &mut tracks {
+            let start = Instant::now();
+            track.system.step(&fleet, &wanted).map_err(|error| scenario.placed(error, number))?;
+            let seconds = start.elapsed().as_secs_f64();
+            track.measure(number, &wanted, bound, seconds, &mut names);
+        }
+        let step = number.checked_sub(1).and_then(|i| scenario.steps.get(i));
+        steps.push(StepReport {
+            step: number,
+            nodes: fleet.nodes.len(),
+            added: step.map_or(0, |step| step.add.len()),
+            removed: step.map_or(0, |step| step.remove.len()),
+            reweighted: step.map_or(0, |step| step.reweight.len()),
+            lower_bound: amount(bound, scenario.replicas),
+        });
+        before = Some(wanted);
+        progress(number + 1, scenario.steps.len() + 1);
+    }
+    let bound = tracks.first().map_or(0, |track| track.bound);
+    Ok(Simulated {
+        name: scenario.name.clone(),
+        replicas: scenario.replicas,
+        spread: scenario.spread.clone(),
+        steps,
+        lower_bound: amount(bound, scenario.replicas),
+        systems: tracks.into_iter().map(Track::report).collect::<Result<_>>()?,
+        left_out,
+    })
+}
+
+/// The sum of what the holders' ideal shares gain.
+fn lower_bound(before: &Wanted, after: &Wanted) -> u128 {
+    let was: std::collections::HashMap<_, _> = before.holders.iter().map(|h| h.node).zip(&before.ideal).collect();
+    let gain = |(holder, now): (&super::ideal::Holder, &u128)| now.saturating_sub(was.get(&holder.node).map_or(0, |was| **was));
+    after.holders.iter().zip(&after.ideal).map(gain).sum()
+}
+
+fn amount(points: u128, replicas: u32) -> Amount {
+    Amount { points: points.to_string(), fraction: points as f64 / (f64::from(replicas) * SPACE as f64) }
+}
+
+fn ratio(moved: u128, bound: u128) -> Option<f64> {
+    (bound > 0).then(|| moved as f64 / bound as f64)
+}
+
+/// Balance and rules of a layout.
+fn figures(layout: &Layout, wanted: &Wanted, names: usize) -> Figures {
+    let loads = layout.loads(names);
+    let (mut share_error, mut points, mut fullest, mut emptiest) = (0f64, 0u128, 0f64, f64::INFINITY);
+    for (holder, ideal) in wanted.holders.iter().zip(&wanted.ideal).filter(|(_, ideal)| **ideal > 0) {
+        let load = loads.get(holder.node as usize).copied().unwrap_or(0);
+        let (error, filled) = (load.abs_diff(*ideal), load as f64 / *ideal as f64);
+        share_error = share_error.max(error as f64 / *ideal as f64);
+        points = points.max(error);
+        fullest = fullest.max(filled);
+        emptiest = emptiest.min(filled);
+    }
+    let violations = layout.violations(wanted);
+    Figures {
+        share_error,
+        share_error_points: points.to_string(),
+        fullest,
+        imbalance: (emptiest > 0.0).then(|| fullest / emptiest),
+        violations: violations.runs,
+        violating: amount(violations.points, 1),
+    }
+}
+
+/// A system on its way.
+struct Track {
+    system: Box<dyn System>,
+    layout: Option<Layout>,
+    moved: u128,
+    bound: u128,
+    replicas: u32,
+    steps: Vec<StepFigures>,
+}
+
+impl Track {
+    fn of(system: Box<dyn System>) -> Track {
+        Track { system, layout: None, moved: 0, bound: 0, replicas: 1, steps: Vec::new() }
+    }
+
+    fn measure(&mut self, step: usize, wanted: &Wanted, bound: u128, seconds: f64, names: &mut Names) {
+        let layout = self.system.layout(names);
+        let moved = self.layout.as_ref().map_or(0, |before| before.moved(&layout));
+        self.steps.push(StepFigures {
+            step,
+            moved: amount(moved, wanted.replicas),
+            moved_over_bound: ratio(moved, bound),
+            figures: figures(&layout, wanted, names.count()),
+            slices: layout.entries,
+            seconds: Some(seconds),
+        });
+        self.moved += moved;
+        self.bound += bound;
+        self.replicas = wanted.replicas;
+        self.layout = Some(layout);
+    }
+
+    fn report(self) -> Result<SystemReport> {
+        let (Some(first), Some(last)) = (self.steps.first(), self.steps.last()) else {
+            return Err(Error::Internal { problem: "a simulation without a fleet".into() });
+        };
+        let all = || self.steps.iter().map(|step| &step.figures);
+        let largest = |of: fn(&Figures) -> u128| all().map(of).max().unwrap_or(0);
+        let number = |text: &str| text.parse::<u128>().unwrap_or(0);
+        let worst = Figures {
+            share_error: all().map(|f| f.share_error).fold(0.0, f64::max),
+            share_error_points: all().map(|f| number(&f.share_error_points)).max().unwrap_or(0).to_string(),
+            fullest: all().map(|f| f.fullest).fold(0.0, f64::max),
+            imbalance: all().map(|f| f.imbalance).try_fold(0.0, |worst, imbalance| Some(imbalance?.max(worst))),
+            violations: largest(|f| f.violations as u128) as usize,
+            violating: amount(all().map(|f| number(&f.violating.points)).max().unwrap_or(0), 1),
+        };
+        let mut seconds: Vec<f64> = self.steps.iter().filter_map(|step| step.seconds).collect();
+        if seconds.len() > 1 {
+            seconds.remove(0);
+        }
+        seconds.sort_by(f64::total_cmp);
+        let total = Total {
+            moved: amount(self.moved, self.replicas),
+            moved_over_bound: ratio(self.moved, self.bound),
+            worst_moved_over_bound: self.steps.iter().filter_map(|step| step.moved_over_bound).max_by(f64::total_cmp),
+            worst,
+            slices_first: first.slices,
+            slices_last: last.slices,
+            median_seconds: seconds.get(seconds.len() / 2).copied(),
+            worst_seconds: seconds.last().copied(),
+        };
+        Ok(SystemReport { system: self.system.name(), size: self.system.size(), total, steps: self.steps })
+    }
+}
+
+impl Simulated {
+    /// The same without times, which no two runs share.
+    #[must_use]
+    pub fn without_times(mut self) -> Simulated {
+        for system in &mut self.systems {
+            (system.total.median_seconds, system.total.worst_seconds) = (None, None);
+            system.steps.iter_mut().for_each(|step| step.seconds = None);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ideal::NodeNumber;
+    use super::super::system::peers;
+    use super::*;
+    use crate::fleet::Fleet;
+
+    /// A system that is wrong on purpose: what it does at each step.
+    struct Rigged(fn(usize, &[NodeNumber]) -> Vec<NodeNumber>, usize, Vec<NodeNumber>);
+
+    impl System for Rigged {
+        fn name(&self) -> &'static str {
+            "rigged"
+        }
+        fn step(&mut self, _: &Fleet, wanted: &Wanted) -> Result<()> {
+            let nodes: Vec<NodeNumber> = wanted.holders.iter().map(|holder| holder.node).collect();
+            self.2 = (self.0)(self.1, &nodes);
+            self.1 += 1;
+            Ok(())
+        }
+        fn layout(&self, _: &mut Names) -> Layout {
+            let mut layout = Layout::default();
+            layout.push(0, self.2.iter().copied());
+            layout
+        }
+    }
+
+    /// A scenario of three replicas, before fleets of several are read: its fleets are made for one, and altered.
+    fn at_three(systems: Vec<Box<dyn System>>, nodes: &str, steps: &str) -> Simulated {
+        let text = format!("{{\"name\": \"s\", \"nodes\": [{nodes}], \"steps\": [{steps}]}}");
+        let single = Scenario::parse(&text, "s.json").unwrap();
+        let spread = vec!["zone".to_owned()];
+        let scenario = Scenario { replicas: 3, spread: spread.clone(), ..single.clone() };
+        let fleets = single.fleets().map(|fleet| fleet.map(|fleet| Fleet { replicas: 3, spread: spread.clone(), ..fleet }));
+        follow(&scenario, fleets, systems, Vec::new(), |_, _| {}).unwrap()
+    }
+
+    fn nodes(zones: &[usize]) -> String {
+        let zones = zones.iter().zip(0..);
+        let node = |(zone, i): (&usize, usize)| format!("{{\"name\": \"n{i:02}\", \"labels\": {{\"zone\": \"{zone}\"}}}}");
+        zones.map(node).collect::<Vec<_>>().join(", ")
+    }
+
+    const ADD: &str = r#"{"add": [{"name": "z", "labels": {"zone": "0"}}]}"#;
+
+    /// The control: what is wrong is seen, of every kind.
+    #[test]
+    fn a_rigged_system_is_found_out() {
+        let rigged = |rule| -> Vec<Box<dyn System>> { vec![Box::new(Rigged(rule, 0, Vec::new()))] };
+        let fine = at_three(rigged(|_, nodes| nodes.to_vec()), &nodes(&[0, 1, 2]), "{}");
+        let total = &fine.systems[0].total;
+        assert_eq!((total.moved.points.as_str(), total.worst.share_error_points.as_str()), ("0", "0"));
+        assert_eq!((total.worst.violations, total.worst.imbalance, total.worst.fullest), (0, Some(1.0), 1.0));
+
+        // one node has all three copies
+        let total = &at_three(rigged(|_, nodes| vec![nodes[0]; 3]), &nodes(&[0, 1, 2]), "{}").systems[0].total;
+        assert_eq!((total.worst.violations, total.worst.violating.fraction), (1, 1.0));
+        assert_eq!((total.worst.share_error, total.worst.fullest, total.worst.imbalance), (2.0, 3.0, None));
+        assert_eq!(total.worst.share_error_points, (2 * SPACE).to_string());
+
+        // two copies in one zone, and a third of all copies moves for nothing at the step
+        let swaps: fn(usize, &[NodeNumber]) -> Vec<NodeNumber> = |step, nodes| vec![nodes[0], nodes[1], nodes[2 + step]];
+        let simulated = at_three(rigged(swaps), &nodes(&[0, 0, 1, 2]), "{}");
+        let total = &simulated.systems[0].total;
+        assert_eq!((total.moved.points.clone(), total.moved_over_bound), (SPACE.to_string(), None));
+        assert_eq!(simulated.lower_bound.points, "0");
+        assert_eq!(total.worst.violations, 1);
+    }
+
+    #[test]
+    fn rings_take_part_at_several_replicas_and_know_no_zones() {
+        let (systems, left_out) = peers(3, Sizes { partitions: 64, ring_points: 160 });
+        assert_eq!(left_out.iter().map(|l| l.system).collect::<Vec<_>>(), ["cut-shift", "left-to-right", "contiguous"]);
+        let simulated = at_three(systems, &nodes(&[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), ADD);
+        assert_eq!(simulated.systems.iter().map(|s| s.system).collect::<Vec<_>>(), ["riak", "ring"]);
+        for system in &simulated.systems {
+            assert!(system.total.worst.violating.fraction > 0.3, "{system:?}");
+            let loads = system.steps[1].moved.fraction;
+            assert!(loads > 0.0 && loads < 0.2, "{system:?}");
+        }
+        // without zones in the fleet nothing is wrong with them
+        let (systems, _) = peers(3, Sizes { partitions: 64, ring_points: 160 });
+        let apart: Vec<usize> = (0..8).collect();
+        for system in at_three(systems, &nodes(&apart), "").systems {
+            assert_eq!(system.total.worst.violations, 0, "{system:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_cannot_be_are_refused() {
+        let check = |partitions, ring_points| Sizes { partitions, ring_points }.check().map_err(|e| e.to_string());
+        assert!(check(64, 1).is_ok() && check(1 << 20, 1 << 20).is_ok());
+        for (partitions, ring_points, words) in [(0, 1, "0 partitions"), (48, 1, "48 partitions: write a power of two"), (1 << 21, 1, "partitions"), (64, 0, "0 ring points"), (64, u32::MAX, "ring points: write 1 to")] {
+            assert!(check(partitions, ring_points).unwrap_err().contains(words));
+        }
+        assert_eq!((Sizes::of(1).partitions, Sizes::of(16).partitions, Sizes::of(17).partitions), (64, 256, 512));
+        assert_eq!(Sizes::of(65_536).check().unwrap().partitions, 1 << 20);
+    }
+}
