@@ -75,17 +75,17 @@ impl Aim<'_> {
         Error::Impossible { problem: format!("max_slices = {} cannot be met: {why}; set it to {least} or more", self.most()) }
     }
 
-    /// A rebalance of `start` without a limit; `old` is where the copies really are.
+    /// A rebalance of `start` without a limit, with the least movement from there; `old` is where the copies really are.
     fn once(&self, old: &[Piece], start: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
         let mut pieces = start.to_vec();
         if let Some(fitted) = fit(start, sets, self.domains, self.targets) {
             // exchanges that move nothing come before those that do
-            pieces = copies::settle(old, &fitted, sets, self.domains, self.targets, 0);
+            pieces = copies::settle(start, &fitted, sets, self.domains, self.targets, 0);
         }
         pieces = self.greedy(pieces, sets);
         if self.domains.replicas() > 1 {
             if loads(&pieces, sets, self.targets.0.len()) != *self.targets {
-                pieces = copies::settle(old, &pieces, sets, self.domains, self.targets, i64::MAX);
+                pieces = copies::settle(start, &pieces, sets, self.domains, self.targets, i64::MAX);
             }
             pieces = self.with_primaries(old, &pieces, sets)?;
         }
