@@ -56,7 +56,7 @@ impl Aim<'_> {
     ///
     /// Cost: O(s log s) for s pieces where exchanges settle it; about twelve times that when `max_slices` bites.
     pub(super) fn rebalance(&self, pieces: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
-        let made = self.once(pieces, pieces, sets)?;
+        let made = self.once(pieces, sets)?;
         if made.len() <= self.most() {
             return Ok(made);
         }
@@ -75,8 +75,8 @@ impl Aim<'_> {
         Error::Impossible { problem: format!("max_slices = {} cannot be met: {why}; set it to {least} or more", self.most()) }
     }
 
-    /// A rebalance of `start` without a limit, with the least movement from there; `old` is where the copies really are.
-    fn once(&self, old: &[Piece], start: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
+    /// A rebalance without a limit, with the least movement.
+    fn once(&self, start: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
         let mut pieces = start.to_vec();
         if let Some(fitted) = fit(start, sets, self.domains, self.targets) {
             // exchanges that move nothing come before those that do
@@ -87,7 +87,7 @@ impl Aim<'_> {
             if loads(&pieces, sets, self.targets.0.len()) != *self.targets {
                 pieces = copies::settle(start, &pieces, sets, self.domains, self.targets, i64::MAX);
             }
-            pieces = self.with_primaries(old, &pieces, sets)?;
+            pieces = self.with_primaries(start, &pieces, sets)?;
         }
         self.prove(&pieces, sets)?;
         Ok(pieces)
@@ -182,13 +182,13 @@ impl Aim<'_> {
         if several {
             for tenths in (1..10).rev() {
                 let start = coalesce(pieces, sets, self.targets, pieces.len() * tenths / 10);
-                tried.push(self.once(pieces, &start, sets)?);
+                tried.push(self.once(&start, sets)?);
             }
         } else {
             let (mut works, mut fails) = (0, pieces.len().max(2));
             while fails - works > 1 + works / 64 {
                 let keep = works + (fails - works) / 2;
-                let made = self.once(pieces, &coalesce(pieces, sets, self.targets, keep), sets)?;
+                let made = self.once(&coalesce(pieces, sets, self.targets, keep), sets)?;
                 if made.len() <= self.most() {
                     works = keep;
                     tried.push(made);
