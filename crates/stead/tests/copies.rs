@@ -8,7 +8,7 @@ mod judge {
     mod flow;
 }
 
-use histories::{change, inside_zones, nodes, plans, replicas, wanted, Change, Wanted, MILLION};
+use histories::{inside_zones, nodes, plans, replicas, wanted, Change, Wanted, MILLION};
 use judge::copies::{read, Judged, Step};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -288,26 +288,45 @@ fn the_judge_rejects_movement_and_reordering_that_nobody_needs() {
         let (before, after) = grown(zones);
         assert_eq!(before.check_step(&after, true), Ok(()));
         // two nodes of one rack and equal weight swap all they have: targets and caps stay, the movement does not
-        let alike = |i: &usize| after.nodes[*i].domain == after.nodes[0].domain && after.loads()[*i] == after.loads()[0];
-        let other = (1..after.nodes.len() - 1).find(alike).unwrap();
-        let broken = swapped(&after, 0, other);
+        let loads = after.loads();
+        let alike = |a: usize, b: usize| after.nodes[a].domain == after.nodes[b].domain && loads[a] == loads[b];
+        let mut pairs = (0..12).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let (a, b) = pairs.find(|(a, b)| alike(*a, *b)).unwrap();
+        let broken = swapped(&after, a, b);
         assert_eq!(broken.check_targets().and(broken.check_caps()), Ok(()));
         assert!(before.check_step(&broken, true).is_err());
         if zones == 3 {
             assert!(before.check_step(&broken, false).unwrap_err().contains("the bound is"));
         }
-        // two nodes of a slice and of another change their order both ways: the numbers of primaries stay, the reordering does not
-        let mut broken = after.clone();
-        broken.slices = vec![(0, after.slices[0].1.clone())];
-        let end = broken.cells;
-        broken.cells = end / 2 * 2;
-        let list = broken.slices[0].1.clone();
-        let turned = vec![list[1], list[0], list[2]];
-        let halves = |a: &Vec<usize>, b: &Vec<usize>| Judged { slices: vec![(0, a.clone()), (end / 2, b.clone())], ..broken.clone() };
-        let (one, two) = (halves(&list, &turned), halves(&turned, &list));
-        assert_eq!((one.least_reordered(&one), one.least_reordered(&two)), (0, 0).max((0, 0)));
-        assert_eq!(one.step(&two).reordered, end);
+        // in two runs of one length two primaries change places: all numbers stay, the order does not
+        let broken = primaries_traded(&after).expect("some two nodes hold two slices together");
+        assert_eq!((broken.check(), after.step(&broken).moved), (Ok(()), 0));
+        assert!(after.check_step(&broken, true).unwrap_err().contains("reordered, 0 would do"));
     }
+}
+
+/// The same map with the primaries p and q of two runs of one length traded, where both runs hold p and q.
+fn primaries_traded(judged: &Judged) -> Option<Judged> {
+    let ends = judged.slices.iter().skip(1).map(|(first, _)| *first).chain([judged.cells]);
+    let runs: Vec<(u128, u128, &Vec<usize>)> = judged.slices.iter().zip(ends).map(|((first, list), end)| (*first, end, list)).collect();
+    let pairs = runs.iter().enumerate().flat_map(|(i, a)| runs[i + 1..].iter().map(move |b| (a, b)));
+    let (a, b) = pairs.into_iter().find(|(a, b)| a.2[0] != b.2[0] && a.2.contains(&b.2[0]) && b.2.contains(&a.2[0]))?;
+    let length = (a.1 - a.0).min(b.1 - b.0);
+    let mut slices: Vec<(u128, Vec<usize>)> = Vec::new();
+    for run in &runs {
+        let other = if run.0 == a.0 { Some(b.2[0]) } else { (run.0 == b.0).then_some(a.2[0]) };
+        if let Some(primary) = other {
+            let mut list = vec![primary];
+            list.extend(run.2.iter().filter(|i| **i != primary));
+            list[1..].sort_unstable();
+            slices.push((run.0, list));
+        }
+        let rest = if other.is_some() { run.0 + length } else { run.0 };
+        if rest < run.1 {
+            slices.push((rest, run.2.clone()));
+        }
+    }
+    Some(Judged { slices, ..judged.clone() })
 }
 
 #[test]
