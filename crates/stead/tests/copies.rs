@@ -131,7 +131,6 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "see a_tight_limit_is_no_internal_fault"]
     fn max_slices_is_kept_or_the_error_names_a_number_that_works(mut wanted in wanted(FEW), plans in plans(8), room in any::<usize>()) {
         let mut map = build(&wanted.fleet(), None).unwrap();
         for changes in &plans {
@@ -154,7 +153,6 @@ proptest! {
 }
 
 #[test]
-#[ignore = "fails with Internal: the search for a way to the targets starts at coalesced pieces and gives up at a negative cycle"]
 fn a_tight_limit_is_no_internal_fault() {
     let fleet = |most: usize, weights: &[&str]| {
         let node = |(i, w): (usize, &&str)| format!("[[node]]\nname = \"n{i}\"\nweight = {w}\n");
@@ -172,7 +170,6 @@ fn a_tight_limit_is_no_internal_fault() {
 }
 
 #[test]
-#[ignore = "fails with Internal at the last step: the shortest paths that are left cannot be taken, and the search gives up"]
 fn another_spread_is_no_internal_fault() {
     let steps: [(usize, &str, &[(&str, usize, usize, usize)]); 4] = [
         (2, "zone", &[("d", 4, 1, 1), ("e", 4, 0, 1)]),
