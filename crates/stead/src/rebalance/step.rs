@@ -37,7 +37,7 @@ impl Aim<'_> {
         let mut number = chunks(self.domains.holding(), self.domains.replicas(), self.most());
         loop {
             let laid = layout(self.targets, self.domains, sets, self.cells, number);
-            let pieces = self.with_primaries(&[Piece { cells: self.cells, set: sets.id(Vec::new()) }], &laid, sets)?;
+            let pieces = self.with_primaries(&[Piece { cells: self.cells, set: sets.id([]) }], &laid, sets)?;
             self.prove(&pieces, sets)?;
             if pieces.len() <= self.most() {
                 return Ok(pieces);
@@ -75,17 +75,17 @@ impl Aim<'_> {
         Error::Impossible { problem: format!("max_slices = {} cannot be met: {why}; set it to {least} or more", self.most()) }
     }
 
-    /// A rebalance of `start` without a limit; `old` is where the copies really are.
+    /// A rebalance of `start` without a limit, with the least movement from there; `old` is where the copies really are.
     fn once(&self, old: &[Piece], start: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
         let mut pieces = start.to_vec();
         if let Some(fitted) = fit(start, sets, self.domains, self.targets) {
             // exchanges that move nothing come before those that do
-            pieces = copies::settle(old, &fitted, sets, self.domains, self.targets, 0);
+            pieces = copies::settle(start, &fitted, sets, self.domains, self.targets, 0);
         }
         pieces = self.greedy(pieces, sets);
         if self.domains.replicas() > 1 {
             if loads(&pieces, sets, self.targets.0.len()) != *self.targets {
-                pieces = copies::settle(old, &pieces, sets, self.domains, self.targets, i64::MAX);
+                pieces = copies::settle(start, &pieces, sets, self.domains, self.targets, i64::MAX);
             }
             pieces = self.with_primaries(old, &pieces, sets)?;
         }
@@ -95,28 +95,29 @@ impl Aim<'_> {
 
     /// Exchanges between one who has too much and one who has too little: as many as there are, or nearly.
     fn greedy(&self, mut pieces: Vec<Piece>, sets: &mut Sets) -> Vec<Piece> {
-        let holders = self.targets.0.len();
         let mut before = u128::MAX;
         loop {
-            let loads = loads(&pieces, sets, holders);
-            let left = loads.above(self.targets).sum();
+            let now = role_loads(&pieces, sets, self.targets.0.len());
+            let left = now.by_holder().above(self.targets).sum();
             if left == 0 || left >= before {
                 return pieces;
             }
             before = left;
-            let (mut surplus, mut deficit) = self.by_role(&pieces, sets, &loads);
+            let (mut surplus, mut deficit) = self.by_role(&now);
             pieces = shift(pieces, sets, &mut surplus, &mut deficit);
             let released = release(pieces, sets, self.domains, surplus, &deficit);
             pieces = fill(released, sets, self.domains, &mut deficit);
+            if deficit.above_zero().next().is_none() {
+                return pieces;
+            }
         }
     }
 
     /// What each role has too much and too little: never more than its holder has.
-    fn by_role(&self, pieces: &[Piece], sets: &Sets, loads: &ByHolder) -> (ByRole, ByRole) {
+    fn by_role(&self, now: &ByRole) -> (ByRole, ByRole) {
         let holders = self.targets.0.len();
-        let now = role_loads(pieces, sets, holders);
-        let primaries = primaries::counts(pieces, sets, holders);
-        let wanted = primaries::wanted(self.targets, loads, &primaries, self.domains.replicas(), self.cells);
+        let (loads, primaries) = (now.by_holder(), now.primaries());
+        let wanted = primaries::wanted(self.targets, &loads, &primaries, self.domains.replicas(), self.cells);
         let (mut surplus, mut deficit) = (ByRole::zeros(holders), ByRole::zeros(holders));
         for (holder, target) in self.targets.iter() {
             let (primary, other) = (Role::primary(holder), Role::other(holder));
@@ -141,7 +142,8 @@ impl Aim<'_> {
         if replicas == 1 {
             return Ok(pieces.to_vec());
         }
-        let (before, now) = (loads(old, sets, holders), primaries::counts(pieces, sets, holders));
+        let before = loads(old, sets, holders);
+        let now = role_loads(pieces, sets, holders).primaries();
         let wanted = primaries::wanted(self.targets, &before, &now, replicas, self.cells);
         primaries::settle(old, pieces, sets, self.targets, &wanted, replicas)
     }
@@ -153,43 +155,57 @@ impl Aim<'_> {
             return wrong("a rebalance missed its targets");
         }
         let replicas = self.domains.replicas() as usize;
-        let sound = |piece: &Piece| {
+        let mut known = vec![false; sets.count()];
+        for piece in pieces {
+            let Some(known) = known.get_mut(piece.set.index()).filter(|known| replicas > 1 && !**known) else { continue };
+            *known = true;
             let roles = sets.roles(piece.set);
-            roles.len() == replicas
-                && roles.iter().filter(|role| role.is_primary()).count() == 1
-                && self.domains.broken(sets.holders(piece.set)).is_none()
-        };
-        if replicas > 1 && !pieces.iter().all(sound) {
-            return wrong("a rebalance put too many copies into one domain");
+            let one_primary = roles.iter().filter(|role| role.is_primary()).count() == 1;
+            if roles.len() != replicas || !one_primary || self.domains.broken(sets.holders(piece.set)).is_some() {
+                return wrong("a rebalance put too many copies into one domain");
+            }
         }
         Ok(())
     }
 
-    /// The one with the least movement of the rebalances that stay within the limit, among about twelve coalesced starts and a few
-    /// fresh layouts.
+    /// The best of the rebalances that stay within the limit, among a dozen coalesced starts and a few fresh layouts.
     ///
-    /// Halving finds about how much must be coalesced: the fewer pieces are kept, the fewer come out and the more
-    /// moves, nearly. A fresh layout has few, and is often better where the limit is tight.
+    /// One replica: the one with the least movement. Halving finds about how much must be coalesced: the fewer pieces are kept, the fewer come
+    /// out and the more moves, nearly. A fresh layout has few, and is often better where the limit is tight.
+    ///
+    /// More: coalescing puts all holders off their targets, and to put them right takes about two cuts each, however little was
+    /// coalesced. So it must not be done at every step: the one is taken that moves least for each piece of room that it leaves, and a
+    /// fresh layout, which moves nearly everything, only when nothing else fits.
     fn within(&self, pieces: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
-        let most = self.most();
-        let mut tried: Vec<Vec<Piece>> = self.fresh(pieces, sets)?;
-        let mut fewest = tried.iter().map(Vec::len).min().unwrap_or(usize::MAX);
-        let (mut works, mut fails) = (0, pieces.len().max(2));
-        while fails - works > 1 + works / 64 {
-            let keep = works + (fails - works) / 2;
-            let made = self.once(pieces, &coalesce(pieces, sets, self.targets, keep), sets)?;
-            fewest = fewest.min(made.len());
-            if made.len() <= most {
-                works = keep;
-                tried.push(made);
-            } else {
-                fails = keep;
+        let mut tried = self.fresh(pieces, sets)?;
+        let several = self.domains.replicas() > 1;
+        if several {
+            for tenths in (1..10).rev() {
+                let start = coalesce(pieces, sets, self.targets, pieces.len() * tenths / 10);
+                tried.push(self.once(pieces, &start, sets)?);
+            }
+        } else {
+            let (mut works, mut fails) = (0, pieces.len().max(2));
+            while fails - works > 1 + works / 64 {
+                let keep = works + (fails - works) / 2;
+                let made = self.once(pieces, &coalesce(pieces, sets, self.targets, keep), sets)?;
+                if made.len() <= self.most() {
+                    works = keep;
+                    tried.push(made);
+                } else {
+                    fails = keep;
+                }
             }
         }
-        let fits = tried.into_iter().filter(|made| made.len() <= most).map(|made| (moved(pieces, &made, sets), made));
-        // of equal ones the first
-        let best = fits.reduce(|best, next| if next.0 < best.0 { next } else { best });
-        best.map(|(_, made)| made).ok_or_else(|| self.too_few(fewest))
+        let fewest = tried.iter().map(Vec::len).min().unwrap_or(usize::MAX);
+        let fit = |made: &Vec<Piece>| made.len() <= self.most();
+        let last_resort = several && tried.iter().skip(1).any(fit);
+        let fits = tried.into_iter().skip(usize::from(last_resort)).filter(fit);
+        let room = |made: &Vec<Piece>| if several { 1 + self.most() - made.len() } else { 1 } as u128;
+        let fits = fits.map(|made| (moved(pieces, &made, sets), room(&made), made));
+        // of equal ones the first; at most 2^72 copies and 2^32 pieces
+        let best = fits.reduce(|best, next| if next.0 * best.1 < best.0 * next.1 { next } else { best });
+        best.map(|(_, _, made)| made).ok_or_else(|| self.too_few(fewest))
     }
 
     /// Layouts with few pieces. One replica: in the order in which the holders have their longest pieces now, those that have none in
@@ -219,7 +235,7 @@ impl Aim<'_> {
         }
         old.sort_unstable();
         let places: &[usize] = if new.iter().all(|holder| self.targets.of(*holder) == 0) { &[4] } else { &[0, 1, 2, 3, 4] };
-        let mut piece = |holder: HolderId| Piece { cells: self.targets.of(holder), set: sets.id(vec![Role::primary(holder)]) };
+        let mut piece = |holder: HolderId| Piece { cells: self.targets.of(holder), set: sets.id([Role::primary(holder)]) };
         let mut layout = |quarter: &usize| {
             let (before, after) = old.split_at(old.len() * quarter / 4);
             let order = before.iter().map(|o| o.1).chain(new.iter().copied()).chain(after.iter().map(|o| o.1));
