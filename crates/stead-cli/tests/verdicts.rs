@@ -89,6 +89,7 @@ impl Written {
                 .collect(),
             nodes,
             pins: Vec::new(),
+            target: None,
         }
     }
 }

@@ -1,34 +1,16 @@
 //! Simulation: the published figures come out, and what is measured would be seen if it were otherwise.
 
 use stead::simulate::{built_in, run, Simulated, SystemReport, BUILT_INS};
-use stead::Status;
 
 fn simulate(name: &str) -> Simulated {
-    try_simulate(name).unwrap()
-}
-
-fn try_simulate(name: &str) -> stead::Result<Simulated> {
     let built_in = built_in(name).unwrap();
     let scenario = built_in.scenario();
     let mut done = Vec::new();
-    let simulated = run(&scenario, built_in.sizes(&scenario), |step, of| done.push((step, of)))?;
+    let simulated = run(&scenario, built_in.sizes(&scenario), |step, of| done.push((step, of))).unwrap();
     let steps = scenario.steps.len() + 1;
     assert_eq!(done, (1..=steps).map(|step| (step, steps)).collect::<Vec<_>>());
     assert_eq!(simulated.steps.len(), steps);
-    Ok(simulated)
-}
-
-/// The one switch of the tests that need more than one replica: as long as fleets of several are refused, that refusal is what is
-/// tested, and the rest is skipped. Once they are built: `Some(simulate(name))`.
-fn with_replicas(name: &str) -> Option<Simulated> {
-    match try_simulate(name) {
-        Err(error) if error.status() == Status::NotYet => {
-            assert_eq!(error.to_string(), format!("{name}:1: the first fleet: replicas above 1: not yet"));
-            eprintln!("{name} is skipped: {error}");
-            None
-        }
-        simulated => Some(simulated.unwrap()),
-    }
+    simulated
 }
 
 fn system<'a>(simulated: &'a Simulated, name: &str) -> &'a SystemReport {
@@ -129,7 +111,7 @@ fn a_tight_fleet_of_one_replica_has_no_conflict() {
 #[test]
 fn with_as_many_zones_as_replicas_stead_moves_the_bound() {
     for name in ["zones", "tight-2-2-2-3", "tight-3-3-2-3"] {
-        let Some(simulated) = with_replicas(name) else { continue };
+        let simulated = simulate(name);
         is_exact(&simulated, "stead");
         // the rings know no zones: what is measured would be seen
         for peer in ["riak", "ring"] {
@@ -143,7 +125,7 @@ fn with_as_many_zones_as_replicas_stead_moves_the_bound() {
 fn where_caps_conflict_with_the_bound_stead_is_still_balanced_and_breaks_none() {
     let names = BUILT_INS.iter().map(|built_in| built_in.name).filter(|name| name.starts_with("tight") || *name == "five-zones");
     for name in names {
-        let Some(simulated) = with_replicas(name) else { continue };
+        let simulated = simulate(name);
         let stead = system(&simulated, "stead");
         assert_eq!((stead.total.worst.share_error_points.as_str(), stead.total.worst.violations), ("0", 0), "{name}");
         // the research's optimum is at most 1.194 of the bound on average, and 1.8 in the worst step of its 480

@@ -64,7 +64,6 @@ fn list(value: &Value) -> Vec<String> {
 fn status(name: &str) -> Status {
     match name {
         "fleet" => Status::Fleet,
-        "not_yet" => Status::NotYet,
         "impossible" => Status::Impossible,
         "format" => Status::Format,
         "digest" => Status::Digest,

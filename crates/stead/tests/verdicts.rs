@@ -111,6 +111,7 @@ fn the_largest_numbers_fit() {
             policies: vec![PolicyPart { name: None, kind: String::new(), weight: None, members: (0..255).map(NodeId).collect() }],
             base: vec![(Point(0), PolicyId(0))],
             pins: Vec::new(),
+            target: None,
         };
         let verdict = Verdict::of(&Map::from_bytes(encode(&parts)).unwrap(), 1000);
         let space = cells.count();
