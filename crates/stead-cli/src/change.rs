@@ -5,7 +5,7 @@ use std::path::Path;
 use stead::plan::same_nodes;
 use stead::policy::NodeId;
 use stead::report::{HolderReport, MoveReport, Report};
-use stead::{build, Error, Fleet, Map};
+use stead::{build, build_step, Error, Fleet, Map, Share};
 
 use crate::exit::{Failure, Result, FLEET};
 use crate::output::{Out, BAD};
@@ -29,6 +29,23 @@ impl Show {
     }
 }
 
+/// How far to go in one step.
+#[derive(clap::Args)]
+pub struct Pace {
+    /// Move at most so much of all copies now, like 5%; the next apply of the same fleet goes on
+    #[arg(long, value_name = "PERCENT", value_parser = part)]
+    max_move: Option<Share>,
+}
+
+/// A percentage above 0.
+fn part(text: &str) -> std::result::Result<Share, String> {
+    match stead::fleet::part(text) {
+        Ok(Share(0)) => Err("moves nothing; write more than 0%, like \"5%\"".to_owned()),
+        Ok(part) => Ok(part),
+        Err(why) => Err(why.to_owned()),
+    }
+}
+
 /// The map there is, if any, and the one that follows.
 pub struct Change {
     /// `None` before the first map.
@@ -41,8 +58,13 @@ pub struct Change {
 
 impl Change {
     /// What a fleet makes of the present map.
-    pub fn of(fleet: &Path, old: Option<Map>) -> Result<Change> {
-        let new = build(&Fleet::read(fleet)?, old.as_ref()).map_err(|error| match error {
+    pub fn of(fleet: &Path, old: Option<Map>, pace: &Pace) -> Result<Change> {
+        let fleet = Fleet::read(fleet)?;
+        let new = match pace.max_move {
+            Some(part) => build_step(&fleet, old.as_ref(), part),
+            None => build(&fleet, old.as_ref()),
+        };
+        let new = new.map_err(|error| match error {
             // what is out of range here stands in the fleet
             Error::Invalid { problem } => Failure::new(FLEET, problem),
             _ => error.into(),

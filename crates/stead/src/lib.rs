@@ -134,5 +134,5 @@ pub use fleet::Fleet;
 pub use map::Map;
 pub use plan::Plan;
 pub use point::{Point, Share};
-pub use rebalance::build;
+pub use rebalance::{build, build_step};
 pub use store::Store;

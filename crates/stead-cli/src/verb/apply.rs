@@ -6,13 +6,13 @@ use clap::Args;
 use stead::store::KEEP;
 use stead::Store;
 
-use crate::change::{Change, Show};
+use crate::change::{Change, Pace, Show};
 use crate::exit::Result;
 use crate::output::Out;
 
 /// Make the map of a fleet, or its next epoch
 ///
-/// Moves as little as is possible, and writes nothing when nothing changes. The old epoch stays in MAP.history. Of two at once one wins; the other ends with 75 and has changed nothing.
+/// Moves as little as is possible, and writes nothing when nothing changes. With --max-move the map goes there in several epochs, one for each apply of the same fleet. The old epoch stays in MAP.history. Of two at once one wins; the other ends with 75 and has changed nothing.
 #[derive(Args)]
 #[command(after_help = "\
 Example: make a map of the fleet, or bring it up to the fleet
@@ -29,6 +29,8 @@ pub struct Apply {
     /// The map to make or to advance
     map: PathBuf,
     #[command(flatten)]
+    pace: Pace,
+    #[command(flatten)]
     show: Show,
 }
 
@@ -37,7 +39,7 @@ impl Apply {
     pub fn run(self, out: &mut Out) -> Result {
         let store = Store::new(&self.map, KEEP);
         store.refuse_symlink()?; // also when there is nothing to publish, lest it fail only on the day of a change
-        let change = Change::of(&self.fleet, store.current()?)?;
+        let change = Change::of(&self.fleet, store.current()?, &self.pace)?;
         publish(&store, &change, &self.show, out)
     }
 }

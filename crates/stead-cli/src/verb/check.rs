@@ -113,12 +113,24 @@ fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
         Checked { check: "digest", ok: true, found: hex(&map.digest()) },
         Checked { check: "structure", ok: true, found: format!("{} bytes keep every rule of the map format", map.bytes().len()) },
     ];
+    if map.target_slices().is_some() {
+        let found = match verdict.pending_violations {
+            0 => "a change is under way; the rules below are judged for its end".to_owned(),
+            n => format!("a change is under way; the rules below are judged for its end, until then {} not keep them", count_do(n)),
+        };
+        checks.push(Checked { check: "gradual", ok: true, found });
+    }
     for rule in [Rule::Replicas, Rule::Spread, Rule::Balance, Rule::Primaries, Rule::MaxSlices] {
         let broken = verdict.violations.of(rule);
         let found = if broken == 0 { sound(rule, map, verdict) } else { Some(unsound(rule, broken, map, verdict)) };
         checks.extend(found.map(|found| Checked { check: rule.name(), ok: broken == 0, found }));
     }
     checks
+}
+
+/// `1 slice does`, `7 slices do`.
+fn count_do(slices: usize) -> String {
+    format!("{} {}", count(slices, "slice"), if slices == 1 { "does" } else { "do" })
 }
 
 /// What is well where a rule is kept; `None` where it does not apply.
@@ -135,7 +147,10 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
         (Rule::Balance, _) => "every share is its target, to the point".to_owned(),
         (Rule::Primaries, 1) => "every node is the primary of all its points".to_owned(),
         (Rule::Primaries, replicas) => format!("every node is the primary of 1/{replicas} of its points"),
-        (Rule::MaxSlices, _) => format!("{} of at most {}", count(map.base_count(), "slice"), map.max_slices()?),
+        (Rule::MaxSlices, _) => {
+            let slices = if map.target_slices().is_some() { map.target_count() } else { map.base_count() };
+            format!("{} of at most {}", count(slices, "slice"), map.max_slices()?)
+        },
     })
 }
 

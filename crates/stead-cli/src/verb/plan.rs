@@ -6,7 +6,7 @@ use clap::Args;
 use stead::store::KEEP;
 use stead::Store;
 
-use crate::change::{Change, Show};
+use crate::change::{Change, Pace, Show};
 use crate::exit::Result;
 use crate::output::Out;
 
@@ -26,6 +26,8 @@ pub struct Plan {
     /// The map to advance; without it, or when there is no such file, the first map is planned
     map: Option<PathBuf>,
     #[command(flatten)]
+    pace: Pace,
+    #[command(flatten)]
     show: Show,
 }
 
@@ -36,7 +38,7 @@ impl Plan {
             Some(map) => Store::new(map, KEEP).current()?,
             None => None,
         };
-        let change = Change::of(&self.fleet, old)?;
+        let change = Change::of(&self.fleet, old, &self.pace)?;
         change.write(&change.report(&self.show)?, &self.show, out)
     }
 }

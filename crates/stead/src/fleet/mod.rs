@@ -20,4 +20,5 @@ mod text;
 mod tree;
 
 pub use model::{Fleet, Node, Pin, PinTo, Pinned, Policy};
+pub use percent::part;
 pub use pin::LaidPin;

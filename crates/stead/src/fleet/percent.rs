@@ -9,8 +9,16 @@
 //! n is at most 10^20 < 2^67, so n * 2^44 is below 2^111 and fits; n * 2^64 would not.
 #![forbid(unsafe_code)]
 
+use crate::point::Share;
+
 /// 10^18: one percent, in the smallest steps that a percentage can name.
 const ONE: u128 = 1_000_000_000_000_000_000;
+
+/// A part of the space, as a fleet writes percentages: `part("5%")`. The error says why it is none, ready to follow the text in a
+/// message.
+pub fn part(text: &str) -> Result<Share, &'static str> {
+    point(text).map(Share)
+}
 
 /// The point of a percentage, 2^64 for `100%`; otherwise why it is none, ready to follow the text in a message.
 pub(super) fn point(text: &str) -> Result<u128, &'static str> {

@@ -1,20 +1,18 @@
 //! Build: a fleet and the map before it, or none, give the next map.
 
-use std::collections::BTreeMap;
-
+use super::compose::Composer;
+use super::gradual;
 use super::holders::Holders;
-use super::policies::{members, Policies};
-use super::sets::{SetId, Sets};
+use super::sets::Sets;
 use super::step::Aim;
 use super::target::targets;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, PinTo, Pinned};
-use crate::format::{encode, NodePart, Parts, PinPart};
+use crate::fleet::Fleet;
+use crate::format::{encode, Parts};
 use crate::hash::Hash;
 use crate::map::Map;
-use crate::point::Point;
-use crate::policy::NodeId;
+use crate::point::{Share, SPACE};
 use crate::weight::Weight;
 
 /// The version of the algorithm of this module; it stands in every map that it makes.
@@ -23,11 +21,25 @@ pub const ALGORITHM: u32 = 1;
 /// The map that this fleet gets: the first one, or the one after `previous` with the least movement.
 ///
 /// The result is always a new epoch, also when nothing changed: see [`Map::same_but_epoch`]. The same fleet and the same
-/// previous map give the same bytes, on every machine.
+/// previous map give the same bytes, on every machine. A gradual change that is under way for this fleet is brought to its end.
 ///
 /// Errors: `Identity` when the map is of another cluster or has another hash; `Fleet` where pins overlap; `Impossible` when
 /// `max_slices` is too low, or when there are fewer nodes that can hold than replicas.
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
+    next(fleet, previous, None)
+}
+
+/// As [`build`], one step of the way: at most R * `part` points change their node, and the map carries its target until it is there.
+///
+/// The next step comes from the same fleet again; another fleet gets a new target from where the slices are then. A first map
+/// moves nothing and is whole at once.
+///
+/// Errors: as `build`; and `Impossible` when `part` is less than a cell, or when a weighted policy would have to leave step by step.
+pub fn build_step(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Result<Map> {
+    next(fleet, previous, Some(part))
+}
+
+fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Map> {
     let (hash, cells) = settings(fleet, previous)?;
     let holders = Holders::of(fleet, previous);
     let domains = holders.domains();
@@ -35,53 +47,26 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     targets.0.resize(holders.count, 0); // those that leave
     let aim = Aim { domains: &domains, targets: &targets, cells: cells.count(), max_slices: fleet.max_slices };
     let mut sets = Sets::default();
-    let pieces = match previous {
+    let (base, target) = match previous {
+        None => (aim.first(&mut sets).map_err(|error| in_fleet(fleet, error))?, None),
         Some(map) => {
             let before = holders.pieces(map, map.base_slices(), &mut sets);
-            aim.rebalance(&before, &mut sets)
+            let target = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
+                Some(slices) => holders.pieces(map, slices, &mut sets),
+                None => aim.rebalance(&before, &mut sets).map_err(|error| in_fleet(fleet, error))?,
+            };
+            match part {
+                None => (target, None),
+                Some(part) => {
+                    let base = gradual::step(&before, &target, &sets, budget(fleet, cells, part)?);
+                    let target = (base != target).then_some(target);
+                    (base, target)
+                }
+            }
         }
-        None => aim.first(&mut sets),
     };
-    let pieces = pieces.map_err(|error| in_fleet(fleet, error))?;
-
-    let node_ids: BTreeMap<&str, NodeId> = fleet.nodes.iter().map(|n| n.name.as_str()).zip((0..).map(NodeId)).collect();
-    let pins = fleet.lay_pins(&hash, cells)?;
-    let pinned: Vec<Vec<NodeId>> = fleet
-        .pins
-        .iter()
-        .map(|pin| match &pin.to {
-            PinTo::Policy(_) => Ok(Vec::new()),
-            PinTo::Nodes(names) => members(names, &node_ids),
-        })
-        .collect::<Result<_>>()?;
-    let held: Vec<Held> = pieces.iter().map(|piece| held(piece.set, &sets, &holders)).collect::<Result<_>>()?;
-    let lists = held.iter().filter_map(|held| if let Held::Nodes(nodes) = held { Some(nodes) } else { None });
-    let lists = lists.chain(pinned.iter().filter(|nodes| !nodes.is_empty()));
-    let policies = Policies::new(fleet, &node_ids, lists.cloned())?;
-
-    let mut base = Vec::with_capacity(pieces.len());
-    let mut cell = 0;
-    for (piece, held) in pieces.iter().zip(&held) {
-        let policy = match held {
-            Held::Policy(name) => policies.by_name(name)?,
-            Held::Nodes(nodes) => policies.by_members(nodes)?,
-        };
-        base.push((Point(cells.bound(cell) as u64), policy)); // below G, so the bound is below 2^64
-        cell += piece.cells;
-    }
-    let mut laid = Vec::with_capacity(pins.len());
-    for pin in pins {
-        let (Some(wish), Some(nodes)) = (fleet.pins.get(pin.pin), pinned.get(pin.pin)) else { continue };
-        let policy = match &wish.to {
-            PinTo::Policy(name) => policies.by_name(name)?,
-            PinTo::Nodes(_) => policies.by_members(nodes)?,
-        };
-        let key = match &wish.what {
-            Pinned::Key(key) => Some(key.clone()),
-            Pinned::Range { .. } => None,
-        };
-        laid.push(PinPart { first: pin.first, last: pin.last, policy, key });
-    }
+    let composer = Composer { fleet, previous, holders: &holders, sets: &sets, hash, cells };
+    let composed = composer.compose(&base, target.as_deref()).map_err(|error| in_fleet(fleet, error))?;
     let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
         return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
     };
@@ -96,13 +81,24 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
         cells,
         max_slices: fleet.max_slices,
         spread: fleet.spread.clone(),
-        nodes: nodes(fleet),
-        policies: policies.list,
-        base,
-        pins: laid,
-        target: None,
+        nodes: composed.nodes,
+        policies: composed.policies,
+        base: composed.base,
+        pins: composed.pins,
+        target: composed.target,
     };
     Map::from_bytes(encode(&parts))
+}
+
+/// How many cells of copies a step may move: R times those of `part`, and enough for R copies of one cell, so that every step gets on.
+fn budget(fleet: &Fleet, cells: Cells, part: Share) -> Result<u128> {
+    // a part of the space is at most 2^64, as the cells are: their product fits except for the whole space
+    let of_space = if part.0 >= SPACE { cells.count() } else { (part.0 * cells.count()) >> 64 };
+    if of_space == 0 {
+        let problem = format!("{}: a step of less than a cell, of which there are {}, moves nothing; let it move more", fleet.file, cells.count());
+        return Err(Error::Impossible { problem });
+    }
+    Ok(of_space * u128::from(fleet.replicas))
 }
 
 /// The same failure, naming the fleet that asks for the impossible.
@@ -126,23 +122,6 @@ fn too_few_nodes(fleet: &Fleet) -> Error {
         ),
     };
     Error::Impossible { problem }
-}
-
-/// Who holds a piece, as a map says it.
-enum Held<'a> {
-    Nodes(Vec<NodeId>),
-    Policy(&'a str),
-}
-
-/// The primary first, then the others by name.
-fn held<'a>(set: SetId, sets: &Sets, holders: &Holders<'a>) -> Result<Held<'a>> {
-    let primary = sets.primary(set);
-    if let Some(policy) = primary.and_then(|primary| holders.policy(primary)) {
-        return Ok(Held::Policy(policy));
-    }
-    let others = sets.holders(set).filter(|holder| Some(*holder) != primary);
-    let nodes: Option<Vec<NodeId>> = primary.into_iter().chain(others).map(|holder| holders.node(holder)).collect();
-    nodes.map(Held::Nodes).ok_or_else(|| Error::Internal { problem: "a holder that left still has points".into() })
 }
 
 /// The hash never changes; left out, it is the map's own, or md5.
@@ -169,17 +148,4 @@ fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, Cells)> {
         )),
         _ => Ok((map.hash(), map.cells())),
     }
-}
-
-/// Everything of the fleet's nodes that stands in the map.
-fn nodes(fleet: &Fleet) -> Vec<NodePart> {
-    let pairs = |table: &BTreeMap<String, String>| table.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-    let part = |node: &crate::fleet::Node| NodePart {
-        name: node.name.clone(),
-        formerly: node.formerly.clone().unwrap_or_default(),
-        weight: node.weight,
-        labels: pairs(&node.labels),
-        attributes: pairs(&node.attributes),
-    };
-    fleet.nodes.iter().map(part).collect()
 }

@@ -123,8 +123,13 @@ impl<'a> Holders<'a> {
         holder.index().checked_sub(self.fleet.nodes.len()).and_then(|i| self.policies.get(i)).copied()
     }
 
-    /// The node of the fleet that a holder is.
-    pub(super) fn node(&self, holder: HolderId) -> Option<NodeId> {
-        (holder.index() < self.fleet.nodes.len()).then_some(NodeId(holder.0))
+    /// How many holders are the fleet's; the others leave.
+    pub(super) fn staying(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The node of the old map that a leaving holder is; `None` for a weighted policy.
+    pub(super) fn leaving_node(&self, holder: HolderId) -> Option<NodeId> {
+        self.nodes_before.iter().position(|before| *before == holder).map(|i| NodeId(i as u32))
     }
 }

@@ -17,16 +17,17 @@
 mod build;
 mod chain;
 mod coalesce;
+mod compose;
 mod copies;
 mod domains;
 mod fill;
 mod fit;
 mod flow;
+mod gradual;
 mod holder;
 mod holders;
 mod layout;
 mod piece;
-mod policies;
 mod primaries;
 mod release;
 mod role;
@@ -35,7 +36,7 @@ mod shift;
 mod step;
 mod target;
 
-pub use build::{build, ALGORITHM};
+pub use build::{build, build_step, ALGORITHM};
 pub use domains::{Domain, DomainId, Domains};
 pub use holder::{ByHolder, HolderId};
 pub use target::{targets, wanted, Bound, Targets};

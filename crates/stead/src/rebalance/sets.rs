@@ -19,7 +19,19 @@ pub struct Sets {
     known: HashMap<Box<[Role]>, SetId>,
 }
 
+impl SetId {
+    /// As an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl Sets {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The number of a set; `roles` in any order.
     pub fn id(&mut self, mut roles: Vec<Role>) -> SetId {
         roles.sort_unstable();

@@ -172,7 +172,10 @@ impl Chosen {
     /// The base slices. In a gradual change it is the target slices that are judged, and the base slices are pending; this is the one place
     /// where that is chosen.
     fn of(map: &Map) -> Chosen {
-        Chosen { judged: map.base_slices().collect(), pending: Vec::new() }
+        match map.target_slices() {
+            Some(target) => Chosen { judged: target.collect(), pending: map.base_slices().collect() },
+            None => Chosen { judged: map.base_slices().collect(), pending: Vec::new() },
+        }
     }
 }
 
