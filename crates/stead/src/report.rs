@@ -22,6 +22,12 @@ pub struct Amount {
     pub fraction: f64,
 }
 
+impl Amount {
+    fn of(points: u128, map: &Map) -> Amount {
+        Amount { points: points.to_string(), fraction: points as f64 / (f64::from(map.replicas()) * SPACE as f64) }
+    }
+}
+
 /// A node or a weighted policy, with what it wants and what it has.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HolderReport {
@@ -290,10 +296,7 @@ impl Report {
         let plan = Amounts::between(old, new)?;
         let Balance { nodes, policies, domains, max_share_error } = Balance::of(new)?;
         let (violations, pending_violations) = violations(new);
-        let amount = |points: u128| Amount {
-            points: points.to_string(),
-            fraction: points as f64 / (f64::from(new.replicas()) * SPACE as f64),
-        };
+        let amount = |points: u128| Amount::of(points, new);
         Ok(Report {
             name: new.name().to_owned(),
             epoch: new.epoch(),
@@ -303,7 +306,7 @@ impl Report {
             lower_bound: amount(plan.lower_bound.0),
             by_hand: amount(plan.by_hand.0),
             reordered: amount(plan.reordered.0),
-            to_come: new.target_slices().map(|_| amount(to_come(new))),
+            to_come: to_come(new),
             violations,
             pending_violations,
             max_share_error_points: max_share_error.to_string(),
@@ -343,11 +346,10 @@ pub fn violations(map: &Map) -> (usize, usize) {
     }
 }
 
-/// The copies that a gradual change has still to move.
-fn to_come(map: &Map) -> u128 {
-    let Some(target) = map.target_slices() else { return 0 };
+/// What a gradual change has still to move; nothing when none is under way.
+pub fn to_come(map: &Map) -> Option<Amount> {
     let mut sum = 0;
-    let mut target = target.peekable();
+    let mut target = map.target_slices()?.peekable();
     for slice in map.base_slices() {
         let mut first = slice.first;
         while let Some(other) = target.peek().copied() {
@@ -370,7 +372,7 @@ fn to_come(map: &Map) -> u128 {
             }
         }
     }
-    sum
+    Some(Amount::of(sum, map))
 }
 
 fn move_reports(old: &Map, new: &Map, plan: &Plan) -> Vec<MoveReport> {

@@ -30,8 +30,10 @@ fn at_one_replica_verdict_and_report_agree() {
         assert_eq!(holders.clone().count(), reported.clone().count());
         for (holder, reported) in holders.zip(reported) {
             let target = verdict.in_points(holder.target.unwrap());
-            let seen = [holder.name.clone(), holder.weight.to_string(), target.to_string(), holder.points.to_string()];
-            assert_eq!(seen, [&*reported.name, &reported.weight, &reported.target_points, &reported.points]);
+            let seen = [holder.name.clone(), holder.weight.to_string(), target.to_string()];
+            assert_eq!(seen, [&*reported.name, &reported.weight, &reported.target_points]);
+            // in a gradual change the verdict is about its end, and the report tells what is there now
+            assert!(holder.points.to_string() == reported.points || map.target_slices().is_some(), "{}", map.name());
             assert_eq!(Some(holder.wanted), holder.target);
             compared += 1;
         }
