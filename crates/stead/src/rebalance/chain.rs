@@ -91,9 +91,9 @@ mod tests {
         let mut sets = Sets::default();
         // so that the same holder is the same set in every list
         for h in 0..10 {
-            sets.id(vec![Role::primary(HolderId(h))]);
+            sets.id([Role::primary(HolderId(h))]);
         }
-        list.iter().map(|(cells, h)| Piece { cells: *cells, set: sets.id(vec![Role::primary(HolderId(*h))]) }).collect()
+        list.iter().map(|(cells, h)| Piece { cells: *cells, set: sets.id([Role::primary(HolderId(*h))]) }).collect()
     }
 
     #[test]

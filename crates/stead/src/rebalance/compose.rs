@@ -154,8 +154,6 @@ struct Policies {
     list: Vec<PolicyPart>,
     /// the numbers of the named ones
     names: BTreeMap<String, PolicyId>,
-    /// the lists of nodes, sorted; the first one has the number after the named ones
-    unnamed: Vec<Vec<NodeId>>,
     /// set -> its policy
     of_set: Vec<Option<PolicyId>>,
 }
@@ -169,8 +167,7 @@ impl Policies {
         pinned: impl Iterator<Item = &'a Vec<NodeId>>,
     ) -> Result<Policies> {
         let Composer { fleet, holders, sets, .. } = composer;
-        let mut policies =
-            Policies { list: Vec::new(), names: BTreeMap::new(), unnamed: pinned.cloned().collect(), of_set: vec![None; sets.count()] };
+        let mut policies = Policies { list: Vec::new(), names: BTreeMap::new(), of_set: vec![None; sets.count()] };
         for policy in &fleet.policies {
             policies.names.insert(policy.name.clone(), PolicyId(policies.list.len() as u32));
             policies.list.push(PolicyPart {
@@ -181,28 +178,28 @@ impl Policies {
             });
         }
         // each set once, however many pieces have it
-        let mut lists: Vec<(Vec<NodeId>, usize)> = Vec::new();
+        let mut lists: Vec<(Vec<NodeId>, Option<SetId>)> = pinned.map(|list| (list.clone(), None)).collect();
         for set in pieces.map(|piece| piece.set) {
             let Some(known) = policies.of_set.get_mut(set.index()).filter(|known| known.is_none()) else { continue };
             if let Some(name) = sets.primary(set).and_then(|primary| holders.policy(primary)) {
                 *known = policies.names.get(name).copied();
                 continue;
             }
-            *known = Some(PolicyId(0)); // until all lists are known
+            *known = Some(PolicyId(0)); // until all lists are sorted
             let list = nodes.of(set, sets).ok_or_else(|| Error::Internal { problem: "a holder that left still has points".into() })?;
-            lists.push((list, set.index()));
+            lists.push((list, Some(set)));
         }
-        policies.unnamed.extend(lists.iter().map(|(list, _)| list.clone()));
-        policies.unnamed.sort_unstable();
-        policies.unnamed.dedup();
-        for (list, set) in lists {
-            let id = policies.by_members(&list)?;
-            if let Some(known) = policies.of_set.get_mut(set) {
+        lists.sort_unstable();
+        for (members, set) in lists {
+            let listed = policies.list.last().is_some_and(|last| last.name.is_none() && last.members == members);
+            if !listed {
+                policies.list.push(PolicyPart { name: None, kind: String::new(), weight: None, members });
+            }
+            let id = PolicyId(policies.list.len() as u32 - 1);
+            if let Some(known) = set.and_then(|set| policies.of_set.get_mut(set.index())) {
                 *known = Some(id);
             }
         }
-        let part = |members: &Vec<NodeId>| PolicyPart { name: None, kind: String::new(), weight: None, members: members.clone() };
-        policies.list.extend(policies.unnamed.iter().map(part));
         Ok(policies)
     }
 
@@ -211,7 +208,8 @@ impl Policies {
     }
 
     fn by_members(&self, members: &[NodeId]) -> Result<PolicyId> {
-        let place = self.unnamed.binary_search_by(|list| list.as_slice().cmp(members));
+        let unnamed = self.list.get(self.names.len()..).unwrap_or(&[]);
+        let place = unnamed.binary_search_by(|policy| policy.members.as_slice().cmp(members));
         let place = place.map_err(|_| Error::Internal { problem: "a policy was not listed".into() })?;
         Ok(PolicyId((self.names.len() + place) as u32))
     }

@@ -12,11 +12,12 @@ use super::sets::{SetId, Sets};
 /// The pieces with R copies each that keep the caps; `None` when all of them do already.
 pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, domains: &Domains, targets: &ByHolder) -> Option<Vec<Piece>> {
     let fits = |set: SetId| sets.roles(set).len() == domains.replicas() as usize && domains.broken(sets.holders(set)).is_none();
-    // a map has few different sets beside its pieces, but a look at each piece is cheap too
-    if pieces.iter().all(|piece| fits(piece.set)) {
+    let mut known: Vec<Option<bool>> = vec![None; sets.count()];
+    let is_broken = |piece: &Piece| known.get_mut(piece.set.index()).is_some_and(|known| *known.get_or_insert_with(|| !fits(piece.set)));
+    let broken: Vec<bool> = pieces.iter().map(is_broken).collect();
+    if !broken.contains(&true) {
         return None;
     }
-    let broken: Vec<bool> = pieces.iter().map(|piece| !fits(piece.set)).collect();
     let mut fitting = Fitting { domains, targets, loads: loads(pieces, sets, targets.0.len()) };
     let mut out = Vec::with_capacity(pieces.len());
     // all that is given up first, so that what is missing is known before it is given out

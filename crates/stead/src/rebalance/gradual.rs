@@ -66,7 +66,7 @@ mod tests {
         let mut sets = Sets::default();
         let mut set = |holders: &[u32]| {
             let role = |(i, h): (usize, &u32)| if i == 0 { Role::primary(HolderId(*h)) } else { Role::other(HolderId(*h)) };
-            sets.id(holders.iter().enumerate().map(role).collect())
+            sets.id(holders.iter().enumerate().map(role))
         };
         let (ab, ba, ac, cd) = (set(&[0, 1]), set(&[1, 0]), set(&[0, 2]), set(&[2, 3]));
         let pieces = |list: &[(u128, SetId)]| -> Vec<Piece> { list.iter().map(|(cells, set)| Piece { cells: *cells, set: *set }).collect() };

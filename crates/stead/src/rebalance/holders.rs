@@ -106,7 +106,7 @@ impl<'a> Holders<'a> {
     /// The holders of a policy of the old map. A node that stands in it twice counts once.
     fn set(&self, policy: Policy, sets: &mut Sets) -> SetId {
         if let Some(holder) = policy.name().and_then(|name| self.policies_before.get(name)) {
-            return sets.id(vec![Role::primary(*holder)]);
+            return sets.id([Role::primary(*holder)]);
         }
         let mut roles: Vec<Role> = Vec::new();
         for (place, node) in policy.members().enumerate() {

@@ -32,7 +32,7 @@ pub(super) fn chunks(holding: usize, replicas: u32, most: usize) -> u32 {
 /// The first pieces: every holder has its target, every set R holders within the caps.
 pub(super) fn layout(targets: &ByHolder, domains: &Domains, sets: &mut Sets, cells: u128, chunks: u32) -> Vec<Piece> {
     if domains.replicas() == 1 {
-        return join(targets.iter().map(|(holder, cells)| Piece { cells, set: sets.id(vec![Role::primary(holder)]) }));
+        return join(targets.iter().map(|(holder, cells)| Piece { cells, set: sets.id([Role::primary(holder)]) }));
     }
     let mut random = Random(0);
     let mut left = targets.clone();
@@ -155,7 +155,7 @@ fn wrap(line: &[(HolderId, u128)], length: u128, replicas: u32, sets: &mut Sets,
         let first = turn % now.len().max(1);
         turn += 1;
         let role = |(i, (holder, _)): (usize, &(HolderId, u128))| if i == first { Role::primary(*holder) } else { Role::other(*holder) };
-        pieces.push(Piece { cells, set: sets.id(now.iter().enumerate().map(role).collect()) });
+        pieces.push(Piece { cells, set: sets.id(now.iter().enumerate().map(role)) });
         for (round, place) in rounds.iter_mut().zip(&mut places) {
             if let Some((_, rest)) = round.get_mut(*place) {
                 *rest -= cells;

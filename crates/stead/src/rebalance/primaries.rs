@@ -8,17 +8,6 @@ use super::piece::{overlay, Piece};
 use super::sets::{SetId, Sets};
 use crate::error::{Error, Result};
 
-/// How many cells each holder is the primary of now.
-pub(super) fn counts(pieces: &[Piece], sets: &Sets, holders: usize) -> ByHolder {
-    let mut counts = ByHolder::zeros(holders);
-    for piece in pieces {
-        if let Some(primary) = sets.primary(piece.set) {
-            counts.add(primary, piece.cells);
-        }
-    }
-    counts
-}
-
 /// How many cells each holder is to be the primary of: its target / R, rounded down or up.
 ///
 /// Whoever can stay as it is (`before`) does; the others come as near to that as they can. Where that does not add up to `cells`, those
@@ -61,17 +50,23 @@ pub(super) fn wanted(targets: &ByHolder, loads: &ByHolder, before: &ByHolder, re
 pub(super) fn settle(old: &[Piece], now: &[Piece], sets: &mut Sets, targets: &ByHolder, wanted: &ByHolder, replicas: u32) -> Result<Vec<Piece>> {
     let mut counts = ByHolder::zeros(targets.0.len());
     let mut runs = Vec::with_capacity(now.len());
-    let pairs: Vec<(u128, SetId, SetId)> = overlay(old, now).collect();
-    for (cells, before, after) in pairs {
-        // whoever was the primary and still holds a copy is the cheapest
-        let set = match sets.primary(before).filter(|holder| sets.role_of(after, *holder).is_some()) {
-            Some(primary) => sets.with_primary(after, primary),
-            None => after,
-        };
+    let mut same = true;
+    for (cells, before, after) in overlay(old, now) {
+        let mut set = after;
+        if let Some(primary) = sets.primary(before).filter(|_| before != after) {
+            // whoever was the primary and still holds a copy is the cheapest
+            if sets.role_of(after, primary).is_some_and(|role| !role.is_primary()) {
+                set = sets.with_primary(after, primary);
+                same = false;
+            }
+        }
         if let Some(primary) = sets.primary(set) {
             counts.add(primary, cells);
         }
         runs.push(Run::new(cells, set, before));
+    }
+    if same && counts == *wanted {
+        return Ok(now.to_vec());
     }
     let none = Domains::default();
     let mut flow = Flow::new(Primaries, runs, sets, &none, counts.above(wanted), wanted.above(&counts));

@@ -3,7 +3,7 @@
 //! Everything that moves copies moves roles: who takes a copy over takes its role over as well. So the numbers of primaries follow
 //! the numbers of copies, and only what is left needs an exchange of roles between holders that both stay.
 
-use super::holder::HolderId;
+use super::holder::{ByHolder, HolderId};
 
 /// A holder in one of its two roles. Ordered by holder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -66,6 +66,16 @@ impl ByRole {
         let taken = cells.min(*number);
         *number -= taken;
         taken
+    }
+
+    /// Of each holder both roles together.
+    pub(super) fn by_holder(&self) -> ByHolder {
+        ByHolder(self.0.chunks(2).map(|roles| roles.iter().sum()).collect())
+    }
+
+    /// Of each holder what it is the primary of.
+    pub(super) fn primaries(&self) -> ByHolder {
+        ByHolder(self.0.iter().step_by(2).copied().collect())
     }
 
     /// The roles with a number above 0, in order.

@@ -1,7 +1,7 @@
 //! Sets of roles: who holds a piece. Each different set is kept once and known by a number, so that pieces stay small and equal sets
 //! compare as numbers.
 
-use std::collections::HashMap;
+use hashbrown::HashTable;
 
 use super::holder::HolderId;
 use super::role::Role;
@@ -10,20 +10,26 @@ use super::role::Role;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SetId(u32);
 
-/// All sets there are. Roles in a set are sorted; no holder is in one twice. A set that waits for a copy is one role short.
-#[derive(Clone, Debug, Default)]
-pub struct Sets {
-    /// where each set starts in `roles`; one more entry at the end
-    ends: Vec<usize>,
-    roles: Vec<Role>,
-    known: HashMap<Box<[Role]>, SetId>,
-}
-
 impl SetId {
     /// As an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
+}
+
+/// All sets there are. Roles in a set are sorted; no holder is in one twice. A set that waits for a copy is one role short.
+#[derive(Clone, Debug, Default)]
+pub struct Sets {
+    /// where each set ends in `roles`; it starts where the one before ends
+    ends: Vec<usize>,
+    roles: Vec<Role>,
+    known: HashTable<SetId>,
+}
+
+/// FNV-1a over the roles, with a finish that spreads the low bits. Order in the table is never looked at.
+fn hash(roles: &[Role]) -> u64 {
+    let all = roles.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, role| (hash ^ role.index() as u64).wrapping_mul(0x0100_0000_01b3));
+    (all ^ (all >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 impl Sets {
@@ -33,16 +39,42 @@ impl Sets {
     }
 
     /// The number of a set; `roles` in any order.
-    pub fn id(&mut self, mut roles: Vec<Role>) -> SetId {
-        roles.sort_unstable();
-        if let Some(id) = self.known.get(roles.as_slice()) {
-            return *id;
+    pub fn id(&mut self, roles: impl IntoIterator<Item = Role>) -> SetId {
+        let start = self.roles.len();
+        self.roles.extend(roles);
+        self.number(start)
+    }
+
+    /// The number of the set whose roles were written behind all others, from `start` on; they are taken off again when it is known.
+    fn number(&mut self, start: usize) -> SetId {
+        if let Some(new) = self.roles.get_mut(start..) {
+            new.sort_unstable();
         }
-        let id = SetId(self.ends.len() as u32);
-        self.roles.extend(&roles);
-        self.ends.push(self.roles.len());
-        self.known.insert(roles.into_boxed_slice(), id);
+        let Sets { ends, roles, known } = self;
+        let range = |id: &SetId| {
+            let from = id.index().checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+            roles.get(from..ends.get(id.index()).copied().unwrap_or(from)).unwrap_or(&[])
+        };
+        let new = roles.get(start..).unwrap_or(&[]);
+        if let Some(id) = known.find(hash(new), |id| range(id) == new) {
+            let id = *id;
+            roles.truncate(start);
+            return id;
+        }
+        let id = SetId(ends.len() as u32);
+        known.insert_unique(hash(new), id, |id| hash(range(id)));
+        ends.push(roles.len());
         id
+    }
+
+    /// Writes the roles of a set behind all others once more, each as `change` says; returns where they start.
+    fn copy(&mut self, id: SetId, change: impl Fn(Role) -> Role) -> usize {
+        let start = self.roles.len();
+        let from = id.index().checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(id.index()).copied().unwrap_or(from);
+        self.roles.extend_from_within(from..end);
+        self.roles.iter_mut().skip(start).for_each(|role| *role = change(*role));
+        start
     }
 
     /// The roles of a set, by holder.
@@ -70,27 +102,31 @@ impl Sets {
 
     /// The set without a role.
     pub fn without(&mut self, id: SetId, role: Role) -> SetId {
-        let rest = self.roles(id).iter().copied().filter(|other| *other != role).collect();
-        self.id(rest)
+        let start = self.copy(id, |role| role);
+        if let Some(place) = self.roles.iter().skip(start).position(|other| *other == role) {
+            self.roles.remove(start + place);
+        }
+        self.number(start)
     }
 
     /// The set with one more role.
     pub fn with(&mut self, id: SetId, role: Role) -> SetId {
-        let all = self.roles(id).iter().copied().chain([role]).collect();
-        self.id(all)
+        let start = self.copy(id, |role| role);
+        self.roles.push(role);
+        self.number(start)
     }
 
     /// The set with `to` in the place of `from`.
     pub fn swap(&mut self, id: SetId, from: Role, to: Role) -> SetId {
-        let all = self.roles(id).iter().map(|role| if *role == from { to } else { *role }).collect();
-        self.id(all)
+        let start = self.copy(id, |role| if role == from { to } else { role });
+        self.number(start)
     }
 
     /// The set with another of its holders as the primary.
     pub fn with_primary(&mut self, id: SetId, primary: HolderId) -> SetId {
         let role = |holder| if holder == primary { Role::primary(holder) } else { Role::other(holder) };
-        let all = self.holders(id).map(role).collect();
-        self.id(all)
+        let start = self.copy(id, |old| role(old.holder()));
+        self.number(start)
     }
 
     /// The only role that `from` has and `to` has not, and the only one the other way round, when that is all that differs.
@@ -123,7 +159,7 @@ mod tests {
 
     fn set(sets: &mut Sets, holders: &[u32]) -> SetId {
         let role = |(i, h): (usize, &u32)| if i == 0 { Role::primary(HolderId(*h)) } else { Role::other(HolderId(*h)) };
-        sets.id(holders.iter().enumerate().map(role).collect())
+        sets.id(holders.iter().enumerate().map(role))
     }
 
     #[test]

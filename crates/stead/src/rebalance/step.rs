@@ -37,7 +37,7 @@ impl Aim<'_> {
         let mut number = chunks(self.domains.holding(), self.domains.replicas(), self.most());
         loop {
             let laid = layout(self.targets, self.domains, sets, self.cells, number);
-            let pieces = self.with_primaries(&[Piece { cells: self.cells, set: sets.id(Vec::new()) }], &laid, sets)?;
+            let pieces = self.with_primaries(&[Piece { cells: self.cells, set: sets.id([]) }], &laid, sets)?;
             self.prove(&pieces, sets)?;
             if pieces.len() <= self.most() {
                 return Ok(pieces);
@@ -95,28 +95,29 @@ impl Aim<'_> {
 
     /// Exchanges between one who has too much and one who has too little: as many as there are, or nearly.
     fn greedy(&self, mut pieces: Vec<Piece>, sets: &mut Sets) -> Vec<Piece> {
-        let holders = self.targets.0.len();
         let mut before = u128::MAX;
         loop {
-            let loads = loads(&pieces, sets, holders);
-            let left = loads.above(self.targets).sum();
+            let now = role_loads(&pieces, sets, self.targets.0.len());
+            let left = now.by_holder().above(self.targets).sum();
             if left == 0 || left >= before {
                 return pieces;
             }
             before = left;
-            let (mut surplus, mut deficit) = self.by_role(&pieces, sets, &loads);
+            let (mut surplus, mut deficit) = self.by_role(&now);
             pieces = shift(pieces, sets, &mut surplus, &mut deficit);
             let released = release(pieces, sets, self.domains, surplus, &deficit);
             pieces = fill(released, sets, self.domains, &mut deficit);
+            if deficit.above_zero().next().is_none() {
+                return pieces;
+            }
         }
     }
 
     /// What each role has too much and too little: never more than its holder has.
-    fn by_role(&self, pieces: &[Piece], sets: &Sets, loads: &ByHolder) -> (ByRole, ByRole) {
+    fn by_role(&self, now: &ByRole) -> (ByRole, ByRole) {
         let holders = self.targets.0.len();
-        let now = role_loads(pieces, sets, holders);
-        let primaries = primaries::counts(pieces, sets, holders);
-        let wanted = primaries::wanted(self.targets, loads, &primaries, self.domains.replicas(), self.cells);
+        let (loads, primaries) = (now.by_holder(), now.primaries());
+        let wanted = primaries::wanted(self.targets, &loads, &primaries, self.domains.replicas(), self.cells);
         let (mut surplus, mut deficit) = (ByRole::zeros(holders), ByRole::zeros(holders));
         for (holder, target) in self.targets.iter() {
             let (primary, other) = (Role::primary(holder), Role::other(holder));
@@ -141,7 +142,8 @@ impl Aim<'_> {
         if replicas == 1 {
             return Ok(pieces.to_vec());
         }
-        let (before, now) = (loads(old, sets, holders), primaries::counts(pieces, sets, holders));
+        let before = loads(old, sets, holders);
+        let now = role_loads(pieces, sets, holders).primaries();
         let wanted = primaries::wanted(self.targets, &before, &now, replicas, self.cells);
         primaries::settle(old, pieces, sets, self.targets, &wanted, replicas)
     }
@@ -153,14 +155,15 @@ impl Aim<'_> {
             return wrong("a rebalance missed its targets");
         }
         let replicas = self.domains.replicas() as usize;
-        let sound = |piece: &Piece| {
+        let mut known = vec![false; sets.count()];
+        for piece in pieces {
+            let Some(known) = known.get_mut(piece.set.index()).filter(|known| replicas > 1 && !**known) else { continue };
+            *known = true;
             let roles = sets.roles(piece.set);
-            roles.len() == replicas
-                && roles.iter().filter(|role| role.is_primary()).count() == 1
-                && self.domains.broken(sets.holders(piece.set)).is_none()
-        };
-        if replicas > 1 && !pieces.iter().all(sound) {
-            return wrong("a rebalance put too many copies into one domain");
+            let one_primary = roles.iter().filter(|role| role.is_primary()).count() == 1;
+            if roles.len() != replicas || !one_primary || self.domains.broken(sets.holders(piece.set)).is_some() {
+                return wrong("a rebalance put too many copies into one domain");
+            }
         }
         Ok(())
     }
@@ -219,7 +222,7 @@ impl Aim<'_> {
         }
         old.sort_unstable();
         let places: &[usize] = if new.iter().all(|holder| self.targets.of(*holder) == 0) { &[4] } else { &[0, 1, 2, 3, 4] };
-        let mut piece = |holder: HolderId| Piece { cells: self.targets.of(holder), set: sets.id(vec![Role::primary(holder)]) };
+        let mut piece = |holder: HolderId| Piece { cells: self.targets.of(holder), set: sets.id([Role::primary(holder)]) };
         let mut layout = |quarter: &usize| {
             let (before, after) = old.split_at(old.len() * quarter / 4);
             let order = before.iter().map(|o| o.1).chain(new.iter().copied()).chain(after.iter().map(|o| o.1));
