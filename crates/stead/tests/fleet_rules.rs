@@ -4,7 +4,8 @@ use stead::cell::Cells;
 use stead::fleet::{Fleet, PinTo, Pinned};
 use stead::hash::Hash;
 use stead::point::SPACE;
-use stead::Point;
+use stead::report::Balance;
+use stead::{build, Point};
 
 /// The example of docs/fleet.md, with every key that there is.
 const TOML: &str = r#"
@@ -274,15 +275,39 @@ fn a_secret_is_never_shown() {
     }
 }
 
-#[test]
-fn the_example_of_the_manual_is_a_fleet() {
+/// The indented block of docs/fleet.md that starts so, and what follows it.
+fn example(first: &str) -> (String, &'static str) {
     let manual = include_str!("../../../docs/fleet.md");
-    let start = manual.find("    name     = ").unwrap();
-    let block = manual[start..].lines().take_while(|line| line.is_empty() || line.starts_with("    "));
-    let text: String = block.map(|line| format!("{line}\n")).collect();
-    let fleet = parse(&text, "f");
+    let start = manual.find(first).unwrap();
+    let block: Vec<&str> =
+        manual[start..].split_inclusive('\n').take_while(|line| line.trim().is_empty() || line.starts_with("    ")).collect();
+    let text = block.concat();
+    let rest = &manual[start + text.len()..];
+    (text, rest)
+}
+
+#[test]
+fn the_examples_of_the_manual_are_fleets() {
+    let manual = include_str!("../../../docs/fleet.md");
+    let fleet = parse(&example("    name     = \"members\"").0, "f");
     assert_eq!((fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()), (2, 1, 1));
     assert_eq!((fleet.hash, fleet.max_slices), (Some(Hash::Md5), Some(8000)));
     let json = parse("{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}", "f");
     assert!(manual.contains("`{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}`") && json.name == "members");
+}
+
+#[test]
+fn the_shares_of_three_zones_are_those_of_the_manual() {
+    let (text, rest) = example("    name     = \"copies\"");
+    let fleet = parse(&text, "f");
+    assert_eq!((fleet.replicas, &fleet.spread[..], fleet.nodes.len()), (3, &["zone".to_owned(), "rack".to_owned()][..], 6));
+    let balance = Balance::of(&build(&fleet, None).unwrap()).unwrap();
+    let percent = |points: &str| format!("{:.3}", points.parse::<f64>().unwrap() / (3.0 * SPACE as f64) * 100.0);
+    let row = |line: &'static str| line.split_whitespace().collect::<Vec<_>>();
+    let rows: Vec<_> = rest.lines().skip_while(|line| !line.starts_with("    node ")).skip(1).take(5).map(row).collect();
+    for (row, node) in rows.iter().zip(&balance.nodes) {
+        let told = [&*node.name, &node.weight, &percent(&node.wanted_points), "%", &percent(&node.points), "%"].map(str::to_owned);
+        assert_eq!(row[..6], told);
+    }
+    assert_eq!((rows.len(), balance.nodes[5].points.as_str()), (5, "0"));
 }
