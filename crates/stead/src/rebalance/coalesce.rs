@@ -8,7 +8,7 @@ use super::holder::{ByHolder, HolderId};
 use super::piece::{loads, Piece};
 use super::sets::{SetId, Sets};
 
-/// Absorbs the pieces that cost least (length times the holders that a neighbour has and the piece has not) into a neighbour each,
+/// Absorbs the pieces that cost least (length times the roles that a neighbour has and the piece has not) into a neighbour each,
 /// until `keep` are left or only one. A neighbour's set is legal wherever it stands.
 ///
 /// Of two neighbours that cost the same the one whose holders are further below their targets takes the piece, so that the rebalance
@@ -49,10 +49,16 @@ impl Work<'_> {
         self.sets.holders(set).filter(move |holder| self.sets.role_of(other, *holder).is_none())
     }
 
-    /// Length times the holders that the cheaper neighbour adds; `None` for what is absorbed, or the last piece.
+    /// How many roles `set` has that `other` has not: another primary has to be put right as another holder has.
+    fn roles_beyond(&self, set: SetId, other: SetId) -> usize {
+        let others = self.sets.roles(other);
+        self.sets.roles(set).iter().filter(|role| others.binary_search(role).is_err()).count()
+    }
+
+    /// Length times the roles that the cheaper neighbour adds; `None` for what is absorbed, or the last piece.
     fn cost(&self, i: usize) -> Option<u128> {
         let Link { piece, left, right } = self.chain.get(i).filter(|link| link.piece.cells > 0)?;
-        let added = |at| self.set(at).map(|set| self.beyond(set, piece.set).count());
+        let added = |at| self.set(at).map(|set| self.roles_beyond(set, piece.set));
         let fewest = [added(left), added(right)].into_iter().flatten().min()?;
         Some(piece.cells * fewest as u128)
     }
@@ -65,7 +71,7 @@ impl Work<'_> {
             let need = |holder| self.targets.of(holder) as i128 - self.loads.of(holder) as i128; // both at most 2^64
             let gained: i128 = self.beyond(set, piece.set).map(need).sum();
             let lost: i128 = self.beyond(piece.set, set).map(need).sum();
-            Some((Reverse(self.beyond(set, piece.set).count()), gained - lost))
+            Some((Reverse(self.roles_beyond(set, piece.set)), gained - lost))
         };
         let goes_left = worth(left) >= worth(right);
         let Some(taker) = self.set(if goes_left { left } else { right }) else { return [None, None] };

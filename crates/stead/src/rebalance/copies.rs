@@ -7,7 +7,7 @@ use super::piece::{loads, overlay, Piece};
 use super::sets::{SetId, Sets};
 
 /// The pieces with every exchange made that costs at most `limit` a cell and brings a holder nearer to its target. `old` is where
-/// the copies really are.
+/// they started: there each set costs the least that it can, which keeps the graph free of negative cycles.
 pub(super) fn settle(old: &[Piece], now: &[Piece], sets: &mut Sets, domains: &Domains, targets: &ByHolder, limit: i64) -> Vec<Piece> {
     let loads = loads(now, sets, targets.0.len());
     let runs = overlay(old, now).map(|(cells, before, after)| Run::new(cells, after, before)).collect();

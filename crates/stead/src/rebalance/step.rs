@@ -56,7 +56,7 @@ impl Aim<'_> {
     ///
     /// Cost: O(s log s) for s pieces where exchanges settle it; about twelve times that when `max_slices` bites.
     pub(super) fn rebalance(&self, pieces: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
-        let made = self.once(pieces, pieces, sets)?;
+        let made = self.once(pieces, sets)?;
         if made.len() <= self.most() {
             return Ok(made);
         }
@@ -75,19 +75,19 @@ impl Aim<'_> {
         Error::Impossible { problem: format!("max_slices = {} cannot be met: {why}; set it to {least} or more", self.most()) }
     }
 
-    /// A rebalance of `start` without a limit; `old` is where the copies really are.
-    fn once(&self, old: &[Piece], start: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
+    /// A rebalance without a limit, with the least movement.
+    fn once(&self, start: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
         let mut pieces = start.to_vec();
         if let Some(fitted) = fit(start, sets, self.domains, self.targets) {
             // exchanges that move nothing come before those that do
-            pieces = copies::settle(old, &fitted, sets, self.domains, self.targets, 0);
+            pieces = copies::settle(start, &fitted, sets, self.domains, self.targets, 0);
         }
         pieces = self.greedy(pieces, sets);
         if self.domains.replicas() > 1 {
             if loads(&pieces, sets, self.targets.0.len()) != *self.targets {
-                pieces = copies::settle(old, &pieces, sets, self.domains, self.targets, i64::MAX);
+                pieces = copies::settle(start, &pieces, sets, self.domains, self.targets, i64::MAX);
             }
-            pieces = self.with_primaries(old, &pieces, sets)?;
+            pieces = self.with_primaries(start, &pieces, sets)?;
         }
         self.prove(&pieces, sets)?;
         Ok(pieces)
@@ -168,31 +168,44 @@ impl Aim<'_> {
         Ok(())
     }
 
-    /// The one with the least movement of the rebalances that stay within the limit, among about twelve coalesced starts and a few
-    /// fresh layouts.
+    /// The best of the rebalances that stay within the limit, among a dozen coalesced starts and a few fresh layouts.
     ///
-    /// Halving finds about how much must be coalesced: the fewer pieces are kept, the fewer come out and the more
-    /// moves, nearly. A fresh layout has few, and is often better where the limit is tight.
+    /// One replica: the one with the least movement. Halving finds about how much must be coalesced: the fewer pieces are kept, the fewer come
+    /// out and the more moves, nearly. A fresh layout has few, and is often better where the limit is tight.
+    ///
+    /// More: coalescing puts all holders off their targets, and to put them right takes about two cuts each, however little was
+    /// coalesced. So it must not be done at every step: the one is taken that moves least for each piece of room that it leaves, and a
+    /// fresh layout, which moves nearly everything, only when nothing else fits.
     fn within(&self, pieces: &[Piece], sets: &mut Sets) -> Result<Vec<Piece>> {
-        let most = self.most();
-        let mut tried: Vec<Vec<Piece>> = self.fresh(pieces, sets)?;
-        let mut fewest = tried.iter().map(Vec::len).min().unwrap_or(usize::MAX);
-        let (mut works, mut fails) = (0, pieces.len().max(2));
-        while fails - works > 1 + works / 64 {
-            let keep = works + (fails - works) / 2;
-            let made = self.once(pieces, &coalesce(pieces, sets, self.targets, keep), sets)?;
-            fewest = fewest.min(made.len());
-            if made.len() <= most {
-                works = keep;
-                tried.push(made);
-            } else {
-                fails = keep;
+        let mut tried = self.fresh(pieces, sets)?;
+        let several = self.domains.replicas() > 1;
+        if several {
+            for tenths in (1..10).rev() {
+                let start = coalesce(pieces, sets, self.targets, pieces.len() * tenths / 10);
+                tried.push(self.once(&start, sets)?);
+            }
+        } else {
+            let (mut works, mut fails) = (0, pieces.len().max(2));
+            while fails - works > 1 + works / 64 {
+                let keep = works + (fails - works) / 2;
+                let made = self.once(&coalesce(pieces, sets, self.targets, keep), sets)?;
+                if made.len() <= self.most() {
+                    works = keep;
+                    tried.push(made);
+                } else {
+                    fails = keep;
+                }
             }
         }
-        let fits = tried.into_iter().filter(|made| made.len() <= most).map(|made| (moved(pieces, &made, sets), made));
-        // of equal ones the first
-        let best = fits.reduce(|best, next| if next.0 < best.0 { next } else { best });
-        best.map(|(_, made)| made).ok_or_else(|| self.too_few(fewest))
+        let fewest = tried.iter().map(Vec::len).min().unwrap_or(usize::MAX);
+        let fit = |made: &Vec<Piece>| made.len() <= self.most();
+        let last_resort = several && tried.iter().skip(1).any(fit);
+        let fits = tried.into_iter().skip(usize::from(last_resort)).filter(fit);
+        let room = |made: &Vec<Piece>| if several { 1 + self.most() - made.len() } else { 1 } as u128;
+        let fits = fits.map(|made| (moved(pieces, &made, sets), room(&made), made));
+        // of equal ones the first; at most 2^72 copies and 2^32 pieces
+        let best = fits.reduce(|best, next| if next.0 * best.1 < best.0 * next.1 { next } else { best });
+        best.map(|(_, _, made)| made).ok_or_else(|| self.too_few(fewest))
     }
 
     /// Layouts with few pieces. One replica: in the order in which the holders have their longest pieces now, those that have none in
