@@ -157,6 +157,13 @@ def replicas(swap=None):
     return dict(d, base=[[point(i * END // 8), who] for i, who in enumerate(lists)])
 
 
+def renamed_copies():
+    """The same as replicas() with a1 under the name z1."""
+    d = replicas()
+    d["nodes"] = [dict(n, name="z1", formerly="a1") if n["name"] == "a1" else n for n in d["nodes"]]
+    return dict(d, base=[[first, ["z1" if n == "a1" else n for n in who]] for first, who in d["base"]])
+
+
 def domains(copies):
     """One or two copies over three zones of two nodes; the fourth zone holds nothing, so that `prefer` does not wait for it."""
     names = ["a1", "a2", "b1", "b2", "c1", "c2", "d1"]
@@ -239,6 +246,8 @@ def histories(first, pair):
     all_nodes = nodes("n0", "n1", "n2", "n3", "n4")
     chain = dict(weighted, policies=[dict(pair, nodes=["c", "a"])])
     swapped = [{"name": "n0", "formerly": "n1"}, {"name": "n1", "formerly": "n0"}, {"name": "n2"}]
+    # another primary thrice, once with other names behind the same primary, and once a move between the others
+    turned = replicas({0: ["c1", "b1", "a1"], 1: ["c2", "a2", "b2"], 2: ["c1", "b1", "a2"], 4: ["a1", "b1", "c2"], 7: ["c1", "b1", "a1"]})
     return {
         "six-1": (members(names=("n0",), name="six"), None),
         "six-2": (members("n0", "n1", names=("n0", "n1"), name="six"), "six-1"),
@@ -283,6 +292,9 @@ def histories(first, pair):
         "gradual": (gradual(), "cells-1000"), "gradual-end": (gradual_end(), "gradual"),
         "cells-moved": (members("n2", "n1", "n0", "n2", cells=1000, pins=[{"key": b"frank".hex(), "nodes": ["n1"]}]), "cells-1000"),
         "secret-moved": (members("n1", "n2", "n0", hash="siphash", secret="000102030405060708090a0b0c0d0e0f"), "siphash"),
+        "copies-turned": (turned, "replicas"),
+        # a primary under its new name is the same primary
+        "copies-renamed": (renamed_copies(), "copies-turned"),
         "thin-moved": (with_base(thin(), (point(0), ["a"]), (point(2**63 - 1), ["c"]), (point(END - 1), ["b"])), "thin"),
     }  # fmt: skip
 
@@ -300,4 +312,5 @@ def six(three, weight):
 PLANS = [("six-1", "six-3"), ("six-1", "six-5"), ("six-2", "six-5"), ("pin-added", "pin-wide"), ("three", "pin-over-move"),
          ("weighted", "policy-shorter"), ("three", "three"), ("pins", "pins"), ("replicas", "replicas"), ("three", "lists-2"),
          ("figure-4-1", "figure-4-6"), ("three", "figure-4-5"), ("rename", "node-added"), ("many", "many"),
-         ("rename", "three"), ("rename-grow", "three"), ("rename-shrink", "three"), ("rename-swap", "three")]  # fmt: skip
+         ("rename", "three"), ("rename-grow", "three"), ("rename-shrink", "three"), ("rename-swap", "three"),
+         ("copies-turned", "replicas"), ("copies-2", "copies-turned"), ("replicas", "copies-renamed"), ("copies-renamed", "copies-2")]  # fmt: skip

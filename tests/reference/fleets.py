@@ -166,13 +166,24 @@ JSON = [
 JSON_WEIGHTS = ["1e3", "1E0", "-1", "1.0000001", "1000000.000001", "1000001", '"1e3"', '"-1"', "true", "[]", "{}"]
 JSON_BROKEN = [".5", "+1", "NaN", "Infinity", "0x10", "1_000", "1.", "01"]
 
-NOT_YET = [
-    ("fleet.toml", "replicas 2", 'name = "m"\nreplicas = 2@@\n[[node]]\nname = "a"\n[[node]]\nname = "b"\n', ["not yet", "replicas"]),
-    ("fleet.toml", "replicas 255", 'name = "m"\nreplicas = 255@@\n[[node]]\nname = "a"\n', ["not yet", "replicas"]),
-    ("fleet.toml", "spread", 'name = "m"\nspread = ["zone"]@@\n[[node]]\nname = "a"\nlabels = { zone = "x" }\n', ["not yet", "spread"]),
-    ("fleet.toml", "spread over two labels", 'name = "m"\nspread = ["zone", "rack"]@@\n[[node]]\nname = "a"\n', ["not yet", "spread"]),
-    ("fleet.json", "replicas 3", '{"name": "m",\n"replicas": 3,@@\n"node": [{"name": "a"}]}', ["not yet", "replicas"]),
-    ("fleet.json", "spread", '{"name": "m",\n"spread": ["zone"],@@\n"node": [{"name": "a"}]}', ["not yet", "spread"]),
+# Copies and fault domains: (file, comment, text, words)
+COPIES = [
+    ("fleet.toml", "replicas 3 of two nodes", 'name = "m"\nreplicas = 3@@\n[[node]]\nname = "a"\n[[node]]\nname = "b"\n', ["replicas", "3", "2"]),
+    ("fleet.toml", "replicas 255 of one node", 'name = "m"\nreplicas = 255@@\n[[node]]\nname = "a"\n', ["replicas", "255"]),
+    ("fleet.toml", "replicas 2, and one of two nodes has weight 0", 'name = "m"\nreplicas = 2@@\n[[node]]\nname = "a"\n[[node]]\nname = "b"\nweight = 0\n', ["replicas", "weight"]),
+    ("fleet.toml", "replicas 3 of two zones with one node each", 'name = "m"\nreplicas = 3@@\nspread = ["zone"]\n[[node]]\nname = "a"\nlabels = { zone = "x" }\n[[node]]\nname = "b"\nlabels = { zone = "y" }\n', ["replicas"]),
+    ("fleet.toml", "a node without the label of spread", 'name = "m"\nspread = ["zone"]\n[[node]]\nname = "a"\nlabels = { zone = "x" }\n[[node]]@@\nname = "b"\n', ["b", "zone", "weight"]),
+    ("fleet.toml", "a node without the second label of spread", 'name = "m"\nspread = ["zone", "rack"]\n[[node]]@@\nname = "a"\nlabels = { zone = "x" }\n', ["a", "rack"]),
+    ("fleet.toml", "only the node that can hold needs the label", 'name = "m"\nspread = ["zone"]\n[[node]]\nname = "a"\nweight = 0\n[[node]]@@\nname = "b"\nweight = 0.000001\n', ["b", "zone"]),
+    ("fleet.toml", "a label twice in spread", 'name = "m"\nspread = ["zone", "rack", "zone"]@@\n[[node]]\nname = "a"\nlabels = { zone = "x", rack = "y" }\n', ["zone", "spread"]),
+    ("fleet.toml", "an empty label in spread", 'name = "m"\nspread = [""]@@\n[[node]]\nname = "a"\n', ["spread"]),
+    ("fleet.toml", "256 labels in spread", 'name = "m"\nspread = [%s]@@\n[[node]]\nname = "a"\nweight = 0\n' % ", ".join(f'"l{i}"' for i in range(256)), ["255", "spread"]),
+    ("fleet.toml", "a policy with a weight at replicas 2", 'name = "m"\nreplicas = 2\n[[node]]\nname = "a"\n[[node]]\nname = "b"\n[[policy]]\nname = "p"\nnodes = ["a"]\nweight = 1@@\n', ["policy", "replicas", "weight"]),
+    ("fleet.toml", "a policy with weight 0 at replicas 2", 'name = "m"\nreplicas = 2\n[[node]]\nname = "a"\n[[node]]\nname = "b"\n[[policy]]\nname = "p"\nnodes = ["a"]\nweight = 0@@\n', ["policy", "replicas", "weight"]),
+    ("fleet.json", "replicas 3 of one node", '{"name": "m",\n"replicas": 3,@@\n"node": [{"name": "a"}]}', ["replicas"]),
+    ("fleet.json", "replicas 2 of one node, after it", '{"name": "m",\n"node": [{"name": "a"}],\n"replicas": 2}@@', ["replicas"]),
+    ("fleet.json", "a node without the label of spread, which follows", '{"name": "m",\n"node": [{"name": "a"}],@@\n"spread": ["zone"]}', ["a", "zone"]),
+    ("fleet.json", "a policy with a weight, and replicas 2 after it", '{"name": "m", "node": [{"name": "a"}, {"name": "b"}],\n"policy": [{"name": "p", "nodes": ["a"], "weight": 1}],@@\n"replicas": 2}', ["policy", "replicas", "weight"]),
 ]  # fmt: skip
 
 
@@ -187,7 +198,7 @@ def errors():
     for pair in pairs:
         text = f'[[pin]]\nnodes = ["a"]\nrange = ["{pair[0]}", "{pair[1]}"]@@\n'
         found.append(error("fleet.toml", f"pin from {pair[0]} to {pair[1]}", GOOD + text, []))
-    found += [error(*case, status="not_yet") for case in NOT_YET]
+    found += [error(*case) for case in COPIES]
     found.append(error("fleet.toml", "a file named .toml that starts with a brace is JSON", '\n {"name": "m",\n"foo": 1,@@\n"node": []}', ["foo"]))
     for raw in ("name = \"b\xf6b\"\n", "name = \"m\" # \xff\n"):
         data = raw.encode("latin-1") + b'[[node]]\nname = "a"\n'
@@ -195,8 +206,8 @@ def errors():
     return found
 
 
-def error(file, comment, text, words, status="fleet"):
+def error(file, comment, text, words):
     """One vector; the mark in the text becomes the line number."""
     before, after = text.split("@@")
     line = before.count("\n") + 1
-    return {"file": file, "text": before + after, "status": status, "line": line, "words": words, "comment": comment}
+    return {"file": file, "text": before + after, "status": "fleet", "line": line, "words": words, "comment": comment}

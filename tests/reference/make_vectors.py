@@ -97,7 +97,7 @@ def plans(files):
     for old, new in pairs:
         d = comparison.compare(reference.read_map(files[old]), reference.read_map(files[new]))
         moves = [{"first": cases.point(a), "last": cases.point(b), "from": f, "to": t, "cause": c} for a, b, f, t, c in d["moves"]]
-        yield {"old": old, "new": new, **{k: str(d[k]) for k in ("moved", "lower_bound", "by_hand")}, "moves": moves}
+        yield {"old": old, "new": new, **{k: str(d[k]) for k in ("moved", "reordered", "lower_bound", "by_hand")}, "moves": moves}
 
 
 ABOUT = {

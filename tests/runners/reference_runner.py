@@ -8,6 +8,8 @@ import os
 import struct
 import sys
 
+AMOUNTS = ("moved", "reordered", "lower_bound", "by_hand")  # of a plan, in points
+
 
 def run(tests, files):
     """{file: passed}"""
@@ -53,8 +55,7 @@ def run(tests, files):
     def plans(v):
         d = compare(map_of(v["old"]), map_of(v["new"]))
         moves = [(int(m["first"], 16), int(m["last"], 16), m["from"], m["to"], m["cause"]) for m in v["moves"]]
-        return [str(d[k]) for k in ("moved", "lower_bound", "by_hand")] + [list(d["moves"])] == [
-            v["moved"], v["lower_bound"], v["by_hand"], moves]  # fmt: skip
+        return d["moves"] == moves and all(str(d[name]) == v[name] for name in AMOUNTS)
 
     def damaged(v):
         try:
@@ -67,7 +68,7 @@ def run(tests, files):
 
     def fleets(v):
         # the reference reads no fleets: a vector counts when it is complete
-        return v["status"] in ("fleet", "not_yet", "impossible") and v["line"] >= 1 and ("text" in v or "hex" in v)
+        return v["status"] in ("fleet", "impossible") and v["line"] >= 1 and ("text" in v or "hex" in v)
 
     checks = {"points.json": points, "locate.json": places, "prefer.json": prefer, "paths.json": paths, "plans.json": plans,
               "damaged.json": damaged, "fleet_errors.json": fleets}  # fmt: skip

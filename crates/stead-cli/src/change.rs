@@ -7,9 +7,10 @@ use stead::policy::NodeId;
 use stead::report::{HolderReport, MoveReport, Report};
 use stead::{build, build_step, Error, Fleet, Map, Share};
 
+use crate::caps;
 use crate::exit::{Failure, Result, FLEET};
 use crate::output::{Out, BAD};
-use crate::text::{change, count, percent, Table};
+use crate::text::{change, count, percent, primary, Table};
 
 /// What to show of it.
 #[derive(clap::Args)]
@@ -91,14 +92,13 @@ impl Change {
             return out.json(report);
         }
         out.line(self.headline(report))?;
-        if report.violations > 0 {
-            out.line(out.paint(BAD, format!("{} held by too few or too many nodes", count(report.violations, "slice"))))?;
-        }
+        caps::write_broken(report.violations, report.pending_violations, report.replicas, out)?;
         if report.max_share_error_points != "0" {
             out.line(out.paint(BAD, format!("a share is {} points off its target", report.max_share_error_points)))?;
         }
         out.line("")?;
         self.holders(report)?.write(out)?;
+        caps::write(&report.domains, &report.nodes, report.replicas, out)?;
         if let Some(moves) = report.moves.as_ref().filter(|moves| !moves.is_empty()) {
             out.line("")?;
             move_table(moves, report.replicas).write(out)?;
@@ -109,13 +109,22 @@ impl Change {
     fn headline(&self, report: &Report) -> String {
         let (name, epoch) = (&report.name, report.epoch);
         let slices = count(report.slices, "slice");
+        let part = |points: &str| percent(points.parse().unwrap_or(0), report.replicas);
+        let to_come = report.to_come.as_ref().map_or(String::new(), |amount| format!(", {} still to come", part(&amount.points)));
         if !self.needed {
-            return format!("{name}: nothing to do, epoch {epoch} stays, {slices}");
+            return format!("{name}: nothing to do, epoch {epoch} stays{to_come}, {slices}");
         }
         let Some(old) = &self.old else {
-            return format!("{name}: first map, epoch {epoch}, {}, {slices}", count(report.nodes.len(), "node"));
+            let copies = match report.replicas {
+                1 => String::new(),
+                replicas => format!(", {replicas} replicas"),
+            };
+            return format!("{name}: first map, epoch {epoch}, {}{copies}, {slices}", count(report.nodes.len(), "node"));
         };
-        let part = |points: &str| percent(points.parse().unwrap_or(0), report.replicas);
+        let reordered = match report.reordered.points.as_str() {
+            "0" => String::new(),
+            points => format!(", reorders {}", part(points)),
+        };
         let by_hand = match report.by_hand.points.as_str() {
             "0" => String::new(),
             "1" => ", by hand 1 point".to_owned(),
@@ -124,7 +133,7 @@ impl Change {
             points => format!(", by hand {}", part(points)),
         };
         format!(
-            "{name}: epoch {} -> {epoch}, moves {} (lower bound {}){by_hand}, {} -> {}",
+            "{name}: epoch {} -> {epoch}, moves {} (lower bound {}){to_come}{reordered}{by_hand}, {} -> {}",
             old.epoch(),
             part(&report.moved.points),
             part(&report.lower_bound.points),
@@ -136,9 +145,11 @@ impl Change {
     /// A row for each node and weighted policy, and for those that left.
     fn holders(&self, report: &Report) -> Result<Table> {
         let has_old = self.old.is_some();
-        let heading: &[&str] =
-            if has_old { &["node", "weight", "share", "points", "change"] } else { &["node", "weight", "share", "points"] };
-        let mut table = Table::new(heading, &[1, 2, 3, 4]);
+        // at one replica everybody is the primary of all that it has
+        let copies = report.replicas > 1;
+        let columns = [("node", true), ("weight", true), ("share", true), ("primary", copies), ("points", true), ("change", has_old)];
+        let heading: Vec<&str> = columns.iter().filter(|(_, shown)| *shown).map(|(name, _)| *name).collect();
+        let mut table = Table::new(&heading, &[1, 2, 3, 4, 5]);
         let old_report = self.old.as_ref().map(|old| Report::of(None, old, false)).transpose()?;
         let (old_nodes, old_policies): (&[_], &[_]) = old_report.as_ref().map_or((&[], &[]), |old| (&old.nodes, &old.policies));
         let same = match &self.old {
@@ -154,13 +165,16 @@ impl Change {
         }
         let row = |label: String, weight: &str, old: Option<&HolderReport>, new: Option<&HolderReport>| {
             let points = |holder: Option<&HolderReport>| holder.and_then(|h| h.points.parse::<u128>().ok()).unwrap_or(0);
+            let primary = copies.then(|| new.map_or_else(|| percent(0, 1), primary));
             let (old, new) = (points(old), points(new));
             let change = has_old.then(|| change(old, new, report.replicas));
-            [label, weight.to_owned(), percent(new, report.replicas), new.to_string()].into_iter().chain(change)
+            let share = percent(new, report.replicas);
+            [label, weight.to_owned(), share].into_iter().chain(primary).chain([new.to_string()]).chain(change)
         };
-        for (node, old) in report.nodes.iter().zip(before) {
+        for ((id, node), old) in (0..).map(NodeId).zip(&report.nodes).zip(before) {
             let label = match old.filter(|old| old.name != node.name) {
                 Some(old) => format!("{} (was {})", node.name, old.name),
+                None if self.new.node(id).leaving() => format!("{} (leaving)", node.name),
                 None => node.name.clone(),
             };
             table.row(row(label, &node.weight, old, Some(node)));

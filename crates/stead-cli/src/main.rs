@@ -1,10 +1,11 @@
 //! The program `stead`: where does this key live?
 //!
-//! One file a verb under `verb/`; what they share: `change` (two maps side by side), `input` (keys), `output`, `text`,
-//! `progress`, and `exit`, whose codes docs/cli.md lists.
+//! One file a verb under `verb/`; what they share: `change` (two maps side by side), `caps` (fault domains), `input` (keys), `output`,
+//! `text`, `progress`, and `exit`, whose codes docs/cli.md lists.
 
 #![forbid(unsafe_code)]
 
+mod caps;
 mod change;
 mod exit;
 mod explain;

@@ -2,6 +2,7 @@
 
 use stead::point::SPACE;
 use stead::policy::PolicyId;
+use stead::report::HolderReport;
 use stead::Map;
 
 use crate::exit::Result;
@@ -13,6 +14,11 @@ pub fn percent(points: u128, replicas: u32) -> String {
     let whole = u128::from(replicas.max(1)) * SPACE;
     let millionths = (points * 100_000_000 + whole / 2) / whole;
     format!("{}.{:06} %", millionths / 1_000_000, millionths % 1_000_000)
+}
+
+/// The points of which a holder is the primary, as a part of all points: where its primaries are as they should be, its share.
+pub fn primary(holder: &HolderReport) -> String {
+    percent(holder.primary_points.parse().unwrap_or(0), 1)
 }
 
 /// `+14.285714 %`, or `-` and so on; `0` when nothing changed.

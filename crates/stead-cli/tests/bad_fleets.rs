@@ -87,8 +87,12 @@ fn the_table_of_mistakes() {
 fn a_fleet_that_cannot_be_met_is_refused() {
     refused("name = \"members\"\n[[node]]\nname = \"a\"\nweight = 0\n", 78, &["bad.toml", "weight"]);
     refused("max_slices = 1\n".to_owned() + &fleet(&["a", "b", "c"]), 78, &["bad.toml", "max_slices"]);
-    refused("replicas = 2\n".to_owned() + &fleet(&["a", "b"]), 78, &["bad.toml:1: ", "not yet"]);
-    refused("spread = [\"zone\"]\n".to_owned() + &fleet(&["a", "b"]), 78, &["bad.toml:1: ", "not yet"]);
+    refused("replicas = 3\n".to_owned() + &fleet(&["a", "b"]), 78, &["bad.toml:1: ", "replicas = 3 needs 3 nodes", "add 1"]);
+    refused("spread = [\"zone\"]\n".to_owned() + &fleet(&["a", "b"]), 78, &["bad.toml:3: ", "no label `zone`", "weight 0"]);
+    let weighted = fleet(&["a", "b"]) + "[[policy]]\nname = \"p\"\nnodes = [\"a\"]\nweight = 2\n";
+    refused("replicas = 2\n".to_owned() + &weighted, 78, &["bad.toml:10: ", "only with replicas = 1"]);
+    let labels: Vec<String> = (0..256).map(|i| format!("\"l{i}\"")).collect();
+    refused(format!("spread = [{}]\n", labels.join(", ")) + &fleet(&["a", "b"]), 78, &["bad.toml:1: ", "more than 255 labels"]);
 }
 
 #[test]

@@ -7,13 +7,14 @@ use std::fs;
 use common::{fleet, has_fields, strings, Place};
 use serde_json::{json, Value};
 
-const REPORT: &str = "name epoch replicas slices moved lower_bound by_hand violations max_share_error_points nodes policies";
-const HOLDER: &str = "name weight target_points points primary_points";
+const REPORT: &str = "name epoch replicas slices moved lower_bound by_hand reordered violations pending_violations max_share_error_points \
+                      nodes policies domains";
+const HOLDER: &str = "name weight wanted_points target_points points primary_points";
 
 /// Judges the shape of a report field by field.
 fn check_report(report: &Value, more: &str) {
     has_fields(report, &format!("{REPORT} {more}"));
-    for amount in ["moved", "lower_bound", "by_hand"] {
+    for amount in ["moved", "lower_bound", "by_hand", "reordered"] {
         has_fields(&report[amount], "points fraction");
         let points: u128 = report[amount]["points"].as_str().unwrap().parse().unwrap();
         let fraction = report[amount]["fraction"].as_f64().unwrap();
@@ -21,10 +22,12 @@ fn check_report(report: &Value, more: &str) {
     }
     assert!(report["name"].is_string() && report["epoch"].is_u64() && report["slices"].is_u64());
     assert_eq!((&report["replicas"], &report["violations"], &report["max_share_error_points"]), (&json!(1), &json!(0), &json!("0")));
+    assert_eq!((&report["pending_violations"], &report["reordered"]["points"], &report["domains"]), (&json!(0), &json!("0"), &json!([])));
     let mut sum = 0;
     for holder in ["nodes", "policies"].iter().flat_map(|list| report[list].as_array().unwrap()) {
         has_fields(holder, HOLDER);
         assert_eq!(holder["points"], holder["target_points"]);
+        assert_eq!((&holder["wanted_points"], &holder["primary_points"]), (&holder["points"], &holder["points"]), "one replica has no caps");
         sum += holder["points"].as_str().unwrap().parse::<u128>().unwrap();
     }
     assert_eq!(sum, 1 << 64, "the shares are the whole space");

@@ -6,25 +6,28 @@ mod program;
 use program::{fields, fleet, points, Dir, RICH};
 use serde_json::Value;
 
-const REPORT: [&str; 11] = [
+const REPORT: [&str; 14] = [
     "by_hand",
+    "domains",
     "epoch",
     "lower_bound",
     "max_share_error_points",
     "moved",
     "name",
     "nodes",
+    "pending_violations",
     "policies",
+    "reordered",
     "replicas",
     "slices",
     "violations",
 ];
-const HOLDER: [&str; 5] = ["name", "points", "primary_points", "target_points", "weight"];
+const HOLDER: [&str; 6] = ["name", "points", "primary_points", "target_points", "wanted_points", "weight"];
 
 #[track_caller]
 fn assert_report(report: &Value) {
     assert_eq!(fields(report).into_iter().filter(|f| *f != "moves").collect::<Vec<_>>(), REPORT);
-    for amount in ["moved", "lower_bound", "by_hand"] {
+    for amount in ["moved", "lower_bound", "by_hand", "reordered"] {
         assert_eq!(fields(&report[amount]), ["fraction", "points"]);
         let fraction = points(&report[amount]["points"]) as f64 / 2f64.powi(64);
         assert_eq!(report[amount]["fraction"].as_f64(), Some(fraction));
@@ -142,7 +145,7 @@ fn show_has_the_reports_fields_and_the_maps_identity() {
     dir.write("f.toml", RICH);
     let report = dir.run(&["apply", "f.toml", "m.map", "--json"]).json();
     let shown = dir.run(&["show", "m.map", "--json"]).json();
-    for field in ["name", "epoch", "replicas", "slices", "violations", "max_share_error_points"] {
+    for field in ["name", "epoch", "replicas", "slices", "violations", "pending_violations", "max_share_error_points", "domains"] {
         assert_eq!(shown[field], report[field], "{field}");
     }
     for (node, reported) in shown["nodes"].as_array().unwrap().iter().zip(report["nodes"].as_array().unwrap()) {
@@ -157,7 +160,7 @@ fn show_has_the_reports_fields_and_the_maps_identity() {
     let digest = shown["digest"].as_str().unwrap();
     assert_eq!((digest.len(), &digest[..32]), (64, shown["map_id"].as_str().unwrap()));
     let policies = shown["policies"].as_array().unwrap();
-    assert_eq!((fields(&policies[0]), fields(&policies[1]).len()), (vec!["kind", "name", "nodes"], 7));
+    assert_eq!((fields(&policies[0]), fields(&policies[1]).len()), (vec!["kind", "name", "nodes"], 8));
     assert_eq!(policies[0]["nodes"], Value::from(vec!["c", "a"]));
     assert_eq!(shown["pins"][1]["key"], "justin");
     assert_eq!(shown["pins"][1]["policy"], "hot");

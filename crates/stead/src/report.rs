@@ -3,12 +3,15 @@
 //! Points are 16 hex digits, counts of points and weights are decimal strings, fractions are numbers. Fractions are the only
 //! floating-point numbers, and nothing is decided by them.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::map::Map;
+use crate::map::{Map, Node};
 use crate::plan::{holdings, Amounts, Plan};
 use crate::point::{Point, SPACE};
+use crate::policy::NodeId;
 use crate::rebalance::{targets, wanted, Bound, ByHolder, Domain, DomainId, Domains, HolderId, Targets};
 use crate::slice::Slice;
 use crate::weight::Weight;
@@ -20,6 +23,12 @@ pub struct Amount {
     pub points: String,
     /// points / (R * 2^64).
     pub fraction: f64,
+}
+
+impl Amount {
+    fn of(points: u128, map: &Map) -> Amount {
+        Amount { points: points.to_string(), fraction: points as f64 / (f64::from(map.replicas()) * SPACE as f64) }
+    }
 }
 
 /// A node or a weighted policy, with what it wants and what it has.
@@ -228,7 +237,7 @@ impl Shares {
 /// The domains of a map's nodes that can hold; at one replica no cap binds and there are none.
 fn domains(map: &Map, holders: usize) -> Domains {
     let spread: Vec<&str> = if map.replicas() > 1 { map.spread().collect() } else { Vec::new() };
-    let of_node = |node: crate::map::Node<'_>| {
+    let of_node = |node: Node<'_>| {
         let value = |label: &&str| node.label(label).unwrap_or("").to_owned();
         (node.weight() > Weight::ZERO).then(|| spread.iter().map(value).collect::<Vec<String>>())
     };
@@ -290,10 +299,7 @@ impl Report {
         let plan = Amounts::between(old, new)?;
         let Balance { nodes, policies, domains, max_share_error } = Balance::of(new)?;
         let (violations, pending_violations) = violations(new);
-        let amount = |points: u128| Amount {
-            points: points.to_string(),
-            fraction: points as f64 / (f64::from(new.replicas()) * SPACE as f64),
-        };
+        let amount = |points: u128| Amount::of(points, new);
         Ok(Report {
             name: new.name().to_owned(),
             epoch: new.epoch(),
@@ -303,7 +309,7 @@ impl Report {
             lower_bound: amount(plan.lower_bound.0),
             by_hand: amount(plan.by_hand.0),
             reordered: amount(plan.reordered.0),
-            to_come: new.target_slices().map(|_| amount(to_come(new))),
+            to_come: to_come(new),
             violations,
             pending_violations,
             max_share_error_points: max_share_error.to_string(),
@@ -315,16 +321,15 @@ impl Report {
     }
 }
 
-/// How many base slices are held by a policy that stead chose and that has not R nodes, or more in a domain than its cap: those
-/// that are as they are to be, and those that a gradual change has not reached yet.
+/// How many base slices are not held by R nodes, or by more in a domain than its cap: those that are as they are to be, and those
+/// that a gradual change has not reached yet. A named policy holds what it likes at one replica, and nothing at more.
 pub fn violations(map: &Map) -> (usize, usize) {
-    let domains = domains(map, map.nodes().len() + map.policies().filter(|policy| policy.weight().is_some()).count());
+    let caps = Caps::of(map);
     let broken: Vec<bool> = map
         .policies()
-        .map(|policy| {
-            let members: Vec<HolderId> = policy.members().map(|node| HolderId(node.0)).collect();
-            let kept = members.len() == map.replicas() as usize && domains.broken(members.into_iter()).is_none();
-            policy.name().is_none() && !kept
+        .map(|policy| match policy.name() {
+            Some(_) => map.replicas() > 1,
+            None => policy.members().len() != map.replicas() as usize || caps.are_broken(policy.members()),
         })
         .collect();
     let is_broken = |slice: &Slice| broken.get(slice.policy.index()).copied().unwrap_or(false);
@@ -343,11 +348,58 @@ pub fn violations(map: &Map) -> (usize, usize) {
     }
 }
 
-/// The copies that a gradual change has still to move.
-fn to_come(map: &Map) -> u128 {
-    let Some(target) = map.target_slices() else { return 0 };
+/// The caps of all domains, also of those in which no node can hold: theirs is 0.
+struct Caps {
+    /// For each node its domains, from the outside in.
+    around: Vec<Vec<usize>>,
+    /// Of each domain.
+    caps: Vec<usize>,
+}
+
+impl Caps {
+    fn of(map: &Map) -> Caps {
+        let spread: Vec<&str> = map.spread().collect();
+        let path = |node: Node<'_>| spread.iter().map_while(|label| node.label(label).map(str::to_owned)).collect();
+        let paths: Vec<Vec<String>> = map.nodes().map(path).collect();
+        // weighted policies are in no domain, so they change no cap
+        let mut holding: Vec<Option<Vec<&str>>> = Vec::with_capacity(paths.len());
+        for (node, path) in map.nodes().zip(&paths) {
+            holding.push((node.weight() > Weight::ZERO).then(|| path.iter().map(String::as_str).collect()));
+        }
+        let domains = Domains::new(&holding, map.replicas());
+        let mut caps: Vec<usize> = Vec::with_capacity(domains.list().len());
+        let mut numbers: BTreeMap<&[String], usize> = BTreeMap::new();
+        for domain in domains.list() {
+            numbers.insert(&domain.path, caps.len());
+            caps.push(domain.cap as usize);
+        }
+        let mut around: Vec<Vec<usize>> = Vec::with_capacity(paths.len());
+        for path in &paths {
+            let mut number = |depth: usize| {
+                Some(*numbers.entry(path.get(..depth)?).or_insert_with(|| {
+                    caps.push(0);
+                    caps.len() - 1
+                }))
+            };
+            around.push((1..=path.len()).filter_map(&mut number).collect());
+        }
+        Caps { around, caps }
+    }
+
+    fn are_broken(&self, nodes: impl Iterator<Item = NodeId>) -> bool {
+        let mut domains: Vec<usize> = nodes.filter_map(|node| self.around.get(node.index())).flatten().copied().collect();
+        domains.sort_unstable();
+        domains.chunk_by(|a, b| a == b).any(|copies| {
+            let cap = copies.first().and_then(|domain| self.caps.get(*domain));
+            cap.is_some_and(|cap| copies.len() > *cap)
+        })
+    }
+}
+
+/// What a gradual change has still to move; nothing when none is under way.
+pub fn to_come(map: &Map) -> Option<Amount> {
     let mut sum = 0;
-    let mut target = target.peekable();
+    let mut target = map.target_slices()?.peekable();
     for slice in map.base_slices() {
         let mut first = slice.first;
         while let Some(other) = target.peek().copied() {
@@ -370,7 +422,7 @@ fn to_come(map: &Map) -> u128 {
             }
         }
     }
-    sum
+    Some(Amount::of(sum, map))
 }
 
 fn move_reports(old: &Map, new: &Map, plan: &Plan) -> Vec<MoveReport> {

@@ -228,9 +228,38 @@ const TOML: &[Bad] = &[
         9,
         "key `labels` is given twice",
     ),
-    ("name = 'm'\nreplicas = 3\nx = 1\nNODE", 2, "replicas above 1: not yet"),
-    ("name = 'm'\nx = 1\nreplicas = 3\nNODE", 2, "unknown key `x`"),
-    ("name = 'm'\nspread = ['zone', 'rack']\nNODE", 2, "spread: not yet"),
+    // copies and where they may be
+    (
+        "name = 'm'\nreplicas = 3\nNODE",
+        2,
+        "replicas = 3 needs 3 nodes with a weight above 0, and there is 1; add 2, or set replicas = 1",
+    ),
+    (
+        "name = 'm'\nreplicas = 3\nNODE\nweight = 0\n[[node]]\nname = 'b'\n[[node]]\nname = 'c'",
+        2,
+        "replicas = 3 needs 3 nodes with a weight above 0, and there are 2; add 1, or set replicas = 2",
+    ),
+    ("name = 'm'\nreplicas = 3\nx = 1\nNODE", 3, "unknown key `x`"),
+    (
+        "name = 'm'\nspread = ['zone', 'rack']\nNODE",
+        3,
+        "node `a` has no label `zone`, which spread names; add it to its labels, or give it weight 0",
+    ),
+    (
+        "name = 'm'\nspread = ['zone', 'rack']\nNODE\nlabels = { zone = 'x', Rack = 'y' }",
+        3,
+        "node `a` has no label `rack`, which spread names",
+    ),
+    (
+        "name = 'm'\nspread = ['zone']\nNODE\nweight = 0\n[[node]]\nname = 'b'\nweight = 0.5",
+        7,
+        "node `b` has no label `zone`, which spread names",
+    ),
+    (
+        "name = 'm'\nreplicas = 2\nNODE\n[[node]]\nname = 'b'\n[[policy]]\nname = 'p'\nnodes = ['a']\nweight = 0",
+        11,
+        "a policy takes a share only with replicas = 1, and they are 2; remove its weight",
+    ),
     // what is only syntax
     ("name = 'm'\nlabels = {\na = 1}\nNODE", 2, "a line end inside an inline table is not in TOML 1.0; write it the older way"),
     ("name = 'm", 1, "not valid TOML: "),
@@ -279,8 +308,22 @@ const JSON: &[Bad] = &[
     ),
     ("{\"name\": \"m\",\n\"node\": [{\"name\": \"a\", \"weight\":\n-0}]}", 3, "weight -0 has a sign"),
     ("{\"name\": \"m\",\n\"replicas\": 1e0}", 2, "replicas 1e0 is not a whole number from 1 to 255"),
-    ("{\"name\": \"m\",\n\"replicas\": 2, \"x\": 1}", 2, "replicas above 1: not yet"),
-    ("{\"name\": \"m\",\n\"spread\": [\"zone\"]}", 2, "spread: not yet"),
+    (
+        "{\"name\": \"m\", \"node\": [{\"name\": \"a\"}],\n\"replicas\": 2}",
+        2,
+        "replicas = 2 needs 2 nodes with a weight above 0, and there is 1; add 1, or set replicas = 1",
+    ),
+    (
+        "{\"name\": \"m\", \"node\": [\n{\"name\": \"a\"}],\n\"spread\": [\"zone\"]}",
+        2,
+        "node `a` has no label `zone`, which spread names",
+    ),
+    (
+        "{\"name\": \"m\", \"node\": [{\"name\": \"a\"}, {\"name\": \"b\"}],\n\"policy\": [{\"name\": \"p\", \"nodes\": [\"a\"],\n\"weight\": 1}],\n\"replicas\": 2}",
+        3,
+        "a policy takes a share only with replicas = 1, and they are 2",
+    ),
+    ("{\"name\": \"m\",\n\"spread\": [\"zone\", \"rack\",\n\"zone\"]}", 3, "label `zone` stands twice in spread; keep one"),
     ("{\"name\": \"m\",\n\"spread\": [\"\"], \"node\": []}", 2, "a label of spread is empty; write 1 to 4095 bytes"),
     ("{\n\"name\": \"m\", \"node\": []}", 1, "the fleet has no node; add a `node` with a name"),
     ("\n\n{\"node\": []}", 3, "required key `name` is missing in the fleet"),
@@ -307,7 +350,6 @@ fn check(text: &str, file: &str, line: usize, words: &str) {
         assert!(message.starts_with(&start) && message.contains(words), "{message}\nshould be {start}{words}\n{text}");
         assert!(!message.contains(['\n', '\r']), "{message}");
         match error {
-            Error::NotYet { .. } => assert!(message.ends_with(": not yet")),
             Error::Fleet { .. } => {
                 // "above 1000000, the largest weight" says what to do in naming the limit
                 let advises = message[start.len()..].contains([';', '?']) || message.ends_with("the largest weight");
@@ -369,14 +411,21 @@ fn what_the_user_wrote_is_shown_short_and_in_one_line() {
 }
 
 #[test]
-fn the_two_statuses_are_those_of_the_list() {
+fn spread_names_at_most_255_labels() {
+    let spread = |levels: usize| {
+        let labels: Vec<String> = (0..levels).map(|i| format!("'l{i}',\n")).collect();
+        let of_node: Vec<String> = (0..levels).map(|i| format!("l{i} = 'x'")).collect();
+        format!("name = 'm'\nspread = [\n{}]\nNODE\nlabels = {{ {} }}", labels.concat(), of_node.join(", "))
+    };
+    let fleet = Fleet::parse(&spread(255).replace("NODE", "[[node]]\nname = 'a'\n"), "f").unwrap();
+    assert_eq!((fleet.spread.len(), fleet.spread[254].as_str()), (255, "l254"));
+    // the label that is too much stands in a line of its own
+    check(&spread(256), "f", 258, "spread names more than 255 labels; name fewer");
+}
+
+#[test]
+fn the_status_of_a_mistake_is_that_of_the_list() {
     let status = |text: &str| Fleet::parse(text, "f").unwrap_err().status();
-    assert_eq!(status("name = 'm'\nreplicas = 2"), Status::NotYet);
+    assert_eq!(status("name = 'm'\nreplicas = 2\n[[node]]\nname = 'a'"), Status::Fleet);
     assert_eq!(status("name = 'm'\nreplicas = 0"), Status::Fleet);
-    match Fleet::parse("name = 'm'\nreplicas = 2", "f").unwrap_err() {
-        Error::NotYet { place, feature } => {
-            assert_eq!((place, feature.as_str()), (Some(("f".to_owned(), 2)), "replicas above 1"));
-        }
-        other => panic!("{other:?}"),
-    }
 }

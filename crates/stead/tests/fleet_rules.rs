@@ -4,13 +4,14 @@ use stead::cell::Cells;
 use stead::fleet::{Fleet, PinTo, Pinned};
 use stead::hash::Hash;
 use stead::point::SPACE;
-use stead::Point;
+use stead::report::Balance;
+use stead::{build, Point};
 
-/// The example of docs/fleet.md, without what is not built yet, with every key that there is.
+/// The example of docs/fleet.md, with every key that there is.
 const TOML: &str = r#"
 name     = "members"
 replicas = 1
-spread   = []
+spread   = ["zone", "rack"]
 hash     = "siphash"
 secret   = "000102030405060708090a0b0c0d0e0F"
 max_slices = 8_000
@@ -59,7 +60,7 @@ const JSON: &str = r#"{
      "attributes": {"address": "10.0.0.1:3306"}, "formerly": "10.0.0.1:11211"},
     {"name": "n11", "weight": 0.000000}
   ],
-  "max_slices": 8000, "secret": "000102030405060708090a0b0c0d0e0f", "hash": "siphash", "spread": [], "replicas": 1,
+  "max_slices": 8000, "secret": "000102030405060708090a0b0c0d0e0f", "hash": "siphash", "spread": ["zone", "rack"], "replicas": 1,
   "name": "members"
 }"#;
 
@@ -86,7 +87,7 @@ fn every_key_is_read() {
     let fleet = parse(&TOML.replace(", \"\" = \"x\"", ", \"é b\" = \"\""), "dir/members.toml");
     assert_eq!((fleet.name.as_str(), fleet.replicas, fleet.max_slices), ("members", 1, Some(8000)));
     assert_eq!(fleet.file, "dir/members.toml");
-    assert!(fleet.spread.is_empty());
+    assert_eq!(fleet.spread, ["zone", "rack"]);
     let secret = fleet.hash.and_then(|hash| hash.secret()).unwrap();
     assert_eq!(secret.0, std::array::from_fn(|i| i as u8));
 
@@ -274,16 +275,39 @@ fn a_secret_is_never_shown() {
     }
 }
 
-#[test]
-fn the_example_of_the_manual_is_a_fleet_but_for_what_is_not_built_yet() {
+/// The indented block of docs/fleet.md that starts so, and what follows it.
+fn example(first: &str) -> (String, &'static str) {
     let manual = include_str!("../../../docs/fleet.md");
-    let start = manual.find("    name     = ").unwrap();
-    let block = manual[start..].lines().take_while(|line| line.is_empty() || line.starts_with("    "));
-    let text: String = block.map(|line| format!("{line}\n")).collect();
-    assert_eq!(Fleet::parse(&text, "f").unwrap_err().to_string(), "f:3: spread: not yet");
-    let fleet = parse(&text.replace("[\"zone\", \"rack\"]", "[]"), "f");
+    let start = manual.find(first).unwrap();
+    let block: Vec<&str> =
+        manual[start..].split_inclusive('\n').take_while(|line| line.trim().is_empty() || line.starts_with("    ")).collect();
+    let text = block.concat();
+    let rest = &manual[start + text.len()..];
+    (text, rest)
+}
+
+#[test]
+fn the_examples_of_the_manual_are_fleets() {
+    let manual = include_str!("../../../docs/fleet.md");
+    let fleet = parse(&example("    name     = \"members\"").0, "f");
     assert_eq!((fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()), (2, 1, 1));
     assert_eq!((fleet.hash, fleet.max_slices), (Some(Hash::Md5), Some(8000)));
     let json = parse("{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}", "f");
     assert!(manual.contains("`{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}`") && json.name == "members");
+}
+
+#[test]
+fn the_shares_of_three_zones_are_those_of_the_manual() {
+    let (text, rest) = example("    name     = \"copies\"");
+    let fleet = parse(&text, "f");
+    assert_eq!((fleet.replicas, &fleet.spread[..], fleet.nodes.len()), (3, &["zone".to_owned(), "rack".to_owned()][..], 6));
+    let balance = Balance::of(&build(&fleet, None).unwrap()).unwrap();
+    let percent = |points: &str| format!("{:.3}", points.parse::<f64>().unwrap() / (3.0 * SPACE as f64) * 100.0);
+    let row = |line: &'static str| line.split_whitespace().collect::<Vec<_>>();
+    let rows: Vec<_> = rest.lines().skip_while(|line| !line.starts_with("    node ")).skip(1).take(5).map(row).collect();
+    for (row, node) in rows.iter().zip(&balance.nodes) {
+        let told = [&*node.name, &node.weight, &percent(&node.wanted_points), "%", &percent(&node.points), "%"].map(str::to_owned);
+        assert_eq!(row[..6], told);
+    }
+    assert_eq!((rows.len(), balance.nodes[5].points.as_str()), (5, "0"));
 }

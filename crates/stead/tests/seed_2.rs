@@ -2,7 +2,7 @@
 
 use stead::format::{encode, NodePart, Parts, PolicyPart};
 use stead::policy::{NodeId, PolicyId};
-use stead::rebalance::targets;
+use stead::rebalance::{targets, Domains};
 use stead::report::Report;
 use stead::weight::Weight;
 use stead::{build, Fleet, Map, Plan, Point};
@@ -119,7 +119,8 @@ fn figure_5_contiguous_moves_150_per_cent() {
     let mut before: Vec<u128> = vec![1 << 64];
     let mut steps = Vec::new();
     for n in 2..=4 {
-        let now = targets(&vec![Weight::ONE; n], 1 << 64).unwrap().0;
+        let domains = Domains::new(&vec![Some(Vec::new()); n], 1);
+        let now = targets(&vec![Weight::ONE; n], &domains, 1 << 64).unwrap().cells.0;
         // both layouts are contiguous: a node keeps what the two runs of the same number have in common
         let (mut kept, mut a, mut b) = (0u128, 0u128, 0u128);
         for (old, new) in before.iter().zip(&now) {

@@ -64,7 +64,6 @@ fn list(value: &Value) -> Vec<String> {
 fn status(name: &str) -> Status {
     match name {
         "fleet" => Status::Fleet,
-        "not_yet" => Status::NotYet,
         "impossible" => Status::Impossible,
         "format" => Status::Format,
         "digest" => Status::Digest,
@@ -141,6 +140,7 @@ fn plans() {
         same(plan.moved.to_string().as_str(), text(v, "moved"))?;
         same(plan.lower_bound.to_string().as_str(), text(v, "lower_bound"))?;
         same(plan.by_hand.to_string().as_str(), text(v, "by_hand"))?;
+        same(plan.reordered.to_string().as_str(), text(v, "reordered"))?;
         let moves = plan.moves.iter().map(|m| {
             let from = m.from.map(|n| old.node(n).name());
             let to = m.to.map(|n| new.node(n).name());

@@ -30,8 +30,10 @@ fn at_one_replica_verdict_and_report_agree() {
         assert_eq!(holders.clone().count(), reported.clone().count());
         for (holder, reported) in holders.zip(reported) {
             let target = verdict.in_points(holder.target.unwrap());
-            let seen = [holder.name.clone(), holder.weight.to_string(), target.to_string(), holder.points.to_string()];
-            assert_eq!(seen, [&*reported.name, &reported.weight, &reported.target_points, &reported.points]);
+            let seen = [holder.name.clone(), holder.weight.to_string(), target.to_string()];
+            assert_eq!(seen, [&*reported.name, &reported.weight, &reported.target_points]);
+            // in a gradual change the verdict is about its end, and the report tells what is there now
+            assert!(holder.points.to_string() == reported.points || map.target_slices().is_some(), "{}", map.name());
             assert_eq!(Some(holder.wanted), holder.target);
             compared += 1;
         }
@@ -111,6 +113,7 @@ fn the_largest_numbers_fit() {
             policies: vec![PolicyPart { name: None, kind: String::new(), weight: None, members: (0..255).map(NodeId).collect() }],
             base: vec![(Point(0), PolicyId(0))],
             pins: Vec::new(),
+            target: None,
         };
         let verdict = Verdict::of(&Map::from_bytes(encode(&parts)).unwrap(), 1000);
         let space = cells.count();

@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 use stead::map::{Node, Policy};
-use stead::report::{violations, Balance, DomainReport, HolderReport};
+use stead::report::{to_come, violations, Amount, Balance, DomainReport, HolderReport};
 use stead::slice::Slice;
 use stead::Map;
 
+use crate::caps;
 use crate::exit::{Failure, Result};
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
-use crate::text::{count, percent, Table};
+use crate::text::{count, percent, primary, Table};
 
 /// Show what is in a map
 ///
@@ -49,6 +50,8 @@ struct Shown<'a> {
     slices: Slices<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     slice_count: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    to_come: Option<Amount>,
     violations: usize,
     pending_violations: usize,
     max_share_error_points: String,
@@ -81,6 +84,8 @@ struct ShownNode<'a> {
     holder: HolderReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     formerly: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    leaving: bool,
     labels: BTreeMap<&'a str, &'a str>,
     attributes: BTreeMap<&'a str, &'a str>,
 }
@@ -113,8 +118,15 @@ impl Show {
             return out.json(&shown_map(&map, balance, self.slices));
         }
         heading(&map, out)?;
+        if let Some(amount) = to_come(&map) {
+            let part = percent(amount.points.parse().unwrap_or(0), map.replicas());
+            out.line(format_args!("change  under way, {part} still to come"))?;
+        }
+        let (violations, pending) = violations(&map);
+        caps::write_broken(violations, pending, map.replicas(), out)?;
         out.line("")?;
         holders(&map, &balance).write(out)?;
+        caps::write(&balance.domains, &balance.nodes, map.replicas(), out)?;
         lists(&map, out)?;
         if self.slices {
             out.line("")?;
@@ -146,6 +158,7 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
             Slices::Count(map.base_count())
         },
         slice_count: slices.then(|| map.base_count()),
+        to_come: to_come(map),
         violations,
         pending_violations,
         max_share_error_points: balance.max_share_error.to_string(),
@@ -166,7 +179,7 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
 
 fn shown_node(node: Node<'_>, holder: HolderReport) -> ShownNode<'_> {
     let (labels, attributes) = (node.labels().collect(), node.attributes().collect());
-    ShownNode { holder, formerly: node.formerly(), labels, attributes }
+    ShownNode { holder, formerly: node.formerly(), leaving: node.leaving(), labels, attributes }
 }
 
 fn shown_slice<'a>(map: &'a Map, slice: &Slice) -> ShownSlice<'a> {
@@ -201,14 +214,19 @@ fn heading(map: &Map, out: &mut Out) -> Result {
 }
 
 fn holders(map: &Map, balance: &Balance) -> Table {
-    let mut table = Table::new(&["node", "weight", "share", "points", "labels"], &[1, 2, 3]);
+    // at one replica everybody is the primary of all that it has
+    let copies = map.replicas() > 1;
+    let (with, without) = (["node", "weight", "share", "primary", "points", "labels"], ["node", "weight", "share", "points", "labels"]);
+    let mut table = if copies { Table::new(&with, &[1, 2, 3, 4]) } else { Table::new(&without, &[1, 2, 3]) };
     let cells = |label: String, holder: &HolderReport, last: String| {
         let share = percent(holder.points.parse().unwrap_or(0), map.replicas());
-        [label, holder.weight.clone(), share, holder.points.clone(), last]
+        let primary = copies.then(|| primary(holder));
+        [label, holder.weight.clone(), share].into_iter().chain(primary).chain([holder.points.clone(), last])
     };
     for (node, holder) in map.nodes().zip(&balance.nodes) {
         let labels: Vec<String> = node.labels().map(|(name, value)| format!("{name}={value}")).collect();
-        table.row(cells(node.name().to_owned(), holder, labels.join(" ")));
+        let name = if node.leaving() { format!("{} (leaving)", node.name()) } else { node.name().to_owned() };
+        table.row(cells(name, holder, labels.join(" ")));
     }
     for holder in &balance.policies {
         table.row(cells(format!("policy {}", holder.name), holder, String::new()));

@@ -19,8 +19,8 @@ const LARGEST: usize = 64 << 20;
 impl Fleet {
     /// Reads a fleet file, TOML or JSON, by docs/fleet.md.
     ///
-    /// Fails with [`Error::Io`] when the file cannot be read, with [`Error::Fleet`] and a line when it breaks a rule, and with
-    /// [`Error::NotYet`] when it wants what this version cannot do. A `secret_file` is read as well.
+    /// Fails with [`Error::Io`] when the file cannot be read, and with [`Error::Fleet`] and a line when it breaks a rule. A
+    /// `secret_file` is read as well.
     pub fn read(path: &Path) -> Result<Fleet> {
         let mut bytes = Vec::new();
         // a pipe is as good as a file, so the size is known only when all is read

@@ -56,7 +56,7 @@ impl Domains {
             domains.list.push(Domain { path, cap: 0, nodes: 0, parent: None, parts: Vec::new(), members: Vec::new() });
         }
         let parents: Vec<Option<DomainId>> =
-            by_path.keys().map(|path| by_path.get(path.split_last().map_or(&path[..0], |(_, before)| before)).copied()).collect();
+            by_path.keys().map(|path| by_path.get(path.split_last().map_or(&[][..], |(_, before)| before)).copied()).collect();
         for (id, parent) in parents.into_iter().enumerate() {
             match parent.and_then(|parent| domains.list.get_mut(parent)) {
                 Some(whole) => whole.parts.push(id),

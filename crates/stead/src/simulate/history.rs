@@ -36,9 +36,6 @@ impl Scenario {
         let bare = |text: &str| text.strip_prefix(&format!("{file}: ")).unwrap_or(text).to_owned();
         match error {
             Error::Fleet { problem, .. } => Error::Fleet { problem: format!("{place}: {problem}"), file, line },
-            Error::NotYet { feature, .. } => {
-                Error::NotYet { feature: format!("{place}: {}", bare(&feature)), place: Some((file, line)) }
-            }
             Error::Impossible { problem } => {
                 Error::Impossible { problem: format!("{file}:{line}: {place}: {}", bare(&problem)) }
             }

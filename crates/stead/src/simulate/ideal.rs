@@ -166,9 +166,9 @@ fn reached_first(bounds: &[Bound], rising: &[u128]) -> Option<usize> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::rebalance::targets;
+    use crate::rebalance::{targets, Domains};
 
-    /// A fleet of `zone/rack/name=weight`, as it will be once fleets of several replicas are read.
+    /// A fleet of `zone/rack/name=weight`.
     pub(in crate::simulate) fn fleet(replicas: u32, spread: &[&str], nodes: &[&str]) -> Fleet {
         let mut text = String::from("name = 'f'\n");
         for node in nodes {
@@ -200,8 +200,10 @@ pub(super) mod tests {
             let nodes: Vec<String> = weights.iter().zip(0..).map(|(weight, i)| format!("z/r/n{i}={weight}")).collect();
             let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
             let list: Vec<Weight> = weights.iter().map(|w| Weight::parse(w).unwrap()).filter(|w| *w > Weight::ZERO).collect();
-            assert_eq!(ideal(1, &[], &nodes).0, targets(&list, SPACE).unwrap().0);
-            assert_eq!(ideal(1, &["zone", "rack"], &nodes).0, targets(&list, SPACE).unwrap().0);
+            let domains = Domains::new(&vec![Some(Vec::new()); list.len()], 1);
+            let targets = targets(&list, &domains, SPACE).unwrap().cells.0;
+            assert_eq!(ideal(1, &[], &nodes).0, targets);
+            assert_eq!(ideal(1, &["zone", "rack"], &nodes).0, targets);
         }
     }
 
