@@ -171,7 +171,9 @@ fn a_tight_limit_is_no_internal_fault() {
 
 #[test]
 fn another_spread_is_no_internal_fault() {
-    let steps: [(usize, &str, &[(&str, usize, usize, usize)]); 4] = [
+    // name, zone, rack, weight
+    type Nodes<'a> = &'a [(&'a str, usize, usize, usize)];
+    let steps: [(usize, &str, Nodes); 4] = [
         (2, "zone", &[("d", 4, 1, 1), ("e", 4, 0, 1)]),
         (2, "zone", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("d", 4, 1, 1), ("f", 2, 2, 1), ("g", 3, 2, 1_000_000)]),
         (4, "zone", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("c", 0, 2, 1), ("d", 4, 1, 1), ("e", 4, 0, 1), ("f", 2, 2, 1), ("g", 3, 2, 2)]),
