@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    #[ignore = "see a_tight_limit_is_no_internal_fault"]
+    #[ignore = "fails with Internal, see a_tight_limit_is_no_internal_fault"]
     fn max_slices_is_kept_or_the_error_names_a_number_that_works(mut wanted in wanted(FEW), plans in plans(8), room in any::<usize>()) {
         let mut map = build(&wanted.fleet(), None).unwrap();
         for changes in &plans {
@@ -172,7 +172,7 @@ fn a_tight_limit_is_no_internal_fault() {
 }
 
 #[test]
-#[ignore = "fails with Internal at the last step: the shortest paths that are left cannot be taken, and the search gives up"]
+#[ignore = "fails with Internal: a shortest path exchanges twice in a run of one cell, and is not taken"]
 fn another_spread_is_no_internal_fault() {
     let steps: [(usize, &str, &[(&str, usize, usize, usize)]); 4] = [
         (2, "zone", &[("d", 4, 1, 1), ("e", 4, 0, 1)]),
@@ -240,7 +240,10 @@ fn few_cells_go_round_in_every_small_fleet() {
     for (cells, replicas, spread) in [(2, 2, 0), (2, 3, 1), (16, 2, 2), (16, 3, 3), (1000, 3, 2), (16384, 3, 1), (16384, 2, 3)] {
         let mut map = coarse(cells);
         for size in replicas..14 {
-            let node = |i: usize| format!("[[node]]\nname = \"n{i:02}\"\nlabels = {{ zone = \"{}\", rack = \"{}\", shelf = \"{}\" }}\n", i % 5, i % 3, i % 2);
+            let node = |i: usize| {
+                let labels = format!("zone = \"{}\", rack = \"{}\", shelf = \"{}\"", i % 5, i % 3, i % 2);
+                format!("[[node]]\nname = \"n{i:02}\"\nlabels = {{ {labels} }}\n")
+            };
             let labels = &["\"zone\"", "\"rack\"", "\"shelf\""][..spread];
             let head = format!("name = \"test\"\nreplicas = {replicas}\nspread = [{}]\n", labels.join(", "));
             let text = head + &(0..size).map(node).collect::<String>();
