@@ -171,10 +171,13 @@ fn a_tight_limit_is_no_internal_fault() {
     }
 }
 
+/// Name, zone, rack, weight.
+type Placed = (&'static str, usize, usize, usize);
+
 #[test]
 #[ignore = "fails with Internal: a shortest path exchanges twice in a run of one cell, and is not taken"]
 fn another_spread_is_no_internal_fault() {
-    let steps: [(usize, &str, &[(&str, usize, usize, usize)]); 4] = [
+    let steps: [(usize, &str, &[Placed]); 4] = [
         (2, "zone", &[("d", 4, 1, 1), ("e", 4, 0, 1)]),
         (2, "zone", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("d", 4, 1, 1), ("f", 2, 2, 1), ("g", 3, 2, 1_000_000)]),
         (4, "zone", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("c", 0, 2, 1), ("d", 4, 1, 1), ("e", 4, 0, 1), ("f", 2, 2, 1), ("g", 3, 2, 2)]),
@@ -182,7 +185,7 @@ fn another_spread_is_no_internal_fault() {
     ];
     let mut map: Option<Map> = None;
     for (replicas, spread, nodes) in steps {
-        let node = |(name, zone, rack, weight): &(&str, usize, usize, usize)| {
+        let node = |(name, zone, rack, weight): &Placed| {
             format!("[[node]]\nname = \"{name}\"\nweight = {weight}\nlabels = {{ zone = \"{zone}\", rack = \"{rack}\" }}\n")
         };
         let nodes: String = nodes.iter().map(node).collect();

@@ -93,8 +93,7 @@ fn ratios(map: &Map, fresh: bool) -> (f64, f64) {
 #[test]
 fn with_replicas_everybody_who_may_takes_part() {
     println!("15 nodes; what a node takes over of a down node's keys, as a multiple of its part of the points of all that may; {KEYS} copies");
-    let weights: [(&str, fn(usize) -> usize); 2] = [("equal weights", |_| 1), ("weights 1 and 2", |i| 1 + i % 2)];
-    for (name, weight) in weights {
+    for (name, weight) in [("equal weights", (|_| 1) as fn(usize) -> usize), ("weights 1 and 2", |i| 1 + i % 2)] {
         for (replicas, zones, spread) in [(1, 5, ""), (2, 5, ""), (3, 5, ""), (2, 5, "\"zone\""), (3, 5, "\"zone\""), (3, 3, "\"zone\"")] {
             let map = fleet(replicas, spread, nodes(15, zones, weight));
             let (least, most) = ratios(&map, !spread.is_empty() && zones > replicas);

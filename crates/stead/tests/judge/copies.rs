@@ -33,6 +33,9 @@ pub struct Step {
     pub reordered: u128,
 }
 
+/// Cells, the old nodes by their new numbers (`None` for those that are gone), and the new nodes.
+type Piece<'a> = (u128, Vec<Option<usize>>, &'a [usize]);
+
 fn u32_at(bytes: &[u8], at: usize) -> usize {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
 }
@@ -160,8 +163,8 @@ impl Judged {
         self.nodes.iter().map(later).collect()
     }
 
-    /// The space cut at the bounds of both maps: cells, the old nodes by their new numbers, and the new nodes.
-    fn pieces<'a>(&'a self, new: &'a Judged) -> Vec<(u128, Vec<Option<usize>>, &'a [usize])> {
+    /// The space cut at the bounds of both maps.
+    fn pieces<'a>(&self, new: &'a Judged) -> Vec<Piece<'a>> {
         let later = self.in_later(new);
         let mut cuts: Vec<u128> = self.slices.iter().chain(&new.slices).map(|(first, _)| *first).collect();
         cuts.sort_unstable();
