@@ -71,8 +71,7 @@ SUITES = [
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
-    ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None,
-     ((PYTHON, "tests/judged_replicas.py", "--ready"), "the program does not take replicas above 1 yet")),
+    ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 
