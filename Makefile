@@ -5,7 +5,7 @@ PYTHON ?= python3
 PREFIX ?= /usr/local
 export CARGO PYTHON
 
-.PHONY: help setup build demo test bench-growth bench-balance vectors install uninstall clean
+.PHONY: help setup build demo test bench-growth bench-balance bench-optimum vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -14,6 +14,7 @@ help:
 	@echo 'make install       the program, into PREFIX/bin (PREFIX=$(PREFIX), DESTDIR is honoured)'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
+	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
 	@echo 'make clean         removes what was built'
 
@@ -36,6 +37,11 @@ bench-growth: setup
 
 bench-balance: build .venv-swift/ready
 	@$(PYTHON) benches/balance/run.py $(ARGS)
+
+# OR-tools, in .venv, gives a second opinion
+bench-optimum: build
+	@scripts/setup --tests
+	@python=.venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python benches/balance/tight_fleets.py $(ARGS)
 
 .venv-swift/ready: benches/balance/requirements.txt
 	@echo '== making .venv-swift, with OpenStack Swift (benches/balance/requirements.txt)'

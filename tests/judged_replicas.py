@@ -4,9 +4,10 @@ As judged.py, with 1 to 5 replicas over 0 to 3 spread levels: nodes, racks and z
 nodes are renamed, and the fleet changes its replicas and its spread. The judge knows the least that each step can move and
 reorder. Fleets stay small, so that its exact flow is quick.
 
-    python3 tests/judged_replicas.py
+    python3 tests/judged_replicas.py            `--histories 60` for more of them, `--first 20` for others than the first ones
 """
 
+import argparse
 import os
 import sys
 import tempfile
@@ -147,9 +148,9 @@ def controls():
         yield not judge.judge(encode(four(*lists), old), old)["ok"]
 
 
-def main(stead):
+def main(stead, numbers):
     passed = failed = steps_apart = 0
-    for history in range(HISTORIES):
+    for history in numbers:
         fleet = Fleet(Random(history), 1 + history % 5, history % 4)
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "judged.map")
@@ -158,12 +159,12 @@ def main(stead):
                 problems += check_nodes(m, report)
                 passed, failed = passed + (not problems), failed + bool(problems)
                 for problem in problems:
-                    print(f"history {history}, step {number}: {problem}")
+                    print(f"history {history}, step {number}: {problem}", flush=True)
                 steps_apart += m.replicas > 1 and bool(m.spread)
                 fleet.change()
     rejected = list(controls())
     passed, failed = passed + sum(rejected), failed + len(rejected) - sum(rejected)
-    if steps_apart < HISTORIES * STEPS // 3:
+    if len(numbers) >= HISTORIES and steps_apart < len(numbers) * STEPS // 3:
         print(f"only {steps_apart} steps had copies to keep apart")
         failed += 1
     print(f"{passed} passed, {failed} failed, 0 skipped")
@@ -171,4 +172,8 @@ def main(stead):
 
 
 if __name__ == "__main__":
-    sys.exit(main(build_program()))
+    parser = argparse.ArgumentParser(description="Random histories of replicas and fault domains, each step judged from outside.")
+    parser.add_argument("--histories", type=int, default=HISTORIES, help=f"how many (default {HISTORIES})")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first one; it is the seed (default 0)")
+    wanted = parser.parse_args()
+    sys.exit(main(build_program(), range(wanted.first, wanted.first + wanted.histories)))

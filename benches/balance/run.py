@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 HERE = os.path.join(ROOT, "target", "bench-balance")
 STEAD = os.path.join(ROOT, "target", "release", "stead")
 SWIFT_PYTHON = os.path.join(ROOT, ".venv-swift", "bin", "python")
-HEADER = ("system", "worst share error", "violations (worst step)", "moved / bound", "moved, % of all copies", "slices or entries",
+HEADER = ("system", "worst share error", "violations, % of points (worst step)", "moved / bound", "moved, % of all copies", "slices or entries",
           "seconds a step: median", "worst")  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def stead_rows(path):
     for system in found["systems"]:
         name, total = f"{system['system']}, {system['size']}".rstrip(", "), system["total"]
         error = "0" if total["share_error_points"] == "0" else f"{total['share_error']:.2%}"
-        rows.append((name, error, f"{total['violations']:,}", ratio(total["moved_over_bound"]),
+        rows.append((name, error, share(total["violating"]["fraction"]), ratio(total["moved_over_bound"]),
                      f"{total['moved']['fraction']:.2%}", f"{total['slices_first']:,} -> {total['slices_last']:,}",
                      f"{total['median_seconds']:.4f}", f"{total['worst_seconds']:.4f}"))  # fmt: skip
     return rows, found["lower_bound"]["fraction"]
@@ -64,7 +64,7 @@ def summary_of(out):
 def swift_row(overload, found):
     """Swift's row of the table."""
     first, last = found["entries"]
-    return (f"Swift, overload {overload:g}", f"{found['worst_error']:.2%}", f"{found['violations_worst']:,}",
+    return (f"Swift, overload {overload:g}", f"{found['worst_error']:.2%}", share(found["violations_worst"] * scenario.REPLICAS / first),
             ratio(found["moved_per_bound"]), f"{found['moved']:.2%}", f"{first:,} -> {last:,}",
             f"{found['seconds_median']:.2f}", f"{found['seconds_worst']:.2f}")  # fmt: skip
 
@@ -75,6 +75,11 @@ def swift_notes(overload, found):
             f"{ratio(found['moved_per_bound_achieved'])} against what its own table's shares changed; worst share error against the bare "
             f"weights {found['worst_error_by_weight']:.2%}; its first table: {found['first_error']:.2%} and {found['violations_first']:,} violations, in "
             f"{found['seconds_first']:.1f} s; all steps' violations {found['violations_total']:,}; {found['cpu_seconds_median']:.2f} s of processor time a step")  # fmt: skip
+
+
+def share(fraction):
+    """As a percentage; a plain 0 is exact."""
+    return f"{fraction:.2%}" if fraction else "0"
 
 
 def ratio(number):

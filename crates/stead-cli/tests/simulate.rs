@@ -137,6 +137,6 @@ fn a_bad_scenario_is_one_line_that_names_its_file_and_step() {
 fn a_fleet_of_the_history_that_cannot_be_met_is_told_with_its_step() {
     let dir = Dir::new();
     dir.write("three.json", GROWTH.replace("\"nodes\"", "\"replicas\": 3, \"nodes\""));
-    // two nodes cannot hold three copies, whether or not this version can make more than one
+    // two nodes cannot hold three copies
     dir.run(&["simulate", "three.json"]).fails(78, &["three.json:1: the first fleet: "]);
 }

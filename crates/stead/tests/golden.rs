@@ -27,7 +27,6 @@ fn uneven(step: usize) -> String {
     format!("name = \"golden\"\n{nodes}")
 }
 
-
 #[test]
 fn digests_stay() {
     let seed2 = |w: &[&str]| {
@@ -50,6 +49,37 @@ fn digests_stay() {
     let found: Vec<String> = found.iter().map(|(name, (digest, slices))| format!("{name}: {slices} slices, {digest}")).collect();
     assert_eq!(found, FROZEN);
 }
+
+/// Fleets with replicas: `racks[i]` nodes in rack i, three racks a zone, weights 1 to 3.
+fn racks(replicas: usize, spread: &str, racks: &[usize], more: &str) -> String {
+    let node = |rack: usize, i: usize| {
+        let (zone, weight) = (rack / 3, 1 + (rack + i) % 3);
+        format!("[[node]]\nname = \"z{zone}r{rack}n{i}\"\nweight = {weight}\nlabels = {{ zone = \"{zone}\", rack = \"{rack}\" }}\n")
+    };
+    let nodes: String = racks.iter().enumerate().flat_map(|(rack, n)| (0..*n).map(move |i| node(rack, i))).collect();
+    format!("name = \"golden\"\nreplicas = {replicas}\nspread = [{spread}]\n{more}{nodes}")
+}
+
+/// As `digests_stay`, with replicas. To print them: `cargo test -p stead --test golden -- --nocapture replicas`.
+#[test]
+fn digests_with_replicas_stay() {
+    const APART: &str = "\"zone\", \"rack\"";
+    // racks grow, one is lost, a zone comes, a node goes, a zone goes
+    let zones: [&[usize]; 6] =
+        [&[2, 2, 2, 2, 2, 2, 2, 2, 2], &[3, 2, 2, 2, 4, 2, 2, 2, 2], &[3, 2, 0, 2, 4, 2, 2, 2, 2], &[3, 2, 0, 2, 4, 2, 2, 2, 2, 3, 3], &[3, 2, 0, 2, 4, 2, 2, 1, 2, 3, 3], &[0, 0, 0, 2, 4, 2, 2, 1, 2, 3, 3]];
+    let changed = [(1, ""), (2, ""), (2, "\"zone\""), (3, "\"zone\""), (3, APART), (5, APART), (4, "\"rack\""), (2, ""), (1, APART)];
+    let sizes = [[2, 3, 2, 3], [3, 3, 2, 3], [3, 3, 2, 5], [3, 1, 2, 5], [4, 4, 4, 4]];
+    let found = [
+        ("zones and racks", history(zones.iter().map(|n| racks(3, APART, n, "")))),
+        ("replicas and spread", history(changed.iter().map(|(r, spread)| racks(*r, spread, &[2, 1, 2, 2, 2, 1, 3], "")))),
+        ("at most 40 slices", history(sizes.iter().map(|n| racks(3, "\"rack\"", n, "max_slices = 40\n")))),
+    ];
+    let found: Vec<String> = found.iter().map(|(name, (digest, slices))| format!("{name}: {slices} slices, {digest}")).collect();
+    found.iter().for_each(|line| println!("    \"{line}\","));
+    assert_eq!(found, FROZEN_WITH_REPLICAS);
+}
+
+const FROZEN_WITH_REPLICAS: [&str; 3] = ["", "", ""];
 
 const FROZEN: [&str; 7] = [
     "figure 6: 5 slices, 3e346c29f0ca344a16847d07b860ddd59deab599f8df5e065d6641cc8becdc83",

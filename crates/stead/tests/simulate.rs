@@ -128,8 +128,9 @@ fn where_caps_conflict_with_the_bound_stead_is_still_balanced_and_breaks_none() 
         let simulated = simulate(name);
         let stead = system(&simulated, "stead");
         assert_eq!((stead.total.worst.share_error_points.as_str(), stead.total.worst.violations), ("0", 0), "{name}");
-        // the research's optimum is at most 1.194 of the bound on average, and 1.8 in the worst step of its 480
-        assert!(stead.total.moved_over_bound.unwrap() < 1.3, "{name}: {:?}", stead.total);
-        assert!(stead.total.worst_moved_over_bound.unwrap() < 2.5, "{name}: {:?}", stead.total);
+        // Measured: 1.059 and 1.58 at the most (tight-3-2-3-3). It is the least that these steps can move (docs/balance.md), but which
+        // step comes to how much hangs on the layout before it.
+        assert!(stead.total.moved_over_bound.unwrap() < 1.1, "{name}: {:?}", stead.total);
+        assert!(stead.total.worst_moved_over_bound.unwrap() < 1.8, "{name}: {:?}", stead.total);
     }
 }

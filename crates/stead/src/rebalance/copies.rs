@@ -55,4 +55,8 @@ impl Kind for Copies {
             None => set,
         }
     }
+    fn is_sound(&self, sets: &Sets, domains: &Domains, set: SetId) -> bool {
+        sets.roles(set).windows(2).all(|pair| matches!(pair, [a, b] if a.holder() != b.holder()))
+            && domains.broken(sets.holders(set)).is_none()
+    }
 }

@@ -48,6 +48,8 @@ pub(super) trait Kind {
     fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64>;
     /// The set with `to` in the place of `from`.
     fn exchange(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId;
+    /// Whether a set that came of several exchanges is one that may be.
+    fn is_sound(&self, sets: &Sets, domains: &Domains, set: SetId) -> bool;
 }
 
 /// The state of a flow.
@@ -254,10 +256,14 @@ impl<'a, K: Kind> Flow<'a, K> {
         for source in sources {
             while self.excess.of(source) > 0 {
                 let Some(path) = self.path(source, limit, &mut walk) else { break };
-                if self.take(source, &path) {
-                    pushed = true;
-                } else if let Some(dead) = path.last().and_then(|arc| walk.dead.get_mut(arc.to.index())) {
-                    *dead = true;
+                match self.take(source, &path) {
+                    None => pushed = true,
+                    // another run must serve for this arc
+                    Some(arc) => {
+                        if let Some(place) = walk.at.get_mut(arc.from.index()) {
+                            *place = Place { run: place.run + 1, to: 0 };
+                        }
+                    }
                 }
             }
         }
@@ -322,23 +328,41 @@ impl<'a, K: Kind> Flow<'a, K> {
         found
     }
 
-    /// Exchanges along a path, as much as can be; false when one cell would have to be exchanged twice and cannot.
-    fn take(&mut self, source: HolderId, path: &[Arc]) -> bool {
-        let Some(sink) = path.last().map(|arc| arc.to) else { return false };
-        let mut cells = self.excess.of(source).min(self.deficit.of(sink));
+    /// Exchanges along a path, as much as can be; otherwise the arc that stands in the way.
+    ///
+    /// A run that serves twice is cut for it, one part an exchange. Only a single cell cannot be cut: then both exchanges are made in it
+    /// when its set may have both.
+    fn take(&mut self, source: HolderId, path: &[Arc]) -> Option<Arc> {
+        let mut cells = self.excess.of(source).min(path.last().map_or(0, |arc| self.deficit.of(arc.to)));
         for arc in path {
             let uses = path.iter().filter(|other| other.run == arc.run).count() as u128;
-            cells = cells.min(self.run(arc.run).map_or(0, |run| run.cells) / uses);
-        }
-        if cells == 0 {
-            return false;
+            let has = self.run(arc.run).map_or(0, |run| run.cells);
+            if has < uses {
+                if !self.may_all(arc.run, path) {
+                    return path.iter().rfind(|other| other.run == arc.run).copied();
+                }
+                cells = cells.min(1);
+            } else {
+                cells = cells.min(has / uses);
+            }
         }
         for arc in path {
             self.exchange(*arc, cells);
         }
         self.excess.take(source, cells);
-        self.deficit.take(sink, cells);
-        true
+        if let Some(sink) = path.last() {
+            self.deficit.take(sink.to, cells);
+        }
+        None
+    }
+
+    /// Whether a run of one cell may have all exchanges that the path makes in it.
+    fn may_all(&mut self, run: usize, path: &[Arc]) -> bool {
+        let Some(Run { cells: 1, mut set, .. }) = self.run(run) else { return false };
+        for arc in path.iter().filter(|arc| arc.run == run) {
+            set = self.kind.exchange(self.sets, set, arc.from, arc.to);
+        }
+        self.kind.is_sound(self.sets, self.domains, set)
     }
 
     /// Exchanges so many cells of a run: the whole run, or a piece at that end of it where it makes no new border.

@@ -121,4 +121,7 @@ impl Kind for Primaries {
     fn exchange(&self, sets: &mut Sets, set: SetId, _: HolderId, to: HolderId) -> SetId {
         sets.with_primary(set, to)
     }
+    fn is_sound(&self, _: &Sets, _: &Domains, _: SetId) -> bool {
+        true
+    }
 }
