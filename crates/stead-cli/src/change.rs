@@ -4,7 +4,8 @@ use std::path::Path;
 
 use stead::plan::same_nodes;
 use stead::policy::NodeId;
-use stead::report::{HolderReport, MoveReport, Report};
+use stead::balance::HolderReport;
+use stead::report::{MoveReport, Report};
 use stead::{build, build_step, Error, Fleet, Map, Share};
 
 use crate::caps;
