@@ -7,9 +7,11 @@ use serde::Serialize;
 
 use crate::balance::{Balance, DomainReport, HolderReport};
 use crate::error::Result;
+use crate::fleet::Fleet;
 use crate::map::Map;
 use crate::plan::{still_to_move, Amounts, Plan};
 use crate::point::SPACE;
+use crate::rebalance::build;
 use crate::violations::violations;
 
 /// A number of points, and which part of R * 2^64 that is.
@@ -57,6 +59,9 @@ pub struct Report {
     pub moved: Amount,
     /// The least that any way to the new shares moves.
     pub lower_bound: Amount,
+    /// The least that any way to the new shares under the caps moves, where it is known: for a fleet that a map is changed to at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub optimum: Option<Amount>,
     /// What pins and policies changed by hand move.
     pub by_hand: Amount,
     /// Points whose primary changes although the one before still holds a copy.
@@ -82,6 +87,21 @@ pub struct Report {
 }
 
 impl Report {
+    /// The report of a map that was built of a fleet, with the optimum. Where `max_slices` made more move, the map without it is built for that.
+    pub fn of_fleet(fleet: &Fleet, old: Option<&Map>, new: &Map, with_moves: bool) -> Result<Report> {
+        let mut report = Report::of(old, new, with_moves)?;
+        let gradual = new.target_slices().is_some() || old.is_some_and(|old| old.target_slices().is_some());
+        report.optimum = match (old, fleet.max_slices) {
+            _ if gradual => None,
+            (Some(old), Some(_)) if report.moved != report.lower_bound => {
+                let free = build(&Fleet { max_slices: None, ..fleet.clone() }, Some(old))?;
+                Some(Amount::of(Amounts::between(old, &free)?.moved.0, new))
+            }
+            _ => Some(report.moved.clone()),
+        };
+        Ok(report)
+    }
+
     /// The report of a change; `old` is `None` for a first map, which moves nothing.
     pub fn of(old: Option<&Map>, new: &Map, with_moves: bool) -> Result<Report> {
         let old = old.unwrap_or(new);
@@ -96,6 +116,7 @@ impl Report {
             slices: new.base_count(),
             moved: amount(plan.moved.0),
             lower_bound: amount(plan.lower_bound.0),
+            optimum: None,
             by_hand: amount(plan.by_hand.0),
             reordered: amount(plan.reordered.0),
             to_come: to_come(new),
