@@ -88,6 +88,10 @@ fn by_weight(map: &Map, point: Point) -> String {
     // at most 131,072 holders of 10^12 millionths: far below 2^64
     let all: u64 = map.nodes().map(|node| node.weight().millionths()).sum::<u64>()
         + map.policies().filter_map(|policy| policy.weight()).map(Weight::millionths).sum::<u64>();
+    if policy.name().is_none() && policy.members().len() > 1 {
+        let weights: Vec<String> = policy.members().map(|node| map.node(node).weight().to_string()).collect();
+        return format!("base slice of {holder}, which have the weights {} of {}", weights.join(","), exact(all));
+    }
     format!("base slice of {holder}, which has weight {weight} of {}", exact(all))
 }
 

@@ -50,7 +50,7 @@ pub(super) fn header_length(features: u64) -> usize {
 /// The index has at most 2^18 entries, 1 MiB.
 pub(super) const INDEX_BITS_MAX: u32 = 18;
 /// More nodes than anybody has, and few enough that products of shares and weights stay below 2^128.
-pub(super) const NODES_MAX: usize = 65_536;
+pub(crate) const NODES_MAX: usize = 65_536;
 
 /// The kinds of records, in the order of their sections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,7 +12,7 @@ mod slice_rules;
 mod verify;
 
 pub use encode::encode;
-pub(crate) use layout::{array_at, at, u32_at, u64_at};
+pub(crate) use layout::{array_at, at, u32_at, u64_at, NODES_MAX};
 pub use layout::{Layout, Record};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};

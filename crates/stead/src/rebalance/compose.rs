@@ -9,7 +9,7 @@ use super::sets::{SetId, Sets};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, PinTo, Pinned};
-use crate::format::{NodePart, PinPart, PolicyPart, TargetPart};
+use crate::format::{NodePart, PinPart, PolicyPart, TargetPart, NODES_MAX};
 use crate::hash::Hash;
 use crate::map::Map;
 use crate::point::Point;
@@ -115,13 +115,21 @@ impl Nodes {
                 continue;
             }
             let Some(node) = previous.and_then(|map| Some(map.node(holders.leaving_node(holder)?))) else {
-                let problem = "a weighted policy that the fleet dropped still holds points, which cannot be given up step by step; \
-                               keep it with weight 0 until it holds none, or apply without --max-move";
+                let problem = "a weighted policy that the fleet dropped still holds points, which cannot be given up step by step; keep \
+                               it with weight 0, and replicas = 1, until it holds none, or apply without --max-move";
                 return Err(Error::Impossible { problem: problem.to_owned() });
             };
             let (labels, attributes) = (copied(&mut node.labels()), copied(&mut node.attributes()));
             let part = NodePart { name: node.name().to_owned(), formerly: String::new(), weight: Weight::ZERO, labels, attributes };
             all.push((part, holder));
+        }
+        if all.len() > NODES_MAX {
+            let leaving = all.len() - fleet.nodes.len();
+            let problem = format!(
+                "{} nodes and {leaving} that still hold points are more than {NODES_MAX}; let more move in this step, or leave out --max-move",
+                fleet.nodes.len()
+            );
+            return Err(Error::Impossible { problem });
         }
         all.sort_by(|a, b| a.0.name.cmp(&b.0.name));
         let mut nodes = Nodes { parts: Vec::with_capacity(all.len()), leaving: Vec::new(), ids: vec![None; holders.count] };

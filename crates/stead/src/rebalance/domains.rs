@@ -155,23 +155,19 @@ impl Domains {
 
     /// Whether `holder` may join `others`: it can hold, is none of them, and no domain of it is full.
     pub fn may_join(&self, holder: HolderId, others: impl Iterator<Item = HolderId> + Clone) -> bool {
-        let full = |domain: &DomainId| {
-            let inside = others.clone().filter(|other| self.of(*other).contains(domain)).count();
+        let full = |(level, domain): (usize, &DomainId)| {
+            let inside = others.clone().filter(|other| self.of(*other).get(level) == Some(domain)).count();
             inside >= self.cap(*domain) as usize
         };
-        self.can_hold(holder) && others.clone().all(|other| other != holder) && !self.of(holder).iter().any(full)
+        self.can_hold(holder) && others.clone().all(|other| other != holder) && !self.of(holder).iter().enumerate().any(full)
     }
 
     /// The domains that hold as many of `holders` as their cap allows.
     pub fn full(&self, holders: impl Iterator<Item = HolderId> + Clone) -> Vec<DomainId> {
-        let mut counts: Vec<(DomainId, u32)> = Vec::new();
-        for domain in holders.flat_map(|holder| self.of(holder)) {
-            match counts.iter_mut().find(|(known, _)| known == domain) {
-                Some((_, count)) => *count += 1,
-                None => counts.push((*domain, 1)),
-            }
-        }
-        counts.into_iter().filter(|(domain, count)| *count >= self.cap(*domain)).map(|(domain, _)| domain).collect()
+        let mut all: Vec<DomainId> = holders.flat_map(|holder| self.of(holder)).copied().collect();
+        all.sort_unstable();
+        let full = |copies: &&[DomainId]| copies.first().is_some_and(|domain| copies.len() >= self.cap(*domain) as usize);
+        all.chunk_by(|a, b| a == b).filter(full).filter_map(|copies| copies.first().copied()).collect()
     }
 
     /// An innermost domain of which `holders` has more than its cap allows.

@@ -63,7 +63,7 @@ pub(super) struct Flow<'a, K> {
     pub excess: ByHolder,
     pub deficit: ByHolder,
     distance: Vec<Distance>,
-    /// for each domain a number that no distance in it is above
+    /// for each domain, and last for those that are in none, a number that no distance in it is above
     farthest: Vec<Distance>,
 }
 
@@ -87,7 +87,7 @@ impl<'a, K: Kind> Flow<'a, K> {
             domains,
             of: vec![Vec::new(); excess.0.len()],
             distance: vec![FAR; excess.0.len()],
-            farthest: vec![FAR; domains.list().len()],
+            farthest: vec![FAR; domains.list().len() + 1],
             runs,
             excess,
             deficit,
@@ -213,9 +213,10 @@ impl<'a, K: Kind> Flow<'a, K> {
     fn relax_all(&mut self, run: &Run, from: HolderId, distance: Distance, nearer: &mut Vec<HolderId>) {
         let domains = self.domains;
         let full = domains.full(self.sets.holders(run.set).filter(|holder| *holder != from));
-        for holder in domains.outside() {
-            if self.distance(*holder) > distance && self.sets.role_of(run.set, *holder).is_none() {
-                self.relax(*holder, distance, nearer);
+        if self.farthest.last().is_some_and(|farthest| *farthest > distance) {
+            let now = self.relax_members(domains.outside(), run.set, distance, nearer);
+            if let Some(farthest) = self.farthest.last_mut() {
+                *farthest = now;
             }
         }
         for part in domains.outermost() {
@@ -232,15 +233,22 @@ impl<'a, K: Kind> Flow<'a, K> {
             self.relax_domain(*part, set, full, distance, nearer);
             now = now.max(self.farthest.get(*part).copied().unwrap_or(FAR));
         }
-        for holder in &domain.members {
-            if self.distance(*holder) > distance && self.sets.role_of(set, *holder).is_none() {
-                self.relax(*holder, distance, nearer);
-            }
-            now = now.max(self.distance(*holder));
-        }
+        now = now.max(self.relax_members(&domain.members, set, distance, nearer));
         if let Some(farthest) = self.farthest.get_mut(id) {
             *farthest = now;
         }
+    }
+
+    /// Relaxes those of the holders that are not in the set; returns how far the farthest of all is then.
+    fn relax_members(&mut self, holders: &[HolderId], set: SetId, distance: Distance, nearer: &mut Vec<HolderId>) -> Distance {
+        let mut farthest = Distance::MIN;
+        for holder in holders {
+            if self.distance(*holder) > distance && self.sets.role_of(set, *holder).is_none() {
+                self.relax(*holder, distance, nearer);
+            }
+            farthest = farthest.max(self.distance(*holder));
+        }
+        farthest
     }
 
     /// Pushes along shortest paths until none is left; whether there was one.
