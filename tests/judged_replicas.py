@@ -149,23 +149,32 @@ def controls():
 
 
 def main(stead, numbers):
-    passed = failed = steps_apart = 0
+    passed = failed = steps_apart = gradual = 0
     for history in numbers:
         fleet = Fleet(Random(history), 1 + history % 5, history % 4)
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "judged.map")
             for number in range(STEPS):
-                problems, report, m = step(stead, scratch, fleet.text(), path, ("moved", "lower_bound", "reordered"))
-                problems += check_nodes(m, report)
-                passed, failed = passed + (not problems), failed + bool(problems)
-                for problem in problems:
-                    print(f"history {history}, step {number}: {problem}", flush=True)
+                # every third history goes step by step, and in every second of its changes the fleet changes again before the end
+                pace = ["--max-move", "15%"] if history % 3 == 2 else []
+                for part in range(2 if number % 2 else 9):
+                    problems, report, m = step(stead, scratch, fleet.text(), path, ("moved", "lower_bound", "reordered"), *pace)
+                    problems += [] if "to_come" in report else check_nodes(m, report)
+                    passed, failed = passed + (not problems), failed + bool(problems)
+                    for problem in problems:
+                        print(f"history {history}, step {number}, part {part}: {problem}", flush=True)
+                    gradual += "to_come" in report
+                    if "to_come" not in report:
+                        break
                 steps_apart += m.replicas > 1 and bool(m.spread)
                 fleet.change()
     rejected = list(controls())
     passed, failed = passed + sum(rejected), failed + len(rejected) - sum(rejected)
     if len(numbers) >= HISTORIES and steps_apart < len(numbers) * STEPS // 3:
         print(f"only {steps_apart} steps had copies to keep apart")
+        failed += 1
+    if len(numbers) >= HISTORIES and gradual < len(numbers):
+        print(f"only {gradual} steps were part of a gradual change")
         failed += 1
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0

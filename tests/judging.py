@@ -55,9 +55,9 @@ def places(stead, path):
     return [record.partition(b"\t")[0] for record in run(stead, "locate", path, "-0", keys=KEYS).split(b"\0")[:-1]]
 
 
-def step(stead, scratch, text, path, amounts):
-    """Applies a fleet and judges the step; `amounts` are the fields of the report that must be the judge's. Returns what is wrong,
-    the report and the new map."""
+def step(stead, scratch, text, path, amounts, *options):
+    """Applies a fleet and judges the step; `amounts` are the fields of the report that must be the judge's, `options` of plan and
+    apply. Returns what is wrong, the report and the new map."""
     fleet_file = os.path.join(scratch, "fleet.toml")
     with open(fleet_file, "w", encoding="ascii") as file:
         file.write(text)
@@ -66,8 +66,8 @@ def step(stead, scratch, text, path, amounts):
     if old:
         with open(old_path, "wb") as file:
             file.write(old)
-    planned = json.loads(run(stead, "plan", fleet_file, path, "--json", "--moves"))
-    applied = json.loads(run(stead, "apply", fleet_file, path, "--json", "--moves"))
+    planned = json.loads(run(stead, "plan", fleet_file, path, "--json", "--moves", *options))
+    applied = json.loads(run(stead, "apply", fleet_file, path, "--json", "--moves", *options))
     new = read(path)
     m = reference.read_map(new)
     problems = [] if planned == applied else ["plan and apply do not say the same"]
@@ -81,6 +81,8 @@ def step(stead, scratch, text, path, amounts):
         problems.append("the report speaks of an error in the shares")
     if applied["violations"] != verdict["violating_slices"]:
         problems.append(f"the report has {applied['violations']} violations, the judge {verdict['violating_slices']}")
+    if applied["pending_violations"] != verdict["pending_violations"]:
+        problems.append(f"the report has {applied['pending_violations']} pending violations, the judge {verdict['pending_violations']}")
     here = places(stead, path)
     if here != [",".join(reference.locate_all(m, m.point(key))).encode() for key in KEYS]:
         problems.append("the program and the reference place keys differently")

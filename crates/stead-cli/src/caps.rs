@@ -1,6 +1,6 @@
 //! Fault domains and what their caps make of the shares, for people: a table, and a line for each reason.
 
-use stead::report::{DomainReport, HolderReport};
+use stead::balance::{DomainReport, HolderReport};
 
 use crate::exit::Result;
 use crate::output::{Out, BAD};

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use stead::balance::HolderReport;
 use stead::plan::same_nodes;
 use stead::policy::NodeId;
-use stead::report::{HolderReport, MoveReport, Report};
+use stead::report::{MoveReport, Report};
 use stead::{build, build_step, Error, Fleet, Map, Share};
 
 use crate::caps;
@@ -55,6 +56,8 @@ pub struct Change {
     pub new: Map,
     /// Whether `new` is to be published.
     pub needed: bool,
+    /// What asks for it, when it is a fleet.
+    fleet: Option<Fleet>,
 }
 
 impl Change {
@@ -70,20 +73,28 @@ impl Change {
             Error::Invalid { problem } => Failure::new(FLEET, problem),
             _ => error.into(),
         })?;
-        Ok(Change::to(old, new))
+        Ok(Change { fleet: Some(fleet), ..Change::to(old, new) })
+    }
+
+    /// Two maps side by side, whether they differ or not.
+    pub fn between(old: Map, new: Map) -> Change {
+        Change { old: Some(old), new, needed: true, fleet: None }
     }
 
     /// From one map to another; nothing is needed when they differ in the epoch only.
     pub fn to(old: Option<Map>, new: Map) -> Change {
         match old {
-            Some(old) if old.same_but_epoch(&new) => Change { new: old, old: None, needed: false },
-            old => Change { old, new, needed: true },
+            Some(old) if old.same_but_epoch(&new) => Change { new: old, old: None, needed: false, fleet: None },
+            old => Change { old, new, needed: true, fleet: None },
         }
     }
 
     /// The report, before anything is published: an impossible comparison must be known first.
     pub fn report(&self, show: &Show) -> stead::Result<Report> {
-        Report::of(self.old.as_ref(), &self.new, show.moves)
+        match &self.fleet {
+            Some(fleet) => Report::of_fleet(fleet, self.old.as_ref(), &self.new, show.moves),
+            None => Report::of(self.old.as_ref(), &self.new, show.moves),
+        }
     }
 
     /// Writes the report.
@@ -132,8 +143,13 @@ impl Change {
             points if points.len() < 8 => format!(", by hand {points} points"),
             points => format!(", by hand {}", part(points)),
         };
+        // worth a word where it is not the bound
+        let optimum = match &report.optimum {
+            Some(optimum) if *optimum != report.lower_bound => format!("optimum {}, ", part(&optimum.points)),
+            _ => String::new(),
+        };
         format!(
-            "{name}: epoch {} -> {epoch}, moves {} (lower bound {}){to_come}{reordered}{by_hand}, {} -> {}",
+            "{name}: epoch {} -> {epoch}, moves {} ({optimum}lower bound {}){to_come}{reordered}{by_hand}, {} -> {}",
             old.epoch(),
             part(&report.moved.points),
             part(&report.lower_bound.points),

@@ -2,7 +2,7 @@
 
 use stead::point::SPACE;
 use stead::policy::PolicyId;
-use stead::report::HolderReport;
+use stead::balance::HolderReport;
 use stead::Map;
 
 use crate::exit::Result;

@@ -7,14 +7,14 @@ use std::fs;
 use common::{fleet, has_fields, strings, Place};
 use serde_json::{json, Value};
 
-const REPORT: &str = "name epoch replicas slices moved lower_bound by_hand reordered violations pending_violations max_share_error_points \
+const REPORT: &str = "name epoch replicas slices moved lower_bound optimum by_hand reordered violations pending_violations max_share_error_points \
                       nodes policies domains";
 const HOLDER: &str = "name weight wanted_points target_points points primary_points";
 
 /// Judges the shape of a report field by field.
 fn check_report(report: &Value, more: &str) {
     has_fields(report, &format!("{REPORT} {more}"));
-    for amount in ["moved", "lower_bound", "by_hand", "reordered"] {
+    for amount in ["moved", "lower_bound", "optimum", "by_hand", "reordered"] {
         has_fields(&report[amount], "points fraction");
         let points: u128 = report[amount]["points"].as_str().unwrap().parse().unwrap();
         let fraction = report[amount]["fraction"].as_f64().unwrap();
@@ -84,8 +84,11 @@ fn a_plan_without_a_map_is_the_first_map_and_makes_no_file() {
 fn diff_has_the_shape_and_the_figures_of_apply() {
     let place = Place::with_map();
     let applied = place.json(&["apply", "next.toml", "m.map", "--json", "--moves"]);
-    assert_eq!(applied, place.json(&["diff", "m.map.history/1", "m.map", "--json", "--moves"]));
+    let mut diff = place.json(&["diff", "m.map.history/1", "m.map", "--json", "--moves"]);
+    diff["optimum"] = applied["optimum"].clone(); // only a fleet has one
+    assert_eq!(applied, diff);
     check_report(&applied, "moves");
+    assert_eq!(applied["optimum"], applied["moved"]);
     assert_eq!(applied["moved"], applied["lower_bound"]);
     assert_eq!(applied["moved"]["points"], json!((1u128 << 62).to_string()), "a fourth node gets a quarter");
     // the way back moves as much; a diff does not ask which of the two is newer

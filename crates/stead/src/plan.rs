@@ -224,6 +224,20 @@ fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
     (moved, reordered)
 }
 
+/// The copies that a gradual change has still to move, from the base slices to the target slices.
+pub(crate) fn still_to_move(map: &Map) -> u128 {
+    let Some(target) = map.target_slices() else { return 0 };
+    let copies = |now: PolicyId, then: PolicyId| {
+        let (now, then) = (map.policy(now), map.policy(then));
+        match now.name().or(then.name()) {
+            _ if now.id == then.id => 0,
+            Some(_) => 1,
+            None => then.members().filter(|node| now.members().all(|other| other != *node)).count() as u128,
+        }
+    };
+    overlay([map.base_slices().collect(), target.collect()]).map(|(first, last, [now, then])| copies(now, then) * points(first, last)).sum()
+}
+
 /// What each holder has of some slices.
 pub(crate) struct Holdings {
     /// Points by node.

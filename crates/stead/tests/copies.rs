@@ -171,7 +171,9 @@ fn a_tight_limit_is_no_internal_fault() {
 
 #[test]
 fn another_spread_is_no_internal_fault() {
-    let steps: [(usize, &str, &[(&str, usize, usize, usize)]); 4] = [
+    // name, zone, rack, weight
+    type Nodes<'a> = &'a [(&'a str, usize, usize, usize)];
+    let steps: [(usize, &str, Nodes); 4] = [
         (2, "zone", &[("d", 4, 1, 1), ("e", 4, 0, 1)]),
         (2, "zone", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("d", 4, 1, 1), ("f", 2, 2, 1), ("g", 3, 2, 1_000_000)]),
         (4, "zone", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("c", 0, 2, 1), ("d", 4, 1, 1), ("e", 4, 0, 1), ("f", 2, 2, 1), ("g", 3, 2, 2)]),
@@ -237,7 +239,10 @@ fn few_cells_go_round_in_every_small_fleet() {
     for (cells, replicas, spread) in [(2, 2, 0), (2, 3, 1), (16, 2, 2), (16, 3, 3), (1000, 3, 2), (16384, 3, 1), (16384, 2, 3)] {
         let mut map = coarse(cells);
         for size in replicas..14 {
-            let node = |i: usize| format!("[[node]]\nname = \"n{i:02}\"\nlabels = {{ zone = \"{}\", rack = \"{}\", shelf = \"{}\" }}\n", i % 5, i % 3, i % 2);
+            let node = |i: usize| {
+                let labels = format!("zone = \"{}\", rack = \"{}\", shelf = \"{}\"", i % 5, i % 3, i % 2);
+                format!("[[node]]\nname = \"n{i:02}\"\nlabels = {{ {labels} }}\n")
+            };
             let labels = &["\"zone\"", "\"rack\"", "\"shelf\""][..spread];
             let head = format!("name = \"test\"\nreplicas = {replicas}\nspread = [{}]\n", labels.join(", "));
             let text = head + &(0..size).map(node).collect::<String>();

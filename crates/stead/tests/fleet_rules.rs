@@ -4,7 +4,7 @@ use stead::cell::Cells;
 use stead::fleet::{Fleet, PinTo, Pinned};
 use stead::hash::Hash;
 use stead::point::SPACE;
-use stead::report::Balance;
+use stead::balance::Balance;
 use stead::{build, Point};
 
 /// The example of docs/fleet.md, with every key that there is.

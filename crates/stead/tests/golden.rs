@@ -50,6 +50,10 @@ fn digests_stay() {
     assert_eq!(found, FROZEN);
 }
 
+const ZONE: &str = "\"zone\"";
+const RACK: &str = "\"rack\"";
+const APART: &str = "\"zone\", \"rack\"";
+
 /// Fleets with replicas: `racks[i]` nodes in rack i, three racks a zone, weights 1 to 3.
 fn racks(replicas: usize, spread: &str, racks: &[usize], more: &str) -> String {
     let node = |rack: usize, i: usize| {
@@ -63,23 +67,39 @@ fn racks(replicas: usize, spread: &str, racks: &[usize], more: &str) -> String {
 /// As `digests_stay`, with replicas. To print them: `cargo test -p stead --test golden -- --nocapture replicas`.
 #[test]
 fn digests_with_replicas_stay() {
-    const APART: &str = "\"zone\", \"rack\"";
     // racks grow, one is lost, a zone comes, a node goes, a zone goes
-    let zones: [&[usize]; 6] =
-        [&[2, 2, 2, 2, 2, 2, 2, 2, 2], &[3, 2, 2, 2, 4, 2, 2, 2, 2], &[3, 2, 0, 2, 4, 2, 2, 2, 2], &[3, 2, 0, 2, 4, 2, 2, 2, 2, 3, 3], &[3, 2, 0, 2, 4, 2, 2, 1, 2, 3, 3], &[0, 0, 0, 2, 4, 2, 2, 1, 2, 3, 3]];
-    let changed = [(1, ""), (2, ""), (2, "\"zone\""), (3, "\"zone\""), (3, APART), (5, APART), (4, "\"rack\""), (2, ""), (1, APART)];
-    let sizes = [[2, 3, 2, 3], [3, 3, 2, 3], [3, 3, 2, 5], [3, 1, 2, 5], [4, 4, 4, 4]];
+    let zones: [&[usize]; 6] = [
+        &[2, 2, 2, 2, 2, 2, 2, 2, 2],
+        &[3, 2, 2, 2, 4, 2, 2, 2, 2],
+        &[3, 2, 0, 2, 4, 2, 2, 2, 2],
+        &[3, 2, 0, 2, 4, 2, 2, 2, 2, 3, 3],
+        &[3, 2, 0, 2, 4, 2, 2, 1, 2, 3, 3],
+        &[0, 0, 0, 2, 4, 2, 2, 1, 2, 3, 3],
+    ];
+    let changed = [(1, ""), (2, ""), (2, ZONE), (3, ZONE), (3, APART), (5, APART), (4, RACK), (2, ""), (1, APART)];
     let found = [
         ("zones and racks", history(zones.iter().map(|n| racks(3, APART, n, "")))),
         ("replicas and spread", history(changed.iter().map(|(r, spread)| racks(*r, spread, &[2, 1, 2, 2, 2, 1, 3], "")))),
-        ("at most 40 slices", history(sizes.iter().map(|n| racks(3, "\"rack\"", n, "max_slices = 40\n")))),
     ];
     let found: Vec<String> = found.iter().map(|(name, (digest, slices))| format!("{name}: {slices} slices, {digest}")).collect();
     found.iter().for_each(|line| println!("    \"{line}\","));
     assert_eq!(found, FROZEN_WITH_REPLICAS);
 }
 
-const FROZEN_WITH_REPLICAS: [&str; 3] = ["", "", ""];
+const FROZEN_WITH_REPLICAS: [&str; 2] = [
+    "zones and racks: 809 slices, a805050f6aa21cb7c025bef86db5bdf3a7aa0332a25c48e1f3c3fe3cccd64fc3",
+    "replicas and spread: 78 slices, cb4924ce1594814421837f0fd22b5c61abd09f316923af9a1b9d3fe5e9a85744",
+];
+
+#[test]
+
+fn digests_with_replicas_and_a_limit_stay() {
+    let sizes = [[2, 3, 2, 3], [3, 3, 2, 3], [3, 3, 2, 5], [3, 1, 2, 5], [4, 4, 4, 4]];
+    let (digest, slices) = history(sizes.iter().map(|n| racks(3, RACK, n, "max_slices = 60\n")));
+    let found = format!("within 60 slices: {slices} slices, {digest}");
+    println!("    \"{found}\"");
+    assert_eq!(found, "within 60 slices: 37 slices, 6bd7a4df86a000f0c9670b386f0e42668111f3b939ffef41d467690e68c6fe4c");
+}
 
 const FROZEN: [&str; 7] = [
     "figure 6: 5 slices, 3e346c29f0ca344a16847d07b860ddd59deab599f8df5e065d6641cc8becdc83",

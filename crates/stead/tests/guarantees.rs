@@ -5,6 +5,7 @@ mod judge;
 
 use judge::{read, Holder, Judged};
 use proptest::prelude::*;
+use stead::report::Report;
 use stead::{build, Error, Fleet, Map, Plan};
 
 /// A fleet as the test writes it: what it takes to write its text.
@@ -248,6 +249,22 @@ fn a_tight_limit_costs_no_more_than_a_contiguous_layout_in_place() {
     // the first row is the contiguous layout: about half of the space; more room costs less, and enough room nothing
     assert!(costs[0] < 0.55, "{costs:?}");
     assert!(costs[1] <= costs[0] && costs[2] < costs[1] && costs[3] == 0.0, "{costs:?}");
+}
+
+#[test]
+fn what_a_limit_costs_stands_beside_the_optimum() {
+    let maps = grown(&[10, 20, 30, 40]);
+    let nodes: String = (0..50).map(|i| format!("[[node]]\nname = \"n{i:02}\"\n")).collect();
+    let optimum = |limit: &str| {
+        let fleet = Fleet::parse(&format!("name = \"test\"\n{limit}{nodes}"), "test.toml").unwrap();
+        let next = build(&fleet, maps.last()).unwrap();
+        let report = Report::of_fleet(&fleet, maps.last(), &next, false).unwrap();
+        (report.moved, report.optimum.unwrap(), report.lower_bound)
+    };
+    let (moved, least, bound) = optimum("");
+    assert!(moved == least && least == bound);
+    let (limited, still_least, _) = optimum("max_slices = 60\n");
+    assert!(limited.fraction > least.fraction && still_least == least, "{limited:?} {least:?}");
 }
 
 fn grown(sizes: &[usize]) -> Vec<Map> {

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Groups from left to right; within a group no module uses another, unless listed in `WITHIN`.
-const GROUPS: [&[&str]; 11] = [
+const GROUPS: [&[&str]; 12] = [
     &["point", "weight", "name", "error", "mmap", "lock"],
     &["cell", "policy", "hash"],
     &["slice", "fleet"],
     &["format"],
     &["map"],
     &["plan", "rebalance", "verdict"],
+    &["balance", "violations"],
     &["report", "path"],
     &["baseline"],
     &["stats", "simulate"],

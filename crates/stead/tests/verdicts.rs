@@ -6,7 +6,7 @@ use stead::cell::Cells;
 use stead::format::{encode, NodePart, Parts, PolicyPart};
 use stead::hash::Hash;
 use stead::policy::{NodeId, PolicyId};
-use stead::report::Balance;
+use stead::balance::Balance;
 use stead::verdict::{Problem, Rule, Verdict};
 use stead::weight::Weight;
 use stead::{build, Fleet, Map, Point};

@@ -73,7 +73,7 @@ impl Diff {
         if !self.list.is_empty() {
             return Err(Failure::new(USAGE, "keys are given without --keys; write stead diff OLD NEW --keys -- KEY...; see --help"));
         }
-        let change = Change { old: Some(old), new, needed: true };
+        let change = Change::between(old, new);
         let report = change.report(&self.show).map_err(place)?;
         change.write(&report, &self.show, out)
     }

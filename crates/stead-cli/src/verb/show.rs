@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 use stead::map::{Node, Policy};
-use stead::report::{to_come, violations, Amount, Balance, DomainReport, HolderReport};
+use stead::balance::{Balance, DomainReport, HolderReport};
+use stead::report::{to_come, Amount};
+use stead::violations::violations;
 use stead::slice::Slice;
 use stead::Map;
 

@@ -201,7 +201,7 @@ impl Wanted {
         let mut blocks: Vec<String> = Vec::new();
         for Node { name, weight, place: [zone, rack, shelf], formerly } in &self.nodes {
             let weight = weight * scale;
-            let mut labels = vec![format!("zone = \"{zone}\""), format!("rack = \"{rack}\""), format!("shelf = \"{shelf}\"")];
+            let mut labels = [format!("zone = \"{zone}\""), format!("rack = \"{rack}\""), format!("shelf = \"{shelf}\"")];
             let mut lines = vec![format!("name = \"{name}\""), format!("weight = {}.{:06}", weight / MILLION, weight % MILLION)];
             lines.extend(formerly.as_ref().map(|former| format!("formerly = \"{former}\"")));
             if turned {

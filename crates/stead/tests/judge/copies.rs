@@ -85,6 +85,9 @@ pub fn read(bytes: &[u8]) -> Judged {
     Judged { replicas: u32_at(bytes, 60), cells, spread, nodes, slices }
 }
 
+/// Cells, the old nodes by their new numbers, the new nodes.
+type Piece<'a> = (u128, Vec<Option<usize>>, &'a [usize]);
+
 impl Judged {
     /// Each slice's number of cells and nodes.
     fn runs(&self) -> impl Iterator<Item = (u128, &Vec<usize>)> {
@@ -161,7 +164,7 @@ impl Judged {
     }
 
     /// The space cut at the bounds of both maps: cells, the old nodes by their new numbers, and the new nodes.
-    fn pieces<'a>(&'a self, new: &'a Judged) -> Vec<(u128, Vec<Option<usize>>, &'a [usize])> {
+    fn pieces<'a>(&'a self, new: &'a Judged) -> Vec<Piece<'a>> {
         let later = self.in_later(new);
         let mut cuts: Vec<u128> = self.slices.iter().chain(&new.slices).map(|(first, _)| *first).collect();
         cuts.sort_unstable();
