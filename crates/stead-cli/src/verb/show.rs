@@ -20,7 +20,8 @@ use crate::text::{count, percent, primary, Table};
 
 /// Show what is in a map
 ///
-/// Its identity, nodes, policies, pins, and with --slices every slice. Secrets are never shown.
+/// Its identity, what is still to come of a gradual change, nodes, fault domains, policies, pins, and with --slices every slice. Secrets
+/// are never shown.
 #[derive(Args)]
 #[command(after_help = "\
 Example: every slice of a map, for a program

@@ -87,3 +87,36 @@ impl Work<'_> {
         [left, right]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(pieces: &[(u128, &[u32])], targets: &[u128], keep: usize, expected: &[(u128, &[u32])]) {
+        let mut sets = Sets::default();
+        let (pieces, expected) = (sets.pieces(pieces), sets.pieces(expected));
+        assert_eq!(coalesce(&pieces, &sets, &ByHolder(targets.to_vec()), keep), expected);
+    }
+
+    #[test]
+    fn the_shortest_piece_goes_to_the_neighbour_that_lacks_more() {
+        let pieces: [(u128, &[u32]); 4] = [(5, &[0]), (2, &[1]), (3, &[2]), (6, &[1])];
+        made(&pieces, &[9, 4, 3], 3, &[(7, &[0]), (3, &[2]), (6, &[1])]);
+        made(&pieces, &[5, 4, 7], 3, &[(5, &[0]), (5, &[2]), (6, &[1])]);
+        made(&pieces, &[5, 4, 7], 4, &pieces);
+    }
+
+    #[test]
+    fn neighbours_of_one_set_become_one_piece_and_the_last_piece_stays() {
+        made(&[(5, &[0]), (1, &[1]), (4, &[0])], &[9, 1], 2, &[(10, &[0])]);
+        made(&[(5, &[0]), (1, &[1]), (4, &[2])], &[5, 1, 4], 0, &[(10, &[0])]);
+    }
+
+    #[test]
+    fn what_counts_is_length_times_the_roles_that_change() {
+        // two cells of two roles cost 4, three cells of one role 3
+        made(&[(2, &[0, 1]), (9, &[2, 3]), (3, &[2, 4])], &[2, 2, 12, 9, 3], 2, &[(2, &[0, 1]), (12, &[2, 3])]);
+        // another primary is a role as well: four cells that only change theirs cost 8, three with another holder 3
+        made(&[(3, &[0, 3]), (9, &[0, 1]), (4, &[1, 0])], &[16, 13, 0, 3], 2, &[(12, &[0, 1]), (4, &[1, 0])]);
+    }
+}

@@ -60,3 +60,52 @@ impl Kind for Copies {
             && domains.broken(sets.holders(set)).is_none()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::piece::moved;
+    use super::*;
+
+    /// Holders without domains.
+    fn free(holders: usize, replicas: u32) -> Domains {
+        Domains::new(&vec![Some(Vec::new()); holders], replicas)
+    }
+
+    #[test]
+    fn a_third_holder_passes_on_what_the_second_may_not_take() {
+        // 0 is to give 2 cells to 2, which holds all that 0 holds: 0 -> 1 or 3 in one piece, and that one -> 2 in the other
+        let mut sets = Sets::default();
+        let start = sets.pieces(&[(4, &[0, 2]), (4, &[1, 3])]);
+        let targets = ByHolder(vec![2, 4, 6, 4]);
+        let dear = settle(&start, &start, &mut sets, &free(4, 2), &targets, 1);
+        assert_eq!(dear, start, "such a path moves two copies a cell");
+        let made = settle(&start, &start, &mut sets, &free(4, 2), &targets, 2);
+        assert_eq!((loads(&made, &sets, 4), moved(&start, &made, &sets)), (targets, 4));
+    }
+
+    #[test]
+    fn no_copy_goes_where_a_domain_is_full() {
+        // zones a: 0, 1; b: 2, 3; c: 4. 3 may not take the place of 0 beside 2, so 1 or 4 does and gives way to 3 in the other piece
+        let paths: Vec<Option<Vec<&str>>> = ["a", "a", "b", "b", "c"].iter().map(|zone| Some(vec![*zone])).collect();
+        let domains = Domains::new(&paths, 2);
+        let mut sets = Sets::default();
+        let start = sets.pieces(&[(4, &[0, 2]), (4, &[1, 4])]);
+        let targets = ByHolder(vec![3, 4, 4, 1, 4]);
+        let made = settle(&start, &start, &mut sets, &domains, &targets, i64::MAX);
+        assert_eq!((loads(&made, &sets, 5), moved(&start, &made, &sets)), (targets, 2));
+        assert!(made.iter().all(|piece| domains.broken(sets.holders(piece.set)).is_none()));
+        // control: without zones 3 takes it at once
+        let made = settle(&start, &start, &mut sets, &free(5, 2), &ByHolder(vec![3, 4, 4, 1, 4]), i64::MAX);
+        assert_eq!(moved(&start, &made, &sets), 1);
+    }
+
+    #[test]
+    fn a_copy_that_goes_back_to_where_it_was_is_a_refund() {
+        let mut sets = Sets::default();
+        let (old, now) = (sets.pieces(&[(4, &[0, 1])]), sets.pieces(&[(4, &[2, 1])]));
+        let made = settle(&old, &now, &mut sets, &free(3, 2), &ByHolder(vec![3, 4, 1]), 0);
+        assert_eq!((moved(&old, &now, &sets), moved(&old, &made, &sets)), (4, 1));
+        // control: what was not there before is no refund, and not free
+        assert_eq!(settle(&now, &now, &mut sets, &free(3, 2), &ByHolder(vec![3, 4, 1]), 0), now);
+    }
+}

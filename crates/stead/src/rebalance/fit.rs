@@ -99,3 +99,45 @@ impl Fitting<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type List<'a> = &'a [(u128, &'a [u32])];
+
+    /// What `fit` makes of pieces of holders in these zones ("-" cannot hold) with these targets.
+    fn fitted(zones: &[&str], replicas: u32, targets: &[u128], pieces: List, expected: Option<List>) {
+        let paths: Vec<Option<Vec<&str>>> = zones.iter().map(|zone| (*zone != "-").then(|| vec![*zone])).collect();
+        let mut sets = Sets::default();
+        let pieces = sets.pieces(pieces);
+        let made = fit(&pieces, &mut sets, &Domains::new(&paths, replicas), &ByHolder(targets.to_vec()));
+        assert_eq!(made, expected.map(|list| sets.pieces(list)));
+    }
+
+    #[test]
+    fn sets_that_fit_stay() {
+        fitted(&["a", "b"], 2, &[4, 4], &[(4, &[0, 1])], None);
+        // a holder that leaves is a donor like any other: it breaks no cap
+        fitted(&["-", "a", "b"], 2, &[0, 4, 4], &[(4, &[0, 1])], None);
+    }
+
+    #[test]
+    fn a_copy_too_few_goes_to_those_who_lack_some_in_their_order() {
+        fitted(&["a", "b", "c"], 2, &[2, 3, 3], &[(4, &[0])], Some(&[(3, &[0, 1]), (1, &[0, 2])]));
+        // nobody who may join lacks any: whoever has least too much
+        fitted(&["a", "b", "c"], 2, &[8, 0, 0], &[(4, &[0]), (4, &[0, 1])], Some(&[(4, &[0, 2]), (4, &[0, 1])]));
+    }
+
+    #[test]
+    fn a_copy_too_many_goes_from_the_full_domain_and_not_from_the_primary() {
+        fitted(&["a", "a", "b"], 2, &[2, 2, 4], &[(4, &[0, 1])], Some(&[(4, &[0, 2])]));
+        fitted(&["a", "a", "b"], 2, &[2, 2, 4], &[(4, &[1, 0])], Some(&[(4, &[1, 2])]));
+        fitted(&["a", "b"], 1, &[2, 2], &[(4, &[1, 0])], Some(&[(4, &[1])]));
+    }
+
+    #[test]
+    fn who_cannot_hold_goes_first_and_then_another_is_the_primary() {
+        fitted(&["-", "a", "b"], 2, &[0, 4, 4], &[(4, &[0, 1, 2])], Some(&[(4, &[1, 2])]));
+    }
+}

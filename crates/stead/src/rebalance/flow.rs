@@ -425,3 +425,94 @@ struct Walk {
     dead: Vec<bool>,
     near: BTreeMap<Distance, Vec<HolderId>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A set has a chain of holders: each may be replaced by the next number at a cost of 1. `sound`: whether sets of several exchanges are.
+    struct Next {
+        sound: bool,
+    }
+
+    impl Kind for Next {
+        fn sources(&self, sets: &Sets, set: SetId) -> Vec<HolderId> {
+            sets.holders(set).collect()
+        }
+        fn direct(&self, _: &Sets, _: &Domains, _: &Run, from: HolderId) -> Vec<(HolderId, i64)> {
+            vec![(HolderId(from.0 + 1), 1)]
+        }
+        fn broad(&self, _: &Sets, _: &Run, _: HolderId) -> Option<i64> {
+            None
+        }
+        fn exchange(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId {
+            sets.role_of(set, from).map_or(set, |role| sets.swap(set, role, role.of(to)))
+        }
+        fn is_sound(&self, _: &Sets, _: &Domains, _: SetId) -> bool {
+            self.sound
+        }
+    }
+
+    fn runs(pieces: &[Piece]) -> Vec<Run> {
+        pieces.iter().map(|piece| Run::new(piece.cells, piece.set, piece.set)).collect()
+    }
+
+    fn numbers(list: &[u128]) -> ByHolder {
+        ByHolder(list.to_vec())
+    }
+
+    #[test]
+    fn cells_go_along_a_path_and_are_cut_where_they_make_no_border() {
+        let none = Domains::default();
+        let settled = |excess: &[u128], deficit: &[u128], limit| {
+            let mut sets = Sets::default();
+            let start = sets.pieces(&[(5, &[0]), (5, &[1]), (5, &[2])]);
+            let mut flow = Flow::new(Next { sound: true }, runs(&start), &mut sets, &none, numbers(excess), numbers(deficit));
+            let end = flow.settle(limit);
+            let left = flow.excess.sum();
+            let cells: Vec<u128> = flow.into_pieces().iter().map(|piece| piece.cells).collect();
+            (end, left, cells)
+        };
+        assert_eq!(settled(&[2, 0, 0], &[0, 0, 2], 1), (End::TooDear, 2, vec![5, 5, 5]));
+        assert_eq!(settled(&[2, 0, 0], &[0, 0, 2], 2), (End::Settled, 0, vec![3, 5, 7]));
+        // nobody goes down
+        assert_eq!(settled(&[0, 0, 2], &[2, 0, 0], i64::MAX), (End::Stuck, 2, vec![5, 5, 5]));
+    }
+
+    #[test]
+    fn the_nearest_who_lacks_some_is_served_first_and_more_than_there_is_stays_undone() {
+        let (mut sets, none) = (Sets::default(), Domains::default());
+        let start = sets.pieces(&[(5, &[0]), (5, &[1]), (5, &[2])]);
+        let mut flow = Flow::new(Next { sound: true }, runs(&start), &mut sets, &none, numbers(&[3, 0, 0, 0]), numbers(&[0, 2, 0, 9]));
+        assert_eq!(flow.settle(1), End::TooDear, "one of three is left, and the other who lacks some is 3 away");
+        assert_eq!((flow.excess.0.clone(), flow.deficit.0.clone()), (vec![1, 0, 0, 0], vec![0, 0, 0, 9]));
+        assert_eq!(flow.settle(3), End::Settled);
+        assert_eq!(flow.deficit.0, [0, 0, 0, 8]);
+    }
+
+    #[test]
+    fn a_run_that_serves_twice_is_cut_and_a_single_cell_has_both_exchanges_or_none() {
+        // 0 -> 1 in the first run, 1 -> 2 in the second, 2 -> 3 in the first again
+        let path = [(0, 0, 1), (1, 1, 2), (0, 2, 3)].map(|(run, from, to)| Arc { run, from: HolderId(from), to: HolderId(to) });
+        let none = Domains::default();
+        let taken = |cells: u128, sound: bool| {
+            let mut sets = Sets::default();
+            let start = sets.pieces(&[(cells, &[0, 2]), (cells, &[1])]);
+            let (excess, deficit) = (numbers(&[9, 0, 0, 0]), numbers(&[0, 0, 0, 9]));
+            let mut flow = Flow::new(Next { sound }, runs(&start), &mut sets, &none, excess, deficit);
+            let in_the_way = flow.take(HolderId(0), &path).map(|arc| (arc.run, arc.from.0));
+            let (left, pieces) = (flow.excess.of(HolderId(0)), flow.into_pieces());
+            let holders = |piece: &Piece| (piece.cells, sets.holders(piece.set).map(|holder| holder.0).collect::<Vec<u32>>());
+            (in_the_way, left, pieces.iter().map(holders).collect::<Vec<_>>())
+        };
+        assert_eq!(taken(1, true), (None, 8, vec![(1, vec![1, 3]), (1, vec![2])]));
+        assert_eq!(taken(1, false), (Some((0, 2)), 9, vec![(1, vec![0, 2]), (1, vec![1])]));
+        // three cells: one for each exchange, and one stays; nothing asks whether both together are sound
+        let expected = [(1, vec![1, 2]), (1, vec![0, 3]), (1, vec![0, 2]), (1, vec![2]), (2, vec![1])];
+        let (in_the_way, left, mut pieces) = taken(3, false);
+        pieces.sort();
+        let mut expected = expected.to_vec();
+        expected.sort();
+        assert_eq!((in_the_way, left, pieces), (None, 8, expected));
+    }
+}

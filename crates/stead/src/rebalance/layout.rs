@@ -187,3 +187,68 @@ impl Random {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::piece::loads;
+    use super::*;
+
+    #[test]
+    fn the_chunks_are_a_power_of_two_and_fewer_where_pieces_are_limited() {
+        let no_limit = usize::MAX;
+        assert_eq!((chunks(9, 1, no_limit), chunks(3, 3, no_limit)), (1, 1), "one replica, or everybody holds everything");
+        let number = |holding| chunks(holding, 3, no_limit);
+        assert_eq!([9, 256, 257, 1000, 4096, 65_536].map(number), [64, 64, 32, 16, 4, 4]);
+        // nine holders make about 18 pieces a chunk
+        assert_eq!([10, 36, 300, 1151, 1152].map(|most| chunks(9, 3, most)), [1, 2, 16, 32, 64]);
+    }
+
+    #[test]
+    fn one_replica_is_one_run_a_holder() {
+        let mut sets = Sets::default();
+        let domains = Domains::new(&[Some(Vec::new()), None, Some(Vec::new())], 1);
+        let made = layout(&ByHolder(vec![3, 0, 2]), &domains, &mut sets, 5, 1);
+        assert_eq!(made, sets.pieces(&[(3, &[0]), (2, &[2])]));
+    }
+
+    #[test]
+    fn a_line_is_wrapped_around_so_that_nobody_meets_itself() {
+        //  0 0 0 1
+        //  1 2 2 2      and the turn to be the primary goes around
+        let mut sets = Sets::default();
+        let mut pieces = Vec::new();
+        wrap(&[(HolderId(0), 3), (HolderId(1), 2), (HolderId(2), 3)], 4, 2, &mut sets, &mut pieces);
+        assert_eq!(pieces, sets.pieces(&[(1, &[0, 1]), (2, &[2, 0]), (1, &[1, 2])]));
+    }
+
+    #[test]
+    fn a_chunk_has_its_part_of_each_domain_and_of_each_holder() {
+        let paths: Vec<Option<Vec<&str>>> = ["a", "a", "b", "b"].iter().map(|zone| Some(vec![*zone])).collect();
+        let domains = Domains::new(&paths, 2);
+        // of 10 cells a zone 5, the odd ones to the largest remainder, of equal ones to the earlier
+        assert_eq!(share_of_chunk(&ByHolder(vec![3, 7, 5, 5]), &domains, 5, 2).0, [2, 3, 3, 2]);
+        // 6 and 4 of 5 chunks: both are 1.2 and 0.8, so the second is rounded up
+        assert_eq!(share_of_chunk(&ByHolder(vec![6, 4, 10, 0]), &domains, 2, 5).0, [1, 1, 2, 0]);
+    }
+
+    #[test]
+    fn every_chunk_number_gives_everybody_the_target_within_the_caps() {
+        let paths: Vec<Option<Vec<&str>>> =
+            ["a/1", "a/2", "b/1", "b/1", "c/1", "-"].iter().map(|path| (*path != "-").then(|| path.split('/').collect())).collect();
+        let domains = Domains::new(&paths, 3);
+        let targets = ByHolder(vec![667, 333, 499, 501, 1000, 0]);
+        for chunks in [1, 2, 4, 64] {
+            let mut sets = Sets::default();
+            let made = layout(&targets, &domains, &mut sets, 1000, chunks);
+            assert_eq!((loads(&made, &sets, 6), made.iter().map(|piece| piece.cells).sum::<u128>()), (targets.clone(), 1000));
+            let sound = |piece: &Piece| sets.roles(piece.set).len() == 3 && domains.broken(sets.holders(piece.set)).is_none();
+            assert!(made.iter().all(sound), "{chunks} chunks");
+        }
+    }
+
+    #[test]
+    fn the_random_numbers_are_those_of_splitmix64() {
+        let mut random = Random(0);
+        assert_eq!([random.next(), random.next()], [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4]);
+    }
+}

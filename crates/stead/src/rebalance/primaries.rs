@@ -125,3 +125,53 @@ impl Kind for Primaries {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(list: &[u128]) -> ByHolder {
+        ByHolder(list.to_vec())
+    }
+
+    #[test]
+    fn whoever_can_stay_does_and_those_that_change_anyway_are_rounded_the_other_way_first() {
+        // 3, 3 and 2 cells at R = 2 are 1 or 2, 1 or 2, and 1 primaries, 4 in all
+        let wanted = |loads: &[u128], before: &[u128]| wanted(&numbers(&[3, 3, 2]), &numbers(loads), &numbers(before), 2, 4).0;
+        assert_eq!(wanted(&[3, 3, 2], &[2, 1, 1]), [2, 1, 1]);
+        assert_eq!(wanted(&[3, 3, 2], &[1, 2, 1]), [1, 2, 1]);
+        // one too many: of equal remainders the earlier, but 1 has changed
+        assert_eq!(wanted(&[3, 3, 2], &[4, 4, 0]), [1, 2, 1]);
+        assert_eq!(wanted(&[3, 2, 2], &[4, 4, 0]), [2, 1, 1]);
+        // one too few
+        assert_eq!(wanted(&[3, 3, 2], &[0, 0, 0]), [2, 1, 1]);
+        assert_eq!(wanted(&[3, 2, 2], &[0, 0, 0]), [1, 2, 1]);
+    }
+
+    #[test]
+    fn a_primary_passes_along_the_sets_that_two_holders_share() {
+        let mut sets = Sets::default();
+        let start = sets.pieces(&[(4, &[0, 1]), (4, &[1, 2])]);
+        let made = settle(&start, &start, &mut sets, &numbers(&[4, 8, 4]), &numbers(&[2, 4, 2]), 2).unwrap();
+        assert_eq!(made, sets.pieces(&[(2, &[1, 0]), (2, &[0, 1]), (2, &[2, 1]), (2, &[1, 2])]));
+    }
+
+    #[test]
+    fn who_was_the_primary_and_still_holds_a_copy_stays_it() {
+        let mut sets = Sets::default();
+        let (old, now) = (sets.pieces(&[(4, &[0, 1])]), sets.pieces(&[(4, &[2, 0])]));
+        let made = settle(&old, &now, &mut sets, &numbers(&[4, 0, 4]), &numbers(&[3, 0, 1]), 2).unwrap();
+        assert_eq!(made, sets.pieces(&[(1, &[2, 0]), (3, &[0, 2])]));
+    }
+
+    #[test]
+    fn where_the_slices_do_not_allow_the_numbers_others_are_rounded() {
+        // each piece has one primary, whatever is wished; every number stays 0 or 1
+        let mut sets = Sets::default();
+        let start = sets.pieces(&[(1, &[0, 1]), (1, &[2, 3])]);
+        let made = settle(&start, &start, &mut sets, &numbers(&[1; 4]), &numbers(&[1, 1, 0, 0]), 2).unwrap();
+        assert_eq!(made, sets.pieces(&[(1, &[1, 0]), (1, &[3, 2])]));
+        // control: where no rounding allows it there is an error
+        assert!(settle(&start, &start, &mut sets, &numbers(&[2, 2, 0, 0]), &numbers(&[1, 1, 0, 0]), 2).is_err());
+    }
+}

@@ -154,20 +154,35 @@ fn only(these: &[Role], those: &[Role]) -> Option<Role> {
 }
 
 #[cfg(test)]
+impl Sets {
+    /// For tests: the set of these holders, the first of them the primary.
+    pub(super) fn of(&mut self, holders: &[u32]) -> SetId {
+        let role = |(i, h): (usize, &u32)| {
+            if i == 0 {
+                Role::primary(HolderId(*h))
+            } else {
+                Role::other(HolderId(*h))
+            }
+        };
+        self.id(holders.iter().enumerate().map(role))
+    }
+
+    /// For tests: one piece for each number of cells and its holders, the first of them the primary.
+    pub(super) fn pieces(&mut self, list: &[(u128, &[u32])]) -> Vec<super::piece::Piece> {
+        list.iter().map(|(cells, holders)| super::piece::Piece { cells: *cells, set: self.of(holders) }).collect()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    fn set(sets: &mut Sets, holders: &[u32]) -> SetId {
-        let role = |(i, h): (usize, &u32)| if i == 0 { Role::primary(HolderId(*h)) } else { Role::other(HolderId(*h)) };
-        sets.id(holders.iter().enumerate().map(role))
-    }
 
     #[test]
     fn equal_sets_have_one_number_and_differ_by_one_exchange_or_not() {
         let mut sets = Sets::default();
-        let (a, b, c) = (set(&mut sets, &[1, 2, 3]), set(&mut sets, &[1, 3, 2]), set(&mut sets, &[2, 1, 3]));
+        let (a, b, c) = (sets.of(&[1, 2, 3]), sets.of(&[1, 3, 2]), sets.of(&[2, 1, 3]));
         assert!(a == b && a != c);
-        let d = set(&mut sets, &[1, 2, 4]);
+        let d = sets.of(&[1, 2, 4]);
         assert_eq!(sets.exchange(a, d), Some((Role::other(HolderId(3)), Role::other(HolderId(4)))));
         assert_eq!((sets.exchange(a, a), sets.exchange(a, c), sets.exchange(c, d)), (None, None, None));
         assert_eq!(sets.swap(a, Role::other(HolderId(3)), Role::other(HolderId(4))), d);
