@@ -42,8 +42,8 @@ fn reasons<'a>(domains: &'a [DomainReport], nodes: &'a [HolderReport]) -> Vec<&'
 pub fn write_broken(violations: usize, pending: usize, replicas: u32, out: &mut Out) -> Result {
     let broken = |slices: usize| {
         let nodes = count(replicas as usize, "node");
-        let breaks = if slices == 1 { "is" } else { "are" };
-        format!("{} {breaks} not held by {nodes}, or by more in a domain than its cap", count(slices, "slice"))
+        let breaks = if slices == 1 { "has" } else { "have" };
+        format!("{} {breaks} other than {nodes}, or more in a domain than its cap", count(slices, "slice"))
     };
     if violations > 0 {
         out.line(out.paint(BAD, broken(violations)))?;

@@ -143,9 +143,9 @@ impl Change {
             points if points.len() < 8 => format!(", by hand {points} points"),
             points => format!(", by hand {}", part(points)),
         };
-        // worth a word where it is not the bound
+        // worth a word where it is not the bound, or not what moves: then max_slices costs the difference
         let optimum = match &report.optimum {
-            Some(optimum) if *optimum != report.lower_bound => format!("optimum {}, ", part(&optimum.points)),
+            Some(optimum) if *optimum != report.lower_bound || *optimum != report.moved => format!("optimum {}, ", part(&optimum.points)),
             _ => String::new(),
         };
         format!(

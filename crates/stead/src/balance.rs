@@ -130,7 +130,8 @@ impl Balance {
             wanted_points: in_points(wants, map).to_string(),
             target_points: in_points(target, map).to_string(),
             points: has.to_string(),
-            reason: (wants > target && u128::from(domain.cap) * cells.count() == target)
+            // a node may want a cell more than its share, of those that are over: no cap is to blame for that
+            reason: (wants > target + u128::from(domain.nodes) && u128::from(domain.cap) * cells.count() == target)
                 .then(|| full(&domain_name(&domains, id, map), domain.cap, wants, target, map)),
         };
         let domains = domains.list().iter().zip(of_domain).enumerate().map(domain).collect();

@@ -44,6 +44,7 @@ struct Shown<'a> {
     name: &'a str,
     epoch: u64,
     replicas: u32,
+    spread: Vec<&'a str>,
     hash: &'a str,
     digest: String,
     parent: String,
@@ -149,6 +150,7 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
         name: map.name(),
         epoch: map.epoch(),
         replicas: map.replicas(),
+        spread: map.spread().collect(),
         hash: map.hash().name(),
         digest: hex(&map.digest()),
         parent: hex(&map.parent()),
@@ -213,6 +215,10 @@ fn heading(map: &Map, out: &mut Out) -> Result {
     out.line(format_args!("digest  {}", hex(&map.digest())))?;
     out.line(format_args!("parent  {parent}"))?;
     out.line(format_args!("map id  {}", hex(&map.map_id())))?;
+    let spread: Vec<&str> = map.spread().collect();
+    if !spread.is_empty() {
+        out.line(format_args!("spread  {}", spread.join(", ")))?;
+    }
     map.max_slices().map_or(Ok(()), |most| out.line(format_args!("limit   {most} slices")))
 }
 

@@ -17,8 +17,6 @@ pub struct Domain {
     pub cap: u32,
     /// How many nodes in it can hold.
     pub nodes: u32,
-    /// The domain around it; `None` for the outermost.
-    pub parent: Option<DomainId>,
     /// The domains in it.
     pub parts: Vec<DomainId>,
     /// Its nodes that can hold, of innermost domains only.
@@ -53,7 +51,7 @@ impl Domains {
         for (id, (path, place)) in by_path.iter_mut().enumerate() {
             *place = id;
             let path = path.iter().map(|value| (*value).to_owned()).collect();
-            domains.list.push(Domain { path, cap: 0, nodes: 0, parent: None, parts: Vec::new(), members: Vec::new() });
+            domains.list.push(Domain { path, cap: 0, nodes: 0, parts: Vec::new(), members: Vec::new() });
         }
         let parents: Vec<Option<DomainId>> =
             by_path.keys().map(|path| by_path.get(path.split_last().map_or(&[][..], |(_, before)| before)).copied()).collect();
@@ -61,9 +59,6 @@ impl Domains {
             match parent.and_then(|parent| domains.list.get_mut(parent)) {
                 Some(whole) => whole.parts.push(id),
                 None => domains.outermost.push(id),
-            }
-            if let Some(domain) = domains.list.get_mut(id) {
-                domain.parent = parent;
             }
         }
         for (holder, path) in (0..).map(HolderId).zip(holders) {

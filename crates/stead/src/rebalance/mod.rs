@@ -11,7 +11,7 @@
 //! 6. `copies`, at several replicas: what is left goes along the shortest paths of `flow`.
 //! 7. `primaries`, at several replicas: the same paths, over exchanges within a set.
 //!
-//! A first map comes from `layout` instead of steps 2 to 6. `gradual` goes a part of the way.
+//! A first map comes from `chunks` instead of steps 2 to 6. `gradual` goes a part of the way.
 //!
 //! In steps 3 to 5 a holder that shrinks never gains a cell and one that grows never loses one, so the cells that move are exactly the sum
 //! of the gains. Where they settle everything, as always at one replica, no way to the same targets moves less; else step 6
@@ -23,6 +23,7 @@
 
 mod build;
 mod chain;
+mod chunks;
 mod coalesce;
 mod compose;
 mod copies;
@@ -33,7 +34,6 @@ mod flow;
 mod gradual;
 mod holder;
 mod holders;
-mod layout;
 mod piece;
 mod primaries;
 mod release;

@@ -6,7 +6,7 @@ use super::sets::{SetId, Sets};
 
 /// A run of cells that one set of roles has. The pieces in their order cover the whole space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Piece {
+pub(super) struct Piece {
     /// How many cells; up to G, which may be 2^64.
     pub cells: u128,
     /// Who has them.

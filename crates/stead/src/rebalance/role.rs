@@ -7,36 +7,36 @@ use super::holder::{ByHolder, HolderId};
 
 /// A holder in one of its two roles. Ordered by holder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Role(u32);
+pub(super) struct Role(u32);
 
 impl Role {
     /// The holder as a primary.
-    pub fn primary(holder: HolderId) -> Role {
+    pub(super) fn primary(holder: HolderId) -> Role {
         Role(holder.0 * 2)
     }
 
     /// The holder as one of the other copies.
-    pub fn other(holder: HolderId) -> Role {
+    pub(super) fn other(holder: HolderId) -> Role {
         Role(holder.0 * 2 + 1)
     }
 
     /// Another holder in this role.
-    pub fn of(self, holder: HolderId) -> Role {
+    pub(super) fn of(self, holder: HolderId) -> Role {
         Role(holder.0 * 2 + self.0 % 2)
     }
 
     /// Who has the role.
-    pub fn holder(self) -> HolderId {
+    pub(super) fn holder(self) -> HolderId {
         HolderId(self.0 / 2)
     }
 
     /// Whether it is a primary's.
-    pub fn is_primary(self) -> bool {
+    pub(super) fn is_primary(self) -> bool {
         self.0 % 2 == 0
     }
 
     /// As an index.
-    pub fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }

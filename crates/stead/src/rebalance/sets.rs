@@ -8,18 +8,18 @@ use super::role::Role;
 
 /// A set by its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct SetId(u32);
+pub(super) struct SetId(u32);
 
 impl SetId {
     /// As an index.
-    pub fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 /// All sets there are. Roles in a set are sorted; no holder is in one twice. A set that waits for a copy is one role short.
 #[derive(Clone, Debug, Default)]
-pub struct Sets {
+pub(super) struct Sets {
     /// where each set ends in `roles`; it starts where the one before ends
     ends: Vec<usize>,
     roles: Vec<Role>,
@@ -34,12 +34,12 @@ fn hash(roles: &[Role]) -> u64 {
 
 impl Sets {
     /// How many there are.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.ends.len()
     }
 
     /// The number of a set; `roles` in any order.
-    pub fn id(&mut self, roles: impl IntoIterator<Item = Role>) -> SetId {
+    pub(super) fn id(&mut self, roles: impl IntoIterator<Item = Role>) -> SetId {
         let start = self.roles.len();
         self.roles.extend(roles);
         self.number(start)
@@ -78,7 +78,7 @@ impl Sets {
     }
 
     /// The roles of a set, by holder.
-    pub fn roles(&self, id: SetId) -> &[Role] {
+    pub(super) fn roles(&self, id: SetId) -> &[Role] {
         let at = id.0 as usize;
         let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
         let end = self.ends.get(at).copied().unwrap_or(start);
@@ -86,22 +86,22 @@ impl Sets {
     }
 
     /// The holders of a set, in their order.
-    pub fn holders(&self, id: SetId) -> impl Iterator<Item = HolderId> + Clone + '_ {
+    pub(super) fn holders(&self, id: SetId) -> impl Iterator<Item = HolderId> + Clone + '_ {
         self.roles(id).iter().map(|role| role.holder())
     }
 
     /// The primary of a set.
-    pub fn primary(&self, id: SetId) -> Option<HolderId> {
+    pub(super) fn primary(&self, id: SetId) -> Option<HolderId> {
         self.roles(id).iter().find(|role| role.is_primary()).map(|role| role.holder())
     }
 
     /// The role that a holder has in a set.
-    pub fn role_of(&self, id: SetId, holder: HolderId) -> Option<Role> {
+    pub(super) fn role_of(&self, id: SetId, holder: HolderId) -> Option<Role> {
         self.roles(id).iter().copied().find(|role| role.holder() == holder)
     }
 
     /// The set without a role.
-    pub fn without(&mut self, id: SetId, role: Role) -> SetId {
+    pub(super) fn without(&mut self, id: SetId, role: Role) -> SetId {
         let start = self.copy(id, |role| role);
         if let Some(place) = self.roles.iter().skip(start).position(|other| *other == role) {
             self.roles.remove(start + place);
@@ -110,27 +110,27 @@ impl Sets {
     }
 
     /// The set with one more role.
-    pub fn with(&mut self, id: SetId, role: Role) -> SetId {
+    pub(super) fn with(&mut self, id: SetId, role: Role) -> SetId {
         let start = self.copy(id, |role| role);
         self.roles.push(role);
         self.number(start)
     }
 
     /// The set with `to` in the place of `from`.
-    pub fn swap(&mut self, id: SetId, from: Role, to: Role) -> SetId {
+    pub(super) fn swap(&mut self, id: SetId, from: Role, to: Role) -> SetId {
         let start = self.copy(id, |role| if role == from { to } else { role });
         self.number(start)
     }
 
     /// The set with another of its holders as the primary.
-    pub fn with_primary(&mut self, id: SetId, primary: HolderId) -> SetId {
+    pub(super) fn with_primary(&mut self, id: SetId, primary: HolderId) -> SetId {
         let role = |holder| if holder == primary { Role::primary(holder) } else { Role::other(holder) };
         let start = self.copy(id, |old| role(old.holder()));
         self.number(start)
     }
 
     /// The only role that `from` has and `to` has not, and the only one the other way round, when that is all that differs.
-    pub fn exchange(&self, from: SetId, to: SetId) -> Option<(Role, Role)> {
+    pub(super) fn exchange(&self, from: SetId, to: SetId) -> Option<(Role, Role)> {
         let (from, to) = (self.roles(from), self.roles(to));
         if from.len() != to.len() {
             return None;

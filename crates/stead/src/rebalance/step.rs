@@ -6,7 +6,7 @@ use super::domains::Domains;
 use super::fill::fill;
 use super::fit::fit;
 use super::holder::{ByHolder, HolderId};
-use super::layout::{chunks, layout};
+use super::chunks::{chunks, layout};
 use super::piece::{join, loads, moved, role_loads, Piece};
 use super::release::release;
 use super::role::{ByRole, Role};
@@ -180,9 +180,11 @@ impl Aim<'_> {
         let mut tried = self.fresh(pieces, sets)?;
         let several = self.domains.replicas() > 1;
         if several {
-            for tenths in (1..10).rev() {
-                let start = coalesce(pieces, sets, self.targets, pieces.len() * tenths / 10);
-                tried.push(self.once(&start, sets)?);
+            // ten by ten per cent, and the last of them halved until one is left
+            let tenths = (1..10).rev().map(|tenths| pieces.len() * tenths / 10);
+            let halves = (4..).map(|k| pieces.len() >> k).take_while(|keep| *keep > 0);
+            for keep in tenths.chain(halves) {
+                tried.push(self.once(&coalesce(pieces, sets, self.targets, keep), sets)?);
             }
         } else {
             let (mut works, mut fails) = (0, pieces.len().max(2));

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
-use super::layout::Layout;
+use super::table::Layout;
 use super::system::System;
 use crate::error::Result;
 use crate::fleet::Fleet;

@@ -2,7 +2,7 @@
 //! is called Random Slicing rebuilds its table.
 
 use super::ideal::{Names, NodeNumber, Wanted};
-use super::layout::Layout;
+use super::table::Layout;
 use super::system::System;
 use crate::error::Result;
 use crate::fleet::Fleet;

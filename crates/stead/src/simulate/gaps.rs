@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
-use super::layout::Layout;
+use super::table::Layout;
 use super::system::System;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;

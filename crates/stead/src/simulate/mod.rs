@@ -26,11 +26,11 @@ mod draft;
 mod gaps;
 mod history;
 mod ideal;
-mod layout;
 mod own;
 mod run;
 mod scenario;
 mod system;
+mod table;
 mod vnodes;
 
 pub use builtin::{built_in, BuiltIn, BUILT_INS};

@@ -1,7 +1,7 @@
 //! stead itself: [`build`], as `stead apply` calls it.
 
 use super::ideal::{Names, Wanted};
-use super::layout::Layout;
+use super::table::Layout;
 use super::system::System;
 use crate::error::Result;
 use crate::fleet::Fleet;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::ideal::{Names, Wanted};
-use super::layout::Layout;
+use super::table::Layout;
 use super::scenario::Scenario;
 use super::system::{systems, LeftOut, Sizes, System};
 use crate::error::{Error, Result};

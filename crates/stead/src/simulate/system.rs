@@ -6,7 +6,7 @@ use super::claim::Claim;
 use super::contiguous::Contiguous;
 use super::gaps::{Collect, Slicing};
 use super::ideal::{Names, Wanted};
-use super::layout::Layout;
+use super::table::Layout;
 use super::own::Own;
 use super::vnodes::Vnodes;
 use crate::error::{Error, Result};

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
-use super::layout::Layout;
+use super::table::Layout;
 use super::system::{Sizes, System};
 use crate::error::Result;
 use crate::fleet::Fleet;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::domains::{Domains, Part, Place};
+use super::caps::{Domains, Part, Place};
 use super::held::{Amount, Held};
 use super::shares::{targets, wanted};
 use super::violation::{Problem, Violations};

@@ -17,7 +17,7 @@
 //! # }
 //! ```
 
-mod domains;
+mod caps;
 mod held;
 mod judge;
 mod shares;

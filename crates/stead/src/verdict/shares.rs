@@ -8,7 +8,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::domains::Domains;
+use super::caps::Domains;
 
 /// What each holder wants: the total shared by weight, without caps. All 0 where no weight is above 0.
 pub(super) fn wanted(total: u128, weights: &[u128]) -> Vec<u128> {
@@ -198,7 +198,7 @@ impl PartialOrd for Fraction {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::domains::Place;
+    use super::super::caps::Place;
     use super::*;
 
     /// Nodes written as `a/r1 2`: the names of their domains and their weight.
@@ -310,7 +310,7 @@ mod tests {
 
     /// The exact shares by another way: a function of the level for each part of the tree, and the level at which it reaches its bound.
     mod exact {
-        use super::super::super::domains::Domains;
+        use super::super::super::caps::Domains;
 
         /// At a level x this part has `fixed` + `slope` * x cells, just there and a little above.
         type Line = (u128, u128);
