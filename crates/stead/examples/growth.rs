@@ -1,4 +1,4 @@
-//! Slices, movement and time of growing fleets: the table of docs/rebalance.md. Run by `make bench-growth`.
+//! Slices, movement and time of growing fleets, and of what limits cost: the tables of docs/rebalance.md. Run by `make bench-growth`.
 //!
 //! Times are of whole builds (rebalance, encode, digest, verify) on this machine; compare rows, not machines.
 
@@ -64,6 +64,69 @@ fn grow_within(per_node: usize) {
     );
 }
 
+/// 3 zones x 10 racks x 20 nodes, weights 100 to 300, three copies; then 200 changes of one node each: what three copies cost, and a limit.
+fn zones(limit: &str) {
+    let mut state = 7;
+    let mut below = move |n: u64| {
+        state += 1;
+        stead::map::mix(stead::Point(state), 0).0 % n
+    };
+    let mut nodes: Vec<(String, u64)> = Vec::new(); // labels and weight
+    let labels = |zone: u64, rack: u64| format!("{{zone = 'z{zone}', rack = '{rack}'}}");
+    for i in 0..600 {
+        nodes.push((labels(i / 200, i / 20 % 10), 100 + below(201)));
+    }
+    let mut numbers: Vec<usize> = (0..600).collect();
+    let (mut map, mut moved, mut bound, mut most, mut times): (Option<Map>, _, _, _, Vec<f64>) = (None, 0, 0, 0.0f64, Vec::new());
+    let mut first = 0;
+    for step in 0..=200 {
+        let text: String = numbers
+            .iter()
+            .zip(&nodes)
+            .map(|(number, (labels, weight))| format!("[[node]]\nname = 'n{number}'\nweight = {weight}\nlabels = {labels}\n"))
+            .collect();
+        let head = format!("name = 'zones'\nreplicas = 3\nspread = ['zone', 'rack']\n{limit}");
+        let fleet = Fleet::parse(&(head + &text), "zones.toml").expect("a fleet that is well written");
+        let start = Instant::now();
+        let next = build(&fleet, map.as_ref()).expect("a map");
+        if let Some(before) = &map {
+            times.push(start.elapsed().as_secs_f64());
+            let plan = stead::plan::Amounts::between(before, &next).expect("a plan");
+            moved += plan.moved.0;
+            bound += plan.lower_bound.0;
+            most = most.max(plan.moved.0 as f64 / (3.0 * 2f64.powi(64)));
+        } else {
+            first = next.base_count();
+        }
+        map = Some(next);
+        match below(3) {
+            0 => {
+                numbers.push(600 + step);
+                nodes.push((labels(below(3), below(10)), 100 + below(201)));
+            }
+            1 => {
+                let gone = below(nodes.len() as u64) as usize;
+                numbers.remove(gone);
+                nodes.remove(gone);
+            }
+            _ => {
+                let changed = below(nodes.len() as u64) as usize;
+                nodes[changed].1 = 100 + below(201);
+            }
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    let slices = map.map_or(0, |map| map.base_count());
+    println!(
+        "3 zones, 3 copies, 200 changes, {:<21} slices {first:>5} -> {slices:>5}, moved / bound {:.3}, most in a step {:.2} %, a build {:.1} ms (median), {:.0} ms (worst)",
+        if limit.is_empty() { "no limit" } else { limit.trim() },
+        moved as f64 / bound as f64,
+        100.0 * most,
+        1e3 * times[times.len() / 2],
+        1e3 * times[times.len() - 1],
+    );
+}
+
 fn main() {
     grow([4, 7, 10, 13, 16].into_iter());
     grow((1..=10).map(|k| k * 30));
@@ -73,6 +136,7 @@ fn main() {
     grow(1..=100);
     grow(1..=300);
     [32, 8, 4].into_iter().for_each(grow_within);
+    ["", "max_slices = 32000\n", "max_slices = 20000\n", "max_slices = 8000\n"].into_iter().for_each(zones);
     if std::env::args().any(|arg| arg == "--1000") {
         grow(1..=1000);
     }
