@@ -64,8 +64,9 @@ fn grow_within(per_node: usize) {
     );
 }
 
-/// 3 zones x 10 racks x 20 nodes, weights 100 to 300, three copies; then 200 changes of one node each: what three copies cost, and a limit.
-fn zones(limit: &str) {
+/// 3 zones of so many racks of so many nodes, weights 100 to 300, three copies; then changes of one node each: what three copies cost, and a
+/// limit.
+fn zones(racks: u64, per_rack: u64, steps: usize, limit: &str) {
     let mut state = 7;
     let mut below = move |n: u64| {
         state += 1;
@@ -73,13 +74,14 @@ fn zones(limit: &str) {
     };
     let mut nodes: Vec<(String, u64)> = Vec::new(); // labels and weight
     let labels = |zone: u64, rack: u64| format!("{{zone = 'z{zone}', rack = '{rack}'}}");
-    for i in 0..600 {
-        nodes.push((labels(i / 200, i / 20 % 10), 100 + below(201)));
+    for i in 0..3 * racks * per_rack {
+        nodes.push((labels(i / (racks * per_rack), i / per_rack % racks), 100 + below(201)));
     }
-    let mut numbers: Vec<usize> = (0..600).collect();
+    let all = nodes.len();
+    let mut numbers: Vec<usize> = (0..all).collect();
     let (mut map, mut moved, mut bound, mut most, mut times): (Option<Map>, _, _, _, Vec<f64>) = (None, 0, 0, 0.0f64, Vec::new());
-    let mut first = 0;
-    for step in 0..=200 {
+    let (mut first, mut took) = (0, 0.0);
+    for step in 0..=steps {
         let text: String = numbers
             .iter()
             .zip(&nodes)
@@ -96,13 +98,13 @@ fn zones(limit: &str) {
             bound += plan.lower_bound.0;
             most = most.max(plan.moved.0 as f64 / (3.0 * 2f64.powi(64)));
         } else {
-            first = next.base_count();
+            (first, took) = (next.base_count(), start.elapsed().as_secs_f64());
         }
         map = Some(next);
         match below(3) {
             0 => {
-                numbers.push(600 + step);
-                nodes.push((labels(below(3), below(10)), 100 + below(201)));
+                numbers.push(all + step);
+                nodes.push((labels(below(3), below(racks)), 100 + below(201)));
             }
             1 => {
                 let gone = below(nodes.len() as u64) as usize;
@@ -118,10 +120,11 @@ fn zones(limit: &str) {
     times.sort_by(f64::total_cmp);
     let slices = map.map_or(0, |map| map.base_count());
     println!(
-        "3 zones, 3 copies, 200 changes, {:<21} slices {first:>5} -> {slices:>5}, moved / bound {:.3}, most in a step {:.2} %, a build {:.1} ms (median), {:.0} ms (worst)",
+        "{all:>5} nodes in 3 zones, 3 copies, {steps:>3} changes, {:<18} slices {first:>5} -> {slices:>5}, moved / bound {:.3}, most in a step {:.2} %, first build {:.0} ms, later {:.1} ms (median), {:.0} ms (worst)",
         if limit.is_empty() { "no limit" } else { limit.trim() },
         moved as f64 / bound as f64,
         100.0 * most,
+        1e3 * took,
         1e3 * times[times.len() / 2],
         1e3 * times[times.len() - 1],
     );
@@ -136,7 +139,8 @@ fn main() {
     grow(1..=100);
     grow(1..=300);
     [32, 8, 4].into_iter().for_each(grow_within);
-    ["", "max_slices = 32000\n", "max_slices = 20000\n", "max_slices = 8000\n"].into_iter().for_each(zones);
+    ["", "max_slices = 32000\n", "max_slices = 20000\n", "max_slices = 8000\n"].into_iter().for_each(|limit| zones(10, 20, 200, limit));
+    zones(100, 34, 20, "");
     if std::env::args().any(|arg| arg == "--1000") {
         grow(1..=1000);
     }
