@@ -14,6 +14,7 @@ import sys
 import time
 
 import scenario
+from markdown import table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(ROOT, "target", "bench-balance")
@@ -86,14 +87,6 @@ def ratio(number):
     return "-" if number is None else f"{number:.3f}"
 
 
-def table(rows):
-    """The rows as a table that is Markdown too."""
-    rows = [HEADER, *[tuple(map(str, row)) for row in rows]]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]])
-
-
 def main():
     parser = argparse.ArgumentParser(description="stead and Swift's ring builder through one scenario.")
     parser.add_argument("--steps", type=int, default=scenario.STEPS, help=f"how many changes (default {scenario.STEPS})")
@@ -143,7 +136,7 @@ def main():
             for _, process, _ in running:
                 process.terminate()
 
-    text = table(rows) + "\n\n" + "\n".join(notes) + f"\nPython {platform.python_version()}, {os.cpu_count()} processors\n"
+    text = table(HEADER, rows) + "\n\n" + "\n".join(notes) + f"\nPython {platform.python_version()}, {os.cpu_count()} processors\n"
     say(f"what came out ({time.monotonic() - start:.0f} s); beside it in target/bench-balance: table.txt and every step's figures")
     print(text, end="", flush=True)
     with open(os.path.join(HERE, "table.txt"), "w", encoding="utf-8") as file:

@@ -33,6 +33,7 @@ import scenario  # noqa: E402
 from comparison import cells_between, ends, shares  # noqa: E402
 from domains import caps, chain, violations  # noqa: E402
 from made_maps import fleet_of  # noqa: E402
+from markdown import table  # noqa: E402
 from optimum import least_moved, moved  # noqa: E402
 from stead_reference import read_map  # noqa: E402
 from targets import targets  # noqa: E402
@@ -217,14 +218,6 @@ def line_of(row, results):
             f"{more[0]:.3f} ({more[1]:.3f})", broken, wrong_shares, sum(result["checked"] for result in results)), problems  # fmt: skip
 
 
-def table(rows):
-    """The rows as a table that is Markdown too."""
-    rows = [HEADER, *[tuple(map(str, row)) for row in rows]]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(HEADER))]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]])
-
-
 def main():
     parser = argparse.ArgumentParser(description="How much more than the least stead moves on fleets whose caps bind.")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"histories a row (default {SEEDS})")
@@ -249,7 +242,7 @@ def main():
             results.sort(key=lambda result: (result["seed"], result["step"]))
             line, wrong = line_of(row, results)
             lines, problems, kept = [*lines, line], problems + wrong, kept + results
-    text = table(lines) + "\n"
+    text = table(HEADER, lines) + "\n"
     print(f"\n{text}\n{len(kept)} steps, {time.monotonic() - start:.0f} s; beside it in target/bench-optimum: table.txt and every step's figures")
     with open(os.path.join(HERE, "table.txt"), "w", encoding="ascii") as file:
         file.write(text)

@@ -3,6 +3,7 @@
 
 mod histories;
 mod judge {
+    mod bytes;
     pub mod copies;
     mod filling;
     mod flow;

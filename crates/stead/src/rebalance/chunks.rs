@@ -10,6 +10,8 @@ use super::holder::{ByHolder, HolderId};
 use super::piece::{join, Piece};
 use super::role::Role;
 use super::sets::Sets;
+use crate::map::mix;
+use crate::point::Point;
 
 /// The most chunks, the fewest, and about how many pieces a first layout has at most between the two: 64 chunks up to 256 holders, 16 at
 /// 1,000, 4 at 4,000 and more. Measured (docs/rebalance.md): more chunks make later moves cheaper and the table larger.
@@ -34,7 +36,7 @@ pub(super) fn layout(targets: &ByHolder, domains: &Domains, sets: &mut Sets, cel
     if domains.replicas() == 1 {
         return join(targets.iter().map(|(holder, cells)| Piece { cells, set: sets.id([Role::primary(holder)]) }));
     }
-    let mut random = Random(0);
+    let mut random = Random { drawn: 0 };
     let mut left = targets.clone();
     let mut cells_left = cells;
     let mut pieces = Vec::new();
@@ -168,15 +170,15 @@ fn wrap(line: &[(HolderId, u128)], length: u128, replicas: u32, sets: &mut Sets,
     }
 }
 
-/// SplitMix64: small, and the same everywhere.
-struct Random(u64);
+/// Random numbers that are the same everywhere: the draws of [`mix`] for point 0, which is SplitMix64.
+struct Random {
+    drawn: u64,
+}
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.drawn += 1;
+        mix(Point(0), self.drawn).0
     }
 
     /// Fisher-Yates. The bias of `%` is below 2^-48 for 65,536 holders.
@@ -248,7 +250,7 @@ mod tests {
 
     #[test]
     fn the_random_numbers_are_those_of_splitmix64() {
-        let mut random = Random(0);
+        let mut random = Random { drawn: 0 };
         assert_eq!([random.next(), random.next()], [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4]);
     }
 }

@@ -1,6 +1,8 @@
 //! Sets of roles: who holds a piece. Each different set is kept once and known by a number, so that pieces stay small and equal sets
 //! compare as numbers.
 
+use std::ops::Range;
+
 use hashbrown::HashTable;
 
 use super::holder::HolderId;
@@ -32,6 +34,12 @@ fn hash(roles: &[Role]) -> u64 {
     (all ^ (all >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
+/// Where a set's roles stand: from the end of the set before to its own.
+fn range(ends: &[usize], id: SetId) -> Range<usize> {
+    let start = id.index().checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+    start..ends.get(id.index()).copied().unwrap_or(start)
+}
+
 impl Sets {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
@@ -51,18 +59,15 @@ impl Sets {
             new.sort_unstable();
         }
         let Sets { ends, roles, known } = self;
-        let range = |id: &SetId| {
-            let from = id.index().checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
-            roles.get(from..ends.get(id.index()).copied().unwrap_or(from)).unwrap_or(&[])
-        };
+        let of = |id: &SetId| roles.get(range(ends, *id)).unwrap_or(&[]);
         let new = roles.get(start..).unwrap_or(&[]);
-        if let Some(id) = known.find(hash(new), |id| range(id) == new) {
+        if let Some(id) = known.find(hash(new), |id| of(id) == new) {
             let id = *id;
             roles.truncate(start);
             return id;
         }
         let id = SetId(ends.len() as u32);
-        known.insert_unique(hash(new), id, |id| hash(range(id)));
+        known.insert_unique(hash(new), id, |id| hash(of(id)));
         ends.push(roles.len());
         id
     }
@@ -70,19 +75,14 @@ impl Sets {
     /// Writes the roles of a set behind all others once more, each as `change` says; returns where they start.
     fn copy(&mut self, id: SetId, change: impl Fn(Role) -> Role) -> usize {
         let start = self.roles.len();
-        let from = id.index().checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(id.index()).copied().unwrap_or(from);
-        self.roles.extend_from_within(from..end);
+        self.roles.extend_from_within(range(&self.ends, id));
         self.roles.iter_mut().skip(start).for_each(|role| *role = change(*role));
         start
     }
 
     /// The roles of a set, by holder.
     pub(super) fn roles(&self, id: SetId) -> &[Role] {
-        let at = id.0 as usize;
-        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(at).copied().unwrap_or(start);
-        self.roles.get(start..end).unwrap_or(&[])
+        self.roles.get(range(&self.ends, id)).unwrap_or(&[])
     }
 
     /// The holders of a set, in their order.

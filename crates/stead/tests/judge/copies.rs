@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::bytes::{section, text, u32_at, u64_at};
 use super::flow::Network;
 
 #[derive(Clone, Debug)]
@@ -33,26 +34,8 @@ pub struct Step {
     pub reordered: u128,
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> usize {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
-}
-
-/// Offset and number of records of a section, numbered from 1 as in the document.
-fn section(bytes: &[u8], number: usize) -> (usize, usize) {
-    let entry = 176 + 24 * (number - 1);
-    (u64_at(bytes, entry + 8) as usize, u64_at(bytes, entry + 16) as usize)
-}
-
 pub fn read(bytes: &[u8]) -> Judged {
-    let (strings, _) = section(bytes, 1);
-    let text = |at: usize| {
-        let start = strings + u32_at(bytes, at);
-        String::from_utf8(bytes[start..start + u32_at(bytes, at + 4)].to_vec()).unwrap()
-    };
+    let text = |at: usize| text(bytes, at);
     let (spread, levels) = section(bytes, 2);
     let spread: Vec<String> = (0..levels).map(|i| text(spread + 8 * i)).collect();
     let ((nodes, node_count), (labels, _)) = (section(bytes, 3), section(bytes, 4));

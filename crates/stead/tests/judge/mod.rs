@@ -1,7 +1,11 @@
 //! A judge of maps that shares no code with what it judges: it reads the bytes by docs/map-format.md alone and does its own
 //! arithmetic.
 
+mod bytes;
+
 use std::collections::BTreeMap;
+
+use bytes::{section, text, u32_at, u64_at};
 
 /// A holder of base slices: a node or a named policy.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -18,26 +22,8 @@ pub struct Judged {
     pub slices: Vec<(u64, Holder)>,
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> usize {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
-}
-
-/// Offset and number of records of a section, numbered from 1 as in the document.
-fn section(bytes: &[u8], number: usize) -> (usize, usize) {
-    let entry = 176 + 24 * (number - 1);
-    (u64_at(bytes, entry + 8) as usize, u64_at(bytes, entry + 16) as usize)
-}
-
 pub fn read(bytes: &[u8]) -> Judged {
-    let (strings, _) = section(bytes, 1);
-    let text = |at: usize| {
-        let start = strings + u32_at(bytes, at);
-        String::from_utf8(bytes[start..start + u32_at(bytes, at + 4)].to_vec()).unwrap()
-    };
+    let text = |at: usize| text(bytes, at);
     let (nodes, node_count) = section(bytes, 3);
     let (policies, policy_count) = section(bytes, 6);
     let (members, _) = section(bytes, 7);
