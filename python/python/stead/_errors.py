@@ -1,0 +1,136 @@
+"""The exceptions: one tree under `Error`, one class for each status. The numbers are those of every language."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Status(enum.IntEnum):
+    """What went wrong, as a number; the same in every language."""
+
+    INVALID = 1
+    FLEET = 2
+    IMPOSSIBLE = 3
+    FORMAT = 4
+    DIGEST = 5
+    VERSION = 6
+    IDENTITY = 7
+    NOT_FOUND = 8
+    IO = 9
+    CONFLICT = 10
+    UNCERTAIN = 11
+    CHANGED = 12
+    NAME = 13
+    NOT_YET = 14
+    INTERNAL = 15
+
+
+class Error(Exception):
+    """A failure of stead. Its text is one line that says what is wrong, where, and what to do."""
+
+    status: Status = Status.INTERNAL
+
+
+class InvalidError(Error, ValueError):
+    """An argument is out of its range."""
+
+    status = Status.INVALID
+
+
+class FleetError(Error, ValueError):
+    """A fleet has a mistake; the text begins with file and line."""
+
+    status = Status.FLEET
+
+
+class ImpossibleError(Error):
+    """A fleet is well written and cannot be met."""
+
+    status = Status.IMPOSSIBLE
+
+
+class FormatError(Error, ValueError):
+    """The bytes are not a map, or its structure is damaged."""
+
+    status = Status.FORMAT
+
+
+class DigestError(FormatError):
+    """The bytes are a map whose digest does not fit."""
+
+    status = Status.DIGEST
+
+
+class VersionError(Error):
+    """The map needs a newer stead."""
+
+    status = Status.VERSION
+
+
+class IdentityError(Error):
+    """The map belongs to another cluster, or has another hash."""
+
+    status = Status.IDENTITY
+
+
+class IoError(Error, OSError):
+    """The operating system refused to read or write; `errno` says why."""
+
+    status = Status.IO
+
+
+class NotFoundError(IoError, FileNotFoundError):
+    """A file is missing."""
+
+    status = Status.NOT_FOUND
+
+
+class ConflictError(Error):
+    """Somebody else changed the map meanwhile; nothing was changed here."""
+
+    status = Status.CONFLICT
+
+
+class UncertainError(IoError):
+    """The new map is in place, but may not survive a power cut: do not publish again, sync the disk."""
+
+    status = Status.UNCERTAIN
+
+
+class ChangedError(Error):
+    """A file was overwritten in place while it was open; maps that are open keep their answers."""
+
+    status = Status.CHANGED
+
+
+class PathNameError(Error, ValueError):
+    """A key has no path: its file name would be too long."""
+
+    status = Status.NAME
+
+
+class NotYetError(Error, NotImplementedError):
+    """Designed, and not built yet."""
+
+    status = Status.NOT_YET
+
+
+class InternalError(Error):
+    """A fault in stead itself: please report it."""
+
+    status = Status.INTERNAL
+
+
+_CLASSES = {
+    cls.status: cls
+    for cls in (InvalidError, FleetError, ImpossibleError, FormatError, DigestError, VersionError, IdentityError, NotFoundError, IoError,
+                ConflictError, UncertainError, ChangedError, PathNameError, NotYetError, InternalError)
+}  # fmt: skip
+
+
+def _error(status: int, message: str, os_errno: int) -> Error:
+    """The exception for a failure; the extension module calls this."""
+    error = _CLASSES[Status(status)](message)
+    if isinstance(error, OSError) and os_errno:
+        error.errno = os_errno
+    return error

@@ -1,0 +1,37 @@
+//! The Python module `stead`, as `stead._stead`: python/python/stead has what is better said in Python.
+//!
+//! ```text
+//! key     str and bytes -> the bytes of a key         error   a failure -> its exception
+//! fleet   text, path, dict -> a fleet                 map     Map        plan    Plan, Move
+//! tools   path, survey
+//! ```
+
+#![deny(unsafe_code)]
+
+mod error;
+mod fleet;
+mod key;
+mod map;
+mod plan;
+mod records;
+mod tools;
+
+use pyo3::prelude::*;
+
+/// The part of `stead` that is written in Rust.
+#[pymodule]
+mod _stead {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::map::{build, Map};
+    #[pymodule_export]
+    use super::plan::{plan, Moves, Plan};
+    #[pymodule_export]
+    use super::tools::{path, survey};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,254 @@
+//! `Map`.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple, PyType};
+
+use stead::fleet::part;
+use stead::policy::{NodeId, PolicyId};
+use stead::{Point, Store};
+
+use crate::error::{invalid, Raise};
+use crate::{fleet, key, records};
+
+/// Where keys live: an immutable, verified map, safe to ask from any number of threads.
+///
+/// Made by `Map.open`, `Map.from_bytes` or `build`. Two maps are equal when their digests are. Pickles as its bytes.
+#[pyclass(frozen, module = "stead", name = "Map", weakref)]
+pub struct Map {
+    pub(crate) map: Arc<stead::Map>,
+    /// the nodes' names, as Python has them
+    names: PyOnceLock<Vec<Py<PyString>>>,
+    /// the nodes
+    nodes: PyOnceLock<Py<PyTuple>>,
+}
+
+impl Map {
+    /// The map for Python.
+    pub(crate) fn new(map: Arc<stead::Map>) -> Map {
+        Map { map, names: PyOnceLock::new(), nodes: PyOnceLock::new() }
+    }
+
+    /// The nodes' names, made once.
+    pub(crate) fn names(&self, py: Python<'_>) -> &[Py<PyString>] {
+        self.names.get_or_init(py, || self.map.nodes().map(|node| PyString::new(py, node.name()).unbind()).collect())
+    }
+
+    /// A node's name.
+    pub(crate) fn name_of<'a>(&'a self, py: Python<'_>, node: NodeId) -> &'a Py<PyString> {
+        // a node of this map has a number below their count
+        &self.names(py)[node.index()]
+    }
+
+    fn list<'py>(&self, py: Python<'py>, nodes: impl ExactSizeIterator<Item = NodeId>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, nodes.map(|node| self.name_of(py, node).bind(py)))
+    }
+
+    fn tuple_of<'py>(&self, py: Python<'py>, policy: PolicyId) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.map.policy(policy).members().map(|node| self.name_of(py, node).bind(py)))
+    }
+}
+
+#[pymethods]
+impl Map {
+    /// Opens a map file; costs one `stat` when this process has it open already and it is unchanged.
+    ///
+    /// A file that was replaced by renaming is opened anew, while maps that are open keep their answers. With `copy` the file is
+    /// read into memory whatever its size, so that nobody who truncates it in place can end this process.
+    ///
+    /// Raises NotFoundError, IoError, FormatError, DigestError, VersionError, and ChangedError when the file was overwritten in place.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, copy = false))]
+    fn open(py: Python<'_>, path: PathBuf, copy: bool) -> PyResult<Map> {
+        py.detach(|| stead::map::open_cached(&path, copy)).raise(py).map(Map::new)
+    }
+
+    /// The map of the bytes of a map file, wherever they come from. They are verified.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &Bound<'_, PyBytes>) -> PyResult<Map> {
+        let bytes = data.as_bytes().to_vec();
+        py.detach(|| stead::Map::from_bytes(bytes)).raise(py).map(|map| Map::new(Arc::new(map)))
+    }
+
+    /// The same as `stead.build`.
+    #[staticmethod]
+    #[pyo3(signature = (fleet, previous = None, *, max_move = None))]
+    fn build(py: Python<'_>, fleet: &Bound<'_, PyAny>, previous: Option<&Bound<'_, Map>>, max_move: Option<&str>) -> PyResult<Map> {
+        build(py, fleet, previous, max_move)
+    }
+
+    /// The name of the node that a key lives on: its primary, when there are several.
+    ///
+    /// A key is `str`, which stands for its UTF-8, or `bytes`; anything else is a TypeError.
+    fn locate<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let node = self.map.locate(key::bytes(key)?);
+        Ok(self.name_of(key.py(), node).bind(key.py()).clone())
+    }
+
+    /// The names of all nodes of a key, primary first.
+    fn locate_all<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        self.list(key.py(), self.map.locate_all(key::bytes(key)?))
+    }
+
+    /// Up to `n` distinct nodes for a key, best first: its own, then those that take over when they are down. All clients get the
+    /// same list; it is shorter only when the map has fewer nodes.
+    fn prefer<'py>(&self, key: &Bound<'py, PyAny>, n: usize) -> PyResult<Bound<'py, PyList>> {
+        self.list(key.py(), self.map.prefer(key::bytes(key)?, n).into_iter())
+    }
+
+    /// The point of a key, from 0 to 2**64 - 1: its hash, by which it is located.
+    fn point(&self, key: &Bound<'_, PyAny>) -> PyResult<u64> {
+        Ok(self.map.point(key::bytes(key)?).0)
+    }
+
+    /// The names of all nodes of a point, primary first.
+    fn locate_point<'py>(&self, py: Python<'py>, point: u64) -> PyResult<Bound<'py, PyList>> {
+        self.list(py, self.map.policy(self.map.policy_of(Point(point))).members())
+    }
+
+    /// Publishes the map to those who open `path`: whole or not at all, with its history beside it, if `previous`, on which it was
+    /// built, is still there (None: if there is no map yet).
+    ///
+    /// Raises ConflictError when somebody was faster; nothing was changed then: build again on the map that is there now.
+    #[pyo3(signature = (path, previous = None))]
+    fn publish(&self, py: Python<'_>, path: PathBuf, previous: Option<&Bound<'_, Map>>) -> PyResult<()> {
+        let previous = previous.map(|map| Arc::clone(&map.get().map));
+        py.detach(|| Store::new(&path, stead::store::KEEP).publish(previous.as_deref(), &self.map)).raise(py)
+    }
+
+    /// Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows no history and no conflicts.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| stead::store::save(&self.map, &path)).raise(py)
+    }
+
+    /// The bytes of the map's file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.map.bytes())
+    }
+
+    /// Whether two maps are equal but for epoch and parent, so that publishing the one over the other would change nothing.
+    fn same(&self, other: &Bound<'_, Map>) -> bool {
+        self.map.same_but_epoch(&other.get().map)
+    }
+
+    /// The name of the cluster.
+    #[getter]
+    fn name(&self) -> &str {
+        self.map.name()
+    }
+
+    /// The number of this version, from 1.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.map.epoch()
+    }
+
+    /// SHA-256 of the map, 32 bytes: the identity of this version.
+    #[getter]
+    fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.map.digest())
+    }
+
+    /// How many nodes hold each point.
+    #[getter]
+    fn replicas(&self) -> u32 {
+        self.map.replicas()
+    }
+
+    /// How keys become points: "md5", "sha1", "xxh3" or "siphash".
+    #[getter]
+    fn hash(&self) -> &'static str {
+        self.map.hash().name()
+    }
+
+    /// The labels over which copies are kept apart, outermost first.
+    #[getter]
+    fn spread<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.map.spread())
+    }
+
+    /// The nodes, by name.
+    #[getter]
+    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let made = self.nodes.get_or_try_init(py, || {
+            let nodes: Vec<_> = self.map.nodes().map(|node| records::node(py, node)).collect::<PyResult<_>>()?;
+            PyTuple::new(py, nodes).map(Bound::unbind)
+        });
+        made.map(|nodes| nodes.bind(py).clone())
+    }
+
+    /// The slices that `locate` reads, pins applied, by point. Made anew each time that it is asked for.
+    #[getter]
+    fn slices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let mut known: Vec<Option<Bound<'py, PyTuple>>> = vec![None; self.map.policies().len()];
+        let mut slices = Vec::with_capacity(self.map.slice_count());
+        for slice in self.map.slices() {
+            let nodes = match &known[slice.policy.index()] {
+                Some(nodes) => nodes.clone(),
+                None => self.tuple_of(py, slice.policy)?,
+            };
+            known[slice.policy.index()] = Some(nodes.clone());
+            slices.push(records::slice(py, slice.first.0, slice.last.0, nodes, self.map.policy(slice.policy).name())?);
+        }
+        PyTuple::new(py, slices)
+    }
+
+    fn __repr__(&self) -> String {
+        let digest: String = self.map.digest().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let (name, epoch, nodes) = (self.map.name(), self.map.epoch(), self.map.nodes().len());
+        format!("<stead.Map {name:?} epoch {epoch}, {nodes} nodes, {} slices, {digest}>", self.map.slice_count())
+    }
+
+    fn __richcmp__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {
+        let same = other.cast::<Map>().ok().map(|other| other.get().map.digest() == self.map.digest());
+        match (same, op) {
+            (Some(same), CompareOp::Eq) => Ok(same.into_pyobject(py)?.to_owned().into_any()),
+            (Some(same), CompareOp::Ne) => Ok((!same).into_pyobject(py)?.to_owned().into_any()),
+            _ => Ok(py.NotImplemented().into_bound(py)),
+        }
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.map.digest().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((PyType::new::<Map>(py).getattr("from_bytes")?, (self.to_bytes(py),)))
+    }
+
+    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'a>(slf: PyRef<'a, Self>, _memo: &Bound<'_, PyAny>) -> PyRef<'a, Self> {
+        slf
+    }
+}
+
+/// Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little as is possible moves. Nothing is
+/// written.
+///
+/// `fleet` is the text of a fleet file (TOML or JSON), the path of one (`pathlib.Path`, or a `str` without `=` and `{`), or a dict of the same
+/// shape; weights are int, Decimal, str or float, which counts as its repr. `max_move`, such as "5%", is how much may move in this epoch: the map then
+/// carries its target, and building the same fleet again takes the next step.
+///
+/// Raises FleetError, ImpossibleError, IdentityError, NotFoundError.
+#[pyfunction]
+#[pyo3(signature = (fleet, previous = None, *, max_move = None))]
+pub fn build(py: Python<'_>, fleet: &Bound<'_, PyAny>, previous: Option<&Bound<'_, Map>>, max_move: Option<&str>) -> PyResult<Map> {
+    let fleet = fleet::read(fleet)?;
+    let most = max_move.map(|text| part(text).map_err(|why| invalid(py, format!("max_move {text:?} {why}")))).transpose()?;
+    let previous = previous.map(|map| Arc::clone(&map.get().map));
+    let built = py.detach(|| match most {
+        Some(most) => stead::build_step(&fleet, previous.as_deref(), most),
+        None => stead::build(&fleet, previous.as_deref()),
+    });
+    built.raise(py).map(|map| Map::new(Arc::new(map)))
+}

@@ -1,0 +1,44 @@
+//! The named tuples of python/stead/_records.py, and how Rust finds what is written in Python.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyMappingProxy, PyTuple, PyMapping};
+
+use stead::map::Node;
+
+/// A name of a module of ours or of the standard library.
+pub(crate) fn python<'py>(py: Python<'py>, module: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import(module)?.getattr(name)
+}
+
+/// A record's class.
+fn class<'py>(py: Python<'py>, cell: &'static PyOnceLock<Py<PyAny>>, name: &str) -> PyResult<&'py Bound<'py, PyAny>> {
+    cell.get_or_try_init(py, || Ok(python(py, "stead._records", name)?.unbind())).map(|class| class.bind(py))
+}
+
+/// `Node(...)`.
+pub(crate) fn node<'py>(py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
+    static NODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let read_only = |pairs: &mut dyn Iterator<Item = (&str, &str)>| -> PyResult<Bound<'py, PyMappingProxy>> {
+        let dict = PyDict::new(py);
+        for (name, value) in pairs {
+            dict.set_item(name, value)?;
+        }
+        Ok(PyMappingProxy::new(py, dict.cast::<PyMapping>()?))
+    };
+    let weight = python(py, "decimal", "Decimal")?.call1((node.weight().to_string(),))?;
+    let (labels, attributes) = (read_only(&mut node.labels())?, read_only(&mut node.attributes())?);
+    class(py, &NODE, "Node")?.call1((node.name(), weight, labels, attributes, node.leaving()))
+}
+
+/// `Slice(...)`.
+pub(crate) fn slice<'py>(py: Python<'py>, first: u64, last: u64, nodes: Bound<'py, PyTuple>, policy: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    static SLICE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    class(py, &SLICE, "Slice")?.call1((first, last, nodes, policy))
+}
+
+/// `Move(...)`.
+pub(crate) fn one_move<'py>(py: Python<'py>, first: u64, last: u64, from: Option<&str>, to: Option<&str>, cause: &str) -> PyResult<Bound<'py, PyAny>> {
+    static MOVE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    class(py, &MOVE, "Move")?.call1((first, last, from, to, cause))
+}
