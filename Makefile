@@ -5,7 +5,7 @@ PYTHON ?= python3
 PREFIX ?= /usr/local
 export CARGO PYTHON
 
-.PHONY: help setup build demo test header bench-c bench-growth bench-balance bench-optimum vectors install uninstall clean
+.PHONY: help setup build demo test header bench-c bench-md5 bench-growth bench-balance bench-optimum vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -13,6 +13,7 @@ help:
 	@echo 'make build         the program, into target/release/stead'
 	@echo 'make install       the program, into PREFIX/bin (PREFIX=$(PREFIX), DESTDIR is honoured)'
 	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
+	@echo 'make bench-md5     the point of a short key under MD5, against the md-5 crate'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
@@ -37,6 +38,9 @@ test:
 bench-c: setup
 	@$(CARGO) build --release --locked -q -p stead-capi
 	@$(CARGO) run --release --locked -q -p stead-capi --example locate_cost -- target/release/libstead.so
+
+bench-md5: setup
+	@$(CARGO) run --release --locked -q -p stead --example md5_cost
 
 bench-growth: setup
 	@$(CARGO) run --release --locked -q -p stead --example growth -- --1000
