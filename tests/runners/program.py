@@ -1,5 +1,6 @@
 """The program as a runner: every vector through the command line, many keys to one call."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -18,6 +19,7 @@ def run(stead, tests, files, scratch):
         "plans.json": sum(plan(stead, tests, v) for v in files["plans.json"]),
         "damaged.json": sum(damaged(stead, tests, v, scratch) for v in files["damaged.json"]),
         "fleet_errors.json": sum(fleet(stead, v, scratch) for v in files["fleet_errors.json"]),
+        "golden.json": sum(golden(stead, tests, v, scratch) for v in files["golden.json"]),
     }
 
 
@@ -147,3 +149,26 @@ def fleet(stead, v, scratch):
     code, out, error = call(stead, "plan", path)
     place = f"stead: {path}:{v['line']}: "
     return code == 78 and out == b"" and error.startswith(place) and error.count("\n") == 1 and all(w in error for w in v["words"])
+
+
+def golden(stead, tests, v, scratch):
+    """A line for each key, and an object for each; its point is cut out, since json.loads would take longer than all else."""
+    file_of_keys, nodes, keys, points = os.path.join(scratch, "keys"), hashlib.sha256(), 0, []
+    with open(file_of_keys, "wb") as file:
+        file.writelines(b"%d\n" % i for i in range(v["keys"]))
+
+    def printed(*flags):
+        command = [stead, "locate", map_file(tests, v["map"]), *flags]
+        with open(file_of_keys, "rb") as stdin, subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE) as process:
+            yield from process.stdout
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
+
+    for line in printed():
+        key, _, answer = line.partition(b"\t")
+        keys += key == b"%d" % keys
+        nodes.update(answer)
+    for line in printed("--json"):
+        points.append(line.split(b'"', 8)[7])  # {"key":"0","point":"cfcd208495d565ef",...
+    points = hashlib.sha256(bytes.fromhex(b"".join(points).decode()))
+    return keys == v["keys"] and (nodes.hexdigest(), points.hexdigest()) == (v["digest"], v["points"])
