@@ -8,12 +8,14 @@ import os
 import struct
 import sys
 
+from report import TESTS, report
+
 AMOUNTS = ("moved", "reordered", "lower_bound", "by_hand")  # of a plan, in points
 
 
-def run(tests, files):
+def run(files):
     """{file: passed}"""
-    sys.path.insert(0, os.path.join(tests, "reference"))
+    sys.path.insert(0, os.path.join(TESTS, "reference"))
     import golden
     import hashes
     import stead_reference as reference
@@ -22,7 +24,7 @@ def run(tests, files):
     maps = {}
 
     def bytes_of(name):
-        with open(os.path.join(tests, "maps", name + ".map"), "rb") as file:
+        with open(os.path.join(TESTS, "maps", name + ".map"), "rb") as file:
             return file.read()
 
     def map_of(name):
@@ -92,3 +94,7 @@ def damage(data, v):
     if v["reseal"]:
         data[96:128] = hashlib.sha256(bytes(data[:96]) + bytes(32) + bytes(data[128:])).digest()
     return bytes(data)
+
+
+if __name__ == "__main__":
+    report("reference", run)
