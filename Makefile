@@ -5,16 +5,18 @@ PYTHON ?= python3
 PREFIX ?= /usr/local
 export CARGO PYTHON
 
-.PHONY: help setup build demo test bench-growth bench-balance bench-optimum vectors install uninstall clean
+.PHONY: help setup build demo test header bench-c bench-growth bench-balance bench-optimum vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
 	@echo 'make test          every suite in every language, one line each and the total'
 	@echo 'make build         the program, into target/release/stead'
 	@echo 'make install       the program, into PREFIX/bin (PREFIX=$(PREFIX), DESTDIR is honoured)'
+	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
+	@echo 'make header        writes include/stead.h and what PHP reads again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
 	@echo 'make clean         removes what was built'
 
@@ -31,6 +33,10 @@ demo: build
 test:
 	@scripts/setup --tests
 	@$(PYTHON) scripts/suites.py
+
+bench-c: setup
+	@$(CARGO) build --release --locked -q -p stead-capi
+	@$(CARGO) run --release --locked -q -p stead-capi --example locate_cost -- target/release/libstead.so
 
 bench-growth: setup
 	@$(CARGO) run --release --locked -q -p stead --example growth -- --1000
@@ -49,6 +55,9 @@ bench-optimum: build
 	@.venv-swift/bin/python -m pip install -q --disable-pip-version-check --no-deps -r benches/balance/requirements.txt
 	@.venv-swift/bin/python -c 'from swift.common.ring import RingBuilder'
 	@touch $@
+
+header: setup
+	@$(CARGO) run --locked -q -p stead-header
 
 vectors: setup
 	@$(PYTHON) tests/reference/make_vectors.py
