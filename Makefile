@@ -5,7 +5,7 @@ PYTHON ?= python3
 PREFIX ?= /usr/local
 export CARGO PYTHON
 
-.PHONY: help setup build demo test bench-growth bench-balance bench-optimum vectors install uninstall clean
+.PHONY: help setup build demo test header bench-growth bench-balance bench-optimum vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
+	@echo 'make header        writes include/stead.h and what PHP reads again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
 	@echo 'make clean         removes what was built'
 
@@ -49,6 +50,9 @@ bench-optimum: build
 	@.venv-swift/bin/python -m pip install -q --disable-pip-version-check --no-deps -r benches/balance/requirements.txt
 	@.venv-swift/bin/python -c 'from swift.common.ring import RingBuilder'
 	@touch $@
+
+header: setup
+	@$(CARGO) run --locked -q -p stead-header
 
 vectors: setup
 	@$(PYTHON) tests/reference/make_vectors.py

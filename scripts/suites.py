@@ -65,6 +65,8 @@ SUITES = [
     ("core (Rust)", cargo("-p", "stead", "--lib", "--tests"), cargo_counts, None),
     ("manual's examples (Rust)", cargo("-p", "stead", "--doc"), cargo_counts, None),
     ("program (Rust)", cargo("-p", "stead-cli"), cargo_counts, None),
+    ("C boundary (Rust)", cargo("-p", "stead-capi"), cargo_counts, None),
+    ("headers are current", [CARGO, "run", "--locked", "-q", "-p", "stead-header", "--", "--check"], whole, None),
     ("lints (clippy)", [CARGO, "clippy", "--locked", "-q", "--all-targets", "--", "-D", "warnings"], whole,
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
     ("reference (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),

@@ -1,4 +1,5 @@
-//! An advisory lock on a file, held while its guard lives: one of the few places with unsafe code (std has locks from 1.89 on).
+//! Locks: an advisory lock on a file, held while its guard lives, and what is to be done around `fork`. One of the few places with
+//! unsafe code (std has file locks from 1.89 on).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -38,4 +39,13 @@ impl Lock {
             }
         }
     }
+}
+
+/// Has `before` called in a process that is about to fork, and `after` in both when it is done. Out of memory leaves it undone.
+#[allow(unsafe_code)]
+pub(crate) fn at_fork(before: extern "C" fn(), after: extern "C" fn()) {
+    // libc wants them unsafe
+    let (before, after): (unsafe extern "C" fn(), unsafe extern "C" fn()) = (before, after);
+    // SAFETY: the functions are static and take nothing; libc forgets them when the library that they are in is unloaded.
+    unsafe { libc::pthread_atfork(Some(before), Some(after), Some(after)) };
 }

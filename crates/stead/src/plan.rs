@@ -95,6 +95,8 @@ pub struct Plan {
     pub by_hand: Share,
     /// Points whose primary changed although the one before still holds a copy: over the base slices.
     pub reordered: Share,
+    /// for each move the furthest last point of all moves up to it, so that a search knows where to stop
+    reach: Vec<Point>,
 }
 
 impl Plan {
@@ -104,7 +106,23 @@ impl Plan {
     /// [`Amounts::between`] says how much without saying which.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
         let Amounts { moved, lower_bound, by_hand, reordered } = Amounts::between(old, new)?;
-        Ok(Plan { moves: moves(old, new, &Same::of(old, new)), moved, lower_bound, by_hand, reordered })
+        let moves = moves(old, new, &Same::of(old, new));
+        let mut furthest = Point(0);
+        let reach = moves.iter().map(|m| {
+            furthest = furthest.max(m.last);
+            furthest
+        });
+        let reach = reach.collect();
+        Ok(Plan { moves, moved, lower_bound, by_hand, reordered, reach })
+    }
+
+    /// The numbers of the moves that concern a point, the largest first: which copies of a key have to be carried.
+    ///
+    /// Cost: a binary search, and one step for each move near by.
+    pub fn at(&self, point: Point) -> impl Iterator<Item = usize> + '_ {
+        let started = self.moves.partition_point(|m| m.first <= point);
+        let near = (0..started).rev().take_while(move |i| self.reach.get(*i).is_some_and(|reach| *reach >= point));
+        near.filter(move |i| self.moves.get(*i).is_some_and(|m| m.last >= point))
     }
 }
 

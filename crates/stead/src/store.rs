@@ -293,6 +293,20 @@ impl Store {
     }
 }
 
+/// Writes a map to a file, whole or not at all, in place of what is there: a copy for another machine, say.
+///
+/// It knows no history and no conflicts: where a map is published to readers, [`Store::publish`] is the way. Errors: `Uncertain`
+/// when the file is in place and its directory could not be synced; otherwise what was there is untouched.
+pub fn save(map: &Map, path: &Path) -> Result<()> {
+    let store = Store::new(path, KEEP);
+    store.refuse_symlink()?;
+    let temporary = store.directory().join(store.temporary(map.epoch()));
+    write_whole(&temporary, map, store.access(map))?;
+    rename(&temporary, path)?;
+    let synced = sync_directory(&store.directory());
+    synced.map_err(|source| Error::Uncertain { file: path.to_owned(), epoch: map.epoch(), source })
+}
+
 /// Mode and owner for a new file.
 #[derive(Clone, Copy)]
 struct Access {

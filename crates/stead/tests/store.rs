@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stead::map::open_cached;
+use stead::store::save;
 use stead::{build, Fleet, Map, Status, Store};
 use tempfile::TempDir;
 
@@ -260,4 +261,21 @@ fn a_neighbours_temporary_file_is_left_alone() {
     fs::write(&theirs, b"being written").unwrap();
     apply(&path, 1);
     assert!(theirs.exists());
+}
+
+#[test]
+fn a_saved_map_replaces_what_was_there_whole_and_leaves_nothing_beside_it() {
+    let (_dir, path) = place();
+    let map = build(&fleet(3), None).unwrap();
+    for _ in 0..2 {
+        save(&map, &path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), map.bytes());
+        assert_eq!(names(path.parent().unwrap()), ["members.map"]);
+    }
+    let missing = path.parent().unwrap().join("none/m.map");
+    let error = save(&map, &missing).unwrap_err();
+    assert_eq!(error.status(), Status::NotFound, "{error}");
+    let link = path.parent().unwrap().join("link.map");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert_eq!(save(&map, &link).unwrap_err().status(), Status::Invalid);
 }

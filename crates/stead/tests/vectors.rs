@@ -146,7 +146,13 @@ fn plans() {
             let to = m.to.map(|n| new.node(n).name());
             serde_json::json!({"first": m.first.to_string(), "last": m.last.to_string(), "from": from, "to": to, "cause": m.cause.name()})
         });
-        same(&Value::Array(moves.collect()), &v["moves"])
+        same(&Value::Array(moves.collect()), &v["moves"])?;
+        // which moves concern a point: the search against a look at each move
+        let bounds = plan.moves.iter().flat_map(|m| [m.first.0, m.first.0.wrapping_sub(1), m.last.0, m.last.0.wrapping_add(1)]);
+        bounds.map(Point).try_for_each(|point| {
+            let slow: Vec<usize> = (0..plan.moves.len()).rev().filter(|i| plan.moves[*i].first <= point && plan.moves[*i].last >= point).collect();
+            same(plan.at(point).collect(), slow)
+        })
     });
 }
 

@@ -29,24 +29,31 @@ impl Fleet {
             .take(LARGEST as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(|source| Error::io("read", path, source))?;
-        let file = path.display().to_string();
-        check_size(bytes.len(), &file)?;
-        let text = std::str::from_utf8(&bytes).map_err(|error| {
-            let good = &bytes[..error.valid_up_to()];
-            let byte = bytes.get(good.len()).copied().unwrap_or_default();
-            let problem = format!("byte 0x{byte:02x} is not UTF-8; save the file as UTF-8");
-            Error::Fleet { file: file.clone(), line: 1 + good.iter().filter(|b| **b == b'\n').count(), problem }
-        })?;
-        parse_in(text, &file, path.parent().unwrap_or(Path::new("")))
+        parse_bytes(&bytes, &path.display().to_string(), path.parent().unwrap_or(Path::new("")))
     }
 
     /// Reads the text of a fleet. `file` is the name for messages; a relative `secret_file` is looked for in its directory.
     ///
     /// Fails as [`Fleet::read`] does.
     pub fn parse(text: &str, file: &str) -> Result<Fleet> {
-        check_size(text.len(), file)?;
-        parse_in(text, file, Path::new(file).parent().unwrap_or(Path::new("")))
+        Fleet::parse_bytes(text.as_bytes(), file)
     }
+
+    /// As [`Fleet::parse`], of bytes that somebody says are UTF-8.
+    pub fn parse_bytes(bytes: &[u8], file: &str) -> Result<Fleet> {
+        parse_bytes(bytes, file, Path::new(file).parent().unwrap_or(Path::new("")))
+    }
+}
+
+fn parse_bytes(bytes: &[u8], file: &str, directory: &Path) -> Result<Fleet> {
+    check_size(bytes.len(), file)?;
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let good = &bytes[..error.valid_up_to()];
+        let byte = bytes.get(good.len()).copied().unwrap_or_default();
+        let problem = format!("byte 0x{byte:02x} is not UTF-8; save the file as UTF-8");
+        Error::Fleet { file: file.to_owned(), line: 1 + good.iter().filter(|b| **b == b'\n').count(), problem }
+    })?;
+    parse_in(text, file, directory)
 }
 
 fn check_size(size: usize, file: &str) -> Result<()> {

@@ -1,14 +1,19 @@
 //! The open cache: a process opens each map file once.
 //!
 //! An entry is good while one `stat` of its path gives the same device, inode, size and times. It holds the file open, so that
-//! its inode cannot be given to another file, and it outlives the handles that were given out.
+//! its inode cannot be given to another file, and it outlives the handles that were given out. Paths are kept as they were
+//! given: after a `chdir` a relative one leads to another inode, which the `stat` shows.
+//!
+//! A process may fork at any time. The child gets the entries, and never a lock that a thread which it does not have would hold.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use super::open::{open, Map, Stamp};
 use crate::error::{Error, Result};
+use crate::lock;
 
 /// The least recently used path goes out when a new one comes in.
 const PATHS: usize = 16;
@@ -29,10 +34,9 @@ static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
 /// was overwritten in place: that is an error, and the handles that are out keep the old map. A path that cannot be opened
 /// or is no map leaves the cache as it was. `copy`: read the file into memory, whatever its size.
 pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
-    let path = std::path::absolute(path).map_err(|e| Error::io("resolve", path, e))?;
-    let meta = std::fs::metadata(&path).map_err(|e| Error::io("stat", &path, e))?;
+    let meta = std::fs::metadata(path).map_err(|e| Error::io("stat", path, e))?;
     let now = Stamp::of(&meta);
-    let before = known(&path);
+    let before = known(path);
     if let Some((map, stamp)) = &before {
         if *stamp == now && (!copy || map.is_copy()) {
             return Ok(Arc::clone(map));
@@ -40,7 +44,7 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     }
     // not under the lock: verifying a large file must not hold up those who ask for others
     let copy_up_to = if copy { u64::MAX } else { super::open::COPY_UP_TO };
-    let opened = open(&path, copy_up_to);
+    let opened = open(path, copy_up_to);
     if let Some((old, stamp)) = before {
         // touched, linked or overwritten? the contents tell; what is mapped shows the new bytes, but its digest is kept
         let (there, digest) = match &opened {
@@ -48,7 +52,7 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
             Err(_) => (now, None),
         };
         if stamp.same_file(&there) && digest != Some(old.digest()) {
-            return Err(Error::Changed { file: path });
+            return Err(Error::Changed { file: path.to_owned() });
         }
     }
     let (map, file, stamp) = opened?;
@@ -58,13 +62,34 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     if entries.len() >= PATHS {
         entries.remove(0);
     }
-    entries.push(Entry { path, map: Arc::clone(&map), stamp, _open: file });
+    entries.push(Entry { path: path.to_owned(), map: Arc::clone(&map), stamp, _open: file });
     Ok(map)
 }
 
 /// A panic while the lock is held leaves whole entries behind: each change is one push or one remove.
 fn entries() -> MutexGuard<'static, Vec<Entry>> {
+    static WATCHED: Once = Once::new();
+    WATCHED.call_once(|| lock::at_fork(before_fork, after_fork));
+    locked()
+}
+
+fn locked() -> MutexGuard<'static, Vec<Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+thread_local! {
+    /// The lock, while this thread forks.
+    static FORKING: RefCell<Option<MutexGuard<'static, Vec<Entry>>>> = const { RefCell::new(None) };
+}
+
+/// Waits until nobody is in the middle of a change; nobody stays there long.
+extern "C" fn before_fork() {
+    let _ = FORKING.try_with(|held| *held.borrow_mut() = Some(locked()));
+}
+
+/// In the parent and in the child, which each have a lock of their own now.
+extern "C" fn after_fork() {
+    let _ = FORKING.try_with(|held| held.borrow_mut().take());
 }
 
 /// The entry of a path, which becomes the most recently used.

@@ -42,6 +42,12 @@ impl Map {
         self.slice_at(points, policies, self.slice_number(point))
     }
 
+    /// The slice of a number, pins applied; they are numbered from 0, by point.
+    pub fn slice(&self, number: usize) -> Option<Slice> {
+        let (points, policies) = self.final_records();
+        (number < self.slice_count()).then(|| self.slice_at(points, policies, number))
+    }
+
     /// The base slice that a point is in, pins not applied.
     pub fn base_slice_of(&self, point: Point) -> Slice {
         let number = match self.final_records().0 {

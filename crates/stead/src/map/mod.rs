@@ -9,6 +9,7 @@ mod inside;
 mod locate;
 mod open;
 mod prefer;
+mod terminated;
 
 pub use cache::open_cached;
 pub use inside::{Members, Node, Pin, Policy};

@@ -6,7 +6,9 @@ use std::io::Read;
 use std::ops::Deref;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::OnceLock;
 
+use super::terminated::Terminated;
 use crate::error::{Error, Result};
 use crate::format::{verify, Checked};
 use crate::mmap::Mapping;
@@ -28,6 +30,8 @@ const TRIES: u32 = 3;
 pub struct Map {
     pub(super) bytes: Bytes,
     pub(super) checked: Checked,
+    /// made when C first asks for a string
+    pub(super) terminated: OnceLock<Terminated>,
 }
 
 /// Where the bytes are.
@@ -75,6 +79,10 @@ impl Stamp {
 }
 
 impl Map {
+    fn new(bytes: Bytes, checked: Checked) -> Map {
+        Map { bytes, checked, terminated: OnceLock::new() }
+    }
+
     /// Opens a map file: up to 1 MiB it is read, above it is mapped and its memory shared by all processes.
     ///
     /// Another program that truncates a mapped file in place ends this process (SIGBUS); where that can happen, use
@@ -91,7 +99,7 @@ impl Map {
     /// The map of these bytes.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Map> {
         let checked = verify(&bytes)?;
-        Ok(Map { bytes: Bytes::Own(bytes), checked })
+        Ok(Map::new(Bytes::Own(bytes), checked))
     }
 
     /// Whether the bytes are in memory of our own, where nobody can truncate them.
@@ -145,7 +153,7 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
             continue; // written while we read: what we have may be half of each
         }
         let checked = verified.map_err(|e| e.in_file(path))?;
-        return Ok((Map { bytes, checked }, file, stamp));
+        return Ok((Map::new(bytes, checked), file, stamp));
     }
     Err(Error::Changed { file: path.to_owned() })
 }

@@ -1,0 +1,77 @@
+//! Versions and names.
+
+use std::ffi::{c_char, CStr};
+use std::ptr;
+
+use crate::boundary::value;
+
+/// The number that a program was built for; see stead_abi.
+#[repr(C)]
+pub enum stead_abi_number {
+    /// This header's.
+    STEAD_ABI = 1,
+}
+
+/// The number of the library's binary interface. A program may run with every library that gives the STEAD_ABI it was
+/// built for; functions are added to it, and never changed or taken away. Bindings that load the library at run time
+/// ask this first.
+#[no_mangle]
+pub unsafe extern "C" fn stead_abi() -> i32 {
+    // SAFETY: no pointers.
+    unsafe { value("stead_abi", 0, |_| Some(stead_abi_number::STEAD_ABI as i32)) }
+}
+
+/// The version of the library, such as "0.1.0". It need not be freed.
+#[no_mangle]
+pub unsafe extern "C" fn stead_version() -> *const c_char {
+    // SAFETY: no pointers.
+    unsafe { value("stead_version", ptr::null(), |_| Some(concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast())) }
+}
+
+/// The name of a status, such as "STEAD_CONFLICT", for logs; NULL for a number that is none. It need not be freed.
+#[no_mangle]
+pub unsafe extern "C" fn stead_status_name(status: i32) -> *const c_char {
+    // SAFETY: no pointers.
+    unsafe { value("stead_status_name", ptr::null(), |_| NAMES.get(usize::try_from(status).ok()?).map(|name| name.as_ptr())) }
+}
+
+/// The names of the statuses, by their numbers.
+const NAMES: [&CStr; 16] = [
+    c"STEAD_OK",
+    c"STEAD_INVALID",
+    c"STEAD_FLEET",
+    c"STEAD_IMPOSSIBLE",
+    c"STEAD_FORMAT",
+    c"STEAD_DIGEST",
+    c"STEAD_VERSION",
+    c"STEAD_IDENTITY",
+    c"STEAD_NOT_FOUND",
+    c"STEAD_IO",
+    c"STEAD_CONFLICT",
+    c"STEAD_UNCERTAIN",
+    c"STEAD_CHANGED",
+    c"STEAD_NAME",
+    c"STEAD_NOT_YET",
+    c"STEAD_INTERNAL",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::NAMES;
+    use crate::types::stead_status;
+    use stead_core::Status;
+
+    #[test]
+    fn names_and_numbers_belong_together() {
+        use Status::*;
+        let all = [
+            Invalid, Fleet, Impossible, Format, Digest, Version, Identity, NotFound, Io, Conflict, Uncertain, Changed, Name, NotYet, Internal,
+        ];
+        for status in all {
+            let number = stead_status::from(status);
+            assert_eq!(number as i32, status as i32, "one number in every language");
+            assert_eq!(NAMES[number as usize].to_str().unwrap(), format!("{number:?}"));
+        }
+        assert_eq!(NAMES.len(), all.len() + 1);
+    }
+}
