@@ -74,6 +74,8 @@ SUITES = [
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
+    ("manual pages (Rust)", cargo("-p", "stead-pages"), cargo_counts, None),
+    ("install", [PYTHON, "tests/install.py"], None, None),
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
