@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build demo test header bench-growth bench-balance bench-optimum vectors install uninstall clean
+.PHONY: help setup program build demo test header bench-c bench-growth bench-balance bench-optimum vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
 	@echo 'make install       puts them below PREFIX (PREFIX=$(PREFIX); BINDIR, LIBDIR, INCLUDEDIR, MANDIR and DESTDIR are honoured)'
 	@echo 'make uninstall     takes them away; say PREFIX and DESTDIR as you did for make install'
+	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
@@ -48,6 +49,10 @@ demo: program
 test:
 	@scripts/setup --tests
 	@$(PYTHON) scripts/suites.py
+
+bench-c: setup
+	@$(CARGO) build --release --locked -q -p stead-capi
+	@$(CARGO) run --release --locked -q -p stead-capi --example locate_cost -- target/release/libstead.so
 
 bench-growth: setup
 	@$(CARGO) run --release --locked -q -p stead --example growth -- --1000

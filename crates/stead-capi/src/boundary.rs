@@ -309,54 +309,48 @@ mod tests {
     use super::*;
     use std::ptr;
 
-    fn record() -> stead_error {
-        stead_error { status: -1, os_errno: -1, message: [1; 248] }
-    }
-
-    fn message(record: &stead_error) -> &str {
-        let bytes: &[u8] = unsafe { std::slice::from_raw_parts(record.message.as_ptr().cast(), record.message.len()) };
-        CStr::from_bytes_until_nul(bytes).unwrap().to_str().unwrap()
+    /// Status, record's status and errno, and the message of a call.
+    fn called(body: impl FnOnce(&Caller) -> Result<()>) -> (i32, i32, i32, String) {
+        let mut error = stead_error { status: -1, os_errno: -1, message: [1; 248] };
+        // SAFETY: the record lives; the bodies below hand over pointers that are refused before they are read.
+        let status = unsafe { status("stead_map_x", &mut error, body) };
+        let bytes: Vec<u8> = error.message.iter().map(|c| *c as u8).collect();
+        let message = CStr::from_bytes_until_nul(&bytes).unwrap().to_str().unwrap().to_owned();
+        (status, error.status, error.os_errno, message)
     }
 
     #[test]
     fn a_panic_is_a_status_and_a_fallback() {
-        let mut error = record();
-        let panicked = unsafe { status("stead_x", &mut error, |_| panic!("no {}", "way")) };
-        assert_eq!((panicked, error.status, error.os_errno), (15, 15, 0));
-        assert_eq!(message(&error), "internal fault, please report it: stead_x: no way");
-        assert_eq!(unsafe { status("stead_x", ptr::null_mut(), |_| panic!()) }, 15);
-        assert_eq!(unsafe { value("stead_x", -1, |_| panic!()) }, -1);
+        let (status_, record, os_errno, message) = called(|_| panic!("no {}", "way"));
+        assert_eq!((status_, record, os_errno), (15, 15, 0));
+        assert_eq!(message, "internal fault, please report it: stead_map_x: no way");
+        // SAFETY: no record is fine, and no pointers are used.
+        assert_eq!(unsafe { status("stead_map_x", ptr::null_mut(), |_| panic!()) }, 15);
+        // SAFETY: no pointers are used.
+        assert_eq!(unsafe { value("stead_map_x", -1, |_| panic!()) }, -1);
     }
 
     #[test]
     fn success_clears_the_record() {
-        let mut error = record();
-        assert_eq!(unsafe { status("stead_x", &mut error, |_| Ok(())) }, 0);
-        assert_eq!((error.status, error.os_errno, message(&error)), (0, 0, ""));
+        assert_eq!(called(|_| Ok(())), (0, 0, 0, String::new()));
     }
 
     #[test]
     fn a_long_message_is_cut_between_characters() {
         for pad in 0..4 {
-            let mut error = record();
             let problem = format!("{}{}", "x".repeat(pad), "€".repeat(200));
-            unsafe { status("stead_x", &mut error, |_| Err(Error::Invalid { problem: problem.clone() })) };
-            let cut = message(&error);
+            let (_, _, _, cut) = called(|_| Err(Error::Invalid { problem: problem.clone() }));
             assert!(cut.ends_with("...") && cut.len() >= 244 && problem.starts_with(cut.trim_end_matches('.')), "{cut}");
         }
     }
 
     #[test]
     fn an_argument_is_named() {
-        let mut error = record();
-        let one = |c: &Caller| c.map(ptr::null()).map(|_| ());
-        assert_eq!(unsafe { status("stead_map_x", &mut error, one) }, 1);
-        assert_eq!(message(&error), "stead_map_x: map is NULL");
-        let odd = |c: &Caller| c.out(ptr::without_provenance_mut::<u64>(3), "point").map(|_| ());
-        assert_eq!(unsafe { status("stead_map_x", &mut error, odd) }, 1);
-        assert!(message(&error).contains("point is not aligned"));
-        let long = |c: &Caller| c.bytes(ptr::dangling::<u8>().cast(), usize::MAX, "key").map(|_| ());
-        assert_eq!(unsafe { status("stead_map_x", &mut error, long) }, 1);
-        assert!(message(&error).contains("key cannot be so long"));
+        let (status, _, _, message) = called(|c| c.map(ptr::null()).map(|_| ()));
+        assert_eq!((status, message.as_str()), (1, "stead_map_x: map is NULL"));
+        let odd = called(|c| c.out(ptr::without_provenance_mut::<u64>(3), "point").map(|_| ()));
+        assert!(odd.0 == 1 && odd.3.contains("point is not aligned"), "{odd:?}");
+        let long = called(|c| c.bytes(ptr::dangling::<u8>().cast(), usize::MAX, "key").map(|_| ()));
+        assert!(long.0 == 1 && long.3.contains("key cannot be so long"), "{long:?}");
     }
 }
