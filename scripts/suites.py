@@ -75,6 +75,8 @@ SUITES = [
     ("runners' judge (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/runners"], unittest_counts, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
+    ("manual pages (Rust)", cargo("-p", "stead-pages"), cargo_counts, None),
+    ("install", [PYTHON, "tests/install.py"], None, None),
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
