@@ -103,7 +103,8 @@ def below(directory):
 
 
 VERSION = re.search(r'^version = "([^"]+)"', read(ROOT, "Cargo.toml"), re.M)[1]
-LIBRARY = f"libstead.so.1.{VERSION.split('.', 1)[1]}"
+MAJOR, MINOR, PATCH = VERSION.split(".")
+LIBRARY = f"libstead.so.1.{100 * int(MAJOR) + int(MINOR)}.{PATCH}"  # rises with every version, as ldconfig needs it
 
 
 def expected(lib="lib"):
