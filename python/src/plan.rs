@@ -31,14 +31,14 @@ impl Plan {
 #[pymethods]
 impl Plan {
     /// The map before.
-    #[getter]
-    fn old(&self, py: Python<'_>) -> Py<Map> {
+    #[getter(old)]
+    fn old_map(&self, py: Python<'_>) -> Py<Map> {
         self.old.clone_ref(py)
     }
 
     /// The map after.
-    #[getter]
-    fn new(&self, py: Python<'_>) -> Py<Map> {
+    #[getter(new)]
+    fn new_map(&self, py: Python<'_>) -> Py<Map> {
         self.new.clone_ref(py)
     }
 
