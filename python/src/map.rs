@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -13,8 +13,9 @@ use stead::fleet::part;
 use stead::policy::{NodeId, PolicyId};
 use stead::{Point, Store};
 
+use crate::arrow::Export;
 use crate::error::{invalid, Raise};
-use crate::{fleet, key, records};
+use crate::{batch, fleet, key, records};
 
 /// Where keys live: an immutable, verified map, safe to ask from any number of threads.
 ///
@@ -26,12 +27,14 @@ pub struct Map {
     names: PyOnceLock<Vec<Py<PyString>>>,
     /// the nodes
     nodes: PyOnceLock<Py<PyTuple>>,
+    /// the nodes' names, as Arrow has them: offsets and UTF-8
+    dictionary: OnceLock<(Arc<Vec<i32>>, Arc<Vec<u8>>)>,
 }
 
 impl Map {
     /// The map for Python.
     pub(crate) fn new(map: Arc<stead::Map>) -> Map {
-        Map { map, names: PyOnceLock::new(), nodes: PyOnceLock::new() }
+        Map { map, names: PyOnceLock::new(), nodes: PyOnceLock::new(), dictionary: OnceLock::new() }
     }
 
     /// The nodes' names, made once.
@@ -43,6 +46,20 @@ impl Map {
     pub(crate) fn name_of<'a>(&'a self, py: Python<'_>, node: NodeId) -> &'a Py<PyString> {
         // a node of this map has a number below their count
         &self.names(py)[node.index()]
+    }
+
+    /// The nodes' names, as a column of Arrow.
+    pub(crate) fn dictionary(&self) -> Export {
+        let (offsets, text) = self.dictionary.get_or_init(|| {
+            let (mut offsets, mut text) = (vec![0], Vec::new());
+            for node in self.map.nodes() {
+                text.extend_from_slice(node.name().as_bytes());
+                offsets.push(text.len() as i32); // 65,536 names of 255 bytes at most
+            }
+            (Arc::new(offsets), Arc::new(text))
+        });
+        let length = offsets.len() - 1;
+        Export { format: c"u", length, nulls: 0, buffers: vec![None, Some(offsets.clone()), Some(text.clone())], dictionary: None }
     }
 
     fn list<'py>(&self, py: Python<'py>, nodes: impl ExactSizeIterator<Item = NodeId>) -> PyResult<Bound<'py, PyList>> {
@@ -88,6 +105,30 @@ impl Map {
     fn locate<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let node = self.map.locate(key::bytes(key)?);
         Ok(self.name_of(key.py(), node).bind(key.py()).clone())
+    }
+
+    /// The names of the nodes that many keys live on, in their order: `locate` for a whole batch, other threads running meanwhile.
+    ///
+    /// - A list, or another iterable of `str`, `bytes` and None, gives a list; None stays None.
+    /// - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow, polars, pandas, DuckDB and others, of
+    ///   string, large_string, string_view, binary, large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also
+    ///   tables and record batches of one column. Null stays null. The keys are read where they are, not copied.
+    /// - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects, gives an `Array`. None, NaN, NA and
+    ///   masked are null. An item of S ends where NumPy says: NULs at its end do not count. U is taken as its UTF-8.
+    ///
+    /// With `numbers`, the numbers of the nodes in `Map.nodes` in place of their names.
+    ///
+    /// >>> import stead
+    /// >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]})
+    /// >>> members.locate_many(["frank", b"anna", None])
+    /// ['db1', 'db2', None]
+    /// >>> members.locate_many(["frank", b"anna", None], numbers=True)
+    /// [0, 1, None]
+    ///
+    /// Raises TypeError for what is no batch of keys, InvalidError for a column that is malformed, IoError for a stream that fails.
+    #[pyo3(signature = (keys, *, numbers = false))]
+    fn locate_many<'py>(slf: &Bound<'py, Map>, keys: &Bound<'py, PyAny>, numbers: bool) -> PyResult<Bound<'py, PyAny>> {
+        batch::locate_many(slf, keys, numbers)
     }
 
     /// The names of all nodes of a key, primary first.

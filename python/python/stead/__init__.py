@@ -34,9 +34,10 @@ from ._errors import (
     VersionError,
 )
 from ._records import Move, Node, Slice
-from ._stead import Map, Plan, __version__, build, path, plan, survey
+from ._stead import Array, Map, Plan, __version__, build, path, plan, survey
 
 __all__ = [
+    "Array",
     "ChangedError",
     "ConflictError",
     "DigestError",
