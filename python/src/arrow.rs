@@ -233,6 +233,7 @@ impl Reader {
                 if schema.is_released() {
                     return Err(malformed("gave no schema"));
                 }
+                kind(&schema, Place::Top)?; // there may be no chunk to see it on
                 Arc::clone(self.schema.insert(Arc::new(schema)))
             }
         };
@@ -277,6 +278,33 @@ enum Place {
     Dictionary,
 }
 
+/// The kind of a column of keys. Whoever has the schema of a stream knows with it that all chunks are keys.
+fn kind(schema: &Schema, place: Place) -> Result<Kind, Problem> {
+    let (format, values) = (format(schema)?, dictionary(schema));
+    let kind = kind_of(format).filter(|kind| match kind {
+        Kind::Codes(_) => values.is_some() && place != Place::Dictionary,
+        Kind::Batch => values.is_none() && place == Place::Top,
+        _ => values.is_none(),
+    });
+    let kind = kind.ok_or_else(|| refused(format, values.is_some(), place == Place::Dictionary))?;
+    if let Some(values) = values {
+        self::kind(values, Place::Dictionary)?;
+    }
+    if kind == Kind::Batch {
+        if schema.n_children != 1 {
+            return Err(Problem::Type(format!("keys are one column, not the {} of a table: pass one of them", schema.n_children)));
+        }
+        self::kind(child(schema, schema.children)?, Place::Batch)?;
+    }
+    Ok(kind)
+}
+
+/// The type of a dictionary's values, if a column has one.
+fn dictionary(schema: &Schema) -> Option<&Schema> {
+    // SAFETY: the dictionary of a schema is null or a schema that lives as long as it.
+    unsafe { schema.dictionary.as_ref() }
+}
+
 /// The rows `skip` to `skip + take` (all that follow, if None) of an array, as slices.
 fn read<'a>(schema: &'a Schema, array: &'a Array, place: Place, skip: usize, take: Option<usize>) -> Result<Column<'a>, Problem> {
     if schema.is_released() || array.is_released() {
@@ -292,18 +320,11 @@ fn read<'a>(schema: &'a Schema, array: &'a Array, place: Place, skip: usize, tak
     if !(-1..=array.length).contains(&array.null_count) {
         return Err(malformed(&format!("has {} nulls in {length} rows", array.null_count)));
     }
-    let format = format(schema)?;
-    let is_coded = !schema.dictionary.is_null();
-    let kind = kind_of(format).filter(|kind| match kind {
-        Kind::Codes(_) => is_coded && place != Place::Dictionary,
-        Kind::Batch => !is_coded && place == Place::Top,
-        _ => !is_coded,
-    });
-    let kind = kind.ok_or_else(|| refused(format, is_coded, place == Place::Dictionary))?;
-    if take == 0 && kind != Kind::Batch {
-        return Ok(Column { length: 0, validity: Vec::new(), layout: Layout::Nothing }); // its buffers may be missing
-    }
+    let kind = kind(schema, place)?;
     let buffers = Buffers::of(array, kind)?;
+    if take == 0 || kind == Kind::Nothing {
+        return Ok(Column { length: take, validity: Vec::new(), layout: Layout::Nothing }); // buffers that no row needs may be missing
+    }
     let mut validity = Vec::new();
     match buffers.0.first() {
         Some(bits) if array.null_count != 0 && !bits.is_null() => {
@@ -313,7 +334,7 @@ fn read<'a>(schema: &'a Schema, array: &'a Array, place: Place, skip: usize, tak
         _ => {}
     }
     let layout = match kind {
-        Kind::Nothing => Layout::Nothing,
+        Kind::Nothing => Layout::Nothing, // and above
         Kind::Narrow => {
             let offsets = buffers.items::<4>(1, end + 1, "offsets")?;
             let size = size(i32::from_ne_bytes(offsets[end]).into(), "offset")?;
@@ -337,18 +358,13 @@ fn read<'a>(schema: &'a Schema, array: &'a Array, place: Place, skip: usize, tak
         }
         Kind::Codes(width) => {
             let codes = buffers.bytes(1, end * width.bytes(), "indices")?;
-            // SAFETY: the dictionary of a schema is null or a schema that lives as long as it.
-            let schema = unsafe { schema.dictionary.as_ref() };
-            // SAFETY: as above, for the array.
-            let array = unsafe { array.dictionary.as_ref() };
-            let (schema, array) = schema.zip(array).ok_or_else(|| malformed("has indices and no dictionary"))?;
+            // SAFETY: the dictionary of an array is null or an array that lives as long as it.
+            let values = unsafe { array.dictionary.as_ref() };
+            let (schema, array) = dictionary(schema).zip(values).ok_or_else(|| malformed("has indices and no dictionary"))?;
             let codes = Codes { width, bytes: &codes[first * width.bytes()..] };
             Layout::Codes { codes, values: Box::new(read(schema, array, Place::Dictionary, 0, None)?) }
         }
         Kind::Batch => {
-            if schema.n_children != 1 {
-                return Err(Problem::Type(format!("keys are one column, not the {} of a table: pass one of them", schema.n_children)));
-            }
             if array.n_children != 1 {
                 return Err(malformed("lacks its column"));
             }
@@ -361,7 +377,7 @@ fn read<'a>(schema: &'a Schema, array: &'a Array, place: Place, skip: usize, tak
 }
 
 /// The only child of a struct.
-fn child<'a, T>(_parent: &'a T, children: *mut *mut T) -> Result<&'a T, Problem> {
+fn child<T>(_parent: &T, children: *mut *mut T) -> Result<&T, Problem> {
     // SAFETY: the children of a struct that has any are null or an array of pointers that lives as long as it.
     let first = unsafe { children.as_ref() };
     // SAFETY: a pointer there is null or to a struct that lives as long as its parent.

@@ -60,7 +60,7 @@ impl Kind {
     /// How many buffers such a column has, at least and at most.
     pub(crate) fn buffers(self) -> (usize, usize) {
         match self {
-            Kind::Nothing => (0, 0),
+            Kind::Nothing => (0, 1), // as the format was before 1.0, and polars has it
             Kind::Batch => (1, 1),
             Kind::Fixed(_) | Kind::Codes(_) => (2, 2),
             Kind::Narrow | Kind::Wide => (3, 3),
@@ -145,16 +145,18 @@ pub(crate) struct Codes<'a> {
 impl Codes<'_> {
     /// A row's index; None where there is none, or a negative one.
     pub(crate) fn get(&self, row: usize) -> Option<usize> {
-        match self.width {
-            Width::I8 => usize::try_from(i8::from_ne_bytes(item(self.bytes, row)?)).ok(),
-            Width::U8 => usize::try_from(u8::from_ne_bytes(item(self.bytes, row)?)).ok(),
-            Width::I16 => usize::try_from(i16::from_ne_bytes(item(self.bytes, row)?)).ok(),
-            Width::U16 => usize::try_from(u16::from_ne_bytes(item(self.bytes, row)?)).ok(),
-            Width::I32 => usize::try_from(i32::from_ne_bytes(item(self.bytes, row)?)).ok(),
-            Width::U32 => usize::try_from(u32::from_ne_bytes(item(self.bytes, row)?)).ok(),
-            Width::I64 => usize::try_from(i64::from_ne_bytes(item(self.bytes, row)?)).ok(),
-            Width::U64 => usize::try_from(u64::from_ne_bytes(item(self.bytes, row)?)).ok(),
-        }
+        let code = match self.width {
+            Width::I8 => i64::from(i8::from_ne_bytes(item(self.bytes, row)?)),
+            Width::U8 => i64::from(u8::from_ne_bytes(item(self.bytes, row)?)),
+            Width::I16 => i64::from(i16::from_ne_bytes(item(self.bytes, row)?)),
+            Width::U16 => i64::from(u16::from_ne_bytes(item(self.bytes, row)?)),
+            Width::I32 => i64::from(i32::from_ne_bytes(item(self.bytes, row)?)),
+            Width::U32 => i64::from(u32::from_ne_bytes(item(self.bytes, row)?)),
+            Width::I64 => i64::from_ne_bytes(item(self.bytes, row)?),
+            // what has no i64 has no dictionary either
+            Width::U64 => i64::try_from(u64::from_ne_bytes(item(self.bytes, row)?)).ok()?,
+        };
+        usize::try_from(code).ok()
     }
 }
 

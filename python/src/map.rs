@@ -17,6 +17,11 @@ use crate::arrow::Export;
 use crate::error::{invalid, Raise};
 use crate::{batch, fleet, key, records};
 
+/// Where each text starts, and where the last one ends.
+type Offsets = Arc<Vec<i32>>;
+/// Texts, one after the other.
+type Text = Arc<Vec<u8>>;
+
 /// Where keys live: an immutable, verified map, safe to ask from any number of threads.
 ///
 /// Made by `Map.open`, `Map.from_bytes` or `build`. Two maps are equal when their digests are. Pickles as its bytes.
@@ -27,8 +32,8 @@ pub struct Map {
     names: PyOnceLock<Vec<Py<PyString>>>,
     /// the nodes
     nodes: PyOnceLock<Py<PyTuple>>,
-    /// the nodes' names, as Arrow has them: offsets and UTF-8
-    dictionary: OnceLock<(Arc<Vec<i32>>, Arc<Vec<u8>>)>,
+    /// the nodes' names, as Arrow has them
+    dictionary: OnceLock<(Offsets, Text)>,
 }
 
 impl Map {
