@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! list, iterable        blocks of keys, whose objects are held ----+
-//! NumPy S               blocks of 1 MiB -------------------------- +-- place -- Nodes -- list, or Array, which Arrow takes
+//! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- place -- Nodes -- list, or Array, which Arrow takes
 //! Arrow array, stream   columns, where they are (arrow.rs) --------+
 //! ```
 //!
@@ -22,7 +22,7 @@ use crate::map::Map;
 
 /// So many objects are held at a time: 2 MiB, and some 10 ms between two chances for other threads.
 const OBJECTS: usize = 1 << 16;
-/// So many bytes of a NumPy array are copied at a time.
+/// So many bytes of a NumPy array are taken out at a time.
 const BYTES: usize = 1 << 20;
 /// After so many rows, some 0.2 s, Ctrl-C is looked for.
 const ROWS: usize = 1 << 20;
@@ -72,7 +72,8 @@ fn place<'a>(map: &stead::Map, keys: impl Iterator<Item = Result<Option<&'a [u8]
     Ok(())
 }
 
-/// The nodes of a column's keys. Where a dictionary is not longer than the column, each of its values is placed once.
+/// The nodes of a column's keys. Where a dictionary is not longer than the column, each of its values is placed once, for 4 bytes of
+/// memory each.
 fn place_column(map: &stead::Map, column: &Column<'_>, nodes: &mut Nodes, since: &mut usize) -> Result<(), Problem> {
     nodes.reserve(column.length)?;
     if let Layout::Codes { codes, values } = &column.layout {
@@ -118,43 +119,44 @@ fn place_chunk(map: &stead::Map, chunk: Chunk, nodes: &mut Nodes, since: &mut us
 
 /// The nodes of keys that are objects. In a series what stands for a missing value is null; everywhere None is.
 fn place_objects(map: &stead::Map, keys: &Bound<'_, PyAny>, is_series: bool, nodes: &mut Nodes) -> PyResult<()> {
-    let py = keys.py();
     let mut objects = keys.try_iter().map_err(|_| {
         PyTypeError::new_err(format!("keys are a list, an Arrow or NumPy array, or a series, not {}", type_name(keys)))
     })?;
-    let mut first = 0;
     loop {
         let held = objects.by_ref().take(OBJECTS).collect::<PyResult<Vec<_>>>()?;
-        let bytes = held.iter().enumerate().map(|(i, object)| {
-            if object.is_none() || (is_series && is_missing(object)) {
-                return Ok(None);
-            }
-            key::bytes(object).map(Some).map_err(|error| match error.is_instance_of::<PyTypeError>(py) {
-                true => PyTypeError::new_err(format!("key {}: {}", first + i, error.value(py))),
-                false => error,
-            })
-        });
-        let bytes: Vec<Option<&[u8]>> = bytes.collect::<PyResult<_>>()?;
-        py.detach(|| {
-            nodes.reserve(bytes.len())?;
-            place(map, bytes.iter().map(|key| Ok(*key)), nodes)
-        })
-        .map_err(|problem| problem.raised(py))?;
+        place_held(map, keys.py(), &held, is_series, nodes)?;
         if held.len() < OBJECTS {
             return Ok(());
         }
-        first += held.len();
-        py.check_signals()?;
     }
 }
 
-/// Whether an object of a series stands for a missing value: NaN, pandas' NA, NumPy's masked.
-fn is_missing(object: &Bound<'_, PyAny>) -> bool {
-    let is_nan = |number: &Bound<'_, PyFloat>| number.value().is_nan();
-    object.cast::<PyFloat>().is_ok_and(is_nan) || matches!(type_name(object).as_str(), "NAType" | "MaskedConstant")
+/// The nodes of a block of keys, which are held so that nobody can free them while other threads run.
+fn place_held(map: &stead::Map, py: Python<'_>, held: &[Bound<'_, PyAny>], is_series: bool, nodes: &mut Nodes) -> PyResult<()> {
+    let first = nodes.numbers.len();
+    let bytes = held.iter().enumerate().map(|(i, object)| match key::bytes(object) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(_) if object.is_none() || (is_series && is_missing(object)) => Ok(None),
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => Err(PyTypeError::new_err(format!("key {}: {}", first + i, error.value(py)))),
+        Err(error) => Err(error),
+    });
+    let bytes: Vec<Option<&[u8]>> = bytes.collect::<PyResult<_>>()?;
+    let placed = py.detach(|| {
+        nodes.reserve(bytes.len())?;
+        place(map, bytes.iter().map(|key| Ok(*key)), nodes)
+    });
+    placed.map_err(|problem| problem.raised(py))?;
+    py.check_signals()
 }
 
-/// The nodes of a NumPy array's keys.
+/// Whether an object of a series stands for a missing value: NaN, or pandas' NA.
+fn is_missing(object: &Bound<'_, PyAny>) -> bool {
+    let is_nan = |number: &Bound<'_, PyFloat>| number.value().is_nan();
+    object.cast::<PyFloat>().is_ok_and(is_nan) || type_name(object) == "NAType"
+}
+
+/// The nodes of a NumPy array's keys. It is read in blocks, as lists of objects or, where all keys have the same size, as bytes: that
+/// follows NumPy's own rules for strides, byte orders, masks and ends, at any version of it.
 fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> PyResult<()> {
     let py = keys.py();
     let dtype = keys.getattr("dtype")?;
@@ -162,29 +164,39 @@ fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> 
     if dimensions != 1 {
         return Err(invalid(py, format!("keys are a NumPy array of {dimensions} dimensions, not of one")));
     }
-    match dtype.getattr("kind")?.extract::<String>()?.as_str() {
-        "S" if !keys.hasattr("mask")? => {}
-        "S" | "U" | "T" | "O" => return place_objects(map, keys, true, nodes),
-        _ => return Err(PyTypeError::new_err(format!("keys are a NumPy array of {dtype}; taken are S, U, StringDType and object"))),
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    if !matches!(kind.as_str(), "S" | "U" | "T" | "O") {
+        return Err(PyTypeError::new_err(format!("keys are a NumPy array of {dtype}; taken are S, U, StringDType and object")));
     }
-    let (rows, width): (usize, usize) = (keys.len()?, dtype.getattr("itemsize")?.extract()?);
-    let step = (BYTES / width.max(1)).max(1);
+    let width: usize = dtype.getattr("itemsize")?.extract()?;
+    let (rows, step) = (keys.len()?, (BYTES / width.max(1)).clamp(1, OBJECTS));
+    let is_bytes = kind == "S" && !keys.hasattr("mask")?;
     nodes.reserve(rows).map_err(|problem| problem.raised(py))?;
     for start in (0..rows).step_by(step) {
-        let end = rows.min(start + step);
-        let range = PySlice::new(py, start as isize, end as isize, 1);
-        let block = keys.get_item(range)?.call_method0("tobytes")?;
-        let block = block.cast::<PyBytes>()?.as_bytes();
-        if block.len() != (end - start) * width {
-            return Err(invalid(py, format!("keys are a NumPy array that gave {} bytes for {} keys of {width}", block.len(), end - start)));
+        let count = step.min(rows - start);
+        let block = keys.get_item(PySlice::new(py, start as isize, (start + count) as isize, 1))?;
+        if is_bytes {
+            place_fixed(map, block.call_method0("tobytes")?.cast::<PyBytes>()?, width, count, nodes)?;
+        } else {
+            let held: Vec<_> = block.call_method0("tolist")?.cast::<PyList>()?.iter().collect();
+            place_held(map, py, &held, true, nodes)?;
         }
-        // NumPy fills up with NUL, and does not count NUL at the end as part of an item
-        let item = |i: usize| &block[i * width..(i + 1) * width];
-        let key = |i: usize| item(i).iter().rposition(|byte| *byte != 0).map_or(&[][..], |last| &item(i)[..=last]);
-        py.detach(|| place(map, (0..end - start).map(|i| Ok(Some(key(i)))), nodes)).map_err(|problem| problem.raised(py))?;
-        py.check_signals()?;
     }
     Ok(())
+}
+
+/// The nodes of keys of one width, less the NULs at their end: NumPy fills up with NUL, and does not count those at the end.
+fn place_fixed(map: &stead::Map, block: &Bound<'_, PyBytes>, width: usize, count: usize, nodes: &mut Nodes) -> PyResult<()> {
+    let (py, bytes) = (block.py(), block.as_bytes());
+    if bytes.len() != count * width {
+        return Err(invalid(py, format!("keys are a NumPy array that gave {} bytes for {count} keys of {width}", bytes.len())));
+    }
+    let key = |i: usize| {
+        let item = &bytes[i * width..(i + 1) * width];
+        item.iter().rposition(|byte| *byte != 0).map_or(&[][..], |last| &item[..=last])
+    };
+    py.detach(|| place(map, (0..count).map(|i| Ok(Some(key(i)))), nodes)).map_err(|problem| problem.raised(py))?;
+    py.check_signals()
 }
 
 /// Places a batch; whether it was a column, so that its nodes should be one, too.

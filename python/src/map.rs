@@ -117,11 +117,13 @@ impl Map {
     /// - A list, or another iterable of `str`, `bytes` and None, gives a list; None stays None.
     /// - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow, polars, pandas, DuckDB and others, of
     ///   string, large_string, string_view, binary, large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also
-    ///   tables and record batches of one column. Null stays null. The keys are read where they are, not copied.
+    ///   tables and record batches of one column. Null stays null. The keys are read where they are, not copied: memory grows by 4
+    ///   bytes a key, and a bit if one is null.
     /// - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects, gives an `Array`. None, NaN, NA and
-    ///   masked are null. An item of S ends where NumPy says: NULs at its end do not count. U is taken as its UTF-8.
+    ///   masked are null. An item of S ends where NumPy says: NULs at its end do not count. The array is read in blocks of 1 MiB.
     ///
-    /// With `numbers`, the numbers of the nodes in `Map.nodes` in place of their names.
+    /// A key is `str`, which stands for its UTF-8, or `bytes`, also in columns. With `numbers`, the numbers of the nodes in
+    /// `Map.nodes` in place of their names.
     ///
     /// >>> import stead
     /// >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]})

@@ -1,8 +1,10 @@
 """`Map.locate_many`: every kind of batch gives what `locate` gives for each key, without copies, leaks or crashes."""
 
 import ctypes
+import doctest
 import gc
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -776,3 +778,19 @@ def test_pandas_without_pyarrow_gives_its_keys():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+# -- the manual, and the house's rules
+
+
+@pytest.mark.parametrize("what", [stead, stead.Map.locate_many], ids=["stead", "Map.locate_many"])
+def test_examples_of_the_manual_run(what):
+    example = doctest.DocTestParser().get_doctest(what.__doc__, {}, "example", None, None)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def test_unsafe_code_lives_in_one_file():
+    sources = pathlib.Path(__file__).parents[1].joinpath("src").glob("*.rs")
+    found = [path.name for path in sources if any(word in path.read_text() for word in ["unsafe {", "unsafe fn", "unsafe impl", "allow(unsafe"])]
+    assert found == ["arrow.rs"]

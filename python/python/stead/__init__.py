@@ -5,6 +5,8 @@
 >>> members = stead.build(fleet)
 >>> members.locate("frank")
 'db1'
+>>> members.locate_many(["frank", "anna", None])  # as well Arrow, polars, pandas and NumPy: then a column for them
+['db1', 'db2', None]
 >>> fleet["node"].append({"name": "db3"})
 >>> grown = stead.build(fleet, members)
 >>> plan = stead.plan(members, grown)
