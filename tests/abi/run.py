@@ -305,7 +305,8 @@ def recorded_in_copy(archive, held, release, scratch):
 def files(abi, *only):
     """{name: text} of the archives."""
     numbers = only or os.listdir(abi)
-    return {f"{number}/{name}": read(abi, number, name) for number in numbers for name in os.listdir(os.path.join(abi, number))}
+    return {f"{number}/{name}": read(abi, number, name) for number in numbers
+            for name in os.listdir(os.path.join(abi, number)) if name != "maps"}
 
 
 # ---- running
