@@ -77,7 +77,8 @@ fn os_errno(failure: &Error) -> Option<i32> {
     }
 }
 
-/// Writes a message with its NUL; one that is too long is cut between two characters and ends in "...".
+/// Writes a message with its NUL; one that is too long is cut between two characters and ends in "...". Control characters, which names
+/// of files may have, become spaces: a message is one line, and may go to a log or a terminal.
 fn write_message(record: &mut [c_char], message: &[u8]) {
     const CUT: &[u8] = b"...";
     let most = record.len().saturating_sub(1);
@@ -90,7 +91,7 @@ fn write_message(record: &mut [c_char], message: &[u8]) {
         }
         end = CUT;
     }
-    let bytes = message[..kept].iter().chain(end).map(|byte| if *byte == 0 { b' ' } else { *byte });
+    let bytes = message[..kept].iter().chain(end).map(|byte| if byte.is_ascii_control() { b' ' } else { *byte });
     let length = kept + end.len();
     record.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte as c_char);
     record[length] = 0;
@@ -346,6 +347,12 @@ mod tests {
             let (_, _, _, cut) = called(|_| Err(Error::Invalid { problem: problem.clone() }));
             assert!(cut.ends_with("...") && cut.len() >= 244 && problem.starts_with(cut.trim_end_matches('.')), "{cut}");
         }
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        let (_, _, _, message) = called(|_| Err(Error::Invalid { problem: "a\nb\r\tc\x1b[1m\x7f\0d é".into() }));
+        assert_eq!(message, "a b  c [1m  d é");
     }
 
     #[test]
