@@ -9,7 +9,8 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::open::{open, Map, Stamp};
 use crate::error::{Error, Result};
@@ -66,10 +67,16 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     Ok(map)
 }
 
-/// A panic while the lock is held leaves whole entries behind: each change is one push or one remove.
+/// The entries, locked; what is done at a fork is known to the system before anybody holds the lock.
+///
+/// No `Once`: a fork in the middle of one would leave the child waiting for a thread that it does not have. So two threads may both
+/// register, and what they register may run twice.
 fn entries() -> MutexGuard<'static, Vec<Entry>> {
-    static WATCHED: Once = Once::new();
-    WATCHED.call_once(|| lock::at_fork(before_fork, after_fork));
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if !WATCHED.load(Ordering::Acquire) {
+        lock::at_fork(before_fork, after_fork);
+        WATCHED.store(true, Ordering::Release);
+    }
     locked()
 }
 
@@ -82,9 +89,12 @@ thread_local! {
     static FORKING: RefCell<Option<MutexGuard<'static, Vec<Entry>>>> = const { RefCell::new(None) };
 }
 
+/// A panic while the lock is held leaves whole entries behind: each change is one push or one remove.
 /// Waits until nobody is in the middle of a change; nobody stays there long.
 extern "C" fn before_fork() {
-    let _ = FORKING.try_with(|held| *held.borrow_mut() = Some(locked()));
+    let _ = FORKING.try_with(|held| {
+        held.borrow_mut().get_or_insert_with(locked);
+    });
 }
 
 /// In the parent and in the child, which each have a lock of their own now.

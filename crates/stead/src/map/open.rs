@@ -6,7 +6,8 @@ use std::io::Read;
 use std::ops::Deref;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::OnceLock;
+
+use once_cell::race::OnceBox;
 
 use super::terminated::Terminated;
 use crate::error::{Error, Result};
@@ -30,8 +31,8 @@ const TRIES: u32 = 3;
 pub struct Map {
     pub(super) bytes: Bytes,
     pub(super) checked: Checked,
-    /// made when C first asks for a string
-    pub(super) terminated: OnceLock<Terminated>,
+    /// made when C first asks for a string; not a lock, which a process that forks meanwhile would leave closed in its child for ever
+    pub(super) terminated: OnceBox<Terminated>,
 }
 
 /// Where the bytes are.
@@ -80,7 +81,7 @@ impl Stamp {
 
 impl Map {
     fn new(bytes: Bytes, checked: Checked) -> Map {
-        Map { bytes, checked, terminated: OnceLock::new() }
+        Map { bytes, checked, terminated: OnceBox::new() }
     }
 
     /// Opens a map file: up to 1 MiB it is read, above it is mapped and its memory shared by all processes.
