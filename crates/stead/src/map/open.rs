@@ -73,6 +73,11 @@ impl Stamp {
         }
     }
 
+    /// Nobody wrote meanwhile. A file that is replaced, linked or given other rights has another time of change, and the same bytes.
+    fn same_contents(&self, other: &Stamp) -> bool {
+        (self.size, self.modified) == (other.size, other.modified)
+    }
+
     /// The same file on disk, whatever was done to it.
     pub(super) fn same_file(&self, other: &Stamp) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
@@ -150,7 +155,7 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
         let verified = verify(&bytes);
         let after = file.metadata().map_err(|e| Error::io("stat", path, e))?;
         let stamp = Stamp::of(&after);
-        if stamp != Stamp::of(&meta) {
+        if !stamp.same_contents(&Stamp::of(&meta)) {
             continue; // written while we read: what we have may be half of each
         }
         let checked = verified.map_err(|e| e.in_file(path))?;
