@@ -1,18 +1,22 @@
 # stead: the one door. `make` lists what there is; every target does its own set-up and says what it does.
 
 CARGO ?= cargo
+RUSTC ?= rustc
 PYTHON ?= python3
 PREFIX ?= /usr/local
-export CARGO PYTHON
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+export CARGO PYTHON PREFIX
 
-.PHONY: help setup build demo test header bench-c bench-growth bench-balance bench-optimum vectors install uninstall clean
+.PHONY: help setup program build demo test header bench-c bench-md5 bench-growth bench-balance bench-optimum vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
 	@echo 'make test          every suite in every language, one line each and the total'
-	@echo 'make build         the program, into target/release/stead'
-	@echo 'make install       the program, into PREFIX/bin (PREFIX=$(PREFIX), DESTDIR is honoured)'
+	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
+	@echo 'make install       puts them below PREFIX (PREFIX=$(PREFIX); BINDIR, LIBDIR, INCLUDEDIR, MANDIR and DESTDIR are honoured)'
+	@echo 'make uninstall     takes them away; say PREFIX and DESTDIR as you did for make install'
 	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
+	@echo 'make bench-md5     the point of a short key under MD5, against the md-5 crate'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
@@ -23,11 +27,24 @@ help:
 setup:
 	@scripts/setup
 
-build: setup
+program: setup
 	@echo '== building stead (release)'
 	@$(CARGO) build --release --locked -q -p stead-cli
 
-demo: build
+# `built` is as old as the start of the build: a source that changes meanwhile is newer, and install says so
+build: setup
+	@echo '== building stead, libstead, manual and completions (release)'
+	@mkdir -p $(TARGET) && touch $(TARGET)/building
+	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
+	@rm -rf $(TARGET)/pages
+	@$(CARGO) run --release --locked -q -p stead-pages -- $(TARGET)/pages
+	@# what libstead.a needs of the system; asked of an empty library, since cargo would build ours anew for the question
+	@$(RUSTC) --crate-type staticlib --crate-name none --print native-static-libs -o $(TARGET)/none.a - </dev/null 2>&1 \
+		| sed -n 's/^note: native-static-libs: //p' >$(TARGET)/native-static-libs
+	@rm -f $(TARGET)/none.a && [ -s $(TARGET)/native-static-libs ] || { echo 'stead: rustc names no native-static-libs' >&2; exit 1; }
+	@mv $(TARGET)/building $(TARGET)/built
+
+demo: program
 	@$(PYTHON) examples/demo.py
 
 test:
@@ -36,16 +53,19 @@ test:
 
 bench-c: setup
 	@$(CARGO) build --release --locked -q -p stead-capi
-	@$(CARGO) run --release --locked -q -p stead-capi --example locate_cost -- target/release/libstead.so
+	@$(CARGO) run --release --locked -q -p stead-capi --example locate_cost -- $(TARGET)/release/libstead.so
+
+bench-md5: setup
+	@$(CARGO) run --release --locked -q -p stead --example md5_cost
 
 bench-growth: setup
 	@$(CARGO) run --release --locked -q -p stead --example growth -- --1000
 
-bench-balance: build .venv-swift/ready
+bench-balance: program .venv-swift/ready
 	@$(PYTHON) benches/balance/run.py $(ARGS)
 
 # OR-tools, in .venv, gives a second opinion
-bench-optimum: build
+bench-optimum: program
 	@scripts/setup --tests
 	@python=.venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python benches/balance/tight_fleets.py $(ARGS)
 
@@ -62,11 +82,13 @@ header: setup
 vectors: setup
 	@$(PYTHON) tests/reference/make_vectors.py
 
-install: build
-	install -D -m 755 target/release/stead '$(DESTDIR)$(PREFIX)/bin/stead'
+# after `make build`, `sudo make install` needs no cargo and builds nothing
+install:
+	@scripts/install --built || { [ $$? = 3 ] && $(MAKE) --no-print-directory build; }
+	@scripts/install
 
 uninstall:
-	rm -f '$(DESTDIR)$(PREFIX)/bin/stead'
+	@scripts/install --uninstall
 
 clean:
 	@$(CARGO) clean

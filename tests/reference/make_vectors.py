@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes tests/maps/*.map and tests/vectors/*.json, always the same: `make_vectors.py`, or `--check` to compare only.
 
-Each vector file is {"about": ..., "vectors": [...]} with one vector a line. Keys are hex, points 16 hex digits, counts of
-points decimal strings. The answers come from the reference, the maps and the questions from cases.py.
+Each vector file is {"about": ..., "vectors": [...]} with one vector a line. A key is hex, a point 16 hex digits, a count of
+points a decimal string. The answers come from the reference, the maps and the questions from cases.py and golden.py.
 """
 
 import json
@@ -13,6 +13,7 @@ import cases
 import comparison
 import damage
 import fleets
+import golden
 import stead_reference as reference
 import write_map
 from hashes import HASHES, point_of
@@ -108,11 +109,13 @@ ABOUT = {
     "plans": "old and new map -> what differs, in points",
     "damaged": "map cut or zero-filled to size, then patched at [offset, hex]; reseal: digest made anew last -> status",
     "fleet_errors": "fleet text as a first map's -> status, line, and words that the message has; hex instead of text where it is no text",
-}
+    "golden": "map and keys (how many: the decimal numbers from 0 up, in ASCII) -> SHA-256 of a line for each key, all its nodes joined by "
+              "a comma, and a newline; SHA-256 of their points, 8 bytes each, big-endian",
+}  # fmt: skip
 
 
 def everything():
-    """{path below tests/: bytes} of all that is made."""
+    """{path below tests/: bytes} of all that is made, but for the answers of golden.json, and the maps by name."""
     files = {}
     for name, (description, after) in cases.maps().items():
         files[name] = write_map.encode(description, files[after] if after else None)
@@ -120,14 +123,31 @@ def everything():
     vectors = {"points": points(), "paths": paths(), "locate": locate(files), "prefer": prefer(files), "plans": plans(files),
                "damaged": damage.damaged(files, cases.maps()), "fleet_errors": fleets.errors()}  # fmt: skip
     for name, list_ in vectors.items():
-        lines = ",\n".join(json.dumps(v, separators=(",", ":"), ensure_ascii=True) for v in list_)
-        made[f"vectors/{name}.json"] = f'{{"about":{json.dumps(ABOUT[name])},"vectors":[\n{lines}\n]}}\n'.encode()
-    return made
+        made[f"vectors/{name}.json"] = vector_file(name, list_)
+    return made, files
+
+
+def vector_file(name, vectors):
+    """The bytes of a vector file."""
+    lines = ",\n".join(json.dumps(v, separators=(",", ":"), ensure_ascii=True) for v in vectors)
+    return f'{{"about":{json.dumps(ABOUT[name])},"vectors":[\n{lines}\n]}}\n'.encode()
+
+
+def golden_file(files, check):
+    """The bytes of golden.json. To compute its answers takes a quarter of a minute: --check takes those that are there to the questions of
+    today, and tests/runners/reference_runner.py computes them again, at every `make test`."""
+    if not check:
+        return vector_file("golden", golden.golden({name: reference.read_map(files[name]) for name in golden.MAPS}))
+    place = TESTS / "vectors" / "golden.json"
+    there = json.loads(place.read_text())["vectors"] if place.exists() else []
+    answers = {v["map"]: {name: v.get(name) for name in ("digest", "points")} for v in there}
+    return vector_file("golden", [{**asked, **answers.get(asked["map"], {})} for asked in golden.asked()])
 
 
 def main(check):
     """Write all files, or say which differ."""
-    made, wrong = everything(), []
+    (made, files), wrong = everything(), []
+    made["vectors/golden.json"] = golden_file(files, check)
     there = {str(p.relative_to(TESTS)) for pattern in ("maps/*.map", "vectors/*.json") for p in TESTS.glob(pattern)}
     wrong += sorted(there - set(made))
     for name, data in made.items():

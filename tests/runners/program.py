@@ -1,23 +1,41 @@
 """The program as a runner: every vector through the command line, many keys to one call."""
 
+import hashlib
 import json
 import os
 import subprocess
+import tempfile
 from collections import defaultdict
 
 from reference_runner import AMOUNTS, damage
+from report import TESTS, report
 
 
-def run(stead, tests, files, scratch):
+def run(files):
     """{file: passed}"""
+    stead = build()
+    with tempfile.TemporaryDirectory() as scratch:
+        return run_with(stead, files, scratch)
+
+
+def build():
+    """Builds the program for tests and says where it is."""
+    command = [os.environ.get("CARGO", "cargo"), "build", "--locked", "-q", "-p", "stead-cli", "--message-format=json"]
+    done = subprocess.run(command, cwd=os.path.dirname(TESTS), stdout=subprocess.PIPE, check=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    return next(m["executable"] for m in messages if m.get("executable"))
+
+
+def run_with(stead, files, scratch):
     return {
         "points.json": points(stead, files["points.json"], scratch),
-        "locate.json": places(stead, tests, files["locate.json"]),
-        "prefer.json": prefer(stead, tests, files["prefer.json"]),
+        "locate.json": places(stead, files["locate.json"]),
+        "prefer.json": prefer(stead, files["prefer.json"]),
         "paths.json": paths(stead, files["paths.json"]),
-        "plans.json": sum(plan(stead, tests, v) for v in files["plans.json"]),
-        "damaged.json": sum(damaged(stead, tests, v, scratch) for v in files["damaged.json"]),
+        "plans.json": sum(plan(stead, v) for v in files["plans.json"]),
+        "damaged.json": sum(damaged(stead, v, scratch) for v in files["damaged.json"]),
         "fleet_errors.json": sum(fleet(stead, v, scratch) for v in files["fleet_errors.json"]),
+        "golden.json": sum(golden(stead, v, scratch) for v in files["golden.json"]),
     }
 
 
@@ -28,8 +46,8 @@ def call(*command, keys=None):
     return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")
 
 
-def map_file(tests, name):
-    return os.path.join(tests, "maps", name + ".map")
+def map_file(name):
+    return os.path.join(TESTS, "maps", name + ".map")
 
 
 def has_nul(v):
@@ -74,11 +92,11 @@ def points(stead, vectors, scratch):
     return passed
 
 
-def places(stead, tests, vectors):
+def places(stead, vectors):
     """Keys through `locate`, and every vector's point through `locate --points`."""
     passed = 0
     for group in grouped(vectors, "map", "fold"):
-        path = map_file(tests, group[0]["map"])
+        path = map_file(group[0]["map"])
         fold = ["--fold", "ascii"] if group[0].get("fold") else []
         with_key = [v for v in group if "key" in v]
         answers = records(stead, ["locate", path, *fold], with_key) if with_key else {}
@@ -95,10 +113,10 @@ def answer_nodes(record):
     return record.partition(b"\t")[0].decode().split(",")
 
 
-def prefer(stead, tests, vectors):
+def prefer(stead, vectors):
     passed = 0
     for group in grouped(vectors, "map", "n"):
-        answers = records(stead, ["locate", map_file(tests, group[0]["map"]), "--prefer", str(group[0]["n"])], group)
+        answers = records(stead, ["locate", map_file(group[0]["map"]), "--prefer", str(group[0]["n"])], group)
         passed += sum(answer_nodes(answers.get(id(v), b"")) == v["prefer"] for v in group)
     return passed
 
@@ -122,17 +140,17 @@ def paths(stead, vectors):
     return passed
 
 
-def plan(stead, tests, v):
-    code, out, error = call(stead, "diff", map_file(tests, v["old"]), map_file(tests, v["new"]), "--json", "--moves")
+def plan(stead, v):
+    code, out, error = call(stead, "diff", map_file(v["old"]), map_file(v["new"]), "--json", "--moves")
     if code or error:
         return False
     d = json.loads(out)
     return d["moves"] == v["moves"] and all(d[name]["points"] == v[name] for name in AMOUNTS)
 
 
-def damaged(stead, tests, v, scratch):
+def damaged(stead, v, scratch):
     path = os.path.join(scratch, "damaged.map")
-    with open(map_file(tests, v["map"]), "rb") as file:
+    with open(map_file(v["map"]), "rb") as file:
         data = damage(file.read(), v)
     with open(path, "wb") as file:
         file.write(data)
@@ -147,3 +165,30 @@ def fleet(stead, v, scratch):
     code, out, error = call(stead, "plan", path)
     place = f"stead: {path}:{v['line']}: "
     return code == 78 and out == b"" and error.startswith(place) and error.count("\n") == 1 and all(w in error for w in v["words"])
+
+
+def golden(stead, v, scratch):
+    """A line for each key, and an object for each; its point is cut out, since json.loads would take longer than all else."""
+    file_of_keys, nodes, keys, points = os.path.join(scratch, "keys"), hashlib.sha256(), 0, []
+    with open(file_of_keys, "wb") as file:
+        file.writelines(b"%d\n" % i for i in range(v["keys"]))
+
+    def printed(*flags):
+        command = [stead, "locate", map_file(v["map"]), *flags]
+        with open(file_of_keys, "rb") as stdin, subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE) as process:
+            yield from process.stdout
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
+
+    for line in printed():
+        key, _, answer = line.partition(b"\t")
+        keys += key == b"%d" % keys
+        nodes.update(answer)
+    for line in printed("--json"):
+        points.append(line.split(b'"', 8)[7])  # {"key":"0","point":"cfcd208495d565ef",...
+    points = hashlib.sha256(bytes.fromhex(b"".join(points).decode()))
+    return keys == v["keys"] and (nodes.hexdigest(), points.hexdigest()) == (v["digest"], v["points"])
+
+
+if __name__ == "__main__":
+    report("program", run)

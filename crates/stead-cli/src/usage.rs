@@ -1,7 +1,7 @@
 //! The command line: help and version to standard output, mistakes as one line.
 
 use clap::error::ErrorKind;
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser};
 
 use crate::exit::{Failure, Result, HELP, USAGE};
 use crate::output::Out;
@@ -29,6 +29,11 @@ A first map, a key, and a fourth node:
   stead locate members.map frank
   stead plan fleet.toml members.map      # after adding it to fleet.toml: what would move?
   stead apply fleet.toml members.map";
+
+/// The command line as clap knows it.
+pub fn command() -> Command {
+    Line::command()
+}
 
 /// What is to be done; `None` when help or the version was asked for, and given.
 pub fn parse(out: &mut Out) -> Result<Option<Verb>> {
@@ -68,11 +73,10 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_sound() {
-        Line::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

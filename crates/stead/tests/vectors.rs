@@ -43,6 +43,10 @@ fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
 fn key(vector: &Value) -> Vec<u8> {
     let key = unhex(text(vector, "key"));
     let fold = if vector["fold"].as_bool().unwrap_or(false) { Fold::Ascii } else { Fold::None };
@@ -129,6 +133,28 @@ fn who_takes_over() {
         let map = map(text(v, "map"));
         let found = map.prefer(&key(v), v["n"].as_u64().unwrap() as usize);
         same(names(&map, found.into_iter()), list(&v["prefer"]))
+    });
+}
+
+#[test]
+fn golden() {
+    run("golden.json", 14, |v| {
+        let map = map(text(v, "map"));
+        let (mut lines, mut points) = (Sha256::new(), Sha256::new());
+        let mut line = String::new();
+        for i in 0..v["keys"].as_u64().unwrap() {
+            let key = i.to_string();
+            line.clear();
+            for node in map.locate_all(key.as_bytes()) {
+                line.push_str(if line.is_empty() { "" } else { "," });
+                line.push_str(map.node(node).name());
+            }
+            line.push('\n');
+            lines.update(&line);
+            points.update(map.point(key.as_bytes()).0.to_be_bytes());
+        }
+        same(hex(&lines.finalize()), text(v, "digest").to_owned())?;
+        same(hex(&points.finalize()), text(v, "points").to_owned())
     });
 }
 

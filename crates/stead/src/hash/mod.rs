@@ -1,5 +1,7 @@
 //! The hash: key -> point, by docs/placement.md.
 
+mod short_md5;
+
 use std::fmt;
 use std::hash::Hasher;
 
@@ -107,7 +109,10 @@ impl Hash {
     /// The point of a key. The key's bytes are taken as they are.
     pub fn point(&self, key: &[u8]) -> Point {
         match self {
-            Hash::Md5 => first_8(&Md5::digest(key)),
+            Hash::Md5 => match short_md5::words_of(key) {
+                Some([a, b, _, _]) => Point(u64::from(a.swap_bytes()) << 32 | u64::from(b.swap_bytes())),
+                None => first_8(&Md5::digest(key)),
+            },
             Hash::Sha1 => first_8(&Sha1::digest(key)),
             Hash::Xxh3 => Point(twox_hash::XxHash3_64::oneshot(key)),
             Hash::SipHash(secret) => {

@@ -1,0 +1,236 @@
+// A client of this release's libstead: it uses every function, so it shows that a later library still does all of it.
+//
+//     client MAPS SCRATCH     MAPS is the directory beside this file, SCRATCH an empty directory; prints expected.txt
+//
+// What it prints is promised: no version, no digest, no sizes of reports. Once the release is out, this file stands for the programs
+// that were compiled with it, and is never changed.
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <stead.h>
+
+// a and c hold a quarter each, b half; d then brings as much weight as there is, and gets half
+#define NODES \
+    "name = \"client\"\n" \
+    "[[node]]\nname = \"a\"\nlabels = { zone = \"z1\" }\nattributes = { address = \"10.0.0.1:80\" }\n" \
+    "[[node]]\nname = \"b\"\nweight = 2\n" \
+    "[[node]]\nname = \"c\"\n" \
+    "[[policy]]\nname = \"hot\"\nkind = \"chain\"\nnodes = [\"c\", \"a\"]\n" \
+    "[[pin]]\nkey = \"justin\"\npolicy = \"hot\"\n"
+static const char FIRST[] = NODES, SECOND[] = NODES "[[node]]\nname = \"d\"\nweight = 4\n";
+
+static stead_error error;
+
+// Ends the program when a call did not do what it should.
+static void done(int32_t status) {
+    if (status != STEAD_OK || error.status != STEAD_OK) {
+        fprintf(stderr, "client: %s: %s\n", stead_status_name(status), error.message);
+        exit(1);
+    }
+}
+
+static void check(int fact, const char *what) {
+    if (!fact) {
+        fprintf(stderr, "client: not so: %s\n", what);
+        exit(1);
+    }
+}
+#define CHECK(fact) check(fact, #fact)
+
+static const char *beside(const char *directory, const char *file) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, file);
+    return path;
+}
+
+static void print_nodes(const stead_map *map, const char *what, const int32_t *nodes, size_t count) {
+    printf("%s:", what);
+    for (size_t i = 0; i < count; i++)
+        printf(" %s", stead_map_node_name(map, nodes[i]));
+    printf("\n");
+}
+
+static stead_map *build(const char *fleet, const stead_map *previous) {
+    stead_map *map;
+    done(stead_map_build(fleet, strlen(fleet), "client.toml", previous, NULL, &map, &error));
+    return map;
+}
+
+static void print_map(const stead_map *map) {
+    uint64_t weight, covered = 0;
+    int32_t nodes[4];
+    size_t count;
+    stead_slice slice;
+    printf("map %s, epoch %" PRIu64 ", replicas %" PRId32 "\n", stead_map_name(map), stead_map_epoch(map), stead_map_replicas(map));
+    for (int32_t node = 0; node < stead_map_node_count(map); node++) {
+        const char *zone = stead_map_node_label(map, node, "zone"), *address = stead_map_node_attribute(map, node, "address");
+        done(stead_map_node_weight(map, node, &weight, &error));
+        CHECK(stead_map_node_named(map, stead_map_node_name(map, node)) == node);
+        printf("node %s, weight %" PRIu64 ", zone %s, address %s\n", stead_map_node_name(map, node), weight, zone ? zone : "-",
+               address ? address : "-");
+    }
+    for (int32_t policy = 0; policy < stead_map_policy_count(map); policy++) {
+        if (!stead_map_policy_name(map, policy))
+            continue;
+        done(stead_map_policy_nodes(map, policy, nodes, 4, &count, &error));
+        printf("policy %s, kind %s, ", stead_map_policy_name(map, policy), stead_map_policy_kind(map, policy));
+        print_nodes(map, "nodes", nodes, count);
+    }
+    for (size_t i = 0; i < stead_map_slice_count(map); i++) {
+        done(stead_map_slice(map, i, &slice, &error));
+        CHECK(slice.first == covered && slice.last >= slice.first && slice.reserved == 0);
+        CHECK(slice.policy >= 0 && slice.policy < stead_map_policy_count(map));
+        covered = slice.last + 1;
+    }
+    CHECK(covered == 0);
+}
+
+static void locate(const stead_map *map, const char *key) {
+    int32_t node, nodes[8], best[8];
+    size_t count, found;
+    uint64_t point;
+    done(stead_map_point(map, key, strlen(key), &point, &error));
+    done(stead_map_locate(map, key, strlen(key), &node, &error));
+    printf("key %s, point %016" PRIx64 ", node %s\n", key, point, stead_map_node_name(map, node));
+    done(stead_map_locate_all(map, key, strlen(key), nodes, 8, &count, &error));
+    print_nodes(map, "  all", nodes, count);
+    done(stead_map_locate_point(map, point, best, 8, &found, &error));
+    CHECK(found == count && memcmp(nodes, best, count * sizeof *nodes) == 0);
+    done(stead_map_prefer(map, key, strlen(key), best, 5, &found, &error));
+    print_nodes(map, "  prefer", best, found);
+}
+
+static void locate_many(const stead_map *map) {
+    const uint64_t offsets[] = {0, 5, 5, 11}; // frank, the empty key, justin
+    int32_t nodes[3];
+    done(stead_map_locate_many(map, "frankjustin", 11, offsets, 3, nodes, &error));
+    print_nodes(map, "many", nodes, 3);
+}
+
+static void print_plan(const stead_map *old_map, const stead_map *new_map, const char *key, int with_moves) {
+    static const char *causes[] = {"", "pin", "policy", "rebalance"};
+    stead_plan *plan;
+    stead_move one;
+    size_t indexes[8], count;
+    char *json;
+    done(stead_plan_between(old_map, new_map, &plan, &error));
+    printf("plan, fraction %.6f\n", stead_plan_fraction(plan));
+    for (size_t i = 0; with_moves && i < stead_plan_count(plan); i++) {
+        done(stead_plan_move(plan, i, &one, &error));
+        printf("  %016" PRIx64 " to %016" PRIx64 ", %s to %s, %s\n", one.first, one.last, stead_map_node_name(old_map, one.from),
+               stead_map_node_name(new_map, one.to), causes[one.cause]);
+    }
+    done(stead_plan_moves_of(plan, key, strlen(key), indexes, 8, &count, &error));
+    printf("moves of %s:", key);
+    for (size_t i = 0; i < count; i++)
+        printf(" %zu", indexes[i]);
+    printf("\n");
+    done(stead_plan_report(plan, 1, &json, &error));
+    CHECK(json[0] == '{' && strstr(json, "\"moves\""));
+    stead_text_free(json);
+    stead_plan_free(plan);
+}
+
+// Builds two epochs, publishes and saves them, and reads them back.
+static void files(const char *scratch) {
+    const void *bytes;
+    size_t length;
+    uint64_t epoch;
+    uint8_t digest[STEAD_DIGEST_ROOM], peeked[STEAD_DIGEST_ROOM];
+    char *json;
+    stead_map *first = build(FIRST, NULL), *second = build(SECOND, first), *shared = stead_map_share(second), *copy;
+    print_map(first);
+    print_map(second);
+    locate(second, "justin");
+    print_plan(first, second, "justin", 0);
+    CHECK(stead_map_same(second, shared) == 1 && stead_map_same(first, second) == 0 && stead_map_same(NULL, first) == -1);
+    stead_map_free(second);
+    second = shared;
+
+    done(stead_map_publish(first, NULL, beside(scratch, "client.map"), &error));
+    done(stead_map_publish(second, first, beside(scratch, "client.map"), &error));
+    done(stead_map_verify(beside(scratch, "client.map"), &error));
+    done(stead_map_peek(beside(scratch, "client.map"), &epoch, peeked, &error));
+    done(stead_map_digest(second, digest, &error));
+    CHECK(epoch == 2 && memcmp(digest, peeked, sizeof digest) == 0);
+    CHECK(stead_map_publish(first, NULL, beside(scratch, "client.map"), &error) == STEAD_CONFLICT && error.status == STEAD_CONFLICT);
+
+    done(stead_map_save(first, beside(scratch, "copy.map"), &error));
+    done(stead_map_open(beside(scratch, "copy.map"), STEAD_OPEN_COPY, &copy, &error));
+    CHECK(stead_map_same(first, copy) == 1);
+    stead_map_free(copy);
+    done(stead_map_bytes(first, &bytes, &length, &error));
+    done(stead_map_from_bytes(bytes, length, &copy, &error));
+    CHECK(stead_map_same(first, copy) == 1);
+    done(stead_map_report(copy, &json, &error));
+    CHECK(json[0] == '{');
+    stead_text_free(json);
+    stead_map_free(copy);
+
+    FILE *fleet = fopen(beside(scratch, "client.toml"), "w");
+    CHECK(fleet && fputs(SECOND, fleet) >= 0 && fclose(fleet) == 0);
+    done(stead_map_build_file(beside(scratch, "client.toml"), first, "1%", &copy, &error));
+    CHECK(stead_map_epoch(copy) == 2 && stead_map_same(copy, second) == 0);
+    stead_map_free(copy);
+    stead_map_free(second);
+    stead_map_free(first);
+}
+
+static void without_a_map(void) {
+    char path[STEAD_PATH_ROOM], folded[7];
+    size_t count;
+    uint64_t point;
+    const char *secret = "0123456789abcdef";
+    for (int32_t hash = STEAD_MD5; hash <= STEAD_SIPHASH; hash++) {
+        done(stead_point(hash, hash == STEAD_SIPHASH ? secret : NULL, "frank", 5, &point, &error));
+        printf("hash %" PRId32 ", point %016" PRIx64 "\n", hash, point);
+    }
+    done(stead_path("FRANK", 5, NULL, STEAD_FOLD_ASCII, path, sizeof path, &count, &error));
+    printf("path %s, %zu bytes\n", path, count);
+    done(stead_path("frank", 5, "16,16", STEAD_FOLD_NONE, path, sizeof path, &count, &error));
+    printf("path %s, %zu bytes\n", path, count);
+    done(stead_fold_ascii("Justin", 7, folded, &error));
+    printf("folded %s\n", folded);
+}
+
+static void failures(const char *scratch) {
+    stead_map *map = NULL;
+    int32_t status = stead_map_open(beside(scratch, "nowhere.map"), STEAD_OPEN_SHARED, &map, &error);
+    printf("missing: %s %" PRId32 ", record %" PRId32 ", message %d\n", stead_status_name(status), status, error.status,
+           error.message[0] != 0);
+    status = stead_map_from_bytes("no map", 6, &map, &error);
+    printf("no map: %s %" PRId32 ", record %" PRId32 "\n", stead_status_name(status), status, error.status);
+    status = stead_map_build("x", 1, "x.toml", NULL, NULL, &map, &error);
+    printf("no fleet: %s %" PRId32 ", starts with its place %d\n", stead_status_name(status), status,
+           strncmp(error.message, "x.toml:1: ", 10) == 0);
+    status = stead_map_locate(NULL, "frank", 5, NULL, NULL);
+    printf("NULL: %s %" PRId32 "\n", stead_status_name(status), status);
+    CHECK(map == NULL && stead_map_share(NULL) == NULL && isnan(stead_plan_fraction(NULL)) && !stead_status_name(-1));
+    stead_map_free(NULL);
+    stead_plan_free(NULL);
+    stead_text_free(NULL);
+}
+
+int main(int argc, char **argv) {
+    stead_map *old_map, *new_map;
+    if (argc != 3)
+        return fprintf(stderr, "usage: client MAPS SCRATCH\n"), 2;
+    CHECK(stead_abi() == STEAD_ABI && stead_version()[0] != 0);
+    done(stead_map_open(beside(argv[1], "replicas.map"), STEAD_OPEN_SHARED, &old_map, &error));
+    done(stead_map_open(beside(argv[1], "copies-2.map"), STEAD_OPEN_SHARED, &new_map, &error));
+    locate(old_map, "frank");
+    locate(old_map, "justin");
+    locate(new_map, "justin");
+    locate_many(old_map);
+    print_plan(old_map, new_map, "alice", 1);
+    stead_map_free(old_map);
+    stead_map_free(new_map);
+    files(argv[2]);
+    without_a_map();
+    failures(argv[2]);
+    return 0;
+}

@@ -1,0 +1,24 @@
+"""What the runners in Python share: the vector files, and the lines that tests/run reads.
+
+A runner has a function from {file: its vectors} to {file: how many passed}. `report` calls it with all files and prints its answer.
+"""
+
+import json
+import os
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def vector_files(folder=os.path.join(TESTS, "vectors")):
+    """{file: its vectors}"""
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            found[name] = json.load(file)["vectors"]
+    return found
+
+
+def report(runner, run):
+    """Runs all vectors and says how many passed, in the words that tests/run looks for."""
+    for file, passed in run(vector_files()).items():
+        print(f"vectors: {runner} {file} {passed} passed")

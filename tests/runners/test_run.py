@@ -1,0 +1,115 @@
+"""tests/run judged: runners that are made up, of which only the right one may pass."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import sys
+import unittest
+
+RUN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "run")
+loader = importlib.machinery.SourceFileLoader("run", RUN)
+run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
+loader.exec_module(run)
+
+SIZES = {"a.json": 3, "b.json": 2}
+RIGHT = [("a.json", 3), ("b.json", 2)]
+
+
+def runner(counts, name="made-up", then=""):
+    """A command that reports these counts, and goes on with a line of Python."""
+    lines = "".join(f"vectors: {name} {file} {passed} passed\n" for file, passed in counts)
+    return [sys.executable, "-c", f"print({lines!r}, flush=True)\n{then}"]
+
+
+def judged(command, sizes=None, least=1, arguments=(), **others):
+    """The exit code and what was printed."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = run.main(list(arguments), {"made-up": command, **others}, SIZES if sizes is None else sizes, least)
+    return code, printed.getvalue()
+
+
+class Judged(unittest.TestCase):
+    """One test for each way to be wrong, and one for the way to be right."""
+
+    def fails(self, why, *arguments, **named):
+        """It fails, says why, and counts at least one failure in its last line."""
+        code, printed = judged(*arguments, **named)
+        self.assertEqual(code, 1, printed)
+        self.assertIn(why, printed)
+        self.assertRegex(printed.splitlines()[-1], r"^\d+ passed, [1-9]\d* failed, 0 skipped$")
+        return printed
+
+    def test_a_runner_that_passes_every_vector_once_passes(self):
+        code, printed = judged(runner(RIGHT))
+        self.assertEqual((code, printed.splitlines()[-1]), (0, "5 passed, 0 failed, 0 skipped"))
+
+    def test_one_too_few_fails(self):
+        printed = self.fails("FAILED: made-up: a.json: 2 of 3 passed", runner([("a.json", 2), ("b.json", 2)]))
+        self.assertIn("4 passed, 1 failed", printed)
+        self.assertRegex(printed, r"(?m)^made-up +2! +2 +4 +\d")
+
+    def test_one_too_many_fails(self):
+        self.fails("FAILED: made-up: a.json: 4 of 3 passed", runner([("a.json", 4), ("b.json", 2)]))
+
+    def test_one_too_many_does_not_make_up_for_one_too_few(self):
+        self.fails("FAILED: made-up: a.json: 4 of 3 passed", runner([("a.json", 4), ("b.json", 1)]))
+
+    def test_a_file_that_is_reported_twice_fails(self):
+        self.fails("made-up: b.json: 4 of 2 passed", runner(RIGHT + [("b.json", 2)]))
+
+    def test_a_skipped_vector_fails(self):
+        self.fails("made-up: b.json: 1 of 2 passed", runner(RIGHT[:1], then="print('vectors: made-up b.json 1 passed, 1 skipped')"))
+
+    def test_a_file_left_out_fails(self):
+        self.fails("made-up: b.json: 0 of 2 passed", runner(RIGHT[:1]))
+
+    def test_a_file_that_nobody_has_fails(self):
+        self.fails("made-up: c.json: there is no such file", runner(RIGHT + [("c.json", 1)]))
+
+    def test_no_report_at_all_fails(self):
+        self.fails("made-up: a.json: 0 of 3 passed", runner([]))
+
+    def test_the_report_of_another_runner_does_not_count(self):
+        self.fails("made-up: a.json: 0 of 3 passed", runner(RIGHT, name="other"))
+
+    def test_a_runner_that_raises_fails_although_all_its_numbers_are_right(self):
+        printed = self.fails("FAILED: made-up: ended with 1", runner(RIGHT, then="raise ValueError('as it should')"))
+        self.assertIn("ValueError: as it should", printed)
+
+    def test_a_runner_that_is_killed_fails_and_the_others_still_run(self):
+        command = runner(RIGHT, then="import os; os.kill(os.getpid(), 9)")
+        printed = self.fails("FAILED: made-up: ended with -9", command, after=runner(RIGHT, name="after"))
+        self.assertRegex(printed, r"(?m)^after +3 +2 +5 +\d")
+        self.assertNotIn("FAILED: after", printed)
+
+    def test_a_runner_that_is_not_installed_fails(self):
+        self.fails("FAILED: made-up: ended with 127", ["/no/such/program"])
+
+    def test_an_empty_vector_file_fails(self):
+        self.fails("FAILED: c.json: no vectors", runner(RIGHT + [("c.json", 0)]), sizes={**SIZES, "c.json": 0})
+
+    def test_too_few_vectors_in_all_fail(self):
+        self.fails("FAILED: 5 vectors in all, and at least 6 are wanted", runner(RIGHT), least=6)
+        self.assertEqual(judged(runner(RIGHT), least=5)[0], 0)
+        self.fails("at least 5000 are wanted", runner(RIGHT), least=run.LEAST)
+
+    def test_no_runner_and_no_vector_fail(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(run.judge(SIZES, {}, 1), 1)
+        self.fails("0 vectors in all", runner([]), sizes={})
+
+    def test_only_the_runners_that_are_asked_for_run(self):
+        code, printed = judged(runner([]), arguments=["--runner", "other"], other=runner(RIGHT, name="other"))
+        self.assertEqual((code, "made-up" in printed), (0, False), printed)
+        with self.assertRaises(SystemExit):
+            judged(runner(RIGHT), arguments=["--runner", "unheard-of"])
+
+    def test_the_list_names_all_and_runs_none(self):
+        self.assertEqual(judged(runner([]), arguments=["--list"], other=runner([])), (0, "made-up\nother\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,147 @@
+//! include/stead.h taken apart: its front comment, then each declaration with the comment above it.
+//!
+//! No parser of C: the header is made by tools/header and always has this shape, and what has not is an error that names the line.
+//!
+//! ```text
+//! // text                 the front comment; a blank line ends it
+//!
+//! // text                 a declaration's comment
+//! typedef enum {
+//!   // text               a member's comment
+//!   STEAD_OK = 0,
+//! } stead_status;
+//! ```
+
+use std::iter::Peekable;
+use std::str::Lines;
+
+/// The lines of a comment, without their slashes.
+pub(crate) type Comment<'a> = Vec<&'a str>;
+
+/// The whole of it.
+pub(crate) struct Header<'a> {
+    /// What stands above everything.
+    pub(crate) front: Comment<'a>,
+    /// Types and functions, as they come.
+    pub(crate) declarations: Vec<Declaration<'a>>,
+}
+
+/// A type or a function.
+pub(crate) struct Declaration<'a> {
+    /// What it is called.
+    pub(crate) name: &'a str,
+    /// What stands above it.
+    pub(crate) comment: Comment<'a>,
+    /// The text; without the members, which a type in braces has.
+    pub(crate) lines: Vec<&'a str>,
+    /// The comment and the text of each.
+    pub(crate) members: Vec<(Comment<'a>, &'a str)>,
+}
+
+impl<'a> Header<'a> {
+    /// Takes a header apart.
+    pub(crate) fn of(text: &'a str) -> Result<Header<'a>, String> {
+        let mut lines = text.lines().peekable();
+        let front = comment(&mut lines);
+        let mut declarations = Vec::new();
+        loop {
+            let above = comment(&mut lines);
+            let Some(line) = lines.next() else { break };
+            if above.is_empty() {
+                // the preprocessor's lines, extern "C" and its end
+                if line.is_empty() || line.starts_with('#') || line.ends_with("extern \"C\"") || line == "extern \"C\" {" {
+                    continue;
+                }
+                return Err(format!("no comment above: {line}"));
+            }
+            declarations.push(Declaration::of(above, line, &mut lines)?);
+        }
+        if front.is_empty() || declarations.is_empty() {
+            return Err("no front comment, or no declarations".to_owned());
+        }
+        Ok(Header { front, declarations })
+    }
+
+    /// Those that are functions, or those that are types.
+    pub(crate) fn only(&self, functions: bool) -> impl Iterator<Item = &Declaration<'a>> {
+        self.declarations.iter().filter(move |one| one.is_function() == functions)
+    }
+}
+
+impl<'a> Declaration<'a> {
+    fn of(comment: Comment<'a>, first: &'a str, rest: &mut Peekable<Lines<'a>>) -> Result<Declaration<'a>, String> {
+        let (mut lines, mut members) = (vec![first], Vec::new());
+        if first.ends_with('{') {
+            let last = loop {
+                let above = self::comment(rest);
+                let line = rest.next().ok_or_else(|| format!("no end: {first}"))?;
+                if line.starts_with('}') {
+                    break line;
+                }
+                members.push((above, line.trim()));
+            };
+            lines.push(last);
+        } else {
+            while lines.last().is_some_and(|line| !line.ends_with(';')) {
+                lines.push(rest.next().ok_or_else(|| format!("no end: {first}"))?);
+            }
+        }
+        let head = if first.contains('(') { first.split('(').next() } else { lines.last().map(|line| line.trim_end_matches(';')) };
+        let name = head.and_then(|head| head.rsplit([' ', '*']).next()).filter(|name| name.starts_with("stead_"));
+        let name = name.ok_or_else(|| format!("no name that begins with stead_: {first}"))?;
+        Ok(Declaration { name, comment, lines, members })
+    }
+
+    /// Whether it is a function.
+    pub(crate) fn is_function(&self) -> bool {
+        !self.lines.iter().any(|line| line.starts_with("typedef"))
+    }
+
+    /// Whether the function has a parameter of this name.
+    pub(crate) fn has_parameter(&self, name: &str) -> bool {
+        let words = |line: &&'a str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        self.lines.iter().any(words)
+    }
+}
+
+/// The comment that comes next; empty when none does.
+fn comment<'a>(lines: &mut Peekable<Lines<'a>>) -> Comment<'a> {
+    let mut found = Vec::new();
+    while let Some(text) = lines.peek().and_then(|line| line.trim_start().strip_prefix("//")) {
+        found.push(text.strip_prefix(' ').unwrap_or(text));
+        lines.next();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = "// front\n\n#define X\n\n// A number.\ntypedef enum {\n  // One.\n  STEAD_A = 1,\n} stead_number;\n\n// Opaque.\n\
+        typedef struct stead_map stead_map;\n\n#ifdef Y\nextern \"C\" {\n#endif\n// Says.\n// map: which.\n\
+        const char *stead_say(const stead_map *map,\n                      int32_t node);\n\n}  // extern \"C\"\n";
+
+    #[test]
+    fn every_declaration_is_found_with_its_comment() {
+        let header = Header::of(SMALL).unwrap();
+        assert_eq!(header.front, ["front"]);
+        let names = |functions| header.only(functions).map(|one| (one.name, one.comment.clone())).collect::<Vec<_>>();
+        assert_eq!(names(false), [("stead_number", vec!["A number."]), ("stead_map", vec!["Opaque."])]);
+        assert_eq!(names(true), [("stead_say", vec!["Says.", "map: which."])]);
+        assert_eq!(header.declarations[0].members, [(vec!["One."], "STEAD_A = 1,")]);
+        assert!(header.declarations[2].has_parameter("node") && !header.declarations[2].has_parameter("nod"));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error() {
+        for (broken, words) in [
+            (SMALL.replace("// Says.\n// map: which.\n", ""), "no comment above: const char"),
+            (SMALL.replace("stead_say", "say"), "no name"),
+            (SMALL.split("int32_t").next().unwrap().to_owned(), "no end"),
+            ("\n".to_owned(), "no front comment"),
+        ] {
+            assert!(Header::of(&broken).err().unwrap().starts_with(words), "{words}");
+        }
+    }
+}

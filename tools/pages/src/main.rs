@@ -1,0 +1,43 @@
+//! Writes the manual pages and the completions, from the program's own command line and from include/stead.h.
+//!
+//!     stead-pages DIRECTORY      DIRECTORY/man1, /man3, /completions; DIRECTORY must not be there yet
+//!
+//! The same sources give the same bytes: a page names the version and no date.
+
+#![forbid(unsafe_code)]
+
+mod header;
+mod library;
+mod page;
+mod program;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::{env, fs, io};
+
+fn main() -> ExitCode {
+    let mut arguments = env::args_os().skip(1);
+    let (Some(directory), None) = (arguments.next(), arguments.next()) else {
+        eprintln!("stead-pages: give it one directory to make");
+        return ExitCode::from(64);
+    };
+    match write(Path::new(&directory)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("stead-pages: {}: {error}", Path::new(&directory).display());
+            ExitCode::from(74)
+        }
+    }
+}
+
+/// A page of a name that is no longer used would be installed for ever, so the directory has to be new.
+fn write(directory: &Path) -> io::Result<()> {
+    fs::create_dir(directory)?;
+    let part = |name: &str| {
+        let part = directory.join(name);
+        fs::create_dir(&part).map(|()| part)
+    };
+    program::pages(&part("man1")?)?;
+    library::pages(&part("man3")?)?;
+    program::completions(&part("completions")?)
+}
