@@ -74,6 +74,7 @@ SUITES = [
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("runners' judge (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/runners"], unittest_counts, None),
+    ("C library", [PYTHON, "tests/c/run.py"], None, None),
     ("ABI kept (C)", [PYTHON, "tests/abi/run.py"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
