@@ -5,37 +5,36 @@
 C checks count one each in the plain run; under valgrind and the sanitizers a run of the suite counts once.
 """
 
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
 sys.dont_write_bytecode = True
 
+import built  # noqa: E402
 import headers  # noqa: E402
 import memory  # noqa: E402
 import symbols  # noqa: E402
 import tracing  # noqa: E402
 from checking import MAPS, ROOT, Done, Part, compiled, new_directory  # noqa: E402
 
-CARGO = os.environ.get("CARGO", "cargo")
 ROUNDS = "10"
 MODES = ["hammer", "first", "names", "publish", "control"]
 
 
 def library(scratch, name, *options):
-    """Builds libstead; a directory in which it has the names that linker and loader know it by."""
-    done = subprocess.run([CARGO, "build", "--locked", "-q", "-p", "stead-capi", "--message-format=json", *options],
-                          cwd=ROOT, stdout=subprocess.PIPE, check=True)  # fmt: skip
-    files = [file for line in done.stdout.splitlines() for file in json.loads(line).get("filenames", [])]
-    built = next(file for file in files if os.path.basename(file) == "libstead.so")
+    """libstead as it is shipped, or built with these options; a directory in which it has the names that linker and loader know it by."""
+    there = os.path.join(built.libraries(), "libstead.so")
+    if options:
+        there = next(file for m in built.messages(["build", "--locked", "-q", "-p", "stead-capi", *options])
+                     for file in m.get("filenames", []) if os.path.basename(file) == "libstead.so")  # fmt: skip
     directory = new_directory(scratch, name)
     for link in ("libstead.so", "libstead.so.1"):
-        os.symlink(built, os.path.join(directory, link))
+        os.symlink(there, os.path.join(directory, link))
     return directory
 
 
@@ -85,7 +84,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         os.chmod(scratch, 0o755)  # a child of the suite that is nobody must find its files
         start = time.monotonic()
-        libraries = library(scratch, "release", "--release")
+        libraries = library(scratch, "release")
         faults = library(scratch, "faults", "--profile", "faults", "--features", "faults")
         programs = {name: os.path.join(scratch, name) for name in ("suite", "forks", "controls")}
         complaints = [compiled(programs["suite"], memory.SUITE, libraries), compiled(programs["forks"], ["forks.c", "check.c"], libraries),
