@@ -375,6 +375,12 @@ impl<'a> Policy<'a> {
         weighted.then(|| Weight::from_millionths(u64_at(&self.map.bytes, self.at(16))).unwrap_or(Weight::ZERO))
     }
 
+    /// Its first node; it has at least one, which was verified.
+    pub(super) fn primary(&self) -> NodeId {
+        let first = u32_at(&self.map.bytes, self.at(24)) as usize;
+        NodeId(u32_at(&self.map.bytes, self.map.checked.layout.offset(Record::Members, first)))
+    }
+
     /// Its nodes, primary first.
     pub fn members(&self) -> Members<'a> {
         let (first, count) = (u32_at(&self.map.bytes, self.at(24)), u32_at(&self.map.bytes, self.at(28)));
