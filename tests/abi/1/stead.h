@@ -31,8 +31,9 @@
 // CALLS. The object comes first, then what goes in, then what comes out, then the error record. A function that can fail returns
 // a number of stead_status, fills the record (which may be NULL), and writes its outputs only when that number is STEAD_OK. A
 // function that returns a value of its own says what it returns when its arguments are wrong. Every pointer may be NULL only
-// where its function says so; NULL elsewhere is STEAD_INVALID and not a crash. Nothing is printed, no signal handler is set, no
-// thread is started, no environment variable is read, and the locale means nothing.
+// where its function says so; NULL elsewhere is STEAD_INVALID and not a crash. No signal handler is set, no thread is started, no
+// environment variable is read, the locale means nothing, and nothing is printed but the text of a fault of stead's own (STEAD_INTERNAL),
+// which goes to standard error.
 //
 // KEYS are bytes with a length: nothing is trimmed, folded or decoded. A newline that slips in moves the key.
 //
