@@ -56,16 +56,17 @@ def has(*command):
         return False
 
 
-def cargo(*arguments):
-    return [CARGO, "test", "--locked", *arguments]
+def rust(*arguments):
+    """The tests of a package, which are built together with all others."""
+    return [PYTHON, "tests/built.py", *arguments]
 
 
 # name, command, how to count, and what must be there (command, reason for the skip)
 SUITES = [
-    ("core (Rust)", cargo("-p", "stead", "--lib", "--tests"), cargo_counts, None),
-    ("manual's examples (Rust)", cargo("-p", "stead", "--doc"), cargo_counts, None),
-    ("program (Rust)", cargo("-p", "stead-cli"), cargo_counts, None),
-    ("C boundary (Rust)", cargo("-p", "stead-capi"), cargo_counts, None),
+    ("core (Rust)", rust("stead"), cargo_counts, None),
+    ("manual's examples (Rust)", [CARGO, "test", "--locked", "-p", "stead", "--doc"], cargo_counts, None),
+    ("program (Rust)", rust("stead-cli"), cargo_counts, None),
+    ("C boundary (Rust)", rust("stead-capi"), cargo_counts, None),
     ("headers are current", [CARGO, "run", "--locked", "-q", "-p", "stead-header", "--", "--check"], whole, None),
     ("lints (clippy)", [CARGO, "clippy", "--locked", "-q", "--all-targets", "--", "-D", "warnings"], whole,
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
@@ -73,10 +74,11 @@ SUITES = [
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("runners' judge (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/runners"], unittest_counts, None),
+    ("C library", [PYTHON, "tests/c/run.py"], None, None),
     ("ABI kept (C)", [PYTHON, "tests/abi/run.py"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
-    ("manual pages (Rust)", cargo("-p", "stead-pages"), cargo_counts, None),
+    ("manual pages (Rust)", rust("pages"), cargo_counts, None),
     ("install", [PYTHON, "tests/install.py"], None, None),
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),

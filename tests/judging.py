@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 
 import judge  # noqa: E402
 import stead_reference as reference  # noqa: E402
+from built import program as build_program  # noqa: E402, F401
 from comparison import same_nodes  # noqa: E402
 
 KEYS = [b"key-%d" % i for i in range(400)] + [b"justin", b"", "späti".encode(), b"\xff\xfe"]
@@ -28,14 +29,6 @@ class Random:
 
     def one_of(self, items):
         return items[self.below(len(items))]
-
-
-def build_program():
-    """Builds the program for tests and says where it is."""
-    from importlib.machinery import SourceFileLoader
-
-    sys.path.insert(0, os.path.join(HERE, "runners"))
-    return SourceFileLoader("run", os.path.join(HERE, "run")).load_module().build_program()
 
 
 def run(stead, *arguments, keys=None):

@@ -15,7 +15,6 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-MAPS = os.path.join(ROOT, "tests", "maps")
 sys.path.insert(0, os.path.join(ROOT, "tests", "runners"))
 sys.dont_write_bytecode = True
 
@@ -117,7 +116,7 @@ class Held:
         if complaint:
             return [complaint]
         with tempfile.TemporaryDirectory() as empty:
-            return compare(os.path.join(archive, "expected.txt"), program, MAPS, empty)
+            return compare(os.path.join(archive, "expected.txt"), program, os.path.join(archive, "maps"), empty)
 
     def layout(self, archive, include):
         program, complaint = self.program("layout", os.path.join(archive, "layout.c"), include)
@@ -306,7 +305,8 @@ def recorded_in_copy(archive, held, release, scratch):
 def files(abi, *only):
     """{name: text} of the archives."""
     numbers = only or os.listdir(abi)
-    return {f"{number}/{name}": read(abi, number, name) for number in numbers for name in os.listdir(os.path.join(abi, number))}
+    return {f"{number}/{name}": read(abi, number, name) for number in numbers
+            for name in os.listdir(os.path.join(abi, number)) if name != "maps"}
 
 
 # ---- running

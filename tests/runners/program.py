@@ -10,20 +10,14 @@ from collections import defaultdict
 from reference_runner import AMOUNTS, damage
 from report import TESTS, report
 
+import built  # report says where it is
+
 
 def run(files):
     """{file: passed}"""
-    stead = build()
+    stead = built.program()
     with tempfile.TemporaryDirectory() as scratch:
         return run_with(stead, files, scratch)
-
-
-def build():
-    """Builds the program for tests and says where it is."""
-    command = [os.environ.get("CARGO", "cargo"), "build", "--locked", "-q", "-p", "stead-cli", "--message-format=json"]
-    done = subprocess.run(command, cwd=os.path.dirname(TESTS), stdout=subprocess.PIPE, check=True)
-    messages = [json.loads(line) for line in done.stdout.splitlines()]
-    return next(m["executable"] for m in messages if m.get("executable"))
 
 
 def run_with(stead, files, scratch):

@@ -5,8 +5,10 @@ A runner has a function from {file: its vectors} to {file: how many passed}. `re
 
 import json
 import os
+import sys
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, TESTS)  # for what all of tests/ shares
 
 
 def vector_files(folder=os.path.join(TESTS, "vectors")):

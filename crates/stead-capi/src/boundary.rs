@@ -16,6 +16,10 @@ use stead_core::{Error, Map, Result};
 
 use crate::types::{stead_error, stead_map, stead_plan, stead_status};
 
+/// More bytes than any object has: processors with 64 bits give a process at most 2^56 (x86-64 with five levels), and elsewhere pointer
+/// arithmetic ends here.
+const MOST_BYTES: usize = if cfg!(target_pointer_width = "64") { 1 << 56 } else { isize::MAX as usize };
+
 /// Whoever called from C. That one exists means: its pointers are NULL or what the header says, until the call
 /// returns.
 pub(crate) struct Caller {
@@ -73,7 +77,8 @@ fn os_errno(failure: &Error) -> Option<i32> {
     }
 }
 
-/// Writes a message with its NUL; one that is too long is cut between two characters and ends in "...".
+/// Writes a message with its NUL; one that is too long is cut between two characters and ends in "...". Control characters, which names
+/// of files may have, become spaces: a message is one line, and may go to a log or a terminal.
 fn write_message(record: &mut [c_char], message: &[u8]) {
     const CUT: &[u8] = b"...";
     let most = record.len().saturating_sub(1);
@@ -86,7 +91,7 @@ fn write_message(record: &mut [c_char], message: &[u8]) {
         }
         end = CUT;
     }
-    let bytes = message[..kept].iter().chain(end).map(|byte| if *byte == 0 { b' ' } else { *byte });
+    let bytes = message[..kept].iter().chain(end).map(|byte| if byte.is_ascii_control() { b' ' } else { *byte });
     let length = kept + end.len();
     record.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte as c_char);
     record[length] = 0;
@@ -151,7 +156,7 @@ impl Caller {
     /// So many values side by side.
     pub(crate) fn many<'a, T>(&'a self, values: *const T, count: usize, what: &str) -> Result<&'a [T]> {
         self.present(values, what)?;
-        if count > isize::MAX as usize / size_of::<T>().max(1) {
+        if count > MOST_BYTES / size_of::<T>().max(1) {
             return Err(self.invalid(format_args!("{what} cannot be so long: {count}")));
         }
         // SAFETY: neither NULL nor misaligned, not longer than memory, so by `Caller`'s meaning so many values.
@@ -345,12 +350,22 @@ mod tests {
     }
 
     #[test]
+    fn a_message_is_one_line() {
+        let (_, _, _, message) = called(|_| Err(Error::Invalid { problem: "a\nb\r\tc\x1b[1m\x7f\0d é".into() }));
+        assert_eq!(message, "a b  c [1m  d é");
+    }
+
+    #[test]
     fn an_argument_is_named() {
         let (status, _, _, message) = called(|c| c.map(ptr::null()).map(|_| ()));
         assert_eq!((status, message.as_str()), (1, "stead_map_x: map is NULL"));
         let odd = called(|c| c.out(ptr::without_provenance_mut::<u64>(3), "point").map(|_| ()));
         assert!(odd.0 == 1 && odd.3.contains("point is not aligned"), "{odd:?}");
-        let long = called(|c| c.bytes(ptr::dangling::<u8>().cast(), usize::MAX, "key").map(|_| ()));
-        assert!(long.0 == 1 && long.3.contains("key cannot be so long"), "{long:?}");
+        for length in [usize::MAX, isize::MAX as usize + 1, isize::MAX as usize, MOST_BYTES + 1] {
+            let long = called(|c| c.bytes(ptr::dangling::<u8>().cast(), length, "key").map(|_| ()));
+            assert!(long.0 == 1 && long.3.contains("key cannot be so long"), "{long:?}");
+            let many = called(|c| c.many(ptr::dangling::<u64>(), length / 8 + 1, "offsets").map(|_| ()));
+            assert!(many.0 == 1 && many.3.contains("offsets cannot be so long"), "{many:?}");
+        }
     }
 }

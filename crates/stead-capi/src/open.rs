@@ -127,7 +127,8 @@ pub unsafe extern "C" fn stead_map_peek(path: *const c_char, epoch: *mut u64, di
 /// Publishes a map to those who open `path`: whole or not at all, with its history beside it, if `previous`, on which
 /// it was built, is still there (NULL: if there is no map yet). When this returns STEAD_OK, the new epoch survives a
 /// power cut. Of two who publish at once one gets STEAD_CONFLICT and changes nothing: build again on the map that is
-/// there now. The program `stead apply` does the same.
+/// there now. A map that was built on another than `previous` is STEAD_INVALID. The program `stead apply` does the
+/// same.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_publish(
     map: *const stead_map,

@@ -47,7 +47,7 @@ pub enum stead_status {
     STEAD_CONFLICT = 10,
     /// The new map is in place, but may not survive a power cut: do not publish again, sync the disk.
     STEAD_UNCERTAIN = 11,
-    /// A file was overwritten in place while it was open; maps that are open keep their answers.
+    /// A file was overwritten in place while it was open; open maps keep their answers, but for mapped ones (see FILES).
     STEAD_CHANGED = 12,
     /// A key has no path: its file name would be too long.
     STEAD_NAME = 13,

@@ -9,7 +9,16 @@ use std::path::Path;
 
 /// A lock; dropping it, or the end of the process, lets go.
 #[derive(Debug)]
-pub(crate) struct Lock(#[allow(dead_code)] File);
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    /// Closing is not enough: a child forked meanwhile has the file open, too, and would hold the lock as long as it lives.
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is open, since the file lives; flock changes no memory of ours.
+        unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
+    }
+}
 
 impl Lock {
     /// Takes the lock of this file, creating the file (mode 0600) when it is not there. `WouldBlock` when somebody has it.

@@ -58,15 +58,19 @@ impl Store {
         peek(&header).map_err(|e| e.in_file(path))
     }
 
-    /// Makes `new` the newest epoch, if `base` still is (`None`: if there is no map yet).
+    /// Makes `new` the newest epoch, if `base`, on which it was built, still is (`None`: if there is no map yet).
     ///
-    /// When this returns, the new epoch survives a power cut. Errors: `Conflict` when another process was faster or is
+    /// When this returns, the new epoch survives a power cut. Errors: `Invalid` when `new` was built on another map; `Conflict` when another process was faster or is
     /// publishing right now; `Uncertain` when the new epoch is in place and its directory could not be synced; otherwise
     /// nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.refuse_symlink()?;
         let _lock = self.lock()?;
         self.check_base(base)?;
+        if let Some(base) = base.filter(|base| new.parent() != base.digest()) {
+            let problem = format!("epoch {} was not built on epoch {} that it is to follow; build it on that one", new.epoch(), base.epoch());
+            return Err(Error::Invalid { problem: format!("{}: {problem}", self.map.display()) });
+        }
         self.remove_leftovers();
         let access = self.access(new);
         let history = self.history_dir();

@@ -76,6 +76,23 @@ fn who_planned_on_an_older_epoch_gets_a_conflict_and_changes_nothing() {
 }
 
 #[test]
+fn a_map_follows_only_the_one_that_it_was_built_on() {
+    let (_directory, path) = place();
+    let first = apply(&path, 1);
+    let second = build(&fleet(2), Some(&first)).unwrap();
+    let third = build(&fleet(3), Some(&second)).unwrap();
+    let alien = build(&Fleet::parse("name = 'other'\nnode = [{name = 'a'}]", "f").unwrap(), None).unwrap();
+    let store = Store::new(&path, 3);
+    for map in [&first, &third, &alien] {
+        let error = store.publish(Some(&first), map).unwrap_err();
+        assert!(error.status() == Status::Invalid && error.to_string().contains("was not built on epoch 1"), "{error}");
+    }
+    assert_eq!(store.current().unwrap().unwrap().bytes(), first.bytes());
+    store.publish(Some(&first), &second).unwrap();
+    store.publish(Some(&second), &third).unwrap();
+}
+
+#[test]
 fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
     let (directory, path) = place();
     apply(&path, 1);

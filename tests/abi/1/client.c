@@ -1,6 +1,6 @@
 // A client of this release's libstead: it uses every function, so it shows that a later library still does all of it.
 //
-//     client MAPS SCRATCH     MAPS is tests/maps, SCRATCH an empty directory; prints expected.txt
+//     client MAPS SCRATCH     MAPS is the directory beside this file, SCRATCH an empty directory; prints expected.txt
 //
 // What it prints is promised: no version, no digest, no sizes of reports. Once the release is out, this file stands for the programs
 // that were compiled with it, and is never changed.

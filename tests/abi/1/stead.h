@@ -31,8 +31,9 @@
 // CALLS. The object comes first, then what goes in, then what comes out, then the error record. A function that can fail returns
 // a number of stead_status, fills the record (which may be NULL), and writes its outputs only when that number is STEAD_OK. A
 // function that returns a value of its own says what it returns when its arguments are wrong. Every pointer may be NULL only
-// where its function says so; NULL elsewhere is STEAD_INVALID and not a crash. Nothing is printed, no signal handler is set, no
-// thread is started, no environment variable is read, and the locale means nothing.
+// where its function says so; NULL elsewhere is STEAD_INVALID and not a crash. No signal handler is set, no thread is started, no
+// environment variable is read, the locale means nothing, and nothing is printed but the text of a fault of stead's own (STEAD_INTERNAL),
+// which goes to standard error.
 //
 // KEYS are bytes with a length: nothing is trimmed, folded or decoded. A newline that slips in moves the key.
 //
@@ -51,9 +52,10 @@
 //
 // FILES. Maps are published by renaming a new file over the old one, as stead_map_publish, `stead apply`, mv, rsync and install do.
 // Open the map again for each request or so: it costs one stat while nothing has changed (16 files for each process), and
-// gives the new epoch as soon as it is there. An open map never changes. Do not write over a map in place (cp, rsync --inplace):
-// the next open says STEAD_CHANGED, and if it was larger than 1 MiB and got shorter, this process ends with SIGBUS when it
-// reads what is gone. STEAD_OPEN_COPY keeps off the latter.
+// gives the new epoch as soon as it is there. An open map never changes. Do not write over its file in place (cp, rsync
+// --inplace): the next open says STEAD_CHANGED, and a map larger than 1 MiB, which is mapped, is lost for those who have it open:
+// its answers mean nothing, and if the file got shorter, reading what is gone ends the process with SIGBUS. STEAD_OPEN_COPY
+// keeps off both.
 //
 // TRUST. A map that is damaged, truncated or made by an enemy is an error when it is opened, never a crash. Nobody can be
 // protected from pointers that are wrong without being NULL, or from handles that were ended: those are undefined behaviour.
@@ -100,7 +102,7 @@ typedef enum {
   STEAD_CONFLICT = 10,
   // The new map is in place, but may not survive a power cut: do not publish again, sync the disk.
   STEAD_UNCERTAIN = 11,
-  // A file was overwritten in place while it was open; maps that are open keep their answers.
+  // A file was overwritten in place while it was open; open maps keep their answers, but for mapped ones (see FILES).
   STEAD_CHANGED = 12,
   // A key has no path: its file name would be too long.
   STEAD_NAME = 13,
@@ -257,7 +259,8 @@ int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead
 // Publishes a map to those who open `path`: whole or not at all, with its history beside it, if `previous`, on which
 // it was built, is still there (NULL: if there is no map yet). When this returns STEAD_OK, the new epoch survives a
 // power cut. Of two who publish at once one gets STEAD_CONFLICT and changes nothing: build again on the map that is
-// there now. The program `stead apply` does the same.
+// there now. A map that was built on another than `previous` is STEAD_INVALID. The program `stead apply` does the
+// same.
 int32_t stead_map_publish(const stead_map *map, const stead_map *previous, const char *path, stead_error *error);
 
 // Writes a copy of a map to a file, whole or not at all, in place of what is there; it knows no history and no

@@ -9,7 +9,8 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::open::{open, Map, Stamp};
 use crate::error::{Error, Result};
@@ -20,9 +21,16 @@ const PATHS: usize = 16;
 
 struct Entry {
     path: PathBuf,
+    known: Known,
+}
+
+/// A map and the state of its file when it was opened.
+#[derive(Clone)]
+struct Known {
     map: Arc<Map>,
     stamp: Stamp,
-    _open: File,
+    /// also where another thread takes the entry out meanwhile: whoever compares inodes must hold the one it compares with
+    _open: Arc<File>,
 }
 
 /// Most recently used last.
@@ -37,42 +45,51 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     let meta = std::fs::metadata(path).map_err(|e| Error::io("stat", path, e))?;
     let now = Stamp::of(&meta);
     let before = known(path);
-    if let Some((map, stamp)) = &before {
-        if *stamp == now && (!copy || map.is_copy()) {
-            return Ok(Arc::clone(map));
+    if let Some(known) = &before {
+        if known.stamp == now && (!copy || known.map.is_copy()) {
+            return Ok(Arc::clone(&known.map));
         }
     }
     // not under the lock: verifying a large file must not hold up those who ask for others
     let copy_up_to = if copy { u64::MAX } else { super::open::COPY_UP_TO };
     let opened = open(path, copy_up_to);
-    if let Some((old, stamp)) = before {
+    if let Some(before) = &before {
         // touched, linked or overwritten? the contents tell; what is mapped shows the new bytes, but its digest is kept
-        let (there, digest) = match &opened {
-            Ok((new, _, found)) => (*found, Some(new.digest())),
-            Err(_) => (now, None),
+        let overwritten = match &opened {
+            Ok((new, _, found)) => before.stamp.same_file(found) && new.digest() != before.map.digest(),
+            Err(Error::Io { .. }) => false, // nobody saw the contents: unreadable now, or no descriptor left
+            Err(_) => before.stamp.same_file(&now),
         };
-        if stamp.same_file(&there) && digest != Some(old.digest()) {
+        if overwritten {
             return Err(Error::Changed { file: path.to_owned() });
         }
     }
     let (map, file, stamp) = opened?;
-    let map = Arc::new(map);
+    let known = Known { map: Arc::new(map), stamp, _open: Arc::new(file) };
+    let map = Arc::clone(&known.map);
     let mut entries = entries();
     entries.retain(|entry| entry.path != path);
     if entries.len() >= PATHS {
         entries.remove(0);
     }
-    entries.push(Entry { path: path.to_owned(), map: Arc::clone(&map), stamp, _open: file });
+    entries.push(Entry { path: path.to_owned(), known });
     Ok(map)
 }
 
-/// A panic while the lock is held leaves whole entries behind: each change is one push or one remove.
+/// The entries, locked; what is done at a fork is known to the system before anybody holds the lock.
+///
+/// No `Once`: a fork in the middle of one would leave the child waiting for a thread that it does not have. So two threads may both
+/// register, and what they register may run twice.
 fn entries() -> MutexGuard<'static, Vec<Entry>> {
-    static WATCHED: Once = Once::new();
-    WATCHED.call_once(|| lock::at_fork(before_fork, after_fork));
+    static WATCHED: AtomicBool = AtomicBool::new(false);
+    if !WATCHED.load(Ordering::Acquire) {
+        lock::at_fork(before_fork, after_fork);
+        WATCHED.store(true, Ordering::Release);
+    }
     locked()
 }
 
+/// A panic while the lock is held leaves whole entries behind: each change is one push or one remove.
 fn locked() -> MutexGuard<'static, Vec<Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -84,7 +101,9 @@ thread_local! {
 
 /// Waits until nobody is in the middle of a change; nobody stays there long.
 extern "C" fn before_fork() {
-    let _ = FORKING.try_with(|held| *held.borrow_mut() = Some(locked()));
+    let _ = FORKING.try_with(|held| {
+        held.borrow_mut().get_or_insert_with(locked);
+    });
 }
 
 /// In the parent and in the child, which each have a lock of their own now.
@@ -93,11 +112,11 @@ extern "C" fn after_fork() {
 }
 
 /// The entry of a path, which becomes the most recently used.
-fn known(path: &Path) -> Option<(Arc<Map>, Stamp)> {
+fn known(path: &Path) -> Option<Known> {
     let mut entries = entries();
     let found = entries.iter().position(|entry| entry.path == path)?;
     let entry = entries.remove(found);
-    let known = (Arc::clone(&entry.map), entry.stamp);
+    let known = entry.known.clone();
     entries.push(entry);
     Some(known)
 }

@@ -284,10 +284,18 @@ impl Map {
     }
 
     fn pairs(&self, record: Record, first: u32, count: u32) -> impl Iterator<Item = (&str, &str)> {
-        (0..count as usize).map(move |i| {
-            let at = self.checked.layout.offset(record, first as usize + i);
+        self.run(record, first, count).map(move |i| {
+            let at = self.checked.layout.offset(record, i);
             (self.text(at), self.text(at + 8))
         })
+    }
+
+    /// The records from `first`, `count` of them and none that is not there: a mapped file that somebody overwrites must not become a loop
+    /// over billions.
+    fn run(&self, record: Record, first: u32, count: u32) -> std::ops::Range<usize> {
+        let there = self.checked.layout.count(record);
+        let first = there.min(first as usize);
+        first..first + (there - first).min(count as usize)
     }
 }
 
@@ -367,10 +375,16 @@ impl<'a> Policy<'a> {
         weighted.then(|| Weight::from_millionths(u64_at(&self.map.bytes, self.at(16))).unwrap_or(Weight::ZERO))
     }
 
+    /// Its first node; it has at least one, which was verified.
+    pub(super) fn primary(&self) -> NodeId {
+        let first = u32_at(&self.map.bytes, self.at(24)) as usize;
+        NodeId(u32_at(&self.map.bytes, self.map.checked.layout.offset(Record::Members, first)))
+    }
+
     /// Its nodes, primary first.
     pub fn members(&self) -> Members<'a> {
-        let first = u32_at(&self.map.bytes, self.at(24)) as usize;
-        let count = u32_at(&self.map.bytes, self.at(28)) as usize;
-        Members { map: self.map, next: first, end: first + count }
+        let (first, count) = (u32_at(&self.map.bytes, self.at(24)), u32_at(&self.map.bytes, self.at(28)));
+        let run = self.map.run(Record::Members, first, count);
+        Members { map: self.map, next: run.start, end: run.end }
     }
 }

@@ -22,8 +22,7 @@ impl Map {
 
     /// The primary node of a point.
     pub fn locate_point(&self, point: Point) -> NodeId {
-        // a policy has at least one node: verified
-        self.policy(self.policy_of(point)).members().next().unwrap_or(NodeId(0))
+        self.policy(self.policy_of(point)).primary()
     }
 
     /// All nodes of a key, primary first.

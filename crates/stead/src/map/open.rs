@@ -6,7 +6,8 @@ use std::io::Read;
 use std::ops::Deref;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::OnceLock;
+
+use once_cell::race::OnceBox;
 
 use super::terminated::Terminated;
 use crate::error::{Error, Result};
@@ -30,8 +31,8 @@ const TRIES: u32 = 3;
 pub struct Map {
     pub(super) bytes: Bytes,
     pub(super) checked: Checked,
-    /// made when C first asks for a string
-    pub(super) terminated: OnceLock<Terminated>,
+    /// made when C first asks for a string; not a lock, which a process that forks meanwhile would leave closed in its child for ever
+    pub(super) terminated: OnceBox<Terminated>,
 }
 
 /// Where the bytes are.
@@ -72,6 +73,11 @@ impl Stamp {
         }
     }
 
+    /// Nobody wrote meanwhile. A file that is replaced, linked or given other rights has another time of change, and the same bytes.
+    fn same_contents(&self, other: &Stamp) -> bool {
+        (self.size, self.modified) == (other.size, other.modified)
+    }
+
     /// The same file on disk, whatever was done to it.
     pub(super) fn same_file(&self, other: &Stamp) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
@@ -80,7 +86,7 @@ impl Stamp {
 
 impl Map {
     fn new(bytes: Bytes, checked: Checked) -> Map {
-        Map { bytes, checked, terminated: OnceLock::new() }
+        Map { bytes, checked, terminated: OnceBox::new() }
     }
 
     /// Opens a map file: up to 1 MiB it is read, above it is mapped and its memory shared by all processes.
@@ -149,7 +155,7 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
         let verified = verify(&bytes);
         let after = file.metadata().map_err(|e| Error::io("stat", path, e))?;
         let stamp = Stamp::of(&after);
-        if stamp != Stamp::of(&meta) {
+        if !stamp.same_contents(&Stamp::of(&meta)) {
             continue; // written while we read: what we have may be half of each
         }
         let checked = verified.map_err(|e| e.in_file(path))?;

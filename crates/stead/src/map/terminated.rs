@@ -57,12 +57,13 @@ impl Map {
     /// A string of this map (its name, or a name, label, attribute or kind that it gave), with a NUL behind. No such string has a
     /// NUL inside. Of a string that is not from this map: empty.
     ///
-    /// Cost: the first call copies all strings of the map, the others are a binary search.
+    /// Cost: the first call copies all strings of the map (of several first ones at once each does, and one copy stays), the others
+    /// are a binary search.
     pub fn terminated(&self, text: &str) -> &CStr {
         if text.is_empty() {
             return c""; // it lies where the next string begins
         }
-        self.terminated.get_or_init(|| Terminated::of(self)).find(place(self, text)).unwrap_or(c"")
+        self.terminated.get_or_init(|| Box::new(Terminated::of(self))).find(place(self, text)).unwrap_or(c"")
     }
 }
 

@@ -1,0 +1,106 @@
+"""The C library from outside: its headers, its symbols, every function, threads, forks, the open cache, and its memory.
+
+    python3 tests/c/run.py [PART ...]     only these; the parts are named as they end
+
+C checks count one each in the plain run; under valgrind and the sanitizers a run of the suite counts once.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.dont_write_bytecode = True
+
+import built  # noqa: E402
+import headers  # noqa: E402
+import memory  # noqa: E402
+import symbols  # noqa: E402
+import tracing  # noqa: E402
+from checking import MAPS, ROOT, Done, Part, compiled, new_directory  # noqa: E402
+
+ROUNDS = "10"
+MODES = ["hammer", "first", "names", "publish", "control"]
+
+
+def library(scratch, name, *options):
+    """libstead as it is shipped, or built with these options; a directory in which it has the names that linker and loader know it by."""
+    there = os.path.join(built.libraries(), "libstead.so")
+    if options:
+        there = next(file for m in built.messages(["build", "--locked", "-q", "-p", "stead-capi", *options])
+                     for file in m.get("filenames", []) if os.path.basename(file) == "libstead.so")  # fmt: skip
+    directory = new_directory(scratch, name)
+    for link in ("libstead.so", "libstead.so.1"):
+        os.symlink(there, os.path.join(directory, link))
+    return directory
+
+
+def suite(part, scratch, program):
+    """Every function, rightly and wrongly."""
+    done = Done([program, new_directory(scratch, "suite-run"), MAPS, ROUNDS])
+    part.program("the suite", done)
+    for line in done.text.splitlines():
+        if line.startswith("part "):
+            part.say("  " + line)
+
+
+def forks(part, scratch, program):
+    """Forks while threads work; the last mode is the control, which hangs and must be seen to."""
+    for mode in MODES:
+        part.program(f"forks, {mode}", Done([program, mode, new_directory(scratch, f"forks-{mode}"), ROUNDS]))
+
+
+def parts(scratch, libraries, faults, programs):
+    """name, what to do; the longest first, since they run side by side."""
+    return [
+        ("valgrind", lambda part: memory.valgrind(part, scratch, programs["suite"], programs["forks"], programs["controls"])),
+        ("sanitizers of gcc", lambda part: memory.sanitizers(part, scratch, libraries, "gcc")),
+        ("sanitizers of clang", lambda part: memory.sanitizers(part, scratch, libraries, "clang")),
+        ("forks", lambda part: forks(part, scratch, programs["forks"])),
+        ("headers", lambda part: headers.check(part, scratch, libraries)),
+        ("symbols", lambda part: symbols.check(part, scratch, libraries, faults)),
+        ("suite", lambda part: suite(part, scratch, programs["suite"])),
+        ("system calls", lambda part: tracing.check(part, scratch, libraries)),
+    ]
+
+
+def timed(name, body):
+    """Runs a part and prints what it said."""
+    part, start = Part(name), time.monotonic()
+    try:
+        body(part)
+    except (OSError, ValueError) as error:
+        part.that(f"{name} runs", False, repr(error))
+    part.say(f"== {name}: {part.passed} passed, {part.failed} failed, {part.skipped} skipped, {time.monotonic() - start:.1f} s")
+    print("\n".join(part.lines), flush=True)
+    return part
+
+
+def main():
+    """Builds, runs the parts side by side, and ends with the total."""
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chmod(scratch, 0o755)  # a child of the suite that is nobody must find its files
+        start = time.monotonic()
+        libraries = library(scratch, "release")
+        faults = library(scratch, "faults", "--profile", "faults", "--features", "faults")
+        programs = {name: os.path.join(scratch, name) for name in ("suite", "forks", "controls")}
+        complaints = [compiled(programs["suite"], memory.SUITE, libraries), compiled(programs["forks"], ["forks.c", "check.c"], libraries),
+                      compiled(programs["controls"], ["controls.c"], libraries)]  # fmt: skip
+        print(f"== built in {time.monotonic() - start:.1f} s", flush=True)
+        if any(complaints):
+            print("".join(complaints) + "\n0 passed, 1 failed, 0 skipped")
+            return 1
+        wanted = [(name, body) for name, body in parts(scratch, libraries, faults, programs)
+                  if not sys.argv[1:] or any(word in name for word in sys.argv[1:])]  # fmt: skip
+        with ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1))) as pool:
+            done = list(pool.map(lambda one: timed(*one), wanted))
+    passed, failed, skipped = (sum(getattr(part, count) for part in done) for count in ("passed", "failed", "skipped"))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
