@@ -1,8 +1,9 @@
-"""`manage.py stead_plan NEW.map`: how many rows a new map moves, from where to where; with --move it is published and they are moved.
+"""`manage.py stead_plan NEW`: how many rows a new map moves, from where to where; with --move it is published and they are moved.
 
-NEW.map is the next epoch, made on a copy of the map in use:
+NEW is a fleet (.toml, .json), of which the next map is made here; or a map that was made on a copy of the map in use, which keeps a history
+of its own and so wants an empty directory:
 
-    cp members.map new.map && stead apply fleet.toml new.map
+    mkdir next && cp data/members.map next && stead apply --max-move 5% fleet.toml next/members.map
 
 --move keeps the map in use as STEAD_MAP_BEFORE, publishes the new one, waits until requests that began with the old one have ended, moves
 the rows, waits again, and removes STEAD_MAP_BEFORE. members/places.py is the readers' side. Interrupted at any place, it goes on
@@ -11,6 +12,7 @@ when it is called again.
 
 import time
 from collections import Counter
+from pathlib import Path
 
 import stead
 from django.conf import settings
@@ -30,7 +32,7 @@ class Command(BaseCommand):
     help = "How many rows a new map moves; with --move they are moved."
 
     def add_arguments(self, parser):
-        parser.add_argument("new", metavar="NEW.map")
+        parser.add_argument("new", metavar="NEW", type=Path, help="a fleet file, or the next map")
         parser.add_argument("--move", action="store_true", help="publish the map and move the rows")
         parser.add_argument("--most", type=int, default=10_000, help="move nothing when it were more rows (default: %(default)s)")
         parser.add_argument(
@@ -39,7 +41,8 @@ class Command(BaseCommand):
 
     def handle(self, *, new, move, most, grace, **_):
         try:
-            now, new = stead.Map.open(settings.STEAD_MAP), stead.Map.open(new)
+            now = stead.Map.open(settings.STEAD_MAP)
+            new = next_map(now, new)
             fraction = stead.plan(now, new).fraction
         except stead.Error as error:
             raise CommandError(error) from error
@@ -60,6 +63,14 @@ class Command(BaseCommand):
             time.sleep(grace)
             settings.STEAD_MAP_BEFORE.unlink(missing_ok=True)
             self.stdout.write(f"epoch {new.epoch} is in use, {moved.total()} rows moved")
+
+
+def next_map(now, file):
+    """The map of a file, be it a fleet or a map; the map in use when the fleet changes nothing."""
+    if file.suffix not in (".toml", ".json"):
+        return stead.Map.open(file)
+    new = stead.build(file, now)
+    return now if new.same(now) else new
 
 
 def misplaced(new):
