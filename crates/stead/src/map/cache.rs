@@ -22,7 +22,7 @@ struct Entry {
     path: PathBuf,
     map: Arc<Map>,
     stamp: Stamp,
-    _open: File,
+    open: Arc<File>,
 }
 
 /// Most recently used last.
@@ -37,7 +37,7 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     let meta = std::fs::metadata(path).map_err(|e| Error::io("stat", path, e))?;
     let now = Stamp::of(&meta);
     let before = known(path);
-    if let Some((map, stamp)) = &before {
+    if let Some((map, stamp, _)) = &before {
         if *stamp == now && (!copy || map.is_copy()) {
             return Ok(Arc::clone(map));
         }
@@ -45,7 +45,9 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     // not under the lock: verifying a large file must not hold up those who ask for others
     let copy_up_to = if copy { u64::MAX } else { super::open::COPY_UP_TO };
     let opened = open(path, copy_up_to);
-    if let Some((old, stamp)) = before {
+    // the old file stays open until here: another thread may have put a newer one in its place in the cache, and were it closed, a
+    // file that was published since could have its inode
+    if let Some((old, stamp, _held)) = before {
         // touched, linked or overwritten? the contents tell; what is mapped shows the new bytes, but its digest is kept
         let (there, digest) = match &opened {
             Ok((new, _, found)) => (*found, Some(new.digest())),
@@ -62,7 +64,7 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     if entries.len() >= PATHS {
         entries.remove(0);
     }
-    entries.push(Entry { path: path.to_owned(), map: Arc::clone(&map), stamp, _open: file });
+    entries.push(Entry { path: path.to_owned(), map: Arc::clone(&map), stamp, open: Arc::new(file) });
     Ok(map)
 }
 
@@ -93,11 +95,11 @@ extern "C" fn after_fork() {
 }
 
 /// The entry of a path, which becomes the most recently used.
-fn known(path: &Path) -> Option<(Arc<Map>, Stamp)> {
+fn known(path: &Path) -> Option<(Arc<Map>, Stamp, Arc<File>)> {
     let mut entries = entries();
     let found = entries.iter().position(|entry| entry.path == path)?;
     let entry = entries.remove(found);
-    let known = (Arc::clone(&entry.map), entry.stamp);
+    let known = (Arc::clone(&entry.map), entry.stamp, Arc::clone(&entry.open));
     entries.push(entry);
     Some(known)
 }
