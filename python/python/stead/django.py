@@ -23,8 +23,7 @@ import os
 from typing import Any, Callable, Iterator, Union
 
 from asgiref.sync import iscoroutinefunction
-from django.conf import settings
-from django.utils.decorators import sync_and_async_middleware
+from django.conf import settings  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from . import Map
 
@@ -52,7 +51,6 @@ def one_map() -> Iterator[None]:
         _maps.reset(token)
 
 
-@sync_and_async_middleware
 def one_map_per_request(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The middleware: what a request asks is answered by one map. Put it before all that asks.
 
@@ -71,6 +69,11 @@ def one_map_per_request(get_response: Callable[[Any], Any]) -> Callable[[Any], A
             return get_response(request)
 
     return in_one_map
+
+
+# as Django's sync_and_async_middleware does, which has no types, and would take them from the function
+for _capable in ("sync_capable", "async_capable"):
+    setattr(one_map_per_request, _capable, True)
 
 
 def current_map(path: AnyPath | None = None) -> Map:
