@@ -1,26 +1,14 @@
 """What the tests of web use share."""
 
-import os
-import subprocess
+import shutil
 import sys
 
 import pytest
+from web_manage import manage
 from web_server import EXAMPLES, ROOT
 
 # the reference reads the maps, the runners know how to build the program, and the WSGI example
 sys.path[:0] = [str(ROOT / "tests" / "runners"), str(ROOT / "tests" / "reference"), str(EXAMPLES / "wsgi")]
-
-
-def manage(scratch, *command, wait=True):
-    """`manage.py` of the Django example, on the data of this directory."""
-    environment = dict(os.environ, MEMBERS_DATA=str(scratch), DJANGO_SETTINGS_MODULE="shards.settings", PYTHONDONTWRITEBYTECODE="1")
-    call = [sys.executable, str(EXAMPLES / "django" / "manage.py"), *map(str, command)]
-    if not wait:
-        return subprocess.Popen(call, env=environment, stdout=subprocess.DEVNULL)
-    done = subprocess.run(call, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
 
 MIGRATE = """
 from django.conf import settings
@@ -30,11 +18,18 @@ for database in settings.DATABASES:
 """
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory):
+    """The Django example's databases, made once."""
+    directory = tmp_path_factory.mktemp("migrated")
+    manage(directory, "shell", "-c", MIGRATE)
+    return directory
+
+
 @pytest.fixture
-def databases(tmp_path):
-    """The Django example's databases, migrated, in a directory of their own."""
-    manage(tmp_path, "shell", "-c", MIGRATE)
-    return tmp_path
+def databases(migrated, tmp_path):
+    """A copy of them for a test of its own."""
+    return shutil.copytree(migrated, tmp_path, dirs_exist_ok=True)
 
 
 def pytest_terminal_summary(terminalreporter):

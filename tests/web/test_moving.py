@@ -7,9 +7,9 @@ import time
 
 import pytest
 import stead_reference
-from conftest import manage
 from test_epochs import warm_up
 from web_load import Client
+from web_manage import manage
 from web_publisher import Publisher
 from web_server import Server
 

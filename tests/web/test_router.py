@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from conftest import manage
+from web_manage import manage
 from web_publisher import Publisher
 
 CHECKS = """

@@ -1,4 +1,4 @@
-"""Clients that ask without a pause, and note what they were answered, when, and by which worker."""
+"""Clients that ask all the while, and note what they were answered, when, and by which worker."""
 
 import http.client
 import json
@@ -10,6 +10,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 CLIENTS = 6
+# Between a client's requests: the processors are for the workers and for stead apply, too
+PAUSE = 0.003
 # After so many requests a client that keeps its connection takes another one, which another worker may accept.
 REQUESTS_OF_A_CONNECTION = 20
 KEYS = ["", "späti", "a/b", "frank\n", *(f"member{i}" for i in range(200))]
@@ -80,6 +82,7 @@ def load(address, requests, keep):
             # Django's URLs have no empty name and no slash
             keys = KEYS if kind == "where" else KEYS[4:]
             client.ask(kind, chance.choice(keys), method)
+            time.sleep(PAUSE)
         client.close()
 
     threads = [threading.Thread(target=run, args=(client, seed)) for seed, client in enumerate(clients)]
