@@ -12,7 +12,7 @@ and in the code::
 A request opens the map when it first asks, which costs one `stat`, and keeps it to its end: two lookups never come from two epochs.
 The next request sees the newest epoch. The nodes of the map are named as the databases in `DATABASES` are.
 
-Only this module of stead needs Django, 4.2 or newer.
+Only this module of stead needs Django; it is tested with 5.2.
 """
 
 from __future__ import annotations
