@@ -43,6 +43,12 @@ def unittest_counts(text):
     return Count(int(ran[1]) - failed - skipped if ran else 0, failed, skipped)
 
 
+def pytest_counts(text):
+    """pytest's last line."""
+    number = lambda word: int((re.findall(rf"(\d+) {word}", text.rstrip().rpartition("\n")[2]) or [0])[-1])  # noqa: E731
+    return Count(number("passed"), number("failed") + number("error"), number("skipped"))
+
+
 def whole(text):
     """A suite that is one check."""
     return Count(1, 0)
@@ -81,6 +87,8 @@ SUITES = [
     ("manual pages (Rust)", rust("pages"), cargo_counts, None),
     ("install", [PYTHON, "tests/install.py"], None, None),
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
+    ("Python web (gunicorn)", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"], pytest_counts,
+     ((VENV, "-c", "import django, gunicorn, pytest, stead"), "django, gunicorn, pytest or stead is not in .venv")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 
@@ -106,7 +114,7 @@ def run(name, command, counter, needs, log_dir):
         if count.passed == 0 and count.failed == 0:
             return Count(failed=1), "no test ran\n" + text[-2000:], True
     else:
-        count = counter(text) if counter in (cargo_counts, unittest_counts) else closing_counts(text)
+        count = counter(text) if counter in (cargo_counts, unittest_counts, pytest_counts) else closing_counts(text)
         count.failed = max(1, count.failed)
     reasons = "; ".join(sorted(set(re.findall(r"^skipped: (.*)$", text, re.M))))
     return count, text if count.failed else reasons, bool(count.failed)

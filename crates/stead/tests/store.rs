@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use stead::map::open_cached;
@@ -184,6 +185,34 @@ fn opening_again_gives_the_same_map_until_a_new_one_is_published() {
     let now = fs::File::open(&path).unwrap();
     now.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).unwrap();
     assert_eq!(open_cached(&path, false).unwrap().digest(), second.digest());
+}
+
+/// File systems give a closed file's inode to the next one: it then looks as if it had been overwritten in place.
+#[test]
+fn threads_that_open_while_maps_are_published_see_maps_and_no_errors() {
+    let (directory, path) = place();
+    let maps: Vec<Vec<u8>> = (400..406).map(|nodes| build(&fleet(nodes), None).unwrap().bytes().to_vec()).collect();
+    fs::write(&path, &maps[0]).unwrap();
+    let published = AtomicBool::new(false);
+    let answers: Vec<Status> = std::thread::scope(|scope| {
+        let open = || {
+            let mut errors = Vec::new();
+            while !published.load(Ordering::Relaxed) {
+                errors.extend(open_cached(&path, false).err().map(|error| error.status()));
+            }
+            errors
+        };
+        let readers: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+        for bytes in maps.iter().cycle().take(400) {
+            let new = directory.path().join("new");
+            fs::write(&new, bytes).unwrap();
+            fs::rename(&new, &path).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        published.store(true, Ordering::Relaxed);
+        readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect()
+    });
+    assert_eq!(answers, []);
 }
 
 #[test]

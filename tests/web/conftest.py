@@ -1,0 +1,43 @@
+"""What the tests of web use share."""
+
+import shutil
+import sys
+
+import pytest
+from web_manage import manage
+from web_server import EXAMPLES, ROOT
+
+# the reference reads the maps, the runners know how to build the program, and the WSGI example
+sys.path[:0] = [str(ROOT / "tests" / "runners"), str(ROOT / "tests" / "reference"), str(EXAMPLES / "wsgi")]
+
+MIGRATE = """
+from django.conf import settings
+from django.core.management import call_command
+for database in settings.DATABASES:
+    call_command("migrate", database=database, verbosity=0)
+"""
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory):
+    """The Django example's databases, made once."""
+    directory = tmp_path_factory.mktemp("migrated")
+    manage(directory, "shell", "-c", MIGRATE)
+    return directory
+
+
+@pytest.fixture
+def databases(migrated, tmp_path):
+    """A copy of them for a test of its own."""
+    return shutil.copytree(migrated, tmp_path, dirs_exist_ok=True)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Each skip with its reason, as scripts/suites.py reads it; and what the tests counted."""
+    for report in terminalreporter.stats.get("skipped", []):
+        terminalreporter.write_line(f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}")
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{report.head_line}: {name} {value}")
+
+

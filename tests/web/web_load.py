@@ -1,0 +1,98 @@
+"""Clients that ask all the while, and note what they were answered, when, and by which worker."""
+
+import http.client
+import json
+import random
+import threading
+import time
+from contextlib import contextmanager
+from typing import NamedTuple
+from urllib.parse import quote
+
+CLIENTS = 6
+# Between a client's requests: the processors are for the workers and for stead apply, too
+PAUSE = 0.003
+# After so many requests a client that keeps its connection takes another one, which another worker may accept.
+REQUESTS_OF_A_CONNECTION = 20
+KEYS = ["", "späti", "a/b", "frank\n", *(f"member{i}" for i in range(200))]
+
+
+class Answer(NamedTuple):
+    """One request. `said` is the JSON of the answer, or None with `error` when there was none."""
+
+    start: float
+    end: float
+    method: str
+    kind: str
+    key: str
+    worker: int
+    said: dict | None
+    error: str
+
+
+class Client:
+    """Asks for /KIND/KEY; one thread each."""
+
+    def __init__(self, address, keep):
+        self.address, self.keep = address, keep
+        self.connection, self.asked = None, 0
+        self.answers = []
+
+    def ask(self, kind, key, method="GET"):
+        """Asks, and notes it."""
+        start, worker, said, error = time.monotonic(), 0, None, ""
+        try:
+            if self.connection is None:
+                self.connection, self.asked = http.client.HTTPConnection(*self.address, timeout=20), 0
+            self.connection.request(method, f"/{kind}/{quote(key, safe='')}")
+            response = self.connection.getresponse()
+            body = response.read()
+            worker = int(response.headers.get("X-Worker", 0))
+            if response.status == 200:
+                said = json.loads(body)
+            else:
+                error = f"{response.status} {body[:200]!r}"
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            error = repr(problem)
+            self.close()
+        self.asked += 1
+        if not self.keep or self.asked == REQUESTS_OF_A_CONNECTION:
+            self.close()
+        answer = Answer(start, time.monotonic(), method, kind, key, worker, said, error)
+        self.answers.append(answer)
+        return answer
+
+    def close(self):
+        """Ends the connection."""
+        if self.connection:
+            self.connection.close()
+            self.connection = None
+
+
+@contextmanager
+def load(address, requests, keep):
+    """Clients that ask from begin to end for what `requests`, (method, kind) pairs, say; gives the list of answers, filled at the end."""
+    stop, answers = threading.Event(), []
+    clients = [Client(address, keep) for _ in range(CLIENTS)]
+
+    def run(client, seed):
+        chance = random.Random(seed)
+        while not stop.is_set():
+            method, kind = chance.choice(requests)
+            # Django's URLs have no empty name and no slash
+            keys = KEYS if kind == "where" else KEYS[4:]
+            client.ask(kind, chance.choice(keys), method)
+            time.sleep(PAUSE)
+        client.close()
+
+    threads = [threading.Thread(target=run, args=(client, seed)) for seed, client in enumerate(clients)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield answers
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        for client in clients:
+            answers.extend(client.answers)

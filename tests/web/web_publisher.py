@@ -1,0 +1,65 @@
+"""Publishes epoch after epoch with the program `stead`, and keeps each map and when it came."""
+
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import stead_reference
+from program import build
+
+# The fleet grows and shrinks; the databases of the Django example are db1 to db6.
+SIZES = [3, 4, 5, 6, 5, 4]
+# A map of 400 KB, so that 50 maps that were kept would show in a worker's memory; an attribute has at most 4095 bytes.
+BALLAST = "".join(f', b{i} = "{"x" * 4000}"' for i in range(100))
+STEAD = None
+
+
+class Epoch(NamedTuple):
+    """A published map, as the reference reads it, its addresses by node, and when `stead apply` began and ended."""
+
+    map: object
+    addresses: dict
+    begun: float
+    done: float
+
+
+class Publisher:
+    """The maps of a directory; `epochs` has all of them by number."""
+
+    def __init__(self, scratch):
+        global STEAD  # built once in a run
+        STEAD = STEAD or build()
+        self.scratch, self.map = scratch, scratch / "members.map"
+        self.epochs = {}
+
+    def write_fleet(self, size):
+        """A fleet whose addresses say the epoch: an address and an epoch of two maps do not fit."""
+        epoch = len(self.epochs) + 1
+        text = 'name = "members"\n'
+        for i in range(1, size + 1):
+            more = BALLAST if i == 1 else ""
+            text += f'\n[[node]]\nname = "db{i}"\nattributes = {{ address = "10.0.{epoch}.{i}:3306"{more} }}\n'
+        (self.scratch / "fleet.toml").write_text(text)
+
+    def publish(self, size=None):
+        """The next epoch."""
+        number = len(self.epochs) + 1
+        self.write_fleet(size or SIZES[number % len(SIZES)])
+        begun = time.monotonic()
+        subprocess.run([STEAD, "apply", self.scratch / "fleet.toml", self.map], stdout=subprocess.DEVNULL, check=True)
+        done = time.monotonic()
+        # the history keeps 32
+        read = stead_reference.read_map(self.map.read_bytes())
+        assert read.epoch == number
+        self.epochs[number] = Epoch(read, {node.name: dict(node.attributes)["address"] for node in read.nodes}, begun, done)
+
+    def next_map(self, size):
+        """The next epoch as a file of its own, which nobody uses yet."""
+        new = Path(tempfile.mkdtemp(dir=self.scratch)) / "new.map"
+        shutil.copyfile(self.map, new)
+        self.write_fleet(size)
+        subprocess.run([STEAD, "apply", self.scratch / "fleet.toml", new], stdout=subprocess.DEVNULL, check=True)
+        return new

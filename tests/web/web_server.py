@@ -1,0 +1,81 @@
+"""gunicorn for a test: on loopback, on a port that the system chose, and gone when the test ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+EXAMPLES = ROOT / "examples" / "python"
+
+
+class Server:
+    """A context: gunicorn with an application of web_apps.py. `before` is a command that runs it, such as strace."""
+
+    def __init__(self, application, scratch, *options, workers=3, before=(), **environment):
+        self.scratch, self.count, self.before = scratch, workers, before
+        self.command = [*before, sys.executable, "-m", "gunicorn", "--no-control-socket", "--workers", str(workers), *options, f"web_apps:{application}"]
+        paths = [HERE, EXAMPLES / "wsgi", EXAMPLES / "django"]
+        self.environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, paths)), PYTHONDONTWRITEBYTECODE="1", MEMBERS_DATA=str(scratch),
+                                STEAD_MAP=str(scratch / "members.map"), DJANGO_SETTINGS_MODULE="web_settings", **environment)  # fmt: skip
+
+    def __enter__(self):
+        # we bind and gunicorn inherits: nobody can take the port between
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self.address = self.socket.getsockname()
+        with open(self.scratch / "gunicorn.log", "ab") as log:
+            self.process = subprocess.Popen([*self.command, "--bind", f"fd://{self.socket.fileno()}"], cwd=self.scratch, env=self.environment,
+                                            pass_fds=[self.socket.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # fmt: skip
+        return self
+
+    def __exit__(self, *_):
+        master = self.master()
+        os.kill(master, signal.SIGTERM)
+        try:
+            self.process.wait(15)
+        except subprocess.TimeoutExpired:
+            for pid in [*children(master), master, self.process.pid]:
+                os.kill(pid, signal.SIGKILL)
+            self.process.wait()
+            raise
+        finally:
+            self.socket.close()
+
+    def log(self):
+        """What gunicorn said."""
+        return (self.scratch / "gunicorn.log").read_text("utf-8", "replace")
+
+    def master(self):
+        """gunicorn's own process."""
+        if not self.before:
+            return self.process.pid
+        deadline = time.monotonic() + 20
+        while not children(self.process.pid) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return children(self.process.pid)[0]
+
+    def workers(self):
+        """The process ids of the workers."""
+        return set(children(self.master()))
+
+
+def children(pid):
+    """The process ids of a process's children."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def memory(pid):
+    """The bytes that a process has in memory."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def open_maps(pid, path):
+    """How many map files a process holds open, deleted ones among them."""
+    return sum(os.readlink(f"/proc/{pid}/fd/{fd}").startswith(str(path)) for fd in os.listdir(f"/proc/{pid}/fd"))

@@ -1,0 +1,14 @@
+"""The settings of the Django example, with one more address, and with what makes it a control."""
+
+import os
+
+from shards.settings import *  # noqa: F403
+from shards.settings import DATA, MIDDLEWARE
+
+ROOT_URLCONF = "web_urls"
+CONTROL = os.environ.get("CONTROL")
+
+if CONTROL == "no middleware":
+    MIDDLEWARE = [one for one in MIDDLEWARE if "stead" not in one]
+if CONTROL == "no look back":
+    STEAD_MAP_BEFORE = DATA / "nowhere.map"
