@@ -347,9 +347,9 @@ impl Map {
 /// (2, '0.2857')
 /// >>> stead.build(fleet, before, max_move="10%").slices == after.slices
 /// False
-/// >>> stead.build({"name": "members", "node": [{"nmae": "db1"}]})
+/// >>> stead.build({"name": "members", "node": [{"name": "db1", "wieght": 2}]})
 /// Traceback (most recent call last):
-/// stead.FleetError: fleet['node'][0]['nmae']: unknown key `nmae` in [[node]]; known keys: name, weight, labels, attributes, formerly
+/// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in [[node]]; known keys: name, weight, labels, attributes, formerly
 #[pyfunction]
 #[pyo3(signature = (fleet, previous = None, *, max_move = None))]
 pub fn build(py: Python<'_>, fleet: &Bound<'_, PyAny>, previous: Option<&Bound<'_, Map>>, max_move: Option<&str>) -> PyResult<Map> {

@@ -16,7 +16,7 @@ use crate::error::Raise;
 use crate::map::Map;
 use crate::{key, records};
 
-/// What differs between two maps: a sequence of Move, one for each copy that has to be carried, by first point.
+/// What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes, by first point.
 ///
 /// Made by plan. Two plans are equal when their maps are. A plan pickles as its two maps.
 ///
