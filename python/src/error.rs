@@ -47,6 +47,7 @@ impl<T> Raise<T> for stead::Result<T> {
 
 /// The name of an object's type, for messages.
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
-    let name = object.get_type().name();
-    name.map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    let name = object.get_type().name().ok();
+    // not to_string(): a Ctrl-C that Python notices meanwhile would be lost
+    name.and_then(|name| Some(name.to_cow().ok()?.into_owned())).unwrap_or_else(|| "object".to_owned())
 }

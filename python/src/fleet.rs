@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple};
 
 use stead::Fleet;
 
@@ -72,10 +72,10 @@ pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
     } else if let Ok(text) = fleet.cast::<PyBytes>() {
         let text = text.as_bytes();
         (Source::Lines, py.detach(|| Fleet::parse_bytes(text, NAME)))
-    } else if fleet.cast::<PyMapping>().is_ok() {
+    } else if is_mapping(fleet)? {
         let mut json = Json { text: String::new(), places: Vec::new() };
         json.line(NAME);
-        json.value(fleet, NAME, DEEPEST)?;
+        json.mapping(fleet, NAME, DEEPEST)?;
         let Json { text, places } = json;
         (Source::Dict(places), py.detach(|| Fleet::parse(&text, NAME)))
     } else if fleet.hasattr("__fspath__")? {
@@ -88,6 +88,12 @@ pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
         )));
     };
     source.raise(py, parsed).map(|fleet| (fleet, source))
+}
+
+/// Whether this is a dict, or calls itself a `collections.abc.Mapping`. `cast::<PyMapping>()` asks the same, but drops what is raised
+/// meanwhile, and a Ctrl-C would be lost; so would it where `Display` shows a Python object.
+fn is_mapping(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.is_instance_of::<PyDict>() || value.is_instance(&python(value.py(), "collections.abc", "Mapping")?)?)
 }
 
 /// A JSON text in the making, and what each of its lines is.
@@ -116,8 +122,8 @@ impl Json {
             Ok(())
         } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
             self.list(value, place, deeper)
-        } else if let Ok(mapping) = value.cast::<PyMapping>() {
-            self.mapping(mapping, place, deeper)
+        } else if is_mapping(value)? {
+            self.mapping(value, place, deeper)
         } else {
             self.text.push_str(&decimal(value, place)?);
             Ok(())
@@ -136,17 +142,16 @@ impl Json {
         Ok(())
     }
 
-    fn mapping(&mut self, mapping: &Bound<'_, PyMapping>, place: &str, depth: usize) -> PyResult<()> {
+    fn mapping(&mut self, mapping: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<()> {
         self.text.push('{');
         // a plain copy: another mapping's items may be anything
-        let dict = PyDict::new(mapping.py());
-        dict.update(mapping)?;
+        let dict = mapping.py().get_type::<PyDict>().call1((mapping,))?.cast_into::<PyDict>()?;
         for (i, (key, value)) in dict.iter().enumerate() {
             self.text.push_str(if i == 0 { "" } else { "," });
             let Ok(key) = key.cast::<PyString>() else {
                 return Err(PyTypeError::new_err(format!("{place}: the keys of a fleet are str, not {}", type_name(&key))));
             };
-            let place = format!("{place}[{}]", key.repr()?);
+            let place = format!("{place}[{}]", key.repr()?.to_cow()?);
             self.line(&place);
             self.string(key)?;
             self.text.push_str(": ");
@@ -191,7 +196,7 @@ fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
         )));
     };
     if !exact.call_method0("is_finite")?.is_truthy()? {
-        return Err(wrong(py, place, &format!("{} is not a number that a fleet can have", value.repr()?)));
+        return Err(wrong(py, place, &format!("{} is not a number that a fleet can have", value.repr()?.to_cow()?)));
     }
     Ok(exact.call_method1("__format__", ("f",))?.str()?.to_cow()?.into_owned())
 }

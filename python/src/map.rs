@@ -25,7 +25,7 @@ use crate::{fleet, key, records};
 ///
 /// >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
 /// >>> members
-/// <stead.Map "members" epoch 1, 2 nodes, 2 slices, 17dd1c2d>
+/// <stead.Map "members" epoch 1, 2 nodes, 2 slices, f1c5f07a>
 /// >>> import pickle
 /// >>> pickle.loads(pickle.dumps(members)) == members
 /// True
@@ -349,7 +349,7 @@ impl Map {
 /// False
 /// >>> stead.build({"name": "members", "node": [{"name": "db1", "wieght": 2}]})
 /// Traceback (most recent call last):
-/// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in [[node]]; known keys: name, weight, labels, attributes, formerly
+/// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: name, weight, labels, attributes, formerly
 #[pyfunction]
 #[pyo3(signature = (fleet, previous = None, *, max_move = None))]
 pub fn build(py: Python<'_>, fleet: &Bound<'_, PyAny>, previous: Option<&Bound<'_, Map>>, max_move: Option<&str>) -> PyResult<Map> {

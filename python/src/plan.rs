@@ -101,8 +101,8 @@ impl Plan {
     /// >>> plan = stead.plan(members, grown)
     /// >>> [(move.from_, move.to) for move in plan.affects("frank")]
     /// []
-    /// >>> [(move.from_, move.to) for move in plan.affects("justin")]
-    /// [('db1', 'db3')]
+    /// >>> [(move.from_, move.to) for move in plan.affects("bob")]
+    /// [('db2', 'db3')]
     fn affects<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = key.py();
         let mut found: Vec<usize> = self.plan.at(self.new.get().map.point(key::bytes(key)?)).collect();
@@ -158,7 +158,11 @@ impl Plan {
         let index = records::python(py, "operator", "index")?.call1((index,))?;
         let place = index.extract::<isize>().ok().and_then(|i| if i < 0 { i.checked_add_unsigned(count) } else { Some(i) });
         let found = place.and_then(|i| usize::try_from(i).ok()).and_then(|i| self.plan.moves.get(i));
-        self.record(py, found.ok_or_else(|| PyIndexError::new_err(format!("there is no move {index}; the plan has {count}")))?)
+        let Some(found) = found else {
+            let index = index.str()?;
+            return Err(PyIndexError::new_err(format!("there is no move {}; the plan has {count}", index.to_cow()?)));
+        };
+        self.record(py, found)
     }
 
     fn __iter__(slf: Py<Self>) -> Moves {

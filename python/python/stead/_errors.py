@@ -43,7 +43,7 @@ class Error(Exception):
     ...     stead.build("name = 'm'\\n[[node]]\\nname = 'a'\\nweight = -1")
     ... except stead.Error as error:
     ...     print(error)
-    fleet:4: weight -1 is below 0; write a number from 0 to 1000000
+    fleet:4: weight -1 has a sign; weights go from 0 to 1000000
     """
 
     status: Status = Status.INTERNAL

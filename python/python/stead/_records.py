@@ -6,7 +6,7 @@ Use the names of their fields rather than their number: later versions may add f
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, Literal, Mapping, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, Mapping, NamedTuple, NoReturn
 
 
 class ReadOnly(dict[str, str]):
@@ -26,7 +26,14 @@ class ReadOnly(dict[str, str]):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("this is part of a map, which never changes; dict(it) is a copy that can")
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+    if not TYPE_CHECKING:  # which has a Mapping in its place
+        __setitem__ = __delitem__ = __ior__ = pop = setdefault = update = _refuse
+
+    def clear(self) -> NoReturn:
+        self._refuse()
+
+    def popitem(self) -> NoReturn:
+        self._refuse()
 
     def __copy__(self) -> ReadOnly:
         return self
@@ -84,7 +91,7 @@ class Move(NamedTuple):
     >>> one = stead.build({"name": "m", "node": [{"name": "a"}]})
     >>> two = stead.build({"name": "m", "node": [{"name": "a"}, {"name": "b"}]}, one)
     >>> stead.plan(one, two)[0]
-    Move(first=9223372036854775808, last=18446744073709551615, from_='a', to='b', cause='rebalance')
+    Move(first=0, last=9223372036854775807, from_='a', to='b', cause='rebalance')
     """
 
     first: int
