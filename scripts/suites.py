@@ -43,6 +43,12 @@ def unittest_counts(text):
     return Count(int(ran[1]) - failed - skipped if ran else 0, failed, skipped)
 
 
+def pytest_counts(text):
+    """pytest's last line."""
+    number = lambda word: int((re.findall(rf"(\d+) {word}", text.rstrip().rpartition("\n")[2]) or [0])[-1])  # noqa: E731
+    return Count(number("passed"), number("failed") + number("error"), number("skipped"))
+
+
 def whole(text):
     """A suite that is one check."""
     return Count(1, 0)
@@ -59,6 +65,9 @@ def has(*command):
 def cargo(*arguments):
     return [CARGO, "test", "--locked", *arguments]
 
+
+# what the Python suites need; scripts/setup says why it is not there. Not the module: where it can be built, its lack is a failure
+IN_VENV = ((VENV, "-c", "import maturin, mypy, numpy, pytest"), "maturin, mypy, numpy or pytest is not in .venv")
 
 # name, command, how to count, and what must be there (command, reason for the skip)
 SUITES = [
@@ -78,6 +87,9 @@ SUITES = [
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
     ("manual pages (Rust)", cargo("-p", "stead-pages"), cargo_counts, None),
     ("install", [PYTHON, "tests/install.py"], None, None),
+    ("Python module", [VENV, "-m", "pytest", "-q", "-rs", "python"], pytest_counts, IN_VENV),
+    ("Python typing", [VENV, "python/tests/typing/check.py"], None, IN_VENV),
+    ("Python wheel", [VENV, "python/tests/wheel.py"], None, IN_VENV),
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
@@ -104,7 +116,7 @@ def run(name, command, counter, needs, log_dir):
         if count.passed == 0 and count.failed == 0:
             return Count(failed=1), "no test ran\n" + text[-2000:], True
     else:
-        count = counter(text) if counter in (cargo_counts, unittest_counts) else closing_counts(text)
+        count = counter(text) if counter in (cargo_counts, unittest_counts, pytest_counts) else closing_counts(text)
         count.failed = max(1, count.failed)
     reasons = "; ".join(sorted(set(re.findall(r"^skipped: (.*)$", text, re.M))))
     return count, text if count.failed else reasons, bool(count.failed)

@@ -3,12 +3,17 @@
 import json
 import os
 import subprocess
+import sys
 
 import pytest
 
-import stead
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+if sys.prefix == os.path.join(ROOT, ".venv"):
+    # as cargo does: what is tested is what stands in the sources
+    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True)
+
+import stead  # noqa: E402
+
 NAMES = ["n1", "n2", "n3", "n4"]
 
 

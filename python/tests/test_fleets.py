@@ -90,7 +90,7 @@ def test_weights_out_of_range_say_so(weight):
     refused({"name": "m", "node": [{"name": "a", "weight": weight}]}, "fleet['node'][0]['weight']: ")
 
 
-@pytest.mark.parametrize("weight", [None, 1j, fractions.Fraction(1, 2), numpy.float32(1.5), numpy.bool_(True), object(), b"1", {1}, range(2)])
+@pytest.mark.parametrize("weight", [None, 1j, fractions.Fraction(1, 2), numpy.float32(1.5), object(), b"1", {1}, range(2)])
 def test_other_numbers_are_a_type_error_that_names_the_place(weight):
     with pytest.raises(TypeError, match=r"fleet\['node'\]\[0\]\['weight'\]: a fleet has str, int, Decimal, float, bool, list and dict, not "):
         weight_of(weight)

@@ -96,13 +96,13 @@ def test_each_answer_comes_before_the_next_question(folder, copies):
 def test_a_closed_pipe_ends_it_without_a_word(folder):
     process = subprocess.Popen([*MODULE, "m.map"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
-    try:
+    with pytest.raises(BrokenPipeError):
         for _ in range(10_000):
             process.stdin.write(b"frank\n" * 1000)
-    except BrokenPipeError:
-        pass
-    process.stdin = None
-    assert process.communicate(timeout=60)[1] == b"" and process.returncode == 141
+    with pytest.raises(BrokenPipeError):
+        process.stdin.close()
+    assert process.stderr.read() == b"" and process.wait(60) == 141
+    process.stderr.close()
 
 
 def test_a_full_disk_is_74(folder):

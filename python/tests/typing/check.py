@@ -90,6 +90,7 @@ def pyright(command, file, **settings):
 
 
 def main():
+    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True)
     os.makedirs(CACHE, exist_ok=True)
     passed = failed = skipped = 0
 
