@@ -1,5 +1,9 @@
 //! A failure becomes the exception of its status; python/stead/_errors.py has the tree.
 
+use std::io;
+use std::path::Path;
+
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTypeMethods;
 
@@ -42,6 +46,33 @@ pub(crate) trait Raise<T> {
 impl<T> Raise<T> for stead::Result<T> {
     fn raise(self, py: Python<'_>) -> PyResult<T> {
         self.map_err(|failure| raised(py, &failure))
+    }
+}
+
+/// What is wrong with a batch of keys, found where no Python is at hand.
+pub(crate) enum Problem {
+    /// Not of a type that keys have.
+    Type(String),
+    /// Of such a type, and damaged.
+    Invalid(String),
+    /// The producer of a stream failed, with this reason.
+    Stream(String),
+    /// There is no memory for the result.
+    Memory,
+    /// An exception.
+    Raised(PyErr),
+}
+
+impl Problem {
+    /// The exception for it.
+    pub(crate) fn raised(self, py: Python<'_>) -> PyErr {
+        match self {
+            Problem::Type(problem) => PyTypeError::new_err(problem),
+            Problem::Invalid(problem) => invalid(py, problem),
+            Problem::Stream(reason) => raised(py, &stead::Error::io("read", Path::new("the Arrow stream of keys"), io::Error::other(reason))),
+            Problem::Memory => PyMemoryError::new_err("there is no memory for the nodes of so many keys"),
+            Problem::Raised(error) => error,
+        }
     }
 }
 

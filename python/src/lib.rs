@@ -3,17 +3,23 @@
 //! ```text
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception
 //! fleet   text, path, dict -> a fleet                 map     Map        plan    Plan, Move
-//! tools   path, survey
+//! tools   path, survey                            batch   many keys -> their nodes
+//! records Node, Slice, Move, reports              subscript   what stands in sequence[...]
+//! column  keys as Arrow lays them out             arrow   Arrow's C Data Interface: the one file with unsafe code
 //! ```
 
 #![deny(unsafe_code)]
 
+mod arrow;
+mod batch;
+mod column;
 mod error;
 mod fleet;
 mod key;
 mod map;
 mod plan;
 mod records;
+mod subscript;
 mod tools;
 
 use pyo3::prelude::*;
@@ -23,6 +29,8 @@ use pyo3::prelude::*;
 mod _stead {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::batch::Array;
     #[pymodule_export]
     use super::map::{build, Map};
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -14,8 +14,14 @@ use stead::policy::{NodeId, PolicyId};
 use stead::report::Report;
 use stead::{Point, Store};
 
+use crate::arrow::Export;
 use crate::error::{invalid, whole, Raise};
-use crate::{fleet, key, records};
+use crate::{batch, fleet, key, records};
+
+/// Where each text starts, and where the last one ends.
+type Offsets = Arc<Vec<i32>>;
+/// Texts, one after the other.
+type Text = Arc<Vec<u8>>;
 
 /// Where keys live: an immutable, verified map, safe to ask from any number of threads.
 ///
@@ -32,29 +38,41 @@ use crate::{fleet, key, records};
 #[pyclass(frozen, module = "stead", name = "Map", weakref)]
 pub struct Map {
     pub(crate) map: Arc<stead::Map>,
-    /// the nodes' names, as Python has them
-    names: PyOnceLock<Vec<Py<PyString>>>,
+    /// the nodes' names, as Python has them; each when it is first asked for, since a server opens the map anew for a key or two
+    names: OnceLock<Box<[PyOnceLock<Py<PyString>>]>>,
     /// the nodes
     nodes: PyOnceLock<Py<PyTuple>>,
     /// the slices
     slices: PyOnceLock<Py<PyTuple>>,
+    /// the nodes' names, as Arrow has them
+    dictionary: OnceLock<(Offsets, Text)>,
 }
 
 impl Map {
     /// The map for Python.
     pub(crate) fn new(map: Arc<stead::Map>) -> Map {
-        Map { map, names: PyOnceLock::new(), nodes: PyOnceLock::new(), slices: PyOnceLock::new() }
-    }
-
-    /// The nodes' names, made once.
-    pub(crate) fn names(&self, py: Python<'_>) -> &[Py<PyString>] {
-        self.names.get_or_init(py, || self.map.nodes().map(|node| PyString::new(py, node.name()).unbind()).collect())
+        Map { map, names: OnceLock::new(), nodes: PyOnceLock::new(), slices: PyOnceLock::new(), dictionary: OnceLock::new() }
     }
 
     /// A node's name.
     pub(crate) fn name_of<'a>(&'a self, py: Python<'_>, node: NodeId) -> &'a Py<PyString> {
+        let names = self.names.get_or_init(|| (0..self.map.nodes().len()).map(|_| PyOnceLock::new()).collect());
         // a node of this map has a number below their count
-        &self.names(py)[node.index()]
+        names[node.index()].get_or_init(py, || PyString::new(py, self.map.node(node).name()).unbind())
+    }
+
+    /// The nodes' names, as a column of Arrow.
+    pub(crate) fn dictionary(&self) -> Export {
+        let (offsets, text) = self.dictionary.get_or_init(|| {
+            let (mut offsets, mut text) = (vec![0], Vec::new());
+            for node in self.map.nodes() {
+                text.extend_from_slice(node.name().as_bytes());
+                offsets.push(text.len() as i32); // 65,536 names of 255 bytes at most
+            }
+            (Arc::new(offsets), Arc::new(text))
+        });
+        let length = offsets.len() - 1;
+        Export { format: c"u", length, nulls: 0, buffers: vec![None, Some(offsets.clone()), Some(text.clone())], dictionary: None }
     }
 
     fn list<'py>(&self, py: Python<'py>, nodes: impl ExactSizeIterator<Item = NodeId>) -> PyResult<Bound<'py, PyList>> {
@@ -120,6 +138,30 @@ impl Map {
     fn locate<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let node = self.map.locate(key::bytes(key)?);
         Ok(self.name_of(key.py(), node).bind(key.py()).clone())
+    }
+
+    /// The names of the nodes that many keys live on, in their order: `locate` for a whole batch, other threads running meanwhile.
+    ///
+    /// - A list, or another iterable of `str`, `bytes` and None, gives a list; None stays None.
+    /// - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow, polars, pandas, DuckDB and others, of
+    ///   string, large_string, string_view, binary, large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also
+    ///   tables and record batches of one column. Null stays null. The keys are read where they are, not copied: memory grows by 4
+    ///   bytes a key, and a bit if one is null.
+    /// - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects, gives an `Array`. None, NaN, NA and
+    ///   masked are null. An item of S ends where NumPy says: NULs at its end do not count. The array is read in blocks of 1 MiB.
+    ///
+    /// A key is `str`, which stands for its UTF-8, or `bytes`, also in columns. With `numbers`, the numbers of the nodes in
+    /// `Map.nodes` in place of their names.
+    ///
+    /// Raises TypeError for what is no batch of keys, InvalidError for a column that is malformed, IoError for a stream that fails.
+    ///
+    /// >>> members.locate_many(["frank", b"bob", None])
+    /// ['db1', 'db2', None]
+    /// >>> members.locate_many(["frank", b"bob", None], numbers=True)
+    /// [0, 1, None]
+    #[pyo3(signature = (keys, *, numbers = false))]
+    fn locate_many<'py>(slf: &Bound<'py, Map>, keys: &Bound<'py, PyAny>, numbers: bool) -> PyResult<Bound<'py, PyAny>> {
+        batch::locate_many(slf, keys, numbers)
     }
 
     /// The names of all nodes of a key, primary first: as many as the map has replicas, or as its policy lists.

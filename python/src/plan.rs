@@ -3,9 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use pyo3::basic::CompareOp;
-use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 
 use stead::format::Digest;
 use stead::plan::Move;
@@ -14,6 +13,7 @@ use stead::report::Report;
 
 use crate::error::Raise;
 use crate::map::Map;
+use crate::subscript::{places, Places};
 use crate::{key, records};
 
 /// What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes, by first point.
@@ -148,21 +148,11 @@ impl Plan {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let count = self.plan.moves.len();
-        if let Ok(slice) = index.cast::<PySlice>() {
-            let found = slice.indices(isize::try_from(count)?)?;
-            let places = (0..found.slicelength).map(|i| found.start + isize::try_from(i).unwrap_or_default() * found.step);
-            let moves = places.map(|place| self.record(py, &self.plan.moves[place.unsigned_abs()])).collect::<PyResult<Vec<_>>>()?;
-            return PyTuple::new(py, moves).map(Bound::into_any);
+        let at = |place: usize| self.record(py, &self.plan.moves[place]);
+        match places(index, self.plan.moves.len(), "move")? {
+            Places::One(number) => at(number),
+            Places::Some(numbers) => PyTuple::new(py, numbers.into_iter().map(at).collect::<PyResult<Vec<_>>>()?).map(Bound::into_any),
         }
-        let index = records::python(py, "operator", "index")?.call1((index,))?;
-        let place = index.extract::<isize>().ok().and_then(|i| if i < 0 { i.checked_add_unsigned(count) } else { Some(i) });
-        let found = place.and_then(|i| usize::try_from(i).ok()).and_then(|i| self.plan.moves.get(i));
-        let Some(found) = found else {
-            let index = index.str()?;
-            return Err(PyIndexError::new_err(format!("there is no move {}; the plan has {count}", index.to_cow()?)));
-        };
-        self.record(py, found)
     }
 
     fn __iter__(slf: Py<Self>) -> Moves {
@@ -188,8 +178,8 @@ impl Plan {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Py<Map>, Py<Map>))> {
-        Ok((records::python(py, "stead", "plan")?, (self.old.clone_ref(py), self.new.clone_ref(py))))
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        Ok((records::python(py, "stead", "plan")?, PyTuple::new(py, [&self.old, &self.new])?))
     }
 
     fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

@@ -13,7 +13,8 @@ from conftest import ROOT, fleet_of
 # what every example of the module may use
 BEFORE = {"fleet": fleet_of("db1", "db2"), "grown": fleet_of("db1", "db2", "db3")}
 # things too plain for an example
-PLAIN = {"name", "epoch", "digest", "parent", "replicas", "hash", "spread", "nodes", "slices", "old", "new", "moved", "lower_bound", "by_hand", "reordered", "fraction"}
+PLAIN = {"name", "epoch", "digest", "parent", "replicas", "hash", "spread", "nodes", "slices", "old", "new", "moved", "lower_bound", "by_hand", "reordered", "fraction",
+         "null_count"}  # fmt: skip
 
 
 def documented():

@@ -56,6 +56,7 @@ def place(v):
     map, point = map_of(v["map"]), int(v["point"], 16)
     good = map.locate_point(point) == v["all"] and v["all"][0] == v["locate"]
     keys = spellings(key_of(v)) if "key" in v else ()
+    good = good and map.locate_many(keys) == [v["locate"]] * len(keys)
     return good and all((map.point(key), map.locate(key), map.locate_all(key)) == (point, v["locate"], v["all"]) for key in keys)
 
 
@@ -123,10 +124,12 @@ def fleet(v, scratch):
 
 
 def golden(v):
-    """A line for each key; all at once where the module can, one by one for a part."""
     map = map_of(v["map"])
     keys = [b"%d" % i for i in range(v["keys"])]
-    nodes = hashlib.sha256("".join([",".join(map.locate_all(key)) + "\n" for key in keys]).encode()).hexdigest()
+    found = [map.locate_all(key) for key in keys]
+    if map.locate_many(keys) != [nodes[0] for nodes in found]:
+        return False
+    nodes = hashlib.sha256("".join([",".join(nodes) + "\n" for nodes in found]).encode()).hexdigest()
     points = hashlib.sha256(b"".join([map.point(key).to_bytes(8, "big") for key in keys])).hexdigest()
     return (nodes, points) == (v["digest"], v["points"])
 

@@ -5,6 +5,8 @@
 >>> members = stead.build(fleet)
 >>> members.locate("frank")
 'db1'
+>>> members.locate_many(["frank", "anna", None])  # as well Arrow, polars, pandas and NumPy: then a column for them
+['db1', 'db2', None]
 >>> fleet["node"].append({"name": "db3"})
 >>> grown = stead.build(fleet, members)
 >>> plan = stead.plan(members, grown)
@@ -41,9 +43,10 @@ from ._errors import (
     VersionError,
 )
 from ._records import Move, Node, Slice
-from ._stead import Map, Plan, __version__, build, path, plan, survey
+from ._stead import Array, Map, Plan, __version__, build, path, plan, survey
 
 __all__ = [
+    "Array",
     "ChangedError",
     "ConflictError",
     "DigestError",

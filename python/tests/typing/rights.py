@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
+import numpy
+import polars
+
 import stead
 
 # building, of every shape
@@ -42,6 +45,17 @@ ask_bytes: Callable[[bytes], str] = plain.locate
 by_node: dict[str, list[str]] = {}
 for key in ("frank", "bob"):
     by_node.setdefault(plain.locate(key), []).append(key)
+
+# many keys at once
+placed: list[str | None] = plain.locate_many(["frank", b"bob", None])
+numbered: list[int | None] = plain.locate_many(("frank", "bob"), numbers=True)
+column: stead.Array[str | None] = plain.locate_many(polars.Series(["frank", None]))
+from_numpy: stead.Array[int | None] = plain.locate_many(numpy.array(["frank", "bob"]), numbers=True)
+of_column: list[str | None] = column.to_pylist()
+one_of: str | None = column[0]
+some_of: list[int | None] = from_numpy[1:]
+nulls: int = column.null_count + len(column)
+listed: list[str | None] = list(column)
 
 # looking inside
 name: str = plain.name

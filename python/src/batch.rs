@@ -1,0 +1,380 @@
+//! `locate_many`: what a batch of keys is, the nodes that they live on, and how Python gets these.
+//!
+//! ```text
+//! list, iterable        blocks of keys, whose objects are held ----+
+//! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- place -- Nodes -- list, or Array, which Arrow takes
+//! Arrow array, stream   columns, where they are (arrow.rs) --------+
+//! ```
+//!
+//! Nothing in Python is touched while keys are placed, so other threads run meanwhile.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyImportError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyIterator, PyList, PySlice, PyString, PyTuple, PyType};
+
+use stead::policy::NodeId;
+
+use crate::arrow::{Buffer, Chunk, Export, Reader};
+use crate::column::{Column, Layout};
+use crate::error::{invalid, type_name, Problem};
+use crate::key;
+use crate::map::Map;
+use crate::subscript::{places, Places};
+use crate::records::python;
+
+/// So many objects are held at a time: 2 MiB, and some 10 ms between two chances for other threads.
+const OBJECTS: usize = 1 << 16;
+/// So many bytes of a NumPy array are taken out at a time.
+const BYTES: usize = 1 << 20;
+/// After so many rows, some 0.2 s, Ctrl-C is looked for.
+const ROWS: usize = 1 << 20;
+
+/// Nodes that keys live on, by number; null for a key that is null.
+#[derive(Default)]
+pub(crate) struct Nodes {
+    /// The number of each; 0 for null.
+    numbers: Vec<i32>,
+    /// A bit for each, the lowest first: 0 for null. Empty as long as there are none.
+    validity: Vec<u8>,
+    nulls: usize,
+}
+
+impl Nodes {
+    fn reserve(&mut self, more: usize) -> Result<(), Problem> {
+        self.numbers.try_reserve(more).map_err(|_| Problem::Memory)
+    }
+
+    fn push(&mut self, node: Option<i32>) {
+        let row = self.numbers.len();
+        self.numbers.push(node.unwrap_or(0));
+        if node.is_none() && self.nulls == 0 {
+            self.validity = vec![0xFF; row.div_ceil(8)];
+            if let Some(last) = self.validity.last_mut().filter(|_| row % 8 != 0) {
+                *last = (1 << (row % 8)) - 1;
+            }
+        }
+        self.nulls += usize::from(node.is_none());
+        if self.nulls > 0 {
+            if row % 8 == 0 {
+                self.validity.push(0);
+            }
+            if let Some(last) = self.validity.last_mut() {
+                *last |= u8::from(node.is_some()) << (row % 8);
+            }
+        }
+    }
+}
+
+/// The nodes of keys, in their order: every batch comes through here.
+fn place<'a>(map: &stead::Map, keys: impl Iterator<Item = Result<Option<&'a [u8]>, Problem>>, nodes: &mut Nodes) -> Result<(), Problem> {
+    for key in keys {
+        // a map has at most 65,536 nodes
+        nodes.push(key?.map(|key| map.locate(key).0 as i32));
+    }
+    Ok(())
+}
+
+/// The nodes of a column's keys. Where a dictionary is not longer than the column, each of its values is placed once, for 4 bytes of
+/// memory each.
+fn place_column(map: &stead::Map, column: &Column<'_>, nodes: &mut Nodes, since: &mut usize) -> Result<(), Problem> {
+    nodes.reserve(column.length)?;
+    if let Layout::Codes { codes, values } = &column.layout {
+        if values.length <= column.length {
+            let mut known = Nodes::default();
+            place_column(map, values, &mut known, since)?;
+            for row in 0..column.length {
+                let node = match (column.is_null(row), codes.get(row).filter(|code| *code < values.length)) {
+                    (true, _) => None,
+                    (false, Some(code)) => node_at(&known.numbers, &known.validity, code),
+                    (false, None) => return Err(column.damaged(row)),
+                };
+                nodes.push(node);
+            }
+            return Ok(());
+        }
+    }
+    for start in (0..column.length).step_by(ROWS) {
+        let end = column.length.min(start + ROWS);
+        place(map, (start..end).map(|row| column.key(row)), nodes)?;
+        *since += end - start;
+        if *since >= ROWS {
+            *since = 0;
+            Python::attach(|py| py.check_signals()).map_err(Problem::Raised)?;
+        }
+    }
+    Ok(())
+}
+
+/// The nodes of a stream's keys, chunk after chunk.
+fn place_stream(map: &stead::Map, mut reader: Reader, nodes: &mut Nodes) -> Result<(), Problem> {
+    let mut since = 0;
+    while let Some(chunk) = reader.next()? {
+        place_chunk(map, chunk, nodes, &mut since)?;
+    }
+    Ok(())
+}
+
+/// The nodes of a chunk's keys; it is released then.
+fn place_chunk(map: &stead::Map, chunk: Chunk, nodes: &mut Nodes, since: &mut usize) -> Result<(), Problem> {
+    place_column(map, &chunk.column()?, nodes, since)
+}
+
+/// The nodes of keys that are objects. In a series what stands for a missing value is null; everywhere None is.
+fn place_objects(map: &stead::Map, keys: &Bound<'_, PyAny>, is_series: bool, nodes: &mut Nodes) -> PyResult<()> {
+    let mut objects = keys.try_iter().map_err(|_| {
+        PyTypeError::new_err(format!("keys are a list, an Arrow or NumPy array, or a series, not {}", type_name(keys)))
+    })?;
+    loop {
+        let held = objects.by_ref().take(OBJECTS).collect::<PyResult<Vec<_>>>()?;
+        place_held(map, keys.py(), &held, is_series, nodes)?;
+        if held.len() < OBJECTS {
+            return Ok(());
+        }
+    }
+}
+
+/// The nodes of a block of keys, which are held so that nobody can free them while other threads run.
+fn place_held(map: &stead::Map, py: Python<'_>, held: &[Bound<'_, PyAny>], is_series: bool, nodes: &mut Nodes) -> PyResult<()> {
+    let first = nodes.numbers.len();
+    let bytes = held.iter().enumerate().map(|(i, object)| match key::bytes(object) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(_) if object.is_none() || (is_series && is_missing(object)) => Ok(None),
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => Err(PyTypeError::new_err(format!("key {}: {}", first + i, error.value(py)))),
+        Err(error) => Err(error),
+    });
+    let bytes: Vec<Option<&[u8]>> = bytes.collect::<PyResult<_>>()?;
+    let placed = py.detach(|| {
+        nodes.reserve(bytes.len())?;
+        place(map, bytes.iter().map(|key| Ok(*key)), nodes)
+    });
+    placed.map_err(|problem| problem.raised(py))?;
+    py.check_signals()
+}
+
+/// Whether an object of a series stands for a missing value: NaN, or pandas' NA.
+fn is_missing(object: &Bound<'_, PyAny>) -> bool {
+    let is_nan = |number: &Bound<'_, PyFloat>| number.value().is_nan();
+    object.cast::<PyFloat>().is_ok_and(is_nan) || type_name(object) == "NAType"
+}
+
+/// The nodes of a NumPy array's keys. It is read in blocks, as lists of objects or, where all keys have the same size, as bytes: that
+/// follows NumPy's own rules for strides, byte orders, masks and ends, at any version of it.
+fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> PyResult<()> {
+    let py = keys.py();
+    let dtype = keys.getattr("dtype")?;
+    let dimensions: usize = keys.getattr("ndim")?.extract()?;
+    if dimensions != 1 {
+        return Err(invalid(py, format!("keys are a NumPy array of {dimensions} dimensions, not of one")));
+    }
+    let kind: String = dtype.getattr("kind")?.extract()?;
+    if !matches!(kind.as_str(), "S" | "U" | "T" | "O") {
+        return Err(PyTypeError::new_err(format!("keys are a NumPy array of {dtype}; taken are S, U, StringDType and object")));
+    }
+    let width: usize = dtype.getattr("itemsize")?.extract()?;
+    let (rows, step) = (keys.len()?, (BYTES / width.max(1)).clamp(1, OBJECTS));
+    let is_bytes = kind == "S" && !keys.hasattr("mask")?;
+    nodes.reserve(rows).map_err(|problem| problem.raised(py))?;
+    for start in (0..rows).step_by(step) {
+        let count = step.min(rows - start);
+        let block = keys.get_item(PySlice::new(py, start as isize, (start + count) as isize, 1))?;
+        if is_bytes {
+            place_fixed(map, block.call_method0("tobytes")?.cast::<PyBytes>()?, width, count, nodes)?;
+        } else {
+            let held: Vec<_> = block.call_method0("tolist")?.cast::<PyList>()?.iter().collect();
+            place_held(map, py, &held, true, nodes)?;
+        }
+    }
+    Ok(())
+}
+
+/// The nodes of keys of one width, less the NULs at their end: NumPy fills up with NUL, and does not count those at the end.
+fn place_fixed(map: &stead::Map, block: &Bound<'_, PyBytes>, width: usize, count: usize, nodes: &mut Nodes) -> PyResult<()> {
+    let (py, bytes) = (block.py(), block.as_bytes());
+    if bytes.len() != count * width {
+        return Err(invalid(py, format!("keys are a NumPy array that gave {} bytes for {count} keys of {width}", bytes.len())));
+    }
+    let key = |i: usize| {
+        let item = &bytes[i * width..(i + 1) * width];
+        item.iter().rposition(|byte| *byte != 0).map_or(&[][..], |last| &item[..=last])
+    };
+    py.detach(|| place(map, (0..count).map(|i| Ok(Some(key(i)))), nodes)).map_err(|problem| problem.raised(py))?;
+    py.check_signals()
+}
+
+/// Places a batch; whether it was a column, so that its nodes should be one, too.
+fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> PyResult<bool> {
+    let py = keys.py();
+    if keys.is_exact_instance_of::<PyList>() || keys.is_exact_instance_of::<PyTuple>() {
+        return place_objects(map, keys, false, nodes).map(|()| false);
+    }
+    if keys.is_instance_of::<PyString>() || keys.is_instance_of::<PyBytes>() {
+        return Err(PyTypeError::new_err(format!("keys are a list or an array of keys, not one {}: locate takes one key", type_name(keys))));
+    }
+    if is_numpy(keys)? {
+        return place_numpy(map, keys, nodes).map(|()| true);
+    }
+    let dtype = keys.getattr_opt("dtype")?.map(|dtype| dtype.str()).transpose()?;
+    // as Arrow, pandas would copy objects, and polars would give their addresses
+    let has_objects = dtype.as_ref().is_some_and(|dtype| dtype.to_str().is_ok_and(|name| name.eq_ignore_ascii_case("object")));
+    if has_objects {
+        return place_objects(map, keys, true, nodes).map(|()| true);
+    }
+    // the stream first: an object of several chunks has no array, but may have the method
+    if let Some(stream) = keys.getattr_opt("__arrow_c_stream__")? {
+        match stream.call0() {
+            Ok(capsule) => {
+                let reader = Reader::of(&capsule)?;
+                return py.detach(|| place_stream(map, reader, nodes)).map_err(|problem| problem.raised(py)).map(|()| true);
+            }
+            // pandas without pyarrow
+            Err(error) if dtype.is_some() && error.is_instance_of::<PyImportError>(py) => {}
+            Err(error) => return Err(error),
+        }
+    } else if let Some(array) = keys.getattr_opt("__arrow_c_array__")? {
+        let chunk = Chunk::of(&array.call0()?)?;
+        return py.detach(|| place_chunk(map, chunk, nodes, &mut 0)).map_err(|problem| problem.raised(py)).map(|()| true);
+    }
+    place_objects(map, keys, dtype.is_some(), nodes).map(|()| dtype.is_some())
+}
+
+/// Whether an object is a NumPy array: then NumPy is imported already.
+fn is_numpy(keys: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let modules = keys.py().import("sys")?.getattr("modules")?;
+    let numpy = modules.cast::<PyDict>()?.get_item("numpy")?;
+    match numpy.map(|numpy| numpy.getattr_opt("ndarray")).transpose()?.flatten() {
+        Some(ndarray) => keys.is_instance(&ndarray),
+        None => Ok(false),
+    }
+}
+
+/// `Map.locate_many`.
+pub(crate) fn locate_many<'py>(map: &Bound<'py, Map>, keys: &Bound<'py, PyAny>, numbers: bool) -> PyResult<Bound<'py, PyAny>> {
+    let py = map.py();
+    let mut nodes = Nodes::default();
+    let is_column = place_any(&map.get().map, keys, &mut nodes)?;
+    let array = Array {
+        numbers: Arc::new(nodes.numbers),
+        validity: (nodes.nulls > 0).then(|| Arc::new(nodes.validity)),
+        nulls: nodes.nulls,
+        names: (!numbers).then(|| map.clone().unbind()),
+    };
+    if is_column {
+        return Ok(array.into_pyobject(py)?.into_any());
+    }
+    array.to_pylist(py).map(Bound::into_any)
+}
+
+/// The node of a row; None for null.
+fn node_at(numbers: &[i32], validity: &[u8], row: usize) -> Option<i32> {
+    let is_null = validity.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 0);
+    numbers.get(row).copied().filter(|_| !is_null)
+}
+
+/// The nodes of a column of keys, in their order, as a column of Arrow: node names, dictionary-encoded, or node numbers.
+///
+/// `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule interface take it without a copy. It has
+/// int32 indices, and the dictionary has the names of all the map's nodes, so that an index is the number of its node in `Map.nodes`.
+///
+/// It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would copy it item by item.)
+///
+/// >>> import numpy
+/// >>> nodes = members.locate_many(numpy.array(["frank", "bob"]))
+/// >>> nodes
+/// <stead.Array of 2 node names, 0 null>
+/// >>> list(nodes), nodes[-1], len(nodes), nodes[:1]
+/// (['db1', 'db2'], 'db2', 2, ['db1'])
+/// >>> import pyarrow
+/// >>> pyarrow.array(nodes).type
+/// DictionaryType(dictionary<values=string, indices=int32, ordered=0>)
+#[pyclass(frozen, module = "stead", name = "Array", sequence, weakref)]
+pub struct Array {
+    numbers: Arc<Vec<i32>>,
+    validity: Option<Arc<Vec<u8>>>,
+    nulls: usize,
+    /// the map, if the nodes' names are wanted
+    names: Option<Py<Map>>,
+}
+
+impl Array {
+    fn export(&self) -> Export {
+        Export {
+            format: c"i",
+            length: self.numbers.len(),
+            nulls: self.nulls,
+            buffers: vec![self.validity.clone().map(|bits| bits as Arc<dyn Buffer>), Some(self.numbers.clone())],
+            dictionary: self.names.as_ref().map(|map| Box::new(map.get().dictionary())),
+        }
+    }
+
+    fn item<'py>(&self, py: Python<'py>, row: usize) -> Bound<'py, PyAny> {
+        let validity = self.validity.as_ref().map_or(&[][..], |bits| bits);
+        match (node_at(&self.numbers, validity, row), &self.names) {
+            (None, _) => py.None().into_bound(py),
+            (Some(node), Some(map)) => map.get().name_of(py, NodeId(node as u32)).bind(py).clone().into_any(),
+            (Some(node), None) => PyInt::new(py, node).into_any(),
+        }
+    }
+}
+
+#[pymethods]
+impl Array {
+    /// The nodes as a list, with None for null.
+    ///
+    /// >>> import numpy
+    /// >>> members.locate_many(numpy.array(["frank", None]), numbers=True).to_pylist()
+    /// [0, None]
+    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(py, (0..self.numbers.len()).map(|row| self.item(py, row)))
+    }
+
+    /// How many of the nodes are null, as their keys are.
+    #[getter]
+    fn null_count(&self) -> usize {
+        self.nulls
+    }
+
+    /// Arrow's PyCapsule interface: the type.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        self.export().schema(py)
+    }
+
+    /// Arrow's PyCapsule interface: the type and the rows. No other type is made: `requested_schema` is not looked at.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema; // the interface leaves it to the producer
+        let export = self.export();
+        Ok((export.schema(py)?, export.array(py)?))
+    }
+
+    fn __len__(&self) -> usize {
+        self.numbers.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match places(index, self.numbers.len(), "row")? {
+            Places::One(row) => self.item(py, row),
+            Places::Some(rows) => PyList::new(py, rows.into_iter().map(|row| self.item(py, row)))?.into_any(),
+        })
+    }
+
+    /// `Array[str | None]`, for annotations.
+    #[classmethod]
+    fn __class_getitem__<'py>(class: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        python(class.py(), "types", "GenericAlias")?.call1((class, item))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.to_pylist(py)?.try_iter()
+    }
+
+    fn __repr__(&self) -> String {
+        let what = if self.names.is_some() { "node names" } else { "node numbers" };
+        format!("<stead.Array of {} {what}, {} null>", self.numbers.len(), self.nulls)
+    }
+}

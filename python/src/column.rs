@@ -1,0 +1,238 @@
+//! Columns of keys as Arrow lays them out in memory: which layouts there are, and the key of a row.
+//!
+//! ```text
+//! Narrow, Wide   offsets | 0 | 5 | 5 | 9 |        data  f r a n k a n n a      row i: data[offsets[i] .. offsets[i + 1]]
+//! Views          views   | length, then up to 12 bytes | or length, 4 bytes of prefix, number of a data buffer, offset in it |
+//! Fixed          data    | width bytes | width bytes | ...
+//! Codes          codes   | 2 | 0 | 2 |            values  a column of one of the layouts above
+//! ```
+//!
+//! The slices end where the structs say that buffers end (arrow.rs), and every access is checked against that: offsets that fall, views
+//! that point outside and indices that the dictionary does not have are errors.
+
+use crate::error::Problem;
+
+/// How many bytes a code of a dictionary has, and whether it has a sign.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Width {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+}
+
+impl Width {
+    /// How many bytes.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Width::I8 | Width::U8 => 1,
+            Width::I16 | Width::U16 => 2,
+            Width::I32 | Width::U32 => 4,
+            Width::I64 | Width::U64 => 8,
+        }
+    }
+}
+
+/// The types of columns that are read.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// All null.
+    Nothing,
+    /// Strings and binary with offsets of 4 bytes.
+    Narrow,
+    /// The same with offsets of 8.
+    Wide,
+    /// Strings and binary by views.
+    Views,
+    /// Binary of so many bytes.
+    Fixed(usize),
+    /// Indices of a dictionary, if there is one.
+    Codes(Width),
+    /// A record batch, if it has one column.
+    Batch,
+}
+
+impl Kind {
+    /// How many buffers such a column has, at least and at most.
+    pub(crate) fn buffers(self) -> (usize, usize) {
+        match self {
+            Kind::Nothing => (0, 1), // as the format was before 1.0, and polars has it
+            Kind::Batch => (1, 1),
+            Kind::Fixed(_) | Kind::Codes(_) => (2, 2),
+            Kind::Narrow | Kind::Wide => (3, 3),
+            // validity, views, data that an i32 numbers, sizes
+            Kind::Views => (3, 3 + i32::MAX as usize),
+        }
+    }
+}
+
+/// The kind that a format of the C Data Interface names.
+pub(crate) fn kind_of(format: &str) -> Option<Kind> {
+    Some(match format {
+        "n" => Kind::Nothing,
+        "u" | "z" => Kind::Narrow,
+        "U" | "Z" => Kind::Wide,
+        "vu" | "vz" => Kind::Views,
+        "c" => Kind::Codes(Width::I8),
+        "C" => Kind::Codes(Width::U8),
+        "s" => Kind::Codes(Width::I16),
+        "S" => Kind::Codes(Width::U16),
+        "i" => Kind::Codes(Width::I32),
+        "I" => Kind::Codes(Width::U32),
+        "l" => Kind::Codes(Width::I64),
+        "L" => Kind::Codes(Width::U64),
+        "+s" => Kind::Batch,
+        _ => Kind::Fixed(format.strip_prefix("w:")?.parse().ok()?),
+    })
+}
+
+/// What to say of a column that holds no keys.
+pub(crate) fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Problem {
+    let name = match format.split(':').next().unwrap_or("") {
+        _ if is_coded => "dictionary".to_owned(),
+        "b" => "bool".to_owned(),
+        "c" => "int8".to_owned(),
+        "C" => "uint8".to_owned(),
+        "s" => "int16".to_owned(),
+        "S" => "uint16".to_owned(),
+        "i" => "int32".to_owned(),
+        "I" => "uint32".to_owned(),
+        "l" => "int64".to_owned(),
+        "L" => "uint64".to_owned(),
+        "e" => "float16".to_owned(),
+        "f" => "float32".to_owned(),
+        "g" => "float64".to_owned(),
+        "d" => "decimal".to_owned(),
+        "+s" => "struct".to_owned(),
+        "+l" | "+L" | "+vl" | "+vL" | "+w" => "lists".to_owned(),
+        "+m" => "map".to_owned(),
+        "+r" => "run-end encoded".to_owned(),
+        other if other.starts_with("td") => "dates".to_owned(),
+        other if other.starts_with("ts") => "timestamps".to_owned(),
+        _ => format!("of format {format:?}"),
+    };
+    let dictionary = if in_dictionary { "dictionary of " } else { "" };
+    Problem::Type(format!("keys are Arrow {dictionary}{name}; taken are string, binary (also large, view, fixed-size) and a dictionary of these"))
+}
+
+/// Which rows are not null: a bit each, the lowest first.
+pub(crate) struct Bits<'a> {
+    /// The buffer.
+    pub(crate) bytes: &'a [u8],
+    /// Which bit is row 0's.
+    pub(crate) first: usize,
+}
+
+impl Bits<'_> {
+    fn is_set(&self, row: usize) -> bool {
+        let bit = self.first + row;
+        self.bytes.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+    }
+}
+
+/// Indices of a dictionary.
+pub(crate) struct Codes<'a> {
+    /// How wide each is.
+    pub(crate) width: Width,
+    /// The buffer, from row 0 on.
+    pub(crate) bytes: &'a [u8],
+}
+
+impl Codes<'_> {
+    /// A row's index; None where there is none, or a negative one.
+    pub(crate) fn get(&self, row: usize) -> Option<usize> {
+        let code = match self.width {
+            Width::I8 => i64::from(i8::from_ne_bytes(item(self.bytes, row)?)),
+            Width::U8 => i64::from(u8::from_ne_bytes(item(self.bytes, row)?)),
+            Width::I16 => i64::from(i16::from_ne_bytes(item(self.bytes, row)?)),
+            Width::U16 => i64::from(u16::from_ne_bytes(item(self.bytes, row)?)),
+            Width::I32 => i64::from(i32::from_ne_bytes(item(self.bytes, row)?)),
+            Width::U32 => i64::from(u32::from_ne_bytes(item(self.bytes, row)?)),
+            Width::I64 => i64::from_ne_bytes(item(self.bytes, row)?),
+            // what has no i64 has no dictionary either
+            Width::U64 => i64::try_from(u64::from_ne_bytes(item(self.bytes, row)?)).ok()?,
+        };
+        usize::try_from(code).ok()
+    }
+}
+
+/// Item number `row` of those of N bytes.
+fn item<const N: usize>(bytes: &[u8], row: usize) -> Option<[u8; N]> {
+    bytes.get(row * N..(row + 1) * N)?.try_into().ok()
+}
+
+/// Where the bytes of the rows are.
+pub(crate) enum Layout<'a> {
+    Nothing,
+    Narrow { offsets: &'a [[u8; 4]], data: &'a [u8] },
+    Wide { offsets: &'a [[u8; 8]], data: &'a [u8] },
+    Views { views: &'a [[u8; 16]], data: Vec<&'a [u8]> },
+    Fixed { width: usize, data: &'a [u8] },
+    Codes { codes: Codes<'a>, values: Box<Column<'a>> },
+}
+
+/// Rows of keys.
+pub(crate) struct Column<'a> {
+    /// How many.
+    pub(crate) length: usize,
+    /// A row is there if all of these say so.
+    pub(crate) validity: Vec<Bits<'a>>,
+    /// Their bytes.
+    pub(crate) layout: Layout<'a>,
+}
+
+impl<'a> Column<'a> {
+    /// Whether a row is null by its own mark; it is also null when its value in the dictionary is.
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        self.validity.iter().any(|bits| !bits.is_set(row))
+    }
+
+    /// The key of a row; None for null.
+    pub(crate) fn key(&self, row: usize) -> Result<Option<&'a [u8]>, Problem> {
+        if self.is_null(row) {
+            return Ok(None);
+        }
+        let key = match &self.layout {
+            Layout::Nothing => return Ok(None),
+            Layout::Narrow { offsets, data } => {
+                let at = |i: usize| offsets.get(i).and_then(|bytes| usize::try_from(i32::from_ne_bytes(*bytes)).ok());
+                at(row).zip(at(row + 1)).and_then(|(start, end)| data.get(start..end))
+            }
+            Layout::Wide { offsets, data } => {
+                let at = |i: usize| offsets.get(i).and_then(|bytes| usize::try_from(i64::from_ne_bytes(*bytes)).ok());
+                at(row).zip(at(row + 1)).and_then(|(start, end)| data.get(start..end))
+            }
+            Layout::Views { views, data } => views.get(row).and_then(|view| viewed(view, data)),
+            Layout::Fixed { width, data } => data.get(row * width..(row + 1) * width),
+            Layout::Codes { codes, values } => match codes.get(row).filter(|code| *code < values.length) {
+                Some(code) => return values.key(code),
+                None => None,
+            },
+        };
+        key.map(Some).ok_or_else(|| self.damaged(row))
+    }
+
+    /// What to say of a row whose offsets, view or index point outside.
+    pub(crate) fn damaged(&self, row: usize) -> Problem {
+        let what = match self.layout {
+            Layout::Codes { .. } => "index is not in the dictionary",
+            _ => "bytes are not in the data",
+        };
+        Problem::Invalid(format!("the Arrow keys are malformed: row {row} of {}: its {what}", self.length))
+    }
+}
+
+/// What a view shows.
+fn viewed<'a>(view: &'a [u8; 16], data: &[&'a [u8]]) -> Option<&'a [u8]> {
+    let part = |i: usize| item(view, i).and_then(|bytes| usize::try_from(i32::from_ne_bytes(bytes)).ok());
+    let length = part(0)?;
+    if length <= 12 {
+        return view.get(4..4 + length);
+    }
+    let start = part(3)?;
+    data.get(part(2)?)?.get(start..start.checked_add(length)?)
+}
