@@ -7,12 +7,13 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build demo test header bench-c bench-md5 bench-growth bench-balance bench-optimum vectors install uninstall clean
+.PHONY: help setup program build wheel demo test header bench-c bench-md5 bench-growth bench-balance bench-optimum vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
 	@echo 'make test          every suite in every language, one line each and the total'
 	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
+	@echo 'make wheel         the Python module, for pip install target/wheels/*.whl'
 	@echo 'make install       puts them below PREFIX (PREFIX=$(PREFIX); BINDIR, LIBDIR, INCLUDEDIR, MANDIR and DESTDIR are honoured)'
 	@echo 'make uninstall     takes them away; say PREFIX and DESTDIR as you did for make install'
 	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
@@ -43,6 +44,11 @@ build: setup
 		| sed -n 's/^note: native-static-libs: //p' >$(TARGET)/native-static-libs
 	@rm -f $(TARGET)/none.a && [ -s $(TARGET)/native-static-libs ] || { echo 'stead: rustc names no native-static-libs' >&2; exit 1; }
 	@mv $(TARGET)/building $(TARGET)/built
+
+# maturin comes into .venv with what the tests need, unless there is one
+wheel:
+	@[ -x .venv/bin/maturin ] || command -v maturin >/dev/null || scripts/setup --tests
+	@scripts/python-module --wheel
 
 demo: program
 	@$(PYTHON) examples/demo.py

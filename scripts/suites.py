@@ -67,6 +67,9 @@ def rust(*arguments):
     return [PYTHON, "tests/built.py", *arguments]
 
 
+# what the Python suites need; scripts/setup says why it is not there. Not the module: where it can be built, its lack is a failure
+IN_VENV = ((VENV, "-c", "import maturin, mypy, numpy, pytest"), "maturin, mypy, numpy or pytest is not in .venv")
+
 # name, command, how to count, and what must be there (command, reason for the skip)
 SUITES = [
     ("core (Rust)", rust("stead"), cargo_counts, None),
@@ -86,6 +89,9 @@ SUITES = [
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
     ("manual pages (Rust)", rust("pages"), cargo_counts, None),
     ("install", [PYTHON, "tests/install.py"], None, None),
+    ("Python module", [VENV, "-m", "pytest", "-q", "-rs", "python"], pytest_counts, IN_VENV),
+    ("Python typing", [VENV, "python/tests/typing/check.py"], None, IN_VENV),
+    ("Python wheel", [VENV, "python/tests/wheel.py"], None, IN_VENV),
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
     ("Python web (gunicorn)", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"], pytest_counts,
      ((VENV, "-c", "import django, gunicorn, pytest, stead"), "django, gunicorn, pytest or stead is not in .venv")),

@@ -12,13 +12,17 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyIterator, PyList, PySlice, PyString, PyTuple, PyType};
+
+use stead::policy::NodeId;
 
 use crate::arrow::{Buffer, Chunk, Export, Reader};
 use crate::column::{Column, Layout};
 use crate::error::{invalid, type_name, Problem};
 use crate::key;
 use crate::map::Map;
+use crate::subscript::{places, Places};
+use crate::records::python;
 
 /// So many objects are held at a time: 2 MiB, and some 10 ms between two chances for other threads.
 const OBJECTS: usize = 1 << 16;
@@ -272,7 +276,19 @@ fn node_at(numbers: &[i32], validity: &[u8], row: usize) -> Option<i32> {
 ///
 /// `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule interface take it without a copy. It has
 /// int32 indices, and the dictionary has the names of all the map's nodes, so that an index is the number of its node in `Map.nodes`.
-#[pyclass(frozen, module = "stead", name = "Array")]
+///
+/// It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would copy it item by item.)
+///
+/// >>> import numpy
+/// >>> nodes = members.locate_many(numpy.array(["frank", "bob"]))
+/// >>> nodes
+/// <stead.Array of 2 node names, 0 null>
+/// >>> list(nodes), nodes[-1], len(nodes), nodes[:1]
+/// (['db1', 'db2'], 'db2', 2, ['db1'])
+/// >>> import pyarrow
+/// >>> pyarrow.array(nodes).type
+/// DictionaryType(dictionary<values=string, indices=int32, ordered=0>)
+#[pyclass(frozen, module = "stead", name = "Array", sequence, weakref)]
 pub struct Array {
     numbers: Arc<Vec<i32>>,
     validity: Option<Arc<Vec<u8>>>,
@@ -291,21 +307,26 @@ impl Array {
             dictionary: self.names.as_ref().map(|map| Box::new(map.get().dictionary())),
         }
     }
+
+    fn item<'py>(&self, py: Python<'py>, row: usize) -> Bound<'py, PyAny> {
+        let validity = self.validity.as_ref().map_or(&[][..], |bits| bits);
+        match (node_at(&self.numbers, validity, row), &self.names) {
+            (None, _) => py.None().into_bound(py),
+            (Some(node), Some(map)) => map.get().name_of(py, NodeId(node as u32)).bind(py).clone().into_any(),
+            (Some(node), None) => PyInt::new(py, node).into_any(),
+        }
+    }
 }
 
 #[pymethods]
 impl Array {
     /// The nodes as a list, with None for null.
+    ///
+    /// >>> import numpy
+    /// >>> members.locate_many(numpy.array(["frank", None]), numbers=True).to_pylist()
+    /// [0, None]
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let names = self.names.as_ref().map(|map| map.get().names(py));
-        let validity = self.validity.as_ref().map_or(&[][..], |bits| bits);
-        let nodes = (0..self.numbers.len()).map(|row| match (node_at(&self.numbers, validity, row), names) {
-            (None, _) => py.None().into_bound(py),
-            // a node of the map has a number below their count
-            (Some(node), Some(names)) => names[node as usize].bind(py).clone().into_any(),
-            (Some(node), None) => PyInt::new(py, node).into_any(),
-        });
-        PyList::new(py, nodes)
+        PyList::new(py, (0..self.numbers.len()).map(|row| self.item(py, row)))
     }
 
     /// How many of the nodes are null, as their keys are.
@@ -333,6 +354,23 @@ impl Array {
 
     fn __len__(&self) -> usize {
         self.numbers.len()
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match places(index, self.numbers.len(), "row")? {
+            Places::One(row) => self.item(py, row),
+            Places::Some(rows) => PyList::new(py, rows.into_iter().map(|row| self.item(py, row)))?.into_any(),
+        })
+    }
+
+    /// `Array[str | None]`, for annotations.
+    #[classmethod]
+    fn __class_getitem__<'py>(class: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        python(class.py(), "types", "GenericAlias")?.call1((class, item))
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.to_pylist(py)?.try_iter()
     }
 
     fn __repr__(&self) -> String {

@@ -11,17 +11,30 @@ use crate::records::python;
 
 /// The exception for a failure.
 pub(crate) fn raised(py: Python<'_>, failure: &stead::Error) -> PyErr {
+    raised_as(py, failure, failure.to_string())
+}
+
+/// The exception for a failure, in other words.
+pub(crate) fn raised_as(py: Python<'_>, failure: &stead::Error, message: String) -> PyErr {
     let os_errno = match failure {
         stead::Error::Io { source, .. } | stead::Error::Uncertain { source, .. } => source.raw_os_error().unwrap_or(0),
         _ => 0,
     };
-    let made = python(py, "stead._errors", "_error").and_then(|error| error.call1((failure.status() as i32, failure.to_string(), os_errno)));
+    let made = python(py, "stead._errors", "_error").and_then(|error| error.call1((failure.status() as i32, message, os_errno)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// The exception for a wrong argument.
 pub(crate) fn invalid(py: Python<'_>, problem: String) -> PyErr {
     raised(py, &stead::Error::Invalid { problem })
+}
+
+/// An integer in the range of `T`; any other is an InvalidError, where Python itself would say OverflowError.
+pub(crate) fn whole<'py, T: TryFrom<i128>>(name: &str, range: &str, number: &Bound<'py, PyAny>) -> PyResult<T> {
+    let py = number.py();
+    let index = python(py, "operator", "index")?.call1((number,))?;
+    let fits = index.extract::<i128>().ok().and_then(|n| T::try_from(n).ok());
+    fits.ok_or_else(|| invalid(py, format!("{name} is not {range}")))
 }
 
 /// What stead says, as Python says it.
@@ -65,6 +78,7 @@ impl Problem {
 
 /// The name of an object's type, for messages.
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
-    let name = object.get_type().name();
-    name.map_or_else(|_| "object".to_owned(), |name| name.to_string())
+    let name = object.get_type().name().ok();
+    // not to_string(): a Ctrl-C that Python notices meanwhile would be lost
+    name.and_then(|name| Some(name.to_cow().ok()?.into_owned())).unwrap_or_else(|| "object".to_owned())
 }

@@ -1,101 +1,202 @@
-//! A fleet from Python: text, the path of a file, or a plain dict of the same shape.
+//! A fleet from Python: its text, the path of a file, or a plain dict of the same shape.
 //!
-//! A dict becomes JSON text, so every rule and every message is that of a fleet file. Numbers are written as decimals, exactly: an
-//! `int` and a `Decimal` as they are, a `float` as its `repr`.
+//! A dict becomes JSON text, so every rule and every message is that of a fleet file. Each value stands on a line of its own, and messages
+//! name the place in the dict instead of the line. Numbers are written as decimals, exactly: what is an integer and a `Decimal` as
+//! they are, a `float` as its `repr`.
 
 use std::path::PathBuf;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple};
 
 use stead::Fleet;
 
-use crate::error::{type_name, Raise};
+use crate::error::{raised_as, type_name};
 use crate::records::python;
 
 /// So deep may lists and dicts lie in each other; a fleet needs four.
 const DEEPEST: usize = 32;
+/// Stands for the file's name in messages about a fleet that is no file.
+const NAME: &str = "fleet";
 
-/// Reads what a user gave as a fleet. A `str` is a text when it has a `=` or a `{`, which every fleet has; otherwise a path.
-pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<Fleet> {
-    let py = fleet.py();
-    if let Ok(text) = fleet.cast::<PyString>() {
-        let text = text.to_str()?.to_owned();
-        if text.contains(['=', '{']) {
-            return py.detach(|| Fleet::parse(&text, "fleet")).raise(py);
-        }
-        return py.detach(|| Fleet::read(&PathBuf::from(text))).raise(py);
-    }
-    if let Ok(text) = fleet.cast::<PyBytes>() {
-        return Fleet::parse_bytes(text.as_bytes(), "fleet").raise(py);
-    }
-    if fleet.is_instance_of::<PyDict>() {
-        let mut text = String::new();
-        write(fleet, &mut text, DEEPEST)?;
-        return py.detach(|| Fleet::parse(&text, "fleet")).raise(py);
-    }
-    if fleet.hasattr("__fspath__")? {
-        let path: PathBuf = fleet.extract()?;
-        return py.detach(|| Fleet::read(&path)).raise(py);
-    }
-    Err(PyTypeError::new_err(format!("a fleet is a str, a path or a dict, not {}", type_name(fleet))))
+/// Where a fleet came from, to say where a mistake is.
+pub(crate) enum Source {
+    /// A file, or a text of some lines: messages name the line.
+    Lines,
+    /// A `str` of one line, which is most often a path.
+    OneLine,
+    /// A dict; the places of the JSON text's lines.
+    Dict(Vec<String>),
 }
 
-/// Appends a value as JSON.
-fn write(value: &Bound<'_, PyAny>, text: &mut String, depth: usize) -> PyResult<()> {
-    let deeper = depth.checked_sub(1).ok_or_else(|| PyValueError::new_err("the fleet's lists and dicts lie too deep in each other"))?;
-    if let Ok(dict) = value.cast::<PyDict>() {
-        text.push('{');
-        for (i, (key, value)) in dict.iter().enumerate() {
-            text.push_str(if i == 0 { "" } else { ", " });
-            let Ok(key) = key.cast::<PyString>() else {
-                return Err(PyTypeError::new_err(format!("the keys of a fleet are str, not {}", type_name(&key))));
+impl Source {
+    /// What stead says of this fleet, as Python says it.
+    pub(crate) fn raise<T>(&self, py: Python<'_>, result: stead::Result<T>) -> PyResult<T> {
+        result.map_err(|failure| {
+            let message = failure.to_string();
+            let message = match self {
+                Source::Lines => message,
+                Source::OneLine => format!("{message}; this str is read as a fleet's text: to read a file, give pathlib.Path(...)"),
+                Source::Dict(places) => placed(&message, places),
             };
-            write_string(key, text)?;
-            text.push_str(": ");
-            write(&value, text, deeper)?;
-        }
-        text.push('}');
-    } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        text.push('[');
-        for (i, value) in value.try_iter()?.enumerate() {
-            // a line for each, so that messages have lines to name
-            text.push_str(if i == 0 { "\n" } else { ",\n" });
-            write(&value?, text, deeper)?;
-        }
-        text.push(']');
-    } else if let Ok(string) = value.cast::<PyString>() {
-        write_string(string, text)?;
-    } else if value.is_instance_of::<PyBool>() {
-        text.push_str(if value.is_truthy()? { "true" } else { "false" });
-    } else if value.is_instance_of::<PyInt>() {
-        text.push_str(&value.str()?.to_cow()?);
-    } else {
-        text.push_str(&decimal(value)?);
+            raised_as(py, &failure, message)
+        })
     }
-    Ok(())
 }
 
-fn write_string(string: &Bound<'_, PyString>, text: &mut String) -> PyResult<()> {
-    let json = serde_json::to_string(string.to_str()?).map_err(|e| PyValueError::new_err(e.to_string()))?;
-    text.push_str(&json);
-    Ok(())
+/// A message with places of a dict where lines of its JSON text stand: `fleet:3: ` at its beginning, `in line 3` anywhere.
+fn placed(message: &str, places: &[String]) -> String {
+    let place = |digits: &str| digits.parse::<usize>().ok().and_then(|line| places.get(line.checked_sub(1)?));
+    let first = message.strip_prefix(NAME).and_then(|rest| rest.strip_prefix(':')).and_then(|rest| rest.split_once(": "));
+    let (mut said, mut rest) = match first.and_then(|(line, rest)| Some((place(line)?, rest))) {
+        Some((found, rest)) => (format!("{found}: "), rest),
+        None => (String::new(), message),
+    };
+    while let Some((before, after)) = rest.split_once("in line ") {
+        let digits = after.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        said += before;
+        said += &place(digits).map_or_else(|| format!("in line {digits}"), |found| format!("in {found}"));
+        rest = &after[digits.len()..];
+    }
+    said + rest
 }
 
-/// A `Decimal` as it is, a `float` as its `repr`, both without an exponent.
-fn decimal(value: &Bound<'_, PyAny>) -> PyResult<String> {
+/// Reads what a user gave as a fleet. A `str` is always text: whether a file is opened must not depend on what a text says.
+pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
+    let py = fleet.py();
+    let (source, parsed) = if let Ok(text) = fleet.cast::<PyString>() {
+        let text = text.to_str()?;
+        let source = if text.contains(['\n', '{', '=']) { Source::Lines } else { Source::OneLine };
+        (source, py.detach(|| Fleet::parse(text, NAME)))
+    } else if let Ok(text) = fleet.cast::<PyBytes>() {
+        let text = text.as_bytes();
+        (Source::Lines, py.detach(|| Fleet::parse_bytes(text, NAME)))
+    } else if is_mapping(fleet)? {
+        let mut json = Json { text: String::new(), places: Vec::new() };
+        json.line(NAME);
+        json.mapping(fleet, NAME, DEEPEST)?;
+        let Json { text, places } = json;
+        (Source::Dict(places), py.detach(|| Fleet::parse(&text, NAME)))
+    } else if fleet.hasattr("__fspath__")? {
+        let path: PathBuf = fleet.extract()?;
+        (Source::Lines, py.detach(|| Fleet::read(&path)))
+    } else {
+        return Err(PyTypeError::new_err(format!(
+            "a fleet is its text (str or bytes), a pathlib.Path or a dict, not {}",
+            type_name(fleet)
+        )));
+    };
+    source.raise(py, parsed).map(|fleet| (fleet, source))
+}
+
+/// Whether this is a dict, or calls itself a `collections.abc.Mapping`. `cast::<PyMapping>()` asks the same, but drops what is raised
+/// meanwhile, and a Ctrl-C would be lost; so would it where `Display` shows a Python object.
+fn is_mapping(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(value.is_instance_of::<PyDict>() || value.is_instance(&python(value.py(), "collections.abc", "Mapping")?)?)
+}
+
+/// A JSON text in the making, and what each of its lines is.
+struct Json {
+    text: String,
+    places: Vec<String>,
+}
+
+impl Json {
+    /// Begins a line.
+    fn line(&mut self, place: &str) {
+        if !self.places.is_empty() {
+            self.text.push('\n');
+        }
+        self.places.push(place.to_owned());
+    }
+
+    /// Appends a value.
+    fn value(&mut self, value: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<()> {
+        let py = value.py();
+        let deeper = depth.checked_sub(1).ok_or_else(|| wrong(py, place, "lists and dicts lie too deep in each other"))?;
+        if let Ok(string) = value.cast::<PyString>() {
+            self.string(string)
+        } else if value.is_instance_of::<PyBool>() {
+            self.text.push_str(if value.is_truthy()? { "true" } else { "false" });
+            Ok(())
+        } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+            self.list(value, place, deeper)
+        } else if is_mapping(value)? {
+            self.mapping(value, place, deeper)
+        } else {
+            self.text.push_str(&decimal(value, place)?);
+            Ok(())
+        }
+    }
+
+    fn list(&mut self, list: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<()> {
+        self.text.push('[');
+        for (i, value) in list.try_iter()?.enumerate() {
+            self.text.push_str(if i == 0 { "" } else { "," });
+            let place = format!("{place}[{i}]");
+            self.line(&place);
+            self.value(&value?, &place, depth)?;
+        }
+        self.text.push(']');
+        Ok(())
+    }
+
+    fn mapping(&mut self, mapping: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<()> {
+        self.text.push('{');
+        // a plain copy: another mapping's items may be anything
+        let dict = mapping.py().get_type::<PyDict>().call1((mapping,))?.cast_into::<PyDict>()?;
+        for (i, (key, value)) in dict.iter().enumerate() {
+            self.text.push_str(if i == 0 { "" } else { "," });
+            let Ok(key) = key.cast::<PyString>() else {
+                return Err(PyTypeError::new_err(format!("{place}: the keys of a fleet are str, not {}", type_name(&key))));
+            };
+            let place = format!("{place}[{}]", key.repr()?.to_cow()?);
+            self.line(&place);
+            self.string(key)?;
+            self.text.push_str(": ");
+            self.value(&value, &place, depth)?;
+        }
+        self.text.push('}');
+        Ok(())
+    }
+
+    fn string(&mut self, string: &Bound<'_, PyString>) -> PyResult<()> {
+        let json = serde_json::to_string(string.to_str()?).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        self.text.push_str(&json);
+        Ok(())
+    }
+}
+
+/// A FleetError that names the place.
+fn wrong(py: Python<'_>, place: &str, problem: &str) -> PyErr {
+    let failure = stead::Error::Fleet { file: NAME.to_owned(), line: 1, problem: String::new() };
+    raised_as(py, &failure, format!("{place}: {problem}"))
+}
+
+/// Any integer and a `Decimal` as they are, a `float` as its `repr`; none with an exponent. NumPy's integers are integers and its
+/// `float64` is a `float`; its shorter floats have no decimal that both they and their users mean, so they are refused.
+fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
     let py = value.py();
+    if value.hasattr("__index__")? {
+        // not str(value): an enum's is its name
+        let whole = python(py, "operator", "index")?.call1((value,))?;
+        return Ok(whole.str()?.to_cow()?.into_owned());
+    }
     let class = python(py, "decimal", "Decimal")?;
     let exact = if value.is_instance_of::<PyFloat>() {
-        class.call1((value.repr()?,))?
+        // not repr(value): NumPy's says np.float64(...)
+        class.call1((py.get_type::<PyFloat>().call_method1("__repr__", (value,))?,))?
     } else if value.is_instance(&class)? {
         value.clone()
     } else {
-        return Err(PyTypeError::new_err(format!("a fleet has str, int, Decimal, float, bool, list and dict, not {}", type_name(value))));
+        return Err(PyTypeError::new_err(format!(
+            "{place}: a fleet has str, int, Decimal, float, bool, list and dict, not {}",
+            type_name(value)
+        )));
     };
     if !exact.call_method0("is_finite")?.is_truthy()? {
-        return Err(PyValueError::new_err(format!("{} is not a number that a fleet can have", value.repr()?)));
+        return Err(wrong(py, place, &format!("{} is not a number that a fleet can have", value.repr()?.to_cow()?)));
     }
     Ok(exact.call_method1("__format__", ("f",))?.str()?.to_cow()?.into_owned())
 }

@@ -4,6 +4,7 @@
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception
 //! fleet   text, path, dict -> a fleet                 map     Map        plan    Plan, Move
 //! tools   path, survey                            batch   many keys -> their nodes
+//! records Node, Slice, Move, reports              subscript   what stands in sequence[...]
 //! column  keys as Arrow lays them out             arrow   Arrow's C Data Interface: the one file with unsafe code
 //! ```
 
@@ -18,6 +19,7 @@ mod key;
 mod map;
 mod plan;
 mod records;
+mod subscript;
 mod tools;
 
 use pyo3::prelude::*;

@@ -1,19 +1,33 @@
 //! `Plan`: what moves between two maps.
 
-use pyo3::exceptions::PyIndexError;
-use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use stead::format::Digest;
 use stead::plan::Move;
 use stead::point::SPACE;
 use stead::report::Report;
 
-use crate::error::{invalid, Raise};
+use crate::error::Raise;
 use crate::map::Map;
+use crate::subscript::{places, Places};
 use crate::{key, records};
 
-/// What differs between two maps: a sequence of moves, one for each copy that has to be carried, by first point.
-#[pyclass(frozen, module = "stead", name = "Plan", sequence)]
+/// What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes, by first point.
+///
+/// Made by plan. Two plans are equal when their maps are. A plan pickles as its two maps.
+///
+/// >>> plan = stead.plan(members, grown)
+/// >>> plan
+/// <stead.Plan "members" epoch 1 -> 2, 2 moves, 33.333333 %>
+/// >>> plan[0].from_, plan[0].to, len(plan), plan[-1] in plan
+/// ('db1', 'db3', 2, True)
+/// >>> sum(move.last - move.first + 1 for move in plan) == plan.moved
+/// True
+#[pyclass(frozen, module = "stead", name = "Plan", sequence, weakref)]
 pub struct Plan {
     plan: stead::Plan,
     old: Py<Map>,
@@ -25,6 +39,14 @@ impl Plan {
         let (old, new) = (&self.old.get().map, &self.new.get().map);
         let (from, to) = (one.from.map(|node| old.node(node).name()), one.to.map(|node| new.node(node).name()));
         records::one_move(py, one.first.0, one.last.0, from, to, one.cause.name())
+    }
+
+    fn moves<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.plan.moves.iter().map(|one| self.record(py, one)).collect::<PyResult<Vec<_>>>()?)
+    }
+
+    fn digests(&self) -> [Digest; 2] {
+        [self.old.get().map.digest(), self.new.get().map.digest()]
     }
 }
 
@@ -42,7 +64,7 @@ impl Plan {
         self.new.clone_ref(py)
     }
 
-    /// Copies of points that rebalancing moves.
+    /// Copies of points that rebalancing moves: an int up to replicas * 2**64.
     #[getter]
     fn moved(&self) -> u128 {
         self.plan.moved.0
@@ -72,37 +94,100 @@ impl Plan {
         self.plan.moved.0 as f64 / (f64::from(self.new.get().map.replicas()) * SPACE as f64)
     }
 
-    /// The moves that concern a key: none for a key that stays.
-    fn affects<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    /// The moves that concern a key: a list of Move, empty for a key that stays.
+    ///
+    /// Raises TypeError when the key is neither str nor bytes.
+    ///
+    /// >>> plan = stead.plan(members, grown)
+    /// >>> [(move.from_, move.to) for move in plan.affects("frank")]
+    /// []
+    /// >>> [(move.from_, move.to) for move in plan.affects("bob")]
+    /// [('db2', 'db3')]
+    fn affects<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = key.py();
         let mut found: Vec<usize> = self.plan.at(self.new.get().map.point(key::bytes(key)?)).collect();
         found.reverse();
         let moves: Vec<_> = found.iter().map(|i| self.record(py, &self.plan.moves[*i])).collect::<PyResult<_>>()?;
-        PyTuple::new(py, moves)
+        PyList::new(py, moves)
     }
 
-    /// The plan as a dict, in the shape of `stead diff --json`; with `moves` every move, too.
+    /// The plan as a dict, in the shape of `stead diff --json` (docs/cli.md).
+    ///
+    /// moves: whether to list every move, too.
+    ///
+    /// >>> report = stead.plan(members, grown).report()
+    /// >>> report["moved"] == report["lower_bound"], report["by_hand"]["points"]
+    /// (True, '0')
     #[pyo3(signature = (*, moves = false))]
     fn report<'py>(&self, py: Python<'py>, moves: bool) -> PyResult<Bound<'py, PyAny>> {
         let (old, new) = (&self.old.get().map, &self.new.get().map);
         let report = py.detach(|| Report::of(Some(old), new, moves)).raise(py)?;
-        let text = serde_json::to_string(&report).map_err(|e| invalid(py, e.to_string()))?;
-        records::python(py, "json", "loads")?.call1((text,))
+        records::json(py, &report)
+    }
+
+    /// The place of a move in the plan. Raises ValueError when it is not there.
+    ///
+    /// >>> plan = stead.plan(members, grown)
+    /// >>> plan.index(plan[1])
+    /// 1
+    #[pyo3(signature = (value, start = 0, stop = isize::MAX))]
+    fn index<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>, start: isize, stop: isize) -> PyResult<Bound<'py, PyAny>> {
+        self.moves(py)?.call_method1("index", (value, start, stop))
+    }
+
+    /// How often a move is in the plan: 0 or 1.
+    ///
+    /// >>> stead.plan(members, grown).count("db3")
+    /// 0
+    fn count<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.moves(py)?.call_method1("count", (value,))
     }
 
     fn __len__(&self) -> usize {
         self.plan.moves.len()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
-        let count = self.plan.moves.len();
-        let place = if index < 0 { index.checked_add_unsigned(count) } else { Some(index) };
-        let found = place.and_then(|i| usize::try_from(i).ok()).and_then(|i| self.plan.moves.get(i));
-        self.record(py, found.ok_or_else(|| PyIndexError::new_err(format!("there is no move {index}; the plan has {count}")))?)
+    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let at = |place: usize| self.record(py, &self.plan.moves[place]);
+        match places(index, self.plan.moves.len(), "move")? {
+            Places::One(number) => at(number),
+            Places::Some(numbers) => PyTuple::new(py, numbers.into_iter().map(at).collect::<PyResult<Vec<_>>>()?).map(Bound::into_any),
+        }
     }
 
     fn __iter__(slf: Py<Self>) -> Moves {
         Moves { plan: slf, next: 0.into() }
+    }
+
+    fn __contains__<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
+        self.moves(py)?.contains(value)
+    }
+
+    fn __richcmp__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {
+        let same = other.cast::<Plan>().ok().map(|other| other.get().digests() == self.digests());
+        match (same, op) {
+            (Some(same), CompareOp::Eq) => Ok(same.into_pyobject(py)?.to_owned().into_any()),
+            (Some(same), CompareOp::Ne) => Ok((!same).into_pyobject(py)?.to_owned().into_any()),
+            _ => Ok(py.NotImplemented().into_bound(py)),
+        }
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.digests().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        Ok((records::python(py, "stead", "plan")?, PyTuple::new(py, [&self.old, &self.new])?))
+    }
+
+    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __deepcopy__<'a>(slf: PyRef<'a, Self>, _memo: &Bound<'_, PyAny>) -> PyRef<'a, Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {
@@ -113,7 +198,7 @@ impl Plan {
 }
 
 /// The moves of a plan, one after the other.
-#[pyclass(frozen, module = "stead._stead")]
+#[pyclass(frozen, module = "stead._stead", name = "_Moves")]
 pub struct Moves {
     plan: Py<Plan>,
     next: std::sync::atomic::AtomicUsize,
@@ -132,7 +217,15 @@ impl Moves {
     }
 }
 
-/// What differs between two maps of one cluster: before anything is done, or afterwards. Raises IdentityError.
+/// What differs between two maps of one cluster: before anything is done, or afterwards.
+///
+/// Costs one pass over the slices of both; other threads run meanwhile.
+///
+/// Raises IdentityError when the maps are of two clusters or have two hashes.
+///
+/// >>> plan = stead.plan(members, grown)
+/// >>> plan.moved == plan.lower_bound
+/// True
 #[pyfunction]
 pub fn plan(py: Python<'_>, old: Py<Map>, new: Py<Map>) -> PyResult<Plan> {
     let plan = {

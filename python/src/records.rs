@@ -2,13 +2,21 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyMappingProxy, PyTuple, PyMapping};
+use pyo3::types::{PyDict, PyTuple};
 
 use stead::map::Node;
+
+use crate::error::invalid;
 
 /// A name of a module of ours or of the standard library.
 pub(crate) fn python<'py>(py: Python<'py>, module: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import(module)?.getattr(name)
+}
+
+/// A report, as Python's json reads it.
+pub(crate) fn json<'py>(py: Python<'py>, report: &impl serde::Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(report).map_err(|e| invalid(py, e.to_string()))?;
+    python(py, "json", "loads")?.call1((text,))
 }
 
 /// A record's class.
@@ -19,12 +27,13 @@ fn class<'py>(py: Python<'py>, cell: &'static PyOnceLock<Py<PyAny>>, name: &str)
 /// `Node(...)`.
 pub(crate) fn node<'py>(py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, PyAny>> {
     static NODE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let read_only = |pairs: &mut dyn Iterator<Item = (&str, &str)>| -> PyResult<Bound<'py, PyMappingProxy>> {
+    static READ_ONLY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let read_only = |pairs: &mut dyn Iterator<Item = (&str, &str)>| -> PyResult<Bound<'py, PyAny>> {
         let dict = PyDict::new(py);
         for (name, value) in pairs {
             dict.set_item(name, value)?;
         }
-        Ok(PyMappingProxy::new(py, dict.cast::<PyMapping>()?))
+        class(py, &READ_ONLY, "ReadOnly")?.call1((dict,))
     };
     let weight = python(py, "decimal", "Decimal")?.call1((node.weight().to_string(),))?;
     let (labels, attributes) = (read_only(&mut node.labels())?, read_only(&mut node.attributes())?);

@@ -2,12 +2,12 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyString};
 
 use stead::path::{Fold, Levels};
 use stead::stats::{Projection, Survey};
 
-use crate::error::{invalid, type_name, Raise};
+use crate::error::{invalid, type_name, whole, Raise};
 use crate::{key, records};
 
 fn fold_of(py: Python<'_>, fold: &str) -> PyResult<Fold> {
@@ -20,40 +20,90 @@ fn levels_of(levels: Option<&Bound<'_, PyAny>>) -> PyResult<Levels> {
     if let Ok(text) = levels.cast::<PyString>() {
         return Levels::parse(text.to_str()?).raise(py);
     }
-    let numbers: Vec<i64> = levels
-        .extract()
-        .map_err(|_| PyTypeError::new_err(format!("levels are a list of int or a str such as \"64,64,128\", not {}", type_name(levels))))?;
-    let numbers: Vec<u16> = numbers.into_iter().map(|n| u16::try_from(n).unwrap_or(u16::MAX)).collect();
+    let numbers = levels
+        .try_iter()
+        .map_err(|_| PyTypeError::new_err(format!("levels are an iterable of int or a str such as \"64,64,128\", not {}", type_name(levels))))?;
+    let numbers: Vec<u16> = numbers.map(|number| whole("a level", "a number of directories from 1 to 256", &number?)).collect::<PyResult<_>>()?;
     Levels::new(&numbers).raise(py)
 }
 
-/// The directories and the file name of a key, such as "38/37/60/frank", by docs/paths.md.
+/// The directories and the file name of a key, by docs/paths.md.
 ///
-/// `levels`: the number of directories on each level, a list or a str, by default "64,64,128". `fold`: "ascii" makes A-Z a-z first.
-/// Raises PathNameError when the file name would have more than 255 bytes, InvalidError for wrong levels.
+/// key: str, which stands for its UTF-8, or bytes.
+/// levels: how many directories there are on each level, 1 to 16 numbers from 1 to 256; an iterable of int, or a str such as "64,64,128",
+/// which is the default.
+/// fold: "ascii" makes A-Z a-z first, for sites whose names ignore case; "none" is the default.
+///
+/// The path is relative, has "/" between its parts and none but the characters a-z, 0-9, _ and =.
+///
+/// Raises PathNameError when the file name would have more than 255 bytes, and InvalidError for wrong levels or fold.
+///
+/// >>> stead.path("frank")
+/// '38/37/60/frank'
+/// >>> stead.path("Frank", levels=[16, 16])
+/// '9/12/=46rank'
+/// >>> stead.path("Frank", levels=[16, 16], fold="ascii")
+/// '6/5/frank'
 #[pyfunction]
-#[pyo3(signature = (key, levels = None, *, fold = "none"))]
+#[pyo3(signature = (key, *, levels = None, fold = "none"))]
 pub fn path(key: &Bound<'_, PyAny>, levels: Option<&Bound<'_, PyAny>>, fold: &str) -> PyResult<String> {
     let py = key.py();
     stead::path::path(key::bytes(key)?, &levels_of(levels)?, fold_of(py, fold)?).raise(py)
 }
 
-/// How evenly the schemes of "Evenly distributing members by MD5" spread names: a dict in the shape of `stead survey --json`.
+/// So many bytes of names are collected while Python runs, then read while other threads may.
+const BATCH: usize = 1 << 20;
+
+/// How evenly the schemes of "Evenly distributing members by MD5" spread names.
 ///
-/// `names` is any iterable of keys. With `members` also a projection of so many members onto the directories of `levels`.
+/// names: an iterable of keys; a file opened with "rb" keeps its line ends, so strip them.
+/// members: with a number also a projection of so many members onto the directories of levels, as in path.
+///
+/// Gives a dict in the shape of `stead survey --json` (docs/cli.md). Ctrl-C ends it.
+///
+/// Raises TypeError when a name is neither str nor bytes, and InvalidError for wrong members or levels.
+///
+/// >>> report = stead.survey(["frank", "bob", "justin"], members=1_188_968)
+/// >>> report["names"], [scheme["scheme"] for scheme in report["schemes"]]
+/// (3, ['D1', 'D2', 'D3', 'N1', 'N2', 'M1', 'M2', 'M3'])
+/// >>> round(report["projection"]["levels"][-1]["members"], 2)
+/// 2.27
 #[pyfunction]
-#[pyo3(signature = (names, members = None, levels = None))]
+#[pyo3(signature = (names, *, members = None, levels = None))]
 pub fn survey<'py>(
     names: &Bound<'py, PyAny>,
-    members: Option<u64>,
+    members: Option<&Bound<'py, PyAny>>,
     levels: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = names.py();
-    let projection = members.map(|members| Projection::new(members, &levels_of(levels)?).raise(py)).transpose()?;
-    let mut survey = Survey::new();
-    for name in names.try_iter()? {
-        survey.add(key::bytes(&name?)?);
+    if names.is_instance_of::<PyString>() || names.is_instance_of::<PyBytes>() {
+        return Err(PyTypeError::new_err(format!("names are an iterable of keys, not one {}", type_name(names))));
     }
+    let levels = levels_of(levels)?;
+    let members: Option<u64> = members.map(|n| whole("members", "a number from 0 to 2**64 - 1", n)).transpose()?;
+    let projection = members.map(|members| Projection::new(members, &levels).raise(py)).transpose()?;
+    let mut survey = Survey::new();
+    let (mut batch, mut ends) = (Vec::new(), Vec::new());
+    let mut read = |batch: &mut Vec<u8>, ends: &mut Vec<usize>| {
+        py.detach(|| {
+            let mut first = 0;
+            for end in ends.drain(..) {
+                survey.add(&batch[first..end]);
+                first = end;
+            }
+            batch.clear();
+        });
+        py.check_signals()
+    };
+    for name in names.try_iter()? {
+        batch.extend_from_slice(key::bytes(&name?)?);
+        ends.push(batch.len());
+        // empty names count as well
+        if batch.len() + ends.len() >= BATCH {
+            read(&mut batch, &mut ends)?;
+        }
+    }
+    read(&mut batch, &mut ends)?;
     let mut report = serde_json::to_value(survey.finish()).map_err(|e| invalid(py, e.to_string()))?;
     if let (Some(projection), Some(report)) = (projection, report.as_object_mut()) {
         let projection = serde_json::to_value(projection).map_err(|e| invalid(py, e.to_string()))?;

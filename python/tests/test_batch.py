@@ -1,7 +1,6 @@
 """`Map.locate_many`: every kind of batch gives what `locate` gives for each key, without copies, leaks or crashes."""
 
 import ctypes
-import doctest
 import gc
 import os
 import pathlib
@@ -186,7 +185,7 @@ def test_a_list_may_have_str_and_bytes_and_is_placed_in_blocks():
 def test_a_key_that_is_none_is_named_by_its_place():
     with pytest.raises(TypeError, match=r"^key 2: a key is str or bytes, not float$"):
         MAP.locate_many(["a", None, 1.5])
-    with pytest.raises(TypeError, match=r"^key 70000: a key is str or bytes, not int$"):
+    with pytest.raises(TypeError, match=r"^key 70000: a key is str or bytes, not int; write str\(key\)"):
         MAP.locate_many(["a"] * 70_000 + [7])
     with pytest.raises(TypeError, match=r"^key 1: a key is str or bytes, not float$"):
         MAP.locate_many(["a", float("nan")])  # NaN is a missing value in a series, not in a list
@@ -780,14 +779,21 @@ def test_pandas_without_pyarrow_gives_its_keys():
     assert done.returncode == 0, done.stderr
 
 
-# -- the manual, and the house's rules
+def test_a_column_has_rows_as_a_list_has():
+    column = MAP.locate_many(polars.Series(SOME_NULL))
+    rows = located(SOME_NULL)
+    assert list(column) == column[:] == column.to_pylist() == rows and len(column) == len(rows)
+    assert [column[i] for i in range(len(rows))] == rows and column[-1] == rows[-1] and column[10:2:-3] == rows[10:2:-3]
+    assert column[numpy.int64(3)] == rows[3] and rows[0] in column and None in column and "elsewhere" not in column
+    for row in (len(rows), -len(rows) - 1, 2**70):
+        with pytest.raises(IndexError, match="there is no row"):
+            column[row]
+    with pytest.raises(TypeError):
+        column["0"]
+    assert stead.Array[str | None].__origin__ is stead.Array
 
 
-@pytest.mark.parametrize("what", [stead, stead.Map.locate_many], ids=["stead", "Map.locate_many"])
-def test_examples_of_the_manual_run(what):
-    example = doctest.DocTestParser().get_doctest(what.__doc__, {}, "example", None, None)
-    assert example.examples
-    assert doctest.DocTestRunner().run(example).failed == 0
+# -- the house's rules
 
 
 def test_unsafe_code_lives_in_one_file():

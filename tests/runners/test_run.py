@@ -23,11 +23,11 @@ def runner(counts, name="made-up", then=""):
     return [sys.executable, "-c", f"print({lines!r}, flush=True)\n{then}"]
 
 
-def judged(command, sizes=None, least=1, arguments=(), **others):
+def judged(command, sizes=None, least=1, arguments=(), needs=None, **others):
     """The exit code and what was printed."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = run.main(list(arguments), {"made-up": command, **others}, SIZES if sizes is None else sizes, least)
+        code = run.main(list(arguments), {"made-up": command, **others}, SIZES if sizes is None else sizes, least, needs or {})
     return code, printed.getvalue()
 
 
@@ -106,6 +106,15 @@ class Judged(unittest.TestCase):
         self.assertEqual((code, "made-up" in printed), (0, False), printed)
         with self.assertRaises(SystemExit):
             judged(runner(RIGHT), arguments=["--runner", "unheard-of"])
+
+    def test_what_is_missing_on_this_machine_is_skipped_and_said(self):
+        needs = {"other": ([sys.executable, "-c", "raise SystemExit(1)"], "it is not there"), "made-up": ([sys.executable, "-c", ""], "never")}
+        for need in (needs, {"other": (["/no/such/program"], "it is not there")}):
+            code, printed = judged(runner(RIGHT), other=runner([]), needs=need)
+            self.assertEqual((code, printed.splitlines()[0]), (0, "skipped: other: it is not there"), printed)
+            self.assertEqual(printed.splitlines()[-1], "5 passed, 0 failed, 5 skipped")
+        code, printed = judged(runner([]), needs={"made-up": (["/no/such/program"], "it is not there")})
+        self.assertEqual((code, printed.splitlines()[-1]), (1, "0 passed, 0 failed, 5 skipped"), printed)
 
     def test_the_list_names_all_and_runs_none(self):
         self.assertEqual(judged(runner([]), arguments=["--list"], other=runner([])), (0, "made-up\nother\n"))

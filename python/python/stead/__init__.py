@@ -14,7 +14,13 @@
 ('0.285714', True)
 >>> [(move.from_, move.to) for move in plan.affects("frank")]
 []
+
+A key is `str`, which stands for its UTF-8, or `bytes`. A map is a file: `grown.publish("members.map", members)` replaces it, and
+`Map.open("members.map")` opens it, once in a process and anew when it was replaced. Everything here is immutable and may be used by
+any number of threads; everything that goes wrong is an `Error`.
 """
+
+from collections.abc import Sequence as _Sequence
 
 from ._errors import (
     ChangedError,
@@ -31,6 +37,7 @@ from ._errors import (
     NotFoundError,
     NotYetError,
     PathNameError,
+    PermissionDeniedError,
     Status,
     UncertainError,
     VersionError,
@@ -57,6 +64,7 @@ __all__ = [
     "NotFoundError",
     "NotYetError",
     "PathNameError",
+    "PermissionDeniedError",
     "Plan",
     "Slice",
     "Status",
@@ -68,3 +76,10 @@ __all__ = [
     "plan",
     "survey",
 ]
+
+_Sequence.register(Plan)
+
+for _name in __all__:
+    if hasattr(globals()[_name], "__module__"):
+        # what tracebacks and pickles say is what users import
+        globals()[_name].__module__ = "stead"

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import enum
+import errno
+from typing import Any
 
 
 class Status(enum.IntEnum):
-    """What went wrong, as a number; the same in every language."""
+    """What went wrong, as a number; the same in every language.
+
+    >>> import stead
+    >>> try:
+    ...     stead.Map.from_bytes(b"not a map")
+    ... except stead.Error as error:
+    ...     error.status
+    <Status.FORMAT: 4>
+    """
 
     INVALID = 1
     FLEET = 2
@@ -26,9 +36,18 @@ class Status(enum.IntEnum):
 
 
 class Error(Exception):
-    """A failure of stead. Its text is one line that says what is wrong, where, and what to do."""
+    """A failure of stead. Its text is one line that says what is wrong, where, and what to do.
+
+    >>> import stead
+    >>> try:
+    ...     stead.build("name = 'm'\\n[[node]]\\nname = 'a'\\nweight = -1")
+    ... except stead.Error as error:
+    ...     print(error)
+    fleet:4: weight -1 has a sign; weights go from 0 to 1000000
+    """
 
     status: Status = Status.INTERNAL
+    """The number of the failure."""
 
 
 class InvalidError(Error, ValueError):
@@ -43,7 +62,7 @@ class FleetError(Error, ValueError):
     status = Status.FLEET
 
 
-class ImpossibleError(Error):
+class ImpossibleError(Error, ValueError):
     """A fleet is well written and cannot be met."""
 
     status = Status.IMPOSSIBLE
@@ -67,22 +86,30 @@ class VersionError(Error):
     status = Status.VERSION
 
 
-class IdentityError(Error):
+class IdentityError(Error, ValueError):
     """The map belongs to another cluster, or has another hash."""
 
     status = Status.IDENTITY
 
 
 class IoError(Error, OSError):
-    """The operating system refused to read or write; `errno` says why."""
+    """The operating system refused to read or write; `errno` says why, as in every OSError."""
 
     status = Status.IO
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # OSError's own forgets an errno that was not among its arguments
+        return _again, (type(self), self.args, self.errno, self.__dict__)
 
 
 class NotFoundError(IoError, FileNotFoundError):
     """A file is missing."""
 
     status = Status.NOT_FOUND
+
+
+class PermissionDeniedError(IoError, PermissionError):
+    """The operating system said: not allowed."""
 
 
 class ConflictError(Error):
@@ -121,7 +148,7 @@ class InternalError(Error):
     status = Status.INTERNAL
 
 
-_CLASSES = {
+_CLASSES: dict[Status, type[Error]] = {
     cls.status: cls
     for cls in (InvalidError, FleetError, ImpossibleError, FormatError, DigestError, VersionError, IdentityError, NotFoundError, IoError,
                 ConflictError, UncertainError, ChangedError, PathNameError, NotYetError, InternalError)
@@ -130,7 +157,18 @@ _CLASSES = {
 
 def _error(status: int, message: str, os_errno: int) -> Error:
     """The exception for a failure; the extension module calls this."""
-    error = _CLASSES[Status(status)](message)
+    cls = _CLASSES[Status(status)]
+    if cls is IoError and os_errno in (errno.EACCES, errno.EPERM):
+        cls = PermissionDeniedError
+    error = cls(message)
     if isinstance(error, OSError) and os_errno:
         error.errno = os_errno
+    return error
+
+
+def _again(cls: type[IoError], arguments: tuple[Any, ...], os_errno: int | None, others: dict[str, Any]) -> IoError:
+    """What was pickled."""
+    error = cls(*arguments)
+    error.errno = os_errno
+    error.__dict__.update(others)
     return error

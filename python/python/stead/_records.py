@@ -1,13 +1,58 @@
-"""What is in maps and plans: plain named tuples."""
+"""What is in maps and plans: named tuples, which compare, hash, copy and pickle by their values.
+
+Use the names of their fields rather than their number: later versions may add fields at the end.
+"""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, Mapping, NamedTuple, NoReturn
+
+
+class ReadOnly(dict[str, str]):
+    """A dict that stays as it is, so that records have a hash; json and everybody else takes it for a dict.
+
+    >>> from stead._records import ReadOnly
+    >>> zone = ReadOnly(zone="a")
+    >>> zone, zone == {"zone": "a"}, hash(zone) == hash(ReadOnly({"zone": "a"}))
+    ({'zone': 'a'}, True, True)
+    """
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError("this is part of a map, which never changes; dict(it) is a copy that can")
+
+    if not TYPE_CHECKING:  # which has a Mapping in its place
+        __setitem__ = __delitem__ = __ior__ = pop = setdefault = update = _refuse
+
+    def clear(self) -> NoReturn:
+        self._refuse()
+
+    def popitem(self) -> NoReturn:
+        self._refuse()
+
+    def __copy__(self) -> ReadOnly:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ReadOnly:
+        return self
+
+    def __reduce__(self) -> tuple[type[ReadOnly], tuple[dict[str, str]]]:
+        return ReadOnly, (dict(self),)
 
 
 class Node(NamedTuple):
-    """A node of a map: a server, a mount point, a shard."""
+    """A node of a map: a server, a mount point, a shard.
+
+    >>> import stead
+    >>> map = stead.build({"name": "m", "node": [{"name": "a", "weight": 1.5, "labels": {"zone": "x"}}]})
+    >>> map.nodes
+    (Node(name='a', weight=Decimal('1.5'), labels={'zone': 'x'}, attributes={}, leaving=False),)
+    """
 
     name: str
     """Its stable name."""
@@ -22,7 +67,12 @@ class Node(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """A run of points, and who holds it."""
+    """A run of points, and who holds it.
+
+    >>> import stead
+    >>> stead.build({"name": "m", "node": [{"name": "a"}]}).slices
+    (Slice(first=0, last=18446744073709551615, nodes=('a',), policy=None),)
+    """
 
     first: int
     """The first point."""
@@ -35,7 +85,14 @@ class Slice(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A run of points of which one copy moves."""
+    """A run of points of which one copy moves.
+
+    >>> import stead
+    >>> one = stead.build({"name": "m", "node": [{"name": "a"}]})
+    >>> two = stead.build({"name": "m", "node": [{"name": "a"}, {"name": "b"}]}, one)
+    >>> stead.plan(one, two)[0]
+    Move(first=0, last=9223372036854775807, from_='a', to='b', cause='rebalance')
+    """
 
     first: int
     """The first point."""

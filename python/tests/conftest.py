@@ -1,0 +1,53 @@
+"""What the tests of the module share."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+if sys.prefix == os.path.join(ROOT, ".venv"):
+    # as cargo does: what is tested is what stands in the sources
+    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True)
+
+import stead  # noqa: E402
+
+NAMES = ["n1", "n2", "n3", "n4"]
+
+
+def fleet_of(*names, **others):
+    """A fleet of nodes of weight 1."""
+    return {"name": "members", "node": [{"name": name} for name in names], **others}
+
+
+@pytest.fixture(scope="session")
+def members():
+    """The first map of three nodes."""
+    return stead.build(fleet_of(*NAMES[:3]))
+
+
+@pytest.fixture(scope="session")
+def grown(members):
+    """The next, of four."""
+    return stead.build(fleet_of(*NAMES), members)
+
+
+@pytest.fixture(scope="session")
+def copies():
+    """A map of three copies in three zones."""
+    nodes = [{"name": f"{zone}{i}", "weight": i + 1, "labels": {"zone": zone}, "attributes": {"address": f"10.0.0.{i}"}}
+             for zone in "abc" for i in range(3)]  # fmt: skip
+    return stead.build({"name": "members", "replicas": 3, "spread": ["zone"], "node": nodes})
+
+
+@pytest.fixture(scope="session")
+def program():
+    """The program `stead`, built as its own tests build it; STEAD_PROGRAM names another."""
+    if os.environ.get("STEAD_PROGRAM"):
+        return os.environ["STEAD_PROGRAM"]
+    command = [os.environ.get("CARGO", "cargo"), "build", "--locked", "-q", "-p", "stead-cli", "--message-format=json"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    return next(m["executable"] for m in messages if m.get("executable"))

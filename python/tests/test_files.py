@@ -1,0 +1,170 @@
+"""Maps as files: opening through the cache, saving, publishing, conflicts, the program beside."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import stead
+
+from conftest import NAMES, fleet_of
+
+
+@pytest.fixture
+def path(tmp_path, members):
+    path = tmp_path / "members.map"
+    members.publish(path)
+    return path
+
+
+def test_a_published_map_is_opened(path, members):
+    for spelled in (path, str(path), os.fspath(path)):
+        assert stead.Map.open(spelled) == members
+    assert stead.Map.open(path, copy=True) == members
+    for wrong in (None, 3, b"members.map"):
+        with pytest.raises(TypeError):
+            stead.Map.open(wrong)
+    with pytest.raises(TypeError):
+        stead.Map.open(path, True)
+
+
+def test_a_new_epoch_is_seen_and_open_maps_keep_their_answers(path, members, grown):
+    before = stead.Map.open(path)
+    key = next(f"user{i}" for i in range(1000) if members.locate(f"user{i}") != grown.locate(f"user{i}"))
+    grown.publish(path, before)
+    after = stead.Map.open(path)
+    assert (before.epoch, after.epoch) == (1, 2) and after == grown
+    assert before.locate(key) == members.locate(key) != after.locate(key)
+
+
+def test_a_replaced_file_is_seen(path, tmp_path, members, grown):
+    assert stead.Map.open(path) == members
+    for map in (grown, members, grown):
+        map.save(tmp_path / "other.map")
+        os.replace(tmp_path / "other.map", path)
+        assert stead.Map.open(path) == map
+
+
+def test_a_removed_file_is_missed_and_may_come_back(path, members):
+    map = stead.Map.open(path)
+    data = path.read_bytes()
+    path.unlink()
+    with pytest.raises(stead.NotFoundError):
+        stead.Map.open(path)
+    assert map.locate("frank") == "n1"
+    path.write_bytes(data)
+    assert stead.Map.open(path) == members
+
+
+def test_overwriting_in_place_is_an_error_and_changes_no_answer(path, members, grown):
+    map = stead.Map.open(path)
+    answers = [map.locate(f"user{i}") for i in range(100)]
+    with open(path, "r+b") as file:
+        file.write(grown.to_bytes())
+    with pytest.raises(stead.ChangedError, match="overwritten in place"):
+        stead.Map.open(path)
+    assert [map.locate(f"user{i}") for i in range(100)] == answers and map == members
+    shutil.copy(path, path.with_suffix(".new"))
+    os.replace(path.with_suffix(".new"), path)
+    assert stead.Map.open(path) == grown
+
+
+def test_a_touched_file_is_the_same_map(path, members):
+    assert stead.Map.open(path) == members
+    os.utime(path, ns=(1, 1))
+    assert stead.Map.open(path) == members
+
+
+def test_a_damaged_file_is_refused(path, members):
+    data = bytearray(members.to_bytes())
+    data[700] ^= 1
+    path.unlink()
+    path.write_bytes(data)
+    with pytest.raises(stead.DigestError, match="restore it from MAP.history"):
+        stead.Map.open(path)
+
+
+def test_of_two_writers_one_wins(path, members, grown):
+    other = stead.build(fleet_of("n1", "n2"), members)
+    grown.publish(path, members)
+    with pytest.raises(stead.ConflictError, match="planned on epoch 1, and epoch 2 is there now; nothing was changed"):
+        other.publish(path, members)
+    with pytest.raises(stead.ConflictError, match="somebody made this map meanwhile"):
+        members.publish(path)
+    assert stead.Map.open(path) == grown
+    now = stead.Map.open(path)
+    stead.build(fleet_of("n1", "n2"), now).publish(path, now)
+    assert stead.Map.open(path).epoch == 3
+
+
+def test_a_lost_map_is_not_begun_anew(path, members):
+    path.unlink()
+    with pytest.raises(stead.ConflictError, match="the map is missing, but .* has its epochs up to 1"):
+        members.publish(path)
+
+
+def test_the_program_and_the_module_share_maps_and_history(path, tmp_path, members, grown, program):
+    def run(*arguments):
+        return subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True, text=True).stdout
+
+    grown.publish(path, members)
+    fleet = tmp_path / "fleet.toml"
+    fleet.write_text("name = 'members'\n" + "".join(f"[[node]]\nname = '{name}'\n" for name in [*NAMES, "n5"]))
+    by_module = stead.build(fleet, grown)
+    run("apply", fleet, path)
+    assert stead.Map.open(path) == by_module and by_module.epoch == 3
+    run("check", path)
+    assert [epoch["epoch"] for epoch in json.loads(run("history", path, "--json"))["epochs"]] == [1, 2, 3]
+    run("rollback", path, "1")
+    back = stead.Map.open(path)
+    assert back.epoch == 4 and back.same(members)
+    history = pathlib.Path(f"{path}.history")
+    assert {file.name for file in history.iterdir()} == {"1", "2", "3", "4"}
+    assert stead.Map.open(history / "2") == grown and stead.plan(members, grown).moved == stead.plan(stead.Map.open(history / "1"), stead.Map.open(history / "2")).moved
+
+
+def test_what_the_program_makes_the_module_makes(tmp_path, program, copies):
+    fleet = tmp_path / "fleet.toml"
+    fleet.write_text("name = 'members'\nreplicas = 3\nspread = ['zone']\n" + "".join(
+        f"[[node]]\nname = '{node.name}'\nweight = {node.weight}\nlabels = {{ zone = '{node.labels['zone']}' }}\n"
+        f"attributes = {{ address = '{node.attributes['address']}' }}\n" for node in copies.nodes))  # fmt: skip
+    subprocess.run([program, "apply", fleet, tmp_path / "m.map"], stdout=subprocess.DEVNULL, check=True)
+    assert (tmp_path / "m.map").read_bytes() == copies.to_bytes() == stead.build(fleet).to_bytes()
+
+
+def test_save_replaces_and_knows_no_history(tmp_path, members, grown):
+    path = tmp_path / "m.map"
+    grown.save(path)
+    members.save(path)
+    assert path.read_bytes() == members.to_bytes() and os.listdir(tmp_path) == ["m.map"]
+
+
+def test_a_map_with_a_secret_is_for_its_owner_alone(tmp_path):
+    map = stead.build(fleet_of("a", hash="siphash", secret="00" * 16))
+    map.publish(tmp_path / "s.map")
+    map.save(tmp_path / "t.map")
+    for file in ("s.map", "t.map", "s.map.history/1"):
+        assert (tmp_path / file).stat().st_mode & 0o777 == 0o600
+
+
+def test_opening_again_costs_no_more_than_a_stat(path):
+    """The same content is shared: 20,000 opens of a map of many slices take well under a second; verifying each would take minutes."""
+    import time
+
+    big = stead.build({"name": "big", "node": [{"name": f"n{i}", "weight": i % 7 + 1} for i in range(300)]})
+    big.save(path.with_name("big.map"))
+    start = time.process_time()
+    for _ in range(20_000):
+        stead.Map.open(path.with_name("big.map"))
+    assert time.process_time() - start < 5
+
+
+def test_paths_of_any_bytes_work(tmp_path, members):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9 \n.map")
+    members.save(path)
+    assert stead.Map.open(path) == members
+    with pytest.raises(OSError):
+        stead.Map.open("a\0b")

@@ -1,0 +1,127 @@
+"""Checks the module's types: stubtest, mypy and pyright, all strict. Ends with the plain total.
+
+rights.py must pass, and every marked line of wrongs.py must be an error, to each checker. pyright comes from npm into target/pyright.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+TARGET = os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
+CACHE = os.path.join(TARGET, "mypy")
+PYRIGHT = os.path.join(TARGET, "pyright")
+WRONGS = os.path.join(HERE, "wrongs.py")
+RIGHTS = os.path.join(HERE, "rights.py")
+
+
+def run(*command, cwd=ROOT):
+    """Exit code and what was said."""
+    # pyright --verifytypes asks for the first python of the path, whatever --pythonpath says
+    env = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
+    done = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
+    return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def mypy(*arguments):
+    return run(sys.executable, "-m", "mypy", "--strict", "--cache-dir", CACHE, *arguments)
+
+
+def marked():
+    """The numbers of the lines of wrongs.py that must be errors."""
+    with open(WRONGS, encoding="utf-8") as file:
+        return {number for number, line in enumerate(file, 1) if re.search(r"# type: ignore\[[a-z-]+\]$", line)}
+
+
+def no_ignores_are_honoured():
+    """wrongs.py as it would be without its marks, judged by mypy: another way to count, and the control that ignores do something."""
+    copy = os.path.join(CACHE, "wrongs_unmarked.py")
+    with open(WRONGS, encoding="utf-8") as file, open(copy, "w", encoding="utf-8") as out:
+        out.write(re.sub(r"  # type: ignore\[[a-z-]+\]", "", file.read()))
+    _, said = mypy(copy)
+    found = {int(line) for line in re.findall(r"wrongs_unmarked\.py:(\d+): error", said)}
+    return found == marked(), f"errors in lines {sorted(found ^ marked())} of wrongs.py are too many or missing\n{said}"
+
+
+def find_pyright():
+    """The command, or why there is none."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if not node or not npm:
+        return None, "node or npm is not installed, so pyright did not run"
+    index = os.path.join(PYRIGHT, "node_modules", "pyright", "index.js")
+    wanted = os.path.join(HERE, "package.json")
+    have = os.path.join(PYRIGHT, "package.json")
+    same = os.path.exists(index) and os.path.exists(have) and open(have, "rb").read() == open(wanted, "rb").read()
+    if not same:
+        shutil.rmtree(PYRIGHT, ignore_errors=True)
+        os.makedirs(PYRIGHT)
+        shutil.copy(wanted, have)
+        code, said = run(npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--fetch-retries=1", cwd=PYRIGHT)
+        if code:
+            shutil.rmtree(PYRIGHT)
+            print(said[-2000:])
+            return None, "npm could not install pyright, so it did not run"
+    return [node, index], ""
+
+
+def pyright(command, file, **settings):
+    """The errors, as {line: messages}."""
+    # a folder of its own, since a project takes all that it finds
+    project = os.path.join(PYRIGHT, os.path.basename(file)[:-3])
+    os.makedirs(project, exist_ok=True)
+    shutil.copy(file, project)
+    with open(os.path.join(project, "pyrightconfig.json"), "w", encoding="utf-8") as out:
+        json.dump({"typeCheckingMode": "strict", **settings}, out)
+    _, said = run(*command, "--outputjson", "--pythonpath", sys.executable, "--project", project)
+    try:
+        answer = json.loads(said[said.index("{") :])
+    except ValueError:
+        return {0: [said]}
+    if answer["summary"]["filesAnalyzed"] != 1:
+        return {0: [said]}
+    errors = {}
+    for one in answer["generalDiagnostics"]:
+        errors.setdefault(one["range"]["start"]["line"] + 1, []).append(one["message"])
+    return errors
+
+
+def main():
+    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True)
+    os.makedirs(CACHE, exist_ok=True)
+    passed = failed = skipped = 0
+
+    def count(what, good, said):
+        nonlocal passed, failed
+        passed, failed = passed + bool(good), failed + (not good)
+        if not good:
+            print(f"FAILED: {what}\n{said}")
+
+    # in another folder, so that the installed module is judged, not its source
+    code, said = run(sys.executable, "-m", "mypy.stubtest", "stead", "--concise", cwd=CACHE)
+    count("stubtest", code == 0, said)
+    count("mypy --strict of the module", *(lambda code, said: (code == 0, said))(*mypy("-p", "stead")))
+    count("mypy --strict of rights.py", *(lambda code, said: (code == 0, said))(*mypy(RIGHTS)))
+    count("mypy --strict of wrongs.py", *(lambda code, said: (code == 0, said))(*mypy("--warn-unused-ignores", WRONGS)))
+    count("the lines of wrongs.py", *no_ignores_are_honoured())
+    count("rights.py runs", *(lambda code, said: (code == 0, said))(*run(sys.executable, RIGHTS, cwd=CACHE)))
+    command, why = find_pyright()
+    if command:
+        errors = pyright(command, RIGHTS)
+        count("pyright, strict, of rights.py", not errors, errors)
+        # a line with no effect is what wrongs.py is made of
+        errors = pyright(command, WRONGS, enableTypeIgnoreComments=False, reportUnusedExpression=False)
+        count("pyright of wrongs.py", set(errors) == marked(), {line: errors.get(line) for line in set(errors) ^ marked()})
+        code, said = run(*command, "--verifytypes", "stead", "--ignoreexternal", cwd=CACHE)
+        count("pyright --verifytypes", code == 0, said)
+    else:
+        skipped += 3
+        print(f"skipped: {why}")
+    print(f"{len(marked())} wrong lines; {passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,115 @@
+"""Right uses: a strict type checker accepts every line, and they run."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy
+import polars
+
+import stead
+
+# building, of every shape
+text: stead.Map = stead.build("name = 'm'\n[[node]]\nname = 'a'\n")
+data: stead.Map = stead.build(b"name = 'm'\n[[node]]\nname = 'a'\n")
+plain: stead.Map = stead.build({"name": "m", "node": [{"name": "a", "weight": Decimal("1.5")}, {"name": "b", "weight": 2}, {"name": "c", "weight": 0.5}]})
+fleet: dict[str, Any] = {"name": "m", "node": [{"name": "a"}]}
+typed: Mapping[str, object] = {"name": "m", "node": ({"name": "a"},)}
+stead.build(typed)
+after = stead.build(fleet, plain)
+stepped = stead.build(fleet, previous=plain, max_move="5%")
+again: stead.Map = stead.Map.build(fleet, None)
+
+
+def from_file(path: pathlib.Path) -> stead.Map:
+    """The fleet of a file, published."""
+    map = stead.build(path)
+    map.publish(path.with_suffix(".map"))
+    map.publish(str(path), map)
+    map.save(path.parent / "copy.map")
+    return stead.Map.open(path, copy=True)
+
+
+# asking
+node: str = plain.locate("frank")
+nodes: list[str] = plain.locate_all(b"frank")
+preferred: list[str] = plain.prefer("frank", 2)
+point: int = plain.point("frank")
+there: list[str] = plain.locate_point(point)
+ask: Callable[[str], str] = plain.locate
+ask_bytes: Callable[[bytes], str] = plain.locate
+by_node: dict[str, list[str]] = {}
+for key in ("frank", "bob"):
+    by_node.setdefault(plain.locate(key), []).append(key)
+
+# many keys at once
+placed: list[str | None] = plain.locate_many(["frank", b"bob", None])
+numbered: list[int | None] = plain.locate_many(("frank", "bob"), numbers=True)
+column: stead.Array[str | None] = plain.locate_many(polars.Series(["frank", None]))
+from_numpy: stead.Array[int | None] = plain.locate_many(numpy.array(["frank", "bob"]), numbers=True)
+of_column: list[str | None] = column.to_pylist()
+one_of: str | None = column[0]
+some_of: list[int | None] = from_numpy[1:]
+nulls: int = column.null_count + len(column)
+listed: list[str | None] = list(column)
+
+# looking inside
+name: str = plain.name
+epoch: int = plain.epoch
+digest: bytes = plain.digest + plain.parent
+replicas: int = plain.replicas
+hash_name: Literal["md5", "sha1", "xxh3", "siphash"] = plain.hash
+spread: tuple[str, ...] = plain.spread
+report: dict[str, Any] = plain.report()
+for one in plain.nodes:
+    weight: Decimal = one.weight
+    zone: str | None = one.labels.get("zone")
+    address: str = one.attributes.get("address", one.name)
+    leaving: bool = one.leaving
+first: stead.Slice = plain.slices[0]
+width: int = first.last - first.first + 1
+holders: tuple[str, ...] = first.nodes
+policy: str | None = first.policy
+equal: bool = plain == again and plain.same(again) and plain != "m" and hash(plain) == hash(again)
+known: set[stead.Map] = {plain, again}
+stored: bytes = plain.to_bytes()
+restored: stead.Map = stead.Map.from_bytes(stored)
+
+# plans
+plan: stead.Plan = stead.plan(plain, after)
+sequence: Sequence[stead.Move] = plan
+some: tuple[stead.Move, ...] = plan[:10]
+count: int = len(plan)
+for move in plan:
+    source: str | None = move.from_
+    target: str | None = move.to
+    cause: Literal["rebalance", "pin", "policy"] = move.cause
+moves: list[stead.Move] = plan.affects("frank")
+amounts: list[int] = [plan.moved, plan.lower_bound, plan.by_hand, plan.reordered]
+fraction: float = plan.fraction
+whole: dict[str, Any] = plan.report(moves=True)
+maps: tuple[stead.Map, stead.Map] = (plan.old, plan.new)
+
+# tools
+path: str = stead.path("frank", levels=[16, 16], fold="ascii")
+stead.path(b"frank", levels="64,64,128")
+names: Iterable[str] = iter(["frank", "bob"])
+survey: dict[str, Any] = stead.survey(names, members=10**9, levels=(64, 64))
+version: str = stead.__version__
+
+
+def safely(path: str | os.PathLike[str]) -> stead.Map | int:
+    """Every failure has a status; some are what Python calls them."""
+    try:
+        return stead.Map.open(path)
+    except FileNotFoundError:
+        return 0
+    except stead.IoError as error:
+        return error.errno or int(error.status)
+    except stead.Error as error:
+        status: stead.Status = error.status
+        return status
