@@ -4,6 +4,7 @@
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception
 //! fleet   text, path, dict -> a fleet                 map     Map        plan    Plan, Move
 //! tools   path, survey                            batch   many keys -> their nodes
+//! same    which node of an old map is which of a new one
 //! column  keys as Arrow lays them out             arrow   Arrow's C Data Interface: the one file with unsafe code
 //! ```
 
@@ -18,6 +19,7 @@ mod key;
 mod map;
 mod plan;
 mod records;
+mod same;
 mod tools;
 
 use pyo3::prelude::*;
@@ -33,6 +35,8 @@ mod _stead {
     use super::map::{build, Map};
     #[pymodule_export]
     use super::plan::{plan, Moves, Plan};
+    #[pymodule_export]
+    use super::same::_same_nodes;
     #[pymodule_export]
     use super::tools::{path, survey};
 
