@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build demo test header bench-c bench-md5 bench-growth bench-balance bench-optimum vectors install uninstall clean
+.PHONY: help setup program build demo test header bench-c bench-md5 bench-growth bench-balance bench-optimum test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -20,6 +20,8 @@ help:
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
+	@echo 'make test-spark    a million keys through Spark; installs it into .venv-spark (0.9 GB, needs java)'
+	@echo 'make bench-spark   placing keys in Spark, with stead and with pure Python (ROWS=100000000)'
 	@echo 'make header        writes include/stead.h and what PHP reads again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
 	@echo 'make clean         removes what was built'
@@ -76,6 +78,15 @@ bench-optimum: program
 	@.venv-swift/bin/python -c 'from swift.common.ring import RingBuilder'
 	@touch $@
 
+test-spark: setup
+	@scripts/spark-venv
+	@.venv-spark/bin/python -m pytest -q python/tests/engines/test_spark.py
+
+ROWS ?= 100000000
+bench-spark: setup
+	@scripts/spark-venv
+	@.venv-spark/bin/python benches/spark/run.py --rows $(ROWS) $(ARGS)
+
 header: setup
 	@$(CARGO) run --locked -q -p stead-header
 
@@ -92,4 +103,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
-	@rm -rf .venv-swift
+	@rm -rf .venv-swift .venv-spark

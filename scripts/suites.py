@@ -43,6 +43,12 @@ def unittest_counts(text):
     return Count(int(ran[1]) - failed - skipped if ran else 0, failed, skipped)
 
 
+def pytest_counts(text):
+    """pytest's last line."""
+    number = lambda word: int((re.findall(rf"(\d+) {word}", text.rstrip().rpartition("\n")[2]) or [0])[-1])  # noqa: E731
+    return Count(number("passed"), number("failed") + number("error"), number("skipped"))
+
+
 def whole(text):
     """A suite that is one check."""
     return Count(1, 0)
@@ -80,6 +86,8 @@ SUITES = [
     ("install", [PYTHON, "tests/install.py"], None, None),
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
+    ("Python engines", [VENV, "-m", "pytest", "-q", "python/tests/engines"], pytest_counts,
+     ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
 ]  # fmt: skip
 
 
@@ -104,7 +112,7 @@ def run(name, command, counter, needs, log_dir):
         if count.passed == 0 and count.failed == 0:
             return Count(failed=1), "no test ran\n" + text[-2000:], True
     else:
-        count = counter(text) if counter in (cargo_counts, unittest_counts) else closing_counts(text)
+        count = counter(text) if counter in (cargo_counts, unittest_counts, pytest_counts) else closing_counts(text)
         count.failed = max(1, count.failed)
     reasons = "; ".join(sorted(set(re.findall(r"^skipped: (.*)$", text, re.M))))
     return count, text if count.failed else reasons, bool(count.failed)

@@ -44,9 +44,9 @@ def locate(df: DataFrame, column: str, map: Map, *, node: str = "node") -> DataF
         for batch in batches:
             keys = batch.column(place)
             nodes = pa.array(map.locate_many(keys)).cast(_text(keys))
-            yield pa.RecordBatch.from_arrays([*batch.columns, nodes], names=[*batch.schema.names, node])
+            yield pa.RecordBatch.from_arrays([*batch.columns, nodes], names=schema.names)
 
-    return df.mapInArrow(located, schema)
+    return _numbered(df).mapInArrow(located, schema)
 
 
 def moves(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
@@ -69,9 +69,9 @@ def moves(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
             mask, was, now = change.of(keys)
             rows = batch.filter(mask)
             names = [change.old_names.take(was).cast(_text(keys)), change.new_names.take(now).cast(_text(keys))]
-            yield pa.RecordBatch.from_arrays([*rows.columns, *names], names=[*batch.schema.names, "from", "to"])
+            yield pa.RecordBatch.from_arrays([*rows.columns, *names], names=schema.names)
 
-    return df.mapInArrow(moved, schema)
+    return _numbered(df).mapInArrow(moved, schema)
 
 
 def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
@@ -104,7 +104,7 @@ def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
         columns = [change.old_names.take(was).cast(text), change.new_names.take(now).cast(text), pa.array(rows.values(), pa.int64())]
         yield pa.RecordBatch.from_arrays(columns, names=["from", "to", "rows"])
 
-    counts = df.select(df[place]).mapInArrow(counted, "`from` string, `to` string, `rows` bigint")
+    counts = _numbered(df).select(f"c{place}").mapInArrow(counted, "`from` string, `to` string, `rows` bigint")
     return counts.groupBy("from", "to").agg({"rows": "sum"}).withColumnRenamed("sum(rows)", "rows")
 
 
@@ -166,6 +166,11 @@ def _key_column(df: DataFrame, column: str) -> int:
     if not isinstance(kind, (StringType, BinaryType)):
         raise InvalidError(f"column {column!r} is {kind.simpleString()}; keys are string or binary, so cast it as the keys are written elsewhere")
     return found[0]
+
+
+def _numbered(df: DataFrame) -> DataFrame:
+    """The same rows with other names: mapInArrow of Spark 4.3 fails for a name with a dot, and for one that two columns have."""
+    return df.toDF(*(f"c{place}" for place in range(len(df.columns))))
 
 
 def _schema(df: DataFrame, *more: str) -> Any:

@@ -1,7 +1,7 @@
 """A million keys through DuckDB, by a function of SQL."""
 
 import pytest
-from conftest import ROWS, example
+from engine_case import ROWS, example
 
 duckdb = pytest.importorskip("duckdb", reason="duckdb is not in .venv")
 pytest.importorskip("pyarrow", reason="pyarrow is not in .venv")

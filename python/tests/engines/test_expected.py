@@ -1,7 +1,7 @@
 """What the engines are held against is right itself: the plan, which was not made from keys, says the same."""
 
 import stead
-from conftest import ROWS
+from engine_case import ROWS
 
 
 def test_every_key_that_moves_is_in_a_move_of_the_plan_and_in_the_right_one(case):

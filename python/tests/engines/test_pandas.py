@@ -1,7 +1,7 @@
 """A million keys through pandas."""
 
 import pytest
-from conftest import example
+from engine_case import example
 
 pd = pytest.importorskip("pandas", reason="pandas is not in .venv")
 pytest.importorskip("pyarrow", reason="pyarrow is not in .venv")

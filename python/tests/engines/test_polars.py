@@ -1,7 +1,7 @@
 """A million keys through polars, as an expression."""
 
 import pytest
-from conftest import example
+from engine_case import example
 
 pl = pytest.importorskip("polars", reason="polars is not in .venv")
 node_of = example("polars_locate").node_of

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 import stead
 import stead.spark
-from conftest import ROOT, ROWS
+from engine_case import ROOT, ROWS
 
 pyspark = pytest.importorskip("pyspark", reason="Spark: pyspark is not installed here; make test-spark installs it")
 if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
