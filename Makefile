@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build wheel demo test header bench-c bench-md5 bench-growth bench-balance bench-optimum vectors install uninstall clean
+.PHONY: help setup program build wheel demo test header bench-c bench-md5 bench-growth bench-balance bench-python bench-optimum test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -18,9 +18,12 @@ help:
 	@echo 'make uninstall     takes them away; say PREFIX and DESTDIR as you did for make install'
 	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
 	@echo 'make bench-md5     the point of a short key under MD5, against the md-5 crate'
+	@echo 'make bench-python  a key located in Python, against a bare MD5 and other hash rings (ARGS=--help)'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
+	@echo 'make test-spark    a million keys through Spark; installs it into .venv-spark (0.9 GB, needs java)'
+	@echo 'make bench-spark   placing keys in Spark, with stead and with pure Python (ROWS=100000000)'
 	@echo 'make header        writes include/stead.h and what PHP reads again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
 	@echo 'make clean         removes what was built'
@@ -64,6 +67,10 @@ bench-c: setup
 bench-md5: setup
 	@$(CARGO) run --release --locked -q -p stead --example md5_cost
 
+bench-python: wheel
+	@scripts/rings-venv
+	@.venv-rings/bin/python benches/python/run.py $(ARGS)
+
 bench-growth: setup
 	@$(CARGO) run --release --locked -q -p stead --example growth -- --1000
 
@@ -82,6 +89,15 @@ bench-optimum: program
 	@.venv-swift/bin/python -c 'from swift.common.ring import RingBuilder'
 	@touch $@
 
+test-spark: setup
+	@scripts/spark-venv
+	@.venv-spark/bin/python -m pytest -q python/tests/engines/test_spark.py
+
+ROWS ?= 100000000
+bench-spark: setup
+	@scripts/spark-venv
+	@.venv-spark/bin/python benches/spark/run.py --rows $(ROWS) $(ARGS)
+
 header: setup
 	@$(CARGO) run --locked -q -p stead-header
 
@@ -98,4 +114,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
-	@rm -rf .venv-swift
+	@rm -rf .venv-swift .venv-spark .venv-rings

@@ -5,6 +5,7 @@
 //! fleet   text, path, dict -> a fleet                 map     Map        plan    Plan, Move
 //! tools   path, survey                            batch   many keys -> their nodes
 //! records Node, Slice, Move, reports              subscript   what stands in sequence[...]
+//! same    which node of an old map is which of a new one
 //! column  keys as Arrow lays them out             arrow   Arrow's C Data Interface: the one file with unsafe code
 //! ```
 
@@ -19,6 +20,7 @@ mod key;
 mod map;
 mod plan;
 mod records;
+mod same;
 mod subscript;
 mod tools;
 
@@ -35,6 +37,8 @@ mod _stead {
     use super::map::{build, Map};
     #[pymodule_export]
     use super::plan::{plan, Moves, Plan};
+    #[pymodule_export]
+    use super::same::_same_nodes;
     #[pymodule_export]
     use super::tools::{path, survey};
 
