@@ -11,6 +11,9 @@ Python process verifies and opens it once and keeps it. The executors need stead
 Of several replicas, the primary counts. Importing this module needs no pyspark.
 """
 
+# types are checked where pyspark and pyarrow need not be
+# mypy: disable-error-code="import-not-found, import-untyped"
+
 from __future__ import annotations
 
 from collections import Counter
@@ -21,8 +24,8 @@ from ._errors import InvalidError
 from ._stead import Map, _same_nodes  # type: ignore[attr-defined, unused-ignore]
 
 if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    from pyspark.sql import DataFrame  # type: ignore[import-not-found, unused-ignore]
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 __all__ = ["locate", "moves", "plan"]
 
@@ -98,6 +101,9 @@ def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
             # a pair as one number: 2**16 nodes at most on each side
             pairs = pc.value_counts(pc.add(pc.multiply(was.cast(pa.int64()), nodes), now.cast(pa.int64())))
             rows.update(dict(zip(pairs.field("values").to_pylist(), pairs.field("counts").to_pylist())))
+        # without a batch nothing has shown which type Spark expects
+        if not rows:
+            return
         text = pa.large_string() if large else pa.string()
         was = pa.array([pair // nodes for pair in rows], pa.int32())
         now = pa.array([pair % nodes for pair in rows], pa.int32())
