@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OLDEST, NEWEST = 10, 14  # minor versions: requires-python, and the newest that is released
 # what a wheel has, and nothing else
-CONTENTS = [r"stead/(__init__|__main__|_[a-z]+)\.py", r"stead/_stead\.pyi", r"stead/py\.typed", r"stead/_stead\.abi3\.so",
+CONTENTS = [r"stead/\w+(/\w+)*\.py", r"stead/_stead\.pyi", r"stead/py\.typed", r"stead/_stead\.abi3\.so",
             r"stead-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/LICENSE-(MIT|APACHE))"]  # fmt: skip
 
 
