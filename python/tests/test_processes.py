@@ -28,8 +28,8 @@ def failing(path):
     return stead.Map.open(path)
 
 
-def big_fleet(nodes=1500):
-    """One whose map takes about a second."""
+def big_fleet(nodes=20_000):
+    """One whose map takes some tenths of a second."""
     return {"name": "big", "replicas": 3, "spread": ["zone"],
             "node": [{"name": f"n{i:05}", "weight": i % 50 + 1, "labels": {"zone": f"z{i % 5}"}} for i in range(nodes)]}  # fmt: skip
 

@@ -7,8 +7,8 @@ import pytest
 from web_manage import manage
 from web_server import EXAMPLES, ROOT
 
-# the reference reads the maps, the runners know how to build the program, and the WSGI example
-sys.path[:0] = [str(ROOT / "tests" / "runners"), str(ROOT / "tests" / "reference"), str(EXAMPLES / "wsgi")]
+# the reference reads the maps, tests/built.py knows how to build the program, and the WSGI example
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "reference"), str(EXAMPLES / "wsgi")]
 
 MIGRATE = """
 from django.conf import settings

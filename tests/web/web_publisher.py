@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import stead_reference
-from program import build
+from built import program
 
 # The fleet grows and shrinks; the databases of the Django example are db1 to db6.
 SIZES = [3, 4, 5, 6, 5, 4]
@@ -31,7 +31,7 @@ class Publisher:
 
     def __init__(self, scratch):
         global STEAD  # built once in a run
-        STEAD = STEAD or build()
+        STEAD = STEAD or program()
         self.scratch, self.map = scratch, scratch / "members.map"
         self.epochs = {}
 
