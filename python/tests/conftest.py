@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -20,6 +22,28 @@ NAMES = ["n1", "n2", "n3", "n4"]
 def fleet_of(*names, **others):
     """A fleet of nodes of weight 1."""
     return {"name": "members", "node": [{"name": name} for name in names], **others}
+
+
+def others_run_while(call, *arguments):
+    """Whether another thread gets the interpreter before a call returns: nobody takes it from the call, which must give it away."""
+    ran, gate, interval = [], threading.Lock(), sys.getswitchinterval()
+    gate.acquire()
+
+    def other():
+        with gate:
+            ran.append(True)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    time.sleep(0.05)  # it waits at the gate
+    sys.setswitchinterval(1000)
+    try:
+        gate.release()
+        call(*arguments)
+        return bool(ran)
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ import polars
 import producers
 import pyarrow
 import pytest
+from conftest import others_run_while
 from producers import Chunks, Column, packed, strings, text
 
 import stead
@@ -709,33 +710,11 @@ def test_a_copy_of_the_keys_would_be_seen():
 # -- other threads, and Ctrl-C
 
 
-def counted(call):
-    """How far another thread counts while `call` runs, a second."""
-    count, stop = [0], threading.Event()
-
-    def go_on():
-        while not stop.is_set():
-            count[0] += 1
-
-    thread = threading.Thread(target=go_on)
-    thread.start()
-    time.sleep(0.02)
-    try:
-        start, before = time.perf_counter(), count[0]
-        call()
-        return (count[0] - before) / (time.perf_counter() - start)
-    finally:
-        stop.set()
-        thread.join()
-
-
 def test_other_threads_run_meanwhile():
     column = pyarrow.array([b"%08d" % i for i in range(1_000_000)])
     fixed = numpy.array(column.to_pylist(), dtype="S")
-    library = ctypes.PyDLL(None)
-    held = counted(lambda: library.usleep(900_000))  # keeps the lock
     for keys in [column, pyarrow.chunked_array([column.slice(0, 500_000), column.slice(500_000)]), fixed]:
-        assert counted(lambda: MAP.locate_many(keys)) > 5 * held
+        assert others_run_while(MAP.locate_many, keys)
 
 
 def test_ctrl_c_ends_a_long_batch():

@@ -14,7 +14,7 @@ import pytest
 
 import stead
 
-from conftest import NAMES, fleet_of
+from conftest import NAMES, fleet_of, others_run_while
 
 KEYS = [f"user{i}" for i in range(2000)]
 
@@ -34,45 +34,16 @@ def big_fleet(nodes=20_000):
             "node": [{"name": f"n{i:05}", "weight": i % 50 + 1, "labels": {"zone": f"z{i % 5}"}} for i in range(nodes)]}  # fmt: skip
 
 
-def others_run_while(call, *arguments):
-    """How often another thread counted, and for how long, while a call ran."""
-    counted, done = 0, threading.Event()
-
-    def work():
-        start = time.perf_counter()
-        call(*arguments)
-        took.append(time.perf_counter() - start)
-        done.set()
-
-    took = []
-    thread = threading.Thread(target=work)
-    longest, before = 0.0, time.perf_counter()
-    thread.start()
-    while not done.is_set():
-        counted += 1
-        now = time.perf_counter()
-        longest, before = max(longest, now - before), now
-    thread.join()
-    return counted, longest, took[0]
+def test_other_threads_run_while_a_map_is_built():
+    assert others_run_while(stead.build, big_fleet())
 
 
-def test_another_thread_counts_on_while_a_map_is_built():
-    counted, longest, took = others_run_while(stead.build, big_fleet())
-    assert took > 0.05, "too quick to say"
-    # with the lock held the counter would stand still for the whole time
-    assert counted > 1000 and longest < took / 2, (counted, longest, took)
+def test_other_threads_run_while_names_are_surveyed():
+    assert others_run_while(stead.survey, [f"user{i}" for i in range(200_000)])
 
 
 def test_a_call_that_holds_the_lock_is_seen():
-    """The control: one long call of C code that keeps the lock."""
-    _, longest, took = others_run_while(sum, range(20_000_000))
-    assert took > 0.05 and longest > took / 2, (longest, took)
-
-
-def test_another_thread_counts_on_while_names_are_surveyed():
-    names = [f"user{i}" for i in range(200_000)]
-    counted, longest, took = others_run_while(stead.survey, names)
-    assert longest < took * 0.9 and counted > 100, (counted, longest, took)
+    assert not others_run_while(sum, range(5_000_000))
 
 
 def test_many_threads_ask_one_map(members, grown, tmp_path):

@@ -78,4 +78,11 @@ def memory(pid):
 
 def open_maps(pid, path):
     """How many map files a process holds open, deleted ones among them."""
-    return sum(os.readlink(f"/proc/{pid}/fd/{fd}").startswith(str(path)) for fd in os.listdir(f"/proc/{pid}/fd"))
+
+    def target(fd):
+        try:
+            return os.readlink(f"/proc/{pid}/fd/{fd}")
+        except FileNotFoundError:  # a connection that was closed since the names were read
+            return ""
+
+    return sum(target(fd).startswith(str(path)) for fd in os.listdir(f"/proc/{pid}/fd"))
