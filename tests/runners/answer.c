@@ -1,4 +1,4 @@
-// Answers requests through the C library, for tests/runners/c.py: a line in, a line out, fields separated by tabs.
+// Answers requests through the C library, for tests/runners/answers.py: a line in, a line out, fields separated by tabs.
 //
 // Keys, texts, paths, names and messages are in hex, lists are joined by commas, points are 16 hex digits. An answer begins with
 // the name of its status; after one that is not STEAD_OK comes the message alone.
