@@ -64,7 +64,33 @@ class Map:
     @property
     def replicas(self) -> int: ...
     @property
-    def hash(self) -> Literal["md5", "sha1", "xxh3", "siphash"]: ...
+    def hash(
+        self,
+    ) -> Literal[
+        "md5",
+        "sha1",
+        "xxh3",
+        "siphash",
+        "md5-le32",
+        "md5-be32",
+        "crc32",
+        "crc32-15",
+        "crc16-tag",
+        "fnv1-32",
+        "fnv1-32-signed",
+        "fnv1a-32",
+        "fnv1a-32-signed",
+        "fnv1-64",
+        "fnv1-64-signed",
+        "fnv1a-64",
+        "fnv1a-64-signed",
+        "one-at-a-time",
+        "one-at-a-time-signed",
+        "fnv1a-fold16",
+        "riak",
+        "riak-typed",
+        "djb2",
+    ]: ...
     @property
     def spread(self) -> tuple[str, ...]: ...
     @property
