@@ -133,6 +133,11 @@ impl Hash {
         number & adopted::AFFIXED != 0
     }
 
+    /// Whether this stead knows the hash of a number.
+    pub(crate) fn is_known(number: u32) -> bool {
+        number == Hash::SIPHASH || Function::of_number(number & !(adopted::MODULO | adopted::AFFIXED)).is_some()
+    }
+
     /// The hash of a number and what a map stores beside it: the 16 bytes of the secret, or affixes instead. `None` when the number is
     /// unknown, or when there is something beside it that it does not take.
     pub fn from_stored(number: u32, secret: [u8; 16], affixes: Affixes) -> Option<Hash> {
