@@ -21,6 +21,7 @@ pub(super) fn crc16(key: &[u8]) -> u16 {
     })
 }
 
+#[allow(clippy::indexing_slicing)] // computed by the compiler, which would say so
 const CRC32: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -37,6 +38,7 @@ const CRC32: [u32; 256] = {
     table
 };
 
+#[allow(clippy::indexing_slicing)] // computed by the compiler, which would say so
 const CRC16: [u16; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
