@@ -145,6 +145,8 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
             given = POPs;
             PUTBACK;
         }
+        if (SvROK(given))
+            invalid(aTHX_ "a fleet is its text or a reference to a hash; of a file, build_file(PATH) builds");
         bytes_of(aTHX_ given, "a fleet", &fleet);
         one_line = !places && !memchr(fleet.text, '\n', fleet.length) && !memchr(fleet.text, '{', fleet.length) &&
                    !memchr(fleet.text, '=', fleet.length);
@@ -489,8 +491,10 @@ point(map, key)
 void
 nodes(map)
     held_map *map
+  PREINIT:
+    SV *const object = ST(0); /* where the answer goes */
   PPCODE:
-    ANSWER_LIST((size_t)map->count, node_record(aTHX_ ST(0), map, (int32_t)i));
+    ANSWER_LIST((size_t)map->count, node_record(aTHX_ object, map, (int32_t)i));
 
 void
 slices(map)

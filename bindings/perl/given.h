@@ -121,10 +121,10 @@ static SV *option(pTHX_ I32 ax, I32 from, I32 items, const char *name) {
 /* Refuses options that are not among `known`, names with a space before and behind each. */
 static void only(pTHX_ I32 ax, I32 from, I32 items, const char *known) {
     if (from < items && (items - from) % 2)
-        invalid(aTHX_ "options come in pairs, NAME => VALUE; known:%s", known);
+        invalid(aTHX_ "options come in pairs, NAME => VALUE; known:%.*s", (int)strlen(known) - 1, known);
     for (; from < items; from += 2) {
         SV *const name = sv_2mortal(newSVpvf(" %s ", SvPV_nolen(ARGUMENT(from))));
         if (!strstr(known, SvPV_nolen(name)))
-            invalid(aTHX_ "there is no option '%s'; known:%s", SvPV_nolen(ARGUMENT(from)), known);
+            invalid(aTHX_ "there is no option '%s'; known:%.*s", SvPV_nolen(ARGUMENT(from)), (int)strlen(known) - 1, known);
     }
 }
