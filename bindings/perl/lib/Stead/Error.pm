@@ -96,9 +96,11 @@ What the operating system said, or 0.
 
 =head2 file
 
+The file of the call that failed.
+
 =head2 line
 
-Where the call is.
+Its line there.
 
 =head2 as_string
 

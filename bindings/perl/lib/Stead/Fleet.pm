@@ -110,3 +110,15 @@ sub _wrong {
 }
 
 1;
+
+__END__
+
+=head1 NAME
+
+Stead::Fleet - a fleet that is a hash, for Stead itself
+
+=head1 DESCRIPTION
+
+Nothing for others: L<Stead::Map/build> says what it takes.
+
+=cut
