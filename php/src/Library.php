@@ -226,7 +226,8 @@ final class Library
             return "$file is not libstead, or an older one ($message): install library and package of one version";
         }
         if ($whose !== null) {
-            return "$file, $whose, cannot be loaded ($message): is it there, readable, and for this processor?";
+            $why = \is_file($file) ? 'it is no library, not for this processor, lacks another library, or may not be read' : 'there is no such file';
+            return "$file, $whose, cannot be loaded: $why ($message)";
         }
         return 'libstead is not found: neither ffi.preload, nor STEAD_LIBRARY in the environment, nor stead.library in php.ini names it, '
             . 'it is not at ' . \implode(' or ', self::beside()) . ", and the system does not know it ($message): "
