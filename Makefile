@@ -89,12 +89,12 @@ bench-optimum: program
 	@.venv-swift/bin/python -c 'from swift.common.ring import RingBuilder'
 	@touch $@
 
-test-spark: setup
+test-spark: wheel
 	@scripts/spark-venv
 	@.venv-spark/bin/python -m pytest -q python/tests/engines/test_spark.py
 
 ROWS ?= 100000000
-bench-spark: setup
+bench-spark: wheel
 	@scripts/spark-venv
 	@.venv-spark/bin/python benches/spark/run.py --rows $(ROWS) $(ARGS)
 

@@ -27,6 +27,12 @@ def run(*command, cwd=ROOT):
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
+def good(ran):
+    """Whether it ended with 0, and what it said."""
+    code, said = ran
+    return code == 0, said
+
+
 def mypy(*arguments):
     return run(sys.executable, "-m", "mypy", "--strict", "--cache-dir", CACHE, *arguments)
 
@@ -94,10 +100,10 @@ def main():
     os.makedirs(CACHE, exist_ok=True)
     passed = failed = skipped = 0
 
-    def count(what, good, said):
+    def count(what, ok, said):
         nonlocal passed, failed
-        passed, failed = passed + bool(good), failed + (not good)
-        if not good:
+        passed, failed = passed + bool(ok), failed + (not ok)
+        if not ok:
             print(f"FAILED: {what}\n{said}")
 
     # in another folder, so that the installed module is judged, not its source
@@ -105,13 +111,13 @@ def main():
     beside = os.path.join(CACHE, "beside.txt")
     with open(beside, "w", encoding="ascii") as file:
         file.write("stead\\.django.*\nstead\\.spark\\.(DataFrame|pa)\n")
-    code, said = run(sys.executable, "-m", "mypy.stubtest", "stead", "--concise", "--allowlist", beside, "--ignore-unused-allowlist", cwd=CACHE)
-    count("stubtest", code == 0, said)
-    count("mypy --strict of the module", *(lambda code, said: (code == 0, said))(*mypy("-p", "stead")))
-    count("mypy --strict of rights.py", *(lambda code, said: (code == 0, said))(*mypy(RIGHTS)))
-    count("mypy --strict of wrongs.py", *(lambda code, said: (code == 0, said))(*mypy("--warn-unused-ignores", WRONGS)))
+    count("stubtest", *good(run(sys.executable, "-m", "mypy.stubtest", "stead", "--concise", "--allowlist", beside, "--ignore-unused-allowlist", cwd=CACHE)))
+    count("the docstrings of the stub", *good(run(sys.executable, os.path.join(HERE, "stub_docs.py"))))
+    count("mypy --strict of the module", *good(mypy("-p", "stead")))
+    count("mypy --strict of rights.py", *good(mypy(RIGHTS)))
+    count("mypy --strict of wrongs.py", *good(mypy("--warn-unused-ignores", WRONGS)))
     count("the lines of wrongs.py", *no_ignores_are_honoured())
-    count("rights.py runs", *(lambda code, said: (code == 0, said))(*run(sys.executable, RIGHTS, cwd=CACHE)))
+    count("rights.py runs", *good(run(sys.executable, RIGHTS, cwd=CACHE)))
     command, why = find_pyright()
     if command:
         errors = pyright(command, RIGHTS)
@@ -119,8 +125,7 @@ def main():
         # a line with no effect is what wrongs.py is made of
         errors = pyright(command, WRONGS, enableTypeIgnoreComments=False, reportUnusedExpression=False)
         count("pyright of wrongs.py", set(errors) == marked(), {line: errors.get(line) for line in set(errors) ^ marked()})
-        code, said = run(*command, "--verifytypes", "stead", "--ignoreexternal", cwd=CACHE)
-        count("pyright --verifytypes", code == 0, said)
+        count("pyright --verifytypes", *good(run(*command, "--verifytypes", "stead", "--ignoreexternal", cwd=CACHE)))
     else:
         skipped += 3
         print(f"skipped: {why}")

@@ -1,0 +1,11 @@
+<?php
+
+declare(strict_types=1);
+
+// For those without composer: require '/path/to/stead/php/autoload.php';
+spl_autoload_register(static function (string $class): void {
+    $file = __DIR__ . '/src/' . str_replace('\\', '/', substr($class, 6)) . '.php';
+    if (str_starts_with($class, 'Stead\\') && is_file($file)) {
+        require $file;
+    }
+});

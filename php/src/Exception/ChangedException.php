@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stead\Exception;
+
+use Stead\Exception;
+
+/** A file was overwritten in place while it was open; maps that are open keep their answers. */
+final class ChangedException extends Exception
+{
+}

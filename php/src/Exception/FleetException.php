@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stead\Exception;
+
+use Stead\Exception;
+
+/** A fleet has a mistake; the message says where. */
+final class FleetException extends Exception
+{
+}

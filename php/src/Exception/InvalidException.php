@@ -1,0 +1,12 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stead\Exception;
+
+use Stead\Exception;
+
+/** An argument is out of its range. */
+final class InvalidException extends Exception
+{
+}

@@ -1,0 +1,240 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stead;
+
+use Stead\Exception\LibraryException;
+
+/**
+ * libstead, loaded: the only file that knows FFI. It finds the library, declares its functions, and makes and reads what is C's.
+ *
+ * Nobody has to call anything here: the first map loads the library. `Library::load($file)` says beforehand which file it is.
+ * The functions of docs/c-api.md are methods of `$c`. What they write goes into the places below, which are used again and again.
+ */
+final class Library
+{
+    /** The binary interface that src/stead.cdef.h was written for. */
+    private const ABI = 1;
+
+    private const SONAME = 'libstead.so.1';
+
+    /** So many keys go into one call of stead_map_locate_many: 64 KiB of offsets stay in the processor's cache. */
+    public const BATCH = 8192;
+
+    private static ?self $loaded = null;
+
+    /** The functions of libstead. */
+    public readonly object $c;
+
+    /** What a call puts there: a map, a plan, a node, a point, how many there are, a text. */
+    public readonly object $map;
+    public readonly object $plan;
+    public readonly object $node;
+    public readonly object $point;
+    public readonly object $count;
+    public readonly object $text;
+
+    /** The error record, for calls. */
+    public readonly object $error;
+
+    /** Numbers of nodes, and how many there is room for. */
+    public object $nodes;
+    public int $capacity = 16;
+
+    /** What `error` points to; C does not keep it. */
+    private object $record;
+
+    /** Where locateMany puts the offsets of keys, and gets the nodes. */
+    private ?object $offsets = null;
+    private ?object $many = null;
+
+    /** The file that was loaded; '' when php.ini loaded it (ffi.preload). */
+    public readonly string $file;
+
+    private function __construct(?string $file)
+    {
+        [$c, $this->file] = self::find($file);
+        $this->c = $c;
+        $this->map = $c->new('stead_map *[1]');
+        $this->plan = $c->new('stead_plan *[1]');
+        $this->node = $c->new('int32_t[1]');
+        $this->point = $c->new('uint64_t[1]');
+        $this->count = $c->new('size_t[1]');
+        $this->text = $c->new('char *[1]');
+        $this->record = $c->new('stead_error');
+        $this->error = \FFI::addr($this->record);
+        $this->nodes = $c->new("int32_t[$this->capacity]");
+    }
+
+    /**
+     * Loads libstead: this file, or what is found: what php.ini loaded (ffi.preload), the environment's STEAD_LIBRARY, php.ini's
+     * stead.library, lib/libstead.so.1 of this package, libstead.so.1 where the system looks.
+     *
+     * @throws LibraryException that says what to do
+     */
+    public static function load(?string $file = null): self
+    {
+        if (self::$loaded !== null && $file !== null && $file !== self::$loaded->file) {
+            $loaded = self::$loaded->file === '' ? 'the one of ffi.preload' : self::$loaded->file;
+            throw new LibraryException("libstead is loaded already, $loaded: call Library::load('$file') before anything else of stead");
+        }
+        return self::$loaded ??= new self($file);
+    }
+
+    /** The version of libstead, such as "0.1.0". */
+    public static function version(): string
+    {
+        return (self::$loaded ?? self::load())->c->stead_version();
+    }
+
+    /** Throws what the error record says. */
+    public function fail(): never
+    {
+        throw Exception::of($this->record->status, \FFI::string($this->record->message), $this->record->os_errno);
+    }
+
+    /** Room for so many numbers of nodes. */
+    public function grow(int $capacity): void
+    {
+        if ($capacity > $this->capacity) {
+            $this->nodes = $this->c->new("int32_t[$capacity]");
+            $this->capacity = $capacity;
+        }
+    }
+
+    /** A new place of a C type. */
+    public function room(string $type): object
+    {
+        return $this->c->new($type);
+    }
+
+    /** So many bytes of an array or from where a pointer points to; without a length up to the first NUL. */
+    public function bytes(object $place, ?int $length = null): string
+    {
+        return $length === null ? \FFI::string($place) : \FFI::string($place, $length);
+    }
+
+    /** A pointer to a structure, for calls. */
+    public function pointer(object $structure): object
+    {
+        return \FFI::addr($structure);
+    }
+
+    /** The text that a call put into `text`, which is ended. */
+    public function takeText(): string
+    {
+        try {
+            return \FFI::string($this->text[0]);
+        } finally {
+            $this->c->stead_text_free($this->text[0]);
+        }
+    }
+
+    /**
+     * The numbers of the nodes of up to BATCH keys, from 1.
+     *
+     * @param string $keys the keys end to end
+     * @param list<int> $offsets 0, and where each key ends
+     * @return array<int, int>
+     */
+    public function locateMany(object $map, string $keys, array $offsets): array
+    {
+        $this->offsets ??= $this->c->new('uint64_t[' . (self::BATCH + 1) . ']');
+        $this->many ??= $this->c->new('int32_t[' . self::BATCH . ']');
+        $count = \count($offsets) - 1;
+        \FFI::memcpy($this->offsets, \pack('P*', ...$offsets), 8 * $count + 8);
+        if ($this->c->stead_map_locate_many($map, $keys, \strlen($keys), $this->offsets, $count, $this->many, $this->error) !== 0) {
+            $this->fail();
+        }
+        return \unpack('l*', \FFI::string($this->many, 4 * $count)) ?: [];
+    }
+
+    /**
+     * The functions, and the file they are of.
+     *
+     * @return array{object, string}
+     */
+    private static function find(?string $file): array
+    {
+        if (!\extension_loaded('FFI') || !\method_exists(\FFI::class, 'cdef')) {
+            throw new LibraryException("stead calls libstead through PHP's extension FFI, which is not there: "
+                . 'install it and write extension=ffi into php.ini (and FFI not into disable_classes)');
+        }
+        if ($file !== null) {
+            return [self::declare($file, 'given to Library::load'), $file];
+        }
+        try {
+            $c = \FFI::scope('stead');
+            self::check($c, 'the library of ffi.preload');
+            return [$c, ''];
+        } catch (\FFI\Exception) {
+            // php.ini preloads no stead, or does not let us use it; in the second case what follows says so
+        }
+        foreach (["the environment's STEAD_LIBRARY" => \getenv('STEAD_LIBRARY'), "php.ini's stead.library" => \get_cfg_var('stead.library')] as $whose => $named) {
+            if (\is_string($named) && $named !== '') {
+                return [self::declare($named, $whose), $named];
+            }
+        }
+        foreach (self::beside() as $beside) {
+            if (\is_file($beside)) {
+                return [self::declare($beside, 'found beside the package'), $beside];
+            }
+        }
+        return [self::declare(self::SONAME, null), self::SONAME];
+    }
+
+    /**
+     * Where the package may have a library of its own: its lib/, and in a source tree of stead what `make build` built.
+     *
+     * @return list<string>
+     */
+    private static function beside(): array
+    {
+        return [\dirname(__DIR__) . '/lib/' . self::SONAME, \dirname(__DIR__, 2) . '/target/release/libstead.so'];
+    }
+
+    /** The functions of a file. */
+    private static function declare(string $file, ?string $whose): object
+    {
+        try {
+            // a declaration fails as a whole when a function is missing, and would not say that the library is too old
+            self::check(\FFI::cdef('int32_t stead_abi(void);', $file), $file);
+            return \FFI::cdef((string) \file_get_contents(__DIR__ . '/stead.cdef.h'), $file);
+        } catch (\FFI\Exception $exception) {
+            throw new LibraryException(self::explain($exception->getMessage(), $file, $whose), 0, 0, $exception);
+        }
+    }
+
+    private static function check(object $c, string $file): void
+    {
+        $abi = $c->stead_abi();
+        if ($abi !== self::ABI) {
+            throw new LibraryException("$file has the binary interface $abi, and this package needs " . self::ABI . ': install both of one version');
+        }
+    }
+
+    private static function explain(string $message, string $file, ?string $whose): string
+    {
+        if (\str_contains($message, 'ffi.enable')) {
+            $preload = \dirname(__DIR__) . '/preload';
+            $setting = \ini_get('ffi.enable') ?: 'false';
+            return "php.ini does not let this script use FFI (ffi.enable=$setting): write ffi.enable=preload, ffi.preload=$preload/stead.h and "
+                . "opcache.preload=$preload/preload.php into it, with opcache.preload_user where PHP starts as root, or ffi.enable=true; then restart";
+        }
+        if (\str_contains($message, 'resolving')) {
+            return "$file is not libstead, or an older one ($message): install library and package of one version";
+        }
+        if ($whose !== null) {
+            $why = \is_file($file) ? 'it is no library, not for this processor, lacks another library, or may not be read' : 'there is no such file';
+            return "$file, $whose, cannot be loaded: $why ($message)";
+        }
+        return 'libstead is not found: neither ffi.preload, nor STEAD_LIBRARY in the environment, nor stead.library in php.ini names it, '
+            . 'it is not at ' . \implode(' or ', self::beside()) . ", and the system does not know it ($message): "
+            . 'run make install and ldconfig, or name its file';
+    }
+
+    private function __clone()
+    {
+    }
+}

@@ -1,0 +1,433 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stead;
+
+/**
+ * Where keys live: an immutable, verified map.
+ *
+ *     $node = Stead\Map::open('/srv/members.map')->locate('frank');
+ *
+ * A key is a string, whose bytes count as they are. Open the map for each request: that costs one stat while the file is unchanged,
+ * and a new epoch is seen as soon as it is there; a map that is open keeps its answers. Everything that goes wrong is a Stead\Exception.
+ */
+final class Map
+{
+    private readonly Library $library;
+    private readonly object $c;
+    private readonly Handle $handle;
+    /** The handle's pointer. */
+    private readonly object $map;
+    /** Where locate gets its node. */
+    private readonly object $node;
+    /** @var array<int, string> the names of nodes, each when it is first asked for: a request opens the map anew for a key or two */
+    private array $names = [];
+
+    private function __construct(Library $library)
+    {
+        $this->library = $library;
+        $this->c = $library->c;
+        $this->map = $library->map[0];
+        $this->handle = new Handle($this->c, $this->map, 'stead_map_free');
+        $this->node = $library->node;
+    }
+
+    /**
+     * Opens a map file; costs one stat when this process has it open already and it is unchanged.
+     *
+     * @param bool $copy read the file into memory whatever its size, so that nobody who truncates it in place can end this process;
+     *     without, files above 1 MiB are mapped, and all processes share them
+     * @throws Exception NotFound-, PermissionDenied-, Io-, Format-, Digest-, VersionException, and ChangedException when the file
+     *     was overwritten in place
+     */
+    public static function open(string $path, bool $copy = false): self
+    {
+        $library = Library::load();
+        if ($library->c->stead_map_open(Text::ended($path, 'the path'), $copy ? 1 : 0, $library->map, $library->error) !== 0) {
+            $library->fail();
+        }
+        return new self($library);
+    }
+
+    /** The map of the bytes of a map file, wherever they come from; they are verified. */
+    public static function fromBytes(string $bytes): self
+    {
+        $library = Library::load();
+        if ($library->c->stead_map_from_bytes($bytes, \strlen($bytes), $library->map, $library->error) !== 0) {
+            $library->fail();
+        }
+        return new self($library);
+    }
+
+    /**
+     * Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little as is possible moves. Nothing is written.
+     *
+     * @param string|array<mixed> $fleet its text, TOML or JSON (docs/fleet.md), or an array of the same shape; never a path
+     * @param ?string $maxMove how much may move in this epoch, such as "5%"; building the same fleet again takes the next step
+     * @param ?string $name what messages call the text, such as "fleet.toml", and where a secret_file is looked for
+     * @throws Exception\FleetException when the fleet has a mistake
+     * @throws Exception\ImpossibleException when it cannot be met
+     */
+    public static function build(string|array $fleet, ?self $previous = null, ?string $maxMove = null, ?string $name = null): self
+    {
+        $library = Library::load();
+        $array = \is_array($fleet) ? new Fleet($fleet) : null;
+        $text = $array === null ? $fleet : $array->text;
+        $name = Text::ended($name ?? 'fleet', "the fleet's name");
+        $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
+        if ($library->c->stead_map_build($text, \strlen($text), $name, $previous?->map, $maxMove, $library->map, $library->error) === 0) {
+            return new self($library);
+        }
+        try {
+            $library->fail();
+        } catch (Exception $exception) {
+            if ($array !== null) {
+                throw Exception::of($exception->getCode(), $array->placed($exception->getMessage(), $name), $exception->errno);
+            }
+            if (\strpbrk($text, "\n{=") === false) {
+                $hint = "; this string is read as a fleet's text: Map::buildFile reads a file";
+                throw Exception::of($exception->getCode(), $exception->getMessage() . $hint, $exception->errno);
+            }
+            throw $exception;
+        }
+    }
+
+    /** As build, of a fleet file. */
+    public static function buildFile(string $path, ?self $previous = null, ?string $maxMove = null): self
+    {
+        $library = Library::load();
+        $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
+        if ($library->c->stead_map_build_file(Text::ended($path, 'the path'), $previous?->map, $maxMove, $library->map, $library->error) !== 0) {
+            $library->fail();
+        }
+        return new self($library);
+    }
+
+    /** The name of the node that a key lives on: its primary, when there are several. */
+    public function locate(string $key): string
+    {
+        // no error record, which costs time: a map that is open knows a node for every key
+        if ($this->c->stead_map_locate($this->map, $key, \strlen($key), $this->node, null) !== 0) {
+            throw Exception::of(Status::Internal, 'a key has no node');
+        }
+        return $this->names[$this->node[0]] ?? $this->nameOf($this->node[0]);
+    }
+
+    /**
+     * The names of all nodes of a key, primary first: as many as the map has replicas, or as its policy lists.
+     *
+     * @return list<string>
+     */
+    public function locateAll(string $key): array
+    {
+        do {
+            [$nodes, $room] = [$this->library->nodes, $this->library->capacity];
+            if ($this->c->stead_map_locate_all($this->map, $key, \strlen($key), $nodes, $room, $this->library->count, $this->library->error) !== 0) {
+                $this->library->fail();
+            }
+        } while ($this->again($room));
+        return $this->namesOf($nodes, $this->library->count[0]);
+    }
+
+    /**
+     * The names of the nodes that many keys live on; null stays null. The names stand where their keys stood, also in an array that is no list.
+     *
+     * @template K of array-key
+     * @param array<K, ?string> $keys
+     * @return array<K, ?string>
+     */
+    public function locateMany(array $keys): array
+    {
+        $found = $keys;
+        foreach (\array_chunk($keys, Library::BATCH, true) as $batch) {
+            $offsets = [$end = 0];
+            $places = [];
+            foreach ($batch as $place => $key) {
+                if (\is_string($key)) {
+                    $offsets[] = $end += \strlen($key);
+                    $places[] = $place;
+                } elseif ($key !== null) {
+                    throw new \TypeError("a key is a string, not \$keys[$place], which is " . \get_debug_type($key));
+                }
+            }
+            foreach ($this->library->locateMany($this->map, \implode('', $batch), $offsets) as $i => $node) {
+                $found[$places[$i - 1]] = $this->names[$node] ?? $this->nameOf($node);
+            }
+        }
+        return $found;
+    }
+
+    /**
+     * Up to n distinct nodes for a key, best first: its own, then those that take over when they are down. All clients get the same
+     * list; it is shorter only when the map has fewer nodes.
+     *
+     * @return list<string>
+     */
+    public function prefer(string $key, int $n): array
+    {
+        if ($n < 0) {
+            throw Exception::of(Status::Invalid, "n is $n, and a number of nodes is at least 0");
+        }
+        $n = \min($n, $this->c->stead_map_node_count($this->map));
+        $this->library->grow($n);
+        $nodes = $this->library->nodes;
+        if ($this->c->stead_map_prefer($this->map, $key, \strlen($key), $nodes, $n, $this->library->count, $this->library->error) !== 0) {
+            $this->library->fail();
+        }
+        return $this->namesOf($nodes, $this->library->count[0]);
+    }
+
+    /** The point of a key: its hash, by which it is located. An int with 64 bits, half of them negative; see Point. */
+    public function point(string $key): int
+    {
+        if ($this->c->stead_map_point($this->map, $key, \strlen($key), $this->library->point, null) !== 0) {
+            throw Exception::of(Status::Internal, 'a key has no point');
+        }
+        return $this->library->point[0];
+    }
+
+    /**
+     * The names of all nodes of a point, primary first.
+     *
+     * @return list<string>
+     */
+    public function locatePoint(int $point): array
+    {
+        do {
+            [$nodes, $room] = [$this->library->nodes, $this->library->capacity];
+            if ($this->c->stead_map_locate_point($this->map, $point, $nodes, $room, $this->library->count, $this->library->error) !== 0) {
+                $this->library->fail();
+            }
+        } while ($this->again($room));
+        return $this->namesOf($nodes, $this->library->count[0]);
+    }
+
+    /** The name of the cluster. */
+    public function name(): string
+    {
+        return $this->c->stead_map_name($this->map);
+    }
+
+    /** The number of this version of the map, from 1. */
+    public function epoch(): int
+    {
+        return $this->c->stead_map_epoch($this->map);
+    }
+
+    /** The SHA-256 of the map, 32 bytes: two maps with one digest are the same. */
+    public function digest(): string
+    {
+        $digest = $this->library->room('uint8_t[32]');
+        if ($this->c->stead_map_digest($this->map, $digest, $this->library->error) !== 0) {
+            $this->library->fail();
+        }
+        return $this->library->bytes($digest, 32);
+    }
+
+    /** How many nodes hold each point. */
+    public function replicas(): int
+    {
+        return $this->c->stead_map_replicas($this->map);
+    }
+
+    /**
+     * The nodes, by name.
+     *
+     * @return list<Node>
+     */
+    public function nodes(): array
+    {
+        $nodes = [];
+        for ($i = 0, $count = $this->c->stead_map_node_count($this->map); $i < $count; $i++) {
+            $nodes[] = $this->nodeOf($i);
+        }
+        return $nodes;
+    }
+
+    /** The node of a name; null when there is none. */
+    public function node(string $name): ?Node
+    {
+        $node = $this->numberOf($name);
+        return $node < 0 ? null : $this->nodeOf($node);
+    }
+
+    /** An attribute of a node, such as its address; null when it has none of this name. */
+    public function attribute(string $node, string $attribute): ?string
+    {
+        return $this->c->stead_map_node_attribute($this->map, $this->known($node), Text::ended($attribute, "the attribute's name"));
+    }
+
+    /** A label of a node, such as its zone; null when it has none of this name. */
+    public function label(string $node, string $label): ?string
+    {
+        return $this->c->stead_map_node_label($this->map, $this->known($node), Text::ended($label, "the label's name"));
+    }
+
+    /**
+     * The slices by their points, pins applied.
+     *
+     * @return list<Slice>
+     */
+    public function slices(): array
+    {
+        [$slices, $policies] = [[], []];
+        $slice = $this->library->room('stead_slice');
+        $pointer = $this->library->pointer($slice);
+        for ($i = 0, $count = $this->c->stead_map_slice_count($this->map); $i < $count; $i++) {
+            if ($this->c->stead_map_slice($this->map, $i, $pointer, $this->library->error) !== 0) {
+                $this->library->fail();
+            }
+            [$nodes, $policy] = $policies[$slice->policy] ??= $this->policyOf($slice->policy);
+            $slices[] = new Slice($slice->first, $slice->last, $nodes, $policy);
+        }
+        return $slices;
+    }
+
+    /**
+     * Publishes the map to those who open path: whole or not at all, with its history beside it.
+     *
+     * @param ?self $previous the map that this one was built on, which must still be the one at path; null when there is no map yet
+     * @throws Exception\ConflictException when somebody was faster; nothing was changed then, build again on the map that is there now
+     */
+    public function publish(string $path, ?self $previous = null): void
+    {
+        if ($this->c->stead_map_publish($this->map, $previous?->map, Text::ended($path, 'the path'), $this->library->error) !== 0) {
+            $this->library->fail();
+        }
+    }
+
+    /** Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows no history and no conflicts. */
+    public function save(string $path): void
+    {
+        if ($this->c->stead_map_save($this->map, Text::ended($path, 'the path'), $this->library->error) !== 0) {
+            $this->library->fail();
+        }
+    }
+
+    /** The bytes of the map's file. A map of a fleet with a secret has the secret in them. */
+    public function toBytes(): string
+    {
+        $bytes = $this->library->room('const void *[1]');
+        if ($this->c->stead_map_bytes($this->map, $bytes, $this->library->count, $this->library->error) !== 0) {
+            $this->library->fail();
+        }
+        return $this->library->bytes($bytes[0], $this->library->count[0]);
+    }
+
+    /** Whether two maps are equal but for epoch and parent, so that publishing the one over the other would change nothing. */
+    public function same(self $other): bool
+    {
+        return $this->c->stead_map_same($this->map, $other->map) === 1;
+    }
+
+    /**
+     * What is in the map, in the shape of `stead diff --json` (docs/cli.md). Points are decimal strings there, as 2^64 is too much for an int.
+     *
+     * @return array<string, mixed>
+     */
+    public function report(): array
+    {
+        if ($this->c->stead_map_report($this->map, $this->library->text, $this->library->error) !== 0) {
+            $this->library->fail();
+        }
+        return \json_decode($this->library->takeText(), true, 512, \JSON_THROW_ON_ERROR);
+    }
+
+    /**
+     * For Plan.
+     *
+     * @internal
+     */
+    public function pointer(): object
+    {
+        return $this->map;
+    }
+
+    /**
+     * The name of a node by its number.
+     *
+     * @internal
+     */
+    public function nameOf(int $node): string
+    {
+        return $this->names[$node] ??= $this->c->stead_map_node_name($this->map, $node);
+    }
+
+    /** Refused: a map never changes. */
+    public function __clone()
+    {
+        throw Exception::of(Status::Invalid, 'a map never changes, so it has no copies: use the same object');
+    }
+
+    /** Refused: a map is memory of this process. */
+    public function __serialize(): array
+    {
+        throw Exception::of(Status::Invalid, 'a map is memory of this process: keep its toBytes(), and make it again with Map::fromBytes');
+    }
+
+    /** @param array<mixed> $data */
+    public function __unserialize(array $data): void
+    {
+        throw Exception::of(Status::Invalid, 'a map cannot be unserialized: Map::fromBytes makes it of its bytes');
+    }
+
+    /** @return array<string, mixed> */
+    public function __debugInfo(): array
+    {
+        return ['name' => $this->name(), 'epoch' => $this->epoch(), 'digest' => \bin2hex($this->digest())];
+    }
+
+    /** Whether there was too little room; then there is more now. */
+    private function again(int $room): bool
+    {
+        $this->library->grow($this->library->count[0]);
+        return $this->library->count[0] > $room;
+    }
+
+    /** @return list<string> */
+    private function namesOf(object $nodes, int $count): array
+    {
+        $names = [];
+        for ($i = 0; $i < $count; $i++) {
+            $names[] = $this->names[$nodes[$i]] ?? $this->nameOf($nodes[$i]);
+        }
+        return $names;
+    }
+
+    private function nodeOf(int $node): Node
+    {
+        if ($this->c->stead_map_node_weight($this->map, $node, $this->library->point, $this->library->error) !== 0) {
+            $this->library->fail();
+        }
+        $millionths = $this->library->point[0];
+        $places = \rtrim(\sprintf('%06d', $millionths % 1_000_000), '0');
+        return new Node($this->nameOf($node), \intdiv($millionths, 1_000_000) . ($places === '' ? '' : ".$places"), $this);
+    }
+
+    /** @return array{list<string>, ?string} */
+    private function policyOf(int $policy): array
+    {
+        do {
+            [$nodes, $room] = [$this->library->nodes, $this->library->capacity];
+            if ($this->c->stead_map_policy_nodes($this->map, $policy, $nodes, $room, $this->library->count, $this->library->error) !== 0) {
+                $this->library->fail();
+            }
+        } while ($this->again($room));
+        return [$this->namesOf($nodes, $this->library->count[0]), $this->c->stead_map_policy_name($this->map, $policy)];
+    }
+
+    private function numberOf(string $name): int
+    {
+        return \str_contains($name, "\0") ? -1 : $this->c->stead_map_node_named($this->map, $name);
+    }
+
+    private function known(string $name): int
+    {
+        $node = $this->numberOf($name);
+        if ($node < 0) {
+            throw Exception::of(Status::Invalid, "this map has no node \"$name\"; nodes() lists those that it has");
+        }
+        return $node;
+    }
+}

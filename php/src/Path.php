@@ -1,0 +1,43 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stead;
+
+/** Directories and a file name for a key: `Path::of('frank')` is "38/37/60/frank" (docs/paths.md). */
+final class Path
+{
+    private static ?object $room = null;
+
+    /**
+     * @param string|list<int>|null $levels how many directories there are on each level; the default is "64,64,128"
+     * @throws Exception\PathNameException when the file name would be longer than 255 bytes
+     * @throws Exception\InvalidException when the levels are none
+     */
+    public static function of(string $key, string|array|null $levels = null, Fold $fold = Fold::None): string
+    {
+        $library = Library::load();
+        // STEAD_PATH_ROOM
+        self::$room ??= $library->room('char[320]');
+        if (\is_array($levels)) {
+            $levels = self::written($levels);
+        }
+        $folding = $fold === Fold::Ascii ? 1 : 0;
+        $levels = $levels === null ? null : Text::ended($levels, 'the levels');
+        if ($library->c->stead_path($key, \strlen($key), $levels, $folding, self::$room, 320, $library->count, $library->error) !== 0) {
+            $library->fail();
+        }
+        return $library->bytes(self::$room, $library->count[0]);
+    }
+
+    /** @param array<mixed> $levels */
+    private static function written(array $levels): string
+    {
+        foreach ($levels as $level) {
+            if (!\is_int($level)) {
+                throw new \TypeError('a level is an int, not ' . \get_debug_type($level));
+            }
+        }
+        return \implode(',', $levels);
+    }
+}

@@ -1,0 +1,170 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Stead\Tests;
+
+use Stead\Exception\InvalidException;
+use Stead\Fold;
+use Stead\Map;
+use Stead\Path;
+use Stead\Point;
+
+final class MapTest extends Cases
+{
+    public function testAMapAnswers(): void
+    {
+        $map = Map::build(['name' => 'members', 'node' => [['name' => 'db1'], ['name' => 'db2', 'weight' => 1.5]]]);
+        self::assertSame('db1', $map->locate('frank'));
+        self::assertSame(['db2'], $map->locateAll('bob'));
+        self::assertSame(['db1', 'db2'], $map->prefer('frank', 5));
+        self::assertSame('26253c50741faa9c', Point::hex($map->point('frank')));
+        self::assertSame([['db1'], ['db2'], ['db2']], array_map($map->locatePoint(...), [0, -1, PHP_INT_MIN]));
+        self::assertSame(['members', 1, 1], [$map->name(), $map->epoch(), $map->replicas()]);
+    }
+
+    public function testEveryByteOfAKeyCounts(): void
+    {
+        // the first 8 bytes of MD5, as PHP itself has it: NUL, line ends, Latin-1, what is no UTF-8, emoji, and nothing
+        $map = self::map(...array_map(static fn (int $i): string => "db$i", range(1, 50)));
+        $keys = ['', "\0", "a\0", "a\0b", "\0a", 'a', "a\n", "a\r\n", ' a', "Sp\xe4ti", "Späti", "\xff\xfe", "\xed\xa0\x80", '😀', "x\u{0301}", str_repeat('k', 1 << 20)];
+        foreach ($keys as $key) {
+            self::assertSame(substr(md5($key), 0, 16), Point::hex($map->point($key)));
+            self::assertSame($map->locatePoint($map->point($key)), [$map->locate($key)]);
+        }
+        self::assertSame(array_map($map->locate(...), $keys), $map->locateMany($keys));
+        self::assertCount(count($keys), array_unique(array_map($map->point(...), $keys)));
+    }
+
+    public function testLocateManyKeepsPlacesAndNull(): void
+    {
+        $map = self::map('db1', 'db2', 'db3');
+        self::assertSame([], $map->locateMany([]));
+        self::assertSame([null, 7 => null], $map->locateMany([null, 7 => null]));
+        $found = $map->locateMany(['x' => 'frank', 3 => null, 'y' => 'bob', 1 => '']);
+        self::assertSame(['x' => $map->locate('frank'), 3 => null, 'y' => $map->locate('bob'), 1 => $map->locate('')], $found);
+        // more than one batch, of which some end between keys that are null
+        $keys = array_map(static fn (int $i): ?string => $i % 8191 === 0 ? null : "k$i", range(0, 50000));
+        self::assertSame(array_map(static fn (?string $key) => $key === null ? null : $map->locate($key), $keys), $map->locateMany($keys));
+    }
+
+    public function testManyNodesOfAKeyHaveRoom(): void
+    {
+        // more than the room that there is at first
+        $names = array_map(static fn (int $i): string => sprintf('n%03d', $i), range(1, 200));
+        $map = Map::build(['replicas' => 150] + self::fleet(...$names));
+        $all = $map->locateAll('frank');
+        self::assertCount(150, array_unique($all));
+        self::assertSame($all, $map->locatePoint($map->point('frank')));
+        self::assertSame($all, array_slice($map->prefer('frank', 1000), 0, 150));
+        self::assertCount(200, $map->prefer('frank', PHP_INT_MAX));
+        self::assertSame([], $map->prefer('frank', 0));
+        self::assertContains($all, array_map(static fn ($slice): array => $slice->nodes, $map->slices()));
+        self::assertSame(150, $map->replicas());
+    }
+
+    public function testNodesHaveWeightsLabelsAndAttributes(): void
+    {
+        $map = Map::build(['name' => 'm', 'node' => [
+            ['name' => 'a', 'weight' => 0.000001, 'labels' => ['zone' => 'x'], 'attributes' => ['address' => '10.0.0.1:1', '7' => 'seven']],
+            ['name' => 'b', 'weight' => 1000000, 'labels' => [], 'attributes' => ['zero']],
+            ['name' => 'c', 'weight' => '2.50'],
+        ]]);
+        self::assertSame(['a' => '0.000001', 'b' => '1000000', 'c' => '2.5'], array_column($map->nodes(), 'weight', 'name'));
+        [$a, $b] = $map->nodes();
+        self::assertSame(['x', null, '10.0.0.1:1', 'seven', null], [$a->label('zone'), $a->label('rack'), $a->attribute('address'), $a->attribute('7'), $a->attribute('zone')]);
+        self::assertSame(['zero', null], [$b->attribute('0'), $b->label('zone')]);
+        self::assertSame('10.0.0.1:1', $map->attribute('a', 'address'));
+        self::assertSame('x', $map->label('a', 'zone'));
+        self::assertEquals($a, $map->node('a'));
+        self::assertNull($map->node('none'));
+        self::assertNull($map->node("a\0"));
+        $this->thrown(fn () => $map->attribute('none', 'address'), InvalidException::class, 'no node "none"');
+        $this->thrown(fn () => $map->label('a', "zo\0ne"), InvalidException::class, 'NUL', 'zo\000ne');
+    }
+
+    public function testSlicesCoverTheSpaceAndNamePolicies(): void
+    {
+        $fleet = self::fleet('db1', 'db2') + ['policy' => [['name' => 'cray', 'kind' => 'chain', 'nodes' => ['db2', 'db1']]], 'pin' => [['key' => 'justin', 'policy' => 'cray']]];
+        $slices = Map::build($fleet)->slices();
+        self::assertSame(['0000000000000000', 'ffffffffffffffff'], [Point::hex($slices[0]->first), Point::hex(end($slices)->last)]);
+        foreach (array_slice($slices, 1) as $i => $slice) {
+            // the next one; + would make a float of 7fffffffffffffff
+            $next = $slices[$i]->last === PHP_INT_MAX ? PHP_INT_MIN : $slices[$i]->last + 1;
+            self::assertSame($next, $slice->first);
+            self::assertLessThanOrEqual(0, Point::compare($slice->first, $slice->last));
+        }
+        $named = array_values(array_filter($slices, static fn ($slice): bool => $slice->policy !== null));
+        self::assertCount(1, $named);
+        self::assertSame(['cray', ['db2', 'db1'], $named[0]->first], [$named[0]->policy, $named[0]->nodes, $named[0]->last]);
+        self::assertSame(substr(md5('justin'), 0, 16), Point::hex($named[0]->first));
+    }
+
+    public function testAMapIsItsBytes(): void
+    {
+        $map = self::map('db1', 'db2');
+        $again = Map::fromBytes($map->toBytes());
+        self::assertSame([$map->toBytes(), $map->digest()], [$again->toBytes(), $again->digest()]);
+        self::assertSame(32, strlen($map->digest()));
+        $next = Map::build(self::fleet('db1', 'db2'), $map);
+        self::assertSame([2, true, false], [$next->epoch(), $next->same($map), $next->digest() === $map->digest()]);
+        self::assertFalse(Map::build(self::fleet('db1'), $map)->same($map));
+        self::assertSame(['db1', 'db2'], array_column($map->report()['nodes'], 'name'));
+    }
+
+    public function testAFileIsOpenedAndANewEpochIsSeen(): void
+    {
+        $path = $this->path('members.map');
+        $first = self::map('db1');
+        $first->publish($path);
+        $open = Map::open($path);
+        $copy = Map::open($path, copy: true);
+        $second = Map::build(self::fleet('db1', 'db2'), $open);
+        $second->publish($path, $open);
+        self::assertSame([1, 1, 2, 2], [$open->epoch(), $copy->epoch(), Map::open($path)->epoch(), Map::open($path, true)->epoch()]);
+        self::assertSame(['db1', 'db1'], [$open->locate('frank'), $open->locate('bob')]);
+        $second->save($this->path('copy.map'));
+        self::assertSame($second->digest(), Map::open($this->path('copy.map'))->digest());
+        file_put_contents($this->path('fleet.json'), json_encode(self::fleet('db1', 'db2')));
+        self::assertTrue(Map::buildFile($this->path('fleet.json'), $second)->same($second));
+    }
+
+    public function testAFleetIsTextOrArray(): void
+    {
+        $json = json_encode(self::fleet('db1', 'db2'), JSON_THROW_ON_ERROR);
+        $toml = "name = 'members'\n[[node]]\nname = 'db1'\n[[node]]\nname = 'db2'\n";
+        self::assertSame([self::map('db1', 'db2')->digest()], array_values(array_unique([Map::build($json)->digest(), Map::build($toml)->digest()])));
+        $weights = static fn (mixed $weight): array => array_column(Map::build(['name' => 'm', 'node' => [['name' => 'a', 'weight' => $weight], ['name' => 'b']]])->nodes(), 'weight');
+        foreach ([[0.1, '0.1'], [1.0, '1'], [1e6, '1000000'], [0.000001, '0.000001'], [123456.654321, '123456.654321'], [3, '3'], ['1.25', '1.25'], [0, '0']] as [$given, $kept]) {
+            self::assertSame([$kept, '1'], $weights($given));
+        }
+        // php.ini's precision is for people
+        $before = [ini_set('precision', '3'), ini_set('serialize_precision', '3')];
+        try {
+            self::assertSame(['123456.654321', '1'], $weights(123456.654321));
+        } finally {
+            ini_set('precision', (string) $before[0]);
+            ini_set('serialize_precision', (string) $before[1]);
+        }
+        $step = Map::build(self::fleet('db1', 'db2'), self::map('db1'), maxMove: '5%');
+        self::assertTrue($step->epoch() === 2 && !$step->same(Map::build(self::fleet('db1', 'db2'), self::map('db1'))));
+    }
+
+    public function testPathsAndPoints(): void
+    {
+        self::assertSame('38/37/60/frank', Path::of('frank'));
+        self::assertSame(Path::of('frank', '16,16'), Path::of('frank', [16, 16]));
+        self::assertSame(Path::of('frank'), Path::of('FRANK', fold: Fold::Ascii));
+        self::assertNotSame(Path::of('frank'), Path::of('FRANK'));
+        self::assertSame('18/40/72/frank=0a', Path::of("frank\n"));
+        self::assertSame(["Sp\xc4ti", "sp\xc4ti"], [Fold::None->of("Sp\xc4ti"), Fold::Ascii->of("SP\xc4TI")]);
+        foreach (['0000000000000000', '7fffffffffffffff', '8000000000000000', 'ffffffffffffffff'] as $hex) {
+            self::assertSame($hex, Point::hex(Point::fromHex($hex)));
+            self::assertSame(0, Point::compare(Point::fromHex($hex), Point::fromHex(strtoupper($hex))));
+        }
+        self::assertSame([-1, 1, -1], [Point::compare(0, -1), Point::compare(-1, 0), Point::compare(PHP_INT_MAX, PHP_INT_MIN)]);
+        foreach (['', 'f', "ffffffffffffffff\n", '0x00000000000000', '00000000000000000', "00000000000000\0\0"] as $digits) {
+            $this->thrown(fn () => Point::fromHex($digits), InvalidException::class, '16 hex digits');
+        }
+    }
+}
