@@ -86,7 +86,7 @@
 //! A module uses only modules to its left; a test holds that.
 //!
 //! ```text
-//! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | plan rebalance verdict | balance violations | report path | baseline | stats simulate | store
+//! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | plan rebalance verdict | ring balance violations | report path | baseline | stats simulate | store
 //! ```
 //!
 //! Normative: docs/placement.md, docs/map-format.md, docs/fleet.md, docs/paths.md. No float, clock, locale or hash order is on any
@@ -120,6 +120,8 @@ pub mod policy;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod rebalance;
 pub mod report;
+#[deny(clippy::indexing_slicing)]
+pub mod ring;
 pub mod simulate;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod slice;

@@ -13,7 +13,7 @@ const GROUPS: [&[&str]; 13] = [
     &["format"],
     &["map"],
     &["plan", "rebalance", "verdict"],
-    &["balance", "violations"],
+    &["ring", "balance", "violations"],
     &["report", "path"],
     &["baseline"],
     &["stats", "simulate"],

@@ -1,0 +1,148 @@
+//! Compile: from the points of a ring to the cells that each point owns. The one place where rings become slices.
+
+/// The number of a point of a ring, by position.
+type PointId = usize;
+
+/// First cells, ascending, the first 0, and the servers of the cells from there on, primary first.
+pub(super) type Table = Vec<(u128, Vec<u32>)>;
+
+/// A point of a ring: where it stands, in cells, and the number of its server. A position may lie behind the last cell.
+pub(super) type RingPoint = (u128, u32);
+
+/// The most points of a ring: what a map of it has slices for, and more than anybody draws.
+pub(super) const POINTS_MAX: u128 = 1 << 24;
+
+/// Which point of a ring owns a position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Owner {
+    /// The first point that stands there or after it.
+    AtOrAfter,
+    /// The first point that stands after it.
+    After,
+    /// The last point that stands there or before it.
+    AtOrBefore,
+}
+
+/// Which of several points of one position stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Tie {
+    /// The one that was put there first.
+    First,
+    /// The one that was put there last.
+    Last,
+}
+
+/// The points in order, one for each position.
+pub(super) fn in_order(mut points: Vec<RingPoint>, tie: Tie) -> Vec<RingPoint> {
+    if tie == Tie::Last {
+        points.reverse();
+    }
+    points.sort_by_key(|point| point.0); // stable
+    points.dedup_by_key(|point| point.0);
+    points
+}
+
+/// The cells that each point owns: runs as first cell and owner, the first at cell 0; a run ends where the next starts.
+///
+/// `points`: in order, at least one. Past either end the ring goes on at the other.
+fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)> {
+    let last = points.len().saturating_sub(1);
+    let mut runs: Vec<(u128, PointId)> = Vec::with_capacity(points.len() + 1);
+    let mut push = |first: u128, point: PointId| {
+        if first >= cells {
+            return;
+        }
+        match runs.last_mut() {
+            Some(before) if before.0 == first => before.1 = point,
+            Some(before) if before.1 == point => {}
+            _ => runs.push((first, point)),
+        }
+    };
+    match owner {
+        Owner::AtOrBefore => push(0, last),
+        Owner::AtOrAfter | Owner::After => push(0, 0),
+    }
+    for (point, (position, _)) in points.iter().enumerate() {
+        let next = if point == last { 0 } else { point + 1 };
+        match owner {
+            Owner::AtOrAfter => push(position + 1, next),
+            Owner::After => push(*position, next),
+            Owner::AtOrBefore => push(*position, point),
+        }
+    }
+    runs
+}
+
+/// The table of a ring whose keys have one server each.
+pub(super) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
+    let server = |point: PointId| points.get(point).map_or(0, |point| point.1);
+    runs(points, owner, cells).into_iter().map(|(first, point)| (first, vec![server(point)])).collect()
+}
+
+/// The table of a ring whose keys have this many servers: those that a walk finds.
+pub(super) fn walks(points: &[RingPoint], owner: Owner, cells: u128, most: usize) -> Table {
+    runs(points, owner, cells).into_iter().map(|(first, point)| (first, walk(points, point, most))).collect()
+}
+
+/// The servers from a point on, clockwise, each once, at most `most`.
+fn walk(points: &[RingPoint], from: PointId, most: usize) -> Vec<u32> {
+    let mut found = Vec::with_capacity(most);
+    let (before, after) = points.split_at(from.min(points.len()));
+    for (_, server) in after.iter().chain(before) {
+        if found.len() == most {
+            break;
+        }
+        if !found.contains(server) {
+            found.push(*server);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who owns a position by walking, as the originals do.
+    fn walked(points: &[RingPoint], owner: Owner, position: u128) -> PointId {
+        match owner {
+            Owner::AtOrAfter => points.iter().position(|p| p.0 >= position).unwrap_or(0),
+            Owner::After => points.iter().position(|p| p.0 > position).unwrap_or(0),
+            Owner::AtOrBefore => points.iter().rposition(|p| p.0 <= position).unwrap_or(points.len() - 1),
+        }
+    }
+
+    #[test]
+    fn every_cell_has_the_owner_that_a_walk_finds() {
+        let cells = 16;
+        // all sets of up to four positions, the last of which lie behind the last cell
+        let positions = [0u128, 1, 2, 7, 14, 15, 16, 40];
+        for set in 1u32..1 << positions.len() {
+            let points: Vec<RingPoint> = (0..).zip(positions).filter(|(i, _)| set >> i & 1 == 1).map(|(i, at)| (at, i)).collect();
+            for owner in [Owner::AtOrAfter, Owner::After, Owner::AtOrBefore] {
+                let runs = runs(&points, owner, cells);
+                assert_eq!(runs[0].0, 0);
+                assert!(runs.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 != w[1].1), "{points:?} {owner:?}: {runs:?}");
+                for cell in 0..cells {
+                    let found = runs.iter().rfind(|run| run.0 <= cell).unwrap().1;
+                    assert_eq!(found, walked(&points, owner, cell), "cell {cell} of {points:?} {owner:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_equal_positions_the_first_or_the_last_stands() {
+        let points = vec![(5, 0), (3, 1), (5, 2), (3, 3)];
+        assert_eq!(in_order(points.clone(), Tie::First), [(3, 1), (5, 0)]);
+        assert_eq!(in_order(points, Tie::Last), [(3, 3), (5, 2)]);
+    }
+
+    #[test]
+    fn a_walk_passes_the_end_and_lists_nobody_twice() {
+        let points = [(1, 0), (2, 1), (3, 1), (4, 2)];
+        assert_eq!(walk(&points, 1, 3), [1, 2, 0]);
+        assert_eq!(walk(&points, 3, 2), [2, 0]);
+        assert_eq!(walk(&points, 3, 9), [2, 0, 1]);
+    }
+}

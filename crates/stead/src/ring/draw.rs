@@ -1,0 +1,201 @@
+//! Draw: a ring becomes a map, and the fleet that goes on from it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::cell::Cells;
+use crate::error::{Error, Result};
+use crate::format::{encode, NodePart, Parts, PolicyPart, NODES_MAX};
+use crate::hash::Hash;
+use crate::map::Map;
+use crate::point::Point;
+use crate::policy::{NodeId, PolicyId};
+use crate::rebalance::ALGORITHM;
+use crate::weight::Weight;
+
+/// A server of a ring: it becomes a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// Its name, as the original knows it.
+    pub name: String,
+    /// Its weight in the original.
+    pub weight: Weight,
+    /// Where it stands, when the original knows.
+    pub labels: BTreeMap<String, String>,
+    /// What else the original knows about it.
+    pub attributes: BTreeMap<String, String>,
+}
+
+impl Member {
+    /// One without labels and attributes.
+    pub fn new(name: String, weight: Weight) -> Member {
+        Member { name, weight, labels: BTreeMap::new(), attributes: BTreeMap::new() }
+    }
+}
+
+/// A ring, compiled: what its map is made of.
+#[derive(Clone, Debug)]
+pub struct Ring {
+    /// The original's hash of keys.
+    pub hash: Hash,
+    /// How many different places the original knows.
+    pub cells: Cells,
+    /// How many servers hold a key.
+    pub replicas: u32,
+    /// The servers, in the original's order.
+    pub members: Vec<Member>,
+    /// First cells, ascending, the first 0, and who holds the cells from there on, primary first: numbers of members.
+    pub table: Vec<(u128, Vec<u32>)>,
+}
+
+/// The weights that the nodes of an adopted ring get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Weights {
+    /// Those of the original: the first `apply` brings every node to what they ask for.
+    Ring,
+    /// What each holds today, in percent: the first `apply` moves next to nothing.
+    Shares,
+}
+
+impl Ring {
+    /// Errors: what the servers of a file cannot be.
+    pub(super) fn checked(mut self, file: &str) -> Result<Ring> {
+        let refuse = |problem: String| Err(Error::Impossible { problem: format!("{file}: {problem}") });
+        if self.members.len() > NODES_MAX {
+            return refuse(format!("{} servers are more than {NODES_MAX}, the most that a map can have", self.members.len()));
+        }
+        let mut seen = HashMap::new();
+        for (i, member) in self.members.iter().enumerate() {
+            if let Some(first) = seen.insert(member.name.as_str(), i) {
+                return refuse(format!("server {} and server {} of the list are both named `{}`", first + 1, i + 1, member.name));
+            }
+        }
+        if self.table.is_empty() || self.table.iter().any(|(_, nodes)| nodes.is_empty()) {
+            return refuse("no server has a point on the ring; give one a weight".to_owned());
+        }
+        self.table.dedup_by(|next, before| next.1 == before.1);
+        // the ring may have fewer servers than replicas are asked for
+        let longest = self.table.iter().map(|(_, nodes)| nodes.len()).max().unwrap_or(1);
+        self.replicas = self.replicas.min(longest as u32);
+        Ok(self)
+    }
+
+    /// The cells that each member holds, all copies counted.
+    pub fn held(&self) -> Vec<u128> {
+        let mut held = vec![0; self.members.len()];
+        let ends = self.table.iter().skip(1).map(|(first, _)| *first).chain([self.cells.count()]);
+        for ((first, nodes), end) in self.table.iter().zip(ends) {
+            for node in nodes {
+                if let Some(held) = held.get_mut(*node as usize) {
+                    *held += end - first;
+                }
+            }
+        }
+        held
+    }
+
+    /// The same ring whose members have these weights.
+    pub fn with(mut self, weights: Weights) -> Ring {
+        if weights == Weights::Shares {
+            let held = self.held();
+            let all: u128 = held.iter().sum::<u128>().max(1);
+            for (member, held) in self.members.iter_mut().zip(held) {
+                // percent in millionths, to the nearest; held < 2^72, so the product fits
+                let millionths = (held * 100_000_000 + all / 2) / all;
+                member.weight = Weight::from_millionths(millionths as u64).unwrap_or(Weight::ZERO);
+            }
+        }
+        self
+    }
+
+    /// The node of a key, as the original answers: a number of `members`.
+    pub fn locate(&self, key: &[u8]) -> Option<u32> {
+        let cell = self.hash.cell(key, self.cells);
+        let run = self.table.partition_point(|(first, _)| *first <= cell).checked_sub(1)?;
+        self.table.get(run)?.1.first().copied()
+    }
+
+    /// The map: epoch 1, whose slices are the ring.
+    pub fn map(&self, name: &str) -> Result<Map> {
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        let name_of = |i: &usize| self.members.get(*i).map(|member| member.name.as_str());
+        order.sort_by(|a, b| name_of(a).cmp(&name_of(b)));
+        let mut ids = vec![NodeId(0); self.members.len()];
+        for (id, member) in (0..).map(NodeId).zip(&order) {
+            if let Some(place) = ids.get_mut(*member) {
+                *place = id;
+            }
+        }
+        let id_of = |member: &u32| ids.get(*member as usize).copied().unwrap_or(NodeId(0));
+        let lists: Vec<Vec<NodeId>> = self.table.iter().map(|(_, nodes)| nodes.iter().map(id_of).collect()).collect();
+        let numbers: BTreeMap<&[NodeId], u32> = lists.iter().map(|list| (list.as_slice(), 0)).collect();
+        let numbers: BTreeMap<&[NodeId], PolicyId> = numbers.into_keys().zip((0..).map(PolicyId)).collect();
+        let policy = |list: &Vec<NodeId>| numbers.get(list.as_slice()).copied().unwrap_or(PolicyId(0));
+        let pairs = |pairs: &BTreeMap<String, String>| pairs.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let parts = Parts {
+            name: name.to_owned(),
+            epoch: 1,
+            map_id: [0; 16],
+            parent: [0; 32],
+            algorithm: ALGORITHM,
+            replicas: self.replicas,
+            hash: self.hash.clone(),
+            cells: self.cells,
+            max_slices: None,
+            spread: Vec::new(),
+            nodes: order
+                .iter()
+                .filter_map(|i| self.members.get(*i))
+                .map(|member| NodePart {
+                    name: member.name.clone(),
+                    formerly: String::new(),
+                    weight: member.weight,
+                    labels: pairs(&member.labels),
+                    attributes: pairs(&member.attributes),
+                })
+                .collect(),
+            policies: numbers
+                .keys()
+                .map(|list| PolicyPart { name: None, kind: String::new(), weight: None, members: list.to_vec() })
+                .collect(),
+            base: self
+                .table
+                .iter()
+                .zip(&lists)
+                .map(|((first, _), list)| (Point(self.cells.bound(*first) as u64), policy(list)))
+                .collect(),
+            pins: Vec::new(),
+            target: None,
+        };
+        Map::from_bytes(encode(&parts))
+    }
+
+    /// The fleet that `stead apply FLEET MAP` goes on from, as TOML.
+    pub fn fleet(&self, name: &str) -> String {
+        let mut text = String::from(
+            "# The servers of an adopted ring. The map keeps the ring's hash, so this file names none.\n\
+             # To give a node a name that lasts: write the new name, and its old one as formerly = \"...\"; nothing moves.\n\n",
+        );
+        text.push_str(&format!("name = {}\n", quoted(name)));
+        if self.replicas > 1 {
+            text.push_str(&format!("replicas = {}\n", self.replicas));
+        }
+        for member in &self.members {
+            text.push_str(&format!("\n[[node]]\nname = {}\n", quoted(&member.name)));
+            if member.weight != Weight::ONE {
+                text.push_str(&format!("weight = {}\n", member.weight));
+            }
+            for (what, pairs) in [("labels", &member.labels), ("attributes", &member.attributes)] {
+                if !pairs.is_empty() {
+                    let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value))).collect();
+                    text.push_str(&format!("{what} = {{ {} }}\n", pairs.join(", ")));
+                }
+            }
+        }
+        text
+    }
+}
+
+/// A TOML string; JSON escapes the same characters in the same way. (Names have no control characters, so DEL cannot be there.)
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

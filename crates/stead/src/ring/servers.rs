@@ -1,0 +1,73 @@
+//! Reading lists of servers: lines, words, weights, with errors that say the line.
+
+use super::Servers;
+use crate::error::{Error, Result};
+use crate::name::check_node_name;
+use crate::weight::Weight;
+
+/// A line of a list that is neither empty nor a comment.
+pub(super) struct Line<'a> {
+    file: &'a str,
+    /// From 1.
+    pub number: usize,
+    /// Without what stands after `#`, and without blanks at its ends.
+    pub text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    /// A mistake in this line.
+    pub(super) fn wrong(&self, problem: impl Into<String>) -> Error {
+        wrong(self.file, self.number, problem)
+    }
+
+    /// Its words.
+    pub(super) fn words(&self) -> Vec<&'a str> {
+        self.text.split_whitespace().collect()
+    }
+
+    /// A weight as stead has them.
+    pub(super) fn weight(&self, text: &str) -> Result<Weight> {
+        Weight::parse(text).map_err(|why| self.wrong(format!("the weight `{text}` {why}")))
+    }
+
+    /// A whole number.
+    pub(super) fn number_of(&self, text: &str, what: &str, most: u64) -> Result<u64> {
+        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let number = text.parse().ok().filter(|n| digits && *n <= most);
+        number.ok_or_else(|| self.wrong(format!("the {what} `{text}` is not a whole number up to {most}")))
+    }
+
+    /// The name of a node.
+    pub(super) fn name(&self, text: &str) -> Result<String> {
+        check_node_name(text).map_err(|why| self.wrong(format!("the name `{text}` {why}")))?;
+        Ok(text.to_owned())
+    }
+}
+
+/// A mistake in a line of a file.
+pub(super) fn wrong(file: &str, line: usize, problem: impl Into<String>) -> Error {
+    Error::Fleet { file: file.to_owned(), line, problem: problem.into() }
+}
+
+impl<'a> Servers<'a> {
+    /// The text.
+    pub(super) fn text(&self) -> Result<&'a str> {
+        std::str::from_utf8(self.bytes).map_err(|error| {
+            let line = 1 + self.bytes.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count();
+            wrong(self.file, line, "the list of servers is not UTF-8 text")
+        })
+    }
+
+    /// The lines, without comments and empty ones. Errors: not UTF-8; no line at all.
+    pub(super) fn lines(&self) -> Result<Vec<Line<'a>>> {
+        let line = |(number, text): (usize, &'a str)| {
+            let text = text.split('#').next().unwrap_or("").trim();
+            (!text.is_empty()).then_some(Line { file: self.file, number, text })
+        };
+        let lines: Vec<Line<'a>> = (1..).zip(self.text()?.lines()).filter_map(line).collect();
+        if lines.is_empty() {
+            return Err(wrong(self.file, 1, "there are no servers in it"));
+        }
+        Ok(lines)
+    }
+}
