@@ -11,6 +11,8 @@ mod choices;
 mod compile;
 mod draw;
 mod karger;
+mod ketama;
+mod libketama;
 mod servers;
 mod uhashring;
 mod wallaroo;
@@ -39,7 +41,7 @@ pub struct Kind {
 }
 
 /// All kinds, as `stead ring --list` shows them.
-pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND];
+pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND, libketama::KIND];
 
 /// A list of servers: a file's bytes, and its name for messages.
 pub struct Servers<'a> {
