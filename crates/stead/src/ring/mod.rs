@@ -13,6 +13,8 @@ mod draw;
 mod karger;
 mod ketama;
 mod libketama;
+mod libmemcached;
+mod remainder;
 mod servers;
 mod uhashring;
 mod wallaroo;
@@ -41,7 +43,7 @@ pub struct Kind {
 }
 
 /// All kinds, as `stead ring --list` shows them.
-pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND, libketama::KIND];
+pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND, libketama::KIND, libmemcached::KIND];
 
 /// A list of servers: a file's bytes, and its name for messages.
 pub struct Servers<'a> {
