@@ -97,6 +97,9 @@ SUITES = [
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
     ("Python web (gunicorn)", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"], pytest_counts,
      ((VENV, "-c", "import django, gunicorn, pytest, stead"), "django, gunicorn, pytest or stead is not in .venv")),
+    ("Perl module", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"], pytest_counts,
+     (("sh", "-c", f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit !-e \"$Config{{archlibexp}}/CORE/perl.h\"'"),
+      "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 

@@ -59,6 +59,7 @@ for my $nodes (10, 1000) {
     my $node;
     my @calls = (
         ['$map->locate($key)'                => sub { for my $key (@keys) { $node = $map->locate($key) } }],
+        ['Stead::Map::locate($map, $key)'    => sub { for my $key (@keys) { $node = Stead::Map::locate($map, $key) } }],
         ['pure Perl'                         => sub { for my $key (@keys) { $node = $pure->($key) } }],
         ['Digest::MD5::md5($key)'            => sub { for my $key (@keys) { $node = md5($key) } }],
         ['$map->locate_many(\@keys)'         => sub { my $all = $map->locate_many(\@keys) }],

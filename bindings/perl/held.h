@@ -5,10 +5,17 @@
  * own; and nobody can make such a scalar by blessing a number.
  */
 
-/* A handle, and the names of its nodes as Perl has them: each is made when it is first asked for, and shares its text from then on. */
+/* The name of a node as Perl has it, once somebody has asked for it: a scalar, and its text, which is one of Perl's shared ones. (The
+ * text by itself, since three pointers from here to the letters cost more than all the rest of an answer.) */
+typedef struct {
+    HEK *text;
+    SV *scalar;
+} node_name;
+
+/* A handle, and the names of its nodes. */
 typedef struct {
     stead_map *map;
-    SV **names;
+    node_name *names;
     int32_t count;
 } held_map;
 
@@ -62,7 +69,7 @@ static void let_go(pTHX_ held_map *held) {
     int32_t i;
     if (held->names)
         for (i = 0; i < held->count; i++)
-            SvREFCNT_dec(held->names[i]);
+            SvREFCNT_dec(held->names[i].scalar);
     Safefree(held->names);
     stead_map_free(held->map);
 }
@@ -126,7 +133,7 @@ static MGVTBL map_magic = {NULL, NULL, NULL, NULL, free_map, NULL, dup_map, NULL
 static MGVTBL plan_magic = {NULL, NULL, NULL, NULL, free_plan, NULL, dup_plan, NULL};
 
 /* What an object of ours holds; NULL when it is none. */
-static void *held_by(SV *sv, const MGVTBL *kind) {
+PERL_STATIC_INLINE void *held_by(SV *sv, const MGVTBL *kind) {
     if (SvROK(sv) && SvTYPE(SvRV(sv)) >= SVt_PVMG) {
         const MAGIC *mg;
         for (mg = SvMAGIC(SvRV(sv)); mg; mg = mg->mg_moremagic)
@@ -148,7 +155,7 @@ static SV *object(pTHX_ SV *class, const MGVTBL *kind, void *held) {
     return reference;
 }
 
-static held_map *map_of(pTHX_ SV *sv, const char *what) {
+PERL_STATIC_INLINE held_map *map_of(pTHX_ SV *sv, const char *what) {
     held_map *const held = (held_map *)held_by(sv, &map_magic);
     if (!held)
         invalid(aTHX_ "%s is not a Stead::Map; Stead::Map->open(PATH) gives one", what);
@@ -187,21 +194,25 @@ static SV *new_map(pTHX_ SV *class, stead_map *map) {
     return object(aTHX_ class, &map_magic, mine);
 }
 
-/* The name of a node, which stays ours; its text is one of Perl's shared ones, so that copies of it cost no memory. */
-static SV *name_of(pTHX_ held_map *map, int32_t node) {
+/* Makes the name of a node that nobody has asked for yet. */
+static HEK *make_name(pTHX_ held_map *map, int32_t node) {
+    SV *const plain = sv_2mortal(text(aTHX_ stead_map_node_name(map->map, node)));
+    node_name *name;
+    STRLEN length;
+    const char *const string = SvPV(plain, length);
     if (!map->names)
-        Newxz(map->names, map->count, SV *);
-    if (!map->names[node]) {
-        SV *const plain = text(aTHX_ stead_map_node_name(map->map, node));
-        STRLEN length;
-        const char *const string = SvPV(plain, length);
-        map->names[node] = newSVpvn_share(string, SvUTF8(plain) ? -(I32)length : (I32)length, 0);
-        SvREFCNT_dec(plain);
-    }
-    return map->names[node];
+        Newxz(map->names, map->count, node_name);
+    name = &map->names[node];
+    name->scalar = newSVpvn_share(string, SvUTF8(plain) ? -(I32)length : (I32)length, 0);
+    return name->text = SvSHARED_HEK_FROM_PV(SvPVX_const(name->scalar));
 }
 
-/* A scalar of its own with the name of a node, or undef for -1. */
+/* The name of a node; it is the map's. */
+PERL_STATIC_INLINE HEK *name_of(pTHX_ held_map *map, int32_t node) {
+    return map->names && map->names[node].text ? map->names[node].text : make_name(aTHX_ map, node);
+}
+
+/* A scalar with the name of a node, or undef for -1, whose text is the map's: many of them cost little memory. */
 static SV *fresh_name(pTHX_ held_map *map, int32_t node) {
-    return node < 0 ? newSV(0) : newSVhek(SvSHARED_HEK_FROM_PV(SvPVX_const(name_of(aTHX_ map, node))));
+    return node < 0 ? newSV(0) : newSVhek(name_of(aTHX_ map, node));
 }
