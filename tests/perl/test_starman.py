@@ -32,12 +32,17 @@ class Run:
             for kind in kinds:
                 ask_until_all_answered(server, kind)
             self.workers = server.workers()
+            # asks once in each epoch for each kind, however slow the machine is
+            sure = Client(server.address, keep=False)
             with load(server.address, [("GET", kind) for kind in kinds], keep=False) as self.answers:
                 for _ in range(EPOCHS):
                     publisher.publish()
+                    for kind in kinds:
+                        sure.ask(kind, "frank")
                     time.sleep(PAUSE)
                     if len(publisher.epochs) == 10:
                         before = {worker: memory(worker) for worker in self.workers}
+            self.answers.extend(sure.answers)
             self.growth = {worker: memory(worker) - before[worker] for worker in self.workers}
             self.open_maps = {worker: open_maps(worker, publisher.map) for worker in self.workers}
             self.last = ask_until_all_answered(server, kinds[0])
