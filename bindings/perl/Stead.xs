@@ -121,6 +121,7 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
     bool one_line = FALSE;
     if (items <= from)
         invalid(aTHX_ "the fleet is missing; say %s", is_file ? "build_file(PATH, PREVIOUS)" : "build(FLEET, PREVIOUS)");
+    keep(aTHX_ ax, items);
     previous = items > from + 1 ? map_or_none(aTHX_ ARGUMENT(from + 1), "previous") : NULL;
     only(aTHX_ ax, from + 2, items, is_file ? " max_move " : " max_move name ");
     value = option(aTHX_ ax, from + 2, items, "max_move");
@@ -638,6 +639,7 @@ label(node, name)
     held_map *map;
     const char *asked, *found;
   PPCODE:
+    keep(aTHX_ ax, items);
     if (!sv_isobject(node) || !sv_derived_from(node, "Stead::Node") || SvTYPE(SvRV(node)) != SVt_PVAV)
         invalid(aTHX_ "node is not a Stead::Node; $map->nodes gives them");
     fields = (AV *)SvRV(node);

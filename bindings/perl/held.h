@@ -162,6 +162,19 @@ PERL_STATIC_INLINE held_map *map_of(pTHX_ SV *sv, const char *what) {
     return held;
 }
 
+/* Fetching what is tied, and objects that are strings by overloading, run Perl code, which might let go of what the call is about: then
+ * all that the arguments refer to stays until the statement ends. Costs a look at the flags where, as always, they are plain. */
+PERL_STATIC_INLINE void keep(pTHX_ I32 ax, I32 items) {
+    U32 flags = 0;
+    I32 i;
+    for (i = 1; i < items; i++)
+        flags |= SvFLAGS(PL_stack_base[ax + i]);
+    if (flags & (SVs_GMG | SVf_ROK))
+        for (i = 0; i < items; i++)
+            if (SvROK(PL_stack_base[ax + i]))
+                sv_2mortal(SvREFCNT_inc_simple_NN(SvRV(PL_stack_base[ax + i])));
+}
+
 /* A map, or NULL for undef. */
 static held_map *map_or_none(pTHX_ SV *sv, const char *what) {
     SvGETMAGIC(sv);
