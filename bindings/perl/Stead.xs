@@ -380,18 +380,11 @@ locate(map, key)
   PREINIT:
     dXSTARG;
     stead_error error;
-    HEK *name;
     int32_t node;
   PPCODE:
     if (stead_map_locate(map->map, key.text, key.length, &node, &error) != STEAD_OK)
         fail(aTHX_ &error);
-    name = name_of(aTHX_ map, node);
-    /* copied, since that is quicker than to count those who share so short a text */
-    sv_setpvn(TARG, HEK_KEY(name), HEK_LEN(name));
-    if (HEK_UTF8(name))
-        SvUTF8_on(TARG);
-    else
-        SvUTF8_off(TARG);
+    set_name(aTHX_ TARG, map, node);
     PUSHTARG;
 
 void
