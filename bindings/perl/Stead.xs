@@ -194,6 +194,12 @@ static SV *decoded(pTHX_ char *json) {
     return found;
 }
 
+/* What an array has there; NULL when nothing. */
+static SV *fetched(pTHX_ AV *list, SSize_t i) {
+    SV **const one = av_fetch(list, i, 0);
+    return one ? *one : NULL;
+}
+
 /* Asks twice when there are more nodes than FEW. */
 #define ASK(call, found)                                   \
     STMT_START {                                           \
@@ -457,18 +463,21 @@ locate_many(map, keys, ...)
     ENTER;
     SAVETMPS;
     for (i = 0; i < count; i++) {
-        SV **const one = av_fetch(list, i, 0);
-        if (one && (SvFLAGS(*one) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
-            key.text = SvPVX_const(*one);
-            key.length = SvCUR(*one);
+        /* looked at anew each time: what is tied runs Perl code, which may change the list */
+        SV *const one = !SvRMAGICAL(list) && i <= AvFILLp(list) ? AvARRAY(list)[i] : fetched(aTHX_ list, i);
+        if (one && (SvFLAGS(one) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
+            key.text = SvPVX_const(one);
+            key.length = SvCUR(one);
         } else {
             char what[40];
             my_snprintf(what, sizeof what, "key %" IVdf, (IV)i);
-            fetched_bytes_of(aTHX_ one ? *one : &PL_sv_undef, what, &key);
+            fetched_bytes_of(aTHX_ one ? one : &PL_sv_undef, what, &key);
         }
         if (stead_map_locate(map->map, key.text, key.length, &node, &error) != STEAD_OK)
             fail(aTHX_ &error);
-        av_push(found, numbers ? newSViv(node) : fresh_name(aTHX_ map, node));
+        /* ours alone, and with room for all */
+        AvARRAY(found)[i] = numbers ? newSViv(node) : fresh_name(aTHX_ map, node);
+        AvFILLp(found) = i;
         FREETMPS;
     }
     LEAVE;
