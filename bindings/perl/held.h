@@ -5,12 +5,14 @@
  * own; and nobody can make such a scalar by blessing a number.
  */
 
-/* So long is a name that is kept beside its scalar: a node_name is 32 bytes, so that two are in a line of cache. */
-#define SHORT 22
+/* So long is a name that is kept beside its scalar. */
+#define SHORT 30
 
-/* The name of a node as Perl has it, once somebody has asked for it: a scalar, whose text is one of Perl's shared ones; and the letters
- * of nearly all names, so that one answer needs nothing but this. */
+/* The name of a node as Perl has it, once somebody has asked for it: a scalar; its text, which is one of Perl's shared ones (by itself,
+ * since the way to it through the scalar costs many answers 5 %); and the letters of nearly all names, so that one answer needs nothing
+ * but this. */
 typedef struct {
+    HEK *text;
     SV *scalar;
     char letters[SHORT + 1];
     U8 length; /* 0: not known yet, or longer than SHORT, or with characters above 0xFF */
@@ -212,7 +214,7 @@ static SV *new_map(pTHX_ SV *class, stead_map *map) {
 }
 
 /* Makes the name of a node that nobody has asked for yet. */
-static SV *make_name(pTHX_ held_map *map, int32_t node) {
+static HEK *make_name(pTHX_ held_map *map, int32_t node) {
     SV *const plain = sv_2mortal(text(aTHX_ stead_map_node_name(map->map, node)));
     node_name *name;
     STRLEN length;
@@ -221,21 +223,22 @@ static SV *make_name(pTHX_ held_map *map, int32_t node) {
         Newxz(map->names, map->count, node_name);
     name = &map->names[node];
     name->scalar = newSVpvn_share(string, SvUTF8(plain) ? -(I32)length : (I32)length, 0);
-    if (!SvUTF8(name->scalar) && SvCUR(name->scalar) <= SHORT) {
-        Copy(SvPVX_const(name->scalar), name->letters, SvCUR(name->scalar), char);
-        name->length = (U8)SvCUR(name->scalar);
+    name->text = SvSHARED_HEK_FROM_PV(SvPVX_const(name->scalar));
+    if (!HEK_UTF8(name->text) && HEK_LEN(name->text) <= SHORT) {
+        Copy(HEK_KEY(name->text), name->letters, HEK_LEN(name->text), char);
+        name->length = (U8)HEK_LEN(name->text);
     }
-    return name->scalar;
+    return name->text;
 }
 
 /* The name of a node; it is the map's. */
-PERL_STATIC_INLINE SV *name_of(pTHX_ held_map *map, int32_t node) {
-    return map->names && map->names[node].scalar ? map->names[node].scalar : make_name(aTHX_ map, node);
+PERL_STATIC_INLINE HEK *name_of(pTHX_ held_map *map, int32_t node) {
+    return map->names && map->names[node].text ? map->names[node].text : make_name(aTHX_ map, node);
 }
 
 /* Makes a scalar the name of a node. The text is copied: to count those who share so short a one takes longer. */
 PERL_STATIC_INLINE void set_name(pTHX_ SV *sv, held_map *map, int32_t node) {
-    SV *name;
+    HEK *name;
     if (map->names && map->names[node].length && SvTYPE(sv) == SVt_PV && !SvTHINKFIRST(sv) && !SvOOK(sv) && SvLEN(sv) > SHORT) {
         /* what sv_setpvn does to a string that has room */
         const node_name *const known = &map->names[node];
@@ -245,8 +248,8 @@ PERL_STATIC_INLINE void set_name(pTHX_ SV *sv, held_map *map, int32_t node) {
         return;
     }
     name = name_of(aTHX_ map, node);
-    sv_setpvn(sv, SvPVX_const(name), SvCUR(name));
-    if (SvUTF8(name))
+    sv_setpvn(sv, HEK_KEY(name), HEK_LEN(name));
+    if (HEK_UTF8(name))
         SvUTF8_on(sv);
     else
         SvUTF8_off(sv);
@@ -255,5 +258,5 @@ PERL_STATIC_INLINE void set_name(pTHX_ SV *sv, held_map *map, int32_t node) {
 
 /* A scalar with the name of a node, or undef for -1, whose text is the map's: many of them cost little memory. */
 static SV *fresh_name(pTHX_ held_map *map, int32_t node) {
-    return node < 0 ? newSV(0) : newSVhek(SvSHARED_HEK_FROM_PV(SvPVX_const(name_of(aTHX_ map, node))));
+    return node < 0 ? newSV(0) : newSVhek(name_of(aTHX_ map, node));
 }
