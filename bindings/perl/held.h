@@ -240,7 +240,7 @@ PERL_STATIC_INLINE HEK *name_of(pTHX_ held_map *map, int32_t node) {
 PERL_STATIC_INLINE void set_name(pTHX_ SV *sv, held_map *map, int32_t node) {
     HEK *name;
     if (map->names && map->names[node].length && SvTYPE(sv) == SVt_PV && !SvTHINKFIRST(sv) && !SvOOK(sv) && SvLEN(sv) > SHORT) {
-        /* what sv_setpvn does to a string that has room */
+        /* what sv_setpvn does to a string that has room; before Perl 5.20 a caller could have made something else of it */
         const node_name *const known = &map->names[node];
         Copy(known->letters, SvPVX(sv), SHORT + 1, char); /* of a size that the compiler knows; a NUL stands behind the name */
         SvCUR_set(sv, known->length);

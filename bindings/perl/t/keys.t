@@ -160,9 +160,10 @@ is "@both", 'db1 db2', 'two answers of one place in the code are two';
 is join(' ', (sub { map { \$_ } @_ })->($map->locate('frank'), $map->locate('bob')) ? map { $map->locate($_) } 'bob', 'frank' : ()), 'db2 db1', 'and as arguments';
 
 # names are text, of any kind, and one place in the code answers with all of them in turn
-my @names = ('short', 'n' x 29, 'n' x 30, 'n' x 31, 'n' x 255, "z\xf6", "\x{2713}", "\x{1F600}" x 20, "a\xe9\x{1F600}", 'b');
+my @names = ('short', 'n' x 29, 'n' x 30, 'n' x 31, 'n' x 32, 'n' x 255, "z\xf6", "\x{2713}", "\x{1F600}" x 20, "a\xe9\x{1F600}", 'b');
 my $named = Stead::build({ name => 'm', node => [map { { name => $_ } } @names] });
 my @known = map { $_->name } $named->nodes;
+my $large = 'y' x 5000;
 my (%seen, $wrong);
 for my $number (1 .. 2000) {
     my $answered = $named->locate("k$number");
@@ -171,17 +172,19 @@ for my $number (1 .. 2000) {
     # what was done to the last answer is not seen by the next one
     for ($named->locate("k$number")) {
         $wrong++ if $_ ne $first;
-        my $what = $number % 6;
+        my $what = $number % 7;
         if    ($what == 0) { s/^.// }
-        elsif ($what == 1) { $_ = undef }
+        elsif ($what == 1) { undef $_ }
         elsif ($what == 2) { $_ = [1] }
         elsif ($what == 3) { $_ .= 'x' x 100 }
         elsif ($what == 4) { utf8::upgrade($_); pos = 1 }
-        else               { $_ = 5 }
+        elsif ($what == 5) { $_ = $large }    # whose letters Perl does not copy
+        elsif ($number > 1000) { $_ = 5 }     # from here on it is a number, too
     }
     $seen{$answered}++;
 }
 is $wrong, undef, 'names of any kind';
 is_deeply [sort keys %seen], [sort @names], 'all of them';
+is $large, 'y' x 5000, 'and what was put in their place is what it was';
 
 done_testing;
