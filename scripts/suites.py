@@ -81,6 +81,7 @@ SUITES = [
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
     ("reference (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
+    ("rings are drawn as ever", [PYTHON, "tests/rings/draw_maps.py", "--check"], None, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("runners' judge (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/runners"], unittest_counts, None),
     ("C library", [PYTHON, "tests/c/run.py"], None, None),
