@@ -15,6 +15,8 @@ chomp(my @keys = <STDIN>);
 
 my %options = (io_timeout => 60, connect_timeout => 60, namespace => $namespace, hash_namespace => length $namespace);
 my $all = Cache::Memcached::Fast->new({ %options, servers => $servers, ketama_points => $points });
+# what other tests left there
+$_ or die 'a server was not flushed' for values %{ $all->flush_all };
 my (@batch, %where);
 for my $at (0 .. $#keys) {
     push @batch, [$keys[$at], 1];
