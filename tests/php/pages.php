@@ -49,12 +49,5 @@ if ($verb === 'twice') {
 } elseif ($verb === 'hoard') {
     // never ends what it opens
     Library::load()->c->stead_map_share($members->pointer());
-} elseif ($verb === 'fatal') {
-    // a request that ends in a fatal error, when there is no destructor any more
-    http_response_code(200);
-    echo json_encode(['epoch' => $members->epoch(), 'node' => $members->locate(rawurldecode($key))]);
-    ini_set('display_errors', '0');
-    ini_set('memory_limit', '4M');
-    str_repeat('x', 1 << 24);
 }
 echo json_encode(['epoch' => $members->epoch(), 'node' => $again->locate(rawurldecode($key)), 'again' => $again->epoch()]);
