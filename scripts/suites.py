@@ -49,6 +49,13 @@ def pytest_counts(text):
     return Count(number("passed"), number("failed") + number("error"), number("skipped"))
 
 
+def prove_counts(text):
+    """What prove says of all its files; skipped tests have passed for it."""
+    tests = int((re.findall(r"Tests=(\d+)", text) or [0])[-1])
+    failed = sum(map(int, re.findall(r"Failed: (\d+)\)", text)))
+    return Count(max(0, tests - failed), failed)
+
+
 def whole(text):
     """A suite that is one check."""
     return Count(1, 0)
@@ -97,6 +104,9 @@ SUITES = [
     ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
     ("Python web (gunicorn)", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"], pytest_counts,
      ((VENV, "-c", "import django, gunicorn, pytest, stead"), "django, gunicorn, pytest or stead is not in .venv")),
+    ("PHP package", [PYTHON, "php/tests/run.py"], None, (("php", "-r", "exit((int) !extension_loaded('FFI'));"), "php with FFI is not installed")),
+    ("Perl module", [PYTHON, "scripts/perl-module", "--test"], prove_counts,
+     (("perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'), "perl or its headers (libperl-dev) are not installed")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 

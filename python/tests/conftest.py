@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,6 +18,10 @@ if sys.prefix == os.path.join(ROOT, ".venv"):
 import stead  # noqa: E402
 
 NAMES = ["n1", "n2", "n3", "n4"]
+
+
+# a shell that starts the tests in the background has them ignore Ctrl-C, and all that they start
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def fleet_of(*names, **others):
