@@ -2,14 +2,19 @@
 
 declare(strict_types=1);
 
+namespace Stead\Bench;
+
 // Times Stead\Map::locate beside pure PHP over the same slices and php-memcached's getServerByKey in its ketama mode, in one process, in
 // turns. Each round asks every candidate for the same keys, in an order that turns from round to round; a figure is the median over
 // the rounds of CPU time a key, and a ratio is the median of the rounds' ratios. Prints JSON; run.py makes the table.
 //
 //     php locate.php ROUNDS KEYS NODES...
 
+use LogicException;
+use Memcached;
 use Stead\Library;
 use Stead\Map;
+use ValueError;
 
 require __DIR__ . '/../../php/autoload.php';
 
@@ -115,7 +120,7 @@ function candidates(int $nodes, array $keys): array
         },
         'md5($key, true)' => static function () use ($keys): void {
             foreach ($keys as $key) {
-                md5($key, true);
+                \md5($key, true);
             }
         },
         'an FFI call of nothing' => static function () use ($keys): void {
