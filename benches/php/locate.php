@@ -10,6 +10,7 @@ namespace Stead\Bench;
 //
 //     php locate.php ROUNDS KEYS NODES...
 
+use FFI;
 use LogicException;
 use Memcached;
 use Stead\Library;
@@ -123,7 +124,14 @@ function candidates(int $nodes, array $keys): array
                 \md5($key, true);
             }
         },
-        'an FFI call of nothing' => static function () use ($keys): void {
+        // arguments as those of Map::locate's call, and next to nothing done with them
+        'an FFI call with its three arguments' => static function () use ($map, $keys): void {
+            [$c, $pointer] = [FFI::cdef('int memcmp(const void *a, const void *b, size_t n);'), $map->pointer()];
+            foreach ($keys as $key) {
+                $c->memcmp($pointer, $key, \strlen($key));
+            }
+        },
+        'an FFI call without arguments' => static function () use ($keys): void {
             $c = Library::load()->c;
             foreach ($keys as $key) {
                 $c->stead_abi();

@@ -14,11 +14,6 @@ if ($verb === 'where') {
 }
 header('X-Worker: ' . getmypid());
 header('Content-Type: application/json');
-if ($verb === 'empty') {
-    // what a page costs that asks nothing
-    echo json_encode(['epoch' => 0, 'key' => rawurldecode($key)]);
-    return;
-}
 if ($verb === 'ffi') {
     // whether any script may use FFI
     try {
