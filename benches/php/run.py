@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 from urllib.request import urlopen
@@ -76,6 +77,9 @@ class Site:
             self.server = fpm_server.FpmServer(self.place, way, page="page.php", **options)
             (self.place / "page.php").write_text(PAGE)
             shutil.copyfile(HERE / "without.php", self.place / "without.php")
+            # opcache takes no file that is younger than 2 seconds (opcache.file_update_protection)
+            for file in self.place.rglob("*.php"):
+                os.utime(file, (time.time() - 60,) * 2)
         except BaseException:
             shutil.rmtree(self.place, ignore_errors=True)
             raise
@@ -120,7 +124,7 @@ def page(options):
     """Requests per second with and without stead."""
     print(f"A page under nginx and php-fpm, 3 workers, {options.web_rounds} rounds of {options.seconds} s each, in turns\n")
     lines = [["way of allowing FFI", "with stead", "without", "ratio", "CPU of a request", "without", "more"]]
-    for way in ("preload", "enable"):
+    for way in ("preload", "scope", "enable"):
         with Site(way) as server:
             for kind in ("where", "without"):
                 ask(server, kind, 50)
@@ -151,7 +155,7 @@ def requests_of(trace):
 def calls(options):
     """System calls of a request with and without stead."""
     lines = [["way of allowing FFI", "without", "with stead", "the calls that come to it"]]
-    for way in ("preload", "enable"):
+    for way in ("preload", "scope", "enable"):
         with Site(way, workers=1, before=["strace", "-f", "-qq", "-o", "trace"]) as server:
             # what is done once: opcache reads files, the map is opened
             for kind in ("where", "without"):
