@@ -3,7 +3,7 @@
 
 Keys: locate.php times the candidates in one process, in turns, without and with PHP's JIT; figures are medians of CPU time a key, and
 ratios medians of the rounds' ratios, of Map::locate to the other one. Page: examples/php/fpm/where.php, and the same page without
-stead (without.php), asked by wrk in turns, in both ways of allowing FFI; the ratio is the median of the rounds' ratios. System
+stead (without.php), asked by wrk in turns, in each way of allowing FFI; the ratio is the median of the rounds' ratios. System
 calls: both pages under strace, the calls of a request of a worker that is warm.
 
     run.py [--rounds N] [--keys N] [--web-rounds N] [--seconds S] [--requests N] [--only keys|page|calls]

@@ -54,7 +54,7 @@ def user():
 
 
 class FpmServer:
-    """A context. way: "preload", "enable" or "none", the ini file. root: whether the masters may be root's, when we are; otherwise they
+    """A context. way: "preload", "scope" or "enable", the ini file, or "none". root: whether the masters may be root's, when we are; otherwise they
     are an ordinary user's. before: a command that runs php-fpm, such as strace. page: the script of every request."""
 
     def __init__(self, place, way, *, root=True, workers=3, before=(), page="pages.php", settings=""):

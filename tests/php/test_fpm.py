@@ -1,4 +1,4 @@
-"""nginx and php-fpm with several workers answer while `stead apply` publishes epochs, in both ways of allowing FFI."""
+"""nginx and php-fpm with several workers answer while `stead apply` publishes epochs, in each way of allowing FFI."""
 
 import json
 import re
@@ -94,7 +94,7 @@ def test_the_judge_catches_pages_that_are_written_wrong(place, record_property):
 def test_who_may_use_ffi(place, record_property):
     Publisher(place).publish()
     said = {}
-    for way in ("preload", "enable", "none"):
+    for way in ("preload", "scope", "enable", "none"):
         part = place / way
         part.mkdir()
         (part / "own").mkdir()
@@ -107,10 +107,10 @@ def test_who_may_use_ffi(place, record_property):
                 with pytest.raises(HTTPError) as refused:
                     urlopen("http://{}:{}/where/frank".format(*server.address))
                 told = json.load(refused.value)["error"]
-    assert said["preload"][0].said == said["enable"][0].said
+    assert said["preload"][0].said and said["preload"][0].said == said["scope"][0].said == said["enable"][0].said
     # preloaded classes may, other scripts may not
     assert "restricted" in said["preload"][1]
-    assert said["enable"][1] is True
+    assert said["scope"][1] is True and said["enable"][1] is True
     assert "restricted" in said["none"][1]
     # and who has set up nothing is told what to write
     assert refused.value.code == 503 and said["none"][0].said is None
@@ -129,7 +129,7 @@ def strace_why_not():
 
 @pytest.mark.skipif(bool(strace_why_not()), reason=str(strace_why_not()))
 # the control opens twice in a request, and the counting must show it
-@pytest.mark.parametrize(("way", "kind", "stats"), [("preload", "where", 1), ("enable", "where", 1), ("enable", "twice", 2)])
+@pytest.mark.parametrize(("way", "kind", "stats"), [("preload", "where", 1), ("scope", "where", 1), ("enable", "where", 1), ("enable", "twice", 2)])
 def test_a_request_costs_one_stat_of_the_map(way, kind, stats, place, record_property):
     requests, epochs = 100, 5
     publisher = Publisher(place)
