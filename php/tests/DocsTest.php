@@ -18,6 +18,21 @@ final class DocsTest extends Cases
         }
     }
 
+    public function testTheSettingsAreThoseOfTheExample(): void
+    {
+        // which tests/php runs; the page says the same, indented, and may say behind a line where it belongs
+        $line = static fn (string $text): string => trim((string) preg_replace('/ +#.*/', '', $text));
+        $lines = static fn (string $text): array => array_filter(array_map($line, explode("\n", $text)), static fn (string $text): bool => $text !== '' && $text[0] !== ';');
+        $page = $lines((string) file_get_contents(dirname(__DIR__, 2) . '/docs/php.md'));
+        $files = [...(array) glob(dirname(__DIR__, 2) . '/examples/php/fpm/*.ini'), ...(array) glob(dirname(__DIR__, 2) . '/examples/php/fpm/*.conf')];
+        self::assertCount(5, $files);
+        foreach ($files as $file) {
+            $said = array_filter($lines((string) file_get_contents((string) $file)), static fn (string $text): bool => $text[0] !== '#');
+            self::assertSame([], array_values(array_diff($said, $page)), (string) $file);
+            self::assertGreaterThan(1, count($said));
+        }
+    }
+
     public function testAPageThatIsWrongIsSeen(): void
     {
         [$said, $wanted] = $this->ran("text\n\n```php\n\$a = 1;\n```\n\nmore\n\n```php\necho \$a + 1;   // 3\n```\n");
