@@ -18,7 +18,7 @@ from web_server import ROOT, children
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = ROOT / "examples" / "php" / "fpm"
-PATIENCE = 60  # seconds, for what takes one on a machine that is idle
+PATIENCE = 240  # seconds, for what takes one on a machine that is idle
 ROOM = 2 << 30  # bytes: a worker that leaks fails, and not the machine
 
 
