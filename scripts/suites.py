@@ -49,13 +49,6 @@ def pytest_counts(text):
     return Count(number("passed"), number("failed") + number("error"), number("skipped"))
 
 
-def prove_counts(text):
-    """What prove says of all its files; skipped tests have passed for it."""
-    tests = int((re.findall(r"Tests=(\d+)", text) or [0])[-1])
-    failed = sum(map(int, re.findall(r"Failed: (\d+)\)", text)))
-    return Count(max(0, tests - failed), failed)
-
-
 def whole(text):
     """A suite that is one check."""
     return Count(1, 0)
@@ -110,8 +103,11 @@ SUITES = [
     ("PHP package", [PYTHON, "php/tests/run.py"], None, (("php", "-r", "exit((int) !extension_loaded('FFI'));"), "php with FFI is not installed")),
     ("PHP under php-fpm", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/php"], pytest_counts,
      ((VENV, "-c", FPM), "php-fpm with FFI and OPcache, nginx, wrk, setpriv, or pytest in .venv is missing")),
-    ("Perl module", [PYTHON, "scripts/perl-module", "--test"], prove_counts,
+    ("Perl module", [PYTHON, "scripts/perl-module", "--test"], None,
      (("perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'), "perl or its headers (libperl-dev) are not installed")),
+    ("Perl under Starman, and its distribution", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"], pytest_counts,
+     (("sh", "-c", f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit !-e \"$Config{{archlibexp}}/CORE/perl.h\"'"),
+      "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 
