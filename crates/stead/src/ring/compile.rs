@@ -73,10 +73,10 @@ fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)>
     runs
 }
 
-/// The table of a ring whose keys have one server each.
+/// The table of a ring whose keys have one server each; nobody holds anything when there are no points.
 pub(super) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
-    let server = |point: PointId| points.get(point).map_or(0, |point| point.1);
-    runs(points, owner, cells).into_iter().map(|(first, point)| (first, vec![server(point)])).collect()
+    let server = |point: PointId| points.get(point).map(|point| point.1).into_iter().collect();
+    runs(points, owner, cells).into_iter().map(|(first, point)| (first, server(point))).collect()
 }
 
 /// The table of a ring whose keys have this many servers: those that a walk finds.
@@ -136,6 +136,11 @@ mod tests {
         let points = vec![(5, 0), (3, 1), (5, 2), (3, 3)];
         assert_eq!(in_order(points.clone(), Tie::First), [(3, 1), (5, 0)]);
         assert_eq!(in_order(points, Tie::Last), [(3, 3), (5, 2)]);
+    }
+
+    #[test]
+    fn without_points_there_are_no_owners() {
+        assert_eq!(owners(&[], Owner::AtOrAfter, 16), [(0, Vec::new())]);
     }
 
     #[test]
