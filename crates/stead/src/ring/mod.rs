@@ -10,7 +10,10 @@
 mod choices;
 mod compile;
 mod draw;
+mod explicit;
 mod karger;
+mod redis_slots;
+mod riak;
 mod servers;
 mod uhashring;
 mod wallaroo;
@@ -39,7 +42,7 @@ pub struct Kind {
 }
 
 /// All kinds, as `stead ring --list` shows them.
-pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND];
+pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND, riak::KIND, explicit::KIND, redis_slots::KIND];
 
 /// A list of servers: a file's bytes, and its name for messages.
 pub struct Servers<'a> {
