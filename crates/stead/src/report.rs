@@ -24,7 +24,8 @@ pub struct Amount {
 }
 
 impl Amount {
-    fn of(points: u128, map: &Map) -> Amount {
+    /// So many points of a map.
+    pub fn of(points: u128, map: &Map) -> Amount {
         Amount { points: points.to_string(), fraction: points as f64 / (f64::from(map.replicas()) * SPACE as f64) }
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use stead::verdict::{Rule, Verdict, Violation};
 use stead::Map;
 
+use super::observed::Observed;
 use crate::exit::{Failure, Result, VIOLATED};
 use crate::input::hex;
 use crate::output::{Out, BAD, GOOD};
@@ -26,10 +27,16 @@ const LISTED_JSON: usize = 10_000;
 Example: before a map is shipped
   stead check members.map && rsync members.map host:
 
-Exit codes: 0 all is well; 1 a rule is broken; 65 the map is damaged or not a map; 66 no such map")]
+Example: is this the ring that production uses? If not, which is it?
+  stead check cache.map --observed seen.tsv
+
+Exit codes: 0 all is well; 1 a rule is broken, or a key is elsewhere; 65 the map is damaged or not a map, or a line of KEYS is wrong; 66 no such map")]
 pub struct Check {
     /// The map
     map: PathBuf,
+    /// Compare with production instead: lines of a key, a tab and the node that has it; - is standard input
+    #[arg(long, value_name = "KEYS")]
+    observed: Option<PathBuf>,
     /// JSON for programs, see docs/cli.md
     #[arg(long)]
     json: bool,
@@ -77,6 +84,9 @@ impl Check {
     pub fn run(self, out: &mut Out) -> Result {
         // opening verifies digest and structure, or fails
         let map = Map::open_copy(&self.map)?;
+        if let Some(pairs) = &self.observed {
+            return Observed::of(&map, pairs)?.report(self.json, out);
+        }
         let verdict = Verdict::of(&map, if self.json { LISTED_JSON } else { LISTED });
         let checks = checks(&map, &verdict);
         if self.json {

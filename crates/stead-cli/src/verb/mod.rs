@@ -6,7 +6,9 @@ mod diff;
 mod history;
 mod locate;
 mod path;
+mod observed;
 mod plan;
+mod ring;
 mod rollback;
 mod show;
 mod simulate;
@@ -29,6 +31,7 @@ pub enum Verb {
     Path(path::Path),
     Survey(survey::Survey),
     Simulate(simulate::Simulate),
+    Ring(ring::Ring),
     History(history::History),
     Rollback(rollback::Rollback),
 }
@@ -46,6 +49,7 @@ impl Verb {
             Verb::Path(verb) => verb.run(out),
             Verb::Survey(verb) => verb.run(out),
             Verb::Simulate(verb) => verb.run(out),
+            Verb::Ring(verb) => verb.run(out),
             Verb::History(verb) => verb.run(out),
             Verb::Rollback(verb) => verb.run(out),
         }

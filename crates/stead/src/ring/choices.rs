@@ -1,6 +1,7 @@
 //! What may be chosen about a ring: `--set NAME=VALUE`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::Kind;
 use crate::error::{Error, Result};
@@ -30,6 +31,17 @@ pub enum Value {
     OneOf(&'static [&'static str]),
     /// Any text; the default is empty.
     Text,
+}
+
+impl fmt::Display for Value {
+    /// What it may be: `1..255`, `md5|ketama`, `TEXT`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number { least, most, .. } => write!(f, "{least}..{most}"),
+            Value::OneOf(words) => write!(f, "{}", words.join("|")),
+            Value::Text => write!(f, "TEXT"),
+        }
+    }
 }
 
 impl Value {

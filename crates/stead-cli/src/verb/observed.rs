@@ -1,0 +1,182 @@
+//! `stead check MAP --observed KEYS`: is the map what production does, and if it is not, which ring is?
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+use stead::policy::NodeId;
+use stead::ring::{Member, KINDS};
+use stead::Map;
+
+use crate::exit::{Failure, Result, DATA, VIOLATED};
+use crate::input;
+use crate::output::Out;
+use crate::text::{count, Table};
+
+/// So many keys that are elsewhere are listed.
+const LISTED: usize = 10;
+/// So many keys are put to every ring that may be the right one.
+const TRIED: usize = 10_000;
+/// And so many rings are named.
+const NAMED: usize = 5;
+
+/// What production does, beside what the map says.
+#[derive(Serialize)]
+pub struct Observed {
+    #[serde(skip)]
+    file: String,
+    keys: u64,
+    elsewhere: u64,
+    /// node names of KEYS that no node of the map has or had, and how many keys they have
+    unknown_nodes: BTreeMap<String, u64>,
+    listed: Vec<Elsewhere>,
+    /// the rings that would agree best, the best first
+    rings: Vec<Agreement>,
+}
+
+#[derive(Serialize)]
+struct Elsewhere {
+    key: String,
+    observed: String,
+    map: String,
+}
+
+/// How a ring of the map's nodes does.
+#[derive(Serialize)]
+struct Agreement {
+    ring: &'static str,
+    set: Vec<&'static str>,
+    /// `map`: the nodes' weights; `1`: all alike
+    weights: &'static str,
+    keys: usize,
+    agree: usize,
+}
+
+impl Observed {
+    /// Reads the pairs. Errors: a line that is no pair; no line at all.
+    pub fn of(map: &Map, pairs: &Path) -> Result<Observed> {
+        let names = names(map);
+        let file = pairs.display().to_string();
+        let mut observed = Observed { file, keys: 0, elsewhere: 0, unknown_nodes: BTreeMap::new(), listed: Vec::new(), rings: Vec::new() };
+        let mut tried: Vec<(Vec<u8>, NodeId)> = Vec::new();
+        let mut wrong = None;
+        input::lines(pairs, |line| {
+            observed.keys += 1;
+            // a key may hold tabs, a node's name cannot be told from one then: the last tab counts
+            let pair = line.iter().rposition(|byte| *byte == b'\t').map(|tab| (&line[..tab], &line[tab + 1..]));
+            let Some((key, node)) = pair.and_then(|(key, node)| Some((key, std::str::from_utf8(node).ok()?))) else {
+                wrong.get_or_insert(observed.keys);
+                return;
+            };
+            let found = map.locate(key);
+            match names.get(node) {
+                None => *observed.unknown_nodes.entry(node.to_owned()).or_default() += 1,
+                Some(id) if tried.len() < TRIED => tried.push((key.to_owned(), *id)),
+                Some(_) => {}
+            }
+            if names.get(node) != Some(&found) {
+                observed.elsewhere += 1;
+                if observed.listed.len() < LISTED {
+                    observed.listed.push(Elsewhere { key: input::shown(key), observed: node.to_owned(), map: map.node(found).name().to_owned() });
+                }
+            }
+        })?;
+        if let Some(number) = wrong {
+            return Err(Failure::new(DATA, format_args!("{}:{number}: write a key, a tab, and the name of the node that has it", pairs.display())));
+        }
+        if observed.keys == 0 {
+            return Err(Failure::new(DATA, format_args!("{}: there are no keys in it", pairs.display())));
+        }
+        if observed.elsewhere > 0 {
+            observed.rings = agreements(map, &tried);
+        }
+        Ok(observed)
+    }
+
+    /// Says it; ends with 1 when a key is elsewhere.
+    pub fn report(&self, json: bool, out: &mut Out) -> Result {
+        if json {
+            out.json(self)?;
+        } else {
+            let part = |n: u64| format!("{:.3} %", n as f64 * 100.0 / self.keys as f64);
+            let keys = count(self.keys as usize, "key");
+            out.line(format_args!("{keys}, of which {} ({}) {} elsewhere than the map says", self.elsewhere, part(self.elsewhere), is_or_are(self.elsewhere)))?;
+            for (node, keys) in &self.unknown_nodes {
+                out.line(format_args!("the map has no node {node:?}, which has {}", count(*keys as usize, "key")))?;
+            }
+            if !self.listed.is_empty() {
+                out.line("")?;
+                let mut table = Table::new(&["key", "observed", "map"], &[]);
+                self.listed.iter().for_each(|key| table.row([key.key.clone(), key.observed.clone(), key.map.clone()]));
+                table.write(out)?;
+            }
+            if !self.rings.is_empty() {
+                out.line("")?;
+                let mut table = Table::new(&["agree", "ring of these nodes", "weights"], &[0]);
+                for ring in &self.rings {
+                    let set: String = ring.set.iter().map(|set| format!(" --set {set}")).collect();
+                    let part = format!("{:.3} %", ring.agree as f64 * 100.0 / ring.keys.max(1) as f64);
+                    table.row([part, format!("{}{set}", ring.ring), ring.weights.to_owned()]);
+                }
+                table.write(out)?;
+            }
+        }
+        match self.elsewhere {
+            0 => Ok(()),
+            n => Err(Failure::new(VIOLATED, format_args!("{}: {} {} elsewhere than the map says", self.file, count(n as usize, "key"), is_or_are(n)))),
+        }
+    }
+}
+
+fn is_or_are(keys: u64) -> &'static str {
+    if keys == 1 {
+        "is"
+    } else {
+        "are"
+    }
+}
+
+/// Every name by which production may know a node: its own, the one before, the texts of its attributes. Of names that several have the
+/// own one counts.
+fn names(map: &Map) -> BTreeMap<String, NodeId> {
+    let mut names = BTreeMap::new();
+    for node in map.nodes() {
+        names.extend(node.attributes().map(|(_, value)| (value.to_owned(), node.id)));
+    }
+    for node in map.nodes() {
+        names.extend(node.formerly().map(|name| (name.to_owned(), node.id)));
+    }
+    for node in map.nodes() {
+        names.insert(node.name().to_owned(), node.id);
+    }
+    names
+}
+
+/// How every ring that can be drawn of the map's nodes does, the best first.
+fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
+    let members = |formerly: bool, weighted: bool| -> Vec<Member> {
+        let nodes = map.nodes().map(|node| {
+            let name = if formerly { node.formerly().unwrap_or(node.name()) } else { node.name() };
+            Member::new(name.to_owned(), if weighted { node.weight() } else { stead::weight::Weight::ONE })
+        });
+        nodes.collect()
+    };
+    let renamed = map.nodes().any(|node| node.formerly().is_some());
+    let unequal = map.nodes().any(|node| Some(node.weight()) != map.nodes().next().map(|first| first.weight()));
+    let mut rings = Vec::new();
+    for formerly in [true, false].into_iter().filter(|formerly| !formerly || renamed) {
+        for (weights, weighted) in [("map", true), ("1", false)].into_iter().filter(|(_, weighted)| !weighted || unequal) {
+            let members = members(formerly, weighted);
+            for kind in KINDS {
+                for (set, ring) in kind.guesses(&members) {
+                    // members are in the order of the map's nodes
+                    let agree = tried.iter().filter(|(key, node)| ring.locate(key) == Some(node.0)).count();
+                    rings.push(Agreement { ring: kind.name, set, weights, keys: tried.len(), agree });
+                }
+            }
+        }
+    }
+    rings.sort_by_key(|ring| std::cmp::Reverse(ring.agree));
+    rings.truncate(NAMED);
+    rings
+}

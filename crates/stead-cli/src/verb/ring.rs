@@ -1,0 +1,259 @@
+//! `stead ring KIND SERVERS`: another program's ring as a map, and the fleet that goes on from it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use stead::balance::{Balance, HolderReport};
+use stead::report::Amount;
+use stead::ring::{self, Kind, Servers, KINDS};
+use stead::store::KEEP;
+use stead::{Fleet, Map, Store};
+
+use crate::exit::{Failure, Result, USAGE};
+use crate::output::{Out, HEADING};
+use crate::text::{count, percent, Table};
+
+/// The longest list of servers that is read, in bytes: 65,536 servers need a tenth of it.
+const LONGEST: u64 = 64 << 20;
+
+/// Draw another program's ring as a map
+///
+/// Every key stays where the other program has it. SERVERS is its own list of servers; --list shows which rings there are, what their lists look like, and what can be set. With -o and --fleet it writes the map and the fleet that `stead apply FLEET MAP` goes on from; without, it only says what they would be. Both files must be new.
+#[derive(Args)]
+#[command(after_help = "\
+Example: adopt the ring of a PHP site, then see what an exact balance would move
+  stead ring libmemcached servers.txt -o cache.map --fleet cache.toml
+  stead plan cache.toml cache.map
+
+Exit codes: 0 done; 64 wrong usage, MAP or FLEET is there already; 66 no such file; 74 reading or writing failed; 77 not allowed; \
+78 the list of servers is wrong")]
+pub struct Ring {
+    /// Which ring, see --list
+    #[arg(required_unless_present = "list")]
+    kind: Option<String>,
+    /// Its servers, in the ring's own syntax; - is standard input
+    #[arg(required_unless_present = "list")]
+    servers: Option<PathBuf>,
+    /// The map to make
+    #[arg(short, long, value_name = "MAP", requires = "fleet")]
+    output: Option<PathBuf>,
+    /// The fleet to write
+    #[arg(long, requires = "output")]
+    fleet: Option<PathBuf>,
+    /// The cluster's name [default: the file name of MAP without its ending]
+    #[arg(long)]
+    name: Option<String>,
+    /// Something about the ring, see --list; may be given more than once
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// The nodes' weights: those of the ring, or the share that each has of it today, so that the first apply moves next to nothing
+    #[arg(long, value_enum, default_value_t = Weights::Ring)]
+    weights: Weights,
+    /// Show the rings that there are
+    #[arg(long, conflicts_with_all = ["kind", "servers", "output", "fleet", "name", "set", "weights"])]
+    list: bool,
+    /// JSON for programs, see docs/cli.md
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Weights {
+    Ring,
+    Shares,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    ring: &'static str,
+    about: &'static str,
+    servers: &'static str,
+    choices: Vec<ListedChoice>,
+}
+
+#[derive(Serialize)]
+struct ListedChoice {
+    name: &'static str,
+    values: String,
+    default: String,
+    about: &'static str,
+}
+
+#[derive(Serialize)]
+struct Drawn<'a> {
+    name: &'a str,
+    ring: &'static str,
+    hash: String,
+    /// 0 means 2^64
+    cells: String,
+    replicas: u32,
+    slices: usize,
+    bytes: usize,
+    /// what the first apply moves at least, when the fleet stays as it is
+    to_balance: Amount,
+    nodes: Vec<DrawnNode>,
+}
+
+#[derive(Serialize)]
+struct DrawnNode {
+    name: String,
+    weight: String,
+    points: String,
+}
+
+impl Ring {
+    /// Does it.
+    pub fn run(self, out: &mut Out) -> Result {
+        let (Some(kind), Some(servers)) = (&self.kind, &self.servers) else { return list(self.json, out) };
+        let kind = Kind::named(kind)?;
+        let new: Vec<&Path> = self.output.iter().chain(&self.fleet).map(PathBuf::as_path).collect();
+        if let Some(there) = new.iter().find(|path| path.symlink_metadata().is_ok()) {
+            return Err(Failure::new(USAGE, format_args!("{} is there already; ring writes new files only", there.display())));
+        }
+        let (bytes, file) = read(servers)?;
+        let weights = match self.weights {
+            Weights::Ring => ring::Weights::Ring,
+            Weights::Shares => ring::Weights::Shares,
+        };
+        let drawn = kind.draw(&Servers { bytes: &bytes, file: &file }, &self.set)?.with(weights);
+        let stem = self.output.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
+        let name = self.name.clone().or(stem).unwrap_or_else(|| kind.name.to_owned());
+        let (map, text) = (drawn.map(&name)?, drawn.fleet(&name));
+        Fleet::parse(&text, "the fleet of the ring")?; // what cannot be read again is not written
+        let balance = Balance::of(&map)?;
+        if let (Some(output), Some(fleet)) = (&self.output, &self.fleet) {
+            write(output, &map, fleet, &text)?;
+        }
+        let written = self.report(kind, &map, balance, out).and_then(|()| out.flush());
+        // whoever reads only the exit code must learn that the files are there all the same
+        written.map_err(|failure| if self.output.is_some() { failure.in_place(1) } else { failure })
+    }
+
+    fn report(&self, kind: &Kind, map: &Map, balance: Balance, out: &mut Out) -> Result {
+        let to_balance = to_balance(&balance);
+        if self.json {
+            return out.json(&Drawn {
+                name: map.name(),
+                ring: kind.name,
+                hash: hash(map),
+                cells: map.cells().stored().to_string(),
+                replicas: map.replicas(),
+                slices: map.base_count(),
+                bytes: map.bytes().len(),
+                to_balance: Amount::of(to_balance, map),
+                nodes: balance.nodes.into_iter().map(|HolderReport { name, weight, points, .. }| DrawnNode { name, weight, points }).collect(),
+            });
+        }
+        out.line(format_args!(
+            "{}: the ring {}, {}, {}, {} bytes, hash {}",
+            map.name(),
+            kind.name,
+            count(map.nodes().len(), "node"),
+            count(map.base_count(), "slice"),
+            map.bytes().len(),
+            hash(map)
+        ))?;
+        out.line("")?;
+        let mut table = Table::new(&["node", "weight", "holds", "by its weight"], &[1, 2, 3]);
+        for HolderReport { name, weight, points, target_points, .. } in balance.nodes {
+            let share = |points: String| percent(points.parse().unwrap_or(0), map.replicas());
+            table.row([name, weight, share(points), share(target_points)]);
+        }
+        table.write(out)?;
+        out.line("")?;
+        let moves = percent(to_balance, map.replicas());
+        out.line(match &self.output {
+            Some(_) => format!("to bring every node to its weight, `stead apply` of the fleet has to move {moves}"),
+            None => format!("nothing is written without -o and --fleet; an exact balance would have to move {moves}"),
+        })
+    }
+}
+
+/// The points that no way to the targets can do without moving. (With coarse cells a target is known in points to a cell only.)
+fn to_balance(balance: &Balance) -> u128 {
+    if balance.max_share_error == 0 {
+        return 0;
+    }
+    let lacking = |node: &HolderReport| -> Option<u128> {
+        let (target, points): (u128, u128) = (node.target_points.parse().ok()?, node.points.parse().ok()?);
+        Some(target.saturating_sub(points))
+    };
+    balance.nodes.iter().filter_map(lacking).sum()
+}
+
+/// The name of the hash and what is added to it.
+fn hash(map: &Map) -> String {
+    let hash = map.hash();
+    let modulo = if hash.is_modulo() { format!(" modulo {}", map.cells().stored()) } else { String::new() };
+    let affixes = if hash.affixes().is_some() { " with bytes around the key" } else { "" };
+    format!("{}{modulo}{affixes}", hash.name())
+}
+
+fn list(json: bool, out: &mut Out) -> Result {
+    let choice = |choice: &ring::Choice| ListedChoice {
+        name: choice.name,
+        values: choice.value.to_string(),
+        default: choice.value.default_text(),
+        about: choice.about,
+    };
+    let kinds = KINDS.iter().map(|kind| Listed {
+        ring: kind.name,
+        about: kind.about,
+        servers: kind.servers,
+        choices: kind.choices.iter().map(choice).collect(),
+    });
+    let kinds: Vec<Listed> = kinds.collect();
+    if json {
+        return out.json(&kinds);
+    }
+    for (i, kind) in kinds.iter().enumerate() {
+        if i > 0 {
+            out.line("")?;
+        }
+        out.line(format_args!("{}  {}", out.paint(HEADING, kind.ring), kind.about))?;
+        out.line(format_args!("  servers: {}", kind.servers))?;
+        for choice in &kind.choices {
+            let default = if choice.default.is_empty() { String::new() } else { format!(" [{}]", choice.default) };
+            out.line(format_args!("  --set {}={}{default}  {}", choice.name, choice.values, choice.about))?;
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a list of servers, and its name for messages.
+fn read(path: &Path) -> Result<(Vec<u8>, String)> {
+    let mut bytes = Vec::new();
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes)
+    } else {
+        let file = File::open(path).map_err(|e| stead::Error::io("open", path, e))?;
+        file.take(LONGEST + 1).read_to_end(&mut bytes)
+    };
+    read.map_err(|e| Failure::io(&format!("cannot read {name}"), &e))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(Failure::new(crate::exit::FLEET, format_args!("{name}: a list of servers of more than {LONGEST} bytes is none")));
+    }
+    Ok((bytes, name))
+}
+
+/// Both files, or neither.
+fn write(output: &Path, map: &Map, fleet: &Path, text: &str) -> Result {
+    let written = OpenOptions::new().write(true).create_new(true).open(fleet).and_then(|mut file| {
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+        written.inspect_err(|_| drop(fs::remove_file(fleet)))
+    });
+    written.map_err(|e| stead::Error::io("write", fleet, e))?;
+    match Store::new(output, KEEP).publish(None, map) {
+        Ok(()) => Ok(()),
+        // the map is there
+        Err(error @ stead::Error::Uncertain { .. }) => Err(error.into()),
+        Err(error) => {
+            let _ = fs::remove_file(fleet);
+            Err(error.into())
+        }
+    }
+}
