@@ -7,6 +7,7 @@
 //! Floats are in the rules of some originals, single precision included. They are in the files of those rules and nowhere else: sums, products,
 //! quotients and roundings of IEEE 754, which every processor computes alike.
 
+mod carbon;
 mod choices;
 mod compile;
 mod draw;
@@ -15,6 +16,7 @@ mod karger;
 mod redis_slots;
 mod riak;
 mod servers;
+mod swift;
 mod uhashring;
 mod wallaroo;
 
@@ -42,7 +44,7 @@ pub struct Kind {
 }
 
 /// All kinds, as `stead ring --list` shows them.
-pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND, riak::KIND, explicit::KIND, redis_slots::KIND];
+pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND, riak::KIND, explicit::KIND, redis_slots::KIND, carbon::KIND, swift::KIND];
 
 /// A list of servers: a file's bytes, and its name for messages.
 pub struct Servers<'a> {
