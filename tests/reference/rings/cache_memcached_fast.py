@@ -11,14 +11,13 @@ FOUR = """servers => [
 ],
 """
 EXAMPLES = [
-    ("points of CRC-32, uneven weights", FOUR, {"ketama_points": "150"}),
-    ("the same servers without ketama_points", FOUR, {}),
-    ("whole weights are buckets", "'10.0.1.1:11211'\n['10.0.1.2:11211', 3]\n['10.0.1.3:11211', 2]\n", {}),
-    ("with the namespace hashed", FOUR, {"ketama_points": "100", "namespace": "site:"}),
+    ("cache-memcached-fast", FOUR, {"ketama_points": "150"}),
+    # without ketama_points weights are rounded on a continuum; no namespace, since maps with one are read by their owner alone
+    ("cache-memcached-fast-buckets", "['10.0.1.1:11211', 0.4]\n['10.0.1.2:11211', 2.5]\n", {}),
 ]
 
 
-def read(servers):
+def parse(servers):
     """(address, weight) pairs."""
     found = []
     for line in servers.splitlines():
@@ -29,9 +28,8 @@ def read(servers):
     return found
 
 
-def place(key, servers, choices):
+def place(key, listed, choices):
     """The server of a key."""
-    listed = read(servers)
     crc = zlib.crc32(choices.get("namespace", "").encode() + key)
     count = int(choices.get("ketama_points", 0))
     owner = on_ring(crc, listed, count) if count else in_bucket(crc, listed, int(choices.get("zero", 0)))

@@ -6,11 +6,11 @@ import re
 import struct
 
 EXAMPLES = [
-    ("two servers of ketama's own test", "127.0.0.1:11211\t600\n127.0.0.1:11212\t400\n", {}),
-    ("three memories, comments, and a last line without an end, whose memory is 60",
-     "# the caches\n10.0.1.1:11211\t600\n\n10.0.1.2:11211 300\r\n10.0.1.3:11211 600", {}),
-    ("61 equal servers: 39 digests each, not 40", "".join(f"10.0.2.{i}:11211 512\n" for i in range(1, 62)), {}),
-]  # fmt: skip
+    # comments, and a last line without an end, whose memory is 60
+    ("libketama", "# the caches\n10.0.1.1:11211\t600\n\n10.0.1.2:11211 300\r\n10.0.1.3:11211 600", {}),
+    # 61 equal servers: 39 digests each, not 40
+    ("libketama-61", "".join(f"10.0.2.{i}:11211 512\n" for i in range(1, 62)), {}),
+]
 
 
 def single(x):
@@ -18,7 +18,7 @@ def single(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
-def read(servers):
+def parse(servers):
     """(address, memory) pairs, as read_server_line reads them."""
     found = []
     for line in servers.splitlines(keepends=True):
@@ -29,9 +29,8 @@ def read(servers):
     return found
 
 
-def place(key, servers, choices):
+def place(key, listed, choices):
     """The server of a key."""
-    listed = read(servers)
     total = sum(memory for _, memory in listed)
     own = struct.unpack("<I", hashlib.md5(key).digest()[:4])[0]
     best = lowest = None

@@ -9,14 +9,15 @@ import hashes
 EIGHT = ["10.0.1.%d" % i for i in range(1, 9)]
 WEIGHTS = [600, 300, 200, 350, 1000, 800, 950, 100]
 EXAMPLES = [
-    ("weighted, the default port", ",".join(f"{host}:11211:{weight}" for host, weight in zip(EIGHT, WEIGHTS)), {}),
-    ("25 equal servers on another port: 39 digests each, not 40", "\n".join(f"cache{i}:11212" for i in range(25)), {}),
-    ("consistent with one_at_a_time, bytes signed", "\n".join(EIGHT), {"mode": "consistent"}),
-    ("the same where char is unsigned", "\n".join(EIGHT), {"mode": "consistent", "char": "unsigned"}),
-    ("consistent, turned by one weight above 1", "10.0.1.1:11211:2,10.0.1.2,10.0.1.3:11212", {"mode": "consistent", "hash": "fnv1a_64"}),
-    ("labels of spymemcached", "\n".join(EIGHT), {"mode": "spy"}),
-    ("modula with crc", "a,b,c,d,e", {"mode": "modula", "hash": "crc"}),
-    ("modula as nothing is set", "a,b,c,d,e,f,g", {"mode": "modula"}),
+    ("libmemcached", ",".join(f"{host}:11211:{weight}" for host, weight in zip(EIGHT, WEIGHTS)), {}),
+    # 25 equal servers: 39 digests each, not 40
+    ("libmemcached-25", "\n".join(f"cache{i}:11212" for i in range(25)), {}),
+    ("libmemcached-consistent", "\n".join(EIGHT), {"mode": "consistent"}),
+    ("libmemcached-unsigned", "\n".join(EIGHT), {"mode": "consistent", "char": "unsigned"}),
+    # one weight above 1 turns the points, and not the hash of keys
+    ("libmemcached-turned", "10.0.1.1:11211:2,10.0.1.2,10.0.1.3:11212", {"mode": "consistent", "hash": "fnv1a_64"}),
+    ("libmemcached-spy", "\n".join(EIGHT), {"mode": "spy"}),
+    ("libmemcached-modula", "a,b,c,d,e,f,g", {"mode": "modula", "parts": "10"}),
 ]
 
 NAMES = {"one_at_a_time": "one-at-a-time", "md5": "md5-le32", "crc": "crc32-15", "fnv1_64": "fnv1-64", "fnv1a_64": "fnv1a-64",
@@ -28,7 +29,7 @@ def single(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
-def read(servers):
+def parse(servers):
     """(host, port, weight) of HOST[:PORT][:WEIGHT], separated by commas or lines. The other ways of writing are the program's."""
     found = []
     for entry in servers.replace("\n", ",").split(","):
@@ -46,9 +47,8 @@ def number(name, char, key):
     return hashes.number_of(name, key)
 
 
-def place(key, servers, choices):
+def place(key, listed, choices):
     """The server of a key, as HOST:PORT."""
-    listed = read(servers)
     mode, char = choices.get("mode", "weighted"), choices.get("char", "signed")
     name = choices.get("hash", "md5" if mode in ("weighted", "spy") else "one_at_a_time")
     own = number(name, char, choices.get("namespace", "").encode() + key)

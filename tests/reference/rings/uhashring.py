@@ -4,17 +4,18 @@ import hashlib
 import struct
 
 EXAMPLES = [
-    ("as HashRing() is", "redis1\nredis2\nredis3\n", {}),
-    ("weights and fewer vnodes", "redis1 1\nredis2 3\nredis3 0\nredis4 2\n", {"vnodes": "40"}),
-    ("ketama with weights", "redis1:6379 1\nredis2:6379 3\nredis3:6379 2\n", {"hash": "ketama"}),
-    ("ketama with replicas", "redis1\nredis2\nredis3\n", {"hash": "ketama", "replicas": "3"}),
+    ("uhashring", "redis1 1\nredis2 3\nredis3 0\nredis4 2\n", {"vnodes": "40"}),
+    ("uhashring-ketama", "redis1:6379 1\nredis2:6379 3\nredis3:6379 2\n", {"hash": "ketama", "replicas": "3"}),
 ]
 
 
-def place(key, servers, choices):
+def parse(servers):
+    """(name, weight) pairs."""
+    return [(name, int(weight)) for name, weight in ((line.split() + ["1"])[:2] for line in servers.splitlines())]
+
+
+def place(key, nodes, choices):
     """The node of a key: the one of the first point AFTER its hash. Of nodes on one point the last has it."""
-    nodes = [(line.split() + ["1"])[:2] for line in servers.splitlines()]
-    nodes = [(name, int(weight)) for name, weight in nodes]
     ketama = choices.get("hash", "md5") == "ketama"
     vnodes = int(choices.get("vnodes", 0)) or (40 if ketama else 160)
     replicas = int(choices.get("replicas", 4))
