@@ -1,8 +1,9 @@
 """The rings that the vectors have: the examples of tests/reference/rings, each a module with the rule of one kind in plain Python.
 
-A module has `EXAMPLES`, a list of (what it shows, list of servers, choices), and `place(key, list of servers, choices)`, which gives the servers of a key,
-primary first, by walking as the original does. It may have `takes(key)`: whether the original has a rule for a key. The maps, tests/maps/ring-KIND-N.map,
-are drawn by the program (tests/rings/draw_maps.py), so the vectors hold two things against each other that share no code.
+A module has `EXAMPLES`, a list of (name, list of servers, choices); `parse(list of servers)`, which gives what `place` wants; and `place(key, servers,
+choices)`, which gives the servers of a key, primary first, by walking as the original does. It may have `takes(key)`: whether the original has a rule for
+a key. The maps, tests/maps/ring-NAME.map, are drawn by the program (tests/rings/draw_maps.py), so the vectors hold two things against each other that
+share no code.
 """
 
 import importlib
@@ -20,8 +21,8 @@ def examples():
     sys.path[:0] = [str(RULES)] * (str(RULES) not in sys.path)
     for file in sorted(RULES.glob("*.py")):
         module = importlib.import_module(file.stem)
-        kind = file.stem.replace("_", "-")
-        for number, (_, servers, choices) in enumerate(getattr(module, "EXAMPLES", []), 1):
-            yield Example(kind, f"{kind}-{number}", servers, choices,
-                          lambda key, module=module, servers=servers, choices=choices: module.place(key, servers, choices),
+        for name, servers, choices in getattr(module, "EXAMPLES", []):
+            parsed = module.parse(servers)
+            yield Example(file.stem.replace("_", "-"), name, servers, choices,
+                          lambda key, module=module, parsed=parsed, choices=choices: module.place(key, parsed, choices),
                           getattr(module, "takes", lambda key: True))  # fmt: skip

@@ -4,9 +4,9 @@ from fractions import Fraction
 from hashlib import sha1
 
 EXAMPLES = [
-    ("weights and replicas", "rrd1.example.com 2\nrrd2.example.com\nrrd3.example.com 0.5\n", {"vnodes": 20, "replicas": 2}),
+    ("karger", "rrd1.example.com 2\nrrd2.example.com\nrrd3.example.com 0.5\n", {"vnodes": 20, "replicas": 2}),
     # the article's own width: names share places
-    ("bits of the article", "A 2\nB\nC\n", {"vnodes": 40, "bits": 8, "replicas": 3}),
+    ("karger-8", "A 2\nB\nC\n", {"vnodes": 40, "bits": 8, "replicas": 3}),
 ]
 
 
@@ -16,7 +16,7 @@ def parse(text):
     return [(words[0], Fraction(words[1]) if len(words) > 1 else Fraction(1)) for words in lines]
 
 
-def place(key, text, choices):
+def place(key, servers, choices):
     """The servers of a key, primary first."""
     bits = int(choices.get("bits", 64))
 
@@ -24,7 +24,7 @@ def place(key, text, choices):
         return int.from_bytes(sha1(data).digest(), "big") >> (160 - bits)
 
     ring = {}
-    for name, weight in parse(text):
+    for name, weight in servers:
         for i in range(int(int(choices.get("vnodes", 100)) * weight)):
             ring.setdefault(spot(f"{i}{name}".encode()), name)
     at = spot(key)

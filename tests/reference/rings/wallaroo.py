@@ -3,7 +3,7 @@
 from hashlib import md5
 
 EXAMPLES = [
-    ("three workers", "0 worker1\n0x55555555555555555555555555555555 worker2\n0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa worker3\n"
+    ("wallaroo", "0 worker1\n0x55555555555555555555555555555555 worker2\n0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa worker3\n"
                  "0xe0000000000000000000000000000000 worker1\n", {}),
 ]  # fmt: skip
 
@@ -13,7 +13,7 @@ def parse(text):
     return [(int(bound, 0), name) for bound, name in (line.split() for line in text.splitlines() if line.strip())]
 
 
-def place(key, text, choices):
+def place(key, servers, choices):
     """The worker of a key."""
     number = int.from_bytes(md5(key).digest(), "big")
-    return [max(server for server in parse(text) if server[0] <= number)[1]]
+    return [max(server for server in servers if server[0] <= number)[1]]
