@@ -75,10 +75,10 @@ fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)>
     runs
 }
 
-/// The table of a ring whose keys have one server each.
+/// The table of a ring whose keys have one server each; nobody holds anything when there are no points.
 pub(super) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
-    let server = |point: PointId| points.get(point).map_or(0, |point| point.1);
-    runs(points, owner, cells).into_iter().map(|(first, point)| (first, vec![server(point)])).collect()
+    let server = |point: PointId| points.get(point).map(|point| point.1).into_iter().collect();
+    runs(points, owner, cells).into_iter().map(|(first, point)| (first, server(point))).collect()
 }
 
 /// The table of a ring whose keys have this many servers: those that a walk finds, clockwise, each once.
@@ -157,6 +157,11 @@ mod tests {
             }
         }
         found
+    }
+
+    #[test]
+    fn without_points_there_are_no_owners() {
+        assert_eq!(owners(&[], Owner::AtOrAfter, 16), [(0, Vec::new())]);
     }
 
     #[test]
