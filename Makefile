@@ -129,4 +129,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
-	@rm -rf .venv-swift .venv-spark .venv-rings
+	@rm -rf .venv-swift .venv-spark .venv-rings .venv-rings-tests
