@@ -74,3 +74,9 @@ def test_a_node_that_is_named_twice_is_listed_and_mended(draw):
     report, after = ring.grow("riak@10.0.0.8")
     assert all(len(set(nodes)) == 3 for _, _, nodes in after)
     assert int(report["moved"]["points"]) >= int(report["lower_bound"]["points"]) > 0
+
+
+def test_every_example_is_as_the_reference_has_it(draw):
+    for _, listed, choices in riak.EXAMPLES:
+        ring = draw("riak", listed, **choices)
+        assert rings.disagreements(ring.locate_all(KEYS), expected(listed, KEYS, **choices)) == 0
