@@ -107,6 +107,7 @@ SUITES = [
     ("PHP package", [PYTHON, "php/tests/run.py"], None, (("php", "-r", "exit((int) !extension_loaded('FFI'));"), "php with FFI is not installed")),
     ("Perl module", [PYTHON, "scripts/perl-module", "--test"], prove_counts,
      (("perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'), "perl or its headers (libperl-dev) are not installed")),
+    ("demo's five languages (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/agree"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 
