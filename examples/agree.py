@@ -8,6 +8,7 @@ why, in one line, in place of its answers.
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target"))
@@ -38,7 +39,7 @@ def said(command, **more_env):
 # ---- for each language: its version, the command that is `where`, and what it needs in the environment
 
 
-def c(say):
+def c():
     """C, compiled and linked with libstead.so."""
     here = os.path.join(TARGET, "demo", "c")
     os.makedirs(here, exist_ok=True)
@@ -53,21 +54,19 @@ def c(say):
     return "C", [program], {}
 
 
-def python(say):
+def python():
     """Python, with the module in .venv where `make test` made it; else cargo builds one for this Python."""
     module = os.path.join(ROOT, "scripts", "python-module")
     if os.path.exists(os.path.join(VENV, "maturin")):
         said([sys.executable, module])
         interpreter, env = os.path.join(VENV, "python"), {}
     else:
-        if not os.path.exists(os.path.join(TARGET, "python", "sources")):
-            say("   building the Python module, once (a minute)")
         interpreter, env = sys.executable, {"PYTHONPATH": os.fsdecode(said([sys.executable, module, "--tree"])).strip()}
     version = said([interpreter, "-c", "import sys; print(sys.version.split()[0])"]).decode().strip()
     return f"Python {version}", [interpreter, os.path.join(WHERE, "where.py")], env
 
 
-def php(say):
+def php():
     """PHP, which calls libstead by FFI."""
     version = said([PHP, "-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"]).decode()
     if said([PHP, "-r", "echo (int) extension_loaded('FFI');"]) != b"1":
@@ -75,7 +74,7 @@ def php(say):
     return f"PHP {version}", [PHP, os.path.join(WHERE, "where.php")], {"STEAD_LIBRARY": os.path.join(RELEASE, "libstead.so")}
 
 
-def perl(say):
+def perl():
     """Perl, with the XS module of target/perl."""
     version = said([PERL, "-e", "printf '%vd', $^V"]).decode()
     said([PERL, "-MConfig", "-e", "die qq(its headers are not installed (libperl-dev)\\n) if !-e qq($Config{archlibexp}/CORE/perl.h)"])
@@ -89,14 +88,23 @@ def places(answer):
     return [(*line.split(b"\t"), b"")[:2] for line in answer.splitlines()]
 
 
-def agree(path, say):
-    """Prints the table for a map; False when two answers differ. `say` is told what takes long."""
+LANGUAGES = {"C": c, "Python": python, "PHP": php, "Perl": perl}
+
+
+def prepare():
+    """Begins to make the languages ready, while the demo counts; what agree() waits for."""
+    pool = ThreadPoolExecutor()
+    return {name: pool.submit(make) for name, make in LANGUAGES.items()}
+
+
+def agree(path, ready):
+    """Prints the table for a map; False when two answers differ."""
     names = [name.encode() for name in NAMES]
     rows = [("the program", said([os.path.join(RELEASE, "stead"), "locate", path, *names]))]
     whole = set()
-    for language, make in (("C", c), ("Python", python), ("PHP", php), ("Perl", perl)):
+    for language, future in ready.items():
         try:
-            label, command, env = make(say)
+            label, command, env = future.result()
             answer = said([*command, path, *names], **env)
             whole.add(answer)
             rows.append((label, answer))

@@ -73,6 +73,7 @@ def main():
     sys.stdout.reconfigure(errors="backslashreplace")
     os.makedirs(HERE, exist_ok=True)
     start = time.monotonic()
+    ready = agree.prepare()
     if not os.path.exists(NAMES):
         say(f"making {COUNT:,} user names from US Census name frequencies (once)")
         make = [sys.executable, os.path.join(ROOT, "examples", "names", "make_names.py"), NAMES, "--count", str(COUNT)]
@@ -134,7 +135,9 @@ def main():
             sys.exit("demo: more moved than the optimum")
 
     say("the same ten names on the 16 servers, in five languages   stead locate members.map frank Frank ...")
-    if not agree.agree(store, lambda text: print(text, flush=True)):
+    if not all(future.done() for future in ready.values()):
+        print("   the modules of Python and Perl are built once; a minute ...", flush=True)
+    if not agree.agree(store, ready):
         sys.exit("demo: the languages disagree, which must not be: please report it")
     print(f"""
   Ask where a name lives:   target/release/stead locate target/demo/store/members.map frank

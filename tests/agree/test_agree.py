@@ -40,7 +40,7 @@ class Agree(unittest.TestCase):
     def table(self, **env):
         """What the table says, and whether it is good. Python and Perl are not asked: their own suites build them."""
         env = {**os.environ, "PERL": "/nowhere/perl", **env}
-        code = "import sys, agree; agree.VENV = '/nowhere'; agree.python = agree.perl; sys.exit(not agree.agree(sys.argv[1], print))"
+        code = "import sys, agree; agree.LANGUAGES['Python'] = agree.perl; sys.exit(not agree.agree(sys.argv[1], agree.prepare()))"
         done = subprocess.run([sys.executable, "-X", "utf8", "-c", code, self.map], cwd=os.path.join(ROOT, "examples"), env=env,
                               stdout=subprocess.PIPE, check=False)  # fmt: skip
         return done.stdout.decode(), done.returncode == 0
