@@ -2,6 +2,8 @@
 
 declare(strict_types=1);
 
+namespace Site;
+
 // Where a member's photo and rows are. Make a Members for each request: it costs a stat or two, and sees what was published.
 //
 //     php members.php DIRECTORY USER...      USER<TAB>photo<TAB>database
@@ -71,7 +73,7 @@ final class Members
         error_clear_last();
         $bytes = @file_get_contents($path);
         if ($bytes === false && !str_contains(error_get_last()['message'] ?? '', 'No such file')) {
-            throw new RuntimeException(error_get_last()['message'] ?? "$path cannot be read");
+            throw new \RuntimeException(error_get_last()['message'] ?? "$path cannot be read");
         }
         return $bytes === false ? null : $bytes;
     }
