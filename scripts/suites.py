@@ -108,6 +108,7 @@ SUITES = [
     ("Perl module", [PYTHON, "scripts/perl-module", "--test"], prove_counts,
      (("perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'), "perl or its headers (libperl-dev) are not installed")),
     ("demo's five languages (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/agree"], unittest_counts, None),
+    ("members' photos move (Python, PHP, Perl)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/members"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 

@@ -43,6 +43,7 @@ if ($what === 'run') {
         if ($counts['looks'] === 100) {
             echo "ready\n";
         }
+        usleep(1000);
     }
 } elseif ($what === 'list') {
     foreach ($users($first) as $user) {

@@ -49,6 +49,7 @@ if ($what eq 'run') {
         my @places = $members->places($user);
         count($user, $members->look($user), @places);
         say 'ready' if $counts{looks} == 100;
+        select undef, undef, undef, 0.001;
     }
 }
 elsif ($what eq 'list') {

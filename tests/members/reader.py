@@ -1,6 +1,6 @@
 """A reader of members' photos; reader.php and reader.pl do the same.
 
-    run DIRECTORY USERS STOP     looks for users of the file by chance, a request each, until the file STOP is there; says "ready" after 100
+    run DIRECTORY USERS STOP     looks for users of the file by chance, a request each, a millisecond apart, until the file STOP is there; says "ready" after 100
     list DIRECTORY USERS HOW     looks for each user of the file once. HOW: look, or numbers of places: 0 is the new one, 1 the old one
     pause DIRECTORY USER HOW     looks in the first of these places, says so, waits for a line, looks in the others, says what it found
     stale DIRECTORY USER         begins a request, says so, waits for a line; says what it finds where it would have looked then, and by look
@@ -11,6 +11,7 @@
 import os
 import random
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "examples", "members"))
@@ -63,6 +64,7 @@ if what == "run":
         count(user, members.look(user), places)
         if counts["looks"] == 100:
             print("ready", flush=True)
+        time.sleep(0.001)
 elif what == "list":
     for user in users():
         members = Members(directory)
