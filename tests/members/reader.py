@@ -1,6 +1,7 @@
 """A reader of members' photos; reader.php and reader.pl do the same.
 
-    run DIRECTORY USERS STOP     looks for users of the file by chance, a request each, a millisecond apart, until the file STOP is there; says "ready" after 100
+    run DIRECTORY USERS STOP     looks for users of the file by chance, a request and a millisecond each, until the file STOP is there; says
+                                 "ready" after 100
     list DIRECTORY USERS HOW     looks for each user of the file once. HOW: look, or numbers of places: 0 is the new one, 1 the old one
     pause DIRECTORY USER HOW     looks in the first of these places, says so, waits for a line, looks in the others, says what it found
     stale DIRECTORY USER         begins a request, says so, waits for a line; says what it finds where it would have looked then, and by look
