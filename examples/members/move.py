@@ -158,12 +158,12 @@ def carry(old_map, new_map, sync, show):
             found, strangers = photos(old[source], first)
             others += strangers
             for held, to, key in moving(old_map, new_map, found):
+                show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
                 if held.decode() != source:  # not where the map before says
                     others += 1
                     continue
                 path, target = found[key], new[to.decode()]
                 carried += carry_file(os.path.join(old[source], path), os.path.join(target, path), os.path.join(target, b".moving"), sync)
-                show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
     for mount in new.values():  # of a file whose owner removed it after a run was killed
         if os.path.lexists(os.path.join(mount, b".moving")):
             os.unlink(os.path.join(mount, b".moving"))
@@ -228,6 +228,8 @@ def main():
         parser.error("begin, and only begin, needs a fleet")
     now = os.path.join(arguments.directory, "photos.map")
     before = now + ".before"
+    if not os.path.exists(now):
+        sys.exit(f"move: {now} is not there; `stead apply FLEET {now}` makes the first map")
     with open(now + ".moving", "a", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -243,4 +245,9 @@ def main():
             end(now, before, not arguments.no_sync, Show())
 
 
-main()
+try:
+    main()
+except OSError as failed:
+    sys.exit(f"move: {os.fsdecode(failed.filename2 or failed.filename or 'a file')}: {failed.strerror}; no photo is lost: put it right and run this step again")
+except KeyboardInterrupt:
+    sys.exit("\nmove: stopped; no photo is lost: run this step again")

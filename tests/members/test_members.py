@@ -507,6 +507,9 @@ class SmallMoves(Languages):
         with open(self.site.map, "rb") as file:
             first = file.read()
         self.assertIn("no move is under way", self.site.move("carry", code=1))
+        os.rename(self.site.map, self.site.map + ".away")
+        self.assertIn("makes the first map", self.site.move("begin", self.grown, code=1))
+        os.rename(self.site.map + ".away", self.site.map)
         os.unlink(os.path.join(self.site.mount("nas3"), ".node"))
         self.assertIn(".node is missing: mount nas3 there", self.site.move("begin", self.grown, code=1))
         with open(os.path.join(self.site.mount("nas3"), ".node"), "w", encoding="ascii") as file:
@@ -523,6 +526,20 @@ class SmallMoves(Languages):
         self.site.move("begin", self.site.fleet(1, 2, 3))
         self.assertIn("a move is under way", self.site.move("begin", self.site.fleet(1, 2, 3), code=1))
         self.moved_well(map=self.site.before)
+
+    def test_a_file_that_cannot_be_carried_is_named_and_stays(self):
+        self.site.move("begin", self.grown)
+        user, (old, new) = next(iter(self.site.moving(self.USERS).items()))
+        # a directory of the tree is a file, which also root cannot write into
+        third = os.path.dirname(new)
+        os.makedirs(os.path.dirname(third), exist_ok=True)
+        with open(third, "wb"):
+            pass
+        self.assertIn(f"{new}: Not a directory; no photo is lost", self.site.move("carry", code=1))
+        self.assertTrue(os.path.exists(old), user)
+        os.unlink(third)
+        self.site.move("end")
+        self.moved_well()
 
     def test_a_mover_that_removes_first_loses_what_it_is_killed_at(self):
         """The control: readers and checks see a file that is nowhere."""
