@@ -28,12 +28,13 @@ NAME = re.compile(rb"(?:[a-z0-9_]|=[0-9a-f]{2})+\Z|=\Z")
 
 
 def stead(*arguments, **options):
-    """What the program prints; ends with its exit code when it fails: it said why."""
+    """What the program prints; ends with its exit code, and what it complained of, when it fails. (Its own progress is not for a terminal here.)"""
     try:
-        done = subprocess.run([STEAD, *arguments], stdout=subprocess.PIPE, check=False, **options)
+        done = subprocess.run([STEAD, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
     except OSError as error:
         sys.exit(f"move: {STEAD}: {error.strerror}; say in the environment's STEAD where the program is")
     if done.returncode:
+        sys.stderr.write(done.stderr.decode("utf-8", "replace"))
         sys.exit(done.returncode)
     return done.stdout
 
@@ -157,13 +158,14 @@ def carry(old_map, new_map, sync, show):
         for number, first in enumerate(directories, 1):
             found, strangers = photos(old[source], first)
             others += strangers
+            show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
             for held, to, key in moving(old_map, new_map, found):
-                show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
                 if held.decode() != source:  # not where the map before says
                     others += 1
                     continue
                 path, target = found[key], new[to.decode()]
                 carried += carry_file(os.path.join(old[source], path), os.path.join(target, path), os.path.join(target, b".moving"), sync)
+                show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
     for mount in new.values():  # of a file whose owner removed it after a run was killed
         if os.path.lexists(os.path.join(mount, b".moving")):
             os.unlink(os.path.join(mount, b".moving"))
