@@ -78,9 +78,9 @@ def perl():
     """Perl, with the XS module of target/perl."""
     version = said([PERL, "-e", "printf '%vd', $^V"]).decode()
     said([PERL, "-MConfig", "-e", "die qq(its headers are not installed (libperl-dev)\\n) if !-e qq($Config{archlibexp}/CORE/perl.h)"])
-    # it says: perl -Mblib=DIRECTORY
-    _, *options = os.fsdecode(said([sys.executable, os.path.join(ROOT, "scripts", "perl-module")])).splitlines()[-1].split(" ", 1)
-    return f"Perl {version}", [PERL, *options, os.path.join(WHERE, "where.pl")], {}
+    # it says: perl -Mblib=DIRECTORY, as seen from here
+    built = os.fsdecode(said([sys.executable, os.path.join(ROOT, "scripts", "perl-module")])).rstrip("\n").rpartition("-Mblib=")[2]
+    return f"Perl {version}", [PERL, "-Mblib=" + os.path.join(ROOT, built), os.path.join(WHERE, "where.pl")], {}
 
 
 def places(answer):

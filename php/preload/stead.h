@@ -33,6 +33,25 @@ typedef enum {
   STEAD_SHA1 = 2,
   STEAD_XXH3 = 3,
   STEAD_SIPHASH = 4,
+  STEAD_MD5_LE32 = 5,
+  STEAD_MD5_BE32 = 6,
+  STEAD_CRC32 = 7,
+  STEAD_CRC32_15 = 8,
+  STEAD_CRC16_TAG = 9,
+  STEAD_FNV1_32 = 10,
+  STEAD_FNV1_32_SIGNED = 11,
+  STEAD_FNV1A_32 = 12,
+  STEAD_FNV1A_32_SIGNED = 13,
+  STEAD_FNV1_64 = 14,
+  STEAD_FNV1_64_SIGNED = 15,
+  STEAD_FNV1A_64 = 16,
+  STEAD_FNV1A_64_SIGNED = 17,
+  STEAD_ONE_AT_A_TIME = 18,
+  STEAD_ONE_AT_A_TIME_SIGNED = 19,
+  STEAD_FNV1A_FOLD16 = 20,
+  STEAD_RIAK = 21,
+  STEAD_RIAK_TYPED = 22,
+  STEAD_DJB2 = 23,
 } stead_hash;
 
 typedef enum {
@@ -114,6 +133,8 @@ stead_map *stead_map_share(const stead_map *map);
 void stead_map_free(stead_map *map);
 
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
+
+int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
 
 int32_t stead_map_locate_all(const stead_map *map,
                              const void *key,

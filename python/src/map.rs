@@ -293,7 +293,7 @@ impl Map {
         self.map.replicas()
     }
 
-    /// How keys become points: "md5", "sha1", "xxh3" or "siphash".
+    /// How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring also the others of docs/placement.md.
     #[getter]
     fn hash(&self) -> &'static str {
         self.map.hash().name()

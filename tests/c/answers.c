@@ -26,7 +26,9 @@ static void check_one_copy(void) {
     stead_map *map = opened(in(maps, "three.map"), STEAD_OPEN_SHARED);
     GIVES(stead_map_locate(map, FRANK, &out.node, at));
     SAYS(stead_map_node_name(map, out.node), "n0");
+    IS(stead_map_node_of(map, FRANK), out.node);
     GIVES(stead_map_locate(map, NULL, 0, &out.node, at));
+    IS(stead_map_node_of(map, NULL, 0), out.node);
     SAYS(stead_map_node_name(map, out.node), "n2");
     GIVES(stead_map_locate(map, "", 0, &out.node, at));
     SAYS(stead_map_node_name(map, out.node), "n2");
@@ -96,9 +98,16 @@ static void check_many(void) {
 
 static void check_keys(void) {
     static const struct { int32_t hash; uint64_t point; } points[] = {
-        {STEAD_MD5, 0x26253c50741faa9c}, {STEAD_SHA1, 0x86a8c2da8527a1c6}, {STEAD_XXH3, 0xc1173f2154a8d2b5}, {STEAD_SIPHASH, 0xd203ff67e3a20f6d}};
+        {STEAD_MD5, 0x26253c50741faa9c}, {STEAD_SHA1, 0x86a8c2da8527a1c6}, {STEAD_XXH3, 0xc1173f2154a8d2b5}, {STEAD_SIPHASH, 0xd203ff67e3a20f6d},
+        {STEAD_MD5_LE32, 0x503c252600000000}, {STEAD_MD5_BE32, 0x26253c5000000000}, {STEAD_CRC32, 0x796d420900000000},
+        {STEAD_CRC32_15, 0xf2da000000000000}, {STEAD_CRC16_TAG, 0x8bdc000000000000}, {STEAD_FNV1_32, 0x6b2f4a5b00000000},
+        {STEAD_FNV1_32_SIGNED, 0x6b2f4a5b00000000}, {STEAD_FNV1A_32, 0xf40ce5c300000000}, {STEAD_FNV1A_32_SIGNED, 0xf40ce5c300000000},
+        {STEAD_FNV1_64, 0x643bce9b00000000}, {STEAD_FNV1_64_SIGNED, 0x643bce9b00000000}, {STEAD_FNV1A_64, 0x28b5c1c300000000},
+        {STEAD_FNV1A_64_SIGNED, 0x28b5c1c300000000}, {STEAD_ONE_AT_A_TIME, 0x2a1e052500000000}, {STEAD_ONE_AT_A_TIME_SIGNED, 0x2a1e052500000000},
+        {STEAD_FNV1A_FOLD16, 0x11cf000000000000}, {STEAD_RIAK, 0x137e5f3cf70cf1e6}, {STEAD_RIAK_TYPED, 0x1db1b993475371b1},
+        {STEAD_DJB2, 0x310f74f1f7}};
     const unsigned char secret[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
         GIVES(stead_point(points[i].hash, points[i].hash == STEAD_SIPHASH ? secret : NULL, FRANK, &out.number, at));
         IS(out.number, points[i].point);
     }

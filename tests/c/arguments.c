@@ -86,6 +86,11 @@ static void check_map_of_null(void) {
     IS(stead_map_replicas(NULL), 0);
     IS(stead_map_node_count(NULL), 0);
     SAYS(stead_map_node_name(NULL, 0), NULL);
+    IS(stead_map_node_of(NULL, "k", 1), -1);
+    IS(stead_map_node_of(map, NULL, 1), -1);
+    CHECK(stead_map_node_of(map, NULL, 0) >= 0);
+    for (size_t i = 0; i < IMPOSSIBLE; i++)
+        IS(stead_map_node_of(map, "k", impossible[i]), -1);
     IS(stead_map_node_named(NULL, "n0"), -1);
     IS(stead_map_node_named(map, NULL), -1);
     IS(stead_map_node_named(map, "\xFF"), -1);
@@ -189,10 +194,10 @@ static void check_keys(void) {
     REFUSES_WITH(STEAD_INVALID, "point is NULL", stead_point(STEAD_MD5, NULL, "k", 1, NULL, at));
     REFUSES_WITH(STEAD_INVALID, "not aligned", stead_point(STEAD_MD5, NULL, "k", 1, ODD(uint64_t), at));
     REFUSES_WITH(STEAD_INVALID, "secret is NULL", stead_point(STEAD_SIPHASH, NULL, "k", 1, &out.number, at));
-    for (int32_t hash = STEAD_MD5; hash <= STEAD_XXH3; hash++)
+    for (int32_t hash = STEAD_MD5; hash <= STEAD_DJB2; hash += hash == STEAD_XXH3 ? 2 : 1)
         REFUSES_WITH(STEAD_INVALID, "secret is for STEAD_SIPHASH", stead_point(hash, secret, "k", 1, &out.number, at));
-    const int32_t unknown[] = {0, STEAD_SIPHASH + 1, -1, INT32_MIN, INT32_MAX, 255, 256, 257};
-    for (size_t i = 0; i < 8; i++)
+    const int32_t unknown[] = {0, STEAD_DJB2 + 1, -1, INT32_MIN, INT32_MAX, 255, 256, 257, 263, 519};
+    for (size_t i = 0; i < 10; i++)
         REFUSES_WITH(STEAD_INVALID, "hash is not a number of stead_hash", stead_point(unknown[i], NULL, "k", 1, &out.number, at));
 
     REFUSES_WITH(STEAD_INVALID, "key is NULL", stead_path(NULL, 1, NULL, 0, out.path, 320, &out.count, at));

@@ -5,6 +5,7 @@ compared beside every map with the one before it; the `keys` functions give the 
 by SplitMix64 with a fixed seed.
 """
 
+from hashes import ADOPTED
 from write_map import END, millionths
 
 
@@ -206,6 +207,28 @@ def gradual_copies(swap, taken, leaving=()):
     return dict(d, base=target[:taken] + d["base"][taken:], target=target, leaving=list(leaving))
 
 
+def adopted():
+    """Maps as rings are drawn: one for each hash of theirs; with modulo, with affixes; and one whose policies name a node twice."""
+    n, plain = ("n0", "n1", "n2", "n0", "n1"), {}
+    for name, (_, bits) in ADOPTED.items():
+        plain["hash-" + name] = members(*n, name="ring", hash=name, cells=2**bits % END)
+    hot = {"pins": [{"key": b"justin".hex(), "nodes": ["n2"]}]}
+    around = {"affixes": [b"changeme".hex(), b"\xff\0".hex()]}
+    plain.update({
+        "hash-crc32-mod": members(*n, name="ring", hash="crc32", cells=12, modulo=True, **hot),
+        "hash-md5-mod": members(*n, name="ring", hash="md5", cells=1000, modulo=True, **hot),
+        "hash-sha1-mod": members(*n, name="ring", hash="sha1", cells=7, modulo=True),
+        "hash-riak-mod": members(*n, name="ring", hash="riak", cells=64, modulo=True),
+        "hash-md5-affixes": members(*n, name="ring", hash="md5", cells=1024, **around, **hot),
+        "hash-crc32-both": members(*n, name="ring", hash="crc32", cells=97, modulo=True, affixes=["", b"/x".hex()]),
+        "hash-riak-32": members(*n, name="ring", hash="riak", cells=32),
+    })  # fmt: skip
+    lists = [["a", "b", "a"], ["b", "a", "c"], ["c", "c", "c"], ["a", "b", "c"]]
+    twice = {"name": "twice", "replicas": 3, "hash": "sha1", "cells": 4, "nodes": nodes("a", "b", "c")}
+    plain["twice"] = dict(twice, base=[[point(i * END // 4), who] for i, who in enumerate(lists)])
+    return {name: (description, None) for name, description in plain.items()}
+
+
 def maps():
     """Every map: {name: (description, the map before or None)}; a map stands after the one before it."""
     four, copies = ("n0", "n1", "n2", "n3"), replicas()
@@ -230,6 +253,7 @@ def maps():
         "many": (many(), None), "replicas": (copies, None), "thin": (thin(), None),
         "domains-1": (domains(1), None), "domains-2": (domains(2), None),
     }  # fmt: skip
+    all_.update(adopted())
     all_.update(histories(all_, pair))
     return all_
 
@@ -295,6 +319,7 @@ def histories(first, pair):
         "copies-turned": (turned, "replicas"),
         # a primary under its new name is the same primary
         "copies-renamed": (renamed_copies(), "copies-turned"),
+        "twice-repaired": (dict(first["twice"][0], base=[["0000000000000000", ["a", "b", "c"]]]), "twice"),
         "thin-moved": (with_base(thin(), (point(0), ["a"]), (point(2**63 - 1), ["c"]), (point(END - 1), ["b"])), "thin"),
     }  # fmt: skip
 
@@ -312,5 +337,5 @@ def six(three, weight):
 PLANS = [("six-1", "six-3"), ("six-1", "six-5"), ("six-2", "six-5"), ("pin-added", "pin-wide"), ("three", "pin-over-move"),
          ("weighted", "policy-shorter"), ("three", "three"), ("pins", "pins"), ("replicas", "replicas"), ("three", "lists-2"),
          ("figure-4-1", "figure-4-6"), ("three", "figure-4-5"), ("rename", "node-added"), ("many", "many"),
-         ("rename", "three"), ("rename-grow", "three"), ("rename-shrink", "three"), ("rename-swap", "three"),
+         ("twice-repaired", "twice"), ("twice", "twice"), ("rename", "three"), ("rename-grow", "three"), ("rename-shrink", "three"), ("rename-swap", "three"),
          ("copies-turned", "replicas"), ("copies-2", "copies-turned"), ("replicas", "copies-renamed"), ("copies-renamed", "copies-2")]  # fmt: skip

@@ -23,7 +23,7 @@ def shares(m, unit="points", slices=None):
     for first, end, policy in ends(slices or m.base):
         size = end - first if unit == "points" else cells_between(m, first, end)
         p = m.policies[policy]
-        for holder in [("policy", p.name)] if p.named else [("node", m.nodes[i].name) for i in p.members]:
+        for holder in [("policy", p.name)] if p.named else [("node", m.nodes[i].name) for i in dict.fromkeys(p.members)]:
             held[holder] += size
     return held
 
@@ -47,7 +47,7 @@ def pieces(old, old_slices, new, new_slices):
     same, before, after = same_nodes(old, new), ends(old_slices), ends(new_slices)
 
     def policy_of(m, number):
-        names = [m.nodes[i].name for i in m.policies[number].members]
+        names = [m.nodes[i].name for i in dict.fromkeys(m.policies[number].members)]
         return m.policies[number].name, names if m is new else [same.get(name, name) for name in names]
 
     first = i = j = 0
@@ -71,14 +71,14 @@ def is_reordered(before, after):
 
 def compare(old, new):
     """moved, reordered, lower_bound, by_hand and moves from one map to a later one: docs/placement.md, "What differs"."""
-    if (old.name, old.hash, old.secret, old.cells) != (new.name, new.hash, new.secret, new.cells):
+    if any(getattr(old, what) != getattr(new, what) for what in ("name", "hash_number", "secret", "affixes", "cells")):
         raise ValueError("not maps of one cluster")
     same = same_nodes(old, new)
     old_name = {now: before for before, now in same.items()}
 
     def policy_of(m, slices, point):
         p = m.policies[owner(slices, point)]
-        names = [m.nodes[i].name for i in p.members]
+        names = [m.nodes[i].name for i in dict.fromkeys(p.members)]
         return p, names if m is new else [same.get(name, name) for name in names]
 
     cuts = {first for m in (old, new) for first, _ in m.base + m.final}

@@ -128,7 +128,8 @@ def header_cases(files):
     cases += [("three", 8, "<I", v, "version", "version", f"format version {v}", True) for v in (2, 3, 1 << 24, 2**32 - 1)]
     cases.append(("three", 8, "<I", 0, "format", "version 0", "format version 0", True))
     cases += [("three", 8, "<I", 2, "version", "version", "newer version; the digest, wrong too, comes later", False)]
-    cases += [("three", 24, "<Q", 1 << b, "version", "required features", f"unknown feature bit {b}", True) for b in range(1, 64)]
+    cases += [("three", 24, "<Q", 1 << b, "version", "required features", f"unknown feature bit {b}", True) for b in range(3, 64)]
+    cases += [("three", 24, "<Q", 1 << b, "format", f"feature bit {b}", f"feature bit {b} without what it says", True) for b in (1, 2)]
     cases += [("three", 24, "<Q", 2**64 - 1, "version", "required features", "all feature bits, digest wrong too", False)]
 
     def more(name, at, form, values, rule, what, status="format", reseal=True):
@@ -137,7 +138,9 @@ def header_cases(files):
     more("three", 12, "<I", (0, 176, 464, 487, 489, 512, 2**32 - 1), "header length", "header length")
     more("three", 24, "<Q", (1,), "header length", "no target slices, but required features")
     more("gradual", 24, "<Q", (0,), "header length", "target slices, but required features")
-    more("gradual", 24, "<Q", (2, 3, 2**63 + 1), "required features", "target slices and required features", "version")
+    more("gradual", 24, "<Q", (2,), "header length", "target slices, but required features")
+    more("gradual", 24, "<Q", (3,), "feature bit 1", "target slices and required features")
+    more("gradual", 24, "<Q", (8, 9, 2**63 + 1), "required features", "target slices and required features", "version")
     more("gradual", 12, "<I", (0, 488, 536, 559, 584), "header length", "target slices, but header length")
     more("gradual", 172, "<I", (0, 13, 14, 15, 17), "number of sections", "target slices, but number of sections")
     cases.append(("three", 12, "20s", struct.pack("<IQQ", 560, size, 1), "format", "number of sections",
@@ -153,7 +156,17 @@ def header_cases(files):
     more("six-5", 48, "<Q", (1,), "epoch 1: map id", "map id and parent in epoch")
     more("three", 56, "<I", (0, 2, 2**32 - 1), "algorithm version", "algorithm version")
     more("three", 60, "<I", (0, 256, 2**32 - 1), "replicas", "replicas")
-    more("three", 128, "<I", (0, 5, 2**32 - 1), "hash number", "hash")
+    more("three", 128, "<I", (0,), "hash number", "hash")
+    more("three", 128, "<I", (5, 2**32 - 513), "feature bit 1", "hash")
+    more("hash-crc32", 128, "<I", (1, 4), "feature bit 1", "hash")
+    more("hash-crc32", 128, "<I", (24, 260, 1031), "hash number", "hash", "version")
+    more("hash-crc32", 128, "<I", (516, 519, 2**32 - 1), "affixes", "hash with affixes that are not there")
+    more("hash-crc32", 144, "<I", (1,), "secret without a keyed hash", "secret")
+    more("hash-sha1-mod", 136, "<Q", (0,), "modulo 2^64", "cells")
+    more("hash-md5-affixes", 144, "<I", (1, 2**32 - 1), "string offset", "prefix at")
+    more("hash-md5-affixes", 148, "<I", (0, 7), "string offset", "prefix of length")
+    more("hash-md5-affixes", 148, "<I", (256, 2**32 - 1), "string inside section 1", "prefix of length")
+    more("twice", 24, "<Q", (0,), "policy names a node twice", "features of a map whose policy names a node twice")
     for name in ("three", "sha1", "xxh3"):
         more(name, 144, "<Q", (1,), "secret without", f"secret in a map without keyed hash ({name}):")
     more("three", 152, "<Q", (1 << 63,), "secret without", "last bit of a secret in an md5 map:")

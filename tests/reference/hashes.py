@@ -1,13 +1,23 @@
-"""The four hashes of docs/placement.md, written out in plain Python.
+"""The hashes of docs/placement.md, written out in plain Python: stead's own four, and those of adopted rings.
 
 MD5 and SHA-1 come from the standard library. XXH3 (64 bits, seed 0) follows the specification of xxHash, "XXH3 algorithm
 overview"; SipHash-2-4 follows Aumasson and Bernstein, "SipHash: a fast short-input PRF". Slow and literal on purpose.
 """
 
+import binascii
+import functools
 import hashlib
+import zlib
 
 MASK = 2**64 - 1
 HASHES = {"md5": 1, "sha1": 2, "xxh3": 3, "siphash": 4}
+# of adopted rings: number and width in bits
+ADOPTED = {"md5-le32": (5, 32), "md5-be32": (6, 32), "crc32": (7, 32), "crc32-15": (8, 15), "crc16-tag": (9, 14), "fnv1-32": (10, 32),
+           "fnv1-32-signed": (11, 32), "fnv1a-32": (12, 32), "fnv1a-32-signed": (13, 32), "fnv1-64": (14, 32), "fnv1-64-signed": (15, 32),
+           "fnv1a-64": (16, 32), "fnv1a-64-signed": (17, 32), "one-at-a-time": (18, 32), "one-at-a-time-signed": (19, 32),
+           "fnv1a-fold16": (20, 16), "riak": (21, 64), "riak-typed": (22, 64), "djb2": (23, 64)}  # fmt: skip
+NUMBERS = {**HASHES, **{name: number for name, (number, _) in ADOPTED.items()}}
+MODULO, AFFIXED = 256, 512
 
 
 def point_of(hash_name, key, secret=bytes(16)):
@@ -20,7 +30,83 @@ def point_of(hash_name, key, secret=bytes(16)):
         return xxh3(key)
     if hash_name == "siphash":
         return siphash(key, secret)
-    raise ValueError(f"no hash of the name {hash_name}")
+    return number_of(hash_name, key) << 64 - ADOPTED[hash_name][1]
+
+
+def cell_of(hash_name, key, cells, secret=bytes(16), modulo=False, affixes=(b"", b"")):
+    """The cell of a key, of so many: docs/placement.md, "Hash" and "Cells"."""
+    key = affixes[0] + key + affixes[1]
+    if not modulo:
+        return point_of(hash_name, key, secret) * cells // 2**64
+    if hash_name in ("md5", "sha1"):
+        return int(hashlib.new(hash_name, key).hexdigest(), 16) % cells
+    if hash_name.startswith("riak"):
+        return int(hashlib.sha1(riak_term(hash_name, key)).hexdigest(), 16) % cells
+    return (number_of(hash_name, key) if hash_name in ADOPTED else point_of(hash_name, key)) % cells
+
+
+def number_of(hash_name, key):
+    """The number of a key under a hash of adopted rings."""
+    name = hash_name.removesuffix("-signed")
+    if name.startswith("md5"):
+        return int.from_bytes(hashlib.md5(key).digest()[:4], "little" if name == "md5-le32" else "big")
+    if name.startswith("crc32"):
+        return zlib.crc32(key) if name == "crc32" else zlib.crc32(key) >> 16 & 0x7FFF
+    if name == "crc16-tag":
+        return binascii.crc_hqx(redis_tag(key), 0) & 0x3FFF
+    if name.startswith("riak"):
+        return int.from_bytes(hashlib.sha1(riak_term(name, key)).digest()[:8], "big")
+    if name == "djb2":
+        return functools.reduce(lambda h, c: (h * 33 + c) & MASK, key, 5381)
+    if name == "fnv1a-fold16":
+        h = fnv("fnv1a-32", key)
+        return h >> 16 ^ h & 0xFFFF
+    signed = [c - 256 if c >= 128 and hash_name != name else c for c in key]
+    return one_at_a_time(signed) if name == "one-at-a-time" else fnv(name, signed) & 0xFFFFFFFF
+
+
+def fnv(name, numbers):
+    """FNV-1 and FNV-1a, with the numbers of draft-eastlake-fnv."""
+    bits = int(name[-2:])
+    h, prime = {32: (2166136261, 16777619), 64: (14695981039346656037, 1099511628211)}[bits]
+    for c in numbers:
+        c %= 2**bits
+        h = (h ^ c) * prime % 2**bits if name.startswith("fnv1a") else h * prime % 2**bits ^ c
+    return h
+
+
+def one_at_a_time(numbers):
+    """Bob Jenkins, "Hash functions", Dr. Dobb's Journal, September 1997."""
+    h, mask = 0, 0xFFFFFFFF
+    for c in numbers:
+        h = h + c & mask
+        h = h + (h << 10) & mask
+        h ^= h >> 6
+    h = h + (h << 3) & mask
+    h ^= h >> 11
+    return h + (h << 15) & mask
+
+
+def redis_tag(key):
+    """What Redis Cluster hashes of a key."""
+    before, opened, rest = key.partition(b"{")
+    tag, closed, after = rest.partition(b"}")
+    return tag if opened and closed and tag else key
+
+
+def riak_term(name, key):
+    """The bytes that Riak hashes for BUCKET/KEY or TYPE/BUCKET/KEY."""
+    def binary(part):
+        return b"m" + len(part).to_bytes(4, "big") + part
+
+    def split(text):
+        first, slash, rest = text.partition(b"/")
+        return (first, rest) if slash else (b"", text)
+
+    if name == "riak":
+        return b"\x83h\x02" + b"".join(map(binary, split(key)))
+    kind, rest = split(key)
+    return b"\x83h\x02h\x02" + b"".join(map(binary, (kind, *split(rest))))
 
 
 def rotate(x, bits):

@@ -11,7 +11,7 @@ import hashlib
 import struct
 from collections import namedtuple
 
-from hashes import HASHES, MASK, point_of
+from hashes import AFFIXED, MASK, MODULO, NUMBERS, cell_of
 
 SPACE = 2**64
 HEADER = "<8sIIQQ16sQII32s32sIIQ16sIIII"
@@ -23,6 +23,8 @@ SECTIONS = [  # name and record, as in the section table of docs/map-format.md
     ("target points", "<Q"), ("target policies", "<I"), ("leaving", "<I"),
 ]  # fmt: skip
 GRADUAL = 1  # required feature, bit 0: a gradual change is under way, and there are 16 sections, otherwise 13
+ADOPTED = 2  # bit 1: the number of the hash is above 4
+TWICE = 4  # bit 2: an unnamed policy names a node twice
 
 Node = namedtuple("Node", "name formerly weight labels attributes")
 Policy = namedtuple("Policy", "name kind weight members named weighted")
@@ -52,7 +54,8 @@ class Map:
 
     def point(self, key):
         """The point of a key, under this map: the first point of the cell that its hash falls into."""
-        return cell(point_of(self.hash, key, self.secret), self.cells)[0]
+        value = cell_of(self.hash, key, self.cells, self.secret, self.modulo, self.affixes)
+        return cell_bound(value, self.cells)
 
 
 def read_map(data):
@@ -75,8 +78,9 @@ def read_header(m, data):
     need(h[0] == MAGIC, "magic")
     need(h[1] <= 1, "version", "version")
     need(h[1] == 1, "version 0")
-    need(h[4] in (0, GRADUAL), "required features", "version")
-    count = 16 if h[4] == GRADUAL else 13
+    need(h[4] <= GRADUAL | ADOPTED | TWICE, "required features", "version")
+    m.features = h[4]
+    count = 16 if h[4] & GRADUAL else 13
     need(h[2] == 176 + 24 * count, "header length")
     need(h[3] == len(data), "file length")
     need(len(data) >= 176 + 24 * count, "file shorter than its header")
@@ -115,6 +119,11 @@ def read_strings(m, sections):
         cursor += length
         return bytes(strings[offset:cursor])
 
+    m.affixes = (b"", b"")
+    if m.hash_number & AFFIXED:
+        places = struct.unpack("<IIII", m.secret)
+        m.affixes, m.secret = (take(*places[:2]), take(*places[2:])), bytes(16)
+        need(any(m.affixes) and all(len(affix) <= 255 for affix in m.affixes), "affixes")
     m.name = take(m.name_at, m.name_length)
     m.spread = [take(*r) for r in sections["spread"]]
     sections["nodes"] = [(take(*r[0:2]), take(*r[2:4])) + r[4:] for r in sections["nodes"]]
@@ -157,10 +166,14 @@ def check_header(m):
         need(m.epoch > 2 or m.map_id == m.parent[:16], "epoch 2: map id is the parent's start (reading)")
     need(m.algorithm == 1, "algorithm version")
     need(1 <= m.replicas <= 255, "replicas")
-    names = [name for name, number in HASHES.items() if number == m.hash_number]
-    need(names, "hash number")
+    need((m.hash_number > 4) == bool(m.features & ADOPTED), "feature bit 1")
+    m.modulo = bool(m.hash_number & MODULO)
+    function = m.hash_number & ~(MODULO | AFFIXED)
+    names = [name for name, number in NUMBERS.items() if number == function]
+    need(names and (function != 4 or m.hash_number == 4), "hash number", "version" if m.hash_number > 4 else "format")
     m.hash = names[0]
     need(m.hash == "siphash" or not any(m.secret), "secret without a keyed hash")
+    need(not m.modulo or m.cells, "modulo 2^64")
     m.cells = m.cells or SPACE
 
 
@@ -207,7 +220,7 @@ def read_policies(m, sections):
         need(1 <= count <= 65536, "number of members")
         nodes = members[first : first + count]
         need(all(node < len(m.nodes) for node in nodes), "members are nodes")
-        need(len(set(nodes)) == count, "policy names a node twice")
+        need(len(set(nodes)) == count or not named and m.features & TWICE, "policy names a node twice")
         need(weighted or weight == 0, "weight without the weight flag")
         need(weight <= 10**12, "policy weight (reading)")
         if named:
@@ -215,6 +228,7 @@ def read_policies(m, sections):
             kind = text(kind, "policy kind (reading)", least=0)
         need(named or name == kind == b"", "unnamed policy with a name or kind")
         m.policies.append(Policy(name or "", kind or "", weight, nodes, named, weighted))
+    need(any(len(set(p.members)) < len(p.members) for p in m.policies) == bool(m.features & TWICE), "feature bit 2")
     named = [p for p in m.policies if p.named]
     need(m.policies[: len(named)] == named, "named policies first")
     need(ascending([p.name for p in named]), "named policies ascending")

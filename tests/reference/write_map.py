@@ -9,6 +9,7 @@ The steps are apart so that the tests can spoil records in between. With the rea
      "base": [["0000000000000000", ["a"]], ["8000000000000000", "cray"]],
      "pins": [{"key": "6a757374696e", "policy": "cray"}, {"range": ["6.00000%", "6.00001%"], "nodes": ["b"]}]}
 
+"modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring.
 A base slice names its nodes, or a named policy. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all else
 empty. `after` (bytes of the map before, from Python only) gives epoch, map id and parent. "target", like "base", and
 "leaving", a list of node names, make a map with a gradual change under way.
@@ -19,7 +20,7 @@ import json
 import struct
 import sys
 
-from hashes import HASHES, point_of
+from hashes import AFFIXED, MODULO, NUMBERS, cell_of
 
 END = 2**64
 
@@ -50,12 +51,16 @@ def lay_out(d, after=None):
     r = {
         "version": 1, "header_length": 488, "features": 0, "algorithm": 1, "sections": 13, "gradual": "target" in d,
         "map_id": bytes.fromhex(d.get("map_id", "00" * 16)), "parent": bytes.fromhex(d.get("parent", "00" * 32)),
-        "epoch": d.get("epoch", 1), "replicas": d.get("replicas", 1), "hash": HASHES[d.get("hash", "md5")],
+        "epoch": d.get("epoch", 1), "replicas": d.get("replicas", 1),
+        "hash_name": d.get("hash", "md5"), "hash": NUMBERS[d.get("hash", "md5")], "modulo": d.get("modulo", False),
+        "affixes": [bytes.fromhex(affix) for affix in d.get("affixes", ["", ""])],
         "max_slices": d.get("max_slices", 0), "cells": d.get("cells", 0), "name": d["name"].encode(),
         "secret": bytes.fromhex(d.get("secret", "00" * 16)), "spread": [s.encode() for s in d.get("spread", [])],
     }  # fmt: skip
     if r["gradual"]:
         r.update(header_length=560, features=1, sections=16)
+    r["hash"] += MODULO * r["modulo"] + AFFIXED * any(r["affixes"])
+    r["features"] |= 2 * (r["hash"] > 4)
     if after:
         r["parent"] = after[96:128]
         r["epoch"] = struct.unpack_from("<Q", after, 48)[0] + 1
@@ -95,6 +100,8 @@ def lay_policies(r, d):
         add_policy(r, p["name"], p.get("kind", ""), p.get("weight"), [place[n] for n in p["nodes"]], 1)
     for members in sorted(lists):
         add_policy(r, "", "", None, members, 0)
+        if len(set(members)) < len(members):
+            r["features"] |= 4
     for what in ("base", "target"):
         r[what] = joined((int(first, 16), find(who)) for first, who in d.get(what, []))
     r["leaving"] = sorted(place[n] for n in d.get("leaving", []))
@@ -117,8 +124,7 @@ def lay_pin(r, pin):
     cells = r["cells"] or END
     if "key" in pin:
         key = bytes.fromhex(pin["key"])
-        hash_name = next(name for name, number in HASHES.items() if number == r["hash"])
-        value = point_of(hash_name, key, r["secret"]) * cells // END
+        value = cell_of(r["hash_name"], key, cells, r["secret"], r["modulo"], r["affixes"])
         return (value * END + cells - 1) // cells, ((value + 1) * END + cells - 1) // cells - 1, 1, key
     first, end = (percent(bound, cells) for bound in pin["range"])
     return first, end - 1, 0, b""
@@ -162,6 +168,7 @@ def pack(r):
         strings.extend(string)
         return struct.pack("<II", len(strings) - len(string), len(string))
 
+    secret = b"".join(put(affix) for affix in r["affixes"]) if any(r["affixes"]) else r["secret"]
     name = put(r["name"])
     spread = b"".join(put(s) for s in r["spread"])
     nodes = b"".join(put(n[0]) + put(n[1]) + struct.pack("<QIIII", *n[2:]) for n in r["nodes"])
@@ -184,7 +191,7 @@ def pack(r):
         body += content
     head = b"\x89STD\r\n\x1a\n" + struct.pack("<IIQQ", r["version"], r["header_length"], start + len(body), r["features"])
     head += r["map_id"] + struct.pack("<QII", r["epoch"], r["algorithm"], r["replicas"]) + r["parent"] + bytes(32)
-    head += struct.pack("<IIQ", r["hash"], r["max_slices"], r["cells"]) + r["secret"] + name
+    head += struct.pack("<IIQ", r["hash"], r["max_slices"], r["cells"]) + secret + name
     return seal(head + struct.pack("<II", r["bits"], r["sections"]) + table + body)
 
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use stead_core::hash::{Hash, Secret};
+use stead_core::hash::{Affixes, Hash, Secret};
 use stead_core::path::{Fold, Levels};
 
 use crate::boundary::status;
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn stead_point(
                     Some(Hash::SipHash(Secret(bytes)))
                 }
                 Ok(_) if !secret.is_null() => return Err(c.invalid("secret is for STEAD_SIPHASH alone; pass NULL")),
-                Ok(number) => Hash::from_stored(number, [0; 16]),
+                Ok(number) => Hash::from_stored(number, [0; 16], Affixes::default()).filter(|hash| !hash.is_modulo()),
                 Err(_) => None,
             };
             let hash = hash.ok_or_else(|| c.invalid("hash is not a number of stead_hash"))?;

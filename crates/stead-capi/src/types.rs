@@ -112,6 +112,44 @@ pub enum stead_hash {
     STEAD_XXH3 = 3,
     /// SipHash-2-4 under a secret of 16 bytes.
     STEAD_SIPHASH = 4,
+    /// The first 4 bytes of MD5, little-endian, 32 bits: ketama. From here on the hashes of adopted rings; docs/placement.md has their rules.
+    STEAD_MD5_LE32 = 5,
+    /// The first 4 bytes of MD5, big-endian, 32 bits.
+    STEAD_MD5_BE32 = 6,
+    /// CRC-32, 32 bits.
+    STEAD_CRC32 = 7,
+    /// Bits 16 to 30 of CRC-32: memcached clients in Perl.
+    STEAD_CRC32_15 = 8,
+    /// CRC-16/XMODEM of the key or its {tag}, 14 bits: Redis Cluster.
+    STEAD_CRC16_TAG = 9,
+    /// FNV-1, 32 bits.
+    STEAD_FNV1_32 = 10,
+    /// The same where char is signed, as on x86.
+    STEAD_FNV1_32_SIGNED = 11,
+    /// FNV-1a, 32 bits.
+    STEAD_FNV1A_32 = 12,
+    /// The same where char is signed.
+    STEAD_FNV1A_32_SIGNED = 13,
+    /// The low 32 bits of FNV-1, 64 bits: libmemcached.
+    STEAD_FNV1_64 = 14,
+    /// The same where char is signed.
+    STEAD_FNV1_64_SIGNED = 15,
+    /// The low 32 bits of FNV-1a, 64 bits: libmemcached.
+    STEAD_FNV1A_64 = 16,
+    /// The same where char is signed.
+    STEAD_FNV1A_64_SIGNED = 17,
+    /// Jenkins' one-at-a-time, 32 bits: libmemcached.
+    STEAD_ONE_AT_A_TIME = 18,
+    /// The same where char is signed.
+    STEAD_ONE_AT_A_TIME_SIGNED = 19,
+    /// FNV-1a, 32 bits, its halves xored to 16: carbon.
+    STEAD_FNV1A_FOLD16 = 20,
+    /// The first 8 bytes of the SHA-1 that Riak has for the key BUCKET/KEY.
+    STEAD_RIAK = 21,
+    /// The same for TYPE/BUCKET/KEY.
+    STEAD_RIAK_TYPED = 22,
+    /// Bernstein's hash * 33 + byte, 64 bits.
+    STEAD_DJB2 = 23,
 }
 
 /// What happens to the letters of a key before anything else, for stead_path.

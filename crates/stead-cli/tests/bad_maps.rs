@@ -66,7 +66,7 @@ fn what_is_no_map_is_refused() {
         (fleet(&["a"]).repeat(9).into_bytes(), &["bad: byte 0: this is not a stead map"]),
         (crlf, &["bad: byte 0: this is not a stead map"]),
         (newer(8, 2), &["bad: the map has format 2", "use a newer stead"]),
-        (newer(24, 2), &["bad: the map needs feature 1", "use a newer stead"]),
+        (newer(24, 8), &["bad: the map needs feature 3", "use a newer stead"]),
         (flipped(48), &["bad: the digest does not fit"]),
         (flipped(map.len() - 1), &["bad: the digest does not fit"]),
     ] {

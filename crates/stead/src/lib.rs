@@ -86,7 +86,7 @@
 //! A module uses only modules to its left; a test holds that.
 //!
 //! ```text
-//! point weight name error mmap lock | cell policy hash | slice fleet | format | map | plan rebalance verdict | balance violations | report path | baseline | stats simulate | store
+//! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | plan rebalance verdict | balance violations | report path | baseline | stats simulate | store
 //! ```
 //!
 //! Normative: docs/placement.md, docs/map-format.md, docs/fleet.md, docs/paths.md. No float, clock, locale or hash order is on any

@@ -231,7 +231,7 @@ fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
                 return (u128::from(same.policy(before) != Some(after)), 0);
             }
             let kept: HashSet<NodeId> = old.policy(before).members().filter_map(|node| same.node(node)).collect();
-            let copies = new.policy(after).members().filter(|node| !kept.contains(node)).count() as u128;
+            let copies = new.policy(after).distinct().into_iter().filter(|node| !kept.contains(node)).count() as u128;
             let primary = old.policy(before).members().next().and_then(|node| same.node(node));
             let stays = primary.is_some_and(|primary| new.policy(after).members().any(|node| node == primary));
             (copies, u128::from(stays && new.policy(after).members().next() != primary))
@@ -250,7 +250,7 @@ pub(crate) fn still_to_move(map: &Map) -> u128 {
         match now.name().or(then.name()) {
             _ if now.id == then.id => 0,
             Some(_) => 1,
-            None => then.members().filter(|node| now.members().all(|other| other != *node)).count() as u128,
+            None => then.distinct().into_iter().filter(|node| now.members().all(|other| other != *node)).count() as u128,
         }
     };
     overlay([map.base_slices().collect(), target.collect()]).map(|(first, last, [now, then])| copies(now, then) * points(first, last)).sum()
@@ -277,7 +277,7 @@ pub(crate) fn holdings(map: &Map, slices: impl Iterator<Item = Slice>) -> Holdin
     }
     for policy in map.policies().filter(|p| p.name().is_none()) {
         let points = has.policies.get_mut(policy.id.index()).map(std::mem::take).unwrap_or(0);
-        for (place, node) in policy.members().enumerate() {
+        for (place, node) in policy.distinct().into_iter().enumerate() {
             if let Some(sum) = has.nodes.get_mut(node.index()) {
                 *sum += points;
             }
@@ -376,8 +376,7 @@ fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
 
 /// The lost and the new nodes of a policy, paired: by position, then by name.
 fn pairs(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -> Vec<Pair> {
-    let old_nodes: Vec<NodeId> = old.policy(before).members().collect();
-    let new_nodes: Vec<NodeId> = new.policy(after).members().collect();
+    let (old_nodes, new_nodes) = (old.policy(before).distinct(), new.policy(after).distinct());
     let kept: HashSet<NodeId> = old_nodes.iter().filter_map(|node| same.node(*node)).collect();
     let there: HashSet<NodeId> = new_nodes.iter().copied().collect();
     let is_lost = |node: &NodeId| same.node(*node).is_none_or(|now| !there.contains(&now));

@@ -199,7 +199,7 @@ impl Store {
     fn access(&self, new: &Map) -> Access {
         match fs::metadata(&self.map) {
             Ok(meta) => Access { mode: meta.mode() & 0o777, owner: Some((meta.uid(), meta.gid())) },
-            Err(_) => Access { mode: if new.hash().secret().is_some() { 0o600 } else { 0o644 }, owner: None },
+            Err(_) => Access { mode: if new.hash().is_secret() { 0o600 } else { 0o644 }, owner: None },
         }
     }
 

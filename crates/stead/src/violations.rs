@@ -16,7 +16,7 @@ pub fn violations(map: &Map) -> (usize, usize) {
         .policies()
         .map(|policy| match policy.name() {
             Some(_) => map.replicas() > 1,
-            None => policy.members().len() != map.replicas() as usize || caps.are_broken(policy.members()),
+            None => policy.distinct().len() != map.replicas() as usize || caps.are_broken(policy.distinct().into_iter()),
         })
         .collect();
     let is_broken = |slice: &Slice| broken.get(slice.policy.index()).copied().unwrap_or(false);

@@ -88,7 +88,7 @@ fn every_key_is_read() {
     assert_eq!((fleet.name.as_str(), fleet.replicas, fleet.max_slices), ("members", 1, Some(8000)));
     assert_eq!(fleet.file, "dir/members.toml");
     assert_eq!(fleet.spread, ["zone", "rack"]);
-    let secret = fleet.hash.and_then(|hash| hash.secret()).unwrap();
+    let secret = fleet.hash.as_ref().and_then(|hash| hash.secret()).unwrap();
     assert_eq!(secret.0, std::array::from_fn(|i| i as u8));
 
     let [db1, n11] = fleet.nodes.as_slice() else { panic!() };
@@ -138,7 +138,7 @@ fn toml_and_json_of_one_shape_are_one_fleet() {
 fn a_fleet_may_be_as_short_as_a_name_and_a_node() {
     for (text, file) in [("name = 'm'\nnode = [{ name = 'a' }]", "f"), (r#"{"name": "m", "node": [{"name": "a"}]}"#, "f.json")] {
         let fleet = parse(text, file);
-        assert_eq!((fleet.replicas, fleet.hash, fleet.max_slices), (1, None, None));
+        assert_eq!((fleet.replicas, fleet.hash.as_ref(), fleet.max_slices), (1, None, None));
         assert_eq!((fleet.nodes[0].weight.to_string().as_str(), fleet.nodes.len()), ("1", 1));
         assert!(fleet.policies.is_empty() && fleet.pins.is_empty());
         assert!(fleet.lay_pins(&Hash::Md5, Cells::FINEST).unwrap().is_empty());
@@ -291,7 +291,7 @@ fn the_examples_of_the_manual_are_fleets() {
     let manual = include_str!("../../../docs/fleet.md");
     let fleet = parse(&example("    name     = \"members\"").0, "f");
     assert_eq!((fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()), (2, 1, 1));
-    assert_eq!((fleet.hash, fleet.max_slices), (Some(Hash::Md5), Some(8000)));
+    assert_eq!((fleet.hash.clone(), fleet.max_slices), (Some(Hash::Md5), Some(8000)));
     let json = parse("{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}", "f");
     assert!(manual.contains("`{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}`") && json.name == "members");
 }

@@ -204,8 +204,8 @@ class Map:
     def replicas(self) -> int:
         """How many nodes hold each point."""
     @property
-    def hash(self) -> Literal["md5", "sha1", "xxh3", "siphash"]:
-        """How keys become points: "md5", "sha1", "xxh3" or "siphash"."""
+    def hash(self) -> str:
+        """How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring also the others of docs/placement.md."""
     @property
     def spread(self) -> tuple[str, ...]:
         """The labels over which copies are kept apart, outermost first: a tuple of str."""

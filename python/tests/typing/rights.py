@@ -62,7 +62,7 @@ name: str = plain.name
 epoch: int = plain.epoch
 digest: bytes = plain.digest + plain.parent
 replicas: int = plain.replicas
-hash_name: Literal["md5", "sha1", "xxh3", "siphash"] = plain.hash
+hash_name: str = plain.hash
 spread: tuple[str, ...] = plain.spread
 report: dict[str, Any] = plain.report()
 for one in plain.nodes:

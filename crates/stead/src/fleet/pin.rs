@@ -35,7 +35,7 @@ impl Fleet {
         for pin in in_file {
             let (first, end) = match &self.pins[pin].what {
                 Pinned::Key(key) => {
-                    let cell = cells.of(hash.point(key));
+                    let cell = hash.cell(key, cells);
                     (cells.bound(cell), cells.bound(cell + 1))
                 }
                 Pinned::Range { first, end } => (cells.round_up(u128::from(first.0)), cells.round_up(*end)),

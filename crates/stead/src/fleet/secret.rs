@@ -53,7 +53,7 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
             return reader.wrong(hash.at, || format!("unknown hash{name}; known hashes: {}", Hash::NAMES.join(", ")));
         }
     };
-    if let (Some(plain), Some((at, key))) = (plain, given) {
+    if let (Some(plain), Some((at, key))) = (&plain, given) {
         let name = plain.name();
         reader
             .wrong::<()>(at, || format!("{key} is for siphash only, and hash is {name}; remove it, or write hash = \"siphash\""));

@@ -1,10 +1,13 @@
 //! Writing: the one byte string that a map has.
 
+use std::collections::HashSet;
+
 use sha2::{Digest as _, Sha256};
 
-use super::layout::{at, header_length, index_bits, section_count, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, VERSION};
+use super::layout::{at, header_length, index_bits, section_count, ADOPTED_HASH, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, TWICE, VERSION};
 use super::parts::{NodePart, Parts, PinPart, PolicyPart};
 use super::Digest;
+use crate::hash::Hash;
 use crate::point::Point;
 use crate::policy::PolicyId;
 use crate::slice::{lay_over, with_ends, Slice};
@@ -12,6 +15,7 @@ use crate::slice::{lay_over, with_ends, Slice};
 /// The bytes of a map. `parts` must be in the order that the format demands: `verify` tells when they are not.
 pub fn encode(parts: &Parts) -> Vec<u8> {
     let mut w = Writer::default();
+    let beside_the_hash = w.beside_the_hash(&parts.hash);
     let name = w.string(parts.name.as_bytes());
     w.section(1, |w| parts.spread.iter().for_each(|label| w.put_string(label.as_bytes())), parts.spread.len());
     w.nodes(&parts.nodes);
@@ -28,7 +32,20 @@ pub fn encode(parts: &Parts) -> Vec<u8> {
         w.slices(13, target.slices.iter().copied());
         w.section(15, |w| target.leaving.iter().for_each(|node| w.put_u32(node.index())), target.leaving.len());
     }
-    w.finish(parts, name, bits)
+    w.finish(parts, beside_the_hash, name, bits)
+}
+
+/// The required features.
+fn features(parts: &Parts) -> u64 {
+    let mut seen = HashSet::new();
+    let repeats = |policy: &PolicyPart| {
+        seen.clear();
+        !policy.members.iter().all(|node| seen.insert(*node))
+    };
+    let set = |feature, is| if is { feature } else { 0 };
+    set(GRADUAL, parts.target.is_some())
+        | set(ADOPTED_HASH, parts.hash.number() > Hash::SIPHASH)
+        | set(TWICE, parts.policies.iter().any(repeats))
 }
 
 /// The digest that belongs to these bytes.
@@ -86,6 +103,19 @@ impl Writer {
         let reference = (strings.len() as u64) | (text.len() as u64) << 32;
         strings.extend_from_slice(text);
         reference.to_le_bytes()
+    }
+
+    /// The 16 bytes beside the hash: its secret, or where its affixes lie, which are the first strings.
+    fn beside_the_hash(&mut self, hash: &Hash) -> [u8; 16] {
+        match hash.affixes() {
+            None => hash.secret().map_or([0; 16], |secret| secret.0),
+            Some(affixes) => {
+                let places = [self.string(&affixes.prefix), self.string(&affixes.suffix)];
+                let mut both = [0; 16];
+                both.iter_mut().zip(places.into_iter().flatten()).for_each(|(place, byte)| *place = byte);
+                both
+            }
+        }
     }
 
     fn put_string(&mut self, text: &[u8]) {
@@ -183,8 +213,8 @@ impl Writer {
     }
 
     /// Puts header and sections together and seals them with the digest.
-    fn finish(self, parts: &Parts, name: [u8; 8], bits: u32) -> Vec<u8> {
-        let features = if parts.target.is_some() { GRADUAL } else { 0 };
+    fn finish(self, parts: &Parts, beside_the_hash: [u8; 16], name: [u8; 8], bits: u32) -> Vec<u8> {
+        let features = features(parts);
         let sections = section_count(features);
         let mut table = Vec::with_capacity(ENTRY * sections);
         let mut offset = header_length(features);
@@ -214,7 +244,7 @@ impl Writer {
         out.extend_from_slice(&parts.hash.number().to_le_bytes());
         out.extend_from_slice(&parts.max_slices.unwrap_or(0).to_le_bytes());
         out.extend_from_slice(&parts.cells.stored().to_le_bytes());
-        out.extend_from_slice(&parts.hash.secret().map_or([0; 16], |secret| secret.0));
+        out.extend_from_slice(&beside_the_hash);
         out.extend_from_slice(&name);
         out.extend_from_slice(&bits.to_le_bytes());
         out.extend_from_slice(&(sections as u32).to_le_bytes());

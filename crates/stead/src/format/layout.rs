@@ -30,6 +30,10 @@ pub(super) const VERSION: u32 = 1;
 pub(super) const ENTRY: usize = 24;
 /// The required feature of bit 0: a gradual change is under way, so the map has the last three sections.
 pub(super) const GRADUAL: u64 = 1;
+/// The required feature of bit 1: the number of the hash is above 4, one of adopted rings.
+pub(super) const ADOPTED_HASH: u64 = 2;
+/// The required feature of bit 2: an unnamed policy names a node twice, as adopted rings may.
+pub(super) const TWICE: u64 = 4;
 /// Sections of a map without a gradual change.
 const PLAIN_SECTIONS: usize = 13;
 

@@ -1,6 +1,6 @@
 //! The rules of the records: strings, nodes and policies here, slices in slice_rules.rs, by docs/map-format.md.
 
-use super::layout::{at, u32_at, u64_at, Layout, Record, Section, NODES_MAX};
+use super::layout::{at, u32_at, u64_at, Layout, Record, Section, NODES_MAX, TWICE};
 use super::slice_rules::Used;
 use super::verify::broken;
 use crate::cell::Cells;
@@ -38,7 +38,7 @@ impl<'a> Strings<'a> {
 }
 
 /// Checks the rules of the records; the header and the section table are sound.
-pub(super) fn rules(bytes: &[u8], layout: Layout, hash: Hash, cells: Cells) -> Result<()> {
+pub(super) fn rules(bytes: &[u8], layout: Layout, hash: &Hash, cells: Cells) -> Result<()> {
     let check = Check { bytes, layout, hash, cells };
     check.strings_nodes_policies()?;
     let bases = check.base_slices()?;
@@ -54,7 +54,7 @@ pub(super) fn rules(bytes: &[u8], layout: Layout, hash: Hash, cells: Cells) -> R
 pub(super) struct Check<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) layout: Layout,
-    pub(super) hash: Hash,
+    pub(super) hash: &'a Hash,
     pub(super) cells: Cells,
 }
 
@@ -71,6 +71,10 @@ impl Check<'_> {
     fn strings_nodes_policies(&self) -> Result<()> {
         let pool = self.layout.sections.first().copied().unwrap_or_default();
         let mut strings = Strings { bytes: self.bytes, pool, used: 0 };
+        if self.hash.affixes().is_some() {
+            strings.next(at::SECRET)?;
+            strings.next(at::SECRET + 8)?;
+        }
         let name = strings.next_text(at::NAME)?;
         refuse(at::NAME, "the name of the map", check_name(name, NAME_MAX))?;
         self.spread(&mut strings)?;
@@ -175,6 +179,8 @@ impl Check<'_> {
         let mut used = 0;
         let mut before: Option<(bool, &str, Vec<u32>)> = None;
         let mut listed = vec![u32::MAX; self.count(Record::Nodes)];
+        let may_repeat = u64_at(self.bytes, at::FEATURES) & TWICE != 0;
+        let mut repeats = false;
         for i in 0..self.count(Record::Policies) {
             let offset = self.at(Record::Policies, i);
             let name = strings.next_text(offset)?;
@@ -203,6 +209,7 @@ impl Check<'_> {
             for (m, node) in (used - count..).zip(&members) {
                 match listed.get_mut(*node as usize) {
                     None => return broken(self.at(Record::Members, m), format!("there is no node {node}")),
+                    Some(last) if *last == i as u32 && may_repeat && !named => repeats = true,
                     Some(last) if *last == i as u32 => {
                         return broken(self.at(Record::Members, m), "a policy names a node twice");
                     }
@@ -214,6 +221,9 @@ impl Check<'_> {
                 return broken(offset, "policies must be ordered: named ones by name, then unnamed ones by their nodes, none twice");
             }
             before = Some(now);
+        }
+        if repeats != may_repeat {
+            return broken(at::FEATURES, "feature 2 must be set when an unnamed policy names a node twice, and only then");
         }
         if used != self.count(Record::Members) {
             return broken(self.at(Record::Members, used), "members belong to no policy");

@@ -4,15 +4,15 @@
 //! write its digest too. All arithmetic on numbers of the file is checked or in `u128`.
 
 use super::encode::digest;
-use super::layout::{array_at, at, header_length, section_count, u32_at, u64_at, Layout, Section, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, VERSION};
+use super::layout::{array_at, at, header_length, section_count, u32_at, u64_at, Layout, Record, Section, ADOPTED_HASH, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, TWICE, VERSION};
 use super::rules::rules;
 use super::Digest;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::hash::Hash;
+use crate::hash::{Affixes, Hash, AFFIX_MAX};
 
 /// What verifying found out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Checked {
     /// Where the sections are.
     pub layout: Layout,
@@ -33,9 +33,10 @@ pub fn verify(bytes: &[u8]) -> Result<Checked> {
     if digest(bytes) != stored {
         return Err(Error::Digest { file: None });
     }
-    let (hash, cells) = settings(bytes)?;
+    let cells = settings(bytes)?;
     let layout = sections(bytes)?;
-    rules(bytes, layout, hash, cells)?;
+    let hash = hash(bytes, &layout)?;
+    rules(bytes, layout, &hash, cells)?;
     Ok(Checked { layout, hash, cells, digest: stored })
 }
 
@@ -65,7 +66,7 @@ fn header(bytes: &[u8]) -> Result<()> {
         return broken(at::VERSION, format!("there is no map format {version}"));
     }
     let features = u64_at(bytes, at::FEATURES);
-    let unknown = features & !GRADUAL;
+    let unknown = features & !(GRADUAL | ADOPTED_HASH | TWICE);
     if unknown != 0 {
         let needs = format!("the map needs feature {}, which this stead does not know", unknown.trailing_zeros());
         return Err(Error::Version { file: None, needs });
@@ -83,7 +84,7 @@ fn header(bytes: &[u8]) -> Result<()> {
 }
 
 /// The fixed fields of the header.
-fn settings(bytes: &[u8]) -> Result<(Hash, Cells)> {
+fn settings(bytes: &[u8]) -> Result<Cells> {
     let epoch = u64_at(bytes, at::EPOCH);
     let zero = |offset: usize, length: usize| bytes.get(offset..offset + length).is_some_and(|b| b.iter().all(|b| *b == 0));
     if epoch == 0 {
@@ -104,10 +105,50 @@ fn settings(bytes: &[u8]) -> Result<(Hash, Cells)> {
     if !(1..=255).contains(&u32_at(bytes, at::REPLICAS)) {
         return broken(at::REPLICAS, "replicas must be 1 to 255");
     }
-    let Some(hash) = Hash::from_stored(u32_at(bytes, at::HASH), array_at(bytes, at::SECRET)) else {
+    let adopted = u32_at(bytes, at::HASH) > Hash::SIPHASH;
+    if adopted != (u64_at(bytes, at::FEATURES) & ADOPTED_HASH != 0) {
+        return broken(at::FEATURES, "feature 1 must be set when the number of the hash is above 4, and only then");
+    }
+    Ok(Cells::from_stored(u64_at(bytes, at::CELLS)))
+}
+
+/// The hash, with its secret or its affixes. The section of strings is inside the file.
+fn hash(bytes: &[u8], layout: &Layout) -> Result<Hash> {
+    let number = u32_at(bytes, at::HASH);
+    let (secret, affixes) = match Hash::is_affixed(number) {
+        false => (array_at(bytes, at::SECRET), Affixes::default()),
+        true => ([0; 16], affixes(bytes, layout)?),
+    };
+    let Some(hash) = Hash::from_stored(number, secret, affixes) else {
+        if number > Hash::SIPHASH && !Hash::is_known(number) {
+            let needs = format!("the map has the hash {number}, which this stead does not know");
+            return Err(Error::Version { file: None, needs });
+        }
         return broken(at::HASH, "the hash is unknown, or has a secret that it does not take");
     };
-    Ok((hash, Cells::from_stored(u64_at(bytes, at::CELLS))))
+    if hash.is_modulo() && u64_at(bytes, at::CELLS) == 0 {
+        return broken(at::CELLS, "a hash modulo the cells needs their number, below 2^64");
+    }
+    Ok(hash)
+}
+
+/// The two strings that stand in the place of the secret; they are the first.
+fn affixes(bytes: &[u8], layout: &Layout) -> Result<Affixes> {
+    let mut used = 0;
+    let mut next = |place: usize| {
+        let (offset, length) = (u32_at(bytes, place) as usize, u32_at(bytes, place + 4) as usize);
+        if offset != used || length > AFFIX_MAX || used + length > layout.count(Record::Strings) {
+            return broken(place, format!("prefix and suffix of the keys are the first strings, of at most {AFFIX_MAX} bytes"));
+        }
+        used += length;
+        let start = layout.offset(Record::Strings, offset);
+        Ok(bytes.get(start..start + length).unwrap_or(&[]).to_vec())
+    };
+    let affixes = Affixes { prefix: next(at::SECRET)?, suffix: next(at::SECRET + 8)? };
+    match affixes == Affixes::default() {
+        true => broken(at::SECRET, "prefix and suffix of the keys are both empty"),
+        false => Ok(affixes),
+    }
 }
 
 /// The section table: order, sizes, places, and zeros in between.

@@ -1,13 +1,22 @@
 //! The hash: key -> point, by docs/placement.md.
 
+mod adopted;
+mod bytewise;
+pub(crate) mod checksum;
+mod function;
 mod short_md5;
+
+pub use adopted::{Adopted, Affixes, AFFIX_MAX};
+pub use bytewise::Char;
+pub use function::Function;
 
 use std::fmt;
 use std::hash::Hasher;
+use std::sync::Arc;
 
 use md5::{Digest, Md5};
-use sha1::Sha1;
 
+use crate::cell::Cells;
 use crate::point::Point;
 
 /// The 16 bytes that key `siphash`. Never printed: `Debug` shows that there is one.
@@ -39,7 +48,7 @@ impl fmt::Debug for Secret {
 }
 
 /// How keys become points. A map keeps its hash for ever.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Hash {
     /// The first 8 bytes of MD5, big-endian: the default, since every language has it.
     Md5,
@@ -49,19 +58,33 @@ pub enum Hash {
     Xxh3,
     /// SipHash-2-4 under a secret: for keys that users choose.
     SipHash(Secret),
+    /// What an adopted ring hashes its keys with. Not one of the three above without anything beside it: see [`Hash::of`].
+    Adopted(Adopted),
 }
 
 impl Hash {
-    /// The names that a fleet may write, in the order of their numbers.
+    /// The names that a fleet may write, in the order of their numbers. Those of adopted rings come from the ring alone.
     pub const NAMES: [&'static str; 4] = ["md5", "sha1", "xxh3", "siphash"];
 
-    /// The name, as the fleet writes it.
+    /// The hash of a function; `modulo`: its number modulo the cells; affixes that are both empty are none.
+    pub fn of(function: Function, modulo: bool, affixes: Affixes) -> Hash {
+        let affixes = (affixes != Affixes::default()).then(|| Arc::new(affixes));
+        match function {
+            Function::Md5 if !modulo && affixes.is_none() => Hash::Md5,
+            Function::Sha1 if !modulo && affixes.is_none() => Hash::Sha1,
+            Function::Xxh3 if !modulo && affixes.is_none() => Hash::Xxh3,
+            _ => Hash::Adopted(Adopted { function, modulo, affixes }),
+        }
+    }
+
+    /// The name, as the fleet writes it; of an adopted ring that of its function.
     pub fn name(&self) -> &'static str {
         match self {
             Hash::Md5 => "md5",
             Hash::Sha1 => "sha1",
             Hash::Xxh3 => "xxh3",
             Hash::SipHash(_) => "siphash",
+            Hash::Adopted(adopted) => adopted.function.name(),
         }
     }
 
@@ -71,9 +94,13 @@ impl Hash {
             Hash::Md5 => 1,
             Hash::Sha1 => 2,
             Hash::Xxh3 => 3,
-            Hash::SipHash(_) => 4,
+            Hash::SipHash(_) => Hash::SIPHASH,
+            Hash::Adopted(adopted) => adopted.number(),
         }
     }
+
+    /// The number of `siphash`. Those above it are of adopted rings.
+    pub const SIPHASH: u32 = 4;
 
     /// The secret, of the hash that takes one.
     pub fn secret(&self) -> Option<Secret> {
@@ -83,43 +110,85 @@ impl Hash {
         }
     }
 
-    /// The hash of a number and the 16 bytes that a map stores beside it. `None` when the number is unknown, or when the
-    /// bytes are not zero for a hash without a secret.
-    pub fn from_stored(number: u32, secret: [u8; 16]) -> Option<Hash> {
-        let plain = secret == [0; 16];
-        match number {
-            1 if plain => Some(Hash::Md5),
-            2 if plain => Some(Hash::Sha1),
-            3 if plain => Some(Hash::Xxh3),
-            4 => Some(Hash::SipHash(Secret(secret))),
+    /// Whether it has a secret or affixes, which not everybody may read.
+    pub fn is_secret(&self) -> bool {
+        self.secret().is_some() || self.affixes().is_some()
+    }
+
+    /// What is put around each key, of an adopted ring that has it.
+    pub fn affixes(&self) -> Option<&Affixes> {
+        match self {
+            Hash::Adopted(adopted) => adopted.affixes.as_deref(),
             _ => None,
         }
     }
 
+    /// Whether the cell is the key's number modulo the number of cells.
+    pub fn is_modulo(&self) -> bool {
+        matches!(self, Hash::Adopted(Adopted { modulo: true, .. }))
+    }
+
+    /// Whether a number says that the map has affixes in the place of the secret.
+    pub(crate) fn is_affixed(number: u32) -> bool {
+        number & adopted::AFFIXED != 0
+    }
+
+    /// Whether this stead knows the hash of a number.
+    pub(crate) fn is_known(number: u32) -> bool {
+        number == Hash::SIPHASH || Function::of_number(number & !(adopted::MODULO | adopted::AFFIXED)).is_some()
+    }
+
+    /// The hash of a number and what a map stores beside it: the 16 bytes of the secret, or affixes instead. `None` when the number is
+    /// unknown, or when there is something beside it that it does not take.
+    pub fn from_stored(number: u32, secret: [u8; 16], affixes: Affixes) -> Option<Hash> {
+        if number == Hash::SIPHASH {
+            return (affixes == Affixes::default()).then_some(Hash::SipHash(Secret(secret)));
+        }
+        let function = Function::of_number(number & !(adopted::MODULO | adopted::AFFIXED))?;
+        if secret != [0; 16] || Hash::is_affixed(number) != (affixes != Affixes::default()) {
+            return None;
+        }
+        Some(Hash::of(function, number & adopted::MODULO != 0, affixes))
+    }
+
     /// The whole digest of a key, for people who compare it with another program's: 16 bytes of MD5, 20 of SHA-1; the others
-    /// have no more than the 8 bytes of the point. The point is its first 8 bytes.
+    /// have no more than their number, 8 bytes of stead's own. For those the point is its first 8 bytes.
     pub fn digest(&self, key: &[u8]) -> Vec<u8> {
         match self {
-            Hash::Md5 => Md5::digest(key).to_vec(),
-            Hash::Sha1 => Sha1::digest(key).to_vec(),
+            Hash::Md5 => Function::Md5.digest(key),
+            Hash::Sha1 => Function::Sha1.digest(key),
             Hash::Xxh3 | Hash::SipHash(_) => self.point(key).0.to_be_bytes().to_vec(),
+            Hash::Adopted(adopted) => adopted.around(key, |key| adopted.function.digest(key)),
         }
     }
 
-    /// The point of a key. The key's bytes are taken as they are.
+    /// The point of a key, before it is taken to its cell; without regard to `modulo`. The key's bytes are taken as they are.
     pub fn point(&self, key: &[u8]) -> Point {
         match self {
-            Hash::Md5 => match short_md5::words_of(key) {
-                Some([a, b, _, _]) => Point(u64::from(a.swap_bytes()) << 32 | u64::from(b.swap_bytes())),
-                None => first_8(&Md5::digest(key)),
-            },
-            Hash::Sha1 => first_8(&Sha1::digest(key)),
-            Hash::Xxh3 => Point(twox_hash::XxHash3_64::oneshot(key)),
+            Hash::Md5 => Point(Function::Md5.value(key)),
+            Hash::Sha1 => Point(Function::Sha1.value(key)),
+            Hash::Xxh3 => Point(Function::Xxh3.value(key)),
             Hash::SipHash(secret) => {
                 let mut hasher = siphasher::sip::SipHasher24::new_with_key(&secret.0);
                 hasher.write(key);
                 Point(hasher.finish())
             }
+            Hash::Adopted(Adopted { function, .. }) if self.affixes().is_none() => Point(function.value(key) << (64 - function.bits())),
+            Hash::Adopted(adopted) => {
+                Point(adopted.around(key, |key| adopted.function.value(key)) << (64 - adopted.function.bits()))
+            }
+        }
+    }
+
+    /// The cell of a key, of so many.
+    pub fn cell(&self, key: &[u8], cells: Cells) -> u128 {
+        match self {
+            Hash::Adopted(adopted) if adopted.modulo => {
+                // a map has no modulo over 2^64 cells; the remainder would be the number itself
+                let count = u64::try_from(cells.count()).unwrap_or(u64::MAX);
+                u128::from(adopted.around(key, |key| adopted.function.remainder(key, count)))
+            }
+            _ => cells.of(self.point(key)),
         }
     }
 }
@@ -127,10 +196,6 @@ impl Hash {
 /// The 16 bytes of MD5(key), for directory paths.
 pub fn md5(key: &[u8]) -> [u8; 16] {
     Md5::digest(key).into()
-}
-
-fn first_8(digest: &[u8]) -> Point {
-    Point(digest.iter().take(8).fold(0, |point, byte| point << 8 | u64::from(*byte)))
 }
 
 #[cfg(test)]
@@ -159,6 +224,34 @@ mod tests {
             let digest = hash.digest(b"frank");
             assert_eq!((digest.len(), &digest[..8]), (length, &hash.point(b"frank").0.to_be_bytes()[..]), "{hash:?}");
         }
+    }
+
+    #[test]
+    fn what_a_map_stores_gives_the_same_hash_back() {
+        let affixes = Affixes { prefix: b"changeme".to_vec(), suffix: Vec::new() };
+        let plain = Function::all().map(|function| Hash::of(function, false, Affixes::default()));
+        let others = Function::all().flat_map(|f| [Hash::of(f, true, Affixes::default()), Hash::of(f, true, affixes.clone())]);
+        for hash in plain.chain(others).chain([Hash::SipHash(Secret([1; 16]))]) {
+            let affixes = hash.affixes().cloned().unwrap_or_default();
+            let secret = hash.secret().map_or([0; 16], |secret| secret.0);
+            assert_eq!(Hash::from_stored(hash.number(), secret, affixes), Some(hash));
+        }
+        assert_eq!(Hash::from_stored(1, [1; 16], Affixes::default()), None);
+        assert_eq!(Hash::from_stored(0x201, [0; 16], Affixes::default()), None);
+        assert_eq!(Hash::from_stored(1, [0; 16], affixes.clone()), None);
+        for number in [0, 24, 0x104, 0x401, u32::MAX] {
+            assert_eq!(Hash::from_stored(number, [0; 16], Affixes::default()), None, "{number}");
+        }
+        assert_eq!(format!("{:?}", affixes), "Affixes(..)");
+    }
+
+    #[test]
+    fn a_cell_is_where_the_point_falls_or_the_remainder() {
+        let (whole, cells) = (Hash::of(Function::Crc32, false, Affixes::default()), Cells::from_stored(7));
+        assert_eq!(whole.cell(b"123456789", cells), (0xcbf4_3926u128 * 7) >> 32);
+        assert_eq!(Hash::of(Function::Crc32, true, Affixes::default()).cell(b"123456789", cells), 0xcbf4_3926 % 7);
+        let around = Hash::of(Function::Crc32, true, Affixes { prefix: b"123".to_vec(), suffix: b"789".to_vec() });
+        assert_eq!(around.cell(b"456", cells), 0xcbf4_3926 % 7);
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Map {
 
     /// How keys become points.
     pub fn hash(&self) -> Hash {
-        self.checked.hash
+        self.checked.hash.clone()
     }
 
     /// How many cells the space has.
@@ -386,5 +386,11 @@ impl<'a> Policy<'a> {
         let (first, count) = (u32_at(&self.map.bytes, self.at(24)), u32_at(&self.map.bytes, self.at(28)));
         let run = self.map.run(Record::Members, first, count);
         Members { map: self.map, next: run.start, end: run.end }
+    }
+
+    /// Its nodes, each once, at its first place. Only in the map of an adopted ring is that less than [`Policy::members`].
+    pub fn distinct(&self) -> Vec<NodeId> {
+        let mut seen = std::collections::HashSet::new();
+        self.members().filter(|node| seen.insert(*node)).collect()
     }
 }

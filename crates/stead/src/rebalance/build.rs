@@ -65,7 +65,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
             }
         }
     };
-    let composer = Composer { fleet, previous, holders: &holders, sets: &sets, hash, cells };
+    let composer = Composer { fleet, previous, holders: &holders, sets: &sets, hash: &hash, cells };
     let composed = composer.compose(&base, target.as_deref()).map_err(|error| in_fleet(fleet, error))?;
     let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
         return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
@@ -127,7 +127,7 @@ fn too_few_nodes(fleet: &Fleet) -> Error {
 /// The hash never changes; left out, it is the map's own, or md5.
 fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, Cells)> {
     let Some(map) = previous else {
-        return Ok((fleet.hash.unwrap_or(Hash::Md5), Cells::FINEST));
+        return Ok((fleet.hash.clone().unwrap_or(Hash::Md5), Cells::FINEST));
     };
     let refuse = |problem: String| Err(Error::Identity { problem: format!("{}: {problem}", fleet.file) });
     if map.name() != fleet.name {
@@ -137,11 +137,14 @@ fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, Cells)> {
             map.name()
         ));
     }
-    match fleet.hash {
-        Some(hash) if hash != map.hash() && hash.name() == map.hash().name() => {
+    match &fleet.hash {
+        Some(hash) if *hash != map.hash() && matches!(map.hash(), Hash::Adopted(_)) => {
+            refuse("the map keeps the hash of the ring that it was drawn from; leave `hash` out of the fleet".into())
+        }
+        Some(hash) if *hash != map.hash() && hash.name() == map.hash().name() => {
             refuse("the secret is not the map's; another secret would move every key".into())
         }
-        Some(hash) if hash != map.hash() => refuse(format!(
+        Some(hash) if *hash != map.hash() => refuse(format!(
             "the fleet says hash = \"{}\" and the map has \"{}\"; a map keeps its hash, another would move every key",
             hash.name(),
             map.hash().name()

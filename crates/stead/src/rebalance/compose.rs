@@ -31,7 +31,7 @@ pub(super) struct Composer<'a> {
     pub previous: Option<&'a Map>,
     pub holders: &'a Holders<'a>,
     pub sets: &'a Sets,
-    pub hash: Hash,
+    pub hash: &'a Hash,
     pub cells: Cells,
 }
 
@@ -39,7 +39,7 @@ impl Composer<'_> {
     pub(super) fn compose(&self, base: &[Piece], target: Option<&[Piece]>) -> Result<Composed> {
         let nodes = Nodes::new(self, base)?;
         let ids: BTreeMap<&str, NodeId> = nodes.parts.iter().map(|node| node.name.as_str()).zip((0..).map(NodeId)).collect();
-        let pins = self.fleet.lay_pins(&self.hash, self.cells)?;
+        let pins = self.fleet.lay_pins(self.hash, self.cells)?;
         let pinned: Vec<Option<Vec<NodeId>>> = self
             .fleet
             .pins

@@ -38,7 +38,7 @@ impl Held {
                 continue;
             }
             let whole = std::mem::take(amount);
-            for (place, NodeId(node)) in policy.members().enumerate() {
+            for (place, NodeId(node)) in policy.distinct().into_iter().enumerate() {
                 let copy = if place == 0 { whole } else { Amount { primary_cells: 0, primary_points: 0, ..whole } };
                 if let Some(sum) = nodes.get_mut(node as usize) {
                     sum.add(copy);

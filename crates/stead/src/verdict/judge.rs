@@ -204,11 +204,12 @@ impl Problems<'_> {
             return if replicas == 1 { Vec::new() } else { vec![Problem::NamedPolicy { name: name.to_owned() }] };
         }
         let mut problems = Vec::new();
-        let has = policy.members().len();
+        let nodes = policy.distinct();
+        let has = nodes.len();
         if has != replicas {
             problems.push(Problem::Nodes { has, replicas });
         }
-        let mut around: Vec<usize> = policy.members().flat_map(|node| self.domains.around(node.index())).collect();
+        let mut around: Vec<usize> = nodes.into_iter().flat_map(|node| self.domains.around(node.index())).collect();
         around.sort_unstable();
         for copies in around.chunk_by(|a, b| a == b) {
             let Some((number, domain)) = copies.first().and_then(|number| Some((*number, self.named.get(*number)?))) else { continue };
