@@ -111,6 +111,8 @@ SUITES = [
     ("Perl under Starman, and its distribution", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"], pytest_counts,
      (("sh", "-c", f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit !-e \"$Config{{archlibexp}}/CORE/perl.h\"'"),
       "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed")),
+    ("demo's five languages (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/demo"], unittest_counts, None),
+    ("members' photos move (Python, PHP, Perl)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/members"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 
