@@ -1,0 +1,16 @@
+//! `stead-rrd`: round-robin databases spread over many rrdcached servers, which clients use as if it were one.
+//!
+//! ```text
+//! client --line--> request --path--> key --map--> backends
+//!                     \--> journal (durable before the client hears of it)
+//! ```
+//!
+//! A module uses only modules to its left:
+//!
+//! ```text
+//! path | request reply batch | journal | backend | router | listener | main
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod journal;
