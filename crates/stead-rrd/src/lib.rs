@@ -8,9 +8,18 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path | request reply batch | journal | backend | router | listener | main
+//! path | request reply batch record | journal | connection | backend | router | listener | main
 //! ```
 
 #![forbid(unsafe_code)]
 
+pub mod backend;
+pub mod batch;
+pub mod connection;
 pub mod journal;
+pub mod listener;
+pub mod path;
+pub mod record;
+pub mod reply;
+pub mod request;
+pub mod router;

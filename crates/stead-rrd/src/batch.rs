@@ -1,0 +1,64 @@
+//! A BATCH: many lines, one answer, which names the lines that failed.
+//!
+//! A client's BATCH is spread over backends, each of which numbers the lines that it got from 1: [`failures`] reads what a backend
+//! says about its part, and [`Errors`] puts the client's own numbers in order again.
+
+use crate::reply::Reply;
+
+/// The answer to the word BATCH itself.
+pub const GO_AHEAD: &str = "Go ahead.  End with dot '.' on its own line.";
+
+/// The errors of a client's BATCH, by its own line numbers.
+#[derive(Default, Debug)]
+pub struct Errors(Vec<(u64, Vec<u8>)>);
+
+impl Errors {
+    /// Line `number`, from 1, failed.
+    pub fn add(&mut self, number: u64, text: Vec<u8>) {
+        self.0.push((number, text));
+    }
+
+    /// The answer after the dot.
+    pub fn reply(mut self) -> Reply {
+        self.0.sort_by_key(|(number, _)| *number);
+        let lines = self.0.into_iter().map(|(number, text)| [number.to_string().as_bytes(), b" ", &text].concat());
+        Reply::list("errors", lines)
+    }
+}
+
+/// What a backend says of a BATCH of `count` lines: for each the error, or `None`. `None` in whole: it is no answer to a BATCH.
+pub fn failures(reply: &Reply, count: usize) -> Option<Vec<Option<Vec<u8>>>> {
+    if reply.is_error() || reply.text != b"errors" {
+        return None;
+    }
+    let mut each = vec![None; count];
+    for line in reply.each() {
+        let at = line.iter().position(|b| *b == b' ')?;
+        let number: usize = std::str::from_utf8(&line[..at]).ok()?.parse().ok()?;
+        *each.get_mut(number.checked_sub(1)?)? = Some(line[at + 1..].to_vec());
+    }
+    Some(each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_numbers_are_the_clients_and_in_order() {
+        let mut errors = Errors::default();
+        errors.add(12, b"late".to_vec());
+        errors.add(3, b"early".to_vec());
+        assert_eq!(errors.reply().bytes(), b"2 errors\n3 early\n12 late\n");
+        assert_eq!(Errors::default().reply().bytes(), b"0 errors\n");
+    }
+
+    #[test]
+    fn a_backends_answer_says_which_lines_failed() {
+        let reply = Reply::list("errors", ["2 No such file: x", "3 "]);
+        assert_eq!(failures(&reply, 3), Some(vec![None, Some(b"No such file: x".to_vec()), Some(Vec::new())]));
+        for bad in [Reply::list("errors", ["4 x"]), Reply::list("errors", ["0 x"]), Reply::ok("PONG"), Reply::error("errors")] {
+            assert_eq!(failures(&bad, 3), None, "{bad:?}");
+        }
+    }
+}

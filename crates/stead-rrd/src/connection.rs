@@ -1,0 +1,182 @@
+//! A connection to one rrdcached, and the address that it goes to.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::batch::{failures, GO_AHEAD};
+use crate::reply::Reply;
+
+/// Where an rrdcached listens, or we: `unix:/path` or `host:port`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A unix socket.
+    Unix(PathBuf),
+    /// A host, or its number, and a port.
+    Tcp(String),
+}
+
+impl Address {
+    /// Reads it; the error says what is wrong.
+    pub fn parse(text: &str) -> Result<Address, String> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            return match path.starts_with('/') {
+                true => Ok(Address::Unix(path.into())),
+                false => Err(format!("{text:?}: write unix: and a path that begins with a slash")),
+            };
+        }
+        match text.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(Address::Tcp(text.to_owned())),
+            _ => Err(format!("{text:?} is no address: write unix:/path or host:port")),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Tcp(address) => f.write_str(address),
+        }
+    }
+}
+
+/// A stream of either kind; used for clients, too.
+pub enum Stream {
+    /// Over a unix socket.
+    Unix(UnixStream),
+    /// Over TCP.
+    Tcp(TcpStream),
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Unix(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+/// The lines of a BATCH.
+#[derive(Default)]
+pub struct Lines {
+    text: Vec<u8>,
+    count: usize,
+}
+
+impl<'a> FromIterator<&'a [u8]> for Lines {
+    fn from_iter<I: IntoIterator<Item = &'a [u8]>>(lines: I) -> Lines {
+        let mut all = Lines::default();
+        for line in lines {
+            all.text.extend_from_slice(line);
+            all.text.push(b'\n');
+            all.count += 1;
+        }
+        all
+    }
+}
+
+/// An open connection; one request at a time, or one BATCH.
+pub struct Connection {
+    stream: BufReader<Stream>,
+}
+
+impl Connection {
+    /// Connects.
+    pub async fn open(address: &Address) -> io::Result<Connection> {
+        let stream = match address {
+            Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),
+            Address::Tcp(address) => {
+                let stream = TcpStream::connect(address.as_str()).await?;
+                stream.set_nodelay(true)?; // a request is one packet that waits for its answer
+                Stream::Tcp(stream)
+            }
+        };
+        Ok(Connection { stream: BufReader::new(stream) })
+    }
+
+    /// Sends a line and reads its reply.
+    pub async fn ask(&mut self, line: &[u8], binary: bool) -> io::Result<Reply> {
+        self.stream.write_all(&[line, b"\n"].concat()).await?;
+        Reply::read(&mut self.stream, binary).await
+    }
+
+    /// Sends lines as one BATCH; for each its error, or `None`.
+    pub async fn batch(&mut self, lines: &Lines) -> io::Result<Vec<Option<Vec<u8>>>> {
+        let text = [&b"BATCH\n"[..], &lines.text, b".\n"].concat();
+        self.stream.write_all(&text).await?;
+        let go_ahead = Reply::read(&mut self.stream, false).await?;
+        if go_ahead.text != GO_AHEAD.as_bytes() {
+            return Err(unexpected(&go_ahead));
+        }
+        let reply = Reply::read(&mut self.stream, false).await?;
+        failures(&reply, lines.count).ok_or_else(|| unexpected(&reply))
+    }
+
+    /// The directory that the backend keeps its files in, as it writes it in answers; asked by way of a file that is not there.
+    pub async fn base(&mut self) -> io::Result<Vec<u8>> {
+        const NAME: &str = ".stead-rrd.no-such-file";
+        let reply = self.ask(format!("FLUSH {NAME}").as_bytes(), false).await?;
+        let end = format!("/{NAME}.");
+        let base = reply.text.strip_prefix(b"No such file: ").and_then(|rest| rest.strip_suffix(end.as_bytes()));
+        base.map(<[u8]>::to_vec).ok_or_else(|| unexpected(&reply))
+    }
+
+    /// Ends when the backend closes the connection, which is an error at any time.
+    pub async fn closed(&mut self) -> io::Error {
+        match self.stream.fill_buf().await {
+            Ok([]) => io::ErrorKind::UnexpectedEof.into(),
+            Ok(_) => io::Error::new(io::ErrorKind::InvalidData, "it talks without being asked"),
+            Err(error) => error,
+        }
+    }
+}
+
+fn unexpected(reply: &Reply) -> io::Error {
+    let text = String::from_utf8_lossy(&reply.text).into_owned();
+    io::Error::new(io::ErrorKind::InvalidData, format!("an answer that rrdcached does not give: {text:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_socket_or_a_host_with_a_port() {
+        for text in ["unix:/run/rrd.sock", "127.0.0.1:42217", "localhost:1", "[::1]:42217"] {
+            assert_eq!(Address::parse(text).unwrap().to_string(), text);
+        }
+        for text in ["", "unix:", "unix:rrd.sock", "localhost", ":42217", "localhost:x", "localhost:70000", "/run/rrd.sock"] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The name of an RRD: what the client wrote, as a path relative to the base.
+//!
+//! Clients write `c/load.rrd` over TCP and `/base/c/load.rrd` over a unix socket, and some write `c//load.rrd`: one file, one name,
+//! one key. `..` is refused wherever it stands, as rrdcached does, so nothing leaves the base.
+
+/// The directory in which clients believe all files to be: what `-b` is to rrdcached. No slash at its end.
+#[derive(Clone, Debug)]
+pub struct Base(Vec<u8>);
+
+/// A path outside of the base; holds what rrdcached says then.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Outside(pub Vec<u8>);
+
+impl Base {
+    /// The directory; it need not exist here.
+    pub fn new(directory: &[u8]) -> Base {
+        let end = directory.iter().rposition(|b| *b != b'/').map_or(0, |at| at + 1);
+        Base(directory[..end].to_vec())
+    }
+
+    /// The directory as answers write it.
+    pub fn directory(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The name of the file: relative to the base, without empty parts and `.`; also the bytes of its key.
+    pub fn name(&self, written: &[u8]) -> Result<Vec<u8>, Outside> {
+        let outside = || {
+            let mut text = if written.first() == Some(&b'/') { Vec::new() } else { [&self.0[..], b"/"].concat() };
+            text.extend_from_slice(written);
+            text.extend_from_slice(b": Permission denied");
+            Outside(text)
+        };
+        let relative = match written {
+            [b'/', ..] => {
+                let below = written.strip_prefix(&self.0[..]).filter(|rest| rest.first() == Some(&b'/'));
+                below.ok_or_else(outside)?
+            }
+            _ => written,
+        };
+        let name = join(relative).ok_or_else(outside)?;
+        if name.is_empty() || name.iter().any(u8::is_ascii_control) {
+            return Err(outside());
+        }
+        Ok(name)
+    }
+}
+
+/// The parts of a path with one slash between them; `None` when one of them is `..`.
+pub fn join(path: &[u8]) -> Option<Vec<u8>> {
+    let parts: Vec<&[u8]> = path.split(|b| *b == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
+    (!parts.contains(&&b".."[..])).then(|| parts.join(&b'/'))
+}
+
+/// The name as the protocol writes it: blanks and backslashes after a backslash.
+pub fn escaped(name: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(name.len());
+    for byte in name {
+        if matches!(byte, b' ' | b'\\') {
+            text.push(b'\\');
+        }
+        text.push(*byte);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_has_one_name_however_it_is_written() {
+        let base = Base::new(b"/var/rrd//");
+        for written in ["c/load.rrd", "/var/rrd/c/load.rrd", "c//load.rrd", "./c/./load.rrd", "/var/rrd//c/load.rrd", "c/load.rrd/"] {
+            assert_eq!(base.name(written.as_bytes()).unwrap(), b"c/load.rrd", "{written}");
+        }
+        assert_eq!(base.name(b"c/a..b.rrd").unwrap(), b"c/a..b.rrd");
+        assert_eq!(Base::new(b"/").name(b"/c/a").unwrap(), b"c/a");
+    }
+
+    #[test]
+    fn nothing_leaves_the_base() {
+        let base = Base::new(b"/var/rrd");
+        for written in ["../x", "c/../../x", "c/..", "/etc/x", "/var/rrdx/a", "/var/rrd", "/var/rrd/../x", "", "/", "a\rb"] {
+            assert!(base.name(written.as_bytes()).is_err(), "{written}");
+        }
+        assert_eq!(base.name(b"../x.rrd"), Err(Outside(b"/var/rrd/../x.rrd: Permission denied".to_vec())));
+        assert_eq!(base.name(b"/etc/x.rrd"), Err(Outside(b"/etc/x.rrd: Permission denied".to_vec())));
+    }
+}

@@ -1,0 +1,161 @@
+//! A request: one line of the rrdcached protocol.
+//!
+//! Fields are separated by one blank, and a backslash takes the next byte as it is. The verb and the path are understood; what
+//! follows goes to the backends as it came.
+
+/// What a client can ask for. The order is the one of HELP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)] // rrdcached(1) describes each
+pub enum Verb {
+    Update,
+    Flush,
+    Flushall,
+    Pending,
+    Forget,
+    Queue,
+    Stats,
+    Help,
+    Ping,
+    Batch,
+    Fetch,
+    Fetchbin,
+    Info,
+    First,
+    Last,
+    Create,
+    List,
+    Suspend,
+    Resume,
+    Suspendall,
+    Resumeall,
+    Quit,
+}
+
+use Verb::*;
+
+/// Every verb, its name and what follows it.
+pub const VERBS: [(Verb, &str, &str); 22] = [
+    (Update, "UPDATE", " <filename> <values> [<values> ...]"),
+    (Flush, "FLUSH", " <filename>"),
+    (Flushall, "FLUSHALL", ""),
+    (Pending, "PENDING", " <filename>"),
+    (Forget, "FORGET", " <filename>"),
+    (Queue, "QUEUE", ""),
+    (Stats, "STATS", ""),
+    (Help, "HELP", " [<command>]"),
+    (Ping, "PING", ""),
+    (Batch, "BATCH", ""),
+    (Fetch, "FETCH", " <file> <CF> [<start> [<end>] [<column>...]]"),
+    (Fetchbin, "FETCHBIN", " <file> <CF> [<start> [<end>] [<column>...]]"),
+    (Info, "INFO", " <filename>"),
+    (First, "FIRST", " <filename> <rra index>"),
+    (Last, "LAST", " <filename>"),
+    (Create, "CREATE", " <filename> [-b start] [-s step] [-O] <DS definitions> <RRA definitions>"),
+    (List, "LIST", " [RECURSIVE] /[<path>]"),
+    (Suspend, "SUSPEND", " <filename>"),
+    (Resume, "RESUME", " <filename>"),
+    (Suspendall, "SUSPENDALL", ""),
+    (Resumeall, "RESUMEALL", ""),
+    (Quit, "QUIT", ""),
+];
+
+impl Verb {
+    /// The verb of this name, in any case.
+    pub fn named(name: &[u8]) -> Option<Verb> {
+        VERBS.iter().find(|(_, known, _)| known.as_bytes().eq_ignore_ascii_case(name)).map(|(verb, ..)| *verb)
+    }
+
+    /// Its name, in upper case.
+    pub fn name(self) -> &'static str {
+        VERBS[self as usize].1
+    }
+
+    /// The line that says how to use it.
+    pub fn usage(self) -> String {
+        format!("Usage: {}{}", self.name(), VERBS[self as usize].2)
+    }
+
+    /// Whether it may stand in a BATCH.
+    pub fn in_batch(self) -> bool {
+        matches!(self, Update | Flush | Forget | Create | Suspend | Resume | Quit)
+    }
+
+    /// Whether its first argument is the path of a file.
+    pub fn has_path(self) -> bool {
+        matches!(self, Update | Flush | Pending | Forget | Fetch | Fetchbin | Info | First | Last | Create | Suspend | Resume)
+    }
+}
+
+/// A line, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// `None`: no verb of ours.
+    pub verb: Option<Verb>,
+    /// The verb as it was written.
+    pub word: Vec<u8>,
+    /// All after the verb, as it was written.
+    pub rest: &'a [u8],
+}
+
+impl<'a> Request<'a> {
+    /// Takes a line apart; its end (LF or CRLF) may be there or not.
+    pub fn parse(line: &'a [u8]) -> Request<'a> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let (word, rest) = field(line);
+        Request { verb: Verb::named(&word), word, rest }
+    }
+
+    /// The path, and what follows it as it was written; `None` when there is no path.
+    pub fn path(&self) -> Option<(Vec<u8>, &'a [u8])> {
+        let (path, rest) = field(self.rest);
+        (!path.is_empty()).then_some((path, rest))
+    }
+}
+
+/// The first field of a line without its backslashes, and what follows the blank after it.
+pub fn field(line: &[u8]) -> (Vec<u8>, &[u8]) {
+    let mut text = Vec::new();
+    let mut bytes = line.iter().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b' ' => return (text, &line[at + 1..]),
+            b'\\' => text.extend(bytes.next().map(|(_, byte)| *byte)),
+            _ => text.push(*byte),
+        }
+    }
+    (text, &[])
+}
+
+/// The words of a line, as they were written; blanks at its end or side by side make none.
+pub fn words(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    rest.split(|b| *b == b' ').filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_are_known_in_any_case_and_by_either_line_end() {
+        for (verb, name, _) in VERBS {
+            assert_eq!(verb.name(), name);
+            for line in [format!("{name}\n"), format!("{}\r\n", name.to_lowercase()), name.to_owned()] {
+                assert_eq!(Request::parse(line.as_bytes()).verb, Some(verb), "{line:?}");
+            }
+        }
+        for line in ["", "\n", " ping", "pin", "ping\t", "wrote a"] {
+            assert_eq!(Request::parse(line.as_bytes()).verb, None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_may_hold_blanks_and_the_rest_stays_as_it_was() {
+        let request = Request::parse(b"update c/sp\\ a\\\\ce.rrd 1:2  3:4\\ \n");
+        assert_eq!(request.path(), Some((b"c/sp a\\ce.rrd".to_vec(), &b"1:2  3:4\\ "[..])));
+        assert_eq!(Request::parse(b"update").path(), None);
+        assert_eq!(Request::parse(b"update \n").path(), None);
+        assert_eq!(Request::parse(b"flush a\\").path(), Some((b"a".to_vec(), &b""[..])));
+        assert_eq!(words(b"1:2  3:4 ").count(), 2);
+    }
+}
