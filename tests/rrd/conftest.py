@@ -1,0 +1,70 @@
+"""What the tests of the RRD router share."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+
+import built  # noqa: E402
+from rrd_servers import Cluster  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The programs by name, as they are built from this source."""
+    for name in ("rrdcached", "rrdtool"):
+        if not shutil.which(name):
+            pytest.skip(f"{name} is not installed")
+    made = built.messages(["build", "--locked", "-q", "-p", "stead-rrd", "-p", "stead-cli"])
+    return {Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")}
+
+
+@pytest.fixture
+def place():
+    """A directory with a short name: the path of a unix socket has at most 107 bytes."""
+    path = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def cluster(programs, place):
+    """Four rrdcached in two zones behind a router, and one rrdcached beside them."""
+    with Cluster(programs, place) as made:
+        yield made
+
+
+@pytest.fixture
+def dump():
+    """Dumps files, by one rrdtool."""
+    tool = subprocess.Popen(["rrdtool", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def one(path):
+        tool.stdin.write(f'dump "{path}"\n'.encode())
+        tool.stdin.flush()
+        lines = []
+        while True:
+            line = tool.stdout.readline()
+            assert line, f"rrdtool ended at {path}"
+            if line.startswith(b"OK "):
+                return b"".join(lines)
+            assert not line.startswith(b"ERROR"), line
+            lines.append(line)
+
+    yield one
+    tool.stdin.close()
+    tool.wait()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Each skip with its reason, as scripts/suites.py reads it; and what the tests counted."""
+    for report in terminalreporter.stats.get("skipped", []):
+        terminalreporter.write_line(f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}")
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{report.head_line}: {name} {value}")

@@ -1,0 +1,180 @@
+"""Real rrdcached servers, the router before them, and a client that says what it is told to, byte by byte."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+# generous: the machine may be very busy; nothing is measured by it
+LIMIT = 120
+
+
+def wait_for(condition, what):
+    """Waits until the condition gives something true, and returns that."""
+    end = time.monotonic() + LIMIT
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < end, f"waited {LIMIT} s for {what}"
+        time.sleep(0.02)
+
+
+def free_port():
+    """A port of 127.0.0.1 that nobody uses now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+class Client:
+    """A connection to an rrdcached or to the router; address as rrdtool takes it: unix:/path or host:port."""
+
+    def __init__(self, address):
+        if address.startswith("unix:"):
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(LIMIT)
+            self.socket.connect(address[len("unix:") :])
+        else:
+            host, port = address.rsplit(":", 1)
+            self.socket = socket.create_connection((host, int(port)), LIMIT)
+        self.file = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, text):
+        """Sends bytes or text as they are."""
+        self.socket.sendall(text.encode() if isinstance(text, str) else text)
+
+    def reply(self):
+        """The next reply, whole."""
+        head = self.file.readline()
+        assert head.endswith(b"\n"), f"the server closed the connection after {head!r}"
+        lines = [self.file.readline() for _ in range(max(0, int(head.split()[0])))]
+        return head + b"".join(lines)
+
+    def ask(self, line):
+        """One request, one reply."""
+        self.send(line if isinstance(line, bytes) else line + "\n")
+        return self.reply()
+
+    def batch(self, lines):
+        """The answer to a BATCH of these lines."""
+        assert self.ask("BATCH").startswith(b"0 Go ahead")
+        self.send("".join(f"{line}\n" for line in lines) + ".\n")
+        return self.reply()
+
+
+class Rrdcached:
+    """One rrdcached, with a directory of its own."""
+
+    def __init__(self, directory, address, base=None):
+        self.directory, self.address = directory, address
+        self.base = base or directory / "db"
+        self.base.mkdir(parents=True)
+        (directory / "journal").mkdir(parents=True)
+        self.process = None
+
+    def start(self):
+        """Starts it and waits until it answers."""
+        (self.directory / "pid").unlink(missing_ok=True)
+        command = ["rrdcached", "-g", "-l", self.address, "-p", self.directory / "pid", "-b", self.base, "-B", "-R",
+                   "-j", self.directory / "journal", "-w", "3600", "-f", "7200", "-z", "1", "-F"]  # fmt: skip
+        with open(self.directory / "said", "ab") as said:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+
+        def answers():
+            assert self.process.poll() is None, (self.directory / "said").read_text()
+            try:
+                with Client(self.address) as client:
+                    return client.ask("PING") == b"0 PONG\n"
+            except OSError:
+                return False
+
+        wait_for(answers, f"rrdcached at {self.address}")
+
+    def stop(self, how=signal.SIGTERM):
+        """Ends it."""
+        if self.process and self.process.poll() is None:
+            os.kill(self.process.pid, how)
+        if self.process:
+            self.process.wait()
+        self.process = None
+
+
+class Cluster:
+    """Four backends in two zones, R = 2, the router, and `single`: one rrdcached whose base is the one that the router claims."""
+
+    def __init__(self, programs, place):
+        self.programs, self.place = programs, place
+        addresses = [f"127.0.0.1:{free_port()}", f"unix:{place}/a2/s", f"unix:{place}/b1/s", f"127.0.0.1:{free_port()}"]
+        self.backends = {name: Rrdcached(place / name, address) for name, address in zip(("a1", "a2", "b1", "b2"), addresses)}
+        self.base = place / "rrd"
+        self.single = Rrdcached(place / "single", f"unix:{place}/single/s", self.base)
+        self.router = None
+        self.tcp, self.unix = None, f"unix:{place}/s"
+        self.map = place / "rrd.map"
+
+    def __enter__(self):
+        nodes = "".join(
+            f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\nattributes = {{ rrdcached = "{backend.address}" }}\n'
+            for name, backend in self.backends.items()
+        )
+        fleet = self.place / "fleet.toml"
+        fleet.write_text(f'name = "rrd"\nreplicas = 2\nspread = ["zone"]\n{nodes}')
+        subprocess.run([self.programs["stead"], "apply", fleet, self.map], check=True, stdout=subprocess.DEVNULL)
+        try:
+            for server in [*self.backends.values(), self.single]:
+                server.start()
+            self.start_router()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.stop_router()
+        for server in [*self.backends.values(), self.single]:
+            server.stop()
+
+    def start_router(self, *options):
+        """Starts the router and waits until its backends are up."""
+        command = [self.programs["stead-rrd"], "serve", "--map", self.map, "--base", self.base, "--log", "none",
+                   "--listen", self.unix, "--listen", "127.0.0.1:0", *options]  # fmt: skip
+        with open(self.place / "router", "wb") as said:
+            self.router = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        self.tcp = wait_for(lambda: self.router_said(r"listening on (127\.\S+)"), "the router to listen")[0]
+        self.all_up(1)
+
+    def router_said(self, pattern):
+        """All that fits the pattern in what the router wrote so far."""
+        said = (self.place / "router").read_text()
+        assert self.router.poll() is None, f"the router ended: {said}"
+        return re.findall(pattern, said)
+
+    def all_up(self, times):
+        """Waits until every backend has come up so many times."""
+        for name in self.backends:
+            wait_for(lambda: len(self.router_said(rf"backend {name} \(\S+ is up")) >= times, f"{name} to be up")  # noqa: B023
+
+    def stop_router(self, how=signal.SIGTERM):
+        """Ends the router."""
+        if self.router and self.router.poll() is None:
+            os.kill(self.router.pid, how)
+        if self.router:
+            self.router.wait()
+        self.router = None
+
+    def located(self, names):
+        """For each name its backends, as the program `stead` says, primary first."""
+        text = "".join(f"{name}\n" for name in names)
+        command = [self.programs["stead"], "locate", self.map]
+        lines = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+        return {name: nodes.split(",") for name, nodes in (line.split("\t") for line in lines)}

@@ -1,0 +1,218 @@
+"""Real clients on the router, and what they see and leave behind, against one rrdcached that is fed the same."""
+
+import random
+import subprocess
+
+import pytest
+from rrd_servers import Client, free_port, wait_for
+
+START = 1_700_000_000
+SOURCES = f"-b {START} -s 60 DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:50 RRA:MAX:0.5:5:20"
+FILES = 2000
+
+
+def names():
+    """The files: some hosts with ten each, one with a blank in its name."""
+    return [f"host{number // 10:03}/value{number % 10}.rrd" for number in range(FILES - 1)] + ["host000/with blank.rrd"]
+
+
+def escaped(name):
+    return name.replace(" ", "\\ ")
+
+
+def feed(seed):
+    """BATCHes of updates: every file four times in all, in a random order of files, some with more than one value."""
+    choice = random.Random(seed)
+    time = {name: START for name in names()}
+    for _ in range(4):
+        lines = []
+        for name in choice.sample(names(), FILES):
+            values = []
+            for _ in range(choice.choice((1, 1, 3))):
+                time[name] += choice.randrange(1, 90)
+                values.append(f"{time[name]}:{choice.randrange(1000)}:{choice.randrange(10**6)}")
+            lines.append(f"UPDATE {escaped(name)} {' '.join(values)}")
+        yield lines
+
+
+def rrdtool(address, *words):
+    """What rrdtool prints and how it ends."""
+    done = subprocess.run(["rrdtool", *map(str, words), "--daemon", address], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def fill(client, batches):
+    """Creates all files one by one and feeds the batches."""
+    for name in names():
+        assert client.ask(f"CREATE {escaped(name)} {SOURCES}") == b"0 RRD created OK\n"
+    for lines in batches:
+        assert client.batch(lines) == b"0 errors\n"
+
+
+def differing(cluster, dump):
+    """Flushes all, and gives the copies whose dump is not the one of `single`, and how many copies there are."""
+    for address in (cluster.unix, cluster.single.address):
+        with Client(address) as client:
+            for name in names():
+                assert client.ask(f"FLUSH {escaped(name)}").startswith(b"0 "), name
+    wrong, copies = [], 0
+    for name in names():
+        expected = dump(cluster.single.base / name)
+        for backend, server in cluster.backends.items():
+            if (server.base / name).exists():
+                copies += 1
+                if dump(server.base / name) != expected:
+                    wrong.append((name, backend))
+    return wrong, copies
+
+
+def test_every_copy_of_every_file_is_what_one_rrdcached_makes(cluster, dump, record_property):
+    with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
+        for client in (routed, single):
+            fill(client, feed(1))
+        # one by one, without waiting: the answers come in order
+        last = [f"UPDATE {escaped(name)} {START + 5000}:{number}:{number}" for number, name in enumerate(names())]
+        for client in (routed, single):
+            for at in range(0, FILES, 200):
+                client.send("".join(f"{line}\n" for line in last[at : at + 200]))
+                for line in last[at : at + 200]:
+                    assert client.reply() == b"0 errors, enqueued 1 value(s).\n", line
+    wrong, copies = differing(cluster, dump)
+    record_property("copies compared", copies)
+    assert (wrong, copies) == ([], 2 * FILES)
+
+    places = cluster.located(names())
+    for name in names():
+        has = sorted(backend for backend, server in cluster.backends.items() if (server.base / name).exists())
+        assert has == sorted(places[name])
+        assert [backend[0] for backend in has] == ["a", "b"], f"{name} is twice in one zone"
+
+    # the control: one more update behind the router's back has to be seen
+    name, backend = names()[7], places[names()[7]][1]
+    with Client(cluster.backends[backend].address) as client:
+        assert client.ask(f"UPDATE {name} {START + 9000}:1:1").startswith(b"0 ")
+    assert differing(cluster, dump)[0] == [(name, backend)]
+
+
+@pytest.mark.parametrize("way", ["tcp", "unix"])
+def test_rrdtool_gets_the_same_answers(cluster, way):
+    """Relative paths over TCP, and over the unix socket absolute ones, which rrdtool makes of all."""
+    routed = getattr(cluster, way)
+    single = cluster.single.address
+    path = (lambda name: str(cluster.base / name)) if way == "unix" else (lambda name: name)
+    if way == "tcp":
+        # rrdtool treats the two kinds of address differently, so `single` has to listen on TCP, too
+        cluster.single.stop()
+        single = cluster.single.address = f"127.0.0.1:{free_port()}"
+        cluster.single.start()
+    asked = 0
+
+    def same(*words, code=0):
+        nonlocal asked
+        asked += 1
+        answers = [rrdtool(address, *words) for address in (routed, single)]
+        assert answers[0] == answers[1], words
+        assert answers[0][0] == code, answers[0]
+        return answers[0][1]
+
+    for number in range(6):
+        file = path(f"c{number}/load.rrd")
+        same("create", file, *SOURCES.split())
+        same("create", file, "--no-overwrite", *SOURCES.split(), code=1)
+        for minute in range(1, 5):
+            same("update", file, f"{START + 60 * minute}:{minute}:{minute * number}", f"{START + 60 * minute + 30}:1:{minute * number + 1}")
+        same("update", file, f"{START}:1:1", code=1)
+        assert b"4.0" in same("fetch", file, "MAX", "-s", START, "-e", START + 600) or number == 0
+        same("fetch", file, "AVERAGE", "-s", START, "-e", START + 300)
+        assert same("info", file)
+        assert same("last", file).strip() == str(START + 270).encode()
+        same("first", file)
+        same("flushcached", file)
+    same("update", path("c0/none.rrd"), f"{START + 60}:1:1", code=1)
+    same("fetch", path("c0/none.rrd"), "AVERAGE", code=1)
+    same("last", path("c0/none.rrd"), code=1)
+    same("info", path("c0/none.rrd"), code=1)
+    listed = [sorted(rrdtool(address, "list", "/")[1].split()) for address in (routed, single)]
+    assert listed[0] == listed[1] == [f"c{number}".encode() for number in range(6)]
+    assert sorted(rrdtool(routed, "list", "--recursive", "/")[1].split()) == [f"c{number}/load.rrd".encode() for number in range(6)]
+    graph = ["graph", cluster.place / "graph.png", "-s", START, "-e", START + 300]
+    drawn = []
+    for address in (routed, single):
+        code, _, error = rrdtool(address, *graph, f"DEF:x={path('c1/load.rrd')}:in:AVERAGE", "LINE1:x#ff0000")
+        assert code == 0, error
+        drawn.append((cluster.place / "graph.png").read_bytes())
+    assert drawn[0] == drawn[1] and drawn[0].startswith(b"\x89PNG")
+    assert asked > 60
+
+
+def test_replies_are_those_of_one_rrdcached_to_the_byte(cluster):
+    base = cluster.base
+    requests = f"""
+        create c/a.rrd {SOURCES}|create c/a.rrd -O {SOURCES}|update c/a.rrd {START + 60}:1:2 {START + 120}:2:3|update c/a.rrd {START + 60}:1:2
+        UpDaTe {base}/c/a.rrd {START + 180}:1:2|update c//./a.rrd {START + 240}:1:2|update c/a.rrd|update|update c/a.rrd abc|update c/a.rrd {START + 999}
+        update c/none.rrd {START}:1:1|update ../c/a.rrd {START}:1|update c/../c/a.rrd {START}:1|update /etc/a.rrd {START}:1|pending c/a.rrd
+        pending c/none.rrd|flush c/a.rrd|flush c/none.rrd|flush|last c/a.rrd|last c/none.rrd|first c/a.rrd 0|first c/a.rrd 1|first c/none.rrd 0
+        info c/a.rrd|info c/none.rrd|fetch c/a.rrd AVERAGE {START} {START + 300}|fetch c/a.rrd NONE|fetch c/none.rrd AVERAGE|fetch|info|forget
+        fetchbin c/a.rrd AVERAGE {START} {START + 300}|flushall|ping|PING x|help|queue|bogus|wrote c/a.rrd 1:2||.|list c|list /|list /c|list RECURSIVE /|list /none
+        create c/sp\\ ace.rrd {SOURCES}|update c/sp\\ ace.rrd {START + 60}:1:1|pending c/sp\\ ace.rrd|update c/a.rrd {START + 600}:1:1\r|forget c/a.rrd|forget c/none.rrd
+        suspend c/sp\\ ace.rrd|resume c/sp\\ ace.rrd"""
+    lines = [line.lstrip(" ") for row in requests.split("\n")[1:] for line in row.strip(" ").split("|")]
+    differ = {}
+    with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
+        for line in lines:
+            answers = [client.ask(f"{line}\n".encode()) for client in (routed, single)]
+            if line.startswith("wrote"):
+                assert all(answer.startswith(b"-1 ") for answer in answers)
+            elif answers[0] != answers[1]:
+                differ[line] = answers
+    assert not differ
+    assert len(lines) > 50
+
+
+def test_a_batch_names_the_clients_own_lines(cluster):
+    lines = []
+    for number in range(3000):
+        host = number % 50
+        kinds = {
+            0: f"UPDATE h{host}/a.rrd {START + number + 60}:1:1",
+            1: f"update h{host}/none.rrd {START}:1:1",
+            2: f"FLUSH h{host}/a.rrd" if number % 100 == 2 else f"UPDATE h{host}/a.rrd {START + number + 60}:U:U",
+            3: "" if number % 2 else f"FETCH h{host}/a.rrd AVERAGE",
+            4: f"UPDATE h{host}/a.rrd {START}:1:1",
+        }
+        lines.append(kinds[number % 7 if number % 7 < 5 else 0])
+    replies = []
+    for address in (cluster.unix, cluster.single.address):
+        with Client(address) as client:
+            created = [f"CREATE h{host}/a.rrd {SOURCES}" for host in range(50)]
+            assert client.batch(created) == b"0 errors\n"
+            replies.append(client.batch(lines))
+            assert client.ask("PING") == b"0 PONG\n"
+    assert replies[0] == replies[1]
+    assert int(replies[0].split()[0]) > 1000
+
+
+def test_a_backend_that_comes_back_has_what_it_missed(cluster, dump, record_property):
+    """kill -9 loses what the backend had in memory and what came while it was away; reads go on, and all copies are equal at the end."""
+    away = cluster.backends["b2"]
+    with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
+        batches = list(feed(2))
+        for client in (routed, single):
+            fill(client, batches[:2])
+        away.stop(9)
+        wait_for(lambda: cluster.router_said(r"backend b2 \(\S+ is down"), "b2 to be seen as down")
+        for client in (routed, single):
+            for lines in batches[2:]:
+                assert client.batch(lines) == b"0 errors\n"
+        mine = [name for name, places in cluster.located(names()).items() if places[0] == "b2"][:50]
+        assert mine
+        for name in mine:
+            assert routed.ask(f"LAST {escaped(name)}") == single.ask(f"LAST {escaped(name)}")
+        # the control: it did lose updates
+        lost = [name for name in mine if dump(away.base / name) != dump(cluster.single.base / name)]
+        assert lost
+        away.start()
+        wait_for(lambda: len(cluster.router_said(r"backend b2 \(\S+ is up")) == 2, "b2 to be up again")
+    wrong, copies = differing(cluster, dump)
+    record_property("copies compared", copies)
+    assert (wrong, copies) == ([], 2 * FILES)
