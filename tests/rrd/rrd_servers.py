@@ -57,7 +57,12 @@ class Client:
         """The next reply, whole."""
         head = self.file.readline()
         assert head.endswith(b"\n"), f"the server closed the connection after {head!r}"
-        lines = [self.file.readline() for _ in range(max(0, int(head.split()[0])))]
+        lines = []
+        for _ in range(max(0, int(head.split()[0]))):
+            lines.append(self.file.readline())
+            data = re.match(rb"DSName-.*: BinaryData (\d+) (\d+) ", lines[-1])  # FETCHBIN
+            if data:
+                lines.append(self.file.read(int(data[1]) * int(data[2]) + 1))
         return head + b"".join(lines)
 
     def ask(self, line):

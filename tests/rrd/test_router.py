@@ -1,6 +1,7 @@
 """Real clients on the router, and what they see and leave behind, against one rrdcached that is fed the same."""
 
 import random
+import re
 import subprocess
 
 import pytest
@@ -35,10 +36,15 @@ def feed(seed):
         yield lines
 
 
+def comparable(text):
+    """Without what rrdtool draws by lot when it makes a file: the row that an archive begins with."""
+    return re.sub(rb"(cur_row (?:1|=)) \d+", rb"\1 LOT", text)
+
+
 def rrdtool(address, *words):
     """What rrdtool prints and how it ends."""
     done = subprocess.run(["rrdtool", *map(str, words), "--daemon", address], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return done.returncode, done.stdout, done.stderr
+    return done.returncode, comparable(done.stdout), done.stderr.replace(address.encode(), b"ADDRESS")
 
 
 def fill(client, batches):
@@ -117,6 +123,7 @@ def test_rrdtool_gets_the_same_answers(cluster, way):
 
     for number in range(6):
         file = path(f"c{number}/load.rrd")
+        (cluster.base / f"c{number}").mkdir(exist_ok=True)  # over a unix socket rrdtool looks for the directory itself
         same("create", file, *SOURCES.split())
         same("create", file, "--no-overwrite", *SOURCES.split(), code=1)
         for minute in range(1, 5):
@@ -149,7 +156,7 @@ def test_replies_are_those_of_one_rrdcached_to_the_byte(cluster):
     base = cluster.base
     requests = f"""
         create c/a.rrd {SOURCES}|create c/a.rrd -O {SOURCES}|update c/a.rrd {START + 60}:1:2 {START + 120}:2:3|update c/a.rrd {START + 60}:1:2
-        UpDaTe {base}/c/a.rrd {START + 180}:1:2|update c//./a.rrd {START + 240}:1:2|update c/a.rrd|update|update c/a.rrd abc|update c/a.rrd {START + 999}
+        UpDaTe {base}/c/a.rrd {START + 180}:1:2|update c/a.rrd|update|update c/a.rrd abc|update c/a.rrd {START + 999}
         update c/none.rrd {START}:1:1|update ../c/a.rrd {START}:1|update c/../c/a.rrd {START}:1|update /etc/a.rrd {START}:1|pending c/a.rrd
         pending c/none.rrd|flush c/a.rrd|flush c/none.rrd|flush|last c/a.rrd|last c/none.rrd|first c/a.rrd 0|first c/a.rrd 1|first c/none.rrd 0
         info c/a.rrd|info c/none.rrd|fetch c/a.rrd AVERAGE {START} {START + 300}|fetch c/a.rrd NONE|fetch c/none.rrd AVERAGE|fetch|info|forget
@@ -160,11 +167,14 @@ def test_replies_are_those_of_one_rrdcached_to_the_byte(cluster):
     differ = {}
     with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
         for line in lines:
-            answers = [client.ask(f"{line}\n".encode()) for client in (routed, single)]
+            answers = [comparable(client.ask(f"{line}\n".encode())) for client in (routed, single)]
             if line.startswith("wrote"):
                 assert all(answer.startswith(b"-1 ") for answer in answers)
             elif answers[0] != answers[1]:
                 differ[line] = answers
+        # here rrdcached keeps two queues for one file, and the values of one are lost; for us it is one file
+        assert routed.ask(f"UPDATE c//./a.rrd {START + 1200}:1:2") == b"0 errors, enqueued 1 value(s).\n"
+        assert routed.ask("PENDING c/a.rrd").endswith(f"{START + 1200}:1:2\n".encode())
     assert not differ
     assert len(lines) > 50
 
@@ -209,6 +219,8 @@ def test_a_backend_that_comes_back_has_what_it_missed(cluster, dump, record_prop
         for name in mine:
             assert routed.ask(f"LAST {escaped(name)}") == single.ask(f"LAST {escaped(name)}")
         # the control: it did lose updates
+        for name in mine:
+            assert single.ask(f"FLUSH {escaped(name)}").startswith(b"0 ")
         lost = [name for name in mine if dump(away.base / name) != dump(cluster.single.base / name)]
         assert lost
         away.start()
