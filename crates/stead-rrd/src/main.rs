@@ -97,7 +97,7 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         let code = if error.status() == stead::Status::NotFound { NO_INPUT } else { DATA };
         Failure(code, error.to_string())
     })?;
-    if serve.log != PathBuf::from("none") {
+    if serve.log.as_os_str() != "none" {
         return Err(Failure(USAGE, format!("--log {}: this build has no log on disk yet; say --log none", serve.log.display())));
     }
     let base = Base::new(serve.base.as_os_str().as_encoded_bytes());

@@ -44,10 +44,12 @@ pub struct Router<J> {
     options: Options,
     backends: Vec<Arc<Backend<J>>>,
     journal: Arc<J>,
-    /// written to the log, not yet offered to backends; in the order of the log
-    order: Mutex<VecDeque<(u64, Vec<(usize, Work)>)>>,
+    order: Mutex<VecDeque<Logged>>,
     dispatched: Arc<AtomicU64>,
 }
+
+/// Written to the log and not yet offered: the record's number, and the work for each of its backends. They queue in the log's order.
+type Logged = (u64, Vec<(usize, Work)>);
 
 /// A write that was understood: its file, its line, and how success is said.
 pub struct Planned {
