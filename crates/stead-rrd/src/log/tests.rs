@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::future::Future;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::pin::pin;
@@ -170,8 +171,9 @@ impl Disk for Platter {
             let meta = file.metadata()?;
             let mut bytes = vec![0; meta.len() as usize];
             let mut state = self.state.lock().unwrap();
-            file.read_exact_at(&mut bytes, 0)?;
-            state.files.insert(meta.ino(), (file.try_clone()?, bytes));
+            let own = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?; // the caller's may be for writing only
+            own.read_exact_at(&mut bytes, 0)?;
+            state.files.insert(meta.ino(), (own, bytes));
         }
         Ok(())
     }
@@ -307,18 +309,18 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
     let dir = tempfile::tempdir().unwrap();
     let log = Log::open(dir.path(), SMALL).unwrap();
     log.follow(&["a"]).unwrap();
-    for number in 1..=90 {
+    for number in 1..=190 {
         put(&log, &text(number)).unwrap();
     }
     let positions = fs::read(dir.path().join("positions")).unwrap();
     let last = log.shared.inside().segments.back().unwrap().clone();
-    let (end, before) = (log.shared.inside().tail as usize, last.near(90).1 as usize);
+    let (end, before) = (log.shared.inside().tail as usize, last.near(190).1 as usize);
     assert!(log.shared.inside().segments.len() > 2);
     let first = log.shared.inside().segments.front().unwrap().path.clone();
     drop(log);
     let mut refused = 0;
     // in the last segment, all but the last record, which nothing follows that could tell
-    let last_record = end - super::frame::size(text(90).len());
+    let last_record = end - super::frame::size(text(190).len());
     for (path, range) in [(first, 0..3000), (last.path.clone(), before..last_record)] {
         let good = fs::read(&path).unwrap();
         for at in range.step_by(7) {
@@ -334,7 +336,7 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
                     refused += 1;
                 }
                 // a byte of padding carries nothing
-                Ok(log) => assert_eq!(numbers(&log, 0), (1..=90).collect::<Vec<_>>(), "byte {at} of {}", path.display()),
+                Ok(log) => assert_eq!(numbers(&log, 0), (1..=190).collect::<Vec<_>>(), "byte {at} of {}", path.display()),
             }
         }
         fs::write(&path, &good).unwrap();
@@ -347,7 +349,7 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
     fs::write(&last.path, &good).unwrap();
     Log::open(dir.path(), SMALL).unwrap();
     fs::remove_file(&last.path).unwrap();
-    assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("90 was on the disk"));
+    assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("190 was on the disk"));
     fs::write(&last.path, &good).unwrap();
     fs::remove_file(dir.path().join("positions")).unwrap();
     assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("`positions` is missing"));
