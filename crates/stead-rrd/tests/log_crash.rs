@@ -64,6 +64,9 @@ fn fill(log: Log, dir: &Path) {
     println!("end {last} {:?} {error}", error.kind());
     assert_eq!(log.read(0).map(|r| r.unwrap()).filter(|(n, data)| *data == text(*n)).count() as u64, last);
     drop(log);
+    // as the operator does who made room
+    let unlimited = rustix::process::Rlimit { current: None, maximum: None };
+    rustix::process::setrlimit(rustix::process::Resource::Fsize, unlimited).unwrap();
     let log = Log::open(dir, OPTIONS).unwrap();
     assert_eq!(log.read(0).map(|r| r.unwrap()).filter(|(n, data)| *data == text(*n)).count() as u64, last);
     println!("kept {last}");

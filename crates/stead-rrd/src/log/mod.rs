@@ -182,8 +182,11 @@ impl Log {
             let bytes = fs::read(&path).map_err(|e| failed("read", &path, e))?;
             let segment = Segment::new(*base, bytes.len() as u64, path, file);
             let scan = segment.scan(&bytes, id, bases.get(index + 1).copied())?;
-            if scan.torn || scan.end == 0 {
-                notice = segment.cut(&scan, id, &*disk)?.or(notice);
+            // what a killed router wrote and did not sync can be read, and yet is not on the disk
+            let unsure = scan.torn || scan.end == 0 || scan.next - 1 > inside.positions.durable;
+            if index + 1 == bases.len() && unsure {
+                notice = segment.settle(&bytes, &scan, id, &*disk)?;
+                disk.sync_dir(dir).map_err(|e| failed("sync the directory", dir, e))?;
             }
             (inside.next, inside.tail) = (scan.next, scan.end.max(frame::HEADER as u64));
             inside.total += segment.size;

@@ -100,13 +100,17 @@ impl Segment {
         Ok(scan)
     }
 
-    /// Overwrites a torn write with zeros, durably, and says so; an empty segment gets its header again.
-    pub fn cut(&self, scan: &Scan, id: u64, disk: &dyn Disk) -> io::Result<Option<String>> {
-        let mut clean = vec![0; self.size.saturating_sub(scan.end) as usize];
-        if scan.end == 0 {
-            clean.splice(..HEADER.min(clean.len()), frame::header(id, self.base, self.size));
-        }
-        self.file.write_all_at(&clean, scan.end).map_err(|e| failed("write", &self.path, e))?;
+    /// Puts on the disk what the scan of `bytes` found good, and zeros over a torn write, of which it gives word. An empty segment
+    /// gets its header again.
+    ///
+    /// All is written once more, not only synced: after a sync that failed, the kernel may hold as clean what the disk never got.
+    pub fn settle(&self, bytes: &[u8], scan: &Scan, id: u64, disk: &dyn Disk) -> io::Result<Option<String>> {
+        let mut clean = match scan.end {
+            0 => frame::header(id, self.base, self.size),
+            end => bytes.get(..end as usize).unwrap_or(bytes).to_vec(),
+        };
+        clean.resize(bytes.len(), 0);
+        self.file.write_all_at(&clean, 0).map_err(|e| failed("write", &self.path, e))?;
         disk.sync(&self.file).map_err(|e| failed("sync", &self.path, e))?;
         let what = "cut off a write that was going on when the router or the machine stopped; nobody was told that it was durable";
         Ok(scan.torn.then(|| format!("{}: offset {}: {what}", self.path.display(), scan.end)))

@@ -268,6 +268,26 @@ fn a_power_cut_loses_nothing_acknowledged_and_a_log_that_does_not_sync_does() {
 }
 
 #[test]
+fn what_a_killed_router_had_not_synced_is_on_the_disk_before_it_counts() {
+    let (dir, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a"]).unwrap();
+    let positions = fs::read(dir.path().join("positions")).unwrap();
+    for number in 1..=5 {
+        put(&log, &text(number)).unwrap();
+    }
+    drop(log);
+    fs::write(dir.path().join("positions"), &positions).unwrap();
+    // this disk has got nothing yet: all that the log found is in the kernel's memory
+    let disk = Arc::new(Platter { honest: true, state: Mutex::default() });
+    let log = Log::open_on(dir.path(), SMALL, disk.clone()).unwrap();
+    assert_eq!(log.newest(), 5);
+    disk.cut(dir.path(), left.path(), 0);
+    fs::write(left.path().join("positions"), &positions).unwrap();
+    assert_eq!(numbers(&Log::open(left.path(), SMALL).unwrap(), 0), [1, 2, 3, 4, 5]);
+}
+
+#[test]
 fn a_torn_last_record_is_cut_off_at_whatever_byte() {
     let dir = tempfile::tempdir().unwrap();
     let log = Log::open(dir.path(), SMALL).unwrap();
