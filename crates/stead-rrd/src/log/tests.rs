@@ -520,3 +520,15 @@ fn a_reader_runs_while_records_are_added() {
         assert_eq!(seen, 1600);
     });
 }
+
+#[test]
+fn what_is_not_written_yet_cannot_be_confirmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a"]).unwrap();
+    put(&log, b"one").unwrap();
+    log.confirm("a", 1000).unwrap();
+    assert_eq!(log.confirmed("a"), 1);
+    put(&log, b"two").unwrap();
+    assert_eq!(numbers(&log, log.confirmed("a")), [2]);
+}
