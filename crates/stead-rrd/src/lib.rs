@@ -18,6 +18,7 @@ pub mod batch;
 pub mod connection;
 pub mod journal;
 pub mod listener;
+pub mod log;
 pub mod path;
 pub mod record;
 pub mod reply;

@@ -1,0 +1,65 @@
+//! How many records a second the durable log takes, one at a time and from 64 who wait: `log_speed DIR [SECONDS]`.
+//!
+//! The disk decides: beside it stands what plain writes with a sync each reach in the same directory, in the same run.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use stead_rrd::journal::Journal;
+use stead_rrd::log::{Log, Options};
+
+const RECORD: &[u8] = &[b'x'; 100];
+
+fn main() -> io::Result<()> {
+    let mut line = std::env::args().skip(1);
+    let Some(dir) = line.next() else { return Err(io::Error::other("usage: log_speed DIR [SECONDS]")) };
+    let time = Duration::from_secs(line.next().and_then(|n| n.parse().ok()).unwrap_or(3));
+    let plain = plain(&Path::new(&dir).join("plain"), time)?;
+    println!("write and sync    1 waiting {plain:>9.0}/s");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
+    for waiting in [1, 64, 1024] {
+        let dir = Path::new(&dir).join("log");
+        let log = Arc::new(Log::open(&dir, Options::default())?);
+        let start = Instant::now();
+        let tasks: Vec<_> = (0..waiting)
+            .map(|_| {
+                let log = log.clone();
+                runtime.spawn(async move {
+                    let mut latencies = Vec::new();
+                    while start.elapsed() < time {
+                        let asked = Instant::now();
+                        let (_, durable) = log.append(RECORD)?;
+                        durable.await?;
+                        latencies.push(asked.elapsed());
+                    }
+                    io::Result::Ok(latencies)
+                })
+            })
+            .collect();
+        let mut all = Vec::new();
+        for task in tasks {
+            all.extend(runtime.block_on(task)??);
+        }
+        let rate = all.len() as f64 / start.elapsed().as_secs_f64();
+        all.sort_unstable();
+        let at = |part: usize| all.get(all.len() * part / 100).copied().unwrap_or_default();
+        println!("append         {waiting:>4} waiting {rate:>9.0}/s, {:.1} x plain, p50 {:?}, p99 {:?}", rate / plain, at(50), at(99));
+        drop(log);
+        std::fs::remove_dir_all(dir)?;
+    }
+    Ok(())
+}
+
+fn plain(path: &Path, time: Duration) -> io::Result<f64> {
+    let mut file = std::fs::File::create(path)?;
+    let (start, mut count) = (Instant::now(), 0);
+    while start.elapsed() < time {
+        file.write_all(RECORD)?;
+        file.sync_data()?;
+        count += 1;
+    }
+    std::fs::remove_file(path)?;
+    Ok(f64::from(count) / start.elapsed().as_secs_f64())
+}

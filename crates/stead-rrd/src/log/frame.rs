@@ -1,0 +1,76 @@
+//! The bytes of a segment: a header, then records one after the other, then zeros up to the segment's size.
+//!
+//! ```text
+//! header  0 magic   8 id        16 base      24 size             32 checksum of 0..32
+//! record  0 checksum of the rest   8 number   16 durable   24 length   28 zero   32 the bytes, padded to 8
+//! ```
+//!
+//! Integers are little-endian, checksums XXH3-64 with the log's random id as the seed: so bytes that a client sends cannot look like
+//! a record, and a segment of another log is not taken for one of this. `durable` is the newest number that was known to be on the
+//! disk when the record was made: a good record proves with it that damage before it is no torn write.
+
+use twox_hash::XxHash3_64;
+
+/// The bytes of a segment before its first record.
+pub(super) const HEADER: usize = 40;
+/// The bytes of a record before its data.
+pub(super) const HEAD: usize = 32;
+const MAGIC: &[u8; 8] = b"SRRDLOG1";
+
+/// A record as it lies in a segment, its checksum proved.
+pub(super) struct Frame<'a> {
+    pub number: u64,
+    pub durable: u64,
+    pub data: &'a [u8],
+}
+
+/// The bytes that a record of this length takes.
+pub(super) fn size(length: usize) -> usize {
+    HEAD + length.next_multiple_of(8)
+}
+
+/// Adds a record to the end of `buffer`.
+pub(super) fn push(buffer: &mut Vec<u8>, id: u64, number: u64, durable: u64, data: &[u8]) {
+    let mut rest = Vec::with_capacity(size(data.len()));
+    rest.extend_from_slice(&number.to_le_bytes());
+    rest.extend_from_slice(&durable.to_le_bytes());
+    rest.extend_from_slice(&(data.len() as u64).to_le_bytes()); // segments are far below 4 GiB: the upper half is the zero
+    rest.extend_from_slice(data);
+    buffer.extend_from_slice(&XxHash3_64::oneshot_with_seed(id, &rest).to_le_bytes());
+    rest.resize(size(data.len()) - 8, 0);
+    buffer.extend_from_slice(&rest);
+}
+
+/// The length of the data of the record that begins here, not proved by anything yet.
+pub(super) fn length(bytes: &[u8]) -> Option<u64> {
+    u64_at(bytes, 24)
+}
+
+/// The record that begins here; `None` when there is no whole and good one.
+pub(super) fn parse(bytes: &[u8], id: u64) -> Option<Frame<'_>> {
+    let end = usize::try_from(length(bytes)?).ok()?.checked_add(HEAD)?;
+    let rest = bytes.get(8..end)?;
+    let frame = Frame { number: u64_at(bytes, 8)?, durable: u64_at(bytes, 16)?, data: bytes.get(HEAD..end)? };
+    (frame.number != 0 && u64_at(bytes, 0)? == XxHash3_64::oneshot_with_seed(id, rest)).then_some(frame)
+}
+
+/// The header of a segment whose first record has the number `base`.
+pub(super) fn header(id: u64, base: u64, size: u64) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    for word in [id, base, size] {
+        bytes.extend_from_slice(&word.to_le_bytes());
+    }
+    bytes.extend_from_slice(&XxHash3_64::oneshot_with_seed(id, &bytes).to_le_bytes());
+    bytes
+}
+
+/// The size that a segment should have by its header, when that is good.
+pub(super) fn header_size(bytes: &[u8], id: u64) -> Option<u64> {
+    let size = u64_at(bytes, 24)?;
+    (bytes.get(..HEADER)? == header(id, u64_at(bytes, 16)?, size)).then_some(size)
+}
+
+/// Little-endian, at this offset.
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}

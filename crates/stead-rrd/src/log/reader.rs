@@ -1,0 +1,121 @@
+//! Reading records in order while others are added and old segments are trimmed: an iterator that holds one segment at a time.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use super::frame::{self, HEAD};
+use super::segment::{damaged, Segment};
+use super::Shared;
+use crate::journal::Record;
+
+/// How much is read at a time.
+const CHUNK: usize = 64 << 10;
+
+pub(super) struct Records<'a> {
+    log: &'a Shared,
+    /// The number wanted next, and the newest that is known to be durable.
+    next: u64,
+    limit: u64,
+    place: Option<Place>,
+    ended: bool,
+}
+
+struct Place {
+    segment: Arc<Segment>,
+    /// The number with which the next segment begins, as far as known.
+    until: u64,
+    /// Of the record to look at next.
+    number: u64,
+    offset: u64,
+    /// Bytes of the file from `start` on.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Records<'a> {
+    pub fn new(log: &'a Shared, after: u64) -> Records<'a> {
+        Records { log, next: after.saturating_add(1), limit: 0, place: None, ended: false }
+    }
+
+    /// The record with the number `next`, which is durable.
+    fn record(&mut self) -> io::Result<Record> {
+        if self.place.as_ref().is_none_or(|place| self.next >= place.until) {
+            let (segment, until) = self.log.locate(self.next)?;
+            let (number, offset) = segment.near(self.next);
+            self.place = Some(Place { segment, until, number, offset, start: 0, bytes: Vec::new() });
+        }
+        let Some(place) = &mut self.place else { return Err(io::ErrorKind::NotFound.into()) };
+        loop {
+            let (number, data) = place.record(self.log.id)?;
+            if number == self.next {
+                self.next += 1;
+                return Ok((number, data));
+            }
+        }
+    }
+}
+
+impl Place {
+    fn record(&mut self, id: u64) -> io::Result<Record> {
+        let left = self.segment.size.saturating_sub(self.offset);
+        let length = frame::length(self.bytes(HEAD)?);
+        let whole = length.filter(|length| *length <= left).map(|length| frame::size(length as usize));
+        let whole = whole.filter(|whole| *whole as u64 <= left);
+        let Some(whole) = whole else { return Err(self.bad("its length is wrong")) };
+        let number = self.number;
+        let found = frame::parse(self.bytes(whole)?, id).filter(|frame| frame.number == number);
+        let Some(data) = found.map(|frame| frame.data.to_vec()) else { return Err(self.bad("its checksum or number is wrong")) };
+        self.number += 1;
+        self.offset += whole as u64;
+        Ok((number, data))
+    }
+
+    fn bad(&self, why: &str) -> io::Error {
+        damaged(&self.segment.path, self.offset, self.number, why)
+    }
+
+    /// This many bytes from the offset on.
+    fn bytes(&mut self, count: usize) -> io::Result<&[u8]> {
+        if self.offset < self.start || self.offset + count as u64 > self.start + self.bytes.len() as u64 {
+            let left = self.segment.size.saturating_sub(self.offset) as usize;
+            if count > left {
+                return Err(self.bad("the segment ends before it"));
+            }
+            self.bytes.resize(count.max(CHUNK).min(left), 0);
+            self.start = self.offset;
+            let read = self.segment.file.read_exact_at(&mut self.bytes, self.offset);
+            if let Err(error) = read {
+                self.bytes.clear();
+                return Err(self.bad(&error.to_string()));
+            }
+        }
+        let at = (self.offset - self.start) as usize;
+        self.bytes.get(at..at + count).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+impl Iterator for Records<'_> {
+    type Item = io::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next > self.limit && !self.ended {
+            self.limit = self.log.newest();
+            if let Some(mut place) = self.place.take().filter(|_| self.next <= self.limit) {
+                // what was read ahead may have been written meanwhile, and the segment may have got a successor
+                place.bytes.clear();
+                let now = self.log.locate(self.next).ok().filter(|(now, _)| Arc::ptr_eq(now, &place.segment));
+                if let Some((_, until)) = now {
+                    self.place = Some(Place { until, ..place });
+                }
+            }
+            self.ended = self.next > self.limit;
+        }
+        if self.ended {
+            return None;
+        }
+        let record = self.record();
+        self.ended = record.is_err();
+        Some(record)
+    }
+}

@@ -1,0 +1,534 @@
+//! The log against a model, and on a disk that loses what was not synced.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::future::Future;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use proptest::prelude::*;
+
+use super::disk::{Disk, Real};
+use super::{Log, Options};
+use crate::journal::Journal;
+
+const SMALL: Options = Options { segment: 4096, bound: 5 * 4096 };
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+fn put(log: &Log, record: &[u8]) -> io::Result<u64> {
+    let (number, durable) = log.append(record)?;
+    wait(durable).map(|()| number)
+}
+
+/// A record that tells its number, in lengths from 0 on.
+fn text(number: u64) -> Vec<u8> {
+    number.to_string().repeat((number % 37) as usize).into_bytes()
+}
+
+fn numbers(log: &Log, after: u64) -> Vec<u64> {
+    log.read(after).map(|record| record.unwrap().0).collect()
+}
+
+/// The name of the newest segment.
+fn last_segment(dir: &Path) -> std::path::PathBuf {
+    let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "log")).collect();
+    names.sort();
+    names.pop().unwrap()
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Append(Vec<usize>),
+    Confirm(usize, u64),
+    Follow(Vec<usize>),
+    Reopen,
+}
+
+const NAMES: [&str; 3] = ["a", "b", "c with blanks"];
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => prop::collection::vec(0..1500_usize, 1..12).prop_map(Step::Append),
+        4 => (0..3_usize, 0..12_u64).prop_map(|(who, back)| Step::Confirm(who, back)),
+        1 => prop::sample::subsequence(vec![0, 1, 2], 1..=3).prop_map(Step::Follow),
+        1 => Just(Step::Reopen),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_history_keeps_what_somebody_has_not_confirmed(steps in steps()) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut log = Log::open(dir.path(), SMALL).unwrap();
+        let mut records: Vec<Vec<u8>> = Vec::new(); // the model: all of them, number 1 first
+        let mut positions: BTreeMap<usize, u64> = BTreeMap::new();
+        for step in steps {
+            match step {
+                Step::Append(lengths) => {
+                    let mut waiting = Vec::new();
+                    for length in lengths {
+                        let record = vec![length as u8; length];
+                        match log.append(&record) {
+                            Ok((number, durable)) => {
+                                records.push(record);
+                                prop_assert_eq!(number, records.len() as u64);
+                                waiting.push(durable);
+                            }
+                            // full only if what has to stay really needs the room: 4 segments, each with more than a half
+                            Err(error) => {
+                                prop_assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{}", error);
+                                let floor = positions.values().min().copied().unwrap_or(0) as usize;
+                                let kept: usize = records.iter().skip(floor).map(|r| r.len() + 40).sum();
+                                prop_assert!(kept > 2 * 4096, "full with {} bytes", kept);
+                                break;
+                            }
+                        }
+                    }
+                    for durable in waiting {
+                        wait(durable).unwrap();
+                    }
+                }
+                Step::Confirm(who, back) => {
+                    let through = (records.len() as u64).saturating_sub(back);
+                    log.confirm(NAMES[who], through).unwrap();
+                    positions.entry(who).and_modify(|p| *p = through.max(*p));
+                }
+                Step::Follow(who) => {
+                    log.follow(&who.iter().map(|w| NAMES[*w]).collect::<Vec<_>>()).unwrap();
+                    positions = who.iter().map(|w| (*w, positions.get(w).copied().unwrap_or(records.len() as u64))).collect();
+                }
+                Step::Reopen => {
+                    drop(log);
+                    log = Log::open(dir.path(), SMALL).unwrap();
+                    prop_assert_eq!(log.notice(), None);
+                }
+            }
+            prop_assert_eq!(log.newest(), records.len() as u64);
+            for (who, name) in NAMES.iter().enumerate() {
+                let position = positions.get(&who).copied().unwrap_or(0);
+                prop_assert_eq!(log.confirmed(name), position);
+                if positions.contains_key(&who) {
+                    let found: Vec<_> = log.unconfirmed(name).map(|r| r.unwrap()).collect();
+                    let wanted: Vec<_> = (position + 1..).zip(records.iter().skip(position as usize).cloned()).collect();
+                    prop_assert_eq!(found, wanted);
+                }
+            }
+            let bytes: u64 = fs::read_dir(dir.path()).unwrap().filter_map(|e| e.ok()?.metadata().ok()).map(|m| m.len()).sum();
+            prop_assert!(bytes <= SMALL.bound + 8192, "{} bytes on the disk", bytes); // the positions come on top, twice for a moment
+        }
+    }
+}
+
+/// A disk of which a power cut leaves what was synced, and of the rest some sectors.
+struct Platter {
+    honest: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By inode: the file, kept open so that no other gets the inode, and its bytes at the last sync.
+    files: HashMap<u64, (File, Vec<u8>)>,
+    names: HashMap<String, u64>,
+}
+
+fn listing(dir: &Path) -> HashMap<String, u64> {
+    let entries = fs::read_dir(dir).unwrap().filter_map(Result::ok);
+    entries.filter_map(|e| Some((e.file_name().into_string().ok()?, e.metadata().ok()?.ino()))).collect()
+}
+
+impl Disk for Platter {
+    fn sync(&self, file: &File) -> io::Result<()> {
+        if self.honest {
+            let meta = file.metadata()?;
+            let mut bytes = vec![0; meta.len() as usize];
+            let mut state = self.state.lock().unwrap();
+            let own = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?; // the caller's may be for writing only
+            own.read_exact_at(&mut bytes, 0)?;
+            state.files.insert(meta.ino(), (own, bytes));
+        }
+        Ok(())
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut state = self.state.lock().unwrap();
+        if self.honest || state.names.is_empty() {
+            state.names = listing(dir);
+        }
+        Ok(())
+    }
+}
+
+impl Platter {
+    /// What the disk has after a power cut now, into `to`. `luck` decides which unsynced sectors and names made it.
+    fn cut(&self, from: &Path, to: &Path, mut luck: u64) {
+        let mut chance = || {
+            luck = luck.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            luck >> 62 == 0
+        };
+        let state = self.state.lock().unwrap();
+        let names = if chance() { listing(from) } else { state.names.clone() };
+        for (name, inode) in names {
+            let Some((file, synced)) = state.files.get(&inode) else {
+                fs::write(to.join(name), b"").unwrap();
+                continue;
+            };
+            let mut bytes = synced.clone();
+            let mut now = vec![0; bytes.len()];
+            let length = file.read_at(&mut now, 0).unwrap();
+            for (old, new) in bytes.chunks_mut(512).zip(now[..length].chunks(512)) {
+                if old.len() == new.len() && chance() {
+                    old.copy_from_slice(new);
+                }
+            }
+            fs::write(to.join(name), bytes).unwrap();
+        }
+    }
+}
+
+/// Appends from several threads, cuts the power at some moment, and opens what is left: `None` when something acknowledged is lost.
+fn power_cut(honest: bool, luck: u64) -> Option<bool> {
+    let (dir, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let disk = Arc::new(Platter { honest, state: Mutex::default() });
+    let options = Options { segment: 4096, bound: 1 << 20 };
+    let log = Log::open_on(dir.path(), options, disk.clone()).unwrap();
+    log.follow(&["a"]).unwrap();
+    let acknowledged = AtomicUsize::new(0);
+    let enough = AtomicUsize::new(0);
+    let mut sure = 0;
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while enough.load(Ordering::SeqCst) == 0 {
+                    let Ok(number) = put(&log, &[luck as u8; 300]) else {
+                        enough.store(1, Ordering::SeqCst);
+                        return;
+                    };
+                    acknowledged.fetch_max(number as usize, Ordering::SeqCst);
+                    if number % 20 == 0 {
+                        log.confirm("a", number - 15).unwrap();
+                    }
+                }
+            });
+        }
+        while acknowledged.load(Ordering::SeqCst) < 5 + (luck % 150) as usize && enough.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+        sure = acknowledged.load(Ordering::SeqCst) as u64;
+        disk.cut(dir.path(), left.path(), luck);
+        enough.store(1, Ordering::SeqCst);
+    });
+    let log = match Log::open(left.path(), options) {
+        Ok(log) => log,
+        Err(error) => {
+            assert!(!honest, "{error}");
+            return None;
+        }
+    };
+    let found = numbers(&log, log.confirmed("a"));
+    assert!(found.windows(2).all(|pair| pair[1] == pair[0] + 1));
+    (log.newest() >= sure && found.last().copied().unwrap_or(log.newest()) == log.newest()).then_some(log.notice().is_some())
+}
+
+#[test]
+fn a_power_cut_loses_nothing_acknowledged_and_a_log_that_does_not_sync_does() {
+    let kept: Vec<_> = (0..60).map(|n| power_cut(true, n * 0x9e37_79b9)).collect();
+    assert!(kept.iter().all(Option::is_some), "{kept:?}");
+    assert!(kept.contains(&Some(true)), "no write was torn: the fault did not happen");
+    let control = (0..10).filter(|n| power_cut(false, n * 0x9e37_79b9).is_none()).count();
+    assert_eq!(control, 10, "a log that acknowledges before the sync must lose");
+}
+
+#[test]
+fn what_a_killed_router_had_not_synced_is_on_the_disk_before_it_counts() {
+    let (dir, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a"]).unwrap();
+    let positions = fs::read(dir.path().join("positions")).unwrap();
+    for number in 1..=5 {
+        put(&log, &text(number)).unwrap();
+    }
+    drop(log);
+    fs::write(dir.path().join("positions"), &positions).unwrap();
+    // this disk has got nothing yet: all that the log found is in the kernel's memory
+    let disk = Arc::new(Platter { honest: true, state: Mutex::default() });
+    let log = Log::open_on(dir.path(), SMALL, disk.clone()).unwrap();
+    assert_eq!(log.newest(), 5);
+    disk.cut(dir.path(), left.path(), 0);
+    fs::write(left.path().join("positions"), &positions).unwrap();
+    assert_eq!(numbers(&Log::open(left.path(), SMALL).unwrap(), 0), [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_torn_last_record_is_cut_off_at_whatever_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a"]).unwrap();
+    for number in 1..=5 {
+        put(&log, &text(number)).unwrap();
+    }
+    // as a crash leaves it: without the word of a clean end
+    let positions = fs::read(dir.path().join("positions")).unwrap();
+    let end = log.shared.inside().tail as usize;
+    put(&log, &text(30)).unwrap();
+    let whole = log.shared.inside().tail as usize;
+    drop(log);
+    let path = last_segment(dir.path());
+    let bytes = fs::read(&path).unwrap();
+    let mut torn = 0;
+    let data = end + super::frame::HEAD + text(30).len();
+    for cut in end..data {
+        // the bytes from the cut on never arrived; then those before it
+        for (from, to) in [(cut, whole), (end, cut + 1)] {
+            let mut damaged = bytes.clone();
+            damaged[from..to].fill(0);
+            if damaged[end..data] == bytes[end..data] {
+                continue; // only zeros went missing
+            }
+            let nothing = damaged[end..].iter().all(|byte| *byte == 0);
+            fs::write(&path, &damaged).unwrap();
+            fs::write(dir.path().join("positions"), &positions).unwrap();
+            let log = Log::open(dir.path(), SMALL).unwrap();
+            assert_eq!(log.notice().is_some(), !nothing, "{from}..{to}");
+            torn += 1;
+            assert_eq!(numbers(&log, 0), [1, 2, 3, 4, 5]);
+            assert_eq!(put(&log, b"new").unwrap(), 6);
+            assert_eq!(log.read(5).next().unwrap().unwrap(), (6, b"new".to_vec()));
+        }
+    }
+    assert!(torn > data - end);
+}
+
+#[test]
+fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a"]).unwrap();
+    for number in 1..=190 {
+        put(&log, &text(number)).unwrap();
+    }
+    let positions = fs::read(dir.path().join("positions")).unwrap();
+    let last = log.shared.inside().segments.back().unwrap().clone();
+    let (end, before) = (log.shared.inside().tail as usize, last.near(190).1 as usize);
+    assert!(log.shared.inside().segments.len() > 2);
+    let first = log.shared.inside().segments.front().unwrap().path.clone();
+    drop(log);
+    let mut refused = 0;
+    // in the last segment, all but the last record, which nothing follows that could tell
+    let last_record = end - super::frame::size(text(190).len());
+    for (path, range) in [(first, 0..3000), (last.path.clone(), before..last_record)] {
+        let good = fs::read(&path).unwrap();
+        for at in range.step_by(7) {
+            let mut bad = good.clone();
+            bad[at] ^= 0x10;
+            fs::write(&path, &bad).unwrap();
+            fs::write(dir.path().join("positions"), &positions).unwrap();
+            match Log::open(dir.path(), SMALL) {
+                Err(error) => {
+                    let text = error.to_string();
+                    assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{text}");
+                    assert!(text.contains(path.to_str().unwrap()) && text.contains("offset"), "{text}");
+                    refused += 1;
+                }
+                // a byte of padding carries nothing
+                Ok(log) => assert_eq!(numbers(&log, 0), (1..=190).collect::<Vec<_>>(), "byte {at} of {}", path.display()),
+            }
+        }
+        fs::write(&path, &good).unwrap();
+    }
+    assert!(refused > 400, "{refused}");
+    // files that are gone or short
+    let good = fs::read(&last.path).unwrap();
+    fs::write(&last.path, &good[..2000]).unwrap();
+    assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("2000 bytes of 4096"));
+    fs::write(&last.path, &good).unwrap();
+    Log::open(dir.path(), SMALL).unwrap();
+    fs::remove_file(&last.path).unwrap();
+    assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("190 was on the disk"));
+    fs::write(&last.path, &good).unwrap();
+    fs::remove_file(dir.path().join("positions")).unwrap();
+    assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("`positions` is missing"));
+}
+
+#[test]
+fn damage_that_comes_while_the_log_is_open_is_an_error_to_the_reader() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    for number in 1..=9 {
+        put(&log, &text(number)).unwrap();
+    }
+    let path = last_segment(dir.path());
+    fs::OpenOptions::new().write(true).open(&path).unwrap().write_all_at(b"?", 40 + 32 + 8 + 3).unwrap();
+    let read: Vec<_> = log.read(0).collect();
+    assert_eq!(read.len(), 2);
+    assert!(read[1].as_ref().err().unwrap().to_string().contains(&format!("{}: offset 80: record 2", path.display())));
+}
+
+/// A disk whose syncs fail from some number on, and count.
+struct Failing {
+    good: usize,
+    calls: AtomicUsize,
+    /// Whoever holds it holds up every sync.
+    gate: Mutex<()>,
+}
+
+impl Disk for Failing {
+    fn sync(&self, file: &File) -> io::Result<()> {
+        drop(self.gate.lock().unwrap());
+        if self.calls.fetch_add(1, Ordering::SeqCst) >= self.good {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        Real.sync(file)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        Real.sync_dir(dir)
+    }
+}
+
+#[test]
+fn a_sync_that_fails_is_never_tried_again() {
+    let mut failed = 0;
+    for good in 6..20 {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Arc::new(Failing { good, calls: AtomicUsize::new(0), gate: Mutex::default() });
+        let log = Log::open_on(dir.path(), SMALL, disk.clone()).unwrap();
+        log.follow(&["a"]).unwrap();
+        let mut acknowledged = 0;
+        let error = loop {
+            match put(&log, &[7; 1000]) {
+                Ok(number) => acknowledged = number,
+                Err(error) => break error,
+            }
+            let _ = log.confirm("a", acknowledged);
+        };
+        // the keeper's sync of a spare may be the one that fails: then the log cannot grow, and says so
+        assert!(error.to_string().contains("Input/output error"), "{error}");
+        if error.to_string().contains("takes nothing more") {
+            failed += 1;
+            let calls = disk.calls.load(Ordering::SeqCst);
+            assert!(log.append(b"x").is_err() && log.confirm("a", 1).is_err() && log.follow(&["b"]).is_err());
+            assert_eq!(log.newest(), acknowledged);
+            drop(log);
+            assert!(disk.calls.load(Ordering::SeqCst) <= calls + 1); // a spare that was just being made
+        } else {
+            drop(log);
+        }
+        let log = Log::open(dir.path(), SMALL).unwrap();
+        assert!(log.newest() >= acknowledged);
+    }
+    assert!(failed > 0);
+}
+
+#[test]
+fn a_full_log_says_who_holds_it_and_goes_on_when_that_one_confirms() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    log.follow(&["fast", "slow"]).unwrap();
+    let mut last = 0;
+    let error = loop {
+        match put(&log, &[1; 500]) {
+            Ok(number) => last = number,
+            Err(error) => break error,
+        }
+        log.confirm("fast", last).unwrap();
+    };
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    assert!(error.to_string().contains("slow has confirmed only up to 0"), "{error}");
+    assert_eq!(numbers(&log, 0), (1..=last).collect::<Vec<_>>());
+    log.confirm("slow", last).unwrap();
+    assert_eq!(put(&log, &[1; 500]).unwrap(), last + 1);
+    let error = log.read(0).next().unwrap().unwrap_err();
+    assert!(error.to_string().contains("was forgotten"), "{error}");
+    assert_eq!(log.append(&[0; 5000]).err().unwrap().kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn two_routers_cannot_have_one_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    let error = Log::open(dir.path(), SMALL).err().unwrap();
+    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+    assert!(error.to_string().contains("another stead-rrd"), "{error}");
+    drop(log);
+    Log::open(dir.path(), SMALL).unwrap();
+}
+
+#[test]
+fn all_that_wait_share_a_sync() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Arc::new(Failing { good: usize::MAX, calls: AtomicUsize::new(0), gate: Mutex::default() });
+    let log = Log::open_on(dir.path(), Options { segment: 1 << 17, bound: 1 << 18 }, disk.clone()).unwrap();
+    let gate = disk.gate.lock().unwrap();
+    let before = disk.calls.load(Ordering::SeqCst);
+    let waiting: Vec<_> = (0..1000).map(|n| log.append(&text(n)).unwrap().1).collect();
+    assert_eq!(log.newest(), 0, "acknowledged before the sync");
+    drop(gate);
+    waiting.into_iter().for_each(|durable| wait(durable).unwrap());
+    let syncs = disk.calls.load(Ordering::SeqCst) - before;
+    assert!(syncs <= 3, "{syncs} syncs"); // of what the writer took first, of all the rest, and of the spare
+}
+
+#[test]
+fn a_reader_runs_while_records_are_added() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), Options { segment: 1 << 13, bound: 1 << 24 }).unwrap();
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..32).map(|_| scope.spawn(|| (0..50).for_each(|n| assert_ne!(put(&log, &text(n)).unwrap(), 0)))).collect();
+        let mut records = log.read(0);
+        let mut seen = 0;
+        loop {
+            let done = writers.iter().all(|writer| writer.is_finished());
+            for record in records {
+                let (number, _) = record.unwrap();
+                assert_eq!(number, seen + 1);
+                seen = number;
+            }
+            if done {
+                break;
+            }
+            records = log.read(seen);
+        }
+        assert_eq!(seen, 1600);
+    });
+}
+
+#[test]
+fn what_is_not_written_yet_cannot_be_confirmed() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = Log::open(dir.path(), SMALL).unwrap();
+    log.follow(&["a"]).unwrap();
+    put(&log, b"one").unwrap();
+    log.confirm("a", 1000).unwrap();
+    assert_eq!(log.confirmed("a"), 1);
+    put(&log, b"two").unwrap();
+    assert_eq!(numbers(&log, log.confirmed("a")), [2]);
+}
