@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use stead::map::{Node, Policy};
 use stead::balance::{Balance, DomainReport, HolderReport};
+use stead::hash::KeyRule;
 use stead::report::{to_come, Amount};
 use stead::violations::violations;
 use stead::slice::Slice;
@@ -46,6 +47,7 @@ struct Shown<'a> {
     replicas: u32,
     spread: Vec<&'a str>,
     hash: &'a str,
+    key: String,
     digest: String,
     parent: String,
     map_id: String,
@@ -152,6 +154,7 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
         replicas: map.replicas(),
         spread: map.spread().collect(),
         hash: map.hash().name(),
+        key: map.key_rule().to_string(),
         digest: hex(&map.digest()),
         parent: hex(&map.parent()),
         map_id: hex(&map.map_id()),
@@ -218,6 +221,9 @@ fn heading(map: &Map, out: &mut Out) -> Result {
     let spread: Vec<&str> = map.spread().collect();
     if !spread.is_empty() {
         out.line(format_args!("spread  {}", spread.join(", ")))?;
+    }
+    if map.key_rule() != KeyRule::Whole {
+        out.line(format_args!("key     {}", map.key_rule()))?;
     }
     map.max_slices().map_or(Ok(()), |most| out.line(format_args!("limit   {most} slices")))
 }
