@@ -152,7 +152,7 @@ fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, KeyRule, Cel
         )),
         _ => match fleet.key_rule {
             Some(rule) if rule != map.key_rule() => refuse(format!(
-                "the fleet says key = \"{rule}\" and the map has \"{}\"; a map keeps its key rule, another would move nearly every key",
+                "the fleet says key = \"{rule}\" and the map has \"{}\"; a map keeps its key rule, another would move nearly every key; leave `key` out of the fleet",
                 map.key_rule()
             )),
             _ => Ok((map.hash(), map.key_rule(), map.cells())),
