@@ -150,6 +150,6 @@ fn a_pin_by_key_holds_for_all_keys_with_its_first_segments() {
     }
     let (status, message) = refused(&pinned(rule, &(pin("web1/cpu.rrd") + &pin("web2") + &pin("/web1/mem.rrd"))), None);
     assert_eq!(status, Status::Fleet);
-    assert_eq!(message, "f:18: pin covers points of the pin in line 12 (of a key its first 1 segments are hashed); pins must not overlap");
+    assert_eq!(message, "f:19: pin covers points of the pin in line 13 (of a key its first 1 segments are hashed); pins must not overlap");
     assert!(build(&pinned("", &(pin("web1/cpu.rrd") + &pin("web2") + &pin("/web1/mem.rrd"))), None).is_ok());
 }
