@@ -26,6 +26,8 @@ EXAMPLES = ROOT / "examples" / "adopt"
 LANGUAGES = ("php", "perl", "python")
 # Items of each language: what it reads all the while, what nobody reads while the fleet grows, what it writes meanwhile, what all want
 OWN, QUIET, WRITTEN, SHARED = 10_000, 2_000, 200, 1_000
+# Items that hosts write of which some have switched and some have not
+HOSTS = 500
 # Lines that go to a program at once: less than a pipe holds, both ways
 LINES = 200
 
@@ -148,7 +150,7 @@ class Load(threading.Thread):
     def __init__(self, walk, language, *arguments):
         super().__init__(daemon=True)
         self.app = App(walk, language, *arguments)
-        self.reads, self.passes, self.epochs, self.failed = Reads(0, 0), 0, [], None
+        self.reads, self.reread, self.passes, self.epochs, self.failed = Reads(0, 0), Reads(0, 0), 0, [], None
         self.stop = threading.Event()
         self.start()
 
@@ -163,7 +165,7 @@ class Load(threading.Thread):
                 for start in range(0, OWN, OWN // 5):
                     self.app.set(written(self.app.language), version)
                     self.reads += self.app.get(keys[start : start + OWN // 5])
-                    self.reads += self.app.get(written(self.app.language), version)
+                    self.reread += self.app.get(written(self.app.language), version)
                 self.passes += 1
         except BaseException as failed:  # the thread that waits says it
             self.failed = failed
@@ -198,7 +200,8 @@ class Walk:
         self.count, self.said, self.output = {}, {}, {}
         library = os.path.join(perl_module.LIBRARIES, "libstead.so")
         self.env = dict(perl_module.ENV, STEAD_LIBRARY=library, PYTHONDONTWRITEBYTECODE="1")
-        self.env["PATH"] = f"{os.path.dirname(rings.program())}:{self.env['PATH']}"
+        # the guide's stead and python3
+        self.env["PATH"] = os.pathsep.join([os.path.dirname(rings.program()), os.path.dirname(sys.executable), self.env["PATH"]])
         self.commands = {
             "php": ["php", str(EXAMPLES / "cache.php")],
             "perl": [perl_module.PERL, f"-Mblib={perl_module.MODULE}", str(EXAMPLES / "cache.pl")],
@@ -212,8 +215,8 @@ class Walk:
     def app(self, language, *arguments):
         return App(self, language, *arguments)
 
-    def follow(self, section):
-        """Runs the commands of a section of the guide; what each wrote, by command."""
+    def follow(self, section, but=("", "")):
+        """Runs the commands of a section of the guide, with the second of `but` in place of the first; what each wrote, by command."""
         text = GUIDE.read_text(encoding="utf-8")
         found = re.search(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
         assert found, f"docs/adopt.md has no section {section!r}"
@@ -223,6 +226,7 @@ class Walk:
             for command in re.findall(r"^\$ (.*(?:\n> .*)*)", block, re.M):
                 words = command.replace("\n> ", "\n")
                 here = re.sub(r"10\.0\.0\.(\d):11211", lambda m: self.addresses(8)[int(m[1]) - 1], words).replace("examples/adopt", str(EXAMPLES))
+                here = here.replace(*but) if but[0] else here
                 done = subprocess.run(["sh", "-c", here], cwd=self.directory, env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
                                       text=True, timeout=PATIENCE, check=False)  # fmt: skip
                 # check says by 1 that keys are elsewhere
@@ -244,11 +248,11 @@ class Walk:
             lines = iter(answer.readline, b"END\r\n")
             return dict(line.decode().split()[1:3] for line in lines)
 
-    def read(self, name, language, keys, *arguments):
+    def read(self, name, language, keys, *arguments, version=1):
         """A fresh process of an application reads keys; counted as `name`, by it and by the servers."""
         before = self.misses_of_servers()
         with self.app(language, *arguments) as app:
-            self.count[name] = app.get(keys)
+            self.count[name] = app.get(keys, version)
         self.count[f"{name}, servers"] = self.misses_of_servers() - before
         return self.count[name]
 
@@ -316,6 +320,20 @@ class Walk:
                 if other != language:
                     self.read(f"map, {language}, what {other} set", language, shared(other), "sessions.map")
 
+    def hosts(self):
+        """A host that has not switched yet writes what one that has switched reads: as it is, and as the guide says."""
+        for language in ("perl", "python"):
+            careless, careful = keys_of(language, "careless", HOSTS), keys_of(language, "careful", HOSTS)
+            with self.app(language, *self.old) as old, self.app(language, "sessions.map") as map_, self.app(language, "sessions.map", *self.old) as both:
+                old.set(careless + careful)
+                both.get(careless + careful)
+                old.set(careless, 2)
+                map_.ask([f"delete {key}" for key in careful])
+                old.set(careful, 2)
+                found = both.ask([f"get {key}" for key in careless])
+                self.count[f"hosts, {language}, careless"] = sum(answer == f"hit {value(key)}" for key, answer in zip(careless, found))
+                self.count[f"hosts, {language}, careful"] = both.get(careful, 2)
+
     def names(self):
         """Stable names."""
         self.follow("5. Names that last")
@@ -342,7 +360,9 @@ class Walk:
                 load.stop.set()
         for language, load in loads.items():
             self.count[f"grown, {language}, under load"] = load.end()
+            self.count[f"grown, {language}, what it wrote meanwhile"] = load.reread
             self.count[f"grown, {language}, epochs"] = set(load.epochs)
+            self.said[f"grown, {language}, written"] = len(self.moved(written(language)))
             self.said[f"grown, {language}, under load"] = len(self.moved(own(language)))
             self.said[f"grown, {language}, quiet"] = len(self.moved(quiet(language)))
             self.read(f"grown, {language}, its own, no second look", language, own(language), "sessions.map")
@@ -356,14 +376,20 @@ class Walk:
 
     def drain(self):
         """A server is emptied in several epochs; all is read in each."""
-        self.follow("7. How to go on")
+        # since nobody takes a second look now, the copies in places of before keep the first version
+        for language in ("php", "python"):
+            with self.app(language, "sessions.map") as app:
+                app.set(own(language), 2)
+        # PHP's copies stay: the control
+        self.follow("7. How to go on", but=("sweep.py ", "sweep.py --prefix python: "))
         self.count["drained, steps"] = []
-        keys = own("python") + quiet("perl")
-        said = ""
+        keys, said = own("python"), ""
         while "nothing to do" not in said:
-            moved = len(self.moved(keys))
-            self.count["drained, steps"].append((moved, self.read("drained", "python", keys, "--back", 1, "sessions.map")))
+            self.count["drained, steps"].append((len(self.moved(keys)), self.read("drained", "python", keys, "--back", 1, "sessions.map", version=2)))
             said = stead("apply", self.directory / "sessions.toml", self.directory / "sessions.map", "--max-move", "5%").splitlines()[0]
+        with self.app("php", "sessions.map") as app:
+            answers = app.ask([f"get {key}" for key in own("php")])
+        self.count["drained, php, out of date"] = sum(answer == f"hit {value(key)}" for key, answer in zip(own("php"), answers))
 
 
 @pytest.fixture(scope="module")
@@ -387,6 +413,7 @@ def walk(tmp_path_factory):
         walk.follow("2. Draw it")
         walk.php()
         walk.others()
+        walk.hosts()
         walk.names()
         walk.grow()
         walk.drain()
@@ -446,6 +473,13 @@ def test_perl_and_python_find_elsewhere_what_check_says_and_miss_nothing(walk, l
     assert counted(record_property, walk, f"map, {language}, afterwards") == Reads(keys + SHARED, 0)
 
 
+@pytest.mark.parametrize("language", ["perl", "python"])
+def test_hosts_that_switch_later_delete_first_and_nothing_out_of_date_is_read(walk, language, record_property):
+    assert counted(record_property, walk, f"hosts, {language}, careful").misses == 0
+    # the control: most keys have another place, and a host that does not know of it leaves the old value there
+    assert walk.count[f"hosts, {language}, careless"] > HOSTS // 2
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_then_each_language_has_what_the_others_set(walk, language, record_property):
     for other in LANGUAGES:
@@ -465,6 +499,9 @@ def test_two_servers_more_cost_no_miss_under_load(walk, language, record_propert
     assert walk.count[f"grown, {language}, epochs"] == {before, before + 1}
     found = counted(record_property, walk, f"grown, {language}, under load")
     assert (found.misses, found.copied) == (0, walk.said[f"grown, {language}, under load"])
+    # what was written in the epoch before and is read in this one is found there, too, and as it was written
+    reread = counted(record_property, walk, f"grown, {language}, what it wrote meanwhile")
+    assert reread.misses == 0 and reread.copied <= walk.said[f"grown, {language}, written"]
     # of eight servers two are new: a quarter
     assert 0.2 * OWN < found.copied < 0.3 * OWN
     assert counted(record_property, walk, f"grown, {language}, its own, no second look") == Reads(OWN, 0)
@@ -500,5 +537,7 @@ def test_a_server_is_emptied_in_steps_without_a_miss(walk, record_property):
     for moved, found in steps:
         record_property("a step of 5 %", str(found))
         assert (found.misses, found.copied) == (0, moved)
+    # the control: of what was not swept some came back as it was when it left
+    assert walk.count["drained, php, out of date"] > 0
     shares = {node["name"]: node["points"] for node in json.loads(stead("show", walk.directory / "sessions.map", "--json"))["nodes"]}
     assert shares["cache8"] == "0"
