@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build wheel perl demo test header bench-c bench-md5 bench-growth bench-balance bench-python bench-perl bench-optimum test-spark bench-spark vectors install uninstall clean
+.PHONY: help setup program build wheel perl demo test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -20,6 +20,7 @@ help:
 	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
 	@echo 'make bench-md5     the point of a short key under MD5, against the md-5 crate'
 	@echo 'make bench-python  a key located in Python, against a bare MD5 and other hash rings (ARGS=--help)'
+	@echo 'make bench-php     a key located in PHP, against pure PHP and ketama; a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    a key located in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
@@ -76,6 +77,10 @@ bench-md5: setup
 bench-python: wheel
 	@scripts/rings-venv
 	@.venv-rings/bin/python benches/python/run.py $(ARGS)
+
+bench-php: setup
+	@scripts/setup --tests
+	@$(PYTHON) benches/php/run.py $(ARGS)
 
 bench-perl: setup
 	@scripts/perl-module >/dev/null

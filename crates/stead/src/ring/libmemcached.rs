@@ -173,7 +173,11 @@ pub(super) fn namespace(text: &str) -> Result<Affixes> {
 fn read(file: &Servers<'_>) -> Result<Vec<Server>> {
     let mut list = Vec::new();
     for line in file.lines()? {
-        let php = line.text.contains(['\'', '"']);
+        let php = line.text.contains(['\'', '"']) && !line.text.starts_with("--");
+        // a line of PHP between the servers
+        if matches!(line.text.trim_matches(['[', ']', '(', ')', ',', ';']), "" | "array") {
+            continue;
+        }
         let between: &[char] = if php { &[']', ')'] } else { &[','] };
         for entry in line.text.split(between) {
             let words: Vec<&str> = match php {
@@ -212,7 +216,10 @@ fn parts<'a>(php: bool, words: &[&'a str]) -> Option<Parts<'a>> {
         _ => return None,
     };
     let (address, after) = match address.strip_prefix("--SERVER=").or(address.strip_prefix("--SOCKET=")) {
-        Some(option) => option.split_once("/?").map_or((option, None), |(address, weight)| (address, Some(weight))),
+        Some(option) => {
+            let (address, weight) = option.split_once("/?").map_or((option, None), |(address, weight)| (address, Some(weight)));
+            (address.trim_matches('"'), weight)
+        }
         None => (address, None),
     };
     // a bracketed address of IPv6 keeps its brackets, as there
@@ -335,8 +342,8 @@ mod tests {
         assert_eq!(names, ["a:11211", "b:1", "c:11211", "/tmp/m.sock"]);
         for list in [
             "a:11211 2, b:1 3,c ,/tmp/m.sock 4 # all",
-            "--SERVER=a/?2\n--SERVER=b:1/?3\n--SERVER=c\n--SOCKET=/tmp/m.sock/?4",
-            "[['a', 11211, 2], ['b', 1, 3],\n  ['c', 11211],\n array(\"/tmp/m.sock\", 0, 4)];",
+            "--SERVER=a/?2\n--SERVER=b:1/?3\n--SERVER=c\n--SOCKET=\"/tmp/m.sock\"/?4",
+            "[\n['a', 11211, 2], ['b', 1, 3],\n  ['c', 11211],\n array(\"/tmp/m.sock\", 0, 4)\n];",
             "a:0:2\nb:1:3\nc:11211:0\n/tmp/m.sock:4",
         ] {
             let ring = drawn(list, &[]).unwrap();
