@@ -320,6 +320,28 @@ class Walk:
                 if other != language:
                     self.read(f"map, {language}, what {other} set", language, shared(other), "sessions.map")
 
+    def snippets(self):
+        """The guide's own lines of PHP, Perl and Python, each after what they stand on; what they then find."""
+        servers, (php, perl, python) = self.old[1], self.code()
+        key = shared("python")[0]
+        programs = {
+            "php": ["php", "-r", f"require '{EXAMPLES}/cache.php'; {php} echo $cache->get('{key}');"],
+            "perl": [*self.commands["perl"][:2], "-e",
+                     f"require '{EXAMPLES}/cache.pl'; my $memcached = Cache::today(split /,/, '{servers}'); {perl} print $cache->get('{key}');"],
+            "python": [sys.executable, "-c", f"import sys; sys.path.insert(0, '{EXAMPLES}'); from cache import Cache, Today\n"
+                       f"memcached = Today('{servers}'.split(','))\n{python}\nprint(cache.get('{key}').decode(), end='')"],
+        }  # fmt: skip
+        for language, program in programs.items():
+            self.said[f"snippet, {language}"] = rings.output(program, cwd=self.directory, env=self.env).decode()
+
+    @staticmethod
+    def code():
+        """The guide's blocks of code: one of PHP, one of Perl, one of Python."""
+        text = GUIDE.read_text(encoding="utf-8")
+        blocks = [re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S) for language in LANGUAGES]
+        assert [len(found) for found in blocks] == [1, 1, 1]
+        return [found[0] for found in blocks]
+
     def hosts(self):
         """A host that has not switched yet writes what one that has switched reads: as it is, and as the guide says."""
         for language in ("perl", "python"):
@@ -413,6 +435,7 @@ def walk(tmp_path_factory):
         walk.follow("2. Draw it")
         walk.php()
         walk.others()
+        walk.snippets()
         walk.hosts()
         walk.names()
         walk.grow()
@@ -485,6 +508,11 @@ def test_then_each_language_has_what_the_others_set(walk, language, record_prope
     for other in LANGUAGES:
         if other != language:
             assert counted(record_property, walk, f"map, {language}, what {other} set") == Reads(SHARED, 0)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_guides_own_lines_work(walk, language):
+    assert walk.said[f"snippet, {language}"] == value(shared("python")[0])
 
 
 def test_names_that_last_move_nothing(walk, record_property):
