@@ -109,8 +109,6 @@ SUITES = [
     ("Perl under Starman, and its distribution", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"], pytest_counts,
      (("sh", "-c", f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit !-e \"$Config{{archlibexp}}/CORE/perl.h\"'"),
       "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed")),
-    ("rings beside the programs that they are of", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rings"], pytest_counts,
-     ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 

@@ -2,7 +2,8 @@
 
     python3 keys.py [--prefix TEXT] HOST:PORT ...      only keys that begin with TEXT
 
-It asks the servers themselves, so it sees what clients of any language did, whatever their rule.
+It asks the servers themselves, so it sees what clients of any language did, whatever their rule. memcached before 1.6.9 may miss a key, or name it
+twice, when it moves from one of its lists to another meanwhile.
 """
 
 import argparse
@@ -15,11 +16,17 @@ from urllib.parse import unquote_to_bytes
 def keys(server):
     """The keys of a server, as bytes."""
     host, _, port = server.rpartition(":")
+    # its hash table; before 1.6.9 there were only its lists of items by age
+    walk = b"hash"
     while True:
         with socket.create_connection((host, int(port)), 30) as connection, connection.makefile("rb") as answer:
-            connection.sendall(b"lru_crawler metadump all\r\n")
+            connection.sendall(b"lru_crawler metadump %b\r\n" % walk)
             for line in answer:
+                if line.startswith(b"BADCLASS") and walk == b"hash":
+                    walk = b"all"
+                    break
                 if line.startswith(b"BUSY"):
+                    time.sleep(0.2)  # it tells one client at a time
                     break
                 if line.startswith(b"END"):
                     return
@@ -28,7 +35,6 @@ def keys(server):
                 yield unquote_to_bytes(line.split(b" ", 1)[0][4:])
             else:
                 sys.exit(f"keys.py: {server} hung up")
-        time.sleep(0.2)  # it tells one client at a time
 
 
 def main():

@@ -355,6 +355,18 @@ class Walk:
                 found = both.ask([f"get {key}" for key in careless])
                 self.count[f"hosts, {language}, careless"] = sum(answer == f"hit {value(key)}" for key, answer in zip(careless, found))
                 self.count[f"hosts, {language}, careful"] = both.get(careful, 2)
+                # what a host that has switched sets or deletes, others see at once
+                self.both_places(f"hosts, {language}", keys_of(language, "told", HOSTS), both, old)
+
+    def both_places(self, name, keys, now, before):
+        """One client sets and deletes, with the second look; another, which knows the places of before only, reads."""
+        before.set(keys)
+        now.get(keys)
+        now.set(keys, 2)
+        self.count[f"{name}, told"] = before.get(keys, 2)
+        now.ask([f"delete {key}" for key in keys])
+        self.count[f"{name}, told of deletes"] = before.get(keys)
+        self.count[f"{name}, deleted"] = now.get(keys)
 
     def names(self):
         """Stable names."""
@@ -392,6 +404,10 @@ class Walk:
             self.read(f"grown, {language}, quiet, no second look", language, quiet(language), "sessions.map")
             self.read(f"grown, {language}, quiet, second look", language, quiet(language), "--back", 1, "sessions.map")
             self.read(f"grown, {language}, quiet, afterwards", language, quiet(language), "sessions.map")
+            # a request that began in the epoch before knows only that
+            before = f"sessions.map.history/{self.count['grown, epoch before']}"
+            with self.app(language, "--back", 1, "sessions.map") as now, self.app(language, before) as late:
+                self.both_places(f"grown, {language}", keys_of(language, "late", HOSTS), now, late)
         self.read("grown, all, second look", "python", [key for language in LANGUAGES for key in shared(language)], "--back", 1, "sessions.map")
         for language in LANGUAGES:
             self.read(f"grown, {language}, shared", language, [key for other in LANGUAGES for key in shared(other)], "sessions.map")
@@ -461,6 +477,12 @@ def test_today_each_client_has_its_own_items_and_those_of_others_by_chance(walk,
             assert found.misses > SHARED // 2
 
 
+def test_the_servers_name_every_key_once(walk):
+    for language in LANGUAGES:
+        seen = [line.split("\t")[0] for line in (walk.directory / f"{language}.tsv").read_text().splitlines()]
+        assert sorted(seen) == sorted(own(language) + quiet(language) + written(language))
+
+
 def test_a_sample_of_keys_names_the_rule_of_each_client(walk):
     said = [text for command, text in walk.output["1. Find the rule"].items() if "stead check" in command]
     # several may agree on all keys, as the ketamas do on equal servers
@@ -501,6 +523,13 @@ def test_hosts_that_switch_later_delete_first_and_nothing_out_of_date_is_read(wa
     assert counted(record_property, walk, f"hosts, {language}, careful").misses == 0
     # the control: most keys have another place, and a host that does not know of it leaves the old value there
     assert walk.count[f"hosts, {language}, careless"] > HOSTS // 2
+
+
+@pytest.mark.parametrize("where", ["hosts, perl", "hosts, python", *(f"grown, {language}" for language in LANGUAGES)])
+def test_what_is_set_or_deleted_with_the_second_look_is_so_in_both_places(walk, where):
+    assert walk.count[f"{where}, told"] == Reads(HOSTS, 0)
+    assert walk.count[f"{where}, told of deletes"] == Reads(HOSTS, HOSTS)
+    assert walk.count[f"{where}, deleted"] == Reads(HOSTS, HOSTS)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
