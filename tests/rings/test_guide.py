@@ -94,12 +94,17 @@ class App:
         command = [*walk.commands[language], *map(str, arguments)]
         self.log = open(walk.directory / "app.log", "ab")
         self.process = subprocess.Popen(command, cwd=walk.directory, env=walk.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log)
+        # also when something fails before its end
+        walk.ends.callback(self.__exit__)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()
+        if self.log.closed:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         watch = threading.Timer(PATIENCE, self.process.kill)
         watch.start()
         self.process.wait()
@@ -193,9 +198,10 @@ class Load(threading.Thread):
 class Walk:
     """The way of the guide, from its first section to its last. What was counted stands in `count`, what was foreseen in `said`."""
 
-    def __init__(self, directory, servers):
+    def __init__(self, directory, servers, ends):
         import perl_module
 
+        self.ends = ends
         self.directory, self.ports = directory, [server.port for server in servers]
         self.count, self.said, self.output = {}, {}, {}
         library = os.path.join(perl_module.LIBRARIES, "libstead.so")
@@ -445,7 +451,7 @@ def walk(tmp_path_factory):
             return ["memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0", "-m", "64", "-t", "1", *user]
 
         servers = [stack.enter_context(Server(memcached, directory / "memcached.log")) for _ in range(8)]
-        walk = Walk(directory, servers)
+        walk = Walk(directory, servers, stack)
         walk.today()
         walk.follow("1. Find the rule")
         walk.follow("2. Draw it")
