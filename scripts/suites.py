@@ -84,6 +84,8 @@ SUITES = [
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
     ("reference (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
+    ("rings against their programs", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rings"], pytest_counts,
+     ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
     ("rings are drawn as ever", [PYTHON, "tests/rings/draw_maps.py", "--check"], None, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("runners' judge (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/runners"], unittest_counts, None),
@@ -109,6 +111,8 @@ SUITES = [
     ("Perl under Starman, and its distribution", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"], pytest_counts,
      (("sh", "-c", f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit !-e \"$Config{{archlibexp}}/CORE/perl.h\"'"),
       "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed")),
+    ("demo's five languages (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/demo"], unittest_counts, None),
+    ("members' photos move (Python, PHP, Perl)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/members"], unittest_counts, None),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 
