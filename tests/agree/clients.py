@@ -153,7 +153,8 @@ def command_of(client):
 def run(command, given=b""):
     """What a program prints; Lacking when it says that something is; RuntimeError when it fails."""
     # a session of its own, so that what it started can be ended with it
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENV, start_new_session=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=ENV, start_new_session=True) as process:
         try:
             out, complaint = process.communicate(given, LONGEST)
         except BaseException:
