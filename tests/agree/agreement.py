@@ -46,10 +46,11 @@ def table(answers):
 
 
 def percent(alike, keys):
-    """A whole number of percent for a cell; 100 and 0 are said of all keys and of none alone."""
-    if alike in (0, keys):
-        return 100 * alike // keys
-    return min(99, max(1, round(100 * alike / keys)))
+    """What a cell says: whole percents; 100 and 0 are said of all keys and of none alone."""
+    value = round(100 * alike / keys)
+    if value == 100 and alike < keys:
+        return ">99"
+    return "<1" if value == 0 and alike else str(value)
 
 
 def differing(answers):

@@ -19,7 +19,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faces")
 
 
 class Face(NamedTuple):
-    """A language, and how its program is started; `start` raises Lacking where it cannot be."""
+    """A language, and a function that says how its program is started; it raises Lacking where it cannot be."""
 
     name: str
     start: object
@@ -74,12 +74,12 @@ def stead():
 
 
 FACES = [
-    Face("stead (program, Rust)", stead),
-    Face("stead, C", c),
-    Face("stead, Python", python),
-    Face("stead, PHP", php),
-    Face("stead, Perl", perl),
-    Face("stead, reference (Python, from the documents)", lambda: [sys.executable, os.path.join(HERE, "reference.py")]),
+    Face("program (Rust)", stead),
+    Face("C", c),
+    Face("Python", python),
+    Face("PHP", php),
+    Face("Perl", perl),
+    Face("reference", lambda: [sys.executable, os.path.join(HERE, "reference.py")]),
 ]
 
 
@@ -97,7 +97,7 @@ def ask(face, path, keys):
     # `stead locate` puts the key before a tab
     found = [line.rpartition("\t")[2] for line in out.decode("utf-8", "replace").splitlines()]
     if len(found) != len(keys):
-        raise RuntimeError(f"{face.name}: {len(found)} answers to {len(keys)} keys")
+        raise RuntimeError(f"stead, {face.name}: {len(found)} answers to {len(keys)} keys")
     return found
 
 

@@ -45,7 +45,7 @@ def svg(blocks, alike, keys, title, subtitle):
             x, y = left + column * CELL, top + number * CELL
             yield (f'<rect x="{x}" y="{y}" width="{CELL - 1}" height="{CELL - 1}" fill="{shade(found, keys)}">'
                    f"<title>{escape(label)} / {escape(other)}: {100 * found / keys:.2f} %</title></rect>")  # fmt: skip
-            yield words(x + (CELL - 1) / 2, y + 13, str(percent(found, keys)), SMALL, "middle", "#fff" if found == keys else "#4a3b2c",
+            yield words(x + (CELL - 1) / 2, y + 13, percent(found, keys), SMALL, "middle", "#fff" if found == keys else "#4a3b2c",
                         ' pointer-events="none"')  # fmt: skip
     first = 0
     for heading, members in blocks:

@@ -26,7 +26,7 @@ def ask_clients(servers, keys, wire):
 
     def ask(client):
         if client.wire and not wire:
-            raise clients.Lacking("it shows only on real servers, and memcached is not installed (or port 11211 is taken)")
+            raise clients.Lacking("it shows only on real servers, and memcached is not installed, or cannot listen on port 11211")
         return clients.version(client), clients.ask(client, servers, keys)
 
     # what is compiled once for several is compiled before they start
@@ -105,12 +105,12 @@ def main(arguments):
     for client, why in without.items():
         print(f"left out: {client.label}: {why}")
     for name, why in ours_without.items():
-        print(f"left out: {name}: {why}")
+        print(f"left out: stead, {name}: {why}")
 
     ketama = [client.label for client in asked if "ketama" in client.label + client.mode]
     kinds = len(agreement.group({label: answers[label] for label in ketama}))
     wrong = agreement.differing(ours)
-    shared = min((agreement.agree(answers_, next(iter(ours.values()))) for answers_ in ours.values()), default=0) / len(keys)
+    shared = min(min(row) for row in agreement.table(ours).alike) / len(keys)
     print(f"{len(asked)} clients give {len(table.groups)} different placements; the median pair agrees on {show.share(table.median)} of the keys, "
           f"and {table.same} of {table.pairs} pairs on all.")  # fmt: skip
     print(f"{len(ketama)} of them are set to ketama, and form {kinds} placements.")
@@ -120,16 +120,16 @@ def main(arguments):
     draw(options.picture, table, names, answers, ours)
     print(f"drawn: {os.path.relpath(options.picture)}")
     for name, count, first in wrong:
-        print(f"stead: {name} places {count} keys otherwise than {next(iter(ours))}, the first of them {keys[first]!r}", file=sys.stderr)
+        print(f"stead: the face {name} places {count} keys otherwise than {next(iter(ours))}, the first of them {keys[first]!r}", file=sys.stderr)
     return 1 if wrong or any(alike != len(keys) for _, alike in adopted) else 0
 
 
 def draw(path, table, names, answers, ours):
     """Writes the picture: the clients in the order of their placements, then stead's faces as a block."""
-    both = agreement.table({**answers, **ours})
+    both = agreement.table({**answers, **{f"stead, {name}": found for name, found in ours.items()}})
     where = {label: index for index, members in enumerate(both.groups) for label in members}
     blocks = [("", [(names[label], where[label]) for members in table.groups for label in members]),
-              ("stead", [(name, where[name]) for name in ours])]  # fmt: skip
+              ("stead", [(f"stead, {name}", where["stead, " + name]) for name in ours])]  # fmt: skip
     title = f"{len(answers)} clients, {len(table.groups)} placements of the same keys"
     subtitle = (f"{table.keys:,} user names on ten servers: % of keys that two clients look for on the same server. The median pair: "
                 f"{show.share(table.median)}. Framed: stead.")  # fmt: skip

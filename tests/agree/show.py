@@ -15,9 +15,8 @@ def coloured(stream=sys.stdout):
 
 def cell(alike, keys, colour):
     """Four characters of the matrix."""
-    value = percent(alike, keys)
-    paint = (GREEN if value == 100 else YELLOW if value >= 50 else DIM) if colour else ""
-    return f"{paint}{value:4}{PLAIN if paint else ''}"
+    paint = (GREEN if alike == keys else YELLOW if 2 * alike >= keys else DIM) if colour else ""
+    return f"{paint}{percent(alike, keys):>4}{PLAIN if paint else ''}"
 
 
 def text(table, names, colour=False):
