@@ -7,10 +7,11 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build wheel demo test header bench-c bench-md5 bench-growth bench-balance bench-python bench-optimum test-spark bench-spark vectors install uninstall clean
+.PHONY: help setup program build wheel demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-optimum test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
+	@echo 'make demo-agree    how far clients of memcached agree where keys live, as a table and a picture (scripts/setup --clients installs them)'
 	@echo 'make test          every suite in every language, one line each and the total'
 	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
 	@echo 'make wheel         the Python module, for pip install target/wheels/*.whl'
@@ -55,6 +56,14 @@ wheel:
 
 demo: program
 	@$(PYTHON) examples/demo.py
+
+# the clients of PyPI and npm come into .venv-agree; those of Debian with scripts/setup --clients
+demo-agree: setup
+	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
+	@[ -x .venv/bin/maturin ] || scripts/setup --tests
+	@scripts/agree-venv
+	@scripts/python-module
+	@$(PYTHON) -B tests/agree/run.py $(ARGS)
 
 test:
 	@scripts/setup --tests
@@ -114,4 +123,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
-	@rm -rf .venv-swift .venv-spark .venv-rings
+	@rm -rf .venv-swift .venv-spark .venv-rings .venv-agree

@@ -107,6 +107,8 @@ SUITES = [
     ("PHP package", [PYTHON, "php/tests/run.py"], None, (("php", "-r", "exit((int) !extension_loaded('FFI'));"), "php with FFI is not installed")),
     ("Perl module", [PYTHON, "scripts/perl-module", "--test"], prove_counts,
      (("perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'), "perl or its headers (libperl-dev) are not installed")),
+    ("clients and stead agree (Python)", [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/agree"], pytest_counts,
+     ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 

@@ -80,11 +80,11 @@ CLIENTS = [
     Client("Java", "spymemcached", "Spymemcached", "default", wire=True),
     Client("Java", "spymemcached, ketama", "Spymemcached", "ketama", wire=True),
     Client("Ruby", "Dalli", "dalli.rb", "default", wire=True),
-    Client("server", "nginx, hash", "nginx.py", "modulo", wire=True),
-    Client("server", "nginx, hash consistent", "nginx.py", "consistent", wire=True),
-    Client("server", "twemproxy (ketama, fnv1a_64)", "nutcracker.py", "default", wire=True),
-    Client("server", "twemproxy, ketama + md5", "nutcracker.py", "ketama-md5", wire=True),
-    Client("server", "twemproxy, modula", "nutcracker.py", "modula", wire=True),
+    Client("proxy", "nginx, hash", "nginx.py", "modulo", wire=True),
+    Client("proxy", "nginx, hash consistent", "nginx.py", "consistent", wire=True),
+    Client("proxy", "twemproxy (ketama, fnv1a_64)", "nutcracker.py", "default", wire=True),
+    Client("proxy", "twemproxy, ketama + md5", "nutcracker.py", "ketama-md5", wire=True),
+    Client("proxy", "twemproxy, modula", "nutcracker.py", "modula", wire=True),
 ]
 
 
