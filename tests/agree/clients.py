@@ -5,6 +5,7 @@ prints the server of each key. `COMMAND MODE version` prints the version. Exit c
 error says what. To add one: an entry in the program of its language in clients/, and a row here.
 """
 
+import functools
 import os
 import shlex
 import shutil
@@ -36,6 +37,11 @@ class Client(NamedTuple):
     @property
     def label(self):
         return f"{self.language} {self.name}"
+
+    @property
+    def library(self):
+        """What is installed, without how it is set up."""
+        return f"{self.language} {self.name}".partition(",")[0].partition(" (")[0]
 
 
 CLIENTS = [
@@ -77,6 +83,12 @@ CLIENTS = [
     Client("JavaScript", "hashring", "javascript.js", "hashring"),
     Client("JavaScript", "ketama", "javascript.js", "ketama"),
     Client("JavaScript", "consistent-hash", "javascript.js", "consistent-hash", random=True),
+    Client("Rust", "ketama", "rust", "ketama"),
+    Client("Rust", "hashring, 160 points", "rust", "hashring"),
+    Client("Rust", "hash_ring, 160 points", "rust", "hash_ring"),
+    Client("Rust", "conhash, 160 points", "rust", "conhash"),
+    Client("Rust", "consistent_hash, 160 points", "rust", "consistent_hash"),
+    Client("Rust", "flexihash", "rust", "flexihash"),
     Client("Java", "spymemcached", "Spymemcached", "default", wire=True),
     Client("Java", "spymemcached, ketama", "Spymemcached", "ketama", wire=True),
     Client("Ruby", "Dalli", "dalli.rb", "default", wire=True),
@@ -132,12 +144,29 @@ def spymemcached():
     return ["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", f"{TARGET}:{SPYMEMCACHED}", "Spymemcached"]
 
 
+@functools.cache
+def rust():
+    """Rust's program, and why there is none; asked of cargo once, which may have to fetch the crates."""
+    command = [os.environ.get("CARGO", "cargo"), "build", "--release", "--locked", "-q", "--manifest-path", os.path.join(HERE, "rust", "Cargo.toml"),
+               "--target-dir", os.path.join(TARGET, "rust")]  # fmt: skip
+    if not shutil.which(command[0]):
+        return [], "cargo is not installed"
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    why = "cargo cannot build Rust's rings: " + " ".join(done.stdout.decode("utf-8", "replace").split())[:300] if done.returncode else None
+    return [os.path.join(TARGET, "rust", "release", "rings")], why
+
+
 def command_of(client):
     """How a client is started."""
     if client.program == "libmemcached":
         return [*libmemcached(), client.mode]
     if client.program == "Spymemcached":
         return [*spymemcached(), client.mode]
+    if client.program == "rust":
+        command, why = rust()
+        if why:
+            raise Lacking(why)
+        return [*command, client.mode]
     python = os.path.join(VENV, "bin", "python")
     starters = {".php": os.environ.get("PHP", "php"), ".pl": os.environ.get("PERL", "perl"), ".py": python, ".js": "node", ".rb": "ruby"}
     starter = starters[os.path.splitext(client.program)[1]]

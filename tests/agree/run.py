@@ -30,7 +30,7 @@ def ask_clients(servers, keys, wire):
         return clients.version(client), clients.ask(client, servers, keys)
 
     # what is compiled once for several is compiled before they start
-    for prepare in (clients.libmemcached, clients.spymemcached):
+    for prepare in (clients.libmemcached, clients.spymemcached, clients.rust):
         try:
             prepare()
         except (clients.Lacking, RuntimeError):
@@ -95,7 +95,7 @@ def main(arguments):
         return 1
 
     answers = {client.label: found for client, (_, found) in asked.items()}
-    names = {client.label: f"{client.label} {version}" if not client.random else f"{client.label} {version} (random in each process)"
+    names = {client.label: f"{client.label} ({version}{', random in each process' if client.random else ''})"
              for client, (version, _) in asked.items()}  # fmt: skip
     table = agreement.table(answers)
     print()
@@ -113,6 +113,7 @@ def main(arguments):
     shared = min(min(row) for row in agreement.table(ours).alike) / len(keys)
     print(f"{len(asked)} clients give {len(table.groups)} different placements; the median pair agrees on {show.share(table.median)} of the keys, "
           f"and {table.same} of {table.pairs} pairs on all.")  # fmt: skip
+    print(f"(Each way to set one up counts; they are {len({client.library for client in asked})} programs and libraries.)")
     print(f"{len(ketama)} of them are set to ketama, and form {kinds} placements.")
     print(f"stead's {len(ours)} faces agree on {show.share(shared)}: {', '.join(ours)}.")
     for label, alike in adopted:

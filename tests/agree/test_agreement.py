@@ -113,7 +113,7 @@ def test_the_demo_counts_who_answers_and_says_who_is_left_out(three_clients, tmp
     assert "left out: Made absent: it is not here\n" in out and "left out: Made fails: failed: its reason\n" in out
     assert "faces agree on 100 %: program (Rust), " in out
     said = [text.text for text in ElementTree.parse(tmp_path / "a.svg").iter("{http://www.w3.org/2000/svg}text")]
-    assert "Made one 1.0" in said and "stead, program (Rust)" in said and "Made absent 1.0" not in said
+    assert "Made one (1.0)" in said and "stead, program (Rust)" in said and "Made absent (1.0)" not in said
 
 
 def test_the_demo_fails_when_a_face_disagrees_on_one_key(three_clients, tmp_path, capsys, monkeypatch):
