@@ -186,8 +186,10 @@ def run(command, given=b""):
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=ENV, start_new_session=True) as process:
         try:
             out, complaint = process.communicate(given, LONGEST)
-        except BaseException:
+        except BaseException as why:
             os.killpg(process.pid, signal.SIGTERM)
+            if isinstance(why, subprocess.TimeoutExpired):
+                raise RuntimeError(f"{shlex.join(command)} has not ended after {LONGEST} seconds") from None
             raise
     complaint = complaint.decode("utf-8", "replace").strip()
     if process.returncode == 77:
