@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build wheel demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-optimum test-spark bench-spark vectors install uninstall clean
+.PHONY: help setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
@@ -15,11 +15,14 @@ help:
 	@echo 'make test          every suite in every language, one line each and the total'
 	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
 	@echo 'make wheel         the Python module, for pip install target/wheels/*.whl'
+	@echo 'make perl          the Perl module, built in target/perl/Stead, with its tests run'
 	@echo 'make install       puts them below PREFIX (PREFIX=$(PREFIX); BINDIR, LIBDIR, INCLUDEDIR, MANDIR and DESTDIR are honoured)'
 	@echo 'make uninstall     takes them away; say PREFIX and DESTDIR as you did for make install'
 	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
 	@echo 'make bench-md5     the point of a short key under MD5, against the md-5 crate'
 	@echo 'make bench-python  a key located in Python, against a bare MD5 and other hash rings (ARGS=--help)'
+	@echo 'make bench-php     a key located in PHP, against pure PHP and ketama; a page under php-fpm (ARGS=--help)'
+	@echo 'make bench-perl    a key located in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
@@ -54,6 +57,10 @@ wheel:
 	@[ -x .venv/bin/maturin ] || command -v maturin >/dev/null || scripts/setup --tests
 	@scripts/python-module --wheel
 
+# built in a copy, so that nothing lies beside the sources
+perl: setup
+	@scripts/perl-module --test
+
 demo: program
 	@$(PYTHON) examples/demo.py
 
@@ -79,6 +86,14 @@ bench-md5: setup
 bench-python: wheel
 	@scripts/rings-venv
 	@.venv-rings/bin/python benches/python/run.py $(ARGS)
+
+bench-php: setup
+	@scripts/setup --tests
+	@$(PYTHON) benches/php/run.py $(ARGS)
+
+bench-perl: setup
+	@scripts/perl-module >/dev/null
+	@$${PERL:-perl} -Mblib=$(TARGET)/perl/Stead benches/perl/run.pl $(ARGS)
 
 bench-growth: setup
 	@$(CARGO) run --release --locked -q -p stead --example growth -- --1000

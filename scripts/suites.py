@@ -49,13 +49,6 @@ def pytest_counts(text):
     return Count(number("passed"), number("failed") + number("error"), number("skipped"))
 
 
-def prove_counts(text):
-    """What prove says of all its files; skipped tests have passed for it."""
-    tests = int((re.findall(r"Tests=(\d+)", text) or [0])[-1])
-    failed = sum(map(int, re.findall(r"Failed: (\d+)\)", text)))
-    return Count(max(0, tests - failed), failed)
-
-
 def whole(text):
     """A suite that is one check."""
     return Count(1, 0)
@@ -77,6 +70,9 @@ def rust(*arguments):
 # what the Python suites need; scripts/setup says why it is not there. Not the module: where it can be built, its lack is a failure
 IN_VENV = ((VENV, "-c", "import maturin, mypy, numpy, pytest"), "maturin, mypy, numpy or pytest is not in .venv")
 
+# what PHP under php-fpm needs: the tests' own server knows, and says what is missing
+FPM = "import sys; sys.path[:0] = ['tests', 'tests/web', 'tests/php']; import pytest, fpm_server; sys.exit(fpm_server.why_not())"
+
 # name, command, how to count, and what must be there (command, reason for the skip)
 SUITES = [
     ("core (Rust)", rust("stead"), cargo_counts, None),
@@ -88,6 +84,7 @@ SUITES = [
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
     ("reference (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
+    ("rings are drawn as ever", [PYTHON, "tests/rings/draw_maps.py", "--check"], None, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
     ("runners' judge (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/runners"], unittest_counts, None),
     ("C library", [PYTHON, "tests/c/run.py"], None, None),
@@ -105,8 +102,13 @@ SUITES = [
     ("Python web (gunicorn)", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"], pytest_counts,
      ((VENV, "-c", "import django, gunicorn, pytest, stead"), "django, gunicorn, pytest or stead is not in .venv")),
     ("PHP package", [PYTHON, "php/tests/run.py"], None, (("php", "-r", "exit((int) !extension_loaded('FFI'));"), "php with FFI is not installed")),
-    ("Perl module", [PYTHON, "scripts/perl-module", "--test"], prove_counts,
+    ("PHP under php-fpm", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/php"], pytest_counts,
+     ((VENV, "-c", FPM), "php-fpm with FFI and OPcache, nginx, wrk, setpriv, or pytest in .venv is missing")),
+    ("Perl module", [PYTHON, "scripts/perl-module", "--test"], None,
      (("perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'), "perl or its headers (libperl-dev) are not installed")),
+    ("Perl under Starman, and its distribution", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"], pytest_counts,
+     (("sh", "-c", f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit !-e \"$Config{{archlibexp}}/CORE/perl.h\"'"),
+      "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed")),
     ("clients and stead agree (Python)", [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/agree"], pytest_counts,
      ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),

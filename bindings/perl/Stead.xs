@@ -121,6 +121,7 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
     bool one_line = FALSE;
     if (items <= from)
         invalid(aTHX_ "the fleet is missing; say %s", is_file ? "build_file(PATH, PREVIOUS)" : "build(FLEET, PREVIOUS)");
+    keep(aTHX_ ax, items);
     previous = items > from + 1 ? map_or_none(aTHX_ ARGUMENT(from + 1), "previous") : NULL;
     only(aTHX_ ax, from + 2, items, is_file ? " max_move " : " max_move name ");
     value = option(aTHX_ ax, from + 2, items, "max_move");
@@ -191,6 +192,12 @@ static SV *decoded(pTHX_ char *json) {
     found = POPs;
     PUTBACK;
     return found;
+}
+
+/* What an array has there; NULL when nothing. */
+static SV *fetched(pTHX_ AV *list, SSize_t i) {
+    SV **const one = av_fetch(list, i, 0);
+    return one ? *one : NULL;
 }
 
 /* Asks twice when there are more nodes than FEW. */
@@ -383,7 +390,7 @@ locate(map, key)
   PPCODE:
     if (stead_map_locate(map->map, key.text, key.length, &node, &error) != STEAD_OK)
         fail(aTHX_ &error);
-    sv_setsv(TARG, name_of(aTHX_ map, node));
+    set_name(aTHX_ TARG, map, node);
     PUSHTARG;
 
 void
@@ -456,18 +463,21 @@ locate_many(map, keys, ...)
     ENTER;
     SAVETMPS;
     for (i = 0; i < count; i++) {
-        SV **const one = av_fetch(list, i, 0);
-        if (one && (SvFLAGS(*one) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
-            key.text = SvPVX_const(*one);
-            key.length = SvCUR(*one);
+        /* looked at anew each time: what is tied runs Perl code, which may change the list */
+        SV *const one = !SvRMAGICAL(list) && i <= AvFILLp(list) ? AvARRAY(list)[i] : fetched(aTHX_ list, i);
+        if (one && (SvFLAGS(one) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
+            key.text = SvPVX_const(one);
+            key.length = SvCUR(one);
         } else {
             char what[40];
             my_snprintf(what, sizeof what, "key %" IVdf, (IV)i);
-            fetched_bytes_of(aTHX_ one ? *one : &PL_sv_undef, what, &key);
+            fetched_bytes_of(aTHX_ one ? one : &PL_sv_undef, what, &key);
         }
         if (stead_map_locate(map->map, key.text, key.length, &node, &error) != STEAD_OK)
             fail(aTHX_ &error);
-        av_push(found, numbers ? newSViv(node) : fresh_name(aTHX_ map, node));
+        /* ours alone, and with room for all */
+        AvARRAY(found)[i] = numbers ? newSViv(node) : fresh_name(aTHX_ map, node);
+        AvFILLp(found) = i;
         FREETMPS;
     }
     LEAVE;
@@ -631,6 +641,7 @@ label(node, name)
     held_map *map;
     const char *asked, *found;
   PPCODE:
+    keep(aTHX_ ax, items);
     if (!sv_isobject(node) || !sv_derived_from(node, "Stead::Node") || SvTYPE(SvRV(node)) != SVt_PVAV)
         invalid(aTHX_ "node is not a Stead::Node; $map->nodes gives them");
     fields = (AV *)SvRV(node);

@@ -58,7 +58,7 @@ static void fetched_bytes_of(pTHX_ SV *sv, const char *what, bytes *found) {
 }
 
 /* A key. First what nearly all keys are: a plain string. */
-static void key_of(pTHX_ SV *sv, bytes *key) {
+PERL_STATIC_INLINE void key_of(pTHX_ SV *sv, bytes *key) {
     if ((SvFLAGS(sv) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
         key->text = SvPVX_const(sv);
         key->length = SvCUR(sv);

@@ -5,10 +5,23 @@
  * own; and nobody can make such a scalar by blessing a number.
  */
 
-/* A handle, and the names of its nodes as Perl has them: each is made when it is first asked for, and shares its text from then on. */
+/* So long is a name that is kept beside its scalar. */
+#define SHORT 30
+
+/* The name of a node as Perl has it, once somebody has asked for it: a scalar; its text, which is one of Perl's shared ones (by itself,
+ * since the way to it through the scalar costs many answers 5 %); and the letters of nearly all names, so that one answer needs nothing
+ * but this. */
+typedef struct {
+    HEK *text;
+    SV *scalar;
+    char letters[SHORT + 1];
+    U8 length; /* 0: not known yet, or longer than SHORT, or with characters above 0xFF */
+} node_name;
+
+/* A handle, and the names of its nodes. */
 typedef struct {
     stead_map *map;
-    SV **names;
+    node_name *names;
     int32_t count;
 } held_map;
 
@@ -62,7 +75,7 @@ static void let_go(pTHX_ held_map *held) {
     int32_t i;
     if (held->names)
         for (i = 0; i < held->count; i++)
-            SvREFCNT_dec(held->names[i]);
+            SvREFCNT_dec(held->names[i].scalar);
     Safefree(held->names);
     stead_map_free(held->map);
 }
@@ -126,7 +139,7 @@ static MGVTBL map_magic = {NULL, NULL, NULL, NULL, free_map, NULL, dup_map, NULL
 static MGVTBL plan_magic = {NULL, NULL, NULL, NULL, free_plan, NULL, dup_plan, NULL};
 
 /* What an object of ours holds; NULL when it is none. */
-static void *held_by(SV *sv, const MGVTBL *kind) {
+PERL_STATIC_INLINE void *held_by(SV *sv, const MGVTBL *kind) {
     if (SvROK(sv) && SvTYPE(SvRV(sv)) >= SVt_PVMG) {
         const MAGIC *mg;
         for (mg = SvMAGIC(SvRV(sv)); mg; mg = mg->mg_moremagic)
@@ -148,11 +161,24 @@ static SV *object(pTHX_ SV *class, const MGVTBL *kind, void *held) {
     return reference;
 }
 
-static held_map *map_of(pTHX_ SV *sv, const char *what) {
+PERL_STATIC_INLINE held_map *map_of(pTHX_ SV *sv, const char *what) {
     held_map *const held = (held_map *)held_by(sv, &map_magic);
     if (!held)
         invalid(aTHX_ "%s is not a Stead::Map; Stead::Map->open(PATH) gives one", what);
     return held;
+}
+
+/* Fetching what is tied, and objects that are strings by overloading, run Perl code, which might let go of what the call is about: then
+ * all that the arguments refer to stays until the statement ends. Costs a look at the flags where, as always, they are plain. */
+PERL_STATIC_INLINE void keep(pTHX_ I32 ax, I32 items) {
+    U32 flags = 0;
+    I32 i;
+    for (i = 1; i < items; i++)
+        flags |= SvFLAGS(PL_stack_base[ax + i]);
+    if (flags & (SVs_GMG | SVf_ROK))
+        for (i = 0; i < items; i++)
+            if (SvROK(PL_stack_base[ax + i]))
+                sv_2mortal(SvREFCNT_inc_simple_NN(SvRV(PL_stack_base[ax + i])));
 }
 
 /* A map, or NULL for undef. */
@@ -187,21 +213,50 @@ static SV *new_map(pTHX_ SV *class, stead_map *map) {
     return object(aTHX_ class, &map_magic, mine);
 }
 
-/* The name of a node, which stays ours; its text is one of Perl's shared ones, so that copies of it cost no memory. */
-static SV *name_of(pTHX_ held_map *map, int32_t node) {
+/* Makes the name of a node that nobody has asked for yet. */
+static HEK *make_name(pTHX_ held_map *map, int32_t node) {
+    SV *const plain = sv_2mortal(text(aTHX_ stead_map_node_name(map->map, node)));
+    node_name *name;
+    STRLEN length;
+    const char *const string = SvPV(plain, length);
     if (!map->names)
-        Newxz(map->names, map->count, SV *);
-    if (!map->names[node]) {
-        SV *const plain = text(aTHX_ stead_map_node_name(map->map, node));
-        STRLEN length;
-        const char *const string = SvPV(plain, length);
-        map->names[node] = newSVpvn_share(string, SvUTF8(plain) ? -(I32)length : (I32)length, 0);
-        SvREFCNT_dec(plain);
+        Newxz(map->names, map->count, node_name);
+    name = &map->names[node];
+    name->scalar = newSVpvn_share(string, SvUTF8(plain) ? -(I32)length : (I32)length, 0);
+    name->text = SvSHARED_HEK_FROM_PV(SvPVX_const(name->scalar));
+    if (!HEK_UTF8(name->text) && HEK_LEN(name->text) <= SHORT) {
+        Copy(HEK_KEY(name->text), name->letters, HEK_LEN(name->text), char);
+        name->length = (U8)HEK_LEN(name->text);
     }
-    return map->names[node];
+    return name->text;
 }
 
-/* A scalar of its own with the name of a node, or undef for -1. */
+/* The name of a node; it is the map's. */
+PERL_STATIC_INLINE HEK *name_of(pTHX_ held_map *map, int32_t node) {
+    return map->names && map->names[node].text ? map->names[node].text : make_name(aTHX_ map, node);
+}
+
+/* Makes a scalar the name of a node. The text is copied: to count those who share so short a one takes longer. */
+PERL_STATIC_INLINE void set_name(pTHX_ SV *sv, held_map *map, int32_t node) {
+    HEK *name;
+    if (map->names && map->names[node].length && SvTYPE(sv) == SVt_PV && !SvTHINKFIRST(sv) && !SvOOK(sv) && SvLEN(sv) > SHORT) {
+        /* what sv_setpvn does to a string that has room; before Perl 5.20 a caller could have made something else of it */
+        const node_name *const known = &map->names[node];
+        Copy(known->letters, SvPVX(sv), SHORT + 1, char); /* of a size that the compiler knows; a NUL stands behind the name */
+        SvCUR_set(sv, known->length);
+        SvPOK_only(sv);
+        return;
+    }
+    name = name_of(aTHX_ map, node);
+    sv_setpvn(sv, HEK_KEY(name), HEK_LEN(name));
+    if (HEK_UTF8(name))
+        SvUTF8_on(sv);
+    else
+        SvUTF8_off(sv);
+    SvGROW(sv, SHORT + 1);
+}
+
+/* A scalar with the name of a node, or undef for -1, whose text is the map's: many of them cost little memory. */
 static SV *fresh_name(pTHX_ held_map *map, int32_t node) {
-    return node < 0 ? newSV(0) : newSVhek(SvSHARED_HEK_FROM_PV(SvPVX_const(name_of(aTHX_ map, node))));
+    return node < 0 ? newSV(0) : newSVhek(name_of(aTHX_ map, node));
 }

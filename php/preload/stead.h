@@ -134,6 +134,8 @@ void stead_map_free(stead_map *map);
 
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
+int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
+
 int32_t stead_map_locate_all(const stead_map *map,
                              const void *key,
                              size_t length,

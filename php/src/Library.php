@@ -27,10 +27,9 @@ final class Library
     /** The functions of libstead. */
     public readonly object $c;
 
-    /** What a call puts there: a map, a plan, a node, a point, how many there are, a text. */
+    /** What a call puts there: a map, a plan, a point, how many there are, a text. */
     public readonly object $map;
     public readonly object $plan;
-    public readonly object $node;
     public readonly object $point;
     public readonly object $count;
     public readonly object $text;
@@ -58,7 +57,6 @@ final class Library
         $this->c = $c;
         $this->map = $c->new('stead_map *[1]');
         $this->plan = $c->new('stead_plan *[1]');
-        $this->node = $c->new('int32_t[1]');
         $this->point = $c->new('uint64_t[1]');
         $this->count = $c->new('size_t[1]');
         $this->text = $c->new('char *[1]');
@@ -94,13 +92,14 @@ final class Library
         throw Exception::of($this->record->status, \FFI::string($this->record->message), $this->record->os_errno);
     }
 
-    /** Room for so many numbers of nodes. */
-    public function grow(int $capacity): void
+    /** Room for so many numbers of nodes; true, to try again. */
+    public function grow(int $capacity): bool
     {
         if ($capacity > $this->capacity) {
             $this->nodes = $this->c->new("int32_t[$capacity]");
             $this->capacity = $capacity;
         }
+        return true;
     }
 
     /** A new place of a C type. */

@@ -71,12 +71,20 @@ final class LibraryTest extends Cases
         }
     }
 
-    /** A library that has these functions. */
-    private function compiled(string $source): string
+    /** A directory that has the library by its soname. */
+    private function linked(): string
+    {
+        is_dir($this->path('linked')) || mkdir($this->path('linked'));
+        is_link($this->path('linked/libstead.so.1')) || symlink($this->library, $this->path('linked/libstead.so.1'));
+        return $this->path('linked');
+    }
+
+    /** A library that has these functions, and those of another one. */
+    private function compiled(string $source, string ...$other): string
     {
         file_put_contents($this->path('other.c'), $source);
         $file = $this->path('libother' . strlen($source) . '.so');
-        exec(implode(' ', array_map('escapeshellarg', ['cc', '-shared', '-fPIC', '-o', $file, $this->path('other.c')])), $output, $code);
+        exec(implode(' ', array_map('escapeshellarg', ['cc', '-shared', '-fPIC', '-o', $file, $this->path('other.c'), ...$other])), $output, $code);
         self::assertSame(0, $code);
         return $file;
     }
@@ -121,6 +129,19 @@ final class LibraryTest extends Cases
         self::assertRefused($this->started([], ['STEAD_LIBRARY' => $newer]), "$newer has the binary interface 7, and this package needs 1");
         $older = $this->compiled('int stead_abi(void) { return 1; } ');
         self::assertRefused($this->started([], ['STEAD_LIBRARY' => $older]), "$older is not libstead, or an older one", 'of one version');
+    }
+
+    public function testANodeThatTheMapDoesNotHaveIsAFaultAndNoName(): void
+    {
+        // libstead's answer when a call failed inside, and a number that no map has; the last one is the control: db1 of this map
+        $answers = static fn (int $node): string => "int stead_map_node_of(const void *m, const void *k, unsigned long n) { return $node; }";
+        foreach ([-1, 65536] as $node) {
+            $faulty = $this->compiled($answers($node), '-Wl,--no-as-needed', $this->library);
+            $said = $this->started([], ['STEAD_LIBRARY' => $faulty, 'LD_LIBRARY_PATH' => $this->linked()]);
+            self::assertStringStartsWith("Stead\Exception\InternalException 15: libstead answered with node $node, which the map does not have", $said);
+        }
+        $right = $this->compiled($answers(0), '-Wl,--no-as-needed', $this->library);
+        self::assertStringStartsWith("a from $right ", $this->started([], ['STEAD_LIBRARY' => $right, 'LD_LIBRARY_PATH' => $this->linked()]));
     }
 
     public function testAnotherFileComesTooLate(): void

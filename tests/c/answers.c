@@ -26,7 +26,9 @@ static void check_one_copy(void) {
     stead_map *map = opened(in(maps, "three.map"), STEAD_OPEN_SHARED);
     GIVES(stead_map_locate(map, FRANK, &out.node, at));
     SAYS(stead_map_node_name(map, out.node), "n0");
+    IS(stead_map_node_of(map, FRANK), out.node);
     GIVES(stead_map_locate(map, NULL, 0, &out.node, at));
+    IS(stead_map_node_of(map, NULL, 0), out.node);
     SAYS(stead_map_node_name(map, out.node), "n2");
     GIVES(stead_map_locate(map, "", 0, &out.node, at));
     SAYS(stead_map_node_name(map, out.node), "n2");

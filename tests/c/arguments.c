@@ -86,6 +86,11 @@ static void check_map_of_null(void) {
     IS(stead_map_replicas(NULL), 0);
     IS(stead_map_node_count(NULL), 0);
     SAYS(stead_map_node_name(NULL, 0), NULL);
+    IS(stead_map_node_of(NULL, "k", 1), -1);
+    IS(stead_map_node_of(map, NULL, 1), -1);
+    CHECK(stead_map_node_of(map, NULL, 0) >= 0);
+    for (size_t i = 0; i < IMPOSSIBLE; i++)
+        IS(stead_map_node_of(map, "k", impossible[i]), -1);
     IS(stead_map_node_named(NULL, "n0"), -1);
     IS(stead_map_node_named(map, NULL), -1);
     IS(stead_map_node_named(map, "\xFF"), -1);

@@ -88,6 +88,7 @@ int main(int argc, char **argv) {
     stead_map *shared = NULL;
     VALUE(IS_NULL, shared = stead_map_share, map);
     STATUS(stead_map_locate, map, "k", 1, &out.node, at);
+    VALUE(IS_MINUS_ONE, stead_map_node_of, map, "k", 1);
     STATUS(stead_map_locate_all, map, "k", 1, out.nodes, 16, &out.count, at);
     STATUS(stead_map_locate_many, map, "k", 1, offsets, 1, out.nodes, at);
     STATUS(stead_map_prefer, map, "k", 1, out.nodes, 16, &out.count, at);

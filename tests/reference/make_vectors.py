@@ -14,6 +14,7 @@ import comparison
 import damage
 import fleets
 import golden
+import ring_examples
 import stead_reference as reference
 import write_map
 from hashes import HASHES, point_of
@@ -77,6 +78,24 @@ def locate(files):
             yield {"map": name, **located(m, point)}
 
 
+def rings(maps):
+    """Keys on the maps of adopted rings; the answers are the original's rule's, which the map's must be as well."""
+    keys = hostile_keys() + [b"user/%d" % i for i in range(40)] + ["clé:%d".encode() % i for i in range(20)]
+    for example in ring_examples.examples():
+        name = f"ring-{example.name}"
+        m = reference.read_map(maps[name])
+        for key in filter(example.takes, keys):
+            nodes, point = example.place(key), m.point(key)
+            found = reference.locate_all(m, point)
+            assert found == nodes, f"{name} has {key!r} on {found}, and the rule of {example.kind} on {nodes}"
+            yield {"map": name, "key": key.hex(), "point": cases.point(point), "locate": nodes[0], "all": nodes}
+
+
+def ring_maps():
+    """The maps of adopted rings by name, as tests/rings/draw_maps.py wrote them."""
+    return {f"ring-{e.name}": (TESTS / "maps" / f"ring-{e.name}.map").read_bytes() for e in ring_examples.examples()}
+
+
 def located(m, point):
     """The answers for one point."""
     return {"point": cases.point(point), "locate": reference.locate(m, point), "all": reference.locate_all(m, point)}
@@ -119,8 +138,9 @@ def everything():
     files = {}
     for name, (description, after) in cases.maps().items():
         files[name] = write_map.encode(description, files[after] if after else None)
-    made = {f"maps/{name}.map": data for name, data in files.items()}
-    vectors = {"points": points(), "paths": paths(), "locate": locate(files), "prefer": prefer(files), "plans": plans(files),
+    adopted = ring_maps()
+    made = {f"maps/{name}.map": data for name, data in {**files, **adopted}.items()}
+    vectors = {"points": points(), "paths": paths(), "locate": [*locate(files), *rings(adopted)], "prefer": prefer(files), "plans": plans(files),
                "damaged": damage.damaged(files, cases.maps()), "fleet_errors": fleets.errors()}  # fmt: skip
     for name, list_ in vectors.items():
         made[f"vectors/{name}.json"] = vector_file(name, list_)

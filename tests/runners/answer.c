@@ -196,7 +196,10 @@ static void answer_locate(char **field) {
     size_t count;
     fold(key, field[1]);
     if (good(stead_map_point(map, key.text, key.length, &point, &error), &error) &&
-        good(stead_map_locate(map, key.text, key.length, &node, &error), &error) && nodes_of(map, &key, 0, &nodes, &count, &error)) {
+        good(stead_map_locate(map, key.text, key.length, &node, &error), &error) &&
+        nodes_of(map, &key, 0, &nodes, &count, &error)) {
+        if (stead_map_node_of(map, key.text, key.length) != node)
+            stop("stead_map_node_of disagrees with stead_map_locate");
         printf("STEAD_OK\t%016" PRIx64, point);
         put_nodes(map, &node, 1);
         put_nodes(map, nodes, count);

@@ -1,11 +1,11 @@
 # Answers requests through the Perl module, for tests/runners/answers.py: answer.c says what they are. All of it goes through the public
 # classes; where Perl has no call of its own (a point without a map), by a map that the module builds.
 #
-# STEAD_ANSWER_LOCALE=NAME: under `use locale`, in this locale, which must have taken: 1.5 must be 1,5, or nothing is answered.
+# ANSWER_LOCALE=NAME: under `use locale`, in this locale, which must have taken: 1.5 must be 1,5, or nothing is answered.
 
 use strict;
 use warnings;
-use if $ENV{STEAD_ANSWER_LOCALE}, 'locale';
+use if $ENV{ANSWER_LOCALE}, 'locale';
 
 use Encode qw(decode encode);
 use POSIX ();
@@ -19,12 +19,12 @@ sub stop {
     exit 3;
 }
 
-if (my $locale = $ENV{STEAD_ANSWER_LOCALE}) {
+if (my $locale = $ENV{ANSWER_LOCALE}) {
     my $set = POSIX::setlocale(POSIX::LC_ALL(), '');
-    stop("the locale is " . ($set // 'none') . ", not $locale") if !defined $set || $set ne $locale;
-    stop("$locale has not taken: 1.5 is written " . sprintf '%.1f', 1.5) if sprintf('%.1f', 1.5) ne '1,5';
+    stop("the locale $locale does not take: setlocale says " . ($set // 'nothing')) if !defined $set || $set ne $locale;
+    stop("$locale does not take: 1.5 is written " . sprintf '%.1f', 1.5) if sprintf('%.1f', 1.5) ne '1,5';
     # what the locale does to letters is seen, too: a Turkish I has a small letter of its own
-    stop("$locale has not taken: lc('I') is i") if $locale =~ /^tr/ && lc('I') eq 'i' && $] >= 5.030;
+    stop("$locale does not take: lc('I') is i") if $locale =~ /^tr/ && lc('I') eq 'i' && $] >= 5.030;
 }
 
 # ---- the notation

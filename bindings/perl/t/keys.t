@@ -117,6 +117,31 @@ tie my @tied, 'Array', 'frank', 'bob';
 is "@{ $map->locate_many(\@tied) }", 'db1 db2', 'a tied array of keys';
 fails('a tied key that is undef', 1, qr/undef/, sub { tie my $key, 'Counting', undef; $map->locate($key) });
 
+# a fetch may let go of the map that is asked, and of the keys
+{
+    package Careless;
+    sub TIESCALAR { my ($class, $code) = @_; return bless [$code], $class }
+    sub TIEARRAY  { my ($class, $code) = @_; return bless [$code], $class }
+    sub FETCHSIZE { return 3 }
+    sub FETCH { my ($self) = @_; $self->[0]->(); my @over = map { 'y' x 100 } 1 .. 100; return 'frank' }
+}
+for my $name (sort keys %methods) {
+    next if $name eq 'path' || $name eq 'locate_many';
+    my $gone = members();
+    tie my $key, 'Careless', sub { undef $gone };
+    my ($found) = $gone->$name($key, $name eq 'prefer' ? 1 : ());
+    ok $found && $found eq ($name eq 'point' ? $map->point('frank') : 'db1'), "$name answers when its map goes with the key";
+}
+{
+    my $gone = members();
+    tie my @gone, 'Careless', sub { undef $gone };
+    my $keys = \@gone;
+    is "@{ $gone->locate_many($keys) }", 'db1 db1 db1', 'and in the midst of many';
+    $gone = members();
+    tie my $number, 'Careless', sub { undef $gone };
+    ok !eval { $gone->prefer('frank', $number); 1 } && !defined $gone, 'a count that is none, too';
+}
+
 # ---- substr and the like give values with magic
 
 my $long = 'xfrankx';
@@ -133,5 +158,33 @@ is $map->locate('frank'), 'db1', 'also in a loop';
 my @both = map { $map->locate($_) } 'frank', 'bob';
 is "@both", 'db1 db2', 'two answers of one place in the code are two';
 is join(' ', (sub { map { \$_ } @_ })->($map->locate('frank'), $map->locate('bob')) ? map { $map->locate($_) } 'bob', 'frank' : ()), 'db2 db1', 'and as arguments';
+
+# names are text, of any kind, and one place in the code answers with all of them in turn
+my @names = ('short', 'n' x 29, 'n' x 30, 'n' x 31, 'n' x 32, 'n' x 255, "z\xf6", "\x{2713}", "\x{1F600}" x 20, "a\xe9\x{1F600}", 'b');
+my $named = Stead::build({ name => 'm', node => [map { { name => $_ } } @names] });
+my @known = map { $_->name } $named->nodes;
+my $large = 'y' x 5000;
+my (%seen, $wrong);
+for my $number (1 .. 2000) {
+    my $answered = $named->locate("k$number");
+    my ($first)  = $named->locate_all("k$number");
+    $wrong++ if $answered ne $first || length $answered != length $first || $answered ne $known[$named->locate_many(["k$number"], numbers => 1)->[0]];
+    # what was done to the last answer is not seen by the next one
+    for ($named->locate("k$number")) {
+        $wrong++ if $_ ne $first;
+        my $what = $number % 7;
+        if    ($what == 0) { s/^.// }
+        elsif ($what == 1) { undef $_ }
+        elsif ($what == 2) { $_ = [1] }
+        elsif ($what == 3) { $_ .= 'x' x 100 }
+        elsif ($what == 4) { utf8::upgrade($_); pos = 1 }
+        elsif ($what == 5) { $_ = $large }    # whose letters Perl does not copy
+        elsif ($number > 1000) { $_ = 5 }     # from here on it is a number, too
+    }
+    $seen{$answered}++;
+}
+is $wrong, undef, 'names of any kind';
+is_deeply [sort keys %seen], [sort @names], 'all of them';
+is $large, 'y' x 5000, 'and what was put in their place is what it was';
 
 done_testing;

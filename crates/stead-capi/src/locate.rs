@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use stead_core::policy::NodeId;
 use stead_core::Point;
 
-use crate::boundary::status;
+use crate::boundary::{status, value};
 use crate::types::{stead_error, stead_map};
 
 /// A node's number, as C has it: a map has at most 65,536 nodes.
@@ -30,6 +30,19 @@ pub unsafe extern "C" fn stead_map_locate(
             let (map, key, node) = (c.map(map)?, c.bytes(key, length, "key")?, c.out(node, "node")?);
             node.put(number(map.locate(key)));
             Ok(())
+        })
+    }
+}
+
+/// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL. For languages in which a call
+/// costs time for each argument.
+#[no_mangle]
+pub unsafe extern "C" fn stead_map_node_of(map: *const stead_map, key: *const c_void, length: usize) -> i32 {
+    // SAFETY: pointers of this call.
+    unsafe {
+        value("stead_map_node_of", -1, |c| {
+            let (map, key) = (c.map(map).ok()?, c.bytes(key, length, "key").ok()?);
+            Some(number(map.locate(key)))
         })
     }
 }

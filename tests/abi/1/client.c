@@ -95,6 +95,7 @@ static void locate(const stead_map *map, const char *key) {
     uint64_t point;
     done(stead_map_point(map, key, strlen(key), &point, &error));
     done(stead_map_locate(map, key, strlen(key), &node, &error));
+    CHECK(stead_map_node_of(map, key, strlen(key)) == node);
     printf("key %s, point %016" PRIx64 ", node %s\n", key, point, stead_map_node_name(map, node));
     done(stead_map_locate_all(map, key, strlen(key), nodes, 8, &count, &error));
     print_nodes(map, "  all", nodes, count);

@@ -61,7 +61,7 @@ The map of a fleet: the first one, or the next epoch of C<$previous>, from which
 C<$fleet> is the text of a fleet file, as bytes, or a reference to a hash of the same shape. What a hash says is text. Its C<weight>,
 C<replicas> and C<max_slices> are numbers, as strings or as Perl's; C<0.1> is a tenth, and C<0.1 + 0.2> is an error, since it has more than 6 places.
 
-    my $map = Stead::Map->build({ name => 'members', node => [{ name => 'db1' }, { name => 'db2', weight => 1.5 }] });
+    my $built = Stead::Map->build({ name => 'members', node => [{ name => 'db1' }, { name => 'db2', weight => 1.5 }] });
 
 C<max_move>: how much may move in this epoch; the same call on the map that comes of it takes the next step. C<name>: what messages call
 the text, and where a C<secret_file> is looked for.

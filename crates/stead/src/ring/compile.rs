@@ -1,5 +1,7 @@
 //! Compile: from the points of a ring to the cells that each point owns. The one place where rings become slices.
 
+use std::collections::HashMap;
+
 /// The number of a point of a ring, by position.
 type PointId = usize;
 
@@ -73,30 +75,37 @@ fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)>
     runs
 }
 
-/// The table of a ring whose keys have one server each.
+/// The table of a ring whose keys have one server each; nobody holds anything when there are no points.
 pub(super) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
-    let server = |point: PointId| points.get(point).map_or(0, |point| point.1);
-    runs(points, owner, cells).into_iter().map(|(first, point)| (first, vec![server(point)])).collect()
+    let server = |point: PointId| points.get(point).map(|point| point.1).into_iter().collect();
+    runs(points, owner, cells).into_iter().map(|(first, point)| (first, server(point))).collect()
 }
 
-/// The table of a ring whose keys have this many servers: those that a walk finds.
+/// The table of a ring whose keys have this many servers: those that a walk finds, clockwise, each once.
 pub(super) fn walks(points: &[RingPoint], owner: Owner, cells: u128, most: usize) -> Table {
-    runs(points, owner, cells).into_iter().map(|(first, point)| (first, walk(points, point, most))).collect()
+    walks_apart(points, owner, cells, most, |server| server)
 }
 
-/// The servers from a point on, clockwise, each once, at most `most`.
-fn walk(points: &[RingPoint], from: PointId, most: usize) -> Vec<u32> {
-    let mut found = Vec::with_capacity(most);
-    let (before, after) = points.split_at(from.min(points.len()));
-    for (_, server) in after.iter().chain(before) {
-        if found.len() == most {
-            break;
-        }
-        if !found.contains(server) {
-            found.push(*server);
+/// The same where each server is of a group, and a walk passes over those of whose group it has one.
+///
+/// The list of a point is its own server and then the list of the next point without the group of this one; so all lists come of going
+/// around backwards twice, however far a walk from one point would go.
+pub(super) fn walks_apart<G: PartialEq>(points: &[RingPoint], owner: Owner, cells: u128, most: usize, group: impl Fn(u32) -> G) -> Table {
+    let runs = runs(points, owner, cells);
+    let mut lists: HashMap<PointId, Vec<u32>> = runs.iter().map(|run| (run.1, Vec::new())).collect();
+    let mut list: Vec<u32> = Vec::with_capacity(most + 1);
+    for second in [false, true] {
+        for (point, (_, server)) in points.iter().enumerate().rev() {
+            list.retain(|other| group(*other) != group(*server));
+            list.insert(0, *server);
+            list.truncate(most);
+            // the first time around it does not have what comes past the end
+            if let Some(place) = lists.get_mut(&point).filter(|_| second) {
+                place.clone_from(&list);
+            }
         }
     }
-    found
+    runs.into_iter().map(|(first, point)| (first, lists.get(&point).cloned().unwrap_or_default())).collect()
 }
 
 #[cfg(test)]
@@ -138,11 +147,38 @@ mod tests {
         assert_eq!(in_order(points, Tie::Last), [(3, 3), (5, 2)]);
     }
 
+    /// The servers from a point on, of different groups, by walking.
+    fn found(points: &[RingPoint], from: PointId, most: usize, group: impl Fn(u32) -> u32) -> Vec<u32> {
+        let mut found: Vec<u32> = Vec::new();
+        for at in 0..points.len() {
+            let server = points[(from + at) % points.len()].1;
+            if found.len() < most && !found.iter().any(|other| group(*other) == group(server)) {
+                found.push(server);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn without_points_there_are_no_owners() {
+        assert_eq!(owners(&[], Owner::AtOrAfter, 16), [(0, Vec::new())]);
+    }
+
     #[test]
     fn a_walk_passes_the_end_and_lists_nobody_twice() {
         let points = [(1, 0), (2, 1), (3, 1), (4, 2)];
-        assert_eq!(walk(&points, 1, 3), [1, 2, 0]);
-        assert_eq!(walk(&points, 3, 2), [2, 0]);
-        assert_eq!(walk(&points, 3, 9), [2, 0, 1]);
+        assert_eq!(walks(&points, Owner::AtOrBefore, 5, 3), [(0, vec![2, 0, 1]), (1, vec![0, 1, 2]), (2, vec![1, 2, 0]), (3, vec![1, 2, 0]), (4, vec![2, 0, 1])]);
+        // all rings of seven points of up to four servers
+        for ring in 0..4usize.pow(7) {
+            let points: Vec<RingPoint> = (0..7).map(|i| (i, (ring >> (2 * i) & 3) as u32)).collect();
+            for most in [1, 2, 4] {
+                for bits in [0, 1] {
+                    let lists = walks_apart(&points, Owner::AtOrBefore, 7, most, |server| server >> bits);
+                    for (at, list) in lists {
+                        assert_eq!(list, found(&points, at as usize, most, |server| server >> bits), "{points:?} at {at}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -7,11 +7,21 @@
 //! Floats are in the rules of some originals, single precision included. They are in the files of those rules and nowhere else: sums, products,
 //! quotients and roundings of IEEE 754, which every processor computes alike.
 
+mod cache_memcached_fast;
+mod carbon;
 mod choices;
 mod compile;
 mod draw;
+mod explicit;
 mod karger;
+mod ketama;
+mod libketama;
+mod libmemcached;
+mod redis_slots;
+mod remainder;
+mod riak;
 mod servers;
+mod swift;
 mod uhashring;
 mod wallaroo;
 
@@ -39,7 +49,19 @@ pub struct Kind {
 }
 
 /// All kinds, as `stead ring --list` shows them.
-pub const KINDS: &[Kind] = &[karger::KIND, wallaroo::KIND, uhashring::KIND];
+pub const KINDS: &[Kind] = &[
+    karger::KIND,
+    riak::KIND,
+    wallaroo::KIND,
+    explicit::KIND,
+    libketama::KIND,
+    libmemcached::KIND,
+    cache_memcached_fast::KIND,
+    uhashring::KIND,
+    redis_slots::KIND,
+    carbon::KIND,
+    swift::KIND,
+];
 
 /// A list of servers: a file's bytes, and its name for messages.
 pub struct Servers<'a> {

@@ -39,9 +39,14 @@ impl<'a> Line<'a> {
 
     /// The name of a node.
     pub(super) fn name(&self, text: &str) -> Result<String> {
-        check_node_name(text).map_err(|why| self.wrong(format!("the name `{text}` {why}")))?;
+        check_name(self.file, self.number, text)?;
         Ok(text.to_owned())
     }
+}
+
+/// Errors: the text is no name of a node.
+pub(super) fn check_name(file: &str, line: usize, text: &str) -> Result<()> {
+    check_node_name(text).map_err(|why| wrong(file, line, format!("the name `{text}` {why}")))
 }
 
 /// A mistake in a line of a file.

@@ -1,0 +1,14 @@
+//! What all rings of ketama's family share: four points of each MD5 digest.
+
+use super::compile::RingPoint;
+use crate::hash::md5;
+
+/// The points of a label: the words of its MD5, little-endian, in their order.
+pub(super) fn points_of<'a>(label: &str, server: u32) -> impl Iterator<Item = RingPoint> + 'a {
+    let digest = md5(label.as_bytes());
+    let word = move |at: usize| digest.iter().skip(4 * at).take(4).rev().fold(0, |word, byte| word << 8 | u128::from(*byte));
+    (0..4).map(move |at| (word(at), server))
+}
+
+/// How many cells a ring of 32 bits has.
+pub(super) const CELLS: u64 = 1 << 32;

@@ -1,0 +1,89 @@
+"""Starman for a test: on loopback, on a free port, and gone when the test ends."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from perl_module import MODULE, PERL
+from web_server import ROOT, children
+
+HERE = ROOT / "tests" / "perl"
+# Generous: the machine may be busy with other things
+LONG = 60
+
+
+def free_port():
+    """A port that nobody has now; Starman cannot be given a socket that is bound."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
+
+
+class Starman:
+    """A context: Starman with apps.psgi. `before` is a command that runs it, such as strace."""
+
+    def __init__(self, scratch, *options, workers=3, before=(), **environment):
+        self.scratch, self.count, self.before, self.options = scratch, workers, list(before), list(options)
+        self.environment = dict(os.environ, STEAD_MAP=str(scratch / "members.map"), WHERE_PSGI=str(ROOT / "examples" / "perl" / "where.psgi"),
+                                **environment)  # fmt: skip
+
+    def __enter__(self):
+        for _ in range(5):  # somebody else may take the port between
+            self.address = ("127.0.0.1", free_port())
+            # a worker ends after 1000 requests unless it is told otherwise, and then its memory could not be compared
+            command = [*self.before, PERL, f"-Mblib={MODULE}", shutil.which("starman"), "--workers", str(self.count), "--max-requests", "100000000",
+                       "--listen", "{}:{}".format(*self.address), *self.options, str(HERE / "apps.psgi")]  # fmt: skip
+            with open(self.scratch / "starman.log", "ab") as log:
+                self.process = subprocess.Popen(command, cwd=self.scratch, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            if self.listens():
+                return self
+        raise AssertionError(f"Starman does not start\n{self.log()}")
+
+    def listens(self):
+        """Waits until the workers are there and somebody accepts; False when Starman ends instead."""
+        deadline = time.monotonic() + LONG
+        while self.process.poll() is None:
+            try:
+                with socket.create_connection(self.address, timeout=LONG):
+                    if len(self.workers()) == self.count:
+                        return True
+            except OSError:
+                pass
+            if time.monotonic() > deadline:
+                self.__exit__()
+                return False
+            time.sleep(0.02)
+        return False
+
+    def __exit__(self, *_):
+        master = self.master()
+        pids = [*children(master), master, self.process.pid]
+        try:
+            os.kill(master, signal.SIGTERM)
+            self.process.wait(LONG)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            self.process.wait()
+
+    def log(self):
+        """What Starman said."""
+        return (self.scratch / "starman.log").read_text("utf-8", "replace")
+
+    def master(self):
+        """Starman's own process."""
+        if not self.before:
+            return self.process.pid
+        deadline = time.monotonic() + LONG
+        while not children(self.process.pid) and self.process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return (children(self.process.pid) or [self.process.pid])[0]
+
+    def workers(self):
+        """The process ids of the workers."""
+        return set(children(self.master()))

@@ -1,0 +1,150 @@
+"""nginx and php-fpm with several workers answer while `stead apply` publishes epochs, in each way of allowing FFI."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+from fpm_server import FpmServer, memory, open_maps, why_not
+from test_epochs import ask_until_all_answered
+from web_judge import by_worker, changes, judge
+from web_load import Client, load
+from web_publisher import Publisher
+from wrk_load import Wrk
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
+
+EPOCHS = 50
+# From the end of an apply to the begin of the next
+PAUSE = 0.015
+REQUESTS = 100_000
+# A map has 0.4 MB: 40 that were kept are 16 MB
+MEMORY = 6 << 20
+
+
+class Run:
+    """What a load during 50 epochs gave: clients that note when, and wrk, which asks more."""
+
+    def __init__(self, place, way, kinds, wrk_kind, requests=0, epochs=EPOCHS, **options):
+        publisher = Publisher(place)
+        publisher.publish()
+        with FpmServer(place, way, **options) as server:
+            for kind in kinds:
+                ask_until_all_answered(server, "GET", kind)
+            self.workers = server.workers()
+            self.wrk = Wrk(server, wrk_kind, place)
+            with self.wrk.all_the_while(), load(server.address, [("GET", kind) for kind in kinds], keep=True) as self.answers:
+                for _ in range(epochs):
+                    publisher.publish()
+                    time.sleep(PAUSE)
+                    if len(publisher.epochs) == 10:
+                        before = {worker: memory(worker) for worker in self.workers}
+            while self.wrk.asked < requests:
+                self.wrk.round(5)
+                publisher.publish()
+            self.growth = {worker: memory(worker) - before[worker] for worker in server.workers() & self.workers}
+            self.last = ask_until_all_answered(server, "GET", kinds[0])
+            self.open_maps = {worker: open_maps(worker, publisher.map) for worker in server.workers()}
+            self.workers_at_end, self.log = server.workers(), server.log()
+        self.epochs = publisher.epochs
+
+    def faults(self, kind=None):
+        """The faults in all noted answers, or in those of a kind."""
+        return judge([answer for answer in self.answers if kind in (None, answer.kind)], self.epochs)
+
+
+@pytest.mark.parametrize(("way", "root"), [("preload", True), ("enable", False)])
+def test_every_answer_is_of_one_map_and_of_the_newest(way, root, place, record_property):
+    run = Run(place, way, ["where"], "where", REQUESTS, root=root)
+    changed = changes(run.answers)
+    record_property("answers", f"{len(run.answers)} and {run.wrk.asked} of wrk, {len(run.epochs)} epochs, epoch changes by worker {sorted(changed.values())}, "
+                               f"growth {max(run.growth.values()) >> 10} KiB")  # fmt: skip
+    assert not run.faults(), run.log
+    assert not run.wrk.faults(run.epochs) and not run.wrk.failed, run.log
+    # what wrk asked was judged: all but what was under way when it ended
+    assert sum(run.wrk.answers().values()) > REQUESTS * 0.99
+    assert run.wrk.asked >= REQUESTS
+    # no worker died, none was replaced
+    assert run.workers_at_end == run.workers == set(run.growth) and len(run.workers) == 3
+    assert "exited on signal" not in run.log
+    assert {worker: answer.said["epoch"] for worker, answer in run.last.items()} == dict.fromkeys(run.workers, len(run.epochs))
+    assert max(run.growth.values()) < MEMORY
+    # the cache holds the newest
+    assert max(run.open_maps.values()) <= 1
+    # a fault could have shown: each worker answered often, and lived through most of the changes
+    assert set(changed) == run.workers and min(changed.values()) >= EPOCHS // 2
+    assert all(len(some) > EPOCHS for some in by_worker(run.answers).values())
+
+
+def test_the_judge_catches_pages_that_are_written_wrong(place, record_property):
+    run = Run(place, "enable", ["twice", "never", "hoard"], "twice")
+    record_property("faults", {kind: dict(run.faults(kind)) for kind in ("twice", "never", "hoard")} | {"wrk": dict(run.wrk.faults(run.epochs))})
+    assert run.faults("twice")["mixed"] >= 1
+    assert run.wrk.faults(run.epochs)["mixed"] >= 1
+    assert run.faults("never")["stale"] >= EPOCHS
+    assert not run.faults("hoard"), run.log
+    # who keeps every map is caught by his memory
+    assert min(run.growth.values()) > MEMORY
+
+
+def test_who_may_use_ffi(place, record_property):
+    Publisher(place).publish()
+    said = {}
+    for way in ("preload", "scope", "enable", "none"):
+        part = place / way
+        part.mkdir()
+        (part / "own").mkdir()
+        (part / "own").chmod(0o777)
+        shutil.copyfile(place / "members.map", part / "members.map")
+        with FpmServer(part, way, workers=1) as server:
+            client = Client(server.address, keep=False)
+            said[way] = client.ask("where", "frank"), client.ask("ffi", "").said
+            if way == "none":
+                with pytest.raises(HTTPError) as refused:
+                    urlopen("http://{}:{}/where/frank".format(*server.address))
+                told = json.load(refused.value)["error"]
+    assert said["preload"][0].said and said["preload"][0].said == said["scope"][0].said == said["enable"][0].said
+    # preloaded classes may, other scripts may not
+    assert "restricted" in said["preload"][1]
+    assert said["scope"][1] is True and said["enable"][1] is True
+    assert "restricted" in said["none"][1]
+    # and who has set up nothing is told what to write
+    assert refused.value.code == 503 and said["none"][0].said is None
+    for words in ("ffi.enable=preload", "ffi.preload=", "/preload/stead.h", "opcache.preload=", "opcache.preload_user", "ffi.enable=true"):
+        assert words in told
+
+
+def strace_why_not():
+    """Why strace cannot be used here."""
+    if not shutil.which("strace"):
+        return "strace is not installed"
+    if subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        return "strace may not trace here"
+    return None
+
+
+@pytest.mark.skipif(bool(strace_why_not()), reason=str(strace_why_not()))
+# the control opens twice in a request, and the counting must show it
+@pytest.mark.parametrize(("way", "kind", "stats"), [("preload", "where", 1), ("scope", "where", 1), ("enable", "where", 1), ("enable", "twice", 2)])
+def test_a_request_costs_one_stat_of_the_map(way, kind, stats, place, record_property):
+    requests, epochs = 100, 5
+    publisher = Publisher(place)
+    publisher.publish(3)
+    trace = place / "trace"
+    with FpmServer(place, way, workers=1, before=["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace)]) as server:
+        client = Client(server.address, keep=False)
+        for number in range(requests):
+            if number % (requests // epochs) == 1:
+                publisher.publish(3)
+            answer = client.ask(kind, "frank")
+            assert answer.said and answer.said["epoch"] == len(publisher.epochs), answer.error
+    # pid call(..., "/path/members.map", ...
+    calls = re.findall(rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(publisher.map))}"', trace.read_text("utf-8", "replace"), re.M)
+    opened = sum(call.startswith("open") for call in calls)
+    record_property("calls", f"{len(calls) - opened} stats and {opened} opens in {requests} requests over {epochs + 1} epochs")
+    assert opened == epochs + 1
+    assert len(calls) - opened == stats * requests

@@ -1,0 +1,31 @@
+"""What the tests of rings share; the helpers are in rings.py."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import rings  # noqa: E402
+
+
+@pytest.fixture
+def draw(tmp_path):
+    """Draws a ring: draw(kind, servers, **choices) is a rings.Ring; each has its own directory."""
+    drawn = []
+
+    def one(kind, servers, name="ring", **choices):
+        drawn.append(rings.Ring(kind, servers, tmp_path / str(len(drawn)), name, **choices))
+        return drawn[-1]
+
+    return one
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Each skip with its reason, as scripts/suites.py reads it; and what the tests counted."""
+    for report in terminalreporter.stats.get("skipped", []):
+        terminalreporter.write_line(f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}")
+    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
