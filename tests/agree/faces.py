@@ -105,8 +105,27 @@ def ask(face, path, keys):
 
 # (program, mode) of a client whose ring `stead ring` knows: kind and options
 RINGS = {
+    ("libmemcached", "modula"): ["libmemcached", "--set", "mode=modula"],
+    ("libmemcached", "ketama"): ["libmemcached", "--set", "mode=consistent"],
+    ("libmemcached", "weighted"): ["libmemcached"],
+    ("libmemcached", "spy"): ["libmemcached", "--set", "mode=spy-consistent"],
+    ("php.php", "memcached"): ["libmemcached", "--set", "mode=modula"],
+    ("php.php", "memcached-consistent"): ["libmemcached", "--set", "mode=consistent"],
+    ("php.php", "memcached-consistent-md5"): ["libmemcached", "--set", "mode=consistent", "--set", "hash=md5"],
+    ("php.php", "memcached-ketama"): ["libmemcached"],
+    ("perl.pl", "cache-memcached"): ["cache-memcached-fast"],
+    ("perl.pl", "fast"): ["cache-memcached-fast"],
+    ("perl.pl", "fast-ketama-150"): ["cache-memcached-fast", "--set", "ketama_points=150"],
+    ("perl.pl", "fast-ketama-160"): ["cache-memcached-fast", "--set", "ketama_points=160"],
+    ("python.py", "python-memcached"): ["cache-memcached-fast"],
+    ("python.py", "pylibmc-ketama-weighted"): ["libmemcached"],
     ("python.py", "uhashring"): ["uhashring"],
     ("python.py", "uhashring-ketama"): ["uhashring", "--set", "hash=ketama"],
+    ("nginx.py", "modulo"): ["cache-memcached-fast"],
+    ("nginx.py", "consistent"): ["cache-memcached-fast", "--set", "ketama_points=160"],
+    ("nutcracker.py", "default"): ["libmemcached", "--set", "hash=fnv1a_64"],
+    ("nutcracker.py", "ketama-md5"): ["libmemcached"],
+    ("php.php", "memcache-standard"): ["cache-memcached-fast", "--set", "zero=1"],
 }
 
 

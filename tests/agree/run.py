@@ -116,8 +116,10 @@ def main(arguments):
     print(f"(Each way to set one up counts; they are {len({client.library for client in asked})} programs and libraries.)")
     print(f"{len(ketama)} of them are set to ketama, and form {kinds} placements.")
     print(f"stead's {len(ours)} faces agree on {show.share(shared)}: {', '.join(ours)}.")
+    print(f"{sum(alike == len(keys) for _, alike in adopted)} of {len(adopted)} clients whose ring stead draws as a map agree with that map on 100 %.")
     for label, alike in adopted:
-        print(f"stead with the ring of {label} drawn as a map agrees with it on {show.share(alike / len(keys))}.")
+        if alike != len(keys):
+            print(f"stead: {label} and the map of its ring agree on {show.share(alike / len(keys))}", file=sys.stderr)
     draw(options.picture, table, names, answers, ours)
     print(f"drawn: {os.path.relpath(options.picture)}")
     for name, count, first in wrong:

@@ -46,6 +46,16 @@ def test_a_face_that_folds_letters_is_caught(made_map, every_key, program_says):
     assert every_key[first] != every_key[first].lower()
 
 
+def test_a_ring_with_another_option_is_caught(asked, servers, keys, tmp_path, monkeypatch):
+    """The control of the test below."""
+    client, path = BY_MODE["libmemcached", "weighted"], str(tmp_path / "drawn.map")
+    found = asked(client)
+    monkeypatch.setitem(faces.RINGS, ("libmemcached", "weighted"), ["libmemcached", "--set", "mode=spy"])
+    faces.draw(client, servers, path)
+    ((_, wrong, _),) = agreement.differing({"client": found, "stead": faces.ask(FACES[0], path, keys)})
+    assert wrong > len(keys) / 2
+
+
 @pytest.mark.parametrize("ring", faces.RINGS, ids=" ".join)
 def test_a_ring_that_stead_draws_places_every_key_as_the_client_does(ring, asked, servers, keys, tmp_path):
     found, path = asked(BY_MODE[ring]), str(tmp_path / "drawn.map")
