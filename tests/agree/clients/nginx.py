@@ -6,7 +6,7 @@ import socket
 import sys
 import tempfile
 
-from proxies import free_port, lacking, read_input, running, said_by
+from proxies import free_address, lacking, read_input, running, said_by
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/sbin")
 MODES = {"modulo": "", "consistent": " consistent"}
@@ -18,7 +18,7 @@ http {{
     fastcgi_temp_path {scratch}/f; uwsgi_temp_path {scratch}/u; scgi_temp_path {scratch}/s;
     keepalive_requests 1000000;
     upstream fleet {{ hash $arg_k{how}; {servers} keepalive 64; }}
-    server {{ listen 127.0.0.1:{port}; location / {{ set $memcached_key $arg_k; memcached_pass fleet; }} }}
+    server {{ listen {listen}; location / {{ set $memcached_key $arg_k; memcached_pass fleet; }} }}
 }}
 """
 
@@ -44,10 +44,11 @@ def main(mode, *version):
         return 0
     servers, keys = read_input()
     with tempfile.TemporaryDirectory() as scratch:
-        port = free_port()
+        address = free_address()
         with open(f"{scratch}/conf", "w", encoding="ascii") as file:
-            file.write(CONFIGURATION.format(scratch=scratch, how=MODES[mode], port=port, servers=" ".join(f"server {s};" for s in servers)))
-        with running(port, NGINX, "-c", f"{scratch}/conf", "-p", scratch, "-e", "stderr"), socket.create_connection(("127.0.0.1", port)) as connection:
+            listen, upstream = "%s:%d" % address, " ".join(f"server {server};" for server in servers)
+            file.write(CONFIGURATION.format(scratch=scratch, how=MODES[mode], listen=listen, servers=upstream))
+        with running(address, NGINX, "-c", f"{scratch}/conf", "-p", scratch, "-e", "stderr"), socket.create_connection(address) as connection:
             stream = connection.makefile("rb")
             for first in range(0, len(keys), 100):  # many requests before the first answer is read
                 some = keys[first : first + 100]

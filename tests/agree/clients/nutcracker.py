@@ -6,7 +6,7 @@ import socket
 import sys
 import tempfile
 
-from proxies import free_port, lacking, read_input, running, said_by
+from proxies import free_address, lacking, read_input, running, said_by
 
 NUTCRACKER = shutil.which("nutcracker") or shutil.which("nutcracker", path="/usr/sbin:/sbin")
 # distribution and hash, as its configuration has them; ketama and fnv1a_64 are what it takes when nothing is said
@@ -21,11 +21,12 @@ def main(mode, *version):
         return 0
     servers, keys = read_input()
     with tempfile.TemporaryDirectory() as scratch:
-        port = free_port()
+        address, (host, statistics) = free_address(), free_address()  # it insists on a place for its statistics
         with open(f"{scratch}/conf", "w", encoding="ascii") as file:
-            file.write(f"fleet:\n  listen: 127.0.0.1:{port}\n{MODES[mode]}  servers:\n" + "".join(f"   - {server}:1\n" for server in servers))
-        command = [NUTCRACKER, "-c", f"{scratch}/conf", "-a", "127.0.0.1", "-s", str(free_port()), "-o", f"{scratch}/log", "-p", f"{scratch}/pid"]
-        with running(port, *command), socket.create_connection(("127.0.0.1", port)) as connection:
+            listen = "%s:%d" % address
+            file.write(f"fleet:\n  listen: {listen}\n{MODES[mode]}  servers:\n" + "".join(f"   - {server}:1\n" for server in servers))
+        command = [NUTCRACKER, "-c", f"{scratch}/conf", "-a", host, "-s", str(statistics), "-o", f"{scratch}/log", "-p", f"{scratch}/pid"]
+        with running(address, *command), socket.create_connection(address) as connection:
             stream = connection.makefile("rb")
             for first in range(0, len(keys), 100):
                 some = keys[first : first + 100]

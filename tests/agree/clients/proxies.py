@@ -1,4 +1,4 @@
-"""What nginx.py and nutcracker.py share: a server of ours on a free port of loopback, which ends when we do."""
+"""What nginx.py and nutcracker.py share: a server of ours on a free address of loopback, which ends when we do."""
 
 import contextlib
 import os
@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -26,28 +27,31 @@ def read_input():
     return servers.decode().split("\n"), keys.rstrip(b"\n").split(b"\n")
 
 
-def free_port():
-    """A port of 127.0.0.1 that nobody had a moment ago."""
+def free_address():
+    """An address of loopback that nobody has: the system chooses the port, and chance one of 2^16 hosts, so that nobody takes it before us."""
+    host = "127.1.%d.%d" % tuple(os.urandom(2))
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+        probe.bind((host, 0))
+        return host, probe.getsockname()[1]
 
 
 @contextlib.contextmanager
-def running(port, *command):
-    """The command runs, and listens on the port, while this is open."""
+def running(address, *command):
+    """The command runs, and listens on the address, while this is open."""
     # an end by SIGTERM shall go through the `finally` below
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # noqa: S603
-    os.set_blocking(process.stderr.fileno(), False)
-    try:
-        for _ in range(6000):
-            if process.poll() is not None:
-                sys.exit(f"{os.path.basename(command[0])} ended with {process.returncode}: {(process.stderr.read() or b'').decode()[-300:]}")
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5):
-                break
-            time.sleep(0.01)
-        yield
-    finally:
-        process.terminate()
-        process.wait()
+    with tempfile.TemporaryFile() as complaint:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaint)
+        try:
+            while True:
+                if process.poll() is not None:
+                    complaint.seek(0)
+                    why = complaint.read().decode("utf-8", "replace")[-300:]
+                    sys.exit(f"{os.path.basename(command[0])} ended with {process.returncode}: {why}")
+                with contextlib.suppress(OSError), socket.create_connection(address, 5):
+                    break
+                time.sleep(0.01)
+            yield
+        finally:
+            process.terminate()
+            process.wait()
