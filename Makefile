@@ -10,7 +10,7 @@ export CARGO PYTHON PREFIX
 .PHONY: help setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum test-spark bench-spark vectors install uninstall clean
 
 help:
-	@echo 'make demo          a million user names placed on 4 to 16 servers, and what moves (under 2 minutes, then seconds)'
+	@echo 'make demo          a million user names placed on 4 to 16 servers, what moves, and five languages that agree (under 5 minutes, then seconds)'
 	@echo 'make demo-agree    how far clients of memcached agree where keys live, as a table and a picture (scripts/setup --clients installs them)'
 	@echo 'make test          every suite in every language, one line each and the total'
 	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
@@ -61,7 +61,11 @@ wheel:
 perl: setup
 	@scripts/perl-module --test
 
-demo: program
+# with libstead, for the other languages
+demo:
+	@scripts/setup --languages
+	@echo '== building stead and libstead (release)'
+	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
 	@$(PYTHON) examples/demo.py
 
 # the clients of PyPI and npm come into .venv-agree; those of Debian with scripts/setup --clients
@@ -138,4 +142,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
-	@rm -rf .venv-swift .venv-spark .venv-rings .venv-agree
+	@rm -rf .venv-swift .venv-spark .venv-rings .venv-rings-tests .venv-agree

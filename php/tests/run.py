@@ -18,7 +18,7 @@ import built  # noqa: E402
 
 PHP = os.environ.get("PHP", "php")
 # what is ours; the others' are the package's own and those of tests, examples and benchmarks
-FOLDERS = ["php", "tests/runners", "tests/php", "examples/php", "benches/php"]
+FOLDERS = ["php", "tests/runners", "tests/php", "tests/members", "examples/php", "examples/where", "examples/members", "benches/php"]
 
 
 def sources():

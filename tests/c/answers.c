@@ -105,7 +105,7 @@ static void check_keys(void) {
         {STEAD_FNV1_64, 0x643bce9b00000000}, {STEAD_FNV1_64_SIGNED, 0x643bce9b00000000}, {STEAD_FNV1A_64, 0x28b5c1c300000000},
         {STEAD_FNV1A_64_SIGNED, 0x28b5c1c300000000}, {STEAD_ONE_AT_A_TIME, 0x2a1e052500000000}, {STEAD_ONE_AT_A_TIME_SIGNED, 0x2a1e052500000000},
         {STEAD_FNV1A_FOLD16, 0x11cf000000000000}, {STEAD_RIAK, 0x137e5f3cf70cf1e6}, {STEAD_RIAK_TYPED, 0x1db1b993475371b1},
-        {STEAD_DJB2, 0x310f74f1f7}};
+        {STEAD_DJB2, 0x310f74f1f7}, {STEAD_DECIMAL, 0}};
     const unsigned char secret[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
         GIVES(stead_point(points[i].hash, points[i].hash == STEAD_SIPHASH ? secret : NULL, FRANK, &out.number, at));

@@ -221,6 +221,7 @@ def adopted():
         "hash-riak-mod": members(*n, name="ring", hash="riak", cells=64, modulo=True),
         "hash-md5-affixes": members(*n, name="ring", hash="md5", cells=1024, **around, **hot),
         "hash-crc32-both": members(*n, name="ring", hash="crc32", cells=97, modulo=True, affixes=["", b"/x".hex()]),
+        "hash-decimal-mod": members(*n, name="ring", hash="decimal", cells=12, modulo=True, **hot),
         "hash-riak-32": members(*n, name="ring", hash="riak", cells=32),
     })  # fmt: skip
     lists = [["a", "b", "a"], ["b", "a", "c"], ["c", "c", "c"], ["a", "b", "c"]]

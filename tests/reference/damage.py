@@ -159,7 +159,7 @@ def header_cases(files):
     more("three", 128, "<I", (0,), "hash number", "hash")
     more("three", 128, "<I", (5, 2**32 - 513), "feature bit 1", "hash")
     more("hash-crc32", 128, "<I", (1, 4), "feature bit 1", "hash")
-    more("hash-crc32", 128, "<I", (24, 260, 1031), "hash number", "hash", "version")
+    more("hash-crc32", 128, "<I", (25, 260, 1031), "hash number", "hash", "version")
     more("hash-crc32", 128, "<I", (516, 519, 2**32 - 1), "affixes", "hash with affixes that are not there")
     more("hash-crc32", 144, "<I", (1,), "secret without a keyed hash", "secret")
     more("hash-sha1-mod", 136, "<Q", (0,), "modulo 2^64", "cells")

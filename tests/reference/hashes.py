@@ -7,6 +7,7 @@ overview"; SipHash-2-4 follows Aumasson and Bernstein, "SipHash: a fast short-in
 import binascii
 import functools
 import hashlib
+import itertools
 import zlib
 
 MASK = 2**64 - 1
@@ -15,7 +16,7 @@ HASHES = {"md5": 1, "sha1": 2, "xxh3": 3, "siphash": 4}
 ADOPTED = {"md5-le32": (5, 32), "md5-be32": (6, 32), "crc32": (7, 32), "crc32-15": (8, 15), "crc16-tag": (9, 14), "fnv1-32": (10, 32),
            "fnv1-32-signed": (11, 32), "fnv1a-32": (12, 32), "fnv1a-32-signed": (13, 32), "fnv1-64": (14, 32), "fnv1-64-signed": (15, 32),
            "fnv1a-64": (16, 32), "fnv1a-64-signed": (17, 32), "one-at-a-time": (18, 32), "one-at-a-time-signed": (19, 32),
-           "fnv1a-fold16": (20, 16), "riak": (21, 64), "riak-typed": (22, 64), "djb2": (23, 64)}  # fmt: skip
+           "fnv1a-fold16": (20, 16), "riak": (21, 64), "riak-typed": (22, 64), "djb2": (23, 64), "decimal": (24, 64)}  # fmt: skip
 NUMBERS = {**HASHES, **{name: number for name, (number, _) in ADOPTED.items()}}
 MODULO, AFFIXED = 256, 512
 
@@ -58,6 +59,9 @@ def number_of(hash_name, key):
         return int.from_bytes(hashlib.sha1(riak_term(name, key)).digest()[:8], "big")
     if name == "djb2":
         return functools.reduce(lambda h, c: (h * 33 + c) & MASK, key, 5381)
+    if name == "decimal":
+        digits = itertools.takewhile(lambda c: 48 <= c <= 57, key)
+        return functools.reduce(lambda number, c: (number * 10 + c - 48) & MASK, digits, 0)
     if name == "fnv1a-fold16":
         h = fnv("fnv1a-32", key)
         return h >> 16 ^ h & 0xFFFF

@@ -28,6 +28,12 @@ NAMES = ["frank", "frank\n", "Frank", "FRANK", "", "justin", "justin\n", "artist
 RAW = [b"\xff", b"\xfe\xff", b"b\xf6b", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf0\x9f\x98", b"a\0b", b"\0" * 64, b"\xff" * 64]
 
 
+# what `decimal` reads: ids as sites have them, both sides of 2^64, zeros before, what is no digit after and before
+NUMBERS = ["1", "7", "11", "12", "13", "100", "4294967296", "9999999999", "9223372036854775807", "9223372036854775808", "18446744073709551615",
+           "18446744073709551616", "18446744073709551627", "1" * 100, "0042", "42:profile", "42 ", " 42", "+42", "-42", "4.2", "1e3", "0x2a",
+           "user:42", "\u0664\u0662"]  # fmt: skip
+
+
 def hostile_keys():
     """Keys that people have, and keys that break programs."""
     return [name.encode() for name in NAMES] + RAW
@@ -69,6 +75,7 @@ def locate(files):
     for name, data in files.items():
         m = reference.read_map(data)
         keys = hostile_keys() if m.epoch == 1 and not name.startswith("figure") else hostile_keys()[:12]
+        keys = keys + [number.encode() for number in NUMBERS if name.startswith("hash-decimal")]
         for key in keys + [pin.key for pin in m.pins if pin.kind == 1]:
             yield {"map": name, "key": key.hex(), **located(m, m.point(key))}
         for key in (b"Frank", b"FRANK\xc3\x84", b"JUSTIN"):
@@ -80,7 +87,7 @@ def locate(files):
 
 def rings(maps):
     """Keys on the maps of adopted rings; the answers are the original's rule's, which the map's must be as well."""
-    keys = hostile_keys() + [b"user/%d" % i for i in range(40)] + ["clé:%d".encode() % i for i in range(20)]
+    keys = hostile_keys()[::4] + RAW + [b"user/%d" % i for i in range(20)] + ["clé:%d".encode() % i for i in range(8)]
     for example in ring_examples.examples():
         name = f"ring-{example.name}"
         m = reference.read_map(maps[name])

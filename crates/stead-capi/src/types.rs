@@ -150,6 +150,8 @@ pub enum stead_hash {
     STEAD_RIAK_TYPED = 22,
     /// Bernstein's hash * 33 + byte, 64 bits.
     STEAD_DJB2 = 23,
+    /// The digits at the start of the key as a number, 64 bits: sharding by `user_id % n`.
+    STEAD_DECIMAL = 24,
 }
 
 /// What happens to the letters of a key before anything else, for stead_path.

@@ -32,13 +32,14 @@ pub enum Function {
     Riak,
     RiakTyped,
     Djb2,
+    Decimal,
 }
 
 use Char::{Signed, Unsigned};
 use Function::*;
 
 /// Number in the map, name, function, and the width of its numbers in bits.
-const REGISTRY: [(u32, &str, Function, u32); 22] = [
+const REGISTRY: [(u32, &str, Function, u32); 23] = [
     (1, "md5", Md5, 64),
     (2, "sha1", Sha1, 64),
     (3, "xxh3", Xxh3, 64),
@@ -62,6 +63,7 @@ const REGISTRY: [(u32, &str, Function, u32); 22] = [
     (21, "riak", Riak, 64),
     (22, "riak-typed", RiakTyped, 64),
     (23, "djb2", Djb2, 64),
+    (24, "decimal", Decimal, 64),
 ];
 
 impl Function {
@@ -129,6 +131,7 @@ impl Function {
             }
             Riak | RiakTyped => first_8(&Sha1::digest(self.term(key))),
             Djb2 => djb2(key),
+            Decimal => decimal(key),
         }
     }
 
@@ -202,6 +205,12 @@ fn tag(key: &[u8]) -> &[u8] {
     inside().unwrap_or(key)
 }
 
+/// What sites shard by that take `user_id % n`, or ranges of ids: the digits at the start of the key as a number, modulo 2^64.
+fn decimal(key: &[u8]) -> u64 {
+    let digits = key.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number: u64, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+}
+
 fn first_8(digest: &[u8]) -> u64 {
     digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
@@ -223,7 +232,7 @@ mod tests {
                 assert!(function.remainder(key, 7) < 7, "{name}");
             }
         }
-        assert_eq!((Function::of_number(4), Function::of_number(24)), (None, None));
+        assert_eq!((Function::of_number(4), Function::of_number(25)), (None, None));
     }
 
     #[test]
@@ -247,6 +256,8 @@ mod tests {
         assert_eq!((hash.len(), Riak.remainder(b"artist/REM", 1_000_007)), (40, 280_799));
         // seed 3's seven names, in the low 8 bits
         let names = ["host01.example.com:cpu", "host01.example.com:memory", "host01.example.com:load", "host02.example.com:cpu"];
+        let numbers = [&b"42"[..], b"007:profile", b"", b"user42", b"-1", b"18446744073709551615", b"18446744073709551618", b"9" as &[u8]];
+        assert_eq!(numbers.map(|key| Decimal.value(key)), [42, 7, 0, 0, 0, u64::MAX, 2, 9]);
         assert_eq!(names.map(|name| Djb2.value(name.as_bytes()) & 255), [77, 62, 229, 78]);
     }
 

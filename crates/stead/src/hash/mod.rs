@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(Hash::from_stored(1, [1; 16], Affixes::default()), None);
         assert_eq!(Hash::from_stored(0x201, [0; 16], Affixes::default()), None);
         assert_eq!(Hash::from_stored(1, [0; 16], affixes.clone()), None);
-        for number in [0, 24, 0x104, 0x401, u32::MAX] {
+        for number in [0, 25, 0x104, 0x401, u32::MAX] {
             assert_eq!(Hash::from_stored(number, [0; 16], Affixes::default()), None, "{number}");
         }
         assert_eq!(format!("{:?}", affixes), "Affixes(..)");

@@ -6,7 +6,8 @@
 //!   server that is listed first has it. A key belongs to the first point at its CRC-32 or after it.
 //! * `ketama_points=0`: bits 16 to 30 of the CRC-32, modulo (unsigned)(sum of the weights + 0.5). The remainder is taken to a point of a continuum of 32 bits
 //!   on which every server has a run as long as its weight; the runs are shortened one by one as servers are added, and cut to whole
-//!   numbers each time, which is done here as there. Whole weights give the buckets of Cache::Memcached.
+//!   numbers each time, which is done here as there. Whole weights give the buckets of Cache::Memcached. python-memcached up to 1.59 counts a
+//!   hash of 0 as 1: `zero=1`.
 //!
 //! A port is what stands behind the last colon; a socket has none. With one server there is nothing to choose. The namespace is hashed only
 //! when `hash_namespace` is set; then give it as `namespace`.
@@ -35,7 +36,7 @@ pub(super) const KIND: Kind = Kind {
         Choice {
             name: "zero",
             value: Value::OneOf(&["0", "1"]),
-            about: "for buckets: what a hash of 0 counts as; python-memcached makes it 1",
+            about: "for buckets: what a hash of 0 counts as; python-memcached up to 1.59 makes it 1",
         },
     ],
     draw,

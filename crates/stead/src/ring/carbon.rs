@@ -203,7 +203,7 @@ mod tests {
 
     fn names(ring: &Ring, key: &str) -> Vec<String> {
         let map = ring.map("carbon").unwrap();
-        map.locate_all(key.as_bytes()).into_iter().map(|id| map.node(id).name().to_owned()).collect()
+        map.locate_all(key.as_bytes()).map(|id| map.node(id).name().to_owned()).collect()
     }
 
     #[test]
@@ -237,7 +237,8 @@ mod tests {
         let (mut found, mut used): (Vec<usize>, Vec<&str>) = (Vec::new(), Vec::new());
         while index != last && found.len() < copies {
             let n = ring[index].1;
-            if !found.contains(&n) && !(diverse && used.contains(&servers[n])) {
+            let is_passed = diverse && used.contains(&servers[n]);
+            if !is_passed && !found.contains(&n) {
                 found.push(n);
                 used.push(servers[n]);
             }

@@ -100,7 +100,7 @@ mod tests {
             let map = ring.map("rrd").unwrap();
             for i in 0..1000 {
                 let key = format!("host{i:02}.example.com:load");
-                let found: Vec<String> = map.locate_all(key.as_bytes()).into_iter().map(|id| map.node(id).name().to_owned()).collect();
+                let found: Vec<String> = map.locate_all(key.as_bytes()).map(|id| map.node(id).name().to_owned()).collect();
                 assert_eq!(found, walked(&servers, vnodes, 3, bits, &key), "{key}, {bits} bits");
             }
         }

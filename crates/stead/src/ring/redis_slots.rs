@@ -23,7 +23,7 @@ pub(super) const KIND: Kind = Kind {
     servers: "what `redis-cli cluster nodes` prints",
     choices: &[
         Choice { name: "nodes", value: Value::OneOf(&["all", "masters"]), about: "whether replicas are nodes as well" },
-        Choice { name: "name", value: Value::OneOf(&["address", "id"]), about: "what a node is called: IP:PORT, or its id of 40 hex digits" },
+        Choice { name: "names", value: Value::OneOf(&["address", "id"]), about: "what a node is called: IP:PORT, or its id of 40 hex digits" },
     ],
     draw,
     list: None,
@@ -43,7 +43,7 @@ struct Node<'a> {
 }
 
 fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
-    let (masters_only, by_id) = (choices.text("nodes") == "masters", choices.text("name") == "id");
+    let (masters_only, by_id) = (choices.text("nodes") == "masters", choices.text("names") == "id");
     let lines = servers.lines()?;
     let mut nodes: Vec<Node<'_>> = Vec::new();
     let mut members: Vec<Member> = Vec::new();
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(ring.members[2].attributes.get("hostname"), None);
         // foo -> 12182, user1000 -> 3443: the Redis Cluster specification
         assert_eq!((ring.locate(b"foo"), ring.locate(b"{user1000}.following")), (Some(2), Some(1)));
-        let masters = drawn(NODES, &["nodes=masters", "name=id"]).unwrap();
+        let masters = drawn(NODES, &["nodes=masters", "names=id"]).unwrap();
         assert_eq!((masters.replicas, masters.members[0].name.as_str(), masters.table.len()), (1, "f213", 4));
         assert!(ring.map("redis").is_ok() && masters.map("redis").is_ok());
     }

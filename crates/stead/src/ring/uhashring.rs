@@ -8,10 +8,11 @@
 use super::choices::{Choice, Choices, Value};
 use super::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
 use super::draw::{Member, Ring};
+use super::ketama::{points_of, CELLS};
 use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
-use crate::hash::{md5, Affixes, Function, Hash};
+use crate::hash::{Affixes, Function, Hash};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -35,6 +36,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         0 => 160,
         n => n,
     });
+    let replicas = choices.number("replicas") as usize;
     let lines = servers.lines()?;
     let mut members: Vec<Member> = Vec::new();
     let mut weights: Vec<u128> = Vec::new();
@@ -56,18 +58,16 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
             return Err(line.wrong(format!("the ring has more than {POINTS_MAX} points; set fewer vnodes, or smaller weights")));
         }
         for i in 0..count {
-            let digest = md5(format!("{}-{i}", member.name).as_bytes());
-            if ketama {
-                let words = digest.chunks_exact(4).take(choices.number("replicas") as usize);
-                points.extend(words.map(|word| (word.iter().rev().fold(0, |n, byte| n << 8 | u128::from(*byte)), server)));
-            } else {
-                points.push((u128::from_be_bytes(digest) >> 64, server));
+            let label = format!("{}-{i}", member.name);
+            match ketama {
+                true => points.extend(points_of(&label, server).take(replicas)),
+                false => points.push((u128::from(Function::Md5.value(label.as_bytes())), server)),
             }
         }
     }
     let points = in_order(points, Tie::Last);
     let (hash, cells) = match ketama {
-        true => (Hash::of(Function::Md5Le32, false, Affixes::default()), Cells::from_stored(1 << 32)),
+        true => (Hash::of(Function::Md5Le32, false, Affixes::default()), Cells::from_stored(CELLS)),
         false => (Hash::Md5, Cells::FINEST),
     };
     let table = owners(&points, Owner::After, cells.count());
@@ -76,4 +76,56 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
 
 fn list(members: &[Member]) -> String {
     members.iter().map(|member| format!("{} {}\n", member.name, member.weight)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use md5::{Digest, Md5};
+
+    fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
+        KIND.draw(&Servers { bytes: list.as_bytes(), file: "nodes" }, set)
+    }
+
+    #[test]
+    fn a_key_belongs_to_the_first_point_after_it() {
+        let nodes = [("redis1", 1u32), ("redis2", 3), ("redis3", 0), ("redis4", 2)];
+        let list: String = nodes.iter().map(|(name, weight)| format!("{name} {weight}\n")).collect();
+        let words = |text: &str| Md5::digest(text).chunks_exact(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()).into()).collect::<Vec<u128>>();
+        let number = |text: &str| vec![u128::from_be_bytes(Md5::digest(text).into())];
+        for (set, counts, take) in [
+            (&["vnodes=20"][..], [20, 60, 0, 40], None),
+            // 40 * 4 nodes * weight / 6, rounded down
+            (&["hash=ketama"], [26, 80, 0, 53], Some(4)),
+            (&["hash=ketama", "replicas=3", "vnodes=10"], [6, 20, 0, 13], Some(3)),
+        ] {
+            let ring = drawn(&list, set).unwrap();
+            let numbers = |text: &str| take.map_or_else(|| number(text), |take| words(text)[..take].to_vec());
+            let mut points: Vec<(u128, u32)> = Vec::new();
+            for ((node, (name, _)), count) in (0..).zip(nodes).zip(counts) {
+                points.extend((0..count).flat_map(|i| numbers(&format!("{name}-{i}"))).map(|point| (point, node)));
+            }
+            // labels are keys that stand on a point
+            for key in (0..1000).map(|i| format!("clé {i}")).chain((0..20).map(|i| format!("redis2-{i}"))) {
+                let own = numbers(&key)[0];
+                let owner = points.iter().filter(|point| point.0 > own).min().or(points.iter().min()).unwrap().1;
+                assert_eq!(ring.locate(key.as_bytes()), Some(owner), "{key}, {set:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused() {
+        for (list, set, problem) in [
+            ("a\nb 0.5\n", &[][..], "nodes:2: the weight `0.5` is not a whole number up to 1000000"),
+            ("a 1 2", &[], "nodes:1: a server is written NAME or NAME WEIGHT"),
+            ("a 0\nb 0", &[], "nodes: no server has a point on the ring"),
+            ("a 0\nb 0", &["hash=ketama"], "nodes: no server has a point on the ring"),
+            ("a 1000000", &[], "nodes:1: the ring has more than 16777216 points"),
+            ("a", &["replicas=5"], "replicas=5: `5` is not a whole number from 1 to 4"),
+        ] {
+            let error = drawn(list, set).unwrap_err().to_string();
+            assert!(error.starts_with(problem), "{error}");
+        }
+    }
 }

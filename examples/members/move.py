@@ -1,0 +1,255 @@
+"""Carries the photos of members to a changed fleet, while readers look (README.md): needs Python 3 and the program `stead`, nothing else.
+
+    python3 move.py begin DIRECTORY FLEET    keeps photos.map as photos.map.before, and publishes the map of the fleet
+    python3 move.py carry DIRECTORY          carries the files that move; may be killed at any time, and run again
+    python3 move.py end DIRECTORY            carries what came late, until nothing is left, and removes photos.map.before
+
+Options of carry and end: --no-sync (do not wait for disks; after a power cut photos may be missing). STEAD in the environment: the program.
+
+Each file is copied to MOUNT/.moving, gets its name in the new place by a hard link, and is removed in the old place after that. So it is at any
+time in one of the two places, whole. A link, since a rename would put the old photo over one that was uploaded meanwhile.
+"""
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+STEAD = os.environ.get("STEAD", "stead")
+DIGITS = re.compile(rb"[0-9]+\Z")
+# the file names that paths have; the key of such a name is what each =xx stands for
+NAME = re.compile(rb"(?:[a-z0-9_]|=[0-9a-f]{2})+\Z|=\Z")
+
+
+def stead(*arguments, **options):
+    """What the program prints; ends with its exit code, and what it complained of, when it fails. (Its own progress is not for a terminal here.)"""
+    try:
+        done = subprocess.run([STEAD, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
+    except OSError as error:
+        sys.exit(f"move: {STEAD}: {error.strerror}; say in the environment's STEAD where the program is")
+    if done.returncode:
+        sys.stderr.write(done.stderr.decode("utf-8", "replace"))
+        sys.exit(done.returncode)
+    return done.stdout
+
+
+def key_of(name):
+    """The key that has a file name."""
+    return b"" if name == b"=" else re.sub(rb"=(..)", lambda found: bytes.fromhex(found[1].decode()), name)
+
+
+def mounts(map):
+    """{node: its mount} of a map. Each mount has a file .node with the name of its node, lest an unmounted NAS look like an empty one."""
+    shown = json.loads(stead("show", map, "--json"))
+    if shown["replicas"] != 1:
+        sys.exit(f"move: {map} has {shown['replicas']} replicas; this program moves maps of one")
+    found = {}
+    for node in shown["nodes"]:
+        mount = node["attributes"].get("mount") or sys.exit(f"move: {map}: node {node['name']} has no attribute `mount`; add it to the fleet")
+        try:
+            with open(os.path.join(mount, ".node"), encoding="utf-8") as file:
+                name = file.read().strip()
+        except FileNotFoundError:
+            sys.exit(f"move: {mount}/.node is missing: mount {node['name']} there, and write its name into this file once")
+        if name != node["name"]:
+            sys.exit(f"move: {mount}/.node says `{name}`, and {map} says that {node['name']} is mounted there")
+        found[node["name"]] = os.fsencode(mount)
+    return found
+
+
+# ---- carrying
+
+
+def sync_directory(path):
+    """Waits until the names in a directory are on disk."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_directories(path, sync):
+    """As os.makedirs; the new names are on disk."""
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        make_directories(os.path.dirname(path), sync)
+        return make_directories(path, sync)
+    if sync:
+        sync_directory(os.path.dirname(path))
+
+
+def carry_file(old, new, spare, sync):
+    """Carries one file; False when its owner has removed it meanwhile. `spare` is a name on the file system of `new`."""
+    # what a killed run left; never written to, since it may be a second name of a file in its new place
+    if os.path.lexists(spare):
+        os.unlink(spare)
+    try:
+        source = open(old, "rb")
+    except FileNotFoundError:
+        return False
+    with source, open(spare, "xb") as copy:
+        shutil.copyfileobj(source, copy)
+        shutil.copystat(source.fileno(), spare)
+        if sync:
+            copy.flush()
+            os.fsync(copy.fileno())
+    try:
+        try:
+            os.link(spare, new)
+        except FileNotFoundError:
+            make_directories(os.path.dirname(new), sync)
+            os.link(spare, new)
+    except FileExistsError:
+        pass  # carried by a run that was killed here, or uploaded since: that one is newer
+    if sync:
+        sync_directory(os.path.dirname(new))
+    os.unlink(old)  # not before the new one is there for good
+    os.unlink(spare)
+    return True
+
+
+def listed(directory):
+    """The names in a directory, sorted; none if it is not there."""
+    try:
+        return sorted(os.listdir(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def photos(mount, first):
+    """The photos below a directory of the first level, key -> path below the mount; and how many other files are there."""
+    found, others = {}, 0
+    for second in listed(os.path.join(mount, first)):
+        for third in listed(os.path.join(mount, first, second)):
+            for name in listed(os.path.join(mount, first, second, third)):
+                if NAME.match(name):
+                    found[key_of(name)] = os.path.join(first, second, third, name)
+                else:
+                    others += 1
+    return found, others
+
+
+def moving(old_map, new_map, keys):
+    """(from, to, key) of those keys that move. stead says which, here and nowhere else."""
+    said = stead("diff", old_map, new_map, "--keys", "-0", input=b"".join(key + b"\0" for key in keys))
+    return [record.split(b"\t", 2) for record in said.split(b"\0")[:-1]]
+
+
+def carry(old_map, new_map, sync, show):
+    """Carries all files that move, and returns how many."""
+    old, new = mounts(old_map), mounts(new_map)
+    for node in old.keys() & new.keys():
+        if old[node] != new[node]:
+            sys.exit(f"move: {node} is mounted at {os.fsdecode(old[node])} in the map before, and at {os.fsdecode(new[node])} now: keep it")
+    moves = json.loads(stead("diff", old_map, new_map, "--json", "--moves"))["moves"]
+    carried = others = 0
+    for source in sorted({move["from"] for move in moves}):
+        directories = [name for name in listed(old[source]) if DIGITS.match(name)]
+        for number, first in enumerate(directories, 1):
+            found, strangers = photos(old[source], first)
+            others += strangers
+            show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
+            for held, to, key in moving(old_map, new_map, found):
+                if held.decode() != source:  # not where the map before says
+                    others += 1
+                    continue
+                path, target = found[key], new[to.decode()]
+                carried += carry_file(os.path.join(old[source], path), os.path.join(target, path), os.path.join(target, b".moving"), sync)
+                show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
+    for mount in new.values():  # of a file whose owner removed it after a run was killed
+        if os.path.lexists(os.path.join(mount, b".moving")):
+            os.unlink(os.path.join(mount, b".moving"))
+    show(f"{carried:,} files carried" + (f", {others:,} that are no member's there left alone" if others else ""), last=True)
+    return carried
+
+
+# ---- the three steps
+
+
+def begin(now, before, fleet):
+    """Publishes the map of the fleet, with the one before beside it."""
+    current = lambda path: json.loads(stead("show", path, "--json"))["digest"]  # noqa: E731
+    if os.path.exists(before) and current(before) != current(now):
+        sys.exit(f"move: {before} is there, so a move is under way: carry and end it first")
+    with tempfile.TemporaryDirectory() as scratch:
+        trial = os.path.join(scratch, "photos.map")
+        shutil.copyfile(now, trial)
+        said = stead("apply", fleet, trial)
+        if current(trial) == current(now):
+            if os.path.exists(before):
+                os.unlink(before)
+            print(said.decode(), end="")
+            return
+        mounts(trial)  # all there? then readers may hear of them
+    # in this order, and each whole: who sees the new map finds the one before
+    shutil.copyfile(now, before + ".new")
+    with open(before + ".new", "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(before + ".new", before)
+    sync_directory(os.path.dirname(before) or ".")
+    sys.stdout.buffer.write(stead("apply", fleet, now))
+
+
+def end(now, before, sync, show):
+    """Removes the map before, once nothing is left in old places."""
+    while carry(before, now, sync, show):
+        pass
+    os.unlink(before)
+
+
+class Show:
+    """Progress: on a terminal at most ten times a second, in one line; elsewhere only the last line."""
+
+    def __init__(self):
+        self.shown, self.live = 0.0, sys.stderr.isatty()
+
+    def __call__(self, text, last=False):
+        if last or self.live and time.monotonic() - self.shown > 0.1:
+            self.shown = time.monotonic()
+            print(("\r\x1b[K" if self.live else "") + text, end="\n" if last else "", file=sys.stderr, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="carries the photos of members to a changed fleet", epilog="README.md says when to do what")
+    parser.add_argument("step", choices=["begin", "carry", "end"])
+    parser.add_argument("directory", help="where photos.map is")
+    parser.add_argument("fleet", nargs="?", help="for begin: the fleet as it shall be")
+    parser.add_argument("--no-sync", action="store_true", help="do not wait for disks; after a power cut photos may be missing")
+    arguments = parser.parse_args()
+    if (arguments.step == "begin") != (arguments.fleet is not None):
+        parser.error("begin, and only begin, needs a fleet")
+    now = os.path.join(arguments.directory, "photos.map")
+    before = now + ".before"
+    if not os.path.exists(now):
+        sys.exit(f"move: {now} is not there; `stead apply FLEET {now}` makes the first map")
+    with open(now + ".moving", "a", encoding="ascii") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"move: another move.py works on {arguments.directory}")
+        if arguments.step == "begin":
+            begin(now, before, arguments.fleet)
+        elif not os.path.exists(before):
+            sys.exit(f"move: there is no {before}, so no move is under way; `move.py begin` begins one")
+        elif arguments.step == "carry":
+            carry(before, now, not arguments.no_sync, Show())
+        else:
+            end(now, before, not arguments.no_sync, Show())
+
+
+try:
+    main()
+except OSError as failed:
+    sys.exit(f"move: {os.fsdecode(failed.filename2 or failed.filename or 'a file')}: {failed.strerror}; no photo is lost: put it right and run this step again")
+except KeyboardInterrupt:
+    sys.exit("\nmove: stopped; no photo is lost: run this step again")
