@@ -84,7 +84,7 @@ SUITES = [
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
     ("reference (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
-    ("rings against their programs", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rings"], pytest_counts,
+    ("rings against their programs", [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/rings"], pytest_counts,
      ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
     ("rings are drawn as ever", [PYTHON, "tests/rings/draw_maps.py", "--check"], None, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
