@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use stead::cell::Cells;
 use stead::map::{Node, Policy};
 use stead::balance::{Balance, DomainReport, HolderReport};
 use stead::hash::KeyRule;
@@ -17,7 +18,7 @@ use crate::caps;
 use crate::exit::{Failure, Result};
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
-use crate::text::{count, percent, primary, Table};
+use crate::text::{count, hash, percent, primary, Table};
 
 /// Show what is in a map
 ///
@@ -47,6 +48,11 @@ struct Shown<'a> {
     replicas: u32,
     spread: Vec<&'a str>,
     hash: &'a str,
+    /// of an adopted ring whose hash has fewer values than 2^64
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    modulo: bool,
     key: String,
     digest: String,
     parent: String,
@@ -154,6 +160,8 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
         replicas: map.replicas(),
         spread: map.spread().collect(),
         hash: map.hash().name(),
+        cells: (map.cells() != Cells::FINEST).then(|| map.cells().count().to_string()),
+        modulo: map.hash().is_modulo(),
         key: map.key_rule().to_string(),
         digest: hex(&map.digest()),
         parent: hex(&map.parent()),
@@ -209,7 +217,7 @@ fn heading(map: &Map, out: &mut Out) -> Result {
         map.name(),
         map.epoch(),
         count(map.replicas() as usize, "replica"),
-        map.hash().name(),
+        hash(map),
         count(map.nodes().len(), "node"),
         count(map.base_count(), "slice")
     );
