@@ -8,6 +8,7 @@ use serde::Serialize;
 use stead::cell::Cells;
 use stead::map::{Node, Policy};
 use stead::balance::{Balance, DomainReport, HolderReport};
+use stead::hash::KeyRule;
 use stead::report::{to_come, Amount};
 use stead::violations::violations;
 use stead::slice::Slice;
@@ -52,6 +53,7 @@ struct Shown<'a> {
     cells: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     modulo: bool,
+    key: String,
     digest: String,
     parent: String,
     map_id: String,
@@ -160,6 +162,7 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
         hash: map.hash().name(),
         cells: (map.cells() != Cells::FINEST).then(|| map.cells().count().to_string()),
         modulo: map.hash().is_modulo(),
+        key: map.key_rule().to_string(),
         digest: hex(&map.digest()),
         parent: hex(&map.parent()),
         map_id: hex(&map.map_id()),
@@ -226,6 +229,9 @@ fn heading(map: &Map, out: &mut Out) -> Result {
     let spread: Vec<&str> = map.spread().collect();
     if !spread.is_empty() {
         out.line(format_args!("spread  {}", spread.join(", ")))?;
+    }
+    if map.key_rule() != KeyRule::Whole {
+        out.line(format_args!("key     {}", map.key_rule()))?;
     }
     map.max_slices().map_or(Ok(()), |most| out.line(format_args!("limit   {most} slices")))
 }
