@@ -7,10 +7,11 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build wheel perl demo test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum test-spark bench-spark vectors install uninstall clean
+.PHONY: help setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, what moves, and five languages that agree (under 5 minutes, then seconds)'
+	@echo 'make demo-agree    how far clients of memcached agree where keys live, as a table and a picture (scripts/setup --clients installs them)'
 	@echo 'make test          every suite in every language, one line each and the total'
 	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
 	@echo 'make wheel         the Python module, for pip install target/wheels/*.whl'
@@ -66,6 +67,14 @@ demo:
 	@echo '== building stead and libstead (release)'
 	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
 	@$(PYTHON) examples/demo.py
+
+# the clients of PyPI and npm come into .venv-agree; those of Debian with scripts/setup --clients
+demo-agree: setup
+	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
+	@[ -x .venv/bin/maturin ] || scripts/setup --tests
+	@scripts/agree-venv
+	@scripts/python-module || echo '== going on without the Python module'
+	@$(PYTHON) -B tests/agree/run.py $(ARGS)
 
 test:
 	@scripts/setup --tests
@@ -133,4 +142,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
-	@rm -rf .venv-swift .venv-spark .venv-rings .venv-rings-tests
+	@rm -rf .venv-swift .venv-spark .venv-rings .venv-rings-tests .venv-agree

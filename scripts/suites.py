@@ -85,7 +85,7 @@ SUITES = [
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
     ("reference (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
     ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
-    ("rings against their programs", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rings"], pytest_counts,
+    ("rings against their programs", [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/rings"], pytest_counts,
      ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
     ("rings are drawn as ever", [PYTHON, "tests/rings/draw_maps.py", "--check"], None, None),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
@@ -116,6 +116,8 @@ SUITES = [
      (("sh", "-c", f"{VENV} -c 'import pytest' && command -v rrdtool && command -v rrdcached"), "pytest is not in .venv, or rrdtool or rrdcached is not installed")),
     ("demo's five languages (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/demo"], unittest_counts, None),
     ("members' photos move (Python, PHP, Perl)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/members"], unittest_counts, None),
+    ("clients and stead agree (Python)", [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/agree"], pytest_counts,
+     ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
     ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
 ]  # fmt: skip
 

@@ -299,6 +299,12 @@ impl Map {
         self.map.hash().name()
     }
 
+    /// What of a key is hashed, as a fleet writes it: "whole", or "first 1 segments" and so on.
+    #[getter]
+    fn key(&self) -> String {
+        self.map.key_rule().to_string()
+    }
+
     /// The labels over which copies are kept apart, outermost first: a tuple of str.
     #[getter]
     fn spread<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

@@ -65,6 +65,17 @@ def test_every_hash_is_named():
     assert secret.hash == "siphash" and "00" * 16 not in repr(secret) + str(secret.report())
 
 
+def test_keys_with_the_same_first_segments_live_together():
+    whole, ruled = (stead.build(fleet_of(*NAMES, **more)) for more in ({}, {"key": "first 1 segments"}))
+    assert (whole.key, ruled.key) == ("whole", "first 1 segments")
+    files = ["web1", "web1/cpu.rrd", "/web1/disk/0.rrd", b"web1/\xff"]
+    assert {ruled.point(file) for file in files} == {whole.point("web1")}
+    assert ruled.locate_many(files) == [ruled.locate(file) for file in files] == [whole.locate("web1")] * 4
+    assert len({whole.point(file) for file in files}) == 4
+    with pytest.raises(stead.IdentityError, match='the fleet says key = "first 2 segments" and the map has "first 1 segments"'):
+        stead.build(fleet_of(*NAMES, key="first 2 segments"), previous=ruled)
+
+
 def test_the_report_has_the_shares(members, copies):
     report = members.report()
     assert report["name"] == "members" and [node["points"] for node in report["nodes"]] == ["6148914691236517206", "6148914691236517205", "6148914691236517205"]

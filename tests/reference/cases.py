@@ -230,6 +230,21 @@ def adopted():
     return {name: (description, None) for name, description in plain.items()}
 
 
+def key_rules():
+    """Maps that hash the first segments of a key: under stead's own hashes, and under one of rings with all that may be added to it."""
+    n = ("n0", "n1", "n2", "n0", "n1")
+    # a pin by key holds for all keys that have its first segments; the second key has slashes at its start
+    hot = {"pins": [{"key": b"web1/cpu/0.rrd".hex(), "nodes": ["n2"]}, {"key": b"//justin/x".hex(), "nodes": ["n1", "n0"]}, {"key": "", "nodes": ["n0"]}]}
+    plain = {
+        "keys-first-1": members(*n, name="rrd", segments=1, **hot),
+        "keys-first-2": members(*n, name="rrd", hash="siphash", secret="000102030405060708090a0b0c0d0e0f", segments=2, **hot),
+        "keys-first-255": members(*n, name="rrd", hash="xxh3", segments=255),
+        "keys-both": members(*n, name="rrd", hash="crc32", cells=97, modulo=True, affixes=[b"/a/".hex(), b"/x".hex()], segments=1),
+        "keys-riak": members(*n, name="rrd", hash="riak", segments=2),
+    }
+    return {name: (description, None) for name, description in plain.items()}
+
+
 def maps():
     """Every map: {name: (description, the map before or None)}; a map stands after the one before it."""
     four, copies = ("n0", "n1", "n2", "n3"), replicas()
@@ -255,6 +270,7 @@ def maps():
         "domains-1": (domains(1), None), "domains-2": (domains(2), None),
     }  # fmt: skip
     all_.update(adopted())
+    all_.update(key_rules())
     all_.update(histories(all_, pair))
     return all_
 
@@ -317,6 +333,8 @@ def histories(first, pair):
         "gradual": (gradual(), "cells-1000"), "gradual-end": (gradual_end(), "gradual"),
         "cells-moved": (members("n2", "n1", "n0", "n2", cells=1000, pins=[{"key": b"frank".hex(), "nodes": ["n1"]}]), "cells-1000"),
         "secret-moved": (members("n1", "n2", "n0", hash="siphash", secret="000102030405060708090a0b0c0d0e0f"), "siphash"),
+        "keys-moved": (members("n1", "n2", "n0", "n2", name="rrd", segments=1, pins=[
+            {"key": b"web1/mem.rrd".hex(), "nodes": ["n0"]}]), "keys-first-1"),
         "copies-turned": (turned, "replicas"),
         # a primary under its new name is the same primary
         "copies-renamed": (renamed_copies(), "copies-turned"),

@@ -18,7 +18,7 @@ ADOPTED = {"md5-le32": (5, 32), "md5-be32": (6, 32), "crc32": (7, 32), "crc32-15
            "fnv1a-64": (16, 32), "fnv1a-64-signed": (17, 32), "one-at-a-time": (18, 32), "one-at-a-time-signed": (19, 32),
            "fnv1a-fold16": (20, 16), "riak": (21, 64), "riak-typed": (22, 64), "djb2": (23, 64), "decimal": (24, 64)}  # fmt: skip
 NUMBERS = {**HASHES, **{name: number for name, (number, _) in ADOPTED.items()}}
-MODULO, AFFIXED = 256, 512
+MODULO, AFFIXED, SEGMENTS = 256, 512, 65536
 
 
 def point_of(hash_name, key, secret=bytes(16)):
@@ -34,8 +34,14 @@ def point_of(hash_name, key, secret=bytes(16)):
     return number_of(hash_name, key) << 64 - ADOPTED[hash_name][1]
 
 
-def cell_of(hash_name, key, cells, secret=bytes(16), modulo=False, affixes=(b"", b"")):
-    """The cell of a key, of so many: docs/placement.md, "Hash" and "Cells"."""
+def hashed_part(key, segments):
+    """What of a key is hashed: docs/placement.md, "Key rule". `segments` 0 is the whole of it."""
+    return b"/".join(key.lstrip(b"/").split(b"/")[:segments]) if segments else key
+
+
+def cell_of(hash_name, key, cells, secret=bytes(16), modulo=False, affixes=(b"", b""), segments=0):
+    """The cell of a key, of so many: docs/placement.md, "Hash", "Key rule" and "Cells"."""
+    key = hashed_part(key, segments)
     key = affixes[0] + key + affixes[1]
     if not modulo:
         return point_of(hash_name, key, secret) * cells // 2**64

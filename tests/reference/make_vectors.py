@@ -34,6 +34,13 @@ NUMBERS = ["1", "7", "11", "12", "13", "100", "4294967296", "9999999999", "92233
            "user:42", "\u0664\u0662"]  # fmt: skip
 
 
+# what a key rule reads: paths of files as hosts have them, slashes at every place, 256 segments and more
+PATHS = [b"web1/cpu/0.rrd", b"web1/cpu/1.rrd", b"web1/mem.rrd", b"/web1/cpu/0.rrd", b"///web1/cpu/0.rrd", b"web2/cpu/0.rrd", b"web1", b"web1/",
+         b"/web1", b"web1//cpu/0.rrd", b"web1/cpu", b"web1/cpu/", b"./web1/mem.rrd", b"WEB1/cpu/0.rrd", b"web1 /cpu", b"web1\n", b"/", b"//", b"justin/",
+         b"justin/x/y", b"\xff\0/\xfe\n/x", b"a\\b/c/d", b"ab/" * 254 + b"ab", b"ab/" * 255, b"ab/" * 255 + b"c", b"ab/" * 300, b"/" * 300 + b"x/y/z",
+         "h\u00f6st/cpu.rrd".encode(), b"x" * 300 + b"/y/z"]  # fmt: skip
+
+
 def hostile_keys():
     """Keys that people have, and keys that break programs."""
     return [name.encode() for name in NAMES] + RAW
@@ -76,9 +83,10 @@ def locate(files):
         m = reference.read_map(data)
         keys = hostile_keys() if m.epoch == 1 and not name.startswith("figure") else hostile_keys()[:12]
         keys = keys + [number.encode() for number in NUMBERS if name.startswith("hash-decimal")]
+        keys = keys + [path for path in PATHS if m.segments]
         for key in keys + [pin.key for pin in m.pins if pin.kind == 1]:
             yield {"map": name, "key": key.hex(), **located(m, m.point(key))}
-        for key in (b"Frank", b"FRANK\xc3\x84", b"JUSTIN"):
+        for key in (b"Frank", b"FRANK\xc3\x84", b"JUSTIN") + (b"/WEB1/CPU/0.rrd", b"Web1/MEM.rrd") * bool(m.segments):
             yield {"map": name, "key": key.hex(), "fold": True, **located(m, m.point(reference.ascii_fold(key)))}
         bounds = [first for first, _ in m.final + m.base] + [p.last + 1 for p in m.pins] + [1, cases.END]
         for point in sorted({p for first in bounds for p in (first - 1, first) if 0 <= p < cases.END}):
@@ -113,7 +121,8 @@ def prefer(files):
     for name, data in files.items():
         m = reference.read_map(data)
         few = len(m.nodes) > 30
-        for key in hostile_keys()[: 3 if few else 6 if m.epoch > 1 else 30 if m.spread else 10]:
+        keys = hostile_keys()[: 3 if few else 6 if m.epoch > 1 else 30 if m.spread else 10]
+        for key in keys + [path for path in PATHS[:6] if m.segments]:
             for n in sorted({*range(1, min(len(m.nodes), 6) + 1), len(m.nodes), len(m.nodes) + 1}):
                 yield {"map": name, "key": key.hex(), "n": n, "prefer": reference.prefer(m, m.point(key), n)}
 

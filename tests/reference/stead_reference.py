@@ -11,7 +11,7 @@ import hashlib
 import struct
 from collections import namedtuple
 
-from hashes import AFFIXED, MASK, MODULO, NUMBERS, cell_of
+from hashes import AFFIXED, MASK, MODULO, NUMBERS, SEGMENTS, cell_of
 
 SPACE = 2**64
 HEADER = "<8sIIQQ16sQII32s32sIIQ16sIIII"
@@ -54,7 +54,7 @@ class Map:
 
     def point(self, key):
         """The point of a key, under this map: the first point of the cell that its hash falls into."""
-        value = cell_of(self.hash, key, self.cells, self.secret, self.modulo, self.affixes)
+        value = cell_of(self.hash, key, self.cells, self.secret, self.modulo, self.affixes, self.segments)
         return cell_bound(value, self.cells)
 
 
@@ -168,9 +168,11 @@ def check_header(m):
     need(1 <= m.replicas <= 255, "replicas")
     need((m.hash_number > 4) == bool(m.features & ADOPTED), "feature bit 1")
     m.modulo = bool(m.hash_number & MODULO)
-    function = m.hash_number & ~(MODULO | AFFIXED)
+    m.segments = m.hash_number // SEGMENTS % 256
+    number = m.hash_number - SEGMENTS * m.segments
+    function = number & ~(MODULO | AFFIXED)
     names = [name for name, number in NUMBERS.items() if number == function]
-    need(names and (function != 4 or m.hash_number == 4), "hash number", "version" if m.hash_number > 4 else "format")
+    need(names and (function != 4 or number == 4), "hash number", "version" if m.hash_number > 4 else "format")
     m.hash = names[0]
     need(m.hash == "siphash" or not any(m.secret), "secret without a keyed hash")
     need(not m.modulo or m.cells, "modulo 2^64")

@@ -9,7 +9,7 @@ The steps are apart so that the tests can spoil records in between. With the rea
      "base": [["0000000000000000", ["a"]], ["8000000000000000", "cray"]],
      "pins": [{"key": "6a757374696e", "policy": "cray"}, {"range": ["6.00000%", "6.00001%"], "nodes": ["b"]}]}
 
-"modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring.
+"modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring; "segments": N is the key rule "first N segments".
 A base slice names its nodes, or a named policy. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all else
 empty. `after` (bytes of the map before, from Python only) gives epoch, map id and parent. "target", like "base", and
 "leaving", a list of node names, make a map with a gradual change under way.
@@ -20,7 +20,7 @@ import json
 import struct
 import sys
 
-from hashes import AFFIXED, MODULO, NUMBERS, cell_of
+from hashes import AFFIXED, MODULO, NUMBERS, SEGMENTS, cell_of
 
 END = 2**64
 
@@ -54,12 +54,12 @@ def lay_out(d, after=None):
         "epoch": d.get("epoch", 1), "replicas": d.get("replicas", 1),
         "hash_name": d.get("hash", "md5"), "hash": NUMBERS[d.get("hash", "md5")], "modulo": d.get("modulo", False),
         "affixes": [bytes.fromhex(affix) for affix in d.get("affixes", ["", ""])],
-        "max_slices": d.get("max_slices", 0), "cells": d.get("cells", 0), "name": d["name"].encode(),
+        "segments": d.get("segments", 0), "max_slices": d.get("max_slices", 0), "cells": d.get("cells", 0), "name": d["name"].encode(),
         "secret": bytes.fromhex(d.get("secret", "00" * 16)), "spread": [s.encode() for s in d.get("spread", [])],
     }  # fmt: skip
     if r["gradual"]:
         r.update(header_length=560, features=1, sections=16)
-    r["hash"] += MODULO * r["modulo"] + AFFIXED * any(r["affixes"])
+    r["hash"] += MODULO * r["modulo"] + AFFIXED * any(r["affixes"]) + SEGMENTS * r["segments"]
     r["features"] |= 2 * (r["hash"] > 4)
     if after:
         r["parent"] = after[96:128]
@@ -124,7 +124,7 @@ def lay_pin(r, pin):
     cells = r["cells"] or END
     if "key" in pin:
         key = bytes.fromhex(pin["key"])
-        value = cell_of(r["hash_name"], key, cells, r["secret"], r["modulo"], r["affixes"])
+        value = cell_of(r["hash_name"], key, cells, r["secret"], r["modulo"], r["affixes"], r["segments"])
         return (value * END + cells - 1) // cells, ((value + 1) * END + cells - 1) // cells - 1, 1, key
     first, end = (percent(bound, cells) for bound in pin["range"])
     return first, end - 1, 0, b""

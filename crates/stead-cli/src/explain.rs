@@ -3,18 +3,25 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use stead::hash::KeyRule;
 use stead::map::Pin;
 use stead::weight::Weight;
 use stead::{Map, Point};
 
 use crate::exit::Result;
-use crate::input::{hex, shown};
+use crate::input::{hex, shown, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
 
 /// The way from a key to its nodes.
 #[derive(Serialize)]
 pub struct Explanation<'a> {
+    /// what of the key is hashed, under a key rule that does not take all of it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hashed: Option<KeyJson<'a>>,
+    /// the same for people
+    #[serde(skip)]
+    hashed_text: Option<String>,
     digest: String,
     slice: Range,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,14 +41,19 @@ pub struct Range {
 
 impl<'a> Explanation<'a> {
     /// Of a key under a map.
-    pub fn of(map: &'a Map, key: &[u8]) -> Explanation<'a> {
+    pub fn of(map: &'a Map, key: &'a [u8]) -> Explanation<'a> {
         let point = map.point(key);
+        let rule = map.key_rule();
+        let bytes = rule.of(key);
+        let hashed = (rule != KeyRule::Whole).then_some(bytes);
         let slice = map.slice_of(point);
         let policy = map.policy(slice.policy);
         let pin = map.pins().find(|pin| pin.slice.first <= point && point <= pin.slice.last);
         let labels = |node| (map.node(node).name(), map.node(node).labels().collect());
         Explanation {
-            digest: hex(&map.hash().digest(key)),
+            hashed: hashed.map(KeyJson::of),
+            hashed_text: hashed.map(|bytes| format!("{}, the {rule}", shown(bytes))),
+            digest: hex(&map.hash().digest(bytes)),
             slice: Range { first: slice.first.to_string(), last: slice.last.to_string() },
             policy: policy.name(),
             kind: policy.kind(),
@@ -55,6 +67,9 @@ impl<'a> Explanation<'a> {
 
     /// For people, under the record of the key.
     pub fn write(&self, point: Point, out: &mut Out) -> Result {
+        if let Some(hashed) = &self.hashed_text {
+            out.line(format_args!("  hashed  {hashed}"))?;
+        }
         out.line(format_args!("  digest  {}", self.digest))?;
         out.line(format_args!("  point   {point}"))?;
         out.line(format_args!("  slice   {}..{}", self.slice.first, self.slice.last))?;

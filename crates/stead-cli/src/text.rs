@@ -1,5 +1,6 @@
 //! Texts for people: shares with fixed digits, exact, and tables.
 
+use stead::hash::Hash;
 use stead::point::SPACE;
 use stead::policy::PolicyId;
 use stead::balance::HolderReport;
@@ -39,6 +40,21 @@ pub fn count(n: usize, what: &str) -> String {
 pub fn joined(map: &Map, policy: PolicyId) -> String {
     let names: Vec<&str> = map.policy(policy).members().map(|node| map.node(node).name()).collect();
     names.join(",")
+}
+
+/// How a map hashes: `md5`; of an adopted ring also `crc32 modulo 12`, `md5 in 65536 cells`.
+pub fn hash(map: &Map) -> String {
+    let (hash, cells) = (map.hash(), map.cells());
+    let bits = match &hash {
+        Hash::Adopted(adopted) => adopted.function.bits(),
+        _ => 64,
+    };
+    let cells = match cells.count() == 1 << bits {
+        _ if hash.is_modulo() => format!(" modulo {}", cells.stored()),
+        true => String::new(),
+        false => format!(" in {} cells", cells.stored()),
+    };
+    format!("{}{cells}{}", hash.name(), if hash.affixes().is_some() { " with bytes around the key" } else { "" })
 }
 
 /// Rows under a heading, the columns as wide as they must be. Columns named in `right` are aligned right.

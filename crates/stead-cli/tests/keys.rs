@@ -112,6 +112,52 @@ fn explain_says_digest_point_slice_policy_labels_and_why() {
 }
 
 #[test]
+fn a_key_rule_is_applied_after_folding_wherever_a_key_is_placed_and_is_told() {
+    let place = Place::with_map();
+    place.write("rule.toml", "key = \"first 1 segments\"\n".to_owned() + &fleet(3));
+    place.good(&["apply", "rule.toml", "r.map"]);
+    // frank is on n1, and so are all keys under frank, in whatever way they come; b is on n2
+    let keys = ["frank", "frank/cpu.rrd", "/frank/disk/0.rrd", "b/frank"];
+    let found = "frank\tn1\nfrank/cpu.rrd\tn1\n/frank/disk/0.rrd\tn1\nb/frank\tn2\n";
+    assert_eq!(place.good(&[&["locate", "r.map"], &keys[..]].concat()), found);
+    assert_eq!(place.run_with(&["locate", "r.map"], (keys.join("\n") + "\n").as_bytes()).good(), found);
+    assert_ne!(place.good(&[&["locate", "m.map"], &keys[..]].concat()), found);
+    assert_eq!(place.good(&["locate", "r.map", "--fold", "ascii", "/FRANK/cpu.rrd"]), "/FRANK/cpu.rrd\tn1\n");
+    assert_eq!(place.good(&["locate", "r.map", "--hex", "6672616e6b2f78"]), "6672616e6b2f78\tn1\n");
+    let prefer = |map: &str, key: &str| place.json_lines(&["locate", map, "--prefer", "3", "--json", key])[0]["nodes"].clone();
+    assert_eq!(prefer("r.map", "frank/cpu.rrd"), prefer("m.map", "frank"));
+
+    let text = place.good(&["locate", "r.map", "--explain", "/frank/x"]);
+    assert!(text.starts_with("/frank/x\tn1\n  hashed  \"frank\", the first 1 segments\n  digest  26253c50741faa9c2e2b836773c69fe6\n  point   26253c50741faa9c\n"), "{text}");
+    let lines = place.json_lines(&["locate", "r.map", "--explain", "--json", "/frank/x"]);
+    has_fields(&lines[0], "key point nodes hashed digest slice labels why");
+    assert_eq!((&lines[0]["key"], &lines[0]["hashed"]), (&json!("/frank/x"), &json!("frank")));
+
+    assert!(place.good(&["show", "r.map"]).contains("\nkey     first 1 segments\n"));
+    assert_eq!(place.json(&["show", "r.map", "--json"])["key"], "first 1 segments");
+    assert!(!place.good(&["show", "m.map"]).contains("\nkey "));
+    assert_eq!(place.json(&["show", "m.map", "--json"])["key"], "whole");
+
+    // a host whose node goes moves with all its files, and no other file moves
+    place.write("less.toml", fleet(2));
+    place.good(&["apply", "less.toml", "r.map"]);
+    let moved = |file: &str| {
+        let keys: Vec<String> = (0..20).map(|i| format!("h{i}{file}")).collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let lines = place.good(&[&["diff", "r.map.history/1", "r.map", "--keys", "--"], &keys[..]].concat());
+        lines.lines().map(|line| line.replacen(file, "", 1)).collect::<Vec<_>>()
+    };
+    let hosts = moved("");
+    assert!(!hosts.is_empty() && hosts.len() < 20, "{hosts:?}");
+    assert_eq!((moved("/cpu.rrd"), moved("/disk/0.rrd")), (hosts.clone(), hosts));
+
+    // the rule is for the map's life
+    place.write("other.toml", "key = \"first 2 segments\"\n".to_owned() + &fleet(3));
+    let refused = place.run(&["plan", "other.toml", "r.map"]);
+    assert!(refused.error.contains("the fleet says key = \"first 2 segments\" and the map has \"first 1 segments\""), "{}", refused.error);
+}
+
+#[test]
 fn prefer_lists_distinct_nodes_and_begins_with_the_keys_own() {
     let place = Place::with_map();
     assert_eq!(place.good(&["locate", "m.map", "--prefer", "1", "frank"]), FRANK);

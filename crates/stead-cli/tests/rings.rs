@@ -67,6 +67,15 @@ fn without_files_to_write_it_only_says_what_would_be() {
     assert_eq!((said["cells"].as_str(), said["hash"].as_str()), (Some("0"), Some("sha1")));
     dir.run(&["ring", "karger", "servers.txt", "--set", "bits=8"]).ok();
     assert_eq!(dir.everything(), before);
+    dir.run(&["ring", "karger", "servers.txt", "--set", "bits=8", "-o", "few.map", "--fleet", "few.toml"]).ok();
+    assert!(dir.run(&["show", "few.map"]).ok().text().contains("hash sha1 in 256 cells"));
+    let shown = dir.run(&["show", "few.map", "--json"]).json();
+    assert_eq!((shown["cells"].as_str(), shown.get("modulo")), (Some("256"), None));
+    dir.write("users.txt", "0-6 db1\n7-11 db2\n");
+    dir.run(&["ring", "explicit", "users.txt", "--set", "hash=decimal", "--set", "modulo=12", "-o", "u.map", "--fleet", "u.toml"]).ok();
+    assert!(dir.run(&["show", "u.map"]).ok().text().contains("hash decimal modulo 12"));
+    assert_eq!(dir.run(&["show", "u.map", "--json"]).json()["modulo"], true);
+    assert_eq!(dir.run(&["locate", "u.map", "19"]).ok().text(), "19\tdb2\n");
     let list = dir.run(&["ring", "--list", "--json"]).json();
     assert!(list.as_array().unwrap().iter().any(|ring| ring["ring"] == "karger" && ring["choices"][0]["name"] == "vnodes"));
     assert!(dir.run(&["ring", "--list"]).ok().text().contains("--set vnodes=1..100000 [100]"));

@@ -9,7 +9,7 @@ use program::{fields, Dir};
 use serde_json::Value;
 use stead::cell::Cells;
 use stead::format::{encode, NodePart, Parts, PolicyPart};
-use stead::hash::Hash;
+use stead::hash::{Hash, KeyRule};
 use stead::policy::{NodeId, PolicyId};
 use stead::weight::Weight;
 use stead::Point;
@@ -79,6 +79,7 @@ impl Written {
             algorithm: 1,
             replicas: self.replicas,
             hash: Hash::Md5,
+            key_rule: KeyRule::Whole,
             cells: self.cells,
             max_slices: self.max_slices,
             spread: self.spread.iter().map(|label| (*label).to_owned()).collect(),

@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path | request reply batch record | journal | connection | backend | router | listener | main
+//! path | request reply batch record | journal | log | connection | backend | router | listener | main
 //! ```
 
 #![forbid(unsafe_code)]

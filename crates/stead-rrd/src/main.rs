@@ -11,6 +11,7 @@ use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand}
 use stead_rrd::connection::Address;
 use stead_rrd::journal::{Journal, Memory};
 use stead_rrd::listener::{Allowed, Listener};
+use stead_rrd::log::{self, Log};
 use stead_rrd::path::Base;
 use stead_rrd::router::{Options, Router};
 use tokio::signal::unix::{signal, SignalKind};
@@ -56,6 +57,9 @@ struct Serve {
     /// The directory of the log, in which writes stand until their backends have them on disk; or `none`: then a crash loses some
     #[arg(long, value_name = "DIR")]
     log: PathBuf,
+    /// The most that the log may grow to, in MiB; when it is full, writes are refused until backends have flushed
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    log_size: u64,
     /// Seconds until a write that waits in a backend's memory is flushed and leaves the log
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     flush_after: u64,
@@ -97,18 +101,25 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         let code = if error.status() == stead::Status::NotFound { NO_INPUT } else { DATA };
         Failure(code, error.to_string())
     })?;
-    if serve.log.as_os_str() != "none" {
-        return Err(Failure(USAGE, format!("--log {}: this build has no log on disk yet; say --log none", serve.log.display())));
-    }
     let base = Base::new(serve.base.as_os_str().as_encoded_bytes());
     let options = Options { base, flush_after: Duration::from_secs(serve.flush_after), overwrite: serve.overwrite };
-    listen_and_route(map, Arc::new(Memory::default()), options, places, serve.public).await
+    if serve.log.as_os_str() == "none" {
+        return listen_and_route(map, Arc::new(Memory::default()), options, places, serve.public).await;
+    }
+    let bound = log::Options { bound: serve.log_size.saturating_mul(1 << 20), ..log::Options::default() };
+    let log = Log::open(&serve.log, bound).map_err(|error| Failure(IO, format!("--log {}: {error}", serve.log.display())))?;
+    if let Some(notice) = log.notice() {
+        eprintln!("stead-rrd: {notice}");
+    }
+    listen_and_route(map, Arc::new(log), options, places, serve.public).await
 }
 
 async fn listen_and_route<J: Journal>(
     map: stead::Map, journal: Arc<J>, options: Options, places: Vec<(Address, Allowed)>, public: bool,
 ) -> Result<(), Failure> {
     let stop = |kind| signal(kind).map_err(|error| Failure(IO, format!("cannot handle signals: {error}")));
+    // a limit of file sizes shall be an error of the write, and not the end of the program
+    let _large = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())).map_err(|error| Failure(IO, format!("cannot handle signals: {error}")))?;
     let (mut interrupt, mut terminate) = (stop(SignalKind::interrupt())?, stop(SignalKind::terminate())?);
     let router = Router::new(map, journal, options).map_err(|line| Failure(FLEET, line))?;
     let mut listeners = Vec::new();

@@ -139,7 +139,7 @@ fn same_cluster(old: &Map, new: &Map) -> Result<()> {
     if old.name() != new.name() {
         return refuse(&format!("the maps belong to two clusters, `{}` and `{}`", old.name(), new.name()));
     }
-    if old.hash() != new.hash() || old.cells() != new.cells() {
+    if old.hash() != new.hash() || old.key_rule() != new.key_rule() || old.cells() != new.cells() {
         return refuse("the maps hash keys in different ways");
     }
     Ok(())

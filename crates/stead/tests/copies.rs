@@ -204,6 +204,7 @@ fn coarse(cells: u64) -> Map {
         algorithm: 1,
         replicas: 1,
         hash: stead::hash::Hash::Md5,
+        key_rule: stead::hash::KeyRule::Whole,
         cells: Cells::from_stored(cells),
         max_slices: None,
         spread: Vec::new(),

@@ -19,7 +19,7 @@ const TOML: &[Bad] = &[
         "name = 'm'\nreplica = 1\nNODE",
         2,
         "unknown key `replica` in the fleet; known keys: name, replicas, spread, hash, secret, secret_file, \
-         max_slices, node, policy, pin",
+         key, max_slices, node, policy, pin",
     ),
     ("name = 'm'\nnodes = []\nNODE", 2, "unknown key `nodes` in the fleet; known keys: name, "),
     ("name = 'm'\n[x]\nNODE", 2, "unknown key `x` in the fleet; known keys: name, "),
@@ -32,6 +32,13 @@ const TOML: &[Bad] = &[
     ("name = 'm'\nspread = 'zone'\nNODE", 2, "spread must be an array of label names, and is a string; write it in brackets"),
     ("name = 'm'\nspread = [\n'zone',\n3]\nreplicas = 0\nNODE", 4, "a label of spread must be a string, and is a number"),
     ("name = 'm'\nspread = ['zone',\n'zone']\nreplicas = 0\nNODE", 3, "label `zone` stands twice in spread; keep one"),
+    ("name = 'm'\nkey = 1\nNODE", 2, "key must be a string, and is a number; write it in quotes"),
+    (
+        "name = 'm'\nkey = 'first 0 segments'\nNODE",
+        2,
+        "key is `first 0 segments`, which does not say what of a key is hashed; write whole, or first N segments, N from 1 to 255",
+    ),
+    ("name = 'm'\nNODE\nkey = 'whole'", 5, "unknown key `key` in [[node]]; known keys: name, weight, labels, attributes, formerly; keys of the fleet itself stand above the first [[...]]"),
     ("name = 'm'\nmax_slices = 0\nNODE", 2, "max_slices 0 is not a whole number from 1 to 4294967295"),
     ("name = 'm'\nmax_slices = 4294967296\nNODE", 2, "max_slices 4294967296 is not a whole number from 1 to 4294967295"),
     ("name = 'm'\nmax_slices = true\nNODE", 2, "max_slices must be a whole number, and is true or false"),

@@ -2,7 +2,7 @@
 
 use stead::cell::Cells;
 use stead::fleet::{Fleet, PinTo, Pinned};
-use stead::hash::Hash;
+use stead::hash::{Hash, KeyRule};
 use stead::point::SPACE;
 use stead::balance::Balance;
 use stead::{build, Point};
@@ -141,7 +141,7 @@ fn a_fleet_may_be_as_short_as_a_name_and_a_node() {
         assert_eq!((fleet.replicas, fleet.hash.as_ref(), fleet.max_slices), (1, None, None));
         assert_eq!((fleet.nodes[0].weight.to_string().as_str(), fleet.nodes.len()), ("1", 1));
         assert!(fleet.policies.is_empty() && fleet.pins.is_empty());
-        assert!(fleet.lay_pins(&Hash::Md5, Cells::FINEST).unwrap().is_empty());
+        assert!(fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap().is_empty());
     }
 }
 
@@ -203,7 +203,7 @@ fn ranges_reach_from_the_first_point_to_the_end() {
     ] {
         let fleet = parse(&(small("", "") + &format!("[[pin]]\nrange = [{range}]\nnodes = ['a']")), "f");
         assert_eq!(fleet.pins[0].what, Pinned::Range { first: Point(first), end }, "{range}");
-        assert_eq!(fleet.lay_pins(&Hash::Md5, Cells::FINEST).unwrap()[0].last, Point((end - 1) as u64));
+        assert_eq!(fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap()[0].last, Point((end - 1) as u64));
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use stead::cell::Cells;
 use stead::fleet::Fleet;
-use stead::hash::Hash;
+use stead::hash::{Hash, KeyRule};
 
 /// Far above the processor time that any machine needs (under a second each, unoptimised), far below what a quadratic step would take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -70,7 +70,7 @@ fn the_most_nodes_and_policies_are_read_in_reasonable_time() {
         assert_eq!((fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()), (nodes, policies, pins));
         assert!(fleet.nodes.windows(2).all(|pair| pair[0].name < pair[1].name));
         assert!(fleet.policies.windows(2).all(|pair| pair[0].name < pair[1].name));
-        let laid = timed("pins", || fleet.lay_pins(&Hash::Md5, Cells::FINEST).unwrap());
+        let laid = timed("pins", || fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap());
         assert_eq!(laid.len(), pins);
     }
     let line = |fleet: &Fleet, name: &str| fleet.nodes.iter().find(|node| node.name == name).unwrap().line;
@@ -95,7 +95,7 @@ fn one_more_than_the_most_is_refused_where_it_stands() {
         assert_eq!(message(&text(&pins)), format!("f:{}: {}", 2 + 1_000_000, words(1_000_000, "pin")));
         let fleet = Fleet::parse(&text(&pins[..pins.len() / 1_000_001 * 1_000_000]), "f").unwrap();
         assert_eq!(fleet.pins.len(), 1_000_000);
-        let overlap = fleet.lay_pins(&Hash::Md5, Cells::FINEST).unwrap_err();
+        let overlap = fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap_err();
         assert_eq!(overlap.to_string(), "f:3: pin covers points of the pin in line 2; pins must not overlap");
     });
 }
@@ -217,7 +217,7 @@ fn damaged_fleets_give_errors_and_never_panics() {
         match Fleet::parse(&text, "f") {
             Ok(fleet) => {
                 read += 1;
-                let _ = fleet.lay_pins(&Hash::Xxh3, Cells::from_stored(16_384));
+                let _ = fleet.lay_pins(&Hash::Xxh3, KeyRule::Whole, Cells::from_stored(16_384));
             }
             Err(error) => {
                 refused += 1;

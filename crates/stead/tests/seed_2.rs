@@ -68,6 +68,7 @@ fn by_hand(slices: &[(Point, u32)]) -> Map {
         algorithm: 1,
         replicas: 1,
         hash: stead::hash::Hash::Md5,
+        key_rule: stead::hash::KeyRule::Whole,
         cells: stead::cell::Cells::FINEST,
         max_slices: None,
         spread: Vec::new(),

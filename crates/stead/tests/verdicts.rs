@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stead::cell::Cells;
 use stead::format::{encode, NodePart, Parts, PolicyPart};
-use stead::hash::Hash;
+use stead::hash::{Hash, KeyRule};
 use stead::policy::{NodeId, PolicyId};
 use stead::balance::Balance;
 use stead::verdict::{Problem, Rule, Verdict};
@@ -106,6 +106,7 @@ fn the_largest_numbers_fit() {
             algorithm: 1,
             replicas: 255,
             hash: Hash::Md5,
+            key_rule: KeyRule::Whole,
             cells,
             max_slices: None,
             spread: vec!["zone".to_owned()],

@@ -14,7 +14,7 @@ use stead::{Fleet, Map, Store};
 
 use crate::exit::{Failure, Result, USAGE};
 use crate::output::{Out, HEADING};
-use crate::text::{count, percent, Table};
+use crate::text::{count, hash, percent, Table};
 
 /// The longest list of servers that is read, in bytes: 65,536 servers need a tenth of it.
 const LONGEST: u64 = 64 << 20;
@@ -182,14 +182,6 @@ fn to_balance(balance: &Balance) -> u128 {
         Some(target.saturating_sub(points))
     };
     balance.nodes.iter().filter_map(lacking).sum()
-}
-
-/// The name of the hash and what is added to it.
-fn hash(map: &Map) -> String {
-    let hash = map.hash();
-    let modulo = if hash.is_modulo() { format!(" modulo {}", map.cells().stored()) } else { String::new() };
-    let affixes = if hash.affixes().is_some() { " with bytes around the key" } else { "" };
-    format!("{}{modulo}{affixes}", hash.name())
 }
 
 fn list(json: bool, out: &mut Out) -> Result {

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
+use stead::cell::Cells;
 use stead::map::{Node, Policy};
 use stead::balance::{Balance, DomainReport, HolderReport};
+use stead::hash::KeyRule;
 use stead::report::{to_come, Amount};
 use stead::violations::violations;
 use stead::slice::Slice;
@@ -16,7 +18,7 @@ use crate::caps;
 use crate::exit::{Failure, Result};
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
-use crate::text::{count, percent, primary, Table};
+use crate::text::{count, hash, percent, primary, Table};
 
 /// Show what is in a map
 ///
@@ -46,6 +48,12 @@ struct Shown<'a> {
     replicas: u32,
     spread: Vec<&'a str>,
     hash: &'a str,
+    /// of an adopted ring whose hash has fewer values than 2^64
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cells: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    modulo: bool,
+    key: String,
     digest: String,
     parent: String,
     map_id: String,
@@ -152,6 +160,9 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
         replicas: map.replicas(),
         spread: map.spread().collect(),
         hash: map.hash().name(),
+        cells: (map.cells() != Cells::FINEST).then(|| map.cells().count().to_string()),
+        modulo: map.hash().is_modulo(),
+        key: map.key_rule().to_string(),
         digest: hex(&map.digest()),
         parent: hex(&map.parent()),
         map_id: hex(&map.map_id()),
@@ -206,7 +217,7 @@ fn heading(map: &Map, out: &mut Out) -> Result {
         map.name(),
         map.epoch(),
         count(map.replicas() as usize, "replica"),
-        map.hash().name(),
+        hash(map),
         count(map.nodes().len(), "node"),
         count(map.base_count(), "slice")
     );
@@ -218,6 +229,9 @@ fn heading(map: &Map, out: &mut Out) -> Result {
     let spread: Vec<&str> = map.spread().collect();
     if !spread.is_empty() {
         out.line(format_args!("spread  {}", spread.join(", ")))?;
+    }
+    if map.key_rule() != KeyRule::Whole {
+        out.line(format_args!("key     {}", map.key_rule()))?;
     }
     map.max_slices().map_or(Ok(()), |most| out.line(format_args!("limit   {most} slices")))
 }

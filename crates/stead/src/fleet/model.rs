@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::hash::Hash;
+use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::weight::Weight;
 
@@ -21,6 +21,8 @@ pub struct Fleet {
     pub spread: Vec<String>,
     /// The hash that the fleet asks for; `None` when it is left out: the map's own, md5 for a first map.
     pub hash: Option<Hash>,
+    /// What of a key is hashed, as the fleet asks for; `None` when it is left out: the map's own, the whole key for a first map.
+    pub key_rule: Option<KeyRule>,
     /// The largest number of base slices, when the fleet sets one.
     pub max_slices: Option<u32>,
     /// The nodes, sorted by the bytes of their names; at most 65,536.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::model::{Fleet, Pinned};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::hash::Hash;
+use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 
 /// A pin as the points that it covers, whole cells.
@@ -26,7 +26,7 @@ impl Fleet {
     ///
     /// Fails with [`Error::Fleet`] at the first pin of the file that covers a point of an earlier one, or that covers no cell
     /// because the cells are wider than its range. Takes n log n steps for n pins.
-    pub fn lay_pins(&self, hash: &Hash, cells: Cells) -> Result<Vec<LaidPin>> {
+    pub fn lay_pins(&self, hash: &Hash, key_rule: KeyRule, cells: Cells) -> Result<Vec<LaidPin>> {
         let wrong = |pin: usize, problem: String| Error::Fleet { file: self.file.clone(), line: self.pins[pin].line, problem };
         let mut in_file: Vec<usize> = (0..self.pins.len()).collect();
         in_file.sort_by_key(|pin| (self.pins[*pin].line, *pin));
@@ -35,7 +35,7 @@ impl Fleet {
         for pin in in_file {
             let (first, end) = match &self.pins[pin].what {
                 Pinned::Key(key) => {
-                    let cell = hash.cell(key, cells);
+                    let cell = hash.cell(key_rule.of(key), cells);
                     (cells.bound(cell), cells.bound(cell + 1))
                 }
                 Pinned::Range { first, end } => (cells.round_up(u128::from(first.0)), cells.round_up(*end)),
@@ -49,7 +49,11 @@ impl Fleet {
             let touched = laid.range(..=new.last).rev().map(|(_, old)| old).take_while(|old| old.last >= new.first);
             // all that it touches are earlier in the file; the walk happens once, since it ends in an error
             if let Some(line) = touched.map(|old| self.pins[old.pin].line).min() {
-                return Err(wrong(pin, format!("pin covers points of the pin in line {line}; pins must not overlap")));
+                let why = match (&self.pins[pin].what, key_rule) {
+                    (Pinned::Key(_), KeyRule::First(_)) => format!(" (of a key its {key_rule} are hashed)"),
+                    _ => String::new(),
+                };
+                return Err(wrong(pin, format!("pin covers points of the pin in line {line}{why}; pins must not overlap")));
             }
             laid.insert(new.first, new);
         }
@@ -77,14 +81,14 @@ mod tests {
     fn a_key_covers_its_cell_and_a_range_rounds_up_to_cells() {
         let pins = range("50%", "100%") + &key("frank") + &range("0%", "10%");
         let fleet = fleet(&pins);
-        let laid = fleet.lay_pins(&Hash::Md5, Cells::FINEST).unwrap();
+        let laid = fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap();
         let shown: Vec<_> = laid.iter().map(|l| format!("{} {} {}", l.first, l.last, fleet.pins[l.pin].line)).collect();
         assert_eq!(
             shown,
             ["0000000000000000 1999999999999998 9", "26253c50741faa9c 26253c50741faa9c 6", "8000000000000000 ffffffffffffffff 3"]
         );
         // 16 cells: the first hex digit; 10% = 0x1999... rounds up to 0x2000...
-        let laid = fleet.lay_pins(&Hash::Md5, Cells::from_stored(16)).unwrap();
+        let laid = fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::from_stored(16)).unwrap();
         let bounds: Vec<_> = laid.iter().map(|l| (l.first.0 >> 60, l.last.0 >> 60, l.last.0 << 4)).collect();
         assert_eq!(bounds, [(0, 1, u64::MAX << 4), (2, 2, u64::MAX << 4), (8, 15, u64::MAX << 4)]);
     }
@@ -92,8 +96,8 @@ mod tests {
     #[test]
     fn a_range_that_no_cell_starts_in_is_refused() {
         let fleet = fleet(&range("1%", "2%"));
-        assert!(fleet.lay_pins(&Hash::Md5, Cells::FINEST).is_ok());
-        let error = fleet.lay_pins(&Hash::Md5, Cells::from_stored(10)).unwrap_err();
+        assert!(fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).is_ok());
+        let error = fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::from_stored(10)).unwrap_err();
         assert_eq!(error.to_string(), "f:3: the range covers none of the 10 cells; widen it, or pin a key");
     }
 
@@ -111,7 +115,7 @@ mod tests {
             (key("frank") + &range("14%", "15%"), Some((6, 3))),
             (key("frank") + &range("15%", "16%"), None),
         ] {
-            let laid = fleet(&pins).lay_pins(&Hash::Md5, Cells::FINEST).map_err(|error| error.to_string());
+            let laid = fleet(&pins).lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).map_err(|error| error.to_string());
             let expected =
                 expected.map(|(a, b)| format!("f:{a}: pin covers points of the pin in line {b}; pins must not overlap"));
             assert_eq!(laid.err(), expected, "{pins}");
@@ -122,7 +126,7 @@ mod tests {
     fn a_hundred_thousand_pins_are_laid_in_their_order() {
         let pins: String = (0..100_000).map(|i| key(&i.to_string())).collect();
         let fleet = fleet(&pins);
-        let laid = fleet.lay_pins(&Hash::Xxh3, Cells::FINEST).unwrap();
+        let laid = fleet.lay_pins(&Hash::Xxh3, KeyRule::Whole, Cells::FINEST).unwrap();
         assert_eq!(laid.len(), 100_000);
         assert!(laid.windows(2).all(|pair| pair[0].last < pair[1].first));
     }

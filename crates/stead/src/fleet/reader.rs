@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::weight::Weight;
 
 /// The keys of the fleet itself.
-pub(super) const TOP_KEYS: [&str; 10] =
-    ["name", "replicas", "spread", "hash", "secret", "secret_file", "max_slices", "node", "policy", "pin"];
+pub(super) const TOP_KEYS: [&str; 11] =
+    ["name", "replicas", "spread", "hash", "secret", "secret_file", "key", "max_slices", "node", "policy", "pin"];
 /// The longest name, in bytes.
 pub(super) const LONGEST_NAME: usize = 255;
 /// The longest label or attribute, in bytes: the map's strings end there.

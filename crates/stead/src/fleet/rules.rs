@@ -12,6 +12,7 @@ use super::reader::{At, Reader, Source, LONGEST_NAME, LONGEST_TEXT, TOP_KEYS};
 use super::secret::{self, Secrets};
 use super::tree::{shown, Entry, Tree, Value};
 use crate::error::Result;
+use crate::hash::KeyRule;
 use crate::point::Point;
 use crate::weight::Weight;
 
@@ -40,6 +41,7 @@ impl Reader<'_> {
         let (mut name, mut replicas, mut max_slices) = (None, At { at: tree.at, it: 1 }, None);
         let mut spread = Vec::new();
         let mut secrets = Secrets::default();
+        let mut key_rule = None;
         let (mut nodes, mut policies, mut pins) = (Vec::new(), Vec::new(), Vec::new());
         let mut named = false;
         for Entry { key, at, tree } in entries {
@@ -62,6 +64,7 @@ impl Reader<'_> {
                         _ => secrets.secret_file = text,
                     }
                 }
+                "key" => key_rule = self.key_rule(tree),
                 "max_slices" => max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX)),
                 "node" => nodes = self.tables("node", tree, MOST_NODES),
                 "policy" => policies = self.tables("policy", tree, MOST_POLICIES),
@@ -85,11 +88,23 @@ impl Reader<'_> {
             replicas: replicas.it,
             spread,
             hash,
+            key_rule,
             max_slices: max_slices.and_then(|n| u32::try_from(n).ok()),
             nodes,
             policies,
             pins,
             file: self.source.file.to_owned(),
+        })
+    }
+
+    /// What of a key is hashed.
+    fn key_rule(&mut self, tree: Tree) -> Option<KeyRule> {
+        let text = self.any_text("key", tree)?;
+        KeyRule::parse(&text.it).or_else(|| {
+            self.wrong(text.at, || {
+                let text = shown(&text.it);
+                format!("key is `{text}`, which does not say what of a key is hashed; write whole, or first N segments, N from 1 to 255")
+            })
         })
     }
 

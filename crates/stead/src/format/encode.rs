@@ -44,8 +44,13 @@ fn features(parts: &Parts) -> u64 {
     };
     let set = |feature, is| if is { feature } else { 0 };
     set(GRADUAL, parts.target.is_some())
-        | set(ADOPTED_HASH, parts.hash.number() > Hash::SIPHASH)
+        | set(ADOPTED_HASH, hash_number(parts) > Hash::SIPHASH)
         | set(TWICE, parts.policies.iter().any(repeats))
+}
+
+/// The number of the hash, with the key rule in it.
+fn hash_number(parts: &Parts) -> u32 {
+    parts.hash.number() | parts.key_rule.stored()
 }
 
 /// The digest that belongs to these bytes.
@@ -241,7 +246,7 @@ impl Writer {
         out.extend_from_slice(&parts.replicas.to_le_bytes());
         out.extend_from_slice(&parts.parent);
         out.extend_from_slice(&[0; 32]);
-        out.extend_from_slice(&parts.hash.number().to_le_bytes());
+        out.extend_from_slice(&hash_number(parts).to_le_bytes());
         out.extend_from_slice(&parts.max_slices.unwrap_or(0).to_le_bytes());
         out.extend_from_slice(&parts.cells.stored().to_le_bytes());
         out.extend_from_slice(&beside_the_hash);

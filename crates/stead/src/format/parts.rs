@@ -2,7 +2,7 @@
 
 use super::{Digest, MapId};
 use crate::cell::Cells;
-use crate::hash::Hash;
+use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::weight::Weight;
@@ -24,6 +24,8 @@ pub struct Parts {
     pub replicas: u32,
     /// How keys become points.
     pub hash: Hash,
+    /// What of a key is hashed.
+    pub key_rule: KeyRule,
     /// How many cells the space has.
     pub cells: Cells,
     /// The fleet's limit for base slices.

@@ -5,7 +5,7 @@ use super::slice_rules::Used;
 use super::verify::broken;
 use crate::cell::Cells;
 use crate::error::Result;
-use crate::hash::Hash;
+use crate::hash::{Hash, KeyRule};
 use crate::name::{check_name, check_node_name, check_text, NAME_MAX, TEXT_MAX};
 use crate::weight::Weight;
 
@@ -38,8 +38,8 @@ impl<'a> Strings<'a> {
 }
 
 /// Checks the rules of the records; the header and the section table are sound.
-pub(super) fn rules(bytes: &[u8], layout: Layout, hash: &Hash, cells: Cells) -> Result<()> {
-    let check = Check { bytes, layout, hash, cells };
+pub(super) fn rules(bytes: &[u8], layout: Layout, hash: &Hash, key_rule: KeyRule, cells: Cells) -> Result<()> {
+    let check = Check { bytes, layout, hash, key_rule, cells };
     check.strings_nodes_policies()?;
     let bases = check.base_slices()?;
     let targets = check.target_slices(&bases)?;
@@ -55,6 +55,7 @@ pub(super) struct Check<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) layout: Layout,
     pub(super) hash: &'a Hash,
+    pub(super) key_rule: KeyRule,
     pub(super) cells: Cells,
 }
 

@@ -104,7 +104,7 @@ impl Check<'_> {
             match u32_at(self.bytes, offset + 20) {
                 0 if key.is_empty() => {}
                 1 => {
-                    let cell = self.hash.cell(key, self.cells);
+                    let cell = self.hash.cell(self.key_rule.of(key), self.cells);
                     if self.cells.bound(cell) != u128::from(first.0) || self.cells.bound(cell + 1) != after {
                         return broken(offset, "a pin by key does not cover just its key's cell");
                     }

@@ -9,7 +9,7 @@ use super::rules::rules;
 use super::Digest;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::hash::{Affixes, Hash, AFFIX_MAX};
+use crate::hash::{Affixes, Hash, KeyRule, AFFIX_MAX};
 
 /// What verifying found out.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Checked {
     pub layout: Layout,
     /// The hash of the map, with its secret.
     pub hash: Hash,
+    /// What of a key is hashed.
+    pub key_rule: KeyRule,
     /// The cells of the map.
     pub cells: Cells,
     /// The digest, which fits.
@@ -35,9 +37,9 @@ pub fn verify(bytes: &[u8]) -> Result<Checked> {
     }
     let cells = settings(bytes)?;
     let layout = sections(bytes)?;
-    let hash = hash(bytes, &layout)?;
-    rules(bytes, layout, &hash, cells)?;
-    Ok(Checked { layout, hash, cells, digest: stored })
+    let (hash, key_rule) = hash(bytes, &layout)?;
+    rules(bytes, layout, &hash, key_rule, cells)?;
+    Ok(Checked { layout, hash, key_rule, cells, digest: stored })
 }
 
 /// A broken rule at an offset.
@@ -112,16 +114,17 @@ fn settings(bytes: &[u8]) -> Result<Cells> {
     Ok(Cells::from_stored(u64_at(bytes, at::CELLS)))
 }
 
-/// The hash, with its secret or its affixes. The section of strings is inside the file.
-fn hash(bytes: &[u8], layout: &Layout) -> Result<Hash> {
-    let number = u32_at(bytes, at::HASH);
+/// The hash, with its secret or its affixes, and the key rule beside it. The section of strings is inside the file.
+fn hash(bytes: &[u8], layout: &Layout) -> Result<(Hash, KeyRule)> {
+    let stored = u32_at(bytes, at::HASH);
+    let (key_rule, number) = KeyRule::from_stored(stored);
     let (secret, affixes) = match Hash::is_affixed(number) {
         false => (array_at(bytes, at::SECRET), Affixes::default()),
         true => ([0; 16], affixes(bytes, layout)?),
     };
     let Some(hash) = Hash::from_stored(number, secret, affixes) else {
-        if number > Hash::SIPHASH && !Hash::is_known(number) {
-            let needs = format!("the map has the hash {number}, which this stead does not know");
+        if stored > Hash::SIPHASH && !Hash::is_known(number) {
+            let needs = format!("the map has the hash {stored}, which this stead does not know");
             return Err(Error::Version { file: None, needs });
         }
         return broken(at::HASH, "the hash is unknown, or has a secret that it does not take");
@@ -129,7 +132,7 @@ fn hash(bytes: &[u8], layout: &Layout) -> Result<Hash> {
     if hash.is_modulo() && u64_at(bytes, at::CELLS) == 0 {
         return broken(at::CELLS, "a hash modulo the cells needs their number, below 2^64");
     }
-    Ok(hash)
+    Ok((hash, key_rule))
 }
 
 /// The two strings that stand in the place of the secret; they are the first.

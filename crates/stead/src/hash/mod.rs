@@ -4,11 +4,13 @@ mod adopted;
 mod bytewise;
 pub(crate) mod checksum;
 mod function;
+mod key_rule;
 mod short_md5;
 
 pub use adopted::{Adopted, Affixes, AFFIX_MAX};
 pub use bytewise::Char;
 pub use function::Function;
+pub use key_rule::KeyRule;
 
 use std::fmt;
 use std::hash::Hasher;

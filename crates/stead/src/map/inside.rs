@@ -6,7 +6,7 @@ use super::open::Map;
 use crate::cell::Cells;
 use crate::format::{array_at, u32_at, u64_at, Digest, MapId, NodePart, Parts, PinPart, PolicyPart, Record, TargetPart};
 use crate::format::at;
-use crate::hash::Hash;
+use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::{with_ends, Slice};
@@ -107,6 +107,11 @@ impl Map {
     /// How keys become points.
     pub fn hash(&self) -> Hash {
         self.checked.hash.clone()
+    }
+
+    /// What of a key is hashed.
+    pub fn key_rule(&self) -> KeyRule {
+        self.checked.key_rule
     }
 
     /// How many cells the space has.
@@ -215,6 +220,7 @@ impl Map {
             algorithm: self.algorithm(),
             replicas: self.replicas(),
             hash: self.hash(),
+            key_rule: self.key_rule(),
             cells: self.cells(),
             max_slices: self.max_slices(),
             spread: self.spread().map(str::to_owned).collect(),

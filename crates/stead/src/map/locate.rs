@@ -8,10 +8,11 @@ use crate::policy::{NodeId, PolicyId};
 use crate::slice::Slice;
 
 impl Map {
-    /// The point of a key, under this map's hash. The key's bytes are taken as they are.
+    /// The point of a key, under this map's key rule and hash. The key's bytes are taken as they are.
     pub fn point(&self, key: &[u8]) -> Point {
+        let hashed = self.checked.key_rule.of(key);
         // points of one cell are one value of the hash: they stand for each other
-        Point(self.cells().bound(self.checked.hash.cell(key, self.cells())) as u64)
+        Point(self.cells().bound(self.checked.hash.cell(hashed, self.cells())) as u64)
     }
 
     /// Where a key lives: its primary node.

@@ -10,7 +10,7 @@ use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::format::{encode, Parts};
-use crate::hash::Hash;
+use crate::hash::{Hash, KeyRule};
 use crate::map::Map;
 use crate::point::{Share, SPACE};
 use crate::weight::Weight;
@@ -40,7 +40,7 @@ pub fn build_step(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Result<
 }
 
 fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Map> {
-    let (hash, cells) = settings(fleet, previous)?;
+    let (hash, key_rule, cells) = settings(fleet, previous)?;
     let holders = Holders::of(fleet, previous);
     let domains = holders.domains();
     let mut targets = targets(&holders.weights, &domains, cells.count()).ok_or_else(|| too_few_nodes(fleet))?.cells;
@@ -65,7 +65,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
             }
         }
     };
-    let composer = Composer { fleet, previous, holders: &holders, sets: &sets, hash: &hash, cells };
+    let composer = Composer { fleet, previous, holders: &holders, sets: &sets, hash: &hash, key_rule, cells };
     let composed = composer.compose(&base, target.as_deref()).map_err(|error| in_fleet(fleet, error))?;
     let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
         return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
@@ -78,6 +78,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
         algorithm: ALGORITHM,
         replicas: fleet.replicas,
         hash,
+        key_rule,
         cells,
         max_slices: fleet.max_slices,
         spread: fleet.spread.clone(),
@@ -124,10 +125,10 @@ fn too_few_nodes(fleet: &Fleet) -> Error {
     Error::Impossible { problem }
 }
 
-/// The hash never changes; left out, it is the map's own, or md5.
-fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, Cells)> {
+/// Hash and key rule never change; left out, they are the map's own, or md5 of the whole key.
+fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, KeyRule, Cells)> {
     let Some(map) = previous else {
-        return Ok((fleet.hash.clone().unwrap_or(Hash::Md5), Cells::FINEST));
+        return Ok((fleet.hash.clone().unwrap_or(Hash::Md5), fleet.key_rule.unwrap_or_default(), Cells::FINEST));
     };
     let refuse = |problem: String| Err(Error::Identity { problem: format!("{}: {problem}", fleet.file) });
     if map.name() != fleet.name {
@@ -149,6 +150,12 @@ fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, Cells)> {
             hash.name(),
             map.hash().name()
         )),
-        _ => Ok((map.hash(), map.cells())),
+        _ => match fleet.key_rule {
+            Some(rule) if rule != map.key_rule() => refuse(format!(
+                "the fleet says key = \"{rule}\" and the map has \"{}\"; a map keeps its key rule, another would move nearly every key; leave `key` out of the fleet",
+                map.key_rule()
+            )),
+            _ => Ok((map.hash(), map.key_rule(), map.cells())),
+        },
     }
 }

@@ -10,7 +10,7 @@ use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, PinTo, Pinned};
 use crate::format::{NodePart, PinPart, PolicyPart, TargetPart, NODES_MAX};
-use crate::hash::Hash;
+use crate::hash::{Hash, KeyRule};
 use crate::map::Map;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
@@ -32,6 +32,7 @@ pub(super) struct Composer<'a> {
     pub holders: &'a Holders<'a>,
     pub sets: &'a Sets,
     pub hash: &'a Hash,
+    pub key_rule: KeyRule,
     pub cells: Cells,
 }
 
@@ -39,7 +40,7 @@ impl Composer<'_> {
     pub(super) fn compose(&self, base: &[Piece], target: Option<&[Piece]>) -> Result<Composed> {
         let nodes = Nodes::new(self, base)?;
         let ids: BTreeMap<&str, NodeId> = nodes.parts.iter().map(|node| node.name.as_str()).zip((0..).map(NodeId)).collect();
-        let pins = self.fleet.lay_pins(self.hash, self.cells)?;
+        let pins = self.fleet.lay_pins(self.hash, self.key_rule, self.cells)?;
         let pinned: Vec<Option<Vec<NodeId>>> = self
             .fleet
             .pins

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::format::{encode, NodePart, Parts, PolicyPart, NODES_MAX};
-use crate::hash::Hash;
+use crate::hash::{Hash, KeyRule};
 use crate::map::Map;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
@@ -139,6 +139,7 @@ impl Ring {
             algorithm: ALGORITHM,
             replicas: self.replicas,
             hash: self.hash.clone(),
+            key_rule: KeyRule::Whole,
             cells: self.cells,
             max_slices: None,
             spread: Vec::new(),

@@ -9,6 +9,7 @@
 use super::choices::{Choice, Choices, Value};
 use super::compile::{in_order, walks, Owner, RingPoint, Tie, POINTS_MAX};
 use super::draw::{Member, Ring};
+use super::servers::wrong;
 use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
@@ -50,6 +51,10 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     let cells = if bits == 64 { Cells::FINEST } else { Cells::from_stored(1 << bits) };
     let points = in_order(points, Tie::First);
     let replicas = choices.number("replicas") as usize;
+    // as many lists of servers as points
+    if points.len() as u128 * replicas.min(members.len()) as u128 > POINTS_MAX {
+        return Err(wrong(servers.file, 1, format!("points times replicas are more than {POINTS_MAX}; set fewer vnodes, or fewer replicas")));
+    }
     let table = walks(&points, Owner::AtOrAfter, cells.count(), replicas);
     Ok(Ring { hash: Hash::Sha1, cells, replicas: replicas as u32, members, table })
 }
@@ -114,6 +119,7 @@ mod tests {
             ("a\na", &[], "servers: server 1 and server 2 of the list are both named `a`"),
             ("a 0", &[], "servers: no server has a point on the ring"),
             ("a 1000000", &["vnodes=100000"], "servers:1: the ring has more than 16777216 points"),
+            ("a 80\nb 80", &["vnodes=100000", "replicas=2"], "servers:1: points times replicas are more than 16777216"),
             ("a", &["vnodes=0"], "vnodes=0: `0` is not a whole number from 1 to 100000"),
             ("a", &["bit=8"], "the ring karger has no choice `bit`; it has vnodes, replicas, bits"),
             ("a", &["bits"], "`bits` is not NAME=VALUE"),

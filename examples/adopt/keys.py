@@ -1,0 +1,53 @@
+"""Which keys memcached servers have: KEY<TAB>HOST:PORT on each line, for `stead check MAP --observed`. memcached 1.4.31 or newer.
+
+    python3 keys.py [--prefix TEXT] HOST:PORT ...      only keys that begin with TEXT
+
+It asks the servers themselves, so it sees what clients of any language did, whatever their rule. memcached before 1.6.9 may miss a key, or name it
+twice, when it moves from one of its lists to another meanwhile.
+"""
+
+import argparse
+import socket
+import sys
+import time
+from urllib.parse import unquote_to_bytes
+
+
+def keys(server):
+    """The keys of a server, as bytes."""
+    host, _, port = server.rpartition(":")
+    # its hash table; before 1.6.9 there were only its lists of items by age
+    walk = b"hash"
+    while True:
+        with socket.create_connection((host, int(port)), 30) as connection, connection.makefile("rb") as answer:
+            connection.sendall(b"lru_crawler metadump %b\r\n" % walk)
+            for line in answer:
+                if line.startswith(b"BADCLASS") and walk == b"hash":
+                    walk = b"all"
+                    break
+                if line.startswith(b"BUSY"):
+                    time.sleep(0.2)  # it tells one client at a time
+                    break
+                if line.startswith(b"END"):
+                    return
+                if not line.startswith(b"key="):
+                    sys.exit(f"keys.py: {server} answers {line.decode(errors='replace').strip()!r}; it takes memcached 1.4.31 or newer")
+                yield unquote_to_bytes(line.split(b" ", 1)[0][4:])
+            else:
+                sys.exit(f"keys.py: {server} hung up")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="keys.py")
+    parser.add_argument("--prefix", default="")
+    parser.add_argument("servers", nargs="+", metavar="HOST:PORT")
+    given = parser.parse_args()
+    prefix = given.prefix.encode()
+    for server in given.servers:
+        for key in keys(server):
+            if key.startswith(prefix):
+                sys.stdout.buffer.write(key + b"\t" + server.encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

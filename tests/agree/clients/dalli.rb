@@ -1,0 +1,20 @@
+# Ruby's Dalli asked where keys live: `ruby dalli.rb MODE`, or with `version` behind; clients.py says what goes in and out.
+
+begin
+  require "dalli"
+rescue LoadError
+  warn "Ruby's dalli is not installed"
+  exit 77
+end
+if ARGV.length > 1
+  puts Dalli::VERSION
+  exit
+end
+servers, keys = $stdin.read.split("\n\n", 2)
+Dalli.logger.level = Logger::ERROR
+client = Dalli::Client.new(servers.split("\n"))
+# it has no call that names the server, so the servers say it
+keys.split("\n").each_slice(500) do |some|
+  found = client.get_multi(*some)
+  puts(some.map { |key| found[key] || "" })
+end

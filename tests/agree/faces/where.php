@@ -1,0 +1,12 @@
+<?php
+
+// stead in PHP: `php where.php MAP` reads keys in hex, one a line, and prints the node of each. STEAD_LIBRARY says which libstead.
+
+declare(strict_types=1);
+
+require __DIR__ . '/../../../php/autoload.php';
+
+$map = Stead\Map::open($argv[1]);
+while (($line = fgets(STDIN)) !== false) {
+    echo $map->locate(hex2bin(rtrim($line, "\n"))), "\n";
+}
