@@ -126,6 +126,7 @@ class Cluster:
         self.router = None
         self.tcp, self.unix = None, f"unix:{place}/s"
         self.map = place / "rrd.map"
+        self.log = place / "log"
 
     def __enter__(self):
         nodes = "".join(
@@ -151,7 +152,7 @@ class Cluster:
 
     def start_router(self, *options):
         """Starts the router and waits until its backends are up."""
-        command = [self.programs["stead-rrd"], "serve", "--map", self.map, "--base", self.base, "--log", "none",
+        command = [self.programs["stead-rrd"], "serve", "--map", self.map, "--base", self.base, "--log", self.log,
                    "--listen", self.unix, "--listen", "127.0.0.1:0", *options]  # fmt: skip
         with open(self.place / "router", "wb") as said:
             self.router = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
