@@ -14,9 +14,9 @@ import time
 
 sys.dont_write_bytecode = True
 
-import agree  # noqa: E402, beside this file
+import languages  # noqa: E402, beside this file
 
-ROOT, TARGET = agree.ROOT, agree.TARGET
+ROOT, TARGET = languages.ROOT, languages.TARGET
 STEAD = os.path.join(TARGET, "release", "stead")
 HERE = os.path.join(TARGET, "demo")
 NAMES = os.path.join(HERE, "names.txt")
@@ -73,7 +73,7 @@ def main():
     sys.stdout.reconfigure(errors="backslashreplace")
     os.makedirs(HERE, exist_ok=True)
     start = time.monotonic()
-    ready = agree.prepare()
+    ready = languages.prepare()
     if not os.path.exists(NAMES):
         say(f"making {COUNT:,} user names from US Census name frequencies (once)")
         make = [sys.executable, os.path.join(ROOT, "examples", "names", "make_names.py"), NAMES, "--count", str(COUNT)]
@@ -137,7 +137,7 @@ def main():
     say("the same ten names on the 16 servers, in five languages   stead locate members.map frank Frank ...")
     if not all(future.done() for future in ready.values()):
         print("   the modules of Python and Perl are built once; a minute ...", flush=True)
-    if not agree.agree(store, ready):
+    if not languages.agree(store, ready):
         sys.exit("demo: the languages disagree, which must not be: please report it")
     print(f"""
   Ask where a name lives:   target/release/stead locate target/demo/store/members.map frank

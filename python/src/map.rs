@@ -300,6 +300,9 @@ impl Map {
     }
 
     /// What of a key is hashed, as a fleet writes it: "whole", or "first 1 segments" and so on.
+    ///
+    /// >>> members.key
+    /// 'whole'
     #[getter]
     fn key(&self) -> String {
         self.map.key_rule().to_string()

@@ -111,6 +111,8 @@ static void check_keys(void) {
         GIVES(stead_point(points[i].hash, points[i].hash == STEAD_SIPHASH ? secret : NULL, FRANK, &out.number, at));
         IS(out.number, points[i].point);
     }
+    GIVES(stead_point(STEAD_DECIMAL, NULL, "4711x", 5, &out.number, at));
+    IS(out.number, 4711);
     GIVES(stead_path(FRANK, NULL, STEAD_FOLD_NONE, out.path, sizeof out.path, &out.count, at));
     SAYS(out.path, "38/37/60/frank");
     IS(out.count, 14);

@@ -194,10 +194,10 @@ static void check_keys(void) {
     REFUSES_WITH(STEAD_INVALID, "point is NULL", stead_point(STEAD_MD5, NULL, "k", 1, NULL, at));
     REFUSES_WITH(STEAD_INVALID, "not aligned", stead_point(STEAD_MD5, NULL, "k", 1, ODD(uint64_t), at));
     REFUSES_WITH(STEAD_INVALID, "secret is NULL", stead_point(STEAD_SIPHASH, NULL, "k", 1, &out.number, at));
-    for (int32_t hash = STEAD_MD5; hash <= STEAD_DJB2; hash += hash == STEAD_XXH3 ? 2 : 1)
+    for (int32_t hash = STEAD_MD5; hash <= STEAD_DECIMAL; hash += hash == STEAD_XXH3 ? 2 : 1)
         REFUSES_WITH(STEAD_INVALID, "secret is for STEAD_SIPHASH", stead_point(hash, secret, "k", 1, &out.number, at));
-    const int32_t unknown[] = {0, STEAD_DJB2 + 1, -1, INT32_MIN, INT32_MAX, 255, 256, 257, 263, 519};
-    for (size_t i = 0; i < 10; i++)
+    const int32_t unknown[] = {0, STEAD_DECIMAL + 1, -1, INT32_MIN, INT32_MAX, 255, 256, 257, 263, 519, 65537};
+    for (size_t i = 0; i < 11; i++)
         REFUSES_WITH(STEAD_INVALID, "hash is not a number of stead_hash", stead_point(unknown[i], NULL, "k", 1, &out.number, at));
 
     REFUSES_WITH(STEAD_INVALID, "key is NULL", stead_path(NULL, 1, NULL, 0, out.path, 320, &out.count, at));

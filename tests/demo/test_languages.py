@@ -1,4 +1,4 @@
-"""The demo's last table (examples/agree.py): it says that all agree, names who is not here, and catches a language that answers otherwise."""
+"""The demo's last table (examples/languages.py): it says that all agree, names who is not here, and catches a language that answers otherwise."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 
 import built  # noqa: E402
 
-# what stands in for php: it answers what agree.py asks first, and then as the program does, with one thing changed
+# what stands in for php: it answers what languages.py asks first, and then as the program does, with one thing changed
 PHP = """#!{python}
 import subprocess, sys
 if sys.argv[1] == "-r":
@@ -40,7 +40,7 @@ class Agree(unittest.TestCase):
     def table(self, **env):
         """What the table says, and whether it is good. Python and Perl are not asked: their own suites build them."""
         env = {**os.environ, "PERL": "/nowhere/perl", **env}
-        code = "import sys, agree; agree.LANGUAGES['Python'] = agree.perl; sys.exit(not agree.agree(sys.argv[1], agree.prepare()))"
+        code = "import sys, languages; languages.LANGUAGES['Python'] = languages.perl; sys.exit(not languages.agree(sys.argv[1], languages.prepare()))"
         done = subprocess.run([sys.executable, "-X", "utf8", "-c", code, self.map], cwd=os.path.join(ROOT, "examples"), env=env,
                               stdout=subprocess.PIPE, check=False)  # fmt: skip
         return done.stdout.decode(), done.returncode == 0

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,6 +11,7 @@ from web_judge import by_worker, changes, judge
 from web_load import Client, load
 from web_publisher import Publisher
 from web_server import memory, open_maps
+from web_strace import why_not
 
 pytestmark = pytest.mark.skipif(not shutil.which("starman"), reason="starman is not installed")
 
@@ -97,15 +97,6 @@ def test_the_judge_catches_applications_that_are_written_wrong(tmp_path, record_
 
 REQUESTS = 100
 CHANGES = 5
-
-
-def why_not():
-    """Why strace cannot be used here."""
-    if not shutil.which("strace"):
-        return "strace is not installed"
-    if subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
-        return "strace may not trace here"
-    return None
 
 
 @pytest.mark.skipif(bool(why_not()), reason=str(why_not()))

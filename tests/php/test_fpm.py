@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 import time
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -14,6 +13,7 @@ from test_epochs import ask_until_all_answered
 from web_judge import by_worker, changes, judge
 from web_load import Client, load
 from web_publisher import Publisher
+from web_strace import why_not as strace_why_not
 from wrk_load import Wrk
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
@@ -116,15 +116,6 @@ def test_who_may_use_ffi(place, record_property):
     assert refused.value.code == 503 and said["none"][0].said is None
     for words in ("ffi.enable=preload", "ffi.preload=", "/preload/stead.h", "opcache.preload=", "opcache.preload_user", "ffi.enable=true"):
         assert words in told
-
-
-def strace_why_not():
-    """Why strace cannot be used here."""
-    if not shutil.which("strace"):
-        return "strace is not installed"
-    if subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
-        return "strace may not trace here"
-    return None
 
 
 @pytest.mark.skipif(bool(strace_why_not()), reason=str(strace_why_not()))

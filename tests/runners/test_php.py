@@ -18,7 +18,7 @@ ANSWER = os.path.join(TESTS, "runners", "answer.php")
 HAS_PHP = shutil.which(php.PHP) and subprocess.run([php.PHP, "-r", "exit((int) !extension_loaded('FFI'));"], check=False).returncode == 0
 # what is made wrong in Map.php, and the vector file that must show it
 WRONG = [
-    ("stead_map_locate($this->map, $key, \\strlen($key)", "stead_map_locate($this->map, $key, \\strcspn($key, \"\\0\")", "locate.json"),
+    ("stead_map_node_of($this->map, $key, \\strlen($key)", "stead_map_node_of($this->map, $key, \\strcspn($key, \"\\0\")", "locate.json"),
     ("return $this->library->point[0];", "return (int) (float) $this->library->point[0];", "points.json"),
     ("$n = \\min($n, ", "$n = \\min($n, 3, ", "prefer.json"),
 ]

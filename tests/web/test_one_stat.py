@@ -1,25 +1,15 @@
 """What a request costs the file system: one stat, and one open when the epoch is another one."""
 
 import re
-import shutil
-import subprocess
 
 import pytest
 from web_load import Client
 from web_publisher import Publisher
 from web_server import Server
+from web_strace import why_not
 
 REQUESTS = 100
 EPOCHS = 5
-
-
-def why_not():
-    """Why strace cannot be used here."""
-    if not shutil.which("strace"):
-        return "strace is not installed"
-    if subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
-        return "strace may not trace here"
-    return None
 
 
 @pytest.mark.skipif(bool(why_not()), reason=str(why_not()))

@@ -34,8 +34,8 @@ pub unsafe extern "C" fn stead_map_locate(
     }
 }
 
-/// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL. For languages in which a call
-/// costs time for each argument.
+/// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL, and at a fault of
+/// stead's own. For languages in which a call costs time for each argument.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_node_of(map: *const stead_map, key: *const c_void, length: usize) -> i32 {
     // SAFETY: pointers of this call.

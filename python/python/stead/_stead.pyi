@@ -208,7 +208,11 @@ class Map:
         """How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring also the others of docs/placement.md."""
     @property
     def key(self) -> str:
-        """What of a key is hashed, as a fleet writes it: "whole", or "first 1 segments" and so on."""
+        """What of a key is hashed, as a fleet writes it: "whole", or "first 1 segments" and so on.
+
+        >>> members.key
+        'whole'
+        """
     @property
     def spread(self) -> tuple[str, ...]:
         """The labels over which copies are kept apart, outermost first: a tuple of str."""

@@ -318,11 +318,9 @@ void stead_map_free(stead_map *map);
 // empty key.
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
-// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL. For languages in which a call
-// costs time for each argument.
-int32_t stead_map_node_of(const stead_map *map,
-                          const void *key,
-                          size_t length);
+// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL, and at a fault of
+// stead's own. For languages in which a call costs time for each argument.
+int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
 
 // All nodes of a key, primary first.
 // nodes, capacity: where they go; those that there is no room for are not written. count: how many there are, so

@@ -49,8 +49,8 @@ pub struct Ring {
     /// Something about the ring, see --list; may be given more than once
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// The nodes' weights: those of the ring, or the share that each has of it today, so that the first apply moves next to nothing
-    #[arg(long, value_enum, default_value_t = Weights::Ring)]
+    /// The nodes' weights: `ring`, the ring's own, is the default; `shares`: what each holds today, so that the first apply moves next to nothing
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Weights::Ring, hide_default_value = true, hide_possible_values = true)]
     weights: Weights,
     /// Show the rings that there are
     #[arg(long, conflicts_with_all = ["kind", "servers", "output", "fleet", "name", "set", "weights"])]

@@ -40,7 +40,7 @@ pub(super) const KIND: Kind = Kind {
         },
     ],
     draw,
-    list: Some(list),
+    list: Some(servers::names_and_weights),
     variants: &[&["ketama_points=150"], &["ketama_points=160"], &["ketama_points=100"], &["zero=1"]],
 };
 
@@ -143,10 +143,6 @@ fn parts(line: &str) -> Option<(Option<&str>, &str)> {
         [address, weight] if address != "address" => Some((Some(address), weight)),
         _ => Some((Some(after("address")?), after("weight").unwrap_or("1"))),
     }
-}
-
-fn list(members: &[Member]) -> String {
-    members.iter().map(|member| format!("{} {}\n", member.name, member.weight)).collect()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 use super::choices::{Choice, Choices, Value};
 use super::compile::{in_order, walks, Owner, RingPoint, Tie, POINTS_MAX};
 use super::draw::{Member, Ring};
-use super::servers::wrong;
+use super::servers::{names_and_weights, wrong};
 use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
@@ -26,7 +26,7 @@ pub(super) const KIND: Kind = Kind {
         Choice { name: "bits", value: Value::Number { least: 1, most: 64, default: 64 }, about: "how many bits of SHA-1 are used; the article uses 8" },
     ],
     draw,
-    list: Some(list),
+    list: Some(names_and_weights),
     variants: &[&["bits=8"]],
 };
 
@@ -57,10 +57,6 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     }
     let table = walks(&points, Owner::AtOrAfter, cells.count(), replicas);
     Ok(Ring { hash: Hash::Sha1, cells, replicas: replicas as u32, members, table })
-}
-
-fn list(members: &[Member]) -> String {
-    members.iter().map(|member| format!("{} {}\n", member.name, member.weight)).collect()
 }
 
 #[cfg(test)]

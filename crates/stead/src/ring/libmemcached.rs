@@ -46,7 +46,7 @@ pub(super) const KIND: Kind = Kind {
         },
     ],
     draw,
-    list: Some(list),
+    list: Some(servers::names_and_weights),
     variants: &[
         &["mode=consistent"],
         &["mode=consistent", "hash=md5"],
@@ -238,10 +238,6 @@ fn parts<'a>(php: bool, words: &[&'a str]) -> Option<Parts<'a>> {
         (weight, None) => Some((host, port, weight.copied())),
         _ => None,
     }
-}
-
-fn list(members: &[Member]) -> String {
-    members.iter().map(|member| format!("{} {}\n", member.name, member.weight)).collect()
 }
 
 #[cfg(test)]

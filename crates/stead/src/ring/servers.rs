@@ -1,5 +1,6 @@
 //! Reading lists of servers: lines, words, weights, with errors that say the line.
 
+use super::draw::Member;
 use super::Servers;
 use crate::error::{Error, Result};
 use crate::name::check_node_name;
@@ -47,6 +48,11 @@ impl<'a> Line<'a> {
 /// Errors: the text is no name of a node.
 pub(super) fn check_name(file: &str, line: usize, text: &str) -> Result<()> {
     check_node_name(text).map_err(|why| wrong(file, line, format!("the name `{text}` {why}")))
+}
+
+/// A list of NAME WEIGHT lines, which several kinds read.
+pub(super) fn names_and_weights(members: &[Member]) -> String {
+    members.iter().map(|member| format!("{} {}\n", member.name, member.weight)).collect()
 }
 
 /// A mistake in a line of a file.

@@ -9,6 +9,7 @@ use super::choices::{Choice, Choices, Value};
 use super::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
 use super::draw::{Member, Ring};
 use super::ketama::{points_of, CELLS};
+use super::servers::names_and_weights;
 use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
@@ -25,7 +26,7 @@ pub(super) const KIND: Kind = Kind {
         Choice { name: "replicas", value: Value::Number { least: 1, most: 4, default: 4 }, about: "its option replicas: points of a digest, for ketama" },
     ],
     draw,
-    list: Some(list),
+    list: Some(names_and_weights),
     variants: &[&["hash=ketama"]],
 };
 
@@ -72,10 +73,6 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     };
     let table = owners(&points, Owner::After, cells.count());
     Ok(Ring { hash, cells, replicas: 1, members, table })
-}
-
-fn list(members: &[Member]) -> String {
-    members.iter().map(|member| format!("{} {}\n", member.name, member.weight)).collect()
 }
 
 #[cfg(test)]
