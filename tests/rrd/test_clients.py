@@ -1,0 +1,191 @@
+"""The clients that Debian has, unchanged, on the router and on one rrdcached: what they see, and what lies on disk afterwards, is equal."""
+
+import re
+import subprocess
+import time
+
+import pytest
+from rrd_clients import Pair, Tee, comparable, escaped, flush, installed, rrdtool, script, unequal
+from rrd_servers import Client, wait_for
+
+START = 1_700_000_040  # a multiple of 60
+SOURCES = f"-b {START} -s 60 DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:50 RRA:MAX:0.5:5:20".split()
+PNG = b"\x89PNG\r\n"
+
+both_ways = pytest.mark.parametrize("way", ["unix", "tcp"])
+
+
+def info(path):
+    """What a file is, without its rows: quicker than a dump."""
+    return comparable(subprocess.run(["rrdtool", "info", path], stdout=subprocess.PIPE, check=True).stdout).replace(bytes(path), b"FILE")
+
+
+@both_ways
+def test_rrdtool(cluster, dump, way):
+    pair = Pair(cluster, way)
+    names = ["tool/load.rrd", "tool/with blank.rrd", "tool/deep/er/a.rrd"]
+    for name in names:
+        file = pair.path(name)
+        (cluster.base / name).parent.mkdir(parents=True, exist_ok=True)  # over a unix socket rrdtool looks for the directory itself
+        pair.same(rrdtool("create", file, *SOURCES))
+        pair.same(rrdtool("create", file, "--no-overwrite", *SOURCES), code=1)
+        for minute in range(1, 6):
+            at = START + 60 * minute
+            pair.same(rrdtool("update", file, f"{at}:{minute}:{100 * minute}", f"{at + 30}:U:{100 * minute + 7}"))
+        pair.same(rrdtool("update", file, "--template", "out:in", f"{START + 360}:700:2.5"), code=int(way == "tcp"))  # it looks into the local file
+        pair.same(rrdtool("update", file, f"{START + 420}.25:8:950", f"{START + 421}.75:9:U"))
+        pair.same(rrdtool("update", file, f"{START}:1:1"), code=1)
+        pair.same(rrdtool("update", file, f"{START + 480}:1"), code=0)  # too few values: rrdcached sees that only when it writes
+        for function in ("AVERAGE", "MAX", "MIN"):  # MIN is not there: rrdtool takes what fits best
+            assert b"nan" in pair.same(rrdtool("fetch", file, function, "-s", START, "-e", START + 600))
+        assert b"ds[out].type" in pair.same(rrdtool("info", file))
+        assert int(pair.same(rrdtool("last", file))) > START
+        pair.same(rrdtool("first", file))
+        pair.same(rrdtool("first", file, "--rraindex", 1))
+        pair.same(rrdtool("flushcached", file))
+        quoted = file.replace(":", "\\:")
+        exported = rrdtool("xport", "-s", START, "-e", START + 600, f"DEF:x={quoted}:in:AVERAGE", "CDEF:y=x,2,*", "XPORT:y:twice")
+        assert b"<entry>twice</entry>" in pair.same(exported)
+    assert unequal(cluster, names, dump) == []
+    for words in (("update", "tool/none.rrd", f"{START}:1:1"), ("fetch", "tool/none.rrd", "AVERAGE"), ("last", "tool/none.rrd"), ("info", "tool/none.rrd")):
+        pair.same(rrdtool(words[0], pair.path(words[1]), *words[2:]), code=1)
+    listed = [sorted(out.split()) for _, out, _ in pair.both(rrdtool("list", "/tool"))]
+    assert listed[0] == listed[1] and b"load.rrd" in listed[0]
+
+
+@both_ways
+def test_rrdtool_in_pipe_mode(cluster, dump, way):
+    """One rrdtool for many commands, as LibreNMS and others drive it."""
+    pair = Pair(cluster, way)
+    names = [f"pipe/v{number}.rrd" for number in range(5)] + ["pipe/with blank.rrd"]
+    (cluster.base / "pipe").mkdir()
+    text = ""
+    for name in names:
+        file = f'"{pair.path(name)}" --daemon ADDRESS'
+        text += f"create {file} {' '.join(SOURCES)}\n"
+        for minute in range(1, 4):
+            text += f"update {file} {START + 60 * minute}:{minute}:{minute}\n"
+        text += f"update {file} {START}:1:1\nfetch {file} AVERAGE -s {START} -e {START + 300}\nlast {file}\ninfo {file}\nflushcached {file}\n"
+    text += "update pipe/none.rrd --daemon ADDRESS 1:1\nbogus\nquit\n"
+
+    def timeless(address):
+        done = rrdtool("-", text=text)(address)
+        # OK u:0.00 s:0.00 r:0.01
+        done.stdout = re.sub(rb"(?m)^OK u:.*$", b"OK", done.stdout)
+        return done
+
+    said = pair.same(timeless)
+    assert said.count(b"OK\n") == 8 * len(names) and said.count(b"ERROR") >= len(names) + 2, said
+    assert unequal(cluster, names, dump) == []
+
+
+@both_ways
+def test_now_and_the_default_begin_of_a_file(cluster, dump, way):
+    """Both copies of a file have one time, whoever chose it."""
+    pair = Pair(cluster, way)
+    (cluster.base / "now").mkdir()
+    file = pair.path("now/a.rrd")
+    before = int(time.time())
+    assert rrdtool("create", file, "-s", 1, "DS:v:GAUGE:120:U:U", "RRA:AVERAGE:0.5:1:50")(pair.routed).returncode == 0
+    assert rrdtool("update", file, "N:5")(pair.routed).returncode == 0
+    last = int(rrdtool("last", file)(pair.routed).stdout)
+    assert before <= last <= time.time()
+    with Client(cluster.unix) as client:
+        assert client.ask("FLUSH now/a.rrd").startswith(b"0 ")
+    copies = [server.base / "now/a.rrd" for server in cluster.backends.values() if (server.base / "now/a.rrd").exists()]
+    assert len(copies) == 2
+    assert dump(copies[0]) == dump(copies[1])
+    assert f"<lastupdate>{last}</lastupdate>".encode() in dump(copies[0])
+
+
+def test_what_rrdtool_does_to_the_local_file_flushes_it_first(cluster):
+    """dump, lastupdate and tune ask the daemon for a FLUSH, and then open the file where they are; here that is the file of `single`."""
+    pair = Pair(cluster, "unix")
+    (cluster.base / "local").mkdir()
+    for number, words in enumerate((["dump"], ["lastupdate"], ["tune", "--heartbeat", "in:240"], ["graph"])):
+        name = f"local/v{number}.rrd"
+        pair.same(rrdtool("create", pair.path(name), *SOURCES))
+        pair.same(rrdtool("update", pair.path(name), f"{START + 60}:1:1"))
+        copies = [server for server in cluster.backends.values() if (server.base / name).exists()]
+        assert len(copies) == 2
+
+        def on_disk(copies=copies, name=name):
+            return [subprocess.run(["rrdtool", "last", server.base / name], stdout=subprocess.PIPE, check=True).stdout for server in copies]
+
+        with Client(cluster.unix) as client:
+            assert client.ask(f"PENDING {name}").startswith(b"1 ")
+        assert on_disk() == [b"%d\n" % START] * 2
+        if words == ["graph"]:  # the control: it does not flush
+            pair.same(rrdtool("graph", "/dev/null", f"DEF:x={pair.path(name)}:in:AVERAGE", "LINE:x#000000"))
+            assert on_disk() == [b"%d\n" % START] * 2
+            continue
+        pair.same(rrdtool(words[0], pair.path(name), *words[1:]))
+        assert on_disk() == [b"%d\n" % (START + 60)] * 2, words
+        # over TCP there is no file for them; rrdtool refuses to do it then
+        assert rrdtool(words[0], name, *words[1:])(cluster.tcp).returncode == 1
+
+
+@both_ways
+@pytest.mark.parametrize("client", ["perl", "php"])
+def test_librrd_from(client, cluster, dump, way):
+    file = "client.pl" if client == "perl" else "client.php"
+    loads = ["perl", "-MRRDs", "-e", "1"] if client == "perl" else ["php", "-r", "exit((int) !extension_loaded('rrd'));"]
+    if not installed(client) or subprocess.run(loads, capture_output=True, check=False).returncode:
+        pytest.skip(f"{'librrds-perl' if client == 'perl' else 'php-rrd'} is not installed")
+    pair = Pair(cluster, way)
+    (cluster.base / client).mkdir()
+    picture = cluster.place / "picture.png"
+    drawn = []
+
+    def run(address):
+        done = script(client, file, pair.path(""), START, picture, place=cluster.place)(address)
+        drawn.append(picture.read_bytes())
+        picture.unlink()
+        return done
+
+    said = pair.same(run).decode()
+    print(said)
+    assert drawn[0] == drawn[1] and drawn[0].startswith(PNG)
+    names = [f"{client}/load.rrd", f"{client}/with blank.rrd"] + ["php/object.rrd"] * (client == "php")
+    assert unequal(cluster, names, dump) == []
+    # it was no daemon-less work on local files: the router has seen all of it, over one connection
+    with Client(pair.routed) as here:
+        assert here.ask(f"LAST {escaped(names[1])}").startswith(b"0 17")
+
+
+def test_a_graph_through_the_router_is_the_same_picture(cluster):
+    pair = Pair(cluster, "tcp")
+    for number in range(3):
+        for address in (pair.routed, pair.single):
+            with Client(address) as client:
+                assert client.ask(f"CREATE graph/v{number}.rrd {' '.join(SOURCES)}").startswith(b"0 ")
+                lines = [f"UPDATE graph/v{number}.rrd {START + 60 * at}:{(at * (number + 3)) % 17}:{at * at}" for at in range(1, 50)]
+                assert client.batch(lines) == b"0 errors\n"
+
+    def picture(address):
+        words = ["-s", START, "-e", START + 3000, "-w", 600, "-h", 200, "--title", "three files", "--disable-rrdtool-tag"]
+        for number, colour in enumerate(("ff0000", "00aa00", "0000ff")):
+            words += [f"DEF:v{number}=graph/v{number}.rrd:in:AVERAGE", f"AREA:v{number}#{colour}40", f"LINE1:v{number}#{colour}:v{number}"]
+        done = rrdtool("graph", "-", *words)(address)
+        assert done.returncode == 0 and PNG in done.stdout[:200], done.stderr
+        return done.stdout
+
+    expected = picture(pair.single)
+    assert picture(pair.routed) == expected
+    # the control: one other value
+    with Client(pair.routed) as client:
+        assert client.ask(f"UPDATE graph/v1.rrd {START + 60 * 50}:500:5000").startswith(b"0 ")
+    assert picture(pair.routed) != expected
+
+
+def test_an_unequal_copy_is_found(cluster, dump):
+    """The control of all comparisons of this file."""
+    pair = Pair(cluster, "tcp")
+    for name in ("control/a.rrd", "control/b.rrd"):
+        pair.same(rrdtool("create", name, *SOURCES))
+    assert unequal(cluster, ["control/a.rrd", "control/b.rrd"], dump) == []
+    backend = cluster.located(["control/b.rrd"])["control/b.rrd"][1]
+    with Client(cluster.backends[backend].address) as client:
+        assert client.ask(f"UPDATE control/b.rrd {START + 60}:1:1").startswith(b"0 ")
+    assert unequal(cluster, ["control/a.rrd", "control/b.rrd"], dump) == [("control/b.rrd", backend)]
+    assert unequal(cluster, ["control/a.rrd", "control/b.rrd"], info) == [("control/b.rrd", backend)]
