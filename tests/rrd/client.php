@@ -1,7 +1,8 @@
 <?php
 // What a program with php-rrd does: files made, updated, read and drawn; prints all that it sees. RRDCACHED_ADDRESS says where.
-// client.php DIRECTORY START PICTURE: DIRECTORY stands before the names, and may be empty
-[, $directory, $start, $picture] = $argv;
+// client.php DIRECTORY START PICTURE WAY: DIRECTORY stands before the names, and may be empty; WAY is unix or tcp.
+// What opens the file itself, whatever the daemon has, is called over TCP only: there no file is at hand.
+[, $directory, $start, $picture, $way] = $argv;
 
 // what a call gives, or its error
 function shown(string $what, $given): void
@@ -26,7 +27,13 @@ foreach (['php/load.rrd', 'php/with blank.rrd'] as $turn => $name) {
         $time = $start + 60 * $minute;
         shown('update', rrd_update($file, ["$time:$minute:" . 100 * $minute, ($time + 30) . ':U:' . (100 * $minute + 7)]));
     }
-    shown('update with a template', rrd_update($file, ['-t', 'out:in', ($start + 420) . ':900:7.5']));
+    if ($way === 'tcp') {
+        shown('update with a template', rrd_update($file, ['-t', 'out:in', ($start + 420) . ':900:7.5']));
+        shown('last', rrd_last($file));
+        shown('first', rrd_first($file));
+        shown('first of the second', rrd_first($file, 1));
+        shown('lastupdate', rrd_lastupdate($file));
+    }
     shown('update in a fraction', rrd_update($file, [($start + 480) . '.25:8:950']));
     shown('update that is late', rrd_update($file, ["$start:1:1"]));
     if ($turn === 0) {
@@ -37,10 +44,6 @@ foreach (['php/load.rrd', 'php/with blank.rrd'] as $turn => $name) {
     }
     $info = rrd_info($file);
     shown('info', plain(is_array($info) ? array_filter($info, fn ($key) => !str_contains($key, 'cur_row'), ARRAY_FILTER_USE_KEY) : $info));
-    shown('last', rrd_last($file));
-    shown('first', rrd_first($file));
-    shown('first of the second', rrd_first($file, 1));
-    shown('lastupdate', rrd_lastupdate($file));
     $quoted = str_replace(':', '\:', $file);
     $drawn = ["DEF:x=$quoted:in:AVERAGE", "DEF:y=$quoted:out:MAX"];
     shown('xport', plain(rrd_xport(['-s', $start, '-e', (string) ($start + 300), ...$drawn, 'XPORT:x:one', 'XPORT:y:two'])));
@@ -51,9 +54,11 @@ $creator = new RRDCreator("{$directory}php/object.rrd", $start, 60);
 $creator->addDataSource('value:GAUGE:120:0:100');
 $creator->addArchive('AVERAGE:0.5:1:50');
 shown('creator', $creator->save());
-$updater = new RRDUpdater("{$directory}php/object.rrd");
-shown('updater', $updater->update(['value' => '5.25'], (string) ($start + 60)));
-shown('updater', $updater->update(['value' => '7'], (string) ($start + 120)));
+if ($way === 'tcp') {
+    $updater = new RRDUpdater("{$directory}php/object.rrd"); // names data sources, which it looks for in the file
+    shown('updater', $updater->update(['value' => '5.25'], (string) ($start + 60)));
+    shown('updater', $updater->update(['value' => '7'], (string) ($start + 120)));
+}
 shown('update of none', rrd_update("{$directory}php/none.rrd", [($start + 60) . ':1:1']));
 shown('fetch of none', rrd_fetch("{$directory}php/none.rrd", ['AVERAGE']));
-shown('last of none', rrd_last("{$directory}php/none.rrd"));
+shown('info of none', rrd_info("{$directory}php/none.rrd"));

@@ -1,10 +1,11 @@
 # What a program with RRDs does: files made, updated, read and drawn; prints all that it sees. RRDCACHED_ADDRESS says where.
-# client.pl DIRECTORY START PICTURE: DIRECTORY stands before the names, and may be empty
+# client.pl DIRECTORY START PICTURE WAY: DIRECTORY stands before the names, and may be empty; WAY is unix or tcp.
+# What opens the file itself, whatever the daemon has, is called over TCP only: there no file is at hand.
 use strict;
 use warnings;
 use RRDs;
 
-my ($directory, $start, $picture) = @ARGV;
+my ($directory, $start, $picture, $way) = @ARGV;
 
 # what a call gives, or its error
 sub shown {
@@ -26,7 +27,7 @@ for my $name ('perl/load.rrd', 'perl/with blank.rrd') {
         my $time = $start + 60 * $minute;
         shown("update", RRDs::update($file, "$time:$minute:" . 100 * $minute, ($time + 30) . ':U:' . (100 * $minute + 7)));
     }
-    shown("update with a template", RRDs::update($file, '-t', 'out:in', ($start + 420) . ':900:7.5'));
+    shown("update with a template", RRDs::update($file, '-t', 'out:in', ($start + 420) . ':900:7.5')) if $way eq 'tcp';
     shown("update in a fraction", RRDs::update($file, ($start + 480) . '.25:8:950'));
     shown("update that is late", RRDs::update($file, "$start:1:1"));
     shown("update without values", RRDs::update($file));

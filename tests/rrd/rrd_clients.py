@@ -1,5 +1,6 @@
 """The same client beside the router and beside one rrdcached, and what each of them then has on disk."""
 
+import difflib
 import re
 import shutil
 import socket
@@ -31,14 +32,7 @@ class Pair:
             cluster.single.stop()
             cluster.single.address = f"127.0.0.1:{free_port()}"
             cluster.single.start()
-
-    @property
-    def routed(self):
-        return getattr(self.cluster, self.way)
-
-    @property
-    def single(self):
-        return self.cluster.single.address
+        self.routed, self.single = getattr(cluster, way), cluster.single.address
 
     def path(self, name):
         """The name as a client has to write it: over TCP librrd refuses absolute paths, over a unix socket it makes all absolute."""
@@ -55,7 +49,9 @@ class Pair:
     def same(self, run, code=0):
         """The one thing that `run(address)` prints for both; it has to end with this code."""
         routed, single = self.both(run)
-        assert routed == single
+        assert routed[0] == single[0], (routed, single)
+        for mine, theirs in zip(routed[1:], single[1:]):
+            assert mine == theirs, "\n".join(difflib.unified_diff(theirs.decode().split("\n"), mine.decode().split("\n"), "single", "router", n=1, lineterm=""))
         assert routed[0] == code, routed
         return routed[1]
 
@@ -110,13 +106,13 @@ def unequal(cluster, names, look):
 class Tee:
     """Stands before a server and keeps what clients send, connection by connection; passes everything on as it is."""
 
-    def __init__(self, address, server):
-        """`address`: unix:/path, or 127.0.0.1:0 for a free port."""
-        self.server, self.connections, self.ended = server, [], False
-        if address.startswith("unix:"):
+    def __init__(self, server, place):
+        """Listens as the server does: on a unix socket in `place`, or on a port of 127.0.0.1."""
+        self.server, self.connections = server, []
+        if server.startswith("unix:"):
             self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.bind(address[len("unix:") :])
-            self.address = address
+            self.socket.bind(f"{place}/tee")
+            self.address = f"unix:{place}/tee"
         else:
             self.socket = socket.create_server(("127.0.0.1", 0))
             self.address = f"127.0.0.1:{self.socket.getsockname()[1]}"
