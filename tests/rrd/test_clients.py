@@ -139,12 +139,16 @@ def test_librrd_from(client, cluster, dump, way):
         picture.unlink()
         return done
 
-    with Tee(pair.routed, cluster.place) as tee:
-        pair.routed = tee.address
+    (cluster.place / "a").mkdir()
+    (cluster.place / "b").mkdir()
+    with Tee(pair.routed, cluster.place / "a") as routed, Tee(pair.single, cluster.place / "b") as single:
+        pair.routed, pair.single = routed.address, single.address
         said = pair.same(run).decode()
-        assert len(tee.connections) == (1 if client == "perl" else 2)  # php: one more after rrdc_disconnect
-        names_sent = {line.split(b" ")[0].upper() for line in tee.lines()}
-    assert {b"CREATE", b"UPDATE", b"FETCH", b"INFO"} < names_sent
+        # the same requests over as many connections, of which there is a new one after most errors
+        timeless = [[re.sub(rb" 17[0-9]{8} 17[0-9]{8}$", b"", line) for line in tee.lines()] for tee in (routed, single)]
+        assert timeless[0] == timeless[1]
+        assert len(routed.connections) == len(single.connections)
+    assert {b"CREATE", b"UPDATE", b"FETCH", b"INFO"} < {line.split(b" ")[0].upper() for line in timeless[0]}
     # what opens the file itself has no chance from another machine: with the router as with rrdcached
     assert said.count("ERROR opening") == (0 if way == "unix" else 2 if client == "perl" else 12)
     assert drawn[0] == drawn[1] and drawn[0].startswith(PNG)
@@ -256,12 +260,8 @@ def collectd():
 
 def templates(cluster):
     """A file of templates for what the tests' collectd sends, by the intervals in the host's name."""
-    rules = "".join(
-        f'[[create]]\nmatch = "{pattern}"\nstep = {step}\ntypes-db = "/usr/share/collectd/types.db"\n\n'
-        for pattern, step in [("every-*/**", 0), ("a host/**", 1)]
-        for step in ([step] if step else STEPS)
-        for pattern in [pattern.replace("every-*", f"every-{step}")]
-    )
+    patterns = [(f"every-{step}/**", step) for step in STEPS] + [("**", 1)]
+    rules = "".join(f'[[create]]\nmatch = "{pattern}"\nstep = {step}\ntypes-db = "/usr/share/collectd/types.db"\n\n' for pattern, step in patterns)
     path = cluster.place / "create.toml"
     path.write_text(rules)
     return path
@@ -286,7 +286,7 @@ def values_for_collectd():
             first = START + number * 7
             for turn in range(3):
                 values = ":".join(str((turn + 1) * (at + 2)) + (".5" if kind == "GAUGE" else "") for at, kind in enumerate(kinds))
-                part = "" if turn else ".25"
+                part = "" if turn else (".25", ".5", ".75")[number % 3]
                 yield f"every-{step}/plug in-a/{name}-an instance-{number}", step, f"{first + turn * step}{part}:{values}"
 
 
@@ -309,17 +309,20 @@ def test_collectd_and_the_files_that_nobody_creates(cluster, collectd, dump, way
         updates = tee.lines()
         said = running.place.joinpath("collectd.said").read_text()
     assert "failed" not in said and len(tee.connections) == 1, said
-    assert {line.split(b" ")[0].lower() for line in updates} == {b"update"}  # it creates nothing
+    # it creates nothing here; of a file that librrd has made at home it sends a FORGET
+    assert {line.split(b" ")[0].lower() for line in updates} == {b"update", b"stats", b"forget"}
     with Client(pair.single) as client:
         for line in updates:
-            assert client.ask(line + b"\n") == b"0 errors, enqueued 1 value(s).\n", line
+            assert not line.startswith(b"update") or client.ask(line + b"\n") == b"0 errors, enqueued 1 value(s).\n", line
     names = sorted(str(path.relative_to(cluster.base)) for path in cluster.base.rglob("*.rrd"))
-    own = [name for name in names if name.startswith("a host/")]
+    own = [name for name in names if not name.startswith("every-")]
     assert len(own) >= 8 and len(names) - len(own) >= len(set(name for name, _, _ in sent)), names
     record_property("files of collectd", len(names))
     # the whole of some, of all what they are: an info has everything but the rows
     assert unequal(cluster, names, info) == []
-    assert unequal(cluster, own + names[:: len(names) // 25], dump) == []
+    sampled = own + names[:: len(names) // 25]
+    assert unequal(cluster, sampled, dump) == []
+    record_property("of these dumped", len(sampled))
 
 
 def test_collectd_over_tcp_without_templates_gets_nothing_through(cluster, collectd):
@@ -332,8 +335,7 @@ def test_collectd_over_tcp_without_templates_gets_nothing_through(cluster, colle
 
     with collectd(cluster, cluster.tcp, "CreateFiles false") as running:
         running.put(values)
-        wait_for(lambda: running.said().count("failed: rrdcached") >= len(values), "collectd to say that it cannot")
-        assert f"No such file: {cluster.base}/{rrd}" in running.said()
+        wait_for(lambda: running.said().count(f"No such file: {cluster.base}/{rrd}") >= len(values), "collectd to say that it cannot")
     assert held() == []
     cluster.stop_router()
     cluster.start_router("--create", templates(cluster))

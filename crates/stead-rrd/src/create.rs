@@ -113,7 +113,7 @@ impl Templates {
         let rest = self.0.iter().find_map(|rule| rule.rest(name))?;
         let mut line = [b"CREATE ", &escaped(name)[..]].concat();
         if let Some(time) = first_time {
-            // a file begins with the time of its last update, which has to be before the first
+            // a file begins with the time of an update before the first
             line.extend_from_slice(format!(" -b {}", time.saturating_sub(1)).as_bytes());
         }
         line.extend_from_slice(rest);
@@ -121,11 +121,17 @@ impl Templates {
     }
 }
 
-/// The seconds in which the first value of an UPDATE lies, of what stands behind the name: `1700000000.25:1:2 ...`.
+/// The time of the first value of an UPDATE, of what stands behind the name: `1700000000.25:1:2 ...`; to the nearest second, since
+/// that is how collectd reckons when it makes a file.
 pub fn first_time(values: &[u8]) -> Option<i64> {
     let digits = values.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let follows = matches!(values.get(digits), Some(b':' | b'.'));
-    std::str::from_utf8(&values[..digits]).ok().filter(|_| follows)?.parse().ok()
+    let (seconds, rest) = values.split_at(digits);
+    let up = match rest {
+        [b':', ..] => 0,
+        [b'.', tenths, ..] => i64::from(matches!(tenths, b'5'..=b'9')),
+        _ => return None,
+    };
+    std::str::from_utf8(seconds).ok()?.parse::<i64>().ok()?.checked_add(up)
 }
 
 impl Rule {
@@ -453,11 +459,11 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_first_value_is_read_in_seconds() {
-        for (values, time) in [("1700000000:1", Some(1_700_000_000)), ("1700000000.75:1 1700000009:2", Some(1_700_000_000)), ("N:1", None), ("", None)] {
-            assert_eq!(first_time(values.as_bytes()), time, "{values}");
+    fn the_time_of_a_first_value_is_the_nearest_second() {
+        for (values, time) in [("17:1", 17), ("17.:1", 17), ("17.49:1 18:2", 17), ("17.5:1 19:2", 18), ("17.999999:1", 18)] {
+            assert_eq!(first_time(values.as_bytes()), Some(time), "{values}");
         }
-        for values in ["1700000000", "170 1:1", ":1", "-5:1", "99999999999999999999:1"] {
+        for values in ["", "N:1", "17", "17.", "17 1:1", ":1", "-5:1", "99999999999999999999:1", "9223372036854775807.5:1"] {
             assert_eq!(first_time(values.as_bytes()), None, "{values}");
         }
     }
