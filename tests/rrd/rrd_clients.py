@@ -1,6 +1,7 @@
 """The same client beside the router and beside one rrdcached, and what each of them then has on disk."""
 
 import difflib
+import os
 import re
 import shutil
 import socket
@@ -80,7 +81,7 @@ def script(interpreter, file, *words, place):
 
 def installed(program):
     """The path of a program, also of one that only root has in its PATH."""
-    return shutil.which(program, path=f"{shutil.os.environ['PATH']}:/usr/sbin:/sbin")
+    return shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 
 
 def flush(cluster, names):

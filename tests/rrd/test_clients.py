@@ -258,12 +258,12 @@ def collectd():
     return Collectd
 
 
-def templates(cluster):
-    """A file of templates for what the tests' collectd sends, by the intervals in the host's name."""
+def templates(cluster, control=""):
+    """A file of templates for what the tests' collectd sends, by the intervals in the host's name; `control` stands before all rules."""
     patterns = [(f"every-{step}/**", step) for step in STEPS] + [("**", 1)]
     rules = "".join(f'[[create]]\nmatch = "{pattern}"\nstep = {step}\ntypes-db = "/usr/share/collectd/types.db"\n\n' for pattern, step in patterns)
     path = cluster.place / "create.toml"
-    path.write_text(rules)
+    path.write_text(control + rules)
     return path
 
 
@@ -295,8 +295,9 @@ def test_collectd_and_the_files_that_nobody_creates(cluster, collectd, dump, way
     """collectd makes files of its own in the base of `single`, and the router makes them at the backends by templates: all equal.
 
     What collectd sends is kept, and said again to `single`, whose files are those that collectd made."""
+    control = '[[create]]\nmatch = "every-60/*/counter-*"\nstep = 60\nheartbeat = 119\ntypes-db = "/usr/share/collectd/types.db"\n'
     cluster.stop_router()
-    cluster.start_router("--create", templates(cluster))
+    cluster.start_router("--create", templates(cluster, control))
     pair = Pair(cluster, way)
     plugins = "\n".join(f"LoadPlugin {name}" for name in ("load", "memory", "uptime", "cpu", "users", "interface"))
     data = f'DataDir "{cluster.base}"' if way == "unix" else ""
@@ -319,7 +320,8 @@ def test_collectd_and_the_files_that_nobody_creates(cluster, collectd, dump, way
     assert len(own) >= 8 and len(names) - len(own) >= len(set(name for name, _, _ in sent)), names
     record_property("files of collectd", len(names))
     # the whole of some, of all what they are: an info has everything but the rows
-    assert unequal(cluster, names, info) == []
+    assert [name.split("-an ")[0] for name, _ in unequal(cluster, names, info)] == ["every-60/plug in-a/counter"] * 2  # the control
+    names = [name for name in names if not name.startswith("every-60/plug in-a/counter-")]
     sampled = own + names[:: len(names) // 25]
     assert unequal(cluster, sampled, dump) == []
     record_property("of these dumped", len(sampled))
@@ -342,5 +344,46 @@ def test_collectd_over_tcp_without_templates_gets_nothing_through(cluster, colle
     with collectd(cluster, cluster.tcp, "CreateFiles false") as running:
         running.put(values)
         with Client(cluster.tcp) as client:
-            wait_for(lambda: client.ask(f"LAST {rrd}").startswith(b"0 %d" % (START + 40)), "the last value")
+            wait_for(lambda: client.ask(f"PENDING {rrd}").startswith(b"5 "), "the last value")
+            with Client(f"unix:{cluster.place}/collectd.sock") as own:
+                assert own.ask('FLUSH plugin=rrdcached identifier="every-10/load/load"').startswith(b"0 Done")
+            assert client.ask(f"PENDING {rrd}").startswith(b"0 ")
     assert len(held()) == 2 and not list(cluster.base.rglob("*.rrd"))
+
+
+def test_a_template_makes_what_is_missing_and_spares_what_is_there(cluster, dump):
+    """Also when no backend is up, and after a restart of the router, which then knows no file."""
+    name = "every-10/load/load.rrd"
+    cluster.stop_router()
+    cluster.start_router("--create", templates(cluster))
+    for backend in cluster.backends.values():
+        backend.stop(9)
+    for backend in cluster.backends:
+        wait_for(lambda: cluster.router_said(rf"backend {backend} \(\S+ is down"), f"{backend} to be seen as down")  # noqa: B023
+    with Client(cluster.tcp) as client:
+        assert client.batch([f"UPDATE {name} {START + 10 * turn}:1:2:3" for turn in range(3)]) == b"0 errors\n"
+        assert client.ask(f"UPDATE {name} {START + 30}:1:2:3").startswith(b"0 ")
+        assert client.ask(f"LAST {name}").startswith(b"-1 ")
+    for backend in cluster.backends.values():
+        backend.start()
+    cluster.all_up(2)
+    cluster.stop_router()
+    cluster.start_router("--create", templates(cluster))
+    with Client(cluster.tcp) as client, Client(cluster.single.address) as single:
+        assert client.ask(f"UPDATE {name} {START + 40}:1:2:3").startswith(b"0 ")
+        assert client.ask(f"UPDATE every-10/none/none.rrd {START + 40}:1:2:3").startswith(b"-1 No such file")
+        sources = " ".join(f"DS:{part}:GAUGE:20:0:5000" for part in ("shortterm", "midterm", "longterm"))
+        archives = ((1, 1200), (7, 1235), (50, 1210), (223, 1202), (2635, 1201))
+        archives = " ".join(f"RRA:{kind}:0.1:{steps}:{rows}" for steps, rows in archives for kind in ("AVERAGE", "MIN", "MAX"))
+        assert single.ask(f"CREATE {name} -b {START - 1} -s 10 {sources} {archives}").startswith(b"0 ")
+        for turn in range(5):
+            assert single.ask(f"UPDATE {name} {START + 10 * turn}:1:2:3").startswith(b"0 ")
+    assert unequal(cluster, [name], dump) == []
+
+
+def test_a_bad_file_of_templates_is_refused_at_the_start(cluster):
+    bad = cluster.place / "bad.toml"
+    bad.write_text('[[create]]\nmatch = "**"\nstep = "ten"\n')
+    command = [cluster.programs["stead-rrd"], "serve", "--map", cluster.map, "--base", cluster.base, "--log", "none", "--listen", "127.0.0.1:0"]
+    done = subprocess.run([*command, "--create", bad], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 65 and done.stderr.count("\n") == 1 and f"{bad}:3: " in done.stderr, done
