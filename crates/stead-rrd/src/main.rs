@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use stead_rrd::connection::Address;
-use stead_rrd::create::Templates;
 use stead_rrd::journal::{Journal, Memory};
 use stead_rrd::listener::{Allowed, Listener};
 use stead_rrd::log::{self, Log};
@@ -67,9 +66,6 @@ struct Serve {
     /// Let CREATE replace a file that is there, as rrdcached does unless the client says -O
     #[arg(long)]
     overwrite: bool,
-    /// Make files that an UPDATE names and that are not there, by the templates of this file
-    #[arg(long, value_name = "FILE")]
-    create: Option<PathBuf>,
 }
 
 /// An end that is not success.
@@ -106,11 +102,7 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         Failure(code, error.to_string())
     })?;
     let base = Base::new(serve.base.as_os_str().as_encoded_bytes());
-    let create = match &serve.create {
-        Some(path) => Some(Arc::new(Templates::load(path).map_err(|error| Failure(DATA, format!("--create {error}")))?)),
-        None => None,
-    };
-    let options = Options { base, flush_after: Duration::from_secs(serve.flush_after), overwrite: serve.overwrite, create };
+    let options = Options { base, flush_after: Duration::from_secs(serve.flush_after), overwrite: serve.overwrite };
     if serve.log.as_os_str() == "none" {
         return listen_and_route(map, Arc::new(Memory::default()), options, places, serve.public).await;
     }

@@ -6,7 +6,7 @@
 //!
 //! A read goes to the first backend that is up to date, and to the next when that one fails or has no such file.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,6 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::backend::{Backend, Failures, State, Work, Write};
 use crate::connection::Address;
-use crate::create::{first_time, Templates};
 use crate::journal::Journal;
 use crate::path::{escaped, join, Base};
 use crate::record;
@@ -37,8 +36,6 @@ pub struct Options {
     pub flush_after: Duration,
     /// CREATE may replace a file that is there, as rrdcached does when -O is not said.
     pub overwrite: bool,
-    /// How to make a file that an UPDATE names and that is not there.
-    pub create: Option<Arc<Templates>>,
 }
 
 /// Routes requests by one map.
@@ -49,8 +46,6 @@ pub struct Router<J> {
     journal: Arc<J>,
     order: Mutex<VecDeque<Logged>>,
     dispatched: Arc<AtomicU64>,
-    /// files that a template has made, or found, since the router runs
-    made: Mutex<HashSet<Vec<u8>>>,
 }
 
 /// Written to the log and not yet offered: the record's number, and the work for each of its backends. They queue in the log's order.
@@ -59,8 +54,6 @@ type Logged = (u64, Vec<(usize, Work)>);
 /// A write that was understood: its file, its line, and how success is said.
 pub struct Planned {
     verb: Verb,
-    /// the CREATE that goes before it, when nobody knows that the file is there
-    before: Option<Write>,
     write: Write,
     success: Vec<u8>,
 }
@@ -83,7 +76,7 @@ impl<J: Journal> Router<J> {
         }
         let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
         journal.follow(&names).map_err(|error| format!("the log: {error}"))?;
-        Ok(Arc::new(Router { map, options, backends, journal, order: Mutex::default(), dispatched, made: Mutex::default() }))
+        Ok(Arc::new(Router { map, options, backends, journal, order: Mutex::default(), dispatched }))
     }
 
     /// Starts the tasks of the backends.
@@ -155,25 +148,7 @@ impl<J: Journal> Router<J> {
         if verb != Verb::Update && !self.places(&name).iter().any(|place| self.backends[*place].state() == State::Up) {
             return Err(self.nobody(&name));
         }
-        let before = if verb == Verb::Update { self.creation(&name, rest) } else { None };
-        Ok(Planned { verb, before, write: Write { name, line }, success: success.into_bytes() })
-    }
-
-    /// The CREATE of a file that a template fits, once for each file: it says -O, so that a file that is there stays.
-    fn creation(&self, name: &[u8], values: &[u8]) -> Option<Write> {
-        let templates = self.options.create.as_deref()?;
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.contains(name) {
-            return None;
-        }
-        let line = templates.line(name, first_time(values))?;
-        made.insert(name.to_vec());
-        Some(Write { name: name.to_vec(), line })
-    }
-
-    /// It is not there, whatever became of it: the next update makes it again.
-    fn is_gone(&self, name: &[u8]) {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+        Ok(Planned { verb, write: Write { name, line }, success: success.into_bytes() })
     }
 
     /// Takes writes: at once, in the order of the calls. The task ends with one reply for each.
@@ -182,14 +157,8 @@ impl<J: Journal> Router<J> {
         // by backend: the writes for it, and by write: where its answers will come from
         let mut parts: BTreeMap<usize, Vec<Write>> = BTreeMap::new();
         let mut sources: Vec<Vec<(usize, usize)>> = Vec::new();
-        for Planned { before, write, .. } in &planned {
+        for Planned { write, .. } in &planned {
             let places = self.places(&write.name);
-            if let Some(before) = before {
-                record::push(&mut record, places.iter().map(|place| self.backends[*place].name()), &before.line);
-                for place in &places {
-                    parts.entry(*place).or_default().push(before.clone());
-                }
-            }
             record::push(&mut record, places.iter().map(|place| self.backends[*place].name()), &write.line);
             sources.push(Vec::new());
             for place in places {
@@ -259,12 +228,7 @@ impl<J: Journal> Router<J> {
             }
             if let Answer::Here(Some(failures)) = answer {
                 return match failures.get_mut(*at).and_then(Option::take) {
-                    Some(text) => {
-                        if is_missing(&text) {
-                            self.is_gone(&planned.write.name);
-                        }
-                        Reply::error(text)
-                    }
+                    Some(text) => Reply::error(text),
                     None => Reply::ok(planned.success),
                 };
             }
