@@ -13,7 +13,8 @@ use stead_rrd::journal::{Journal, Memory};
 use stead_rrd::listener::{Allowed, Listener};
 use stead_rrd::log::{self, Log};
 use stead_rrd::path::Base;
-use stead_rrd::router::{Options, Router};
+use stead_rrd::router::Router;
+use stead_rrd::shared::Options;
 use tokio::signal::unix::{signal, SignalKind};
 
 // the same codes as those of the program stead
@@ -54,15 +55,21 @@ struct Serve {
     /// Listen on addresses that others can reach, too; the protocol knows no passwords
     #[arg(long)]
     public: bool,
-    /// The directory of the log, in which writes stand until their backends have them on disk; or `none`: then a crash loses some
+    /// The router's own directory: its log, in which writes stand until their backends have them on disk, and what it knows of moves
     #[arg(long, value_name = "DIR")]
-    log: PathBuf,
+    state: PathBuf,
+    /// Keep the log in memory only: a crash of the router loses updates that were acknowledged
+    #[arg(long)]
+    no_log: bool,
     /// The most that the log may grow to, in MiB; when it is full, writes are refused until backends have flushed
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     log_size: u64,
     /// Seconds until a write that waits in a backend's memory is flushed and leaves the log
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     flush_after: u64,
+    /// Seconds that a backend may take for an answer; beyond, it is treated as down
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    timeout: u64,
     /// Let CREATE replace a file that is there, as rrdcached does unless the client says -O
     #[arg(long)]
     overwrite: bool,
@@ -102,20 +109,27 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         Failure(code, error.to_string())
     })?;
     let base = Base::new(serve.base.as_os_str().as_encoded_bytes());
-    let options = Options { base, flush_after: Duration::from_secs(serve.flush_after), overwrite: serve.overwrite };
-    if serve.log.as_os_str() == "none" {
+    let options = Options {
+        base,
+        flush_after: Duration::from_secs(serve.flush_after),
+        patience: Duration::from_secs(serve.timeout.max(1)),
+        overwrite: serve.overwrite,
+    };
+    let state = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
+    std::fs::create_dir_all(&serve.state).map_err(state)?;
+    if serve.no_log {
         return listen_and_route(map, Arc::new(Memory::default()), options, places, serve.public).await;
     }
     let bound = log::Options { bound: serve.log_size.saturating_mul(1 << 20), ..log::Options::default() };
-    let log = Log::open(&serve.log, bound).map_err(|error| Failure(IO, format!("--log {}: {error}", serve.log.display())))?;
+    let log = Log::open(&serve.state.join("log"), bound).map_err(state)?;
     if let Some(notice) = log.notice() {
         eprintln!("stead-rrd: {notice}");
     }
     listen_and_route(map, Arc::new(log), options, places, serve.public).await
 }
 
-async fn listen_and_route<J: Journal>(
-    map: stead::Map, journal: Arc<J>, options: Options, places: Vec<(Address, Allowed)>, public: bool,
+async fn listen_and_route(
+    map: stead::Map, journal: Arc<dyn Journal>, options: Options, places: Vec<(Address, Allowed)>, public: bool,
 ) -> Result<(), Failure> {
     let stop = |kind| signal(kind).map_err(|error| Failure(IO, format!("cannot handle signals: {error}")));
     // a limit of file sizes shall be an error of the write, and not the end of the program
@@ -163,7 +177,7 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Result<Vec<(Address, Allowed)>, String> {
-        let words = format!("stead-rrd serve --map m --base /b --log none {line}");
+        let words = format!("stead-rrd serve --map m --base /b --state /s {line}");
         let matches = Line::command().try_get_matches_from(words.split(' ')).map_err(|error| error.to_string())?;
         let Line { verb: Verb::Serve(serve) } = Line::from_arg_matches(&matches).unwrap();
         listeners(&serve, matches.subcommand_matches("serve").unwrap())
