@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path | request reply batch record | journal | log | connection | backend | router | listener | main
+//! path | request reply batch record | journal | log | connection | socket | files | backend | router | listener | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -16,6 +16,7 @@
 pub mod backend;
 pub mod batch;
 pub mod connection;
+pub mod files;
 pub mod journal;
 pub mod listener;
 pub mod log;
@@ -24,3 +25,4 @@ pub mod record;
 pub mod reply;
 pub mod request;
 pub mod router;
+pub mod socket;
