@@ -95,7 +95,7 @@ impl Work {
 }
 
 /// Where a node is: what its attributes say.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Site {
     /// Where its rrdcached listens.
     pub address: Address,

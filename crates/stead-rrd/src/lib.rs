@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path request reply batch | writes record journal | log connection files | layout shared | backend | router | listener | main
+//! path request reply batch | writes record journal | log connection socket files | layout shared | backend | router | listener | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -27,4 +27,5 @@ pub mod reply;
 pub mod request;
 pub mod router;
 pub mod shared;
+pub mod socket;
 pub mod writes;

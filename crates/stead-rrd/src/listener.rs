@@ -6,12 +6,9 @@
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::oneshot;
 
 use crate::batch::{Errors, GO_AHEAD};
@@ -19,6 +16,7 @@ use crate::connection::{Address, Stream};
 use crate::reply::Reply;
 use crate::request::{Request, Verb, VERBS};
 use crate::router::{Router, Success};
+use crate::socket::Socket;
 use crate::writes::{Failures, Writes};
 
 /// The longest request: eight times what rrdcached reads.
@@ -57,50 +55,22 @@ pub struct Listener {
     allowed: Arc<Allowed>,
 }
 
-enum Socket {
-    Unix(UnixListener),
-    Tcp(TcpListener),
-}
-
 impl Listener {
     /// Listens. A unix socket that nobody answers on is taken over; an address that is not loopback is refused unless `public`.
     pub async fn bind(address: &Address, allowed: Allowed, public: bool) -> io::Result<Listener> {
-        let socket = match address {
-            Address::Unix(path) => {
-                take_over(path).await?;
-                Socket::Unix(UnixListener::bind(path)?)
-            }
-            Address::Tcp(text) => {
-                let found: Vec<_> = tokio::net::lookup_host(text.as_str()).await?.collect();
-                if !public && !found.iter().all(|address| address.ip().is_loopback()) {
-                    let reason = "not a loopback address, and the protocol knows no passwords; say --public if the network is safe";
-                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
-                }
-                Socket::Tcp(TcpListener::bind(&found[..]).await?)
-            }
-        };
+        let socket = Socket::bind(address, public).await?;
         Ok(Listener { socket, allowed: Arc::new(allowed) })
     }
 
     /// The address, with the port that the system chose when 0 was asked for.
     pub fn address(&self) -> io::Result<String> {
-        match &self.socket {
-            Socket::Unix(socket) => Ok(format!("unix:{}", socket.local_addr()?.as_pathname().unwrap_or(Path::new("?")).display())),
-            Socket::Tcp(socket) => Ok(socket.local_addr()?.to_string()),
-        }
+        self.socket.address()
     }
 
     /// Takes clients; never ends.
     pub async fn run(self, router: Arc<Router>) {
         loop {
-            let stream = match &self.socket {
-                Socket::Unix(socket) => socket.accept().await.map(|(stream, _)| Stream::Unix(stream)),
-                Socket::Tcp(socket) => socket.accept().await.map(|(stream, _)| {
-                    let _ = stream.set_nodelay(true); // else slower, and no worse
-                    Stream::Tcp(stream)
-                }),
-            };
-            match stream {
+            match self.socket.accept().await {
                 Ok(stream) => {
                     tokio::spawn(serve(stream, Arc::clone(&router), Arc::clone(&self.allowed)));
                 }
@@ -111,17 +81,6 @@ impl Listener {
                 }
             }
         }
-    }
-}
-
-/// Removes a socket that a process left behind.
-async fn take_over(path: &Path) -> io::Result<()> {
-    match std::fs::symlink_metadata(path) {
-        Ok(found) if found.file_type().is_socket() => match tokio::net::UnixStream::connect(path).await {
-            Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there")),
-            Err(_) => std::fs::remove_file(path),
-        },
-        _ => Ok(()), // bind says what is wrong
     }
 }
 
@@ -497,28 +456,5 @@ mod tests {
         assert!(!allowed.has(Verb::Create) && !allowed.has(Verb::Ping));
         assert!(VERBS.iter().all(|(verb, ..)| Allowed::default().has(*verb)));
         assert!(Allowed::parse("update,wrote").unwrap_err().contains("wrote"));
-    }
-
-    #[tokio::test]
-    async fn a_public_address_needs_to_be_asked_for() {
-        let public = Address::parse("0.0.0.0:0").unwrap();
-        let refused = Listener::bind(&public, Allowed::default(), false).await.err().unwrap();
-        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
-        let loopback = Address::parse("127.0.0.1:0").unwrap();
-        let listener = Listener::bind(&loopback, Allowed::default(), false).await.unwrap();
-        assert!(!listener.address().unwrap().ends_with(":0"));
-    }
-
-    #[tokio::test]
-    async fn a_socket_that_was_left_behind_is_taken_over_and_one_in_use_is_not() {
-        let directory = tempfile::tempdir().unwrap();
-        let address = Address::Unix(directory.path().join("s"));
-        let first = Listener::bind(&address, Allowed::default(), false).await.unwrap();
-        assert_eq!(Listener::bind(&address, Allowed::default(), false).await.err().unwrap().kind(), io::ErrorKind::AddrInUse);
-        drop(first);
-        Listener::bind(&address, Allowed::default(), false).await.unwrap();
-        std::fs::write(directory.path().join("f"), "a file of somebody's").unwrap();
-        assert!(Listener::bind(&Address::Unix(directory.path().join("f")), Allowed::default(), false).await.is_err());
-        assert!(directory.path().join("f").exists());
     }
 }
