@@ -8,7 +8,8 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path request reply batch | writes record journal | log connection socket files | layout shared | backend | router | listener | main
+//! path request reply batch | writes record journal | log connection socket files | layout shared | backend | router | listener |
+//!     state epochs | mover | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -17,6 +18,9 @@ pub mod backend;
 pub mod batch;
 pub mod connection;
 pub mod files;
+pub mod state;
+pub mod mover;
+pub mod epochs;
 pub mod journal;
 pub mod layout;
 pub mod listener;
