@@ -8,7 +8,8 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path | request reply batch record | journal | log | connection | backend | router | listener | main
+//! path | request reply batch record tally | journal | log | connection | backend | router | listener
+//!     | status page | metrics control | operate say | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -16,11 +17,18 @@
 pub mod backend;
 pub mod batch;
 pub mod connection;
+pub mod control;
 pub mod journal;
 pub mod listener;
 pub mod log;
+pub mod metrics;
+pub mod operate;
+pub mod page;
 pub mod path;
 pub mod record;
 pub mod reply;
 pub mod request;
 pub mod router;
+pub mod say;
+pub mod status;
+pub mod tally;
