@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path | request reply batch record tally | journal | log | connection | backend | router | listener
+//! path request reply batch tally | writes record journal | log connection socket files | layout shared | backend | router | listener
 //!     | status page | metrics control | operate say | main
 //! ```
 
@@ -18,7 +18,9 @@ pub mod backend;
 pub mod batch;
 pub mod connection;
 pub mod control;
+pub mod files;
 pub mod journal;
+pub mod layout;
 pub mod listener;
 pub mod log;
 pub mod metrics;
@@ -30,5 +32,8 @@ pub mod reply;
 pub mod request;
 pub mod router;
 pub mod say;
+pub mod shared;
+pub mod socket;
 pub mod status;
 pub mod tally;
+pub mod writes;
