@@ -413,7 +413,8 @@ impl Backend {
             };
             self.down(&error);
             if !said {
-                eprintln!("stead-rrd: backend {} ({}) is down: {error}", self.name, self.site().address);
+                let (backend, address) = (&self.name, self.site().address);
+                tracing::warn!(backend, %address, %error, "backend {backend} ({address}) is down: {error}");
                 said = true;
             }
             tokio::time::sleep(pause).await;
@@ -461,13 +462,14 @@ impl Backend {
                 Err(error) => return error,
             };
             self.counters.ups.fetch_add(1, Ordering::Relaxed);
-            eprintln!("stead-rrd: backend {} ({}) is up", self.name, self.site().address);
+            let (backend, address) = (&self.name, self.site().address);
+            tracing::info!(backend, %address, record = caught_up, "backend {backend} ({address}) is up");
             self.came_up.notify_one();
             has = match self.drain(&mut connection, caught_up).await {
                 Ok(through) => through,
                 Err(error) => return error,
             };
-            eprintln!("stead-rrd: backend {} ({}) is too slow: it goes on from the log", self.name, self.site().address);
+            tracing::warn!(backend, %address, record = has, "backend {backend} ({address}) is too slow: it goes on from the log");
         }
     }
 

@@ -139,14 +139,16 @@ impl Epochs {
         let path = self.path.display();
         match looked.await {
             Ok(Ok((Adopted::Known, _))) => {}
-            Ok(Ok((Adopted::Settled, epoch))) => eprintln!("stead-rrd: {path}: serving by epoch {epoch}; no file has to move"),
+            Ok(Ok((Adopted::Settled, epoch))) => tracing::info!(epoch, "{path}: serving by epoch {epoch}; no file has to move"),
             Ok(Ok((Adopted::Target, epoch))) => {
                 let dir = self.state.dir().display();
-                eprintln!("stead-rrd: {path}: files have to move to the places of epoch {epoch}; run: stead-rrd move {dir}");
+                tracing::warn!(epoch, "{path}: files have to move to the places of epoch {epoch}; run: stead-rrd move {dir}");
             }
-            Ok(Ok((Adopted::Waits, epoch))) => eprintln!("stead-rrd: {path}: epoch {epoch} waits until the files have moved to the places of the one before"),
-            Ok(Err(error)) => eprintln!("stead-rrd: {path}: the map was not taken up: {error}"),
-            Err(error) => eprintln!("stead-rrd: {path}: {error}"),
+            Ok(Ok((Adopted::Waits, epoch))) => {
+                tracing::warn!(epoch, "{path}: epoch {epoch} waits until the files have moved to the places of the one before");
+            },
+            Ok(Err(error)) => tracing::error!(error, "{path}: the map was not taken up: {error}"),
+            Err(error) => tracing::error!(%error, "{path}: {error}"),
         }
     }
 }

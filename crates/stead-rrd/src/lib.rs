@@ -8,8 +8,8 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path request reply batch | writes record journal | log connection socket files | layout shared | backend | router | listener |
-//!     state epochs | mover | main
+//! path request reply batch tally | writes record journal | log connection socket files | layout shared | backend | router | listener
+//!     | status page | state epochs | mover | metrics control | operate say | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -17,19 +17,26 @@
 pub mod backend;
 pub mod batch;
 pub mod connection;
-pub mod files;
-pub mod state;
-pub mod mover;
+pub mod control;
 pub mod epochs;
+pub mod files;
 pub mod journal;
 pub mod layout;
 pub mod listener;
 pub mod log;
+pub mod metrics;
+pub mod mover;
+pub mod operate;
+pub mod page;
 pub mod path;
 pub mod record;
 pub mod reply;
 pub mod request;
 pub mod router;
+pub mod say;
 pub mod shared;
 pub mod socket;
+pub mod state;
+pub mod status;
+pub mod tally;
 pub mod writes;

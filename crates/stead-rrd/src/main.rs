@@ -9,13 +9,17 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use stead_rrd::connection::Address;
+use stead_rrd::epochs::Epochs;
 use stead_rrd::files::Agent;
 use stead_rrd::journal::{Journal, Memory};
 use stead_rrd::listener::{Allowed, Listener};
 use stead_rrd::log::{self, Log};
 use stead_rrd::path::Base;
+use stead_rrd::mover::Mover;
 use stead_rrd::router::Router;
+use stead_rrd::say;
 use stead_rrd::shared::Options;
+use stead_rrd::state::State;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 
 // the same codes as those of the program stead
@@ -115,6 +119,7 @@ fn main() -> ExitCode {
 }
 
 fn run(matches: &ArgMatches) -> Result<(), Failure> {
+    say::start(say::Format::Text, say::Least::Info);
     let Line { verb } = Line::from_arg_matches(matches).map_err(|error| Failure(USAGE, error.to_string()))?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure(IO, format!("cannot start: {error}")))?;
     match verb {
@@ -128,7 +133,7 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     let mut told = Told::new()?;
     let agent = Agent::bind(options.base, &address, options.public, options.read_only).await;
     let agent = agent.map_err(|error| Failure(IO, format!("cannot give files on {address}: {error}")))?;
-    eprintln!("stead-rrd: listening on {}", agent.address().map_err(|error| Failure(IO, error.to_string()))?);
+    tracing::info!("listening on {}", agent.address().map_err(|error| Failure(IO, error.to_string()))?);
     tokio::select! {
         () = agent.run() => {}
         () = told.to_end() => {}
@@ -136,10 +141,11 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The signals that end the program.
+/// The signals that tell the program something.
 struct Told {
     interrupt: Signal,
     terminate: Signal,
+    hang_up: Signal,
     /// A limit of file sizes shall be an error of the write, and not the end of the program.
     _large: Signal,
 }
@@ -148,13 +154,21 @@ impl Told {
     fn new() -> Result<Told, Failure> {
         let on = |kind| signal(kind).map_err(|error| Failure(IO, format!("cannot handle signals: {error}")));
         let large = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
-        Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, _large: on(large)? })
+        Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, hang_up: on(SignalKind::hangup())?, _large: on(large)? })
     }
 
     async fn to_end(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+        self.to_end_or(|| {}).await;
+    }
+
+    /// Until it is told to end; `again` is called when it is told to look at its map again.
+    async fn to_end_or(&mut self, again: impl Fn()) {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return,
+                _ = self.hang_up.recv() => again(),
+            }
         }
     }
 }
@@ -172,36 +186,47 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         patience: Duration::from_secs(serve.timeout.max(1)),
         overwrite: serve.overwrite,
     };
-    let state = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
-    std::fs::create_dir_all(&serve.state).map_err(state)?;
+    let failed = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
+    let state = Arc::new(State::open(&serve.state).map_err(failed)?);
     if serve.no_log {
-        return listen_and_route(map, Arc::new(Memory::default()), options, places, serve.public).await;
+        return listen_and_route(&serve, map, Arc::new(Memory::default()), options, places, state).await;
     }
     let bound = log::Options { bound: serve.log_size.saturating_mul(1 << 20), ..log::Options::default() };
-    let log = Log::open(&serve.state.join("log"), bound).map_err(state)?;
+    let log = Log::open(&serve.state.join("log"), bound).map_err(failed)?;
     if let Some(notice) = log.notice() {
-        eprintln!("stead-rrd: {notice}");
+        tracing::warn!("{notice}");
     }
-    listen_and_route(map, Arc::new(log), options, places, serve.public).await
+    listen_and_route(&serve, map, Arc::new(log), options, places, state).await
 }
 
 async fn listen_and_route(
-    map: stead::Map, journal: Arc<dyn Journal>, options: Options, places: Vec<(Address, Allowed)>, public: bool,
+    serve: &Serve, map: stead::Map, journal: Arc<dyn Journal>, options: Options, places: Vec<(Address, Allowed)>, state: Arc<State>,
 ) -> Result<(), Failure> {
     let mut told = Told::new()?;
-    let router = Router::new(map, journal, options).map_err(|line| Failure(FLEET, line))?;
+    // where the files are, and not what the map says meanwhile
+    let settled = state.settled().map_err(|error| Failure(DATA, error.to_string()))?;
+    let first = settled.is_none();
+    let router = Router::new(settled.unwrap_or(map), journal, options).map_err(|line| Failure(FLEET, line))?;
+    if first {
+        state.settle_on(router.shared().layout().settled().map()).map_err(|error| Failure(IO, error.to_string()))?;
+    }
+    let epochs = Arc::new(Epochs::new(Arc::clone(&router), Arc::clone(&state), &serve.map));
+    epochs.resume().map_err(|line| Failure(FLEET, line))?;
+    let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
     let mut listeners = Vec::new();
     for (address, allowed) in places {
         let failed = |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
-        let listener = Listener::bind(&address, allowed, public).await.map_err(failed)?;
-        eprintln!("stead-rrd: listening on {}", listener.address().map_err(failed)?);
+        let listener = Listener::bind(&address, allowed, serve.public).await.map_err(failed)?;
+        tracing::info!("listening on {}", listener.address().map_err(failed)?);
         listeners.push(listener);
     }
     router.start();
     for listener in listeners {
         tokio::spawn(listener.run(Arc::clone(&router)));
     }
-    told.to_end().await;
+    tokio::spawn(Arc::clone(&epochs).watch());
+    tokio::spawn(mover.keep_whole());
+    told.to_end_or(|| epochs.again.notify_one()).await;
     Ok(())
 }
 

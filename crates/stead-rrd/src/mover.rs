@@ -141,7 +141,8 @@ impl Mover {
         drop(creating);
         self.router.follow()?;
         self.router.retire();
-        eprintln!("stead-rrd: every file is where epoch {} has it", target.epoch());
+        let epoch = target.epoch();
+        tracing::info!(epoch, "every file is where epoch {epoch} has it");
         self.epochs.again.notify_one(); // a map may be waiting
         Ok(true)
     }
@@ -222,7 +223,8 @@ impl Mover {
             let backend = self.router.backend(*place);
             if let Err(error) = remove(&backend, name).await {
                 // it does no harm there: nobody reads it, and it is overwritten if the file ever comes back
-                eprintln!("stead-rrd: {} has moved away from {}, where a copy stays: {error}", String::from_utf8_lossy(name), backend.name());
+                let (file, backend) = (String::from_utf8_lossy(name), backend.name());
+                tracing::warn!(backend, file = &*file, error, "{file} has moved away from {backend}, where a copy stays: {error}");
             }
         }
         Ok(())
@@ -303,7 +305,7 @@ impl Mover {
                 () = self.router.came_up.notified() => {
                     tokio::time::sleep(SETTLE).await;
                     if let Err(reason) = self.look().await {
-                        eprintln!("stead-rrd: whether a backend lacks files is not known: {reason}");
+                        tracing::warn!(error = reason, "whether a backend lacks files is not known: {reason}");
                     }
                 }
             }
@@ -321,15 +323,17 @@ impl Mover {
                     }
                     // once for each backend, or the log would be full of it
                     Err(reason) if said.insert(place) => {
-                        let name = String::from_utf8_lossy(&name);
-                        eprintln!("stead-rrd: backend {} lacks {name}, and maybe more files, and cannot be given it: {reason}", backend.name());
+                        let (backend, file) = (backend.name(), String::from_utf8_lossy(&name));
+                        tracing::error!(backend, file = &*file, error = reason, "backend {backend} lacks {file}, maybe more, and cannot be given it: {reason}");
                     }
                     Err(_) => {}
                 }
             }
             for (place, (count, bytes)) in given {
                 said.remove(&place);
-                eprintln!("stead-rrd: backend {} lacked {count} files, {bytes} bytes, and has them now", self.router.backend(place).name());
+                let backend = self.router.backend(place);
+                let backend = backend.name();
+                tracing::info!(backend, count, bytes, "backend {backend} lacked {count} files, {bytes} bytes, and has them now");
             }
         }
     }

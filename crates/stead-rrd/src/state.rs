@@ -152,12 +152,10 @@ fn named(verb: &str, path: &Path, error: io::Error) -> io::Error {
 mod tests {
     use super::*;
 
-    fn map(weights: [u32; 2]) -> Map {
-        let fleet = format!(
-            "name = \"t\"\n[[node]]\nname = \"a\"\nweight = {}\n[[node]]\nname = \"b\"\nweight = {}\n",
-            weights[0], weights[1]
-        );
-        stead::build(&stead::Fleet::parse(&fleet).unwrap(), None).unwrap()
+    fn map([a, b]: [u32; 2]) -> Map {
+        let node = |name, weight| format!("[[node]]\nname = \"{name}\"\nweight = {weight}\n");
+        let fleet = ["name = \"t\"\n".to_owned(), node("a", a), node("b", b)].concat();
+        stead::build(&stead::Fleet::parse(&fleet, "t").unwrap(), None).unwrap()
     }
 
     #[tokio::test]
