@@ -124,7 +124,7 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     eprintln!("stead-rrd: listening on {}", agent.address().map_err(|error| Failure(IO, error.to_string()))?);
     tokio::select! {
         () = agent.run() => {}
-        () = told.to_end() => {}
+        () = told.wait() => {}
     }
     Ok(())
 }
@@ -144,7 +144,7 @@ impl Told {
         Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, _large: on(large)? })
     }
 
-    async fn to_end(&mut self) {
+    async fn wait(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -187,7 +187,7 @@ async fn listen_and_route<J: Journal>(
     for listener in listeners {
         tokio::spawn(listener.run(Arc::clone(&router)));
     }
-    told.to_end().await;
+    told.wait().await;
     Ok(())
 }
 
