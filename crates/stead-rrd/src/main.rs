@@ -136,7 +136,7 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     tracing::info!("listening on {}", agent.address().map_err(|error| Failure(IO, error.to_string()))?);
     tokio::select! {
         () = agent.run() => {}
-        () = told.to_end() => {}
+        () = told.wait() => {}
     }
     Ok(())
 }
@@ -157,12 +157,12 @@ impl Told {
         Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, hang_up: on(SignalKind::hangup())?, _large: on(large)? })
     }
 
-    async fn to_end(&mut self) {
-        self.to_end_or(|| {}).await;
+    async fn wait(&mut self) {
+        self.wait_or(|| {}).await;
     }
 
     /// Until it is told to end; `again` is called when it is told to look at its map again.
-    async fn to_end_or(&mut self, again: impl Fn()) {
+    async fn wait_or(&mut self, again: impl Fn()) {
         loop {
             tokio::select! {
                 _ = self.interrupt.recv() => return,
@@ -226,7 +226,7 @@ async fn listen_and_route(
     }
     tokio::spawn(Arc::clone(&epochs).watch());
     tokio::spawn(mover.keep_whole());
-    told.to_end_or(|| epochs.again.notify_one()).await;
+    told.wait_or(|| epochs.again.notify_one()).await;
     Ok(())
 }
 
