@@ -413,8 +413,8 @@ impl Backend {
             };
             self.down(&error);
             if !said {
-                let (backend, address) = (&self.name, self.site().address);
-                tracing::warn!(backend, %address, %error, "backend {backend} ({address}) is down: {error}");
+                let (name, address) = (&self.name, self.site().address);
+                tracing::warn!(backend = %name, %address, state = "down", %error, "backend {name} ({address}) is down: {error}");
                 said = true;
             }
             tokio::time::sleep(pause).await;
@@ -462,14 +462,14 @@ impl Backend {
                 Err(error) => return error,
             };
             self.counters.ups.fetch_add(1, Ordering::Relaxed);
-            let (backend, address) = (&self.name, self.site().address);
-            tracing::info!(backend, %address, record = caught_up, "backend {backend} ({address}) is up");
+            let (name, address) = (&self.name, self.site().address);
+            tracing::info!(backend = %name, %address, state = "up", record = caught_up, "backend {name} ({address}) is up");
             self.came_up.notify_one();
             has = match self.drain(&mut connection, caught_up).await {
                 Ok(through) => through,
                 Err(error) => return error,
             };
-            tracing::warn!(backend, %address, record = has, "backend {backend} ({address}) is too slow: it goes on from the log");
+            tracing::warn!(backend = %name, %address, state = "behind", record = has, "backend {name} ({address}) is too slow: it goes on from the log");
         }
     }
 

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! path request reply batch tally | writes record journal | log connection socket files | layout shared | backend | router | listener
-//!     | status page | state epochs | mover | metrics control | operate say | main
+//!     | status page | state epochs | mover | control | report metrics | operate say | line | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ pub mod epochs;
 pub mod files;
 pub mod journal;
 pub mod layout;
+pub mod line;
 pub mod listener;
 pub mod log;
 pub mod metrics;
@@ -31,6 +32,7 @@ pub mod page;
 pub mod path;
 pub mod record;
 pub mod reply;
+pub mod report;
 pub mod request;
 pub mod router;
 pub mod say;

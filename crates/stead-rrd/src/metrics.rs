@@ -159,7 +159,7 @@ impl Numbers {
         families.gauge("backend_state_since_timestamp", "When the backend came into its state, in seconds since 1970", Some(Unit::Seconds), each(|b| b.since))?;
         families.gauge("backend_queued_lines", "Lines that wait in memory to be sent to the backend", None, each(|b| b.queued_lines))?;
         families.gauge("backend_queued", "Bytes of the lines that wait in memory", Some(Unit::Bytes), each(|b| b.queued_bytes))?;
-        families.gauge("backend_behind_records", "Durable records that the backend has not been sent yet", None, each(|b| b.behind))?;
+        families.gauge("backend_behind_records", "Durable records that a backend which is not up may lack", None, each(|b| b.behind))?;
         families.gauge("backend_unflushed_files", "Files with writes that no FLUSH has confirmed", None, each(|b| b.unflushed_files))?;
         families.gauge("backend_confirmed_record", "The record up to which the backend has everything on its disk", None, each(|b| b.confirmed))?;
         families.gauge("backend_lacking_files", "Files that the backend should have and lacks", None, each(|b| b.lacking))?;
@@ -177,8 +177,7 @@ impl Numbers {
         families.plain("log_size", "Bytes of the log on the disk", Some(Unit::Bytes), log.bytes)?;
         families.plain("log_bound", "The most that the log may grow to", Some(Unit::Bytes), log.bound)?;
         families.plain("log_oldest_record", "The oldest record that the log keeps", None, log.oldest)?;
-        families.plain("log_newest_record", "The newest record that the log took", None, log.newest)?;
-        families.plain("log_durable_record", "The newest record that survives a crash", None, log.durable)
+        families.plain("log_newest_record", "The newest record that survives a crash", None, log.newest)
     }
 
     fn clients(&self, families: &mut Families) -> fmt::Result {

@@ -126,7 +126,7 @@ pub struct Backend {
     pub queued_lines: u64,
     /// Their bytes.
     pub queued_bytes: u64,
-    /// Durable records that it has not been sent yet.
+    /// When it is not up: the durable records that it may lack, of which some are for others.
     pub behind: u64,
     /// Files with writes that no FLUSH has confirmed.
     pub unflushed_files: u64,
@@ -151,10 +151,8 @@ pub struct Log {
     pub bound: u64,
     /// The oldest record that is kept; above `newest` when there is none.
     pub oldest: u64,
-    /// The newest record that was taken.
-    pub newest: u64,
     /// The newest record that survives a crash.
-    pub durable: u64,
+    pub newest: u64,
     /// Why it takes no more until the router is started again.
     pub failed: Option<String>,
 }
@@ -221,7 +219,7 @@ pub(crate) fn sample() -> Status {
         next_epoch: None,
         exposed: Exposed::default(),
         backends: vec![backend("a1", "a"), backend("a2", "a"), backend("b1", "b"), backend("b2", "b")],
-        log: Some(Log { bytes: 12 << 20, bound: 1 << 30, oldest: 20_001, newest: 20_123, durable: 20_123, failed: None }),
+        log: Some(Log { bytes: 12 << 20, bound: 1 << 30, oldest: 20_001, newest: 20_123, failed: None }),
         clients: tally.read(),
         moving: None,
     }
