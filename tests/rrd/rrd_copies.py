@@ -6,7 +6,7 @@ import subprocess
 
 def dumped(path):
     """What rrdtool dumps, without what it draws by lot when it makes a file: the row that an archive begins with."""
-    done = subprocess.run([b"rrdtool", b"dump", path], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([b"rrdtool", b"dump", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
     return re.sub(rb"(cur_row (?:1|=)) \d+", rb"\1 LOT", done.stdout)
 
 

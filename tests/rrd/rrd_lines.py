@@ -118,7 +118,7 @@ class Lines:
     def unit(self, batch=False):
         kinds = self.batchable if batch else self.kinds
         lines = self.choice.choices(*kinds)[0](self)
-        if self.choice.random() < 0.12:
+        if lines and self.choice.random() < 0.12:
             lines = self.damaged(lines)
         return lines
 
@@ -273,14 +273,14 @@ class Lines:
         at = self.choice.randrange(len(lines))
         text = bytearray(lines[at].text)
         for _ in range(self.choice.choice((1, 1, 2, 5)) if changes is None else changes):
-            where = self.choice.randrange(len(text))
+            where = self.choice.randrange(len(text)) if text else 0
             way = self.choice.randrange(4)
-            if way == 0:
+            if way == 0 and text:
                 text[where] = self.choice.choice((self.choice.randrange(256), *b" \\\r\0./:-09aN"))
             elif way == 1:
                 text[where:where] = bytes([self.choice.choice((self.choice.randrange(256), *b" \\\r\0./:-09aN"))])
             elif way == 2:
-                del text[where]
+                del text[where : where + 1]
             else:
                 text[where:where] = text[where : where + self.choice.randrange(20)]
         line = Line(bytes(text).replace(b"\n", b"") + b"\n", lines[at].alone)
@@ -306,6 +306,11 @@ class Lines:
             return []  # rrdcached takes memory for any range that is asked for
         if verb == b"FORGET":
             return []
+        if verb in WITH_PATH and len(words) > 1:
+            path = words[1].removeprefix(self.base + b"/")
+            parts = [part for part in path.split(b"/") if part not in (b"", b".")]
+            if b"/".join(parts) in self.files and path not in self.files:
+                return []  # the same file to us, and another or none to rrdcached
         if verb == b"LIST" and re.search(rb"[*?\[{]", line.text):
             return []  # rrdcached looks for what fits the pattern
         if verb == b"UPDATE":

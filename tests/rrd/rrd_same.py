@@ -8,16 +8,28 @@ import re
 import selectors
 import socket
 import time
-from rrd_lines import IN_BATCH, Lines
+
+from rrd_lines import Lines
 
 # (what, why the answers differ, how to tell it: a pattern of the line, one of rrdcached's answer, one of the router's)
-ANY = rb"(?s).*"
+SUCCESS, ERROR = rb"\d+ .*", rb"-1 .*"
 DIFFERENT = [
-    ("STATS", "counters of all servers, and copies are counted each", rb"stats\b.*", rb"9 Statistics follow\n(?s:.*)", rb"\d+ Statistics follow\n(?s:.*)"),
-    ("QUEUE", "what waits for the disk at that moment", rb"queue\b.*", rb"(?s)\d+ in queue\.\n.*", rb"(?s)\d+ in queue\.\n.*"),
-    ("HELP", "the router's own words", rb"help\b.*", rb"(?s)\d+ (Command overview|Help for \w+)\n.*", rb"(?s)\d+ (Command overview|Help for \w+)\n.*"),
-    ("SUSPENDALL", "copies are counted each", rb"(suspend|resume)all\b.*", rb"0 \d+ rrds (suspend|resumed)\n", rb"0 \d+ rrds (suspend|resumed)\n"),
-    ("recent FETCH", "by the time of the day", rb"fetch \S+ ?\S*( -600)?", rb"(?s)\d+ Success\n.*", rb"(?s)\d+ Success\n.*"),
+    # not the same twice, or not of one server
+    ("STATS", "counters of all servers, and copies are counted each", rb"stats\b.*", rb"9 Statistics follow\n.*", rb"\d+ Statistics follow\n.*"),
+    ("QUEUE", "what waits for the disk at that moment", rb"queue\b.*", rb"\d+ in queue\..*", rb"\d+ in queue\..*"),
+    ("SUSPENDALL", "copies are counted each", rb"(suspend|resume)all\b.*", rb"0 \d+ rrds (suspend|resumed)", rb"0 \d+ rrds (suspend|resumed)"),
+    ("recent FETCH", "by the time of the day", rb"fetch \S+ ?\S*( -600)?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
+    ("HELP", "the router's own words", rb"help\b.*", rb"\d+ (Command overview|Help for \w+)\n.*", rb"\d+ (Command overview|Help for \w+)\n.*"),
+    # paths
+    ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
+    ("an empty path", "for rrdcached it is the base", rb"\w+ (|[ /].*)", rb"-1 .*|0 updates pending", rb"-1 Usage: .*|-1 .*: Permission denied"),
+    ("..", "refused wherever it stands as a part", rb".*\.\..*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
+    ("outside", "rrdcached tells whoever asks that nothing is pending for /etc/passwd", rb"pending /.*", rb"0 updates pending", rb"-1 .*: Permission denied"),
+    ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*)", rb"-1 (stat failed with error 20\.|No such file: .*)"),
+    # values
+    ("two faults", "the router looks for values first", rb"update .*", ERROR, rb"-1 No values updated\."),
+    ("a blank at the end", "rrdcached takes the values, and says -1 since there is one more, which is empty", rb"update .* \r?", rb"-1 Cannot find timestamp in ''!", rb"0 .*"),
+    ("a backslash at the end", "it stands for nothing; rrdcached sees no word then", rb".*\\\r?", rb"-1 (Usage: .*|No values updated\.)", rb".*"),
 ]
 
 
@@ -104,6 +116,7 @@ def answered(lines):
 
 def comparable(line, reply, base):
     """The reply without what both may say in their own way."""
+    reply = reply.removesuffix(b"\n")
     if line.verb == b"INFO":
         reply = re.sub(rb"(cur_row 1) \d+", rb"\1 LOT", reply)
     elif line.verb == b"LIST":
@@ -112,6 +125,7 @@ def comparable(line, reply, base):
     if reply.startswith(b"-"):
         # a path is one to the router, however it is written
         reply = re.sub(rb"/(\./|/)+", b"/", reply)
+        reply = re.sub(rb"/\.?(?=$|: |')", b"", reply)
         # a directory or a file in place of one is only on some of its servers
         reply = re.sub(rb"(Not a regular file|No such file)", b"No such file", reply)
     return reply
@@ -131,10 +145,9 @@ def errors(reply):
 
 def known(line, single, routed):
     """Whether this difference is one of those that are known."""
-    text = line.text.strip()
-    return any(
-        re.fullmatch(said, text, re.I) and re.fullmatch(by_one, single) and re.fullmatch(by_router, routed) for _, _, said, by_one, by_router in DIFFERENT
-    )
+    text = line.text.removesuffix(b"\n")
+    patterns = (((said, text), (by_one, single), (by_router, routed)) for _, _, said, by_one, by_router in DIFFERENT)
+    return any(all(re.fullmatch(pattern, found, re.I | re.S) for pattern, found in three) for three in patterns)
 
 
 class Same:
