@@ -114,10 +114,27 @@ class Rrdcached:
         self.process = None
 
 
+def resident(pid):
+    """The bytes of memory that a process holds; 0 when it has ended."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:")), 0)
+    except OSError:
+        return 0
+
+
+def descriptors(pid):
+    """How many descriptors a process has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
 class Cluster:
     """Four backends in two zones, R = 2, the router, and `single`: one rrdcached whose base is the one that the router claims."""
 
-    def __init__(self, programs, place):
+    # nothing is flushed but by a client
+    QUIET = ("--flush-after", "86400")
+
+    def __init__(self, programs, place, quiet=False):
         self.programs, self.place = programs, place
         addresses = [f"127.0.0.1:{free_port()}", f"unix:{place}/a2/s", f"unix:{place}/b1/s", f"127.0.0.1:{free_port()}"]
         self.backends = {name: Rrdcached(place / name, address) for name, address in zip(("a1", "a2", "b1", "b2"), addresses)}
@@ -126,7 +143,8 @@ class Cluster:
         self.router = None
         self.tcp, self.unix = None, f"unix:{place}/s"
         self.map = place / "rrd.map"
-        self.log = place / "log"
+        self.state = place / "state"
+        self.options = [*self.QUIET] if quiet else []
 
     def __enter__(self):
         nodes = "".join(
@@ -152,8 +170,8 @@ class Cluster:
 
     def start_router(self, *options):
         """Starts the router and waits until its backends are up."""
-        command = [self.programs["stead-rrd"], "serve", "--map", self.map, "--base", self.base, "--log", self.log,
-                   "--listen", self.unix, "--listen", "127.0.0.1:0", *options]  # fmt: skip
+        command = [self.programs["stead-rrd"], "serve", "--map", self.map, "--base", self.base, "--state", self.state,
+                   "--listen", self.unix, "--listen", "127.0.0.1:0", *options, *self.options]  # fmt: skip
         with open(self.place / "router", "wb") as said:
             self.router = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         self.tcp = wait_for(lambda: self.router_said(r"listening on (127\.\S+)"), "the router to listen")[0]
