@@ -402,7 +402,8 @@ def test_a_lost_copy_is_not_made_anew_and_empty(cluster):
     (first.base / name).unlink()
     first.start()
     cluster.stop_router()
-    cluster.start_router("--create", templates(cluster))  # it knows no file now
+    cluster.state = cluster.place / "other"  # a log without that update, and its CREATE
+    cluster.start_router("--create", templates(cluster))
     with Client(cluster.tcp) as client:
         for turn in range(1, 4):
             assert client.ask(f"UPDATE {name} {START + 10 * turn}:1:2:3").startswith(b"0 ")
