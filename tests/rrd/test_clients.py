@@ -398,10 +398,10 @@ def test_a_lost_copy_is_not_made_anew_and_empty(cluster):
         assert client.ask(f"UPDATE {name} {START}:1:2:3").startswith(b"0 ")
         assert client.ask(f"FLUSH {name}").startswith(b"0 ")
     first, second = (cluster.backends[backend] for backend in cluster.located([name])[name])
+    cluster.stop_router()
     first.stop(9)
     (first.base / name).unlink()
     first.start()
-    cluster.stop_router()
     cluster.state = cluster.place / "other"  # a log without that update, and its CREATE
     cluster.start_router("--create", templates(cluster))
     with Client(cluster.tcp) as client:
