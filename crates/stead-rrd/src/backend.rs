@@ -492,7 +492,7 @@ impl Backend {
             let failures = self.in_time(connection.batch(&part.text, part.names.len())).await?;
             for (at, text) in failures {
                 if is_missing(&text) {
-                    self.shared.lacking(&part.names[at].1, self.place);
+                    self.shared.lacks.add(&part.names[at].1, self.place);
                 }
             }
             let now = Instant::now();
@@ -587,7 +587,7 @@ impl Backend {
                     continue; // it was in the log when that was read, and came again through the queue
                 }
                 if let Some(line) = work.lines().nth(at - start).filter(|_| is_missing(&text)) {
-                    self.shared.lacking(work.ticket.writes.name(line), self.place);
+                    self.shared.lacks.add(work.ticket.writes.name(line), self.place);
                 }
                 text = rebase(&text, &base, self.shared.options.base.directory());
                 own.push((at - start, text));
@@ -643,7 +643,7 @@ impl Backend {
                 Ok(reply) if !reply.is_error() => inside.unflushed.flushed(&taken),
                 Ok(reply) if is_missing(&reply.text) => {
                     inside.unflushed.flushed(&taken);
-                    self.shared.lacking(&taken.1, self.place);
+                    self.shared.lacks.add(&taken.1, self.place);
                 }
                 Ok(_) => {
                     inside.unflushed.failed(&taken, Instant::now());

@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path request reply batch tally | writes record journal | log connection socket files create | layout shared | backend | router | birth | listener
+//! path request reply batch tally | writes record journal | log connection socket files create | layout shared | backend | router | listener
 //!     | status page | state epochs | mover | control | report metrics | operate say | line | main
 //! ```
 
@@ -16,7 +16,6 @@
 
 pub mod backend;
 pub mod batch;
-pub mod birth;
 pub mod connection;
 pub mod control;
 pub mod create;

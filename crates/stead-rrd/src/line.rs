@@ -67,9 +67,6 @@ pub struct Serve {
     /// Let CREATE replace a file that is there, as rrdcached does unless the client says -O
     #[arg(long)]
     pub overwrite: bool,
-    /// Make files that an UPDATE names and that are not there, by the templates of this file; see docs/rrd.md
-    #[arg(long, value_name = "FILE")]
-    pub create: Option<PathBuf>,
     /// Give metrics for Prometheus over HTTP on this host:port, at /metrics
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<String>,

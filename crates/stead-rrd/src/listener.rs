@@ -216,11 +216,6 @@ impl Client {
             Ok(verb) => verb,
             Err(reply) => return self.in_turn(reply, request.verb, since).await,
         };
-        if let Some(birth) = self.router.birth(verb, request.rest) {
-            if let Err(reply) = self.router.bear(birth).await {
-                return self.in_turn(reply, Some(verb), since).await;
-            }
-        }
         match verb {
             Verb::Update | Verb::Forget => {
                 let mut writes = Writes::default();
@@ -296,11 +291,7 @@ impl Client {
                     return Err(Gone);
                 }
                 Ok(verb @ (Verb::Update | Verb::Forget)) => {
-                    let born = match self.router.birth(verb, request.rest) {
-                        Some(birth) => self.router.bear(birth).await,
-                        None => Ok(()),
-                    };
-                    match born.and_then(|()| self.router.plan(&mut part.writes, verb, request.rest)) {
+                    match self.router.plan(&mut part.writes, verb, request.rest) {
                         Ok(success) => part.numbers.resize(part.numbers.len() + success.first(), NOBODYS),
                         Err(reply) => {
                             tally.observe(Some(verb), Duration::ZERO, true);

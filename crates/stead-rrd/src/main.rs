@@ -9,7 +9,6 @@ use std::time::Duration;
 use clap::{ArgMatches, FromArgMatches};
 use stead_rrd::connection::Address;
 use stead_rrd::control::Control;
-use stead_rrd::create::Templates;
 use stead_rrd::epochs::Epochs;
 use stead_rrd::files::Agent;
 use stead_rrd::journal::{Journal, Memory};
@@ -142,16 +141,11 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         Failure(code, error.to_string())
     })?;
     let base = Base::new(serve.base.as_os_str().as_encoded_bytes());
-    let create = match &serve.create {
-        Some(path) => Some(Arc::new(Templates::load(path).map_err(|error| Failure(DATA, format!("--create {error}")))?)),
-        None => None,
-    };
     let options = Options {
         base,
         flush_after: Duration::from_secs(serve.flush_after),
         patience: Duration::from_secs(serve.timeout.max(1)),
         overwrite: serve.overwrite,
-        create,
     };
     let failed = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
     let state = Arc::new(State::open(&serve.state).map_err(failed)?);

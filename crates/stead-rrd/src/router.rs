@@ -473,7 +473,7 @@ impl Router {
     }
 
     /// Asks many at once; the replies in the order of `places`, without those that could not answer.
-    pub(crate) async fn ask_all(&self, places: &[Place], line: Vec<u8>, apart: bool) -> Vec<Reply> {
+    async fn ask_all(&self, places: &[Place], line: Vec<u8>, apart: bool) -> Vec<Reply> {
         let line: Arc<[u8]> = line.into();
         let mut tasks = JoinSet::new();
         for (at, place) in places.iter().enumerate() {

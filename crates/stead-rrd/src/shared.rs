@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::create::{Known, Templates};
 use crate::journal::Journal;
 use crate::layout::{Layout, Place};
 use crate::path::Base;
@@ -24,8 +23,6 @@ pub struct Options {
     pub patience: Duration,
     /// CREATE may replace a file that is there, as rrdcached does when -O is not said.
     pub overwrite: bool,
-    /// How to make a file that an UPDATE names and that is not there.
-    pub create: Option<Arc<Templates>>,
 }
 
 /// What all have in common.
@@ -42,8 +39,6 @@ pub struct Shared {
     pub lacks: Lacks,
     /// Files that clients have suspended.
     pub suspended: Suspended,
-    /// Files that a template fits and that are there.
-    pub known: Known,
     layout: RwLock<Layout>,
 }
 
@@ -51,13 +46,7 @@ impl Shared {
     /// Before anything was written.
     pub fn new(options: Options, journal: Arc<dyn Journal>, layout: Layout) -> Shared {
         let offered = AtomicU64::new(journal.newest());
-        Shared { options, journal, offered, tally: Arc::default(), lacks: Lacks::default(), suspended: Suspended::default(), known: Known::default(), layout: RwLock::new(layout) }
-    }
-
-    /// This backend says that it lacks this file, which it should have.
-    pub fn lacking(&self, name: &[u8], place: Place) {
-        self.lacks.add(name, place);
-        self.known.forget(name);
+        Shared { options, journal, offered, tally: Arc::default(), lacks: Lacks::default(), suspended: Suspended::default(), layout: RwLock::new(layout) }
     }
 
     /// Where files live.
