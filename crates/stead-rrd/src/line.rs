@@ -67,6 +67,9 @@ pub struct Serve {
     /// Let CREATE replace a file that is there, as rrdcached does unless the client says -O
     #[arg(long)]
     pub overwrite: bool,
+    /// Seconds that clients may still take for the answers that they wait for, when the program is told to end
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub grace: u64,
     /// Give metrics for Prometheus over HTTP on this host:port, at /metrics
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<String>,
