@@ -9,7 +9,7 @@ use crate::say::{Format, Least};
 
 /// Round-robin databases spread over many rrdcached servers, which clients use as if it were one
 #[derive(Parser)]
-#[command(name = "stead-rrd", version, max_term_width = 100, after_help = CODES)]
+#[command(name = "stead-rrd", version, max_term_width = 100, disable_help_subcommand = true, after_help = CODES)]
 pub struct Line {
     /// What to do.
     #[command(subcommand)]
