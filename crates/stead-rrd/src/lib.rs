@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! path request reply batch tally | writes record journal | log connection socket files | layout shared | backend | router | listener
-//!     | status page | control | report metrics | operate say | line | main
+//!     | status page | state epochs | mover | control | report metrics | operate say | line | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -18,6 +18,7 @@ pub mod backend;
 pub mod batch;
 pub mod connection;
 pub mod control;
+pub mod epochs;
 pub mod files;
 pub mod journal;
 pub mod layout;
@@ -25,6 +26,7 @@ pub mod line;
 pub mod listener;
 pub mod log;
 pub mod metrics;
+pub mod mover;
 pub mod operate;
 pub mod page;
 pub mod path;
@@ -36,6 +38,7 @@ pub mod router;
 pub mod say;
 pub mod shared;
 pub mod socket;
+pub mod state;
 pub mod status;
 pub mod tally;
 pub mod writes;

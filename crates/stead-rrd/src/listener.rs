@@ -150,7 +150,10 @@ struct Pending {
 impl Pending {
     fn reply(&self, failures: Result<Failures, oneshot::error::RecvError>) -> Reply {
         match failures {
-            Ok(failures) => failures.into_iter().next().map_or_else(|| self.success.reply(), |(_, text)| Reply::error(text)),
+            Ok(failures) => {
+                let told = failures.into_iter().find(|(at, _)| *at >= self.success.first());
+                told.map_or_else(|| self.success.reply(), |(_, text)| Reply::error(text))
+            }
             Err(_) => Reply::error(FAULT),
         }
     }
@@ -288,9 +291,12 @@ impl Client {
                     return Err(Gone);
                 }
                 Ok(verb @ (Verb::Update | Verb::Forget)) => {
-                    if let Err(reply) = self.router.plan(&mut part.writes, verb, request.rest) {
-                        tally.observe(Some(verb), Duration::ZERO, true);
-                        errors.add(number, reply.text);
+                    match self.router.plan(&mut part.writes, verb, request.rest) {
+                        Ok(success) => part.numbers.resize(part.numbers.len() + success.first(), NOBODYS),
+                        Err(reply) => {
+                            tally.observe(Some(verb), Duration::ZERO, true);
+                            errors.add(number, reply.text);
+                        }
                     }
                     part.numbers.resize(part.writes.len(), number);
                 }
@@ -302,6 +308,7 @@ impl Client {
                     let asked = Instant::now();
                     let reply = match verb {
                         Verb::Create => create(&self.router, &rest).await,
+                        Verb::Suspendall | Verb::Resumeall => self.router.everywhere(verb, &rest).await,
                         _ => self.router.all_copies(verb, &rest).await,
                     };
                     tally.observe(Some(verb), asked.elapsed(), reply.is_error());
@@ -409,8 +416,12 @@ async fn read(stream: &mut Stream, input: &mut Input) -> Result<(), Gone> {
 
 /// The verb, when this client may use it; the error is the answer.
 fn permitted(allowed: &Allowed, request: &Request<'_>) -> Result<Verb, Reply> {
-    if *request.word == *b"." {
-        return Err(Reply::error("Can't use '.' here."));
+    if request.word.contains(&0) || request.rest.contains(&0) {
+        return Err(Reply::error("a request with a NUL byte"));
+    }
+    if *request.word == *b"." || request.word.eq_ignore_ascii_case(b"WROTE") {
+        // the second is a word of its journal
+        return Err(Reply::error([b"Can't use '", &request.word[..], b"' here."].concat()));
     }
     let verb = request.verb.ok_or_else(|| {
         let word = &request.word[..request.word.len().min(SHOWN_BYTES)];
@@ -445,6 +456,9 @@ struct Part {
     writes: Writes,
 }
 
+/// The number of a write of our own, whose failure is no client's.
+const NOBODYS: u64 = 0;
+
 /// Of each part its lines, when it was taken, and its answer.
 type Waiting = VecDeque<(Vec<u64>, Instant, oneshot::Receiver<Failures>)>;
 
@@ -469,8 +483,8 @@ async fn settle(waiting: &mut Waiting, most: usize, errors: &mut Errors, tally: 
             Ok(failures) => {
                 // one line may be several writes
                 let failed = failures.into_iter().filter_map(|(at, text)| Some((*numbers.get(at)?, text)));
-                let mut before = 0;
-                for (number, text) in failed {
+                let mut before = NOBODYS;
+                for (number, text) in failed.filter(|(number, _)| *number != NOBODYS) {
                     if number != before {
                         errors.add(number, text);
                     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{ArgMatches, FromArgMatches};
 use stead_rrd::connection::Address;
 use stead_rrd::control::Control;
+use stead_rrd::epochs::Epochs;
 use stead_rrd::files::Agent;
 use stead_rrd::journal::{Journal, Memory};
 use stead_rrd::line::{command, FilesOptions, Line, Serve, Verb};
@@ -16,9 +17,11 @@ use stead_rrd::listener::{Allowed, Listener};
 use stead_rrd::log::{self, Log};
 use stead_rrd::metrics::Metrics;
 use stead_rrd::path::Base;
+use stead_rrd::mover::Mover;
 use stead_rrd::report::Report;
 use stead_rrd::router::Router;
 use stead_rrd::shared::Options;
+use stead_rrd::state::State;
 use stead_rrd::status::Source;
 use stead_rrd::{operate, say};
 use sd_notify::NotifyState;
@@ -88,7 +91,7 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     tell_systemd(NotifyState::Ready);
     tokio::select! {
         () = agent.run() => {}
-        () = told.to_end() => {}
+        () = told.wait() => {}
     }
     Ok(())
 }
@@ -97,10 +100,11 @@ fn listening(address: &str) {
     tracing::info!(address, "listening on {address}");
 }
 
-/// The signals that end the program.
+/// The signals that tell the program something.
 struct Told {
     interrupt: Signal,
     terminate: Signal,
+    hang_up: Signal,
     /// A limit of file sizes shall be an error of the write, and not the end of the program.
     _large: Signal,
 }
@@ -109,13 +113,21 @@ impl Told {
     fn new() -> Result<Told, Failure> {
         let on = |kind| signal(kind).map_err(|error| Failure(IO, format!("cannot handle signals: {error}")));
         let large = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
-        Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, _large: on(large)? })
+        Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, hang_up: on(SignalKind::hangup())?, _large: on(large)? })
     }
 
-    async fn to_end(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+    async fn wait(&mut self) {
+        self.wait_or(|| {}).await;
+    }
+
+    /// Until it is told to end; `again` is called when it is told to look at its map again.
+    async fn wait_or(&mut self, again: impl Fn()) {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return,
+                _ = self.hang_up.recv() => again(),
+            }
         }
     }
 }
@@ -133,24 +145,33 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         patience: Duration::from_secs(serve.timeout.max(1)),
         overwrite: serve.overwrite,
     };
-    let state = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
-    std::fs::create_dir_all(&serve.state).map_err(state)?;
+    let failed = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
+    let state = Arc::new(State::open(&serve.state).map_err(failed)?);
     if serve.no_log {
-        return listen_and_route(map, Arc::new(Memory::default()), options, places, &serve).await;
+        return listen_and_route(&serve, map, Arc::new(Memory::default()), options, places, state).await;
     }
     let bound = log::Options { bound: serve.log_size.saturating_mul(1 << 20), ..log::Options::default() };
-    let log = Log::open(&serve.state.join("log"), bound).map_err(state)?;
+    let log = Log::open(&serve.state.join("log"), bound).map_err(failed)?;
     if let Some(notice) = log.notice() {
         tracing::warn!("{notice}");
     }
-    listen_and_route(map, Arc::new(log), options, places, &serve).await
+    listen_and_route(&serve, map, Arc::new(log), options, places, state).await
 }
 
 async fn listen_and_route(
-    map: stead::Map, journal: Arc<dyn Journal>, options: Options, places: Vec<(Address, Allowed)>, serve: &Serve,
+    serve: &Serve, map: stead::Map, journal: Arc<dyn Journal>, options: Options, places: Vec<(Address, Allowed)>, state: Arc<State>,
 ) -> Result<(), Failure> {
     let mut told = Told::new()?;
-    let router = Router::new(map, journal, options).map_err(|line| Failure(FLEET, line))?;
+    // where the files are, and not what the map says meanwhile
+    let settled = state.settled().map_err(|error| Failure(DATA, error.to_string()))?;
+    let first = settled.is_none();
+    let router = Router::new(settled.unwrap_or(map), journal, options).map_err(|line| Failure(FLEET, line))?;
+    if first {
+        state.settle_on(router.shared().layout().settled().map()).map_err(|error| Failure(IO, error.to_string()))?;
+    }
+    let epochs = Arc::new(Epochs::new(Arc::clone(&router), Arc::clone(&state), &serve.map));
+    epochs.resume().map_err(|line| Failure(FLEET, line))?;
+    let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
     let mut listeners = Vec::new();
     for (address, allowed) in places {
         let failed = |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
@@ -158,7 +179,7 @@ async fn listen_and_route(
         listening(&listener.address().map_err(failed)?);
         listeners.push(listener);
     }
-    let report = Arc::new(Report::new(Arc::clone(&router), !serve.no_log));
+    let report = Arc::new(Report::new(Arc::clone(&router), Arc::clone(&mover), !serve.no_log));
     let control = Control::bind(&serve.state).map_err(|error| Failure(IO, format!("--state {}/control: {error}", serve.state.display())))?;
     if let Some(address) = &serve.metrics {
         let failed = |error: io::Error| Failure(IO, format!("--metrics {address}: {error}"));
@@ -174,8 +195,10 @@ async fn listen_and_route(
         tokio::spawn(listener.run(Arc::clone(&router), ending.clone()));
     }
     drop(ending);
+    tokio::spawn(Arc::clone(&epochs).watch());
+    tokio::spawn(mover.keep_whole());
     tell_systemd(NotifyState::Ready);
-    told.to_end().await;
+    told.wait_or(|| epochs.again.notify_one()).await;
     tell_systemd(NotifyState::Stopping);
     let connected = Source::status(&*report).await.clients.connected;
     tracing::info!(clients = connected, "told to end: {connected} clients get the answers that they wait for");

@@ -10,12 +10,14 @@ use tokio::sync::watch;
 use crate::backend;
 use crate::control::Work;
 use crate::layout::Layout;
+use crate::mover::Mover;
 use crate::router::Router;
 use crate::status::{Backend, Exposed, Log, Progress, Source, State, Status};
 
 /// A router and what it does not know itself.
 pub struct Report {
     router: Arc<Router>,
+    mover: Arc<Mover>,
     started: SystemTime,
     /// its log is on the disk
     durable: bool,
@@ -23,8 +25,8 @@ pub struct Report {
 
 impl Report {
     /// Of a router that starts now, with its log on the disk or not.
-    pub fn new(router: Arc<Router>, durable: bool) -> Report {
-        Report { router, started: SystemTime::now(), durable }
+    pub fn new(router: Arc<Router>, mover: Arc<Mover>, durable: bool) -> Report {
+        Report { router, mover, started: SystemTime::now(), durable }
     }
 
     /// How it is now; the move, if there is one, is known to whoever asks.
@@ -88,17 +90,17 @@ impl Report {
 
 impl Source for Report {
     async fn status(&self) -> Status {
-        Report::status(self, None)
+        Report::status(self, self.mover.progress().filter(|moving| !moving.ended || moving.failed > 0))
     }
 }
 
 impl Work for Report {
-    async fn start_move(&self, _rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
-        Err("this version of the router moves no files".to_owned())
+    async fn start_move(&self, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
+        self.mover.start_move(rate)
     }
 
-    async fn start_repair(&self, _node: &str) -> Result<watch::Receiver<Progress>, String> {
-        Err("this version of the router repairs no backends".to_owned())
+    async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
+        self.mover.start_repair(node)
     }
 }
 
