@@ -126,7 +126,8 @@ class Cluster:
         self.router = None
         self.tcp, self.unix = None, f"unix:{place}/s"
         self.map = place / "rrd.map"
-        self.log = place / "log"
+        self.state = place / "state"
+        self.options = []
 
     def __enter__(self):
         nodes = "".join(
@@ -152,8 +153,8 @@ class Cluster:
 
     def start_router(self, *options):
         """Starts the router and waits until its backends are up."""
-        command = [self.programs["stead-rrd"], "serve", "--map", self.map, "--base", self.base, "--log", self.log,
-                   "--listen", self.unix, "--listen", "127.0.0.1:0", *options]  # fmt: skip
+        command = [self.programs["stead-rrd"], "serve", "--map", self.map, "--base", self.base, "--state", self.state,
+                   "--listen", self.unix, "--listen", "127.0.0.1:0", *options, *self.options]  # fmt: skip
         with open(self.place / "router", "wb") as said:
             self.router = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
         self.tcp = wait_for(lambda: self.router_said(r"listening on (127\.\S+)"), "the router to listen")[0]

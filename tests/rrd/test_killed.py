@@ -107,7 +107,7 @@ def test_what_was_acknowledged_is_on_every_copy(cluster, what, record_property):
 
 def test_without_the_log_updates_are_lost(cluster, record_property):
     cluster.stop_router()
-    cluster.log = "none"
+    cluster.options = ["--no-log"]
     cluster.start_router()
     missing, _ = lost(cluster, killed(cluster, "all", 2))
     record_property("updates", f"{len(missing)} lost without the log")

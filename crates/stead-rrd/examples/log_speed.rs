@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stead_rrd::journal::Journal;
+use stead_rrd::journal::{durable, Journal};
 use stead_rrd::log::{Log, Options};
 
 const RECORD: &[u8] = &[b'x'; 100];
@@ -30,8 +30,8 @@ fn main() -> io::Result<()> {
                     let mut latencies = Vec::new();
                     while start.elapsed() < time {
                         let asked = Instant::now();
-                        let (_, durable) = log.append(RECORD)?;
-                        durable.await?;
+                        let number = log.append(RECORD)?;
+                        durable(&*log, number).await?;
                         latencies.push(asked.elapsed());
                     }
                     io::Result::Ok(latencies)

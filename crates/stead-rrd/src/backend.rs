@@ -12,22 +12,29 @@
 //! waits here: the log has it. A backend that is `Behind` reads the log from what it has confirmed on, which can repeat writes that
 //! it has; what it says about these ("illegal attempt") is no error.
 //!
-//! A write counts as confirmed when a FLUSH of its file, sent after the write was answered, has succeeded.
+//! A write counts as confirmed when a FLUSH of its file, sent after the write was answered, has succeeded. Writes to a file that the
+//! backend says it has not are confirmed, too: there is nothing to keep them in, and the file comes whole, from a replica.
+//!
+//! A backend that does not answer in time is lost as one that closed the connection is.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant, SystemTime};
 
-use tokio::sync::{oneshot, watch, Notify};
+use tokio::sync::{watch, Notify};
 
-use crate::connection::{Address, Connection, Lines};
-use crate::journal::Journal;
-use crate::path::{escaped, Base};
+use crate::connection::{Address, Connection};
+use crate::files::Files;
+use crate::layout::Place;
+use crate::path::escaped;
 use crate::record;
 use crate::reply::{rebase, Reply};
 use crate::request::{words, Request, Verb};
+use crate::shared::{lock, Shared};
+use crate::writes::{is_missing, Ticket};
 
 /// Lines in one BATCH: rrdcached works on it without answering anyone else on this connection; 2,000 take it some 3 ms.
 const BATCH_LINES: usize = 2000;
@@ -49,59 +56,100 @@ pub enum State {
     Up,
 }
 
-/// One write to one file.
-#[derive(Clone, Debug)]
-pub struct Write {
-    /// The file's name, relative to the base.
-    pub name: Vec<u8>,
-    /// The request, with that name.
-    pub line: Vec<u8>,
+/// Lines of one ticket that are for this backend.
+pub struct Work {
+    /// The ticket, which hears of the answer, or that there is none.
+    pub ticket: Arc<Ticket>,
+    /// Which of its lines.
+    pub lines: Lines,
 }
 
-/// For each write of a [`Work`] its error, or `None`.
-pub type Failures = Vec<Option<Vec<u8>>>;
+/// Some lines of a ticket.
+pub enum Lines {
+    /// All of them.
+    All,
+    /// These, ascending.
+    These(Vec<u32>),
+}
 
-/// The writes of one record that are for this backend.
-pub struct Work {
-    /// The record's number in the log.
-    pub number: u64,
-    /// In the record's order.
-    pub writes: Vec<Write>,
-    /// Dropped when the backend was not up, or is no more.
-    pub answer: oneshot::Sender<Failures>,
+impl Work {
+    fn lines(&self) -> impl Iterator<Item = usize> + '_ {
+        let (all, these) = match &self.lines {
+            Lines::All => (0..self.ticket.writes.len(), &[][..]),
+            Lines::These(these) => (0..0, &these[..]),
+        };
+        all.chain(these.iter().map(|line| *line as usize))
+    }
+
+    fn count(&self) -> usize {
+        match &self.lines {
+            Lines::All => self.ticket.writes.len(),
+            Lines::These(these) => these.len(),
+        }
+    }
+
+    /// The memory that it keeps, roughly; a ticket is counted by each backend that has it.
+    fn size(&self) -> usize {
+        self.ticket.writes.bytes() + 100 * self.count()
+    }
+}
+
+/// Where a node is: what its attributes say.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Where its rrdcached listens.
+    pub address: Address,
+    /// How its files can be reached.
+    pub files: Option<Files>,
 }
 
 /// One rrdcached.
-pub struct Backend<J> {
+pub struct Backend {
     name: String,
-    address: Address,
-    journal: Arc<J>,
-    /// every record up to this number was offered to those that it is for
-    dispatched: Arc<AtomicU64>,
-    /// how long a write may wait for its FLUSH
-    flush_after: Duration,
-    /// the directory that clients believe all files to be in
-    clients: Base,
+    place: Place,
+    shared: Arc<Shared>,
     inside: Mutex<Inside>,
     wake: Notify,
-    /// the number of the newest record that was answered
+    /// works taken out of the queue and answered, since the start
     answered: watch::Sender<u64>,
     idle: Mutex<Vec<Connection>>,
     /// for FLUSH alone. Opened before the connection of the writes: so one that works leads to the very process that has answered
     /// the writes, and not to one that came after it and knows nothing of them
     flushing: tokio::sync::Mutex<Option<Connection>>,
+    /// rings when it comes up
+    came_up: Arc<Notify>,
+    counters: Counters,
+}
+
+/// What was counted since the start.
+#[derive(Default)]
+pub struct Counters {
+    /// Lines that were answered.
+    pub writes: AtomicU64,
+    /// Lines among them that were refused.
+    pub refused: AtomicU64,
+    /// How often it came up.
+    pub ups: AtomicU64,
 }
 
 struct Inside {
+    site: Site,
     state: State,
+    since: SystemTime,
+    /// why it is down
+    error: Option<String>,
     /// how often the connection was lost
     losses: u64,
-    /// the connection for FLUSH is lost: the one of the writes has to be made anew, too
-    broken: bool,
+    /// something went wrong on another connection: the one of the writes has to be made anew, too
+    broken: Option<String>,
     /// the directory of the files, as the backend says it
     base: Arc<[u8]>,
     queue: VecDeque<Work>,
     queued_bytes: usize,
+    /// works ever put into the queue
+    pushed: u64,
+    /// the oldest record of the works that are being sent
+    sending: Option<u64>,
     /// the newest record that was offered, whether it was taken or not
     offered: u64,
     unflushed: Unflushed,
@@ -151,24 +199,25 @@ impl Unflushed {
     }
 }
 
-impl<J: Journal> Backend<J> {
-    /// A backend that is down until [`run`](Backend::run) connects it.
-    pub fn new(node: (&str, Address), journal: Arc<J>, dispatched: Arc<AtomicU64>, flush_after: Duration, clients: Base) -> Backend<J> {
-        let (name, address) = node;
+impl Backend {
+    /// A backend that is down until [`run`](Backend::run) connects it. `came_up` rings whenever it has come up.
+    pub fn new(name: &str, place: Place, site: Site, shared: Arc<Shared>, came_up: Arc<Notify>) -> Backend {
         Backend {
             name: name.to_owned(),
-            address,
-            journal,
-            dispatched,
-            flush_after,
-            clients,
+            place,
+            shared,
             inside: Mutex::new(Inside {
+                site,
                 state: State::Down,
+                since: SystemTime::now(),
+                error: None,
                 losses: 0,
-                broken: false,
+                broken: None,
                 base: Arc::from(&b""[..]),
                 queue: VecDeque::new(),
                 queued_bytes: 0,
+                pushed: 0,
+                sending: None,
                 offered: 0,
                 unflushed: Unflushed::default(),
             }),
@@ -176,6 +225,8 @@ impl<J: Journal> Backend<J> {
             answered: watch::Sender::new(0),
             idle: Mutex::new(Vec::new()),
             flushing: tokio::sync::Mutex::new(None),
+            came_up,
+            counters: Counters::default(),
         }
     }
 
@@ -184,9 +235,34 @@ impl<J: Journal> Backend<J> {
         &self.name
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> &Address {
-        &self.address
+    /// Its number.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Where it is.
+    pub fn site(&self) -> Site {
+        self.inside().site.clone()
+    }
+
+    /// How its files can be reached.
+    pub fn files(&self) -> Option<Files> {
+        self.inside().site.files.clone()
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// It is somewhere else from now on.
+    pub fn move_to(&self, site: Site) {
+        let mut inside = self.inside();
+        if inside.site.address != site.address {
+            inside.broken = Some("its address has changed".to_owned());
+            self.wake.notify_one();
+        }
+        inside.site = site;
     }
 
     /// What it can do now.
@@ -194,73 +270,124 @@ impl<J: Journal> Backend<J> {
         self.inside().state
     }
 
+    /// Its state, since when, and why it is down.
+    pub fn condition(&self) -> (State, SystemTime, Option<String>) {
+        let inside = self.inside();
+        (inside.state, inside.since, inside.error.clone())
+    }
+
+    /// Works and bytes that wait, and files that have not been flushed.
+    pub fn waiting(&self) -> (usize, usize, usize) {
+        let inside = self.inside();
+        (inside.queue.iter().map(Work::count).sum(), inside.queued_bytes, inside.unflushed.files.len())
+    }
+
     /// The directory of its files as it writes it in answers; empty before the first connection.
-    pub fn base(&self) -> Arc<[u8]> {
+    fn base(&self) -> Arc<[u8]> {
         Arc::clone(&self.inside().base)
     }
 
-    /// Gives it writes, in the order of their numbers; whoever waits for the answer hears at once when it is not up.
+    /// Gives it writes; the ticket hears at once when it is not up. Writes to one file come in the order of their records.
     pub fn offer(&self, work: Work) {
         let mut inside = self.inside();
-        inside.offered = work.number;
-        if inside.state != State::Up {
+        inside.offered = inside.offered.max(work.ticket.number);
+        let full = inside.queued_bytes + work.size() > QUEUE_BYTES && !inside.queue.is_empty();
+        if inside.state != State::Up || full {
+            if inside.state == State::Up {
+                inside.state = State::Behind; // the task sends what waits and goes on from the log
+                self.wake.notify_one();
+            }
+            drop(inside);
+            work.ticket.lost();
             return;
         }
-        let bytes: usize = size(&work);
-        if inside.queued_bytes + bytes > QUEUE_BYTES {
-            inside.state = State::Behind; // the task sends what waits and goes on from the log
-        } else {
-            inside.queued_bytes += bytes;
-            inside.queue.push_back(work);
-        }
+        inside.queued_bytes += work.size();
+        inside.pushed += 1;
+        inside.queue.push_back(work);
         drop(inside);
         self.wake.notify_one();
     }
 
-    /// Asks it something that changes nothing, on a connection apart from the writes, after all that it was offered before.
-    pub async fn ask(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
-        let offered = {
+    /// Waits until all that it was offered up to now is answered.
+    pub async fn caught_up(&self) -> io::Result<()> {
+        let (pushed, losses) = {
             let inside = self.inside();
-            if inside.state != State::Up {
-                return Err(io::Error::new(io::ErrorKind::NotConnected, format!("{} is not up", self.name)));
-            }
-            inside.offered
+            self.check_up(inside.state)?;
+            (inside.pushed, inside.losses)
         };
         let mut answered = self.answered.subscribe();
-        loop {
-            if *answered.borrow_and_update() >= offered {
-                break;
-            }
-            if self.state() != State::Up {
-                return Err(io::ErrorKind::ConnectionReset.into());
-            }
-            answered.changed().await.map_err(|_| io::ErrorKind::ConnectionReset)?;
+        while *answered.borrow_and_update() < pushed {
+            self.in_time(async { answered.changed().await.map_err(|_| io::ErrorKind::ConnectionReset.into()) }).await?;
         }
+        let inside = self.inside();
+        self.check_up(inside.state)?;
+        if inside.losses != losses { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(()) }
+    }
+
+    fn check_up(&self, state: State) -> io::Result<()> {
+        match state {
+            State::Up => Ok(()),
+            _ => Err(io::Error::new(io::ErrorKind::NotConnected, format!("{} is not up", self.name))),
+        }
+    }
+
+    /// Asks it something that changes nothing, on a connection apart from the writes, after all that it was offered before.
+    pub async fn ask(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
+        self.caught_up().await?;
         let kept = lock(&self.idle).pop();
         if let Some(mut connection) = kept {
             // it may have been closed meanwhile: then a new one is asked the same
-            if let Ok(reply) = connection.ask(line, binary).await {
-                self.keep(connection);
-                return Ok(self.as_ours(reply, binary));
+            match self.in_time(connection.ask(line, binary)).await {
+                Ok(reply) => {
+                    self.keep(connection);
+                    return Ok(self.as_ours(reply, binary));
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(self.broken(error)),
+                Err(_) => {}
             }
         }
-        let mut connection = Connection::open(&self.address).await?;
-        let reply = connection.ask(line, binary).await?;
+        let (connection, reply) = self.ask_new(line, binary).await?;
         self.keep(connection);
         Ok(self.as_ours(reply, binary))
     }
 
     /// As [`ask`](Backend::ask), on a connection of its own: rrdcached closes it after some errors of SUSPEND and RESUME.
     pub async fn ask_apart(&self, line: &[u8]) -> io::Result<Reply> {
-        let reply = Connection::open(&self.address).await?.ask(line, false).await?;
+        self.caught_up().await?;
+        let (_, reply) = self.ask_new(line, false).await?;
         Ok(self.as_ours(reply, false))
+    }
+
+    async fn ask_new(&self, line: &[u8], binary: bool) -> io::Result<(Connection, Reply)> {
+        let address = self.site().address;
+        let asked = self.in_time(async {
+            let mut connection = Connection::open(&address).await?;
+            let reply = connection.ask(line, binary).await?;
+            Ok((connection, reply))
+        });
+        // an answer that cannot be understood may be this request's fault, the rest concerns all connections
+        asked.await.map_err(|error| if error.kind() == io::ErrorKind::InvalidData { error } else { self.broken(error) })
+    }
+
+    /// A failure that concerns all connections.
+    fn broken(&self, error: io::Error) -> io::Error {
+        self.inside().broken = Some(error.to_string());
+        self.wake.notify_one();
+        error
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+        let patience = self.shared.options.patience;
+        let late = |_| Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs_f64())));
+        tokio::time::timeout(patience, work).await.unwrap_or_else(late)
     }
 
     /// A reply with the paths that clients know.
     fn as_ours(&self, reply: Reply, binary: bool) -> Reply {
+        let ours = self.shared.options.base.directory();
         match binary {
-            true => Reply { text: rebase(&reply.text, &self.base(), self.clients.directory()), ..reply },
-            false => reply.rebased(&self.base(), self.clients.directory()),
+            true => Reply { text: rebase(&reply.text, &self.base(), ours), ..reply },
+            false => reply.rebased(&self.base(), ours),
         }
     }
 
@@ -276,7 +403,7 @@ impl<J: Journal> Backend<J> {
         let mut pause = RETRY.0;
         let mut said = false;
         loop {
-            let error = match self.connect().await {
+            let error = match self.in_time(self.connect()).await {
                 Ok(connection) => {
                     pause = RETRY.0;
                     said = false;
@@ -284,9 +411,9 @@ impl<J: Journal> Backend<J> {
                 }
                 Err(error) => error,
             };
-            self.down();
+            self.down(&error);
             if !said {
-                eprintln!("stead-rrd: backend {} ({}) is down: {error}", self.name, self.address);
+                eprintln!("stead-rrd: backend {} ({}) is down: {error}", self.name, self.site().address);
                 said = true;
             }
             tokio::time::sleep(pause).await;
@@ -295,42 +422,52 @@ impl<J: Journal> Backend<J> {
     }
 
     async fn connect(&self) -> io::Result<Connection> {
-        *self.flushing.lock().await = Some(Connection::open(&self.address).await?);
-        let mut connection = Connection::open(&self.address).await?;
+        let address = self.site().address;
+        *self.flushing.lock().await = Some(Connection::open(&address).await?);
+        let mut connection = Connection::open(&address).await?;
         let base = connection.base().await?;
         let mut inside = self.inside();
         inside.base = base.into();
-        inside.broken = false;
-        inside.state = State::Behind;
+        inside.broken = None;
+        inside.become_(State::Behind);
         Ok(connection)
     }
 
-    fn down(&self) {
+    /// It is lost, or gone for good: nobody waits for it any more.
+    pub fn down(&self, error: &io::Error) {
         let mut inside = self.inside();
-        inside.state = State::Down;
+        if inside.state != State::Down {
+            inside.become_(State::Down);
+        }
+        inside.error = Some(error.to_string());
         inside.losses += 1;
-        inside.queue.clear(); // those who wait for an answer hear of it
+        let works = std::mem::take(&mut inside.queue);
         inside.queued_bytes = 0;
+        inside.sending = None;
         inside.unflushed = Unflushed::default(); // it may have lost what it had in memory: all that is not confirmed comes again
+        let pushed = inside.pushed;
         drop(inside);
+        works.iter().for_each(|work| work.ticket.lost());
         lock(&self.idle).clear();
-        self.answered.send_modify(|_| ()); // those who wait look at the state
+        self.answered.send_replace(pushed);
     }
 
     /// Serves until the connection is lost.
     async fn serve(&self, mut connection: Connection) -> io::Error {
-        let mut has = self.journal.confirmed(&self.name);
+        let mut has = self.shared.journal.confirmed(&self.name);
         loop {
             let caught_up = match self.replay(&mut connection, has).await {
                 Ok(through) => through,
                 Err(error) => return error,
             };
-            eprintln!("stead-rrd: backend {} ({}) is up", self.name, self.address);
+            self.counters.ups.fetch_add(1, Ordering::Relaxed);
+            eprintln!("stead-rrd: backend {} ({}) is up", self.name, self.site().address);
+            self.came_up.notify_one();
             has = match self.drain(&mut connection, caught_up).await {
                 Ok(through) => through,
                 Err(error) => return error,
             };
-            eprintln!("stead-rrd: backend {} ({}) is too slow: it goes on from the log", self.name, self.address);
+            eprintln!("stead-rrd: backend {} ({}) is too slow: it goes on from the log", self.name, self.site().address);
         }
     }
 
@@ -338,97 +475,141 @@ impl<J: Journal> Backend<J> {
     async fn replay(&self, connection: &mut Connection, has: u64) -> io::Result<u64> {
         let mut through = has;
         loop {
-            let mut part: Vec<(u64, Write)> = Vec::new();
-            let mut records = self.journal.read(through);
-            // the iterator may touch the disk: short reads, from files that were written a moment ago in most cases
-            for record in records.by_ref() {
-                let (number, bytes) = record?;
-                let entries = record::entries(&bytes).collect::<Option<Vec<_>>>();
-                let entries = entries.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("record {number} of the log")))?;
-                for entry in entries.iter().filter(|entry| entry.names.contains(&self.name.as_str())) {
-                    let one_by_one = pieces(entry.line);
-                    part.extend(one_by_one.into_iter().map(|write| (number, write)));
-                }
-                through = number;
-                if part.len() >= BATCH_LINES {
-                    break;
-                }
-            }
-            drop(records);
-            if part.is_empty() {
+            let part = self.part(through)?;
+            through = part.through;
+            if part.names.is_empty() {
                 let mut inside = self.inside();
                 if inside.offered <= through {
-                    inside.state = State::Up;
-                    drop(inside);
-                    self.answered.send_replace(through);
+                    inside.become_(State::Up);
+                    inside.error = None;
                     return Ok(through);
                 }
                 // what was offered is durable, so that the log has it by now
                 continue;
             }
-            let lines: Lines = part.iter().map(|(_, write)| &write.line[..]).collect();
-            connection.batch(&lines).await?;
+            let failures = self.in_time(connection.batch(&part.text, part.names.len())).await?;
+            for (at, text) in failures {
+                if is_missing(&text) {
+                    self.shared.lacks.add(&part.names[at].1, self.place);
+                }
+            }
             let now = Instant::now();
             let mut inside = self.inside();
-            for (number, write) in &part {
-                inside.unflushed.wrote(&write.name, *number, now);
+            for (number, name) in &part.names {
+                inside.unflushed.wrote(name, *number, now);
             }
         }
+    }
+
+    /// The next writes of the log that are for this backend.
+    fn part(&self, after: u64) -> io::Result<Part> {
+        let mut part = Part { through: after, ..Part::default() };
+        let damaged = |number| io::Error::new(io::ErrorKind::InvalidData, format!("record {number} of the log is damaged"));
+        // the iterator may touch the disk: short reads, from files that were written a moment ago in most cases
+        for record in self.shared.journal.read(after) {
+            let (number, bytes) = record?;
+            for entry in record::entries(&bytes) {
+                let entry = entry.ok_or_else(|| damaged(number))?;
+                if entry.names().any(|name| name == self.name) {
+                    let (name, _) = Request::parse(entry.line).path().ok_or_else(|| damaged(number))?;
+                    // a file that has moved away, or has not come yet, is none of its own
+                    if self.shared.layout().now(&name).contains(&self.place) {
+                        pieces(entry.line, &mut part.text, || part.names.push((number, name.to_vec())));
+                    }
+                }
+            }
+            part.through = number;
+            if part.names.len() >= BATCH_LINES {
+                break;
+            }
+        }
+        Ok(part)
     }
 
     /// Sends what waits, while it is up. Ends with the number of the last record when the queue was too long and is empty now.
     async fn drain(&self, connection: &mut Connection, caught_up: u64) -> io::Result<u64> {
         let mut through = caught_up;
+        let (mut works, mut text) = (Vec::new(), Vec::new());
         loop {
-            let works = {
+            {
                 let mut inside = self.inside();
-                if inside.broken {
-                    return Err(io::ErrorKind::ConnectionReset.into());
+                if let Some(why) = inside.broken.take() {
+                    return Err(io::Error::new(io::ErrorKind::ConnectionReset, why));
                 }
-                let works = next(&mut inside);
+                inside.take(&mut works);
                 if works.is_empty() && inside.state == State::Behind {
                     return Ok(through);
                 }
-                works
-            };
+            }
             if works.is_empty() {
                 tokio::select! {
                     () = self.wake.notified() => continue,
                     error = connection.closed() => return Err(error),
                 }
             }
-            let lines: Lines = works.iter().flat_map(|work| work.writes.iter().map(|write| &write.line[..])).collect();
-            let mut failures = connection.batch(&lines).await?.into_iter();
-            let now = Instant::now();
-            let base = self.base();
-            let mut inside = self.inside();
-            for work in works {
-                through = work.number;
-                let mut own: Failures = failures.by_ref().take(work.writes.len()).collect();
-                for (write, failure) in work.writes.iter().zip(&mut own) {
-                    if work.number <= caught_up && failure.as_ref().is_some_and(|text| is_repeated(text)) {
-                        *failure = None; // it was in the log when that was read, and came again through the queue
-                    }
-                    match failure {
-                        None => inside.unflushed.wrote(&write.name, work.number, now),
-                        Some(text) => *text = rebase(text, &base, self.clients.directory()),
-                    }
+            text.clear();
+            let mut count = 0;
+            for work in &works {
+                through = through.max(work.ticket.number);
+                work.lines().for_each(|line| text.extend_from_slice(work.ticket.writes.line(line)));
+                count += work.count();
+            }
+            let failures = match self.in_time(connection.batch(&text, count)).await {
+                Ok(failures) => failures,
+                Err(error) => {
+                    works.iter().for_each(|work| work.ticket.lost());
+                    return Err(error);
                 }
-                let _ = work.answer.send(own); // a client that has gone does not wait
+            };
+            self.heard(&works, failures, caught_up);
+            self.counters.writes.fetch_add(count as u64, Ordering::Relaxed);
+            let done = works.len() as u64;
+            works.clear();
+            self.inside().sending = None;
+            self.answered.send_modify(|answered| *answered += done);
+        }
+    }
+
+    /// Passes the answers on, and notes what has to be flushed.
+    fn heard(&self, works: &[Work], failures: Vec<(usize, Vec<u8>)>, caught_up: u64) {
+        let now = Instant::now();
+        let base = self.base();
+        let mut failures = failures.into_iter().peekable();
+        let mut start = 0;
+        for work in works {
+            let end = start + work.count();
+            let mut own = Vec::new();
+            while let Some((at, mut text)) = failures.next_if(|(at, _)| *at < end) {
+                self.counters.refused.fetch_add(1, Ordering::Relaxed);
+                if work.ticket.number <= caught_up && is_repeated(&text) {
+                    continue; // it was in the log when that was read, and came again through the queue
+                }
+                if let Some(line) = work.lines().nth(at - start).filter(|_| is_missing(&text)) {
+                    self.shared.lacks.add(work.ticket.writes.name(line), self.place);
+                }
+                text = rebase(&text, &base, self.shared.options.base.directory());
+                own.push((at - start, text));
+            }
+            // also what was refused: of several values it may have taken the first
+            let mut inside = self.inside();
+            for line in work.lines() {
+                inside.unflushed.wrote(work.ticket.writes.name(line), work.ticket.number, now);
             }
             drop(inside);
-            self.answered.send_replace(through);
+            work.ticket.answer(work.lines(), own);
+            start = end;
         }
     }
 
     /// Flushes what has waited long enough and confirms what was flushed; never ends.
     pub async fn confirm(self: Arc<Self>) {
-        let pause = (self.flush_after / 10).clamp(Duration::from_millis(10), Duration::from_secs(1));
+        let age = self.shared.options.flush_after;
+        let pause = (age / 10).clamp(Duration::from_millis(10), Duration::from_secs(1));
         loop {
             tokio::time::sleep(pause).await;
             if self.state() == State::Up {
                 // a backend that fails here is found down by its own task
-                let _ = self.flush(self.flush_after).await;
+                let _ = self.flush(age).await;
             }
         }
     }
@@ -442,9 +623,14 @@ impl<J: Journal> Backend<J> {
                 (inside.unflushed.take(age, Instant::now()), inside.losses)
             };
             let Some(taken) = taken else { break };
+            if self.shared.suspended.has(&taken.1) {
+                // its FLUSH would say that it succeeded, and write nothing
+                self.inside().unflushed.failed(&taken, Instant::now());
+                break;
+            }
             let line = [b"FLUSH ", &escaped(&taken.1)[..]].concat();
             let reply = match flushing.as_mut() {
-                Some(connection) => connection.ask(&line, false).await,
+                Some(connection) => self.in_time(connection.ask(&line, false)).await,
                 None => Err(io::ErrorKind::NotConnected.into()),
             };
             let mut inside = self.inside();
@@ -452,37 +638,35 @@ impl<J: Journal> Backend<J> {
                 return Ok(()); // what was taken is not known here any more
             }
             match reply {
-                // a file that is not there has nothing that could be kept
-                Ok(reply) if !reply.is_error() || reply.text.starts_with(b"No such file") => inside.unflushed.flushed(&taken),
+                Ok(reply) if !reply.is_error() => inside.unflushed.flushed(&taken),
+                Ok(reply) if is_missing(&reply.text) => {
+                    inside.unflushed.flushed(&taken);
+                    self.shared.lacks.add(&taken.1, self.place);
+                }
                 Ok(_) => {
                     inside.unflushed.failed(&taken, Instant::now());
                     break; // it refused: again at the next turn
                 }
                 Err(error) => {
                     inside.unflushed.failed(&taken, Instant::now());
-                    inside.broken = true;
                     drop(inside);
                     *flushing = None;
-                    self.wake.notify_one();
-                    return Err(error);
+                    return Err(self.broken(error));
                 }
             }
         }
         let through = {
             // before the queue is looked at: all up to here was in the queue or went out of it
-            let dispatched = self.dispatched.load(Ordering::Acquire);
+            let offered = self.shared.offered.load(Ordering::Acquire);
             let inside = self.inside();
             if inside.state != State::Up {
                 return Ok(());
             }
-            let waiting = inside.offered > *self.answered.borrow();
-            match inside.unflushed.first() {
-                Some(first) => first - 1,
-                None if waiting => *self.answered.borrow(),
-                None => dispatched,
-            }
+            let waiting = inside.queue.iter().map(|work| work.ticket.number).min();
+            let first = [inside.unflushed.first(), waiting, inside.sending].into_iter().flatten().min();
+            first.map_or(offered, |first| offered.min(first - 1))
         };
-        self.journal.confirm(&self.name, through)
+        self.shared.journal.confirm(&self.name, through)
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -490,45 +674,59 @@ impl<J: Journal> Backend<J> {
     }
 }
 
-/// What goes out next: works from the queue, as many as fit in a BATCH, and one in any case.
-fn next(inside: &mut Inside) -> Vec<Work> {
-    let mut works: Vec<Work> = Vec::new();
-    let mut lines = 0;
-    while let Some(work) = inside.queue.front() {
-        lines += work.writes.len();
-        if lines > BATCH_LINES && !works.is_empty() {
-            break;
+impl Inside {
+    fn become_(&mut self, state: State) {
+        self.state = state;
+        self.since = SystemTime::now();
+    }
+
+    /// What goes out next: works from the queue, as many as fit in a BATCH, and one in any case.
+    fn take(&mut self, works: &mut Vec<Work>) {
+        let mut lines = 0;
+        while let Some(work) = self.queue.front() {
+            lines += work.count();
+            if lines > BATCH_LINES && !works.is_empty() {
+                break;
+            }
+            self.queued_bytes -= work.size();
+            works.extend(self.queue.pop_front());
         }
-        inside.queued_bytes -= size(work);
-        works.extend(inside.queue.pop_front());
+        self.sending = works.iter().map(|work| work.ticket.number).min();
     }
-    works
 }
 
-fn size(work: &Work) -> usize {
-    work.writes.iter().map(|write| write.line.len() + write.name.len() + std::mem::size_of::<Write>()).sum()
+/// Writes of the log, ready to be sent.
+#[derive(Default)]
+struct Part {
+    text: Vec<u8>,
+    /// for each line its record and its file
+    names: Vec<(u64, Vec<u8>)>,
+    /// the last record that was looked at
+    through: u64,
 }
 
-/// A write of the log, an update with several values as one update each: rrdcached stops at the first value that it has already,
-/// and of a repeated line it may have the first values only.
-fn pieces(line: &[u8]) -> Vec<Write> {
+/// Appends a write of the log, an update with several values as one update each: rrdcached stops at the first value that it has
+/// already, and of a repeated line it may have the first values only. `each` is called for every line.
+fn pieces(line: &[u8], to: &mut Vec<u8>, mut each: impl FnMut()) {
     let request = Request::parse(line);
-    let Some((name, rest)) = request.path() else { return Vec::new() };
-    let values: Vec<&[u8]> = words(rest).collect();
-    if request.verb != Some(Verb::Update) || values.len() < 2 {
-        return vec![Write { name, line: line.to_vec() }];
+    let values = request.path().filter(|_| request.verb == Some(Verb::Update)).map_or(&b""[..], |(_, values)| values);
+    if words(values).count() < 2 {
+        to.extend_from_slice(line);
+        to.push(b'\n');
+        return each();
     }
-    let head = &line[..line.len() - rest.len()];
-    values.into_iter().map(|value| Write { name: name.clone(), line: [head, value].concat() }).collect()
+    let head = &line[..line.len() - values.len()];
+    for value in words(values) {
+        to.extend_from_slice(head);
+        to.extend_from_slice(value);
+        to.push(b'\n');
+        each();
+    }
 }
 
 /// Whether a backend says that it has this value, or a later one, already.
 pub fn is_repeated(text: &[u8]) -> bool {
     text.starts_with(b"illegal attempt to update using time ")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -537,10 +735,14 @@ mod tests {
 
     #[test]
     fn an_update_of_the_log_goes_out_value_by_value() {
-        let lines = |line: &str| pieces(line.as_bytes()).iter().map(|w| String::from_utf8(w.line.clone()).unwrap()).collect::<Vec<_>>();
-        assert_eq!(lines("update c/x\\ y 1:2 3:4"), ["update c/x\\ y 1:2", "update c/x\\ y 3:4"]);
-        assert_eq!(lines("update a 1:2"), ["update a 1:2"]);
-        assert_eq!(lines("create a -s 60 DS:a"), ["create a -s 60 DS:a"]);
+        let lines = |line: &str| {
+            let (mut text, mut count) = (Vec::new(), 0);
+            pieces(line.as_bytes(), &mut text, || count += 1);
+            (String::from_utf8(text).unwrap(), count)
+        };
+        assert_eq!(lines("update c/x\\ y 1:2 3:4"), ("update c/x\\ y 1:2\nupdate c/x\\ y 3:4\n".to_owned(), 2));
+        assert_eq!(lines("update a 1:2"), ("update a 1:2\n".to_owned(), 1));
+        assert_eq!(lines("create a -s 60 DS:a"), ("create a -s 60 DS:a\n".to_owned(), 1));
     }
 
     #[test]

@@ -26,18 +26,20 @@ impl Errors {
     }
 }
 
-/// What a backend says of a BATCH of `count` lines: for each the error, or `None`. `None` in whole: it is no answer to a BATCH.
-pub fn failures(reply: &Reply, count: usize) -> Option<Vec<Option<Vec<u8>>>> {
+/// The lines that failed in what a backend says of a BATCH of `count` lines, from 0 and ascending, and why. `None`: it is no
+/// answer to a BATCH.
+pub fn failures(reply: &Reply, count: usize) -> Option<Vec<(usize, Vec<u8>)>> {
     if reply.is_error() || reply.text != b"errors" {
         return None;
     }
-    let mut each = vec![None; count];
+    let mut failures = Vec::new();
     for line in reply.each() {
         let at = line.iter().position(|b| *b == b' ')?;
         let number: usize = std::str::from_utf8(&line[..at]).ok()?.parse().ok()?;
-        *each.get_mut(number.checked_sub(1)?)? = Some(line[at + 1..].to_vec());
+        let index = number.checked_sub(1).filter(|index| *index < count)?;
+        failures.push((index, line[at + 1..].to_vec()));
     }
-    Some(each)
+    failures.is_sorted_by(|a, b| a.0 < b.0).then_some(failures)
 }
 
 #[cfg(test)]
@@ -56,8 +58,8 @@ mod tests {
     #[test]
     fn a_backends_answer_says_which_lines_failed() {
         let reply = Reply::list("errors", ["2 No such file: x", "3 "]);
-        assert_eq!(failures(&reply, 3), Some(vec![None, Some(b"No such file: x".to_vec()), Some(Vec::new())]));
-        for bad in [Reply::list("errors", ["4 x"]), Reply::list("errors", ["0 x"]), Reply::ok("PONG"), Reply::error("errors")] {
+        assert_eq!(failures(&reply, 3), Some(vec![(1, b"No such file: x".to_vec()), (2, Vec::new())]));
+        for bad in [Reply::list("errors", ["4 x"]), Reply::list("errors", ["0 x"]), Reply::list("errors", ["2 x", "1 x"]), Reply::ok("PONG"), Reply::error("errors")] {
             assert_eq!(failures(&bad, 3), None, "{bad:?}");
         }
     }

@@ -54,6 +54,16 @@ pub enum Stream {
     Tcp(TcpStream),
 }
 
+impl Stream {
+    /// Ends when there is something to read, or the other side has gone.
+    pub async fn readable(&self) -> io::Result<()> {
+        match self {
+            Stream::Unix(stream) => stream.readable().await,
+            Stream::Tcp(stream) => stream.readable().await,
+        }
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
@@ -86,25 +96,6 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// The lines of a BATCH.
-#[derive(Default)]
-pub struct Lines {
-    text: Vec<u8>,
-    count: usize,
-}
-
-impl<'a> FromIterator<&'a [u8]> for Lines {
-    fn from_iter<I: IntoIterator<Item = &'a [u8]>>(lines: I) -> Lines {
-        let mut all = Lines::default();
-        for line in lines {
-            all.text.extend_from_slice(line);
-            all.text.push(b'\n');
-            all.count += 1;
-        }
-        all
-    }
-}
-
 /// An open connection; one request at a time, or one BATCH.
 pub struct Connection {
     stream: BufReader<Stream>,
@@ -130,16 +121,21 @@ impl Connection {
         Reply::read(&mut self.stream, binary).await
     }
 
-    /// Sends lines as one BATCH; for each its error, or `None`.
-    pub async fn batch(&mut self, lines: &Lines) -> io::Result<Vec<Option<Vec<u8>>>> {
-        let text = [&b"BATCH\n"[..], &lines.text, b".\n"].concat();
-        self.stream.write_all(&text).await?;
+    /// Sends `count` lines, each with its end, as one BATCH, or as it is when there is one; those that failed, from 0, and why.
+    pub async fn batch(&mut self, lines: &[u8], count: usize) -> io::Result<Vec<(usize, Vec<u8>)>> {
+        if count == 1 {
+            // half the replies
+            self.stream.write_all(lines).await?;
+            let reply = Reply::read(&mut self.stream, false).await?;
+            return Ok(if reply.is_error() { vec![(0, reply.text)] } else { Vec::new() });
+        }
+        self.stream.write_all(&[b"BATCH\n", lines, b".\n"].concat()).await?;
         let go_ahead = Reply::read(&mut self.stream, false).await?;
         if go_ahead.text != GO_AHEAD.as_bytes() {
             return Err(unexpected(&go_ahead));
         }
         let reply = Reply::read(&mut self.stream, false).await?;
-        failures(&reply, lines.count).ok_or_else(|| unexpected(&reply))
+        failures(&reply, count).ok_or_else(|| unexpected(&reply))
     }
 
     /// The directory that the backend keeps its files in, as it writes it in answers; asked by way of a file that is not there.

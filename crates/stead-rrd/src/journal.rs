@@ -6,27 +6,50 @@
 //! has on its disk (or it was for others). A log forgets records which every backend that it follows has confirmed, and keeps all
 //! others; when that does not fit its bound it refuses new ones.
 //!
-//! The log itself is a module of its own; [`Memory`] stands in for it in unit tests.
+//! The log itself is a module of its own; [`Memory`] is the one of `--no-log` and of unit tests.
 
 use std::collections::{BTreeMap, HashMap};
-use std::future::Future;
 use std::io;
-use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Ends when the record, and with it every record before it, survives a crash; an error means that it may not.
-pub type Durable = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+use tokio::sync::watch;
 
 /// A record and its number.
 pub type Record = (u64, Vec<u8>);
 
+/// How far the log has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The newest record that is durable, and with it all before.
+    pub newest: u64,
+    /// Why none will become durable any more.
+    pub broken: Option<Arc<str>>,
+}
+
+/// How much the log has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// On the disk, in bytes.
+    pub bytes: u64,
+    /// What it may grow to, in bytes; 0: not bounded.
+    pub bound: u64,
+    /// The oldest record that it keeps.
+    pub oldest: u64,
+}
+
 /// A durable log with a position for each backend. All methods may be called from any thread.
 pub trait Journal: Send + Sync + 'static {
-    /// Takes a record and numbers it, at once and without waiting for the disk; the future waits.
+    /// Takes a record and numbers it, without waiting until it is durable: [`progress`](Journal::progress) tells when it is.
     ///
     /// `StorageFull` when there is no room: nothing was taken then. After a failed sync every later call fails: what the disk has
     /// is not known any more, and trying again could claim what is not so.
-    fn append(&self, record: &[u8]) -> io::Result<(u64, Durable)>;
+    fn append(&self, record: &[u8]) -> io::Result<u64>;
+
+    /// Tells how far it has come, whenever that changes. A record survives a crash when `newest` has reached its number.
+    fn progress(&self) -> watch::Receiver<Progress>;
+
+    /// How much it has.
+    fn extent(&self) -> Extent;
 
     /// The backends to keep records for, by their names. One that is new starts at the end of the log, since nothing in it is for
     /// it; one that is left out holds the log back no more.
@@ -50,11 +73,18 @@ pub trait Journal: Send + Sync + 'static {
     fn read(&self, after: u64) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_>;
 
     /// The durable records that the backend has not confirmed, in order.
-    fn unconfirmed(
-        &self,
-        backend: &str,
-    ) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_> {
+    fn unconfirmed(&self, backend: &str) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_> {
         self.read(self.confirmed(backend))
+    }
+}
+
+/// Ends when the record survives a crash; an error means that it may not.
+pub async fn durable(journal: &dyn Journal, number: u64) -> io::Result<()> {
+    let mut progress = journal.progress();
+    let come = progress.wait_for(|come| come.newest >= number || come.broken.is_some()).await.map_err(|_| io::ErrorKind::BrokenPipe)?;
+    match &come.broken {
+        Some(text) if come.newest < number => Err(io::Error::other(text.to_string())),
+        _ => Ok(()),
     }
 }
 
@@ -62,12 +92,14 @@ pub trait Journal: Send + Sync + 'static {
 #[derive(Default)]
 pub struct Memory {
     inside: Mutex<Inside>,
+    progress: watch::Sender<Progress>,
 }
 
 #[derive(Default)]
 struct Inside {
     newest: u64,
     records: BTreeMap<u64, Vec<u8>>,
+    bytes: u64,
     positions: HashMap<String, u64>,
 }
 
@@ -78,26 +110,31 @@ impl Memory {
 }
 
 impl Journal for Memory {
-    fn append(&self, record: &[u8]) -> io::Result<(u64, Durable)> {
+    fn append(&self, record: &[u8]) -> io::Result<u64> {
         let mut inside = self.inside();
         inside.newest += 1;
         let number = inside.newest;
         inside.records.insert(number, record.to_vec());
-        Ok((number, Box::pin(std::future::ready(Ok(())))))
+        inside.bytes += record.len() as u64;
+        self.progress.send_replace(Progress { newest: number, broken: None });
+        Ok(number)
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    fn extent(&self) -> Extent {
+        let inside = self.inside();
+        let oldest = inside.records.keys().next().copied().unwrap_or(inside.newest + 1);
+        Extent { bytes: inside.bytes, bound: 0, oldest }
     }
 
     fn follow(&self, backends: &[&str]) -> io::Result<()> {
         let mut inside = self.inside();
         let newest = inside.newest;
-        inside.positions = backends
-            .iter()
-            .map(|name| {
-                (
-                    (*name).to_owned(),
-                    inside.positions.get(*name).copied().unwrap_or(newest),
-                )
-            })
-            .collect();
+        let position = |name: &&str| ((*name).to_owned(), inside.positions.get(*name).copied().unwrap_or(newest));
+        inside.positions = backends.iter().map(position).collect();
         inside.forget();
         Ok(())
     }
@@ -120,12 +157,7 @@ impl Journal for Memory {
     }
 
     fn read(&self, after: u64) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_> {
-        let records: Vec<_> = self
-            .inside()
-            .records
-            .range(after + 1..)
-            .map(|(n, r)| Ok((*n, r.clone())))
-            .collect();
+        let records: Vec<_> = self.inside().records.range(after + 1..).map(|(n, r)| Ok((*n, r.clone()))).collect();
         Box::new(records.into_iter())
     }
 }
@@ -134,6 +166,7 @@ impl Inside {
     fn forget(&mut self) {
         if let Some(all) = self.positions.values().min() {
             self.records = self.records.split_off(&(all + 1));
+            self.bytes = self.records.values().map(|record| record.len() as u64).sum();
         }
     }
 }
@@ -147,14 +180,11 @@ mod tests {
         let log = Memory::default();
         log.follow(&["a", "b"]).unwrap();
         for text in ["one", "two", "three"] {
-            let _ = log.append(text.as_bytes()).unwrap();
+            log.append(text.as_bytes()).unwrap();
         }
+        assert_eq!(*log.progress().borrow(), Progress { newest: 3, broken: None });
         log.confirm("a", 2).unwrap();
-        let numbers = |backend| {
-            log.unconfirmed(backend)
-                .map(|r| r.unwrap().0)
-                .collect::<Vec<_>>()
-        };
+        let numbers = |backend| log.unconfirmed(backend).map(|r| r.unwrap().0).collect::<Vec<_>>();
         assert_eq!((numbers("a"), numbers("b")), (vec![3], vec![1, 2, 3]));
         log.confirm("b", 3).unwrap();
         assert_eq!(numbers("a"), [3]);

@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path | request reply batch record | journal | log | connection | backend | router | listener | main
+//! path request reply batch | writes record journal | log connection socket files | layout shared | backend | router | listener | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -16,7 +16,9 @@
 pub mod backend;
 pub mod batch;
 pub mod connection;
+pub mod files;
 pub mod journal;
+pub mod layout;
 pub mod listener;
 pub mod log;
 pub mod path;
@@ -24,3 +26,6 @@ pub mod record;
 pub mod reply;
 pub mod request;
 pub mod router;
+pub mod shared;
+pub mod socket;
+pub mod writes;

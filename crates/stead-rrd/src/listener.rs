@@ -3,25 +3,28 @@
 //! A client may send the next request before the last is answered. Writes are taken as they come, so that many share one sync of the
 //! log; anything else waits until what the same client asked before is answered, so that it sees its own writes.
 
+use std::collections::VecDeque;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::ops::Range;
 use std::sync::Arc;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, ReadHalf, WriteHalf};
-use tokio::net::{TcpListener, UnixListener};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::oneshot;
 
 use crate::batch::{Errors, GO_AHEAD};
 use crate::connection::{Address, Stream};
-use crate::journal::Journal;
 use crate::reply::Reply;
 use crate::request::{Request, Verb, VERBS};
-use crate::router::{Planned, Router};
+use crate::router::{Router, Success};
+use crate::socket::Socket;
+use crate::writes::{Failures, Writes};
 
-/// The longest request: some hundred times what rrdtool sends for its longest CREATE.
-const LINE_BYTES: u64 = 1 << 20;
+/// The longest request: eight times what rrdcached reads.
+const LINE_BYTES: usize = 64 << 10;
+/// What is read at once.
+const READ_BYTES: usize = 16 << 10;
+/// How much of a word that is no command comes back.
+const SHOWN_BYTES: usize = 1000;
 /// Requests of one client that wait for their answers; beyond, it is not read from.
 const WAITING: usize = 256;
 /// Lines and bytes of a BATCH that go into the log as one record.
@@ -52,50 +55,22 @@ pub struct Listener {
     allowed: Arc<Allowed>,
 }
 
-enum Socket {
-    Unix(UnixListener),
-    Tcp(TcpListener),
-}
-
 impl Listener {
     /// Listens. A unix socket that nobody answers on is taken over; an address that is not loopback is refused unless `public`.
     pub async fn bind(address: &Address, allowed: Allowed, public: bool) -> io::Result<Listener> {
-        let socket = match address {
-            Address::Unix(path) => {
-                take_over(path).await?;
-                Socket::Unix(UnixListener::bind(path)?)
-            }
-            Address::Tcp(text) => {
-                let found: Vec<_> = tokio::net::lookup_host(text.as_str()).await?.collect();
-                if !public && !found.iter().all(|address| address.ip().is_loopback()) {
-                    let reason = "not a loopback address, and the protocol knows no passwords; say --public if the network is safe";
-                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
-                }
-                Socket::Tcp(TcpListener::bind(&found[..]).await?)
-            }
-        };
+        let socket = Socket::bind(address, public).await?;
         Ok(Listener { socket, allowed: Arc::new(allowed) })
     }
 
     /// The address, with the port that the system chose when 0 was asked for.
     pub fn address(&self) -> io::Result<String> {
-        match &self.socket {
-            Socket::Unix(socket) => Ok(format!("unix:{}", socket.local_addr()?.as_pathname().unwrap_or(Path::new("?")).display())),
-            Socket::Tcp(socket) => Ok(socket.local_addr()?.to_string()),
-        }
+        self.socket.address()
     }
 
     /// Takes clients; never ends.
-    pub async fn run<J: Journal>(self, router: Arc<Router<J>>) {
+    pub async fn run(self, router: Arc<Router>) {
         loop {
-            let stream = match &self.socket {
-                Socket::Unix(socket) => socket.accept().await.map(|(stream, _)| Stream::Unix(stream)),
-                Socket::Tcp(socket) => socket.accept().await.map(|(stream, _)| {
-                    let _ = stream.set_nodelay(true); // else slower, and no worse
-                    Stream::Tcp(stream)
-                }),
-            };
-            match stream {
+            match self.socket.accept().await {
                 Ok(stream) => {
                     tokio::spawn(serve(stream, Arc::clone(&router), Arc::clone(&self.allowed)));
                 }
@@ -109,147 +84,175 @@ impl Listener {
     }
 }
 
-/// Removes a socket that a process left behind.
-async fn take_over(path: &Path) -> io::Result<()> {
-    match std::fs::symlink_metadata(path) {
-        Ok(found) if found.file_type().is_socket() => match tokio::net::UnixStream::connect(path).await {
-            Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there")),
-            Err(_) => std::fs::remove_file(path),
-        },
-        _ => Ok(()), // bind says what is wrong
-    }
-}
-
-/// What goes to a client, in order.
-enum Out {
-    Now(Reply),
-    /// The one reply of these.
-    Later(JoinHandle<Vec<Reply>>),
-    /// Tells that all before it is sent.
-    Told(oneshot::Sender<()>),
-}
-
 /// One client, until it goes.
-async fn serve<J: Journal>(stream: Stream, router: Arc<Router<J>>, allowed: Arc<Allowed>) {
-    let (read, write) = tokio::io::split(stream);
-    let (out, outgoing) = mpsc::channel(WAITING);
-    let writer = tokio::spawn(send(write, outgoing));
-    let mut client = Client { from: BufReader::new(read), out, router, allowed };
+async fn serve(stream: Stream, router: Arc<Router>, allowed: Arc<Allowed>) {
+    let mut client = Client { stream, input: Input::default(), out: Vec::new(), pending: VecDeque::new(), router, allowed };
     // the reasons why a client goes are its own
     let _ = client.run().await;
-    drop(client);
-    let _ = writer.await;
 }
 
-async fn send(mut to: WriteHalf<Stream>, mut outgoing: mpsc::Receiver<Out>) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    loop {
-        let next = match outgoing.try_recv() {
-            Ok(next) => next,
-            Err(_) => {
-                flush(&mut to, &mut bytes).await?;
-                let Some(next) = outgoing.recv().await else { return to.shutdown().await };
-                next
+/// What a client sent and we did not look at yet.
+#[derive(Default)]
+struct Input {
+    bytes: Vec<u8>,
+    /// before, all was looked at
+    start: usize,
+    /// from `start` to here there is no line end
+    searched: usize,
+}
+
+impl Input {
+    /// The next whole line, by its place in `bytes`, with its end.
+    fn line(&mut self) -> Option<Range<usize>> {
+        let end = self.bytes[self.searched..].iter().position(|b| *b == b'\n');
+        match end {
+            Some(at) => {
+                let line = self.start..self.searched + at + 1;
+                (self.start, self.searched) = (line.end, line.end);
+                Some(line)
             }
-        };
-        match next {
-            Out::Now(reply) => bytes.extend(reply.bytes()),
-            Out::Later(task) => {
-                if !task.is_finished() {
-                    flush(&mut to, &mut bytes).await?;
-                }
-                let reply = task.await.ok().and_then(|replies| replies.into_iter().next());
-                bytes.extend(reply.unwrap_or_else(|| Reply::error("a fault in the router")).bytes());
-            }
-            Out::Told(tell) => {
-                flush(&mut to, &mut bytes).await?;
-                let _ = tell.send(());
+            None => {
+                self.searched = self.bytes.len();
+                None
             }
         }
-        if bytes.len() > PART.1 {
-            flush(&mut to, &mut bytes).await?;
+    }
+
+    /// Makes room for more, and gives back what an idle client does not need.
+    fn tidy(&mut self) {
+        self.bytes.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
+        if self.bytes.is_empty() {
+            self.bytes = Vec::new();
         }
     }
 }
 
-async fn flush(to: &mut WriteHalf<Stream>, bytes: &mut Vec<u8>) -> io::Result<()> {
-    if !bytes.is_empty() {
-        to.write_all(bytes).await?;
-        bytes.clear();
-    }
-    Ok(())
+/// A write that waits for its answer.
+struct Pending {
+    success: Success,
+    answer: oneshot::Receiver<Failures>,
 }
 
-struct Client<J> {
-    from: BufReader<ReadHalf<Stream>>,
-    out: mpsc::Sender<Out>,
-    router: Arc<Router<J>>,
+impl Pending {
+    fn reply(&self, failures: Result<Failures, oneshot::error::RecvError>) -> Reply {
+        match failures {
+            Ok(failures) => failures.into_iter().next().map_or_else(|| self.success.reply(), |(_, text)| Reply::error(text)),
+            Err(_) => Reply::error(FAULT),
+        }
+    }
+}
+
+/// The answer when a task has died; none should.
+const FAULT: &str = "a fault in the router";
+
+struct Client {
+    stream: Stream,
+    input: Input,
+    out: Vec<u8>,
+    pending: VecDeque<Pending>,
+    router: Arc<Router>,
     allowed: Arc<Allowed>,
 }
 
 /// The client has gone, or has to.
 struct Gone;
 
-impl<J: Journal> Client<J> {
+impl Client {
     async fn run(&mut self) -> Result<(), Gone> {
-        let mut line = Vec::new();
         loop {
-            self.line(&mut line).await?;
-            let request = Request::parse(&line);
-            match self.permitted(&request) {
-                Err(reply) => self.say(reply).await?,
-                Ok(verb @ (Verb::Update | Verb::Create | Verb::Forget)) => match self.router.plan(verb, request.rest) {
-                    Ok(planned) => {
-                        let task = self.router.submit(vec![planned]);
-                        self.out.send(Out::Later(task)).await.map_err(|_| Gone)?;
-                    }
-                    Err(reply) => self.say(reply).await?,
-                },
-                Ok(Verb::Batch) => self.batch().await?,
-                Ok(Verb::Quit) => return Ok(()),
-                Ok(Verb::Ping) => self.say(Reply::ok("PONG")).await?,
-                Ok(Verb::Help) => self.say(help(request.rest)).await?,
-                Ok(verb) => {
-                    self.all_sent().await?;
-                    let reply = match verb {
-                        Verb::Flush | Verb::Suspend | Verb::Resume => self.router.all_copies(verb, request.rest).await,
-                        _ if verb.has_path() => self.router.read(verb, request.rest).await,
-                        _ => self.router.everywhere(verb, request.rest).await,
+            while self.pending.len() < WAITING {
+                let Some(line) = self.input.line() else { break };
+                self.request(line).await?;
+            }
+            self.answer_finished();
+            self.flush().await?;
+            if self.pending.len() >= WAITING {
+                self.answer_next().await;
+                continue;
+            }
+            self.input.tidy();
+            self.check_length().await?;
+            match self.pending.front_mut() {
+                None => read(&mut self.stream, &mut self.input).await?,
+                Some(first) => {
+                    let failures = tokio::select! {
+                        failures = &mut first.answer => Some(failures),
+                        read = read(&mut self.stream, &mut self.input) => { read?; None }
                     };
-                    self.say(reply).await?;
+                    if let Some((failures, pending)) = failures.and_then(|failures| Some((failures, self.pending.pop_front()?))) {
+                        self.say(&pending.reply(failures));
+                    }
                 }
             }
         }
     }
 
-    /// The verb, when this client may use it; the error is the answer.
-    fn permitted(&self, request: &Request<'_>) -> Result<Verb, Reply> {
-        if request.word == b"." {
-            return Err(Reply::error("Can't use '.' here."));
+    async fn request(&mut self, line: Range<usize>) -> Result<(), Gone> {
+        let request = Request::parse(&self.input.bytes[line]);
+        let verb = match permitted(&self.allowed, &request) {
+            Ok(verb) => verb,
+            Err(reply) => return self.in_turn(reply).await,
+        };
+        match verb {
+            Verb::Update | Verb::Forget => {
+                let mut writes = Writes::default();
+                match self.router.plan(&mut writes, verb, request.rest) {
+                    Ok(success) => self.pending.push_back(Pending { success, answer: self.router.submit(writes) }),
+                    Err(reply) => return self.in_turn(reply).await,
+                }
+            }
+            Verb::Ping => return self.in_turn(Reply::ok("PONG")).await,
+            Verb::Help => {
+                let reply = help(request.rest);
+                return self.in_turn(reply).await;
+            }
+            Verb::Batch => return self.batch().await,
+            Verb::Quit => {
+                self.answer_all().await;
+                self.flush().await?;
+                return Err(Gone);
+            }
+            _ => {
+                let rest = request.rest.to_vec();
+                // it shall see what this client wrote before
+                self.answer_all().await;
+                self.flush().await?;
+                let reply = match verb {
+                    Verb::Create => create(&self.router, &rest).await,
+                    Verb::Flush | Verb::Suspend | Verb::Resume => self.router.all_copies(verb, &rest).await,
+                    _ if verb.has_path() => self.router.read(verb, &rest).await,
+                    _ => self.router.everywhere(verb, &rest).await,
+                };
+                self.say(&reply);
+            }
         }
-        let verb = request.verb.ok_or_else(|| Reply::error([b"Unknown command: ", &request.word[..]].concat()))?;
-        if self.allowed.has(verb) {
-            Ok(verb)
-        } else {
-            Err(Reply::error("Permission denied."))
-        }
+        Ok(())
     }
 
     /// The lines up to the dot, and one answer.
     async fn batch(&mut self) -> Result<(), Gone> {
-        self.say(Reply::ok(GO_AHEAD)).await?;
-        let (mut line, mut number) = (Vec::new(), 0u64);
+        self.answer_all().await;
+        self.say(&Reply::ok(GO_AHEAD));
+        self.flush().await?;
+        let mut number = 0u64;
         let mut errors = Errors::default();
         let mut part = Part::default();
-        let mut waiting = std::collections::VecDeque::new();
+        let mut waiting = Waiting::new();
         loop {
-            self.line(&mut line).await?;
-            let request = Request::parse(&line);
-            if request.word == b"." {
+            let Some(line) = self.input.line() else {
+                self.input.tidy();
+                self.check_length().await?;
+                read(&mut self.stream, &mut self.input).await?;
+                continue;
+            };
+            let request = Request::parse(&self.input.bytes[line]);
+            if *request.word == *b"." {
                 break;
             }
             number += 1;
-            let verb = match self.permitted(&request) {
+            let verb = match permitted(&self.allowed, &request) {
                 Ok(verb) if !verb.in_batch() => Err([b"Can't use '", &request.word[..], b"' here."].concat()),
                 Ok(verb) => Ok(verb),
                 Err(reply) => Err(reply.text),
@@ -260,76 +263,155 @@ impl<J: Journal> Client<J> {
                     part.submit(&self.router, &mut waiting);
                     return Err(Gone);
                 }
-                Ok(verb @ (Verb::Update | Verb::Create | Verb::Forget)) => match self.router.plan(verb, request.rest) {
-                    Ok(planned) => part.add(number, line.len(), planned),
-                    Err(reply) => errors.add(number, reply.text),
-                },
+                Ok(verb @ (Verb::Update | Verb::Forget)) => {
+                    if let Err(reply) = self.router.plan(&mut part.writes, verb, request.rest) {
+                        errors.add(number, reply.text);
+                    }
+                    part.numbers.resize(part.writes.len(), number);
+                }
                 Ok(verb) => {
+                    let rest = request.rest.to_vec();
                     // what stands before it has to be there first
                     part.submit(&self.router, &mut waiting);
                     settle(&mut waiting, 0, &mut errors).await;
-                    let reply = self.router.all_copies(verb, request.rest).await;
+                    let reply = match verb {
+                        Verb::Create => create(&self.router, &rest).await,
+                        _ => self.router.all_copies(verb, &rest).await,
+                    };
                     if reply.is_error() {
                         errors.add(number, reply.text);
                     }
                 }
             }
-            if part.numbers.len() >= PART.0 || part.bytes >= PART.1 {
+            if part.writes.len() >= PART.0 || part.writes.bytes() >= PART.1 {
                 part.submit(&self.router, &mut waiting);
                 settle(&mut waiting, PARTS, &mut errors).await;
             }
         }
         part.submit(&self.router, &mut waiting);
         settle(&mut waiting, 0, &mut errors).await;
-        self.say(errors.reply()).await
+        self.say(&errors.reply());
+        Ok(())
     }
 
-    /// The next line.
-    async fn line(&mut self, line: &mut Vec<u8>) -> Result<(), Gone> {
-        line.clear();
-        (&mut self.from).take(LINE_BYTES).read_until(b'\n', line).await.map_err(|_| Gone)?;
-        if line.last() == Some(&b'\n') {
+    /// A line that does not end.
+    async fn check_length(&mut self) -> Result<(), Gone> {
+        if self.input.bytes.len() < LINE_BYTES {
             return Ok(());
         }
-        if line.len() as u64 == LINE_BYTES {
-            self.say(Reply::error("a request of more than 1 MiB")).await?;
-        }
+        self.answer_all().await;
+        self.say(&Reply::error("a request of more than 64 KiB"));
+        self.flush().await?;
         Err(Gone)
     }
 
-    async fn say(&self, reply: Reply) -> Result<(), Gone> {
-        self.out.send(Out::Now(reply)).await.map_err(|_| Gone)
+    /// An answer that is known at once, in its turn.
+    async fn in_turn(&mut self, reply: Reply) -> Result<(), Gone> {
+        self.answer_all().await;
+        self.say(&reply);
+        Ok(())
     }
 
-    /// Waits until everything that was asked before is answered.
-    async fn all_sent(&self) -> Result<(), Gone> {
-        let (tell, told) = oneshot::channel();
-        self.out.send(Out::Told(tell)).await.map_err(|_| Gone)?;
-        told.await.map_err(|_| Gone)
+    fn say(&mut self, reply: &Reply) {
+        reply.write(&mut self.out);
+    }
+
+    /// Writes down the answers that have come, in order.
+    fn answer_finished(&mut self) {
+        while let Some(first) = self.pending.front_mut() {
+            let failures = match first.answer.try_recv() {
+                Ok(failures) => Ok(failures),
+                Err(oneshot::error::TryRecvError::Empty) => return,
+                Err(oneshot::error::TryRecvError::Closed) => Ok(vec![(0, FAULT.into())]),
+            };
+            if let Some(pending) = self.pending.pop_front() {
+                self.say(&pending.reply(failures));
+            }
+        }
+    }
+
+    async fn answer_next(&mut self) {
+        if let Some(mut pending) = self.pending.pop_front() {
+            let failures = (&mut pending.answer).await;
+            self.say(&pending.reply(failures));
+        }
+    }
+
+    async fn answer_all(&mut self) {
+        while !self.pending.is_empty() {
+            self.answer_next().await;
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), Gone> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        self.stream.write_all(&self.out).await.map_err(|_| Gone)?;
+        self.out.clear();
+        self.out.shrink_to(READ_BYTES);
+        Ok(())
+    }
+}
+
+/// More from the client.
+async fn read(stream: &mut Stream, input: &mut Input) -> Result<(), Gone> {
+    if input.bytes.is_empty() {
+        // no buffer while it is idle
+        stream.readable().await.map_err(|_| Gone)?;
+    }
+    input.bytes.reserve(READ_BYTES);
+    match stream.read_buf(&mut input.bytes).await {
+        Ok(0) | Err(_) => Err(Gone),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The verb, when this client may use it; the error is the answer.
+fn permitted(allowed: &Allowed, request: &Request<'_>) -> Result<Verb, Reply> {
+    if *request.word == *b"." {
+        return Err(Reply::error("Can't use '.' here."));
+    }
+    let verb = request.verb.ok_or_else(|| {
+        let word = &request.word[..request.word.len().min(SHOWN_BYTES)];
+        Reply::error([b"Unknown command: ", word].concat())
+    })?;
+    if allowed.has(verb) {
+        Ok(verb)
+    } else {
+        Err(Reply::error("Permission denied."))
+    }
+}
+
+/// CREATE: one at a time for each client, and none while somebody has to be sure that no file comes into being.
+async fn create(router: &Router, rest: &[u8]) -> Reply {
+    let _guard = router.creating.read().await;
+    let mut writes = Writes::default();
+    match router.plan(&mut writes, Verb::Create, rest) {
+        Ok(success) => {
+            let mut pending = Pending { success, answer: router.submit(writes) };
+            let failures = (&mut pending.answer).await;
+            pending.reply(failures)
+        }
+        Err(reply) => reply,
     }
 }
 
 /// Lines of a BATCH that go into the log together.
 #[derive(Default)]
 struct Part {
+    /// for each write the client's line
     numbers: Vec<u64>,
-    planned: Vec<Planned>,
-    bytes: usize,
+    writes: Writes,
 }
 
-type Waiting = std::collections::VecDeque<(Vec<u64>, JoinHandle<Vec<Reply>>)>;
+type Waiting = VecDeque<(Vec<u64>, oneshot::Receiver<Failures>)>;
 
 impl Part {
-    fn add(&mut self, number: u64, bytes: usize, planned: Planned) {
-        self.numbers.push(number);
-        self.planned.push(planned);
-        self.bytes += bytes;
-    }
-
-    fn submit<J: Journal>(&mut self, router: &Arc<Router<J>>, waiting: &mut Waiting) {
+    fn submit(&mut self, router: &Router, waiting: &mut Waiting) {
         let part = std::mem::take(self);
-        if !part.numbers.is_empty() {
-            waiting.push_back((part.numbers, router.submit(part.planned)));
+        if !part.writes.is_empty() {
+            waiting.push_back((part.numbers, router.submit(part.writes)));
         }
     }
 }
@@ -337,13 +419,20 @@ impl Part {
 /// Waits until at most `most` parts are without their answers.
 async fn settle(waiting: &mut Waiting, most: usize, errors: &mut Errors) {
     while waiting.len() > most {
-        let Some((numbers, task)) = waiting.pop_front() else { return };
-        match task.await {
-            Ok(replies) => {
-                let failed = numbers.into_iter().zip(replies).filter(|(_, reply)| reply.is_error());
-                failed.for_each(|(number, reply)| errors.add(number, reply.text));
+        let Some((numbers, answer)) = waiting.pop_front() else { return };
+        match answer.await {
+            Ok(failures) => {
+                // one line may be several writes
+                let failed = failures.into_iter().filter_map(|(at, text)| Some((*numbers.get(at)?, text)));
+                let mut before = 0;
+                for (number, text) in failed {
+                    if number != before {
+                        errors.add(number, text);
+                    }
+                    before = number;
+                }
             }
-            Err(_) => numbers.into_iter().for_each(|number| errors.add(number, b"a fault in the router".to_vec())),
+            Err(_) => numbers.into_iter().for_each(|number| errors.add(number, FAULT.into())),
         }
     }
 }
@@ -367,28 +456,5 @@ mod tests {
         assert!(!allowed.has(Verb::Create) && !allowed.has(Verb::Ping));
         assert!(VERBS.iter().all(|(verb, ..)| Allowed::default().has(*verb)));
         assert!(Allowed::parse("update,wrote").unwrap_err().contains("wrote"));
-    }
-
-    #[tokio::test]
-    async fn a_public_address_needs_to_be_asked_for() {
-        let public = Address::parse("0.0.0.0:0").unwrap();
-        let refused = Listener::bind(&public, Allowed::default(), false).await.err().unwrap();
-        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
-        let loopback = Address::parse("127.0.0.1:0").unwrap();
-        let listener = Listener::bind(&loopback, Allowed::default(), false).await.unwrap();
-        assert!(!listener.address().unwrap().ends_with(":0"));
-    }
-
-    #[tokio::test]
-    async fn a_socket_that_was_left_behind_is_taken_over_and_one_in_use_is_not() {
-        let directory = tempfile::tempdir().unwrap();
-        let address = Address::Unix(directory.path().join("s"));
-        let first = Listener::bind(&address, Allowed::default(), false).await.unwrap();
-        assert_eq!(Listener::bind(&address, Allowed::default(), false).await.err().unwrap().kind(), io::ErrorKind::AddrInUse);
-        drop(first);
-        Listener::bind(&address, Allowed::default(), false).await.unwrap();
-        std::fs::write(directory.path().join("f"), "a file of somebody's").unwrap();
-        assert!(Listener::bind(&Address::Unix(directory.path().join("f")), Allowed::default(), false).await.is_err());
-        assert!(directory.path().join("f").exists());
     }
 }

@@ -3,6 +3,8 @@
 //! Clients write `c/load.rrd` over TCP and `/base/c/load.rrd` over a unix socket, and some write `c//load.rrd`: one file, one name,
 //! one key. `..` is refused wherever it stands, as rrdcached does, so nothing leaves the base.
 
+use std::borrow::Cow;
+
 /// The directory in which clients believe all files to be: what `-b` is to rrdcached. No slash at its end.
 #[derive(Clone, Debug)]
 pub struct Base(Vec<u8>);
@@ -24,7 +26,7 @@ impl Base {
     }
 
     /// The name of the file: relative to the base, without empty parts and `.`; also the bytes of its key.
-    pub fn name(&self, written: &[u8]) -> Result<Vec<u8>, Outside> {
+    pub fn name<'a>(&self, written: &'a [u8]) -> Result<Cow<'a, [u8]>, Outside> {
         let outside = || {
             let mut text = if written.first() == Some(&b'/') { Vec::new() } else { [&self.0[..], b"/"].concat() };
             text.extend_from_slice(written);
@@ -35,15 +37,28 @@ impl Base {
             [b'/', ..] => {
                 let below = written.strip_prefix(&self.0[..]).filter(|rest| rest.first() == Some(&b'/'));
                 below.ok_or_else(outside)?
+                    .get(1..).unwrap_or_default()
             }
             _ => written,
         };
-        let name = join(relative).ok_or_else(outside)?;
+        let name = if is_plain(relative) { Cow::Borrowed(relative) } else { Cow::Owned(join(relative).ok_or_else(outside)?) };
         if name.is_empty() || name.iter().any(u8::is_ascii_control) {
             return Err(outside());
         }
         Ok(name)
     }
+}
+
+/// Whether the path is as [`join`] would write it: a look at each byte, for what nearly all are.
+fn is_plain(path: &[u8]) -> bool {
+    let mut start = true;
+    for byte in path {
+        if start && matches!(byte, b'/' | b'.') {
+            return false; // a part that begins with a dot may be any; join knows
+        }
+        start = *byte == b'/';
+    }
+    !start
 }
 
 /// The parts of a path with one slash between them; `None` when one of them is `..`.
@@ -52,15 +67,20 @@ pub fn join(path: &[u8]) -> Option<Vec<u8>> {
     (!parts.contains(&&b".."[..])).then(|| parts.join(&b'/'))
 }
 
-/// The name as the protocol writes it: blanks and backslashes after a backslash.
-pub fn escaped(name: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(name.len());
+/// Appends the name as the protocol writes it: blanks and backslashes after a backslash.
+pub fn escape(name: &[u8], to: &mut Vec<u8>) {
     for byte in name {
         if matches!(byte, b' ' | b'\\') {
-            text.push(b'\\');
+            to.push(b'\\');
         }
-        text.push(*byte);
+        to.push(*byte);
     }
+}
+
+/// The name as the protocol writes it.
+pub fn escaped(name: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(name.len());
+    escape(name, &mut text);
     text
 }
 
@@ -72,10 +92,11 @@ mod tests {
     fn one_file_has_one_name_however_it_is_written() {
         let base = Base::new(b"/var/rrd//");
         for written in ["c/load.rrd", "/var/rrd/c/load.rrd", "c//load.rrd", "./c/./load.rrd", "/var/rrd//c/load.rrd", "c/load.rrd/"] {
-            assert_eq!(base.name(written.as_bytes()).unwrap(), b"c/load.rrd", "{written}");
+            assert_eq!(*base.name(written.as_bytes()).unwrap(), *b"c/load.rrd", "{written}");
         }
-        assert_eq!(base.name(b"c/a..b.rrd").unwrap(), b"c/a..b.rrd");
-        assert_eq!(Base::new(b"/").name(b"/c/a").unwrap(), b"c/a");
+        assert_eq!(*base.name(b"c/a..b.rrd").unwrap(), *b"c/a..b.rrd");
+        assert_eq!(*base.name(b".c/.a").unwrap(), *b".c/.a");
+        assert_eq!(*Base::new(b"/").name(b"/c/a").unwrap(), *b"c/a");
     }
 
     #[test]

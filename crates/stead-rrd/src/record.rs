@@ -10,13 +10,19 @@
 /// One write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The backends.
-    pub names: Vec<&'a str>,
+    names: &'a str,
     /// The request, without its line end.
     pub line: &'a [u8],
 }
 
-/// Appends a write to a record.
+impl<'a> Entry<'a> {
+    /// The backends.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.names.split(',')
+    }
+}
+
+/// Appends a write to a record; the line may have its end or not.
 pub fn push<'a>(record: &mut Vec<u8>, names: impl Iterator<Item = &'a str>, line: &[u8]) {
     for (at, name) in names.enumerate() {
         if at > 0 {
@@ -25,7 +31,7 @@ pub fn push<'a>(record: &mut Vec<u8>, names: impl Iterator<Item = &'a str>, line
         record.extend_from_slice(name.as_bytes());
     }
     record.push(b'\t');
-    record.extend_from_slice(line);
+    record.extend_from_slice(line.strip_suffix(b"\n").unwrap_or(line));
     record.push(b'\n');
 }
 
@@ -33,8 +39,7 @@ pub fn push<'a>(record: &mut Vec<u8>, names: impl Iterator<Item = &'a str>, line
 pub fn entries(record: &[u8]) -> impl Iterator<Item = Option<Entry<'_>>> {
     record.strip_suffix(b"\n").unwrap_or(record).split(|b| *b == b'\n').map(|text| {
         let at = text.iter().position(|b| *b == b'\t')?;
-        let names = std::str::from_utf8(&text[..at]).ok()?.split(',').collect();
-        Some(Entry { names, line: &text[at + 1..] })
+        Some(Entry { names: std::str::from_utf8(&text[..at]).ok()?, line: &text[at + 1..] })
     })
 }
 
@@ -48,8 +53,9 @@ mod tests {
         push(&mut record, ["a", "b é"].into_iter(), b"update c/x\ty.rrd 1:2");
         push(&mut record, ["c"].into_iter(), b"forget \xff");
         let back: Vec<_> = entries(&record).map(Option::unwrap).collect();
-        assert_eq!(back[0], Entry { names: vec!["a", "b é"], line: b"update c/x\ty.rrd 1:2" });
-        assert_eq!(back[1], Entry { names: vec!["c"], line: b"forget \xff" });
+        assert_eq!(back[0], Entry { names: "a,b é", line: b"update c/x\ty.rrd 1:2" });
+        assert_eq!(back[1], Entry { names: "c", line: b"forget \xff" });
+        assert_eq!(back[0].names().collect::<Vec<_>>(), ["a", "b é"]);
         assert_eq!(entries(b"no tab\n").collect::<Vec<_>>(), [None]);
     }
 }

@@ -52,11 +52,17 @@ impl Reply {
 
     /// As it goes over the wire.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = format!("{} ", self.count).into_bytes();
-        bytes.extend_from_slice(&self.text);
-        bytes.push(b'\n');
-        bytes.extend_from_slice(&self.lines);
+        let mut bytes = Vec::new();
+        self.write(&mut bytes);
         bytes
+    }
+
+    /// Appends it as it goes over the wire.
+    pub fn write(&self, to: &mut Vec<u8>) {
+        to.extend_from_slice(format!("{} ", self.count).as_bytes());
+        to.extend_from_slice(&self.text);
+        to.push(b'\n');
+        to.extend_from_slice(&self.lines);
     }
 
     /// The same with every path below `from` as one below `to`. Replies with binary data hold no paths and must not come here.

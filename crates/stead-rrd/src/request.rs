@@ -3,6 +3,8 @@
 //! Fields are separated by one blank, and a backslash takes the next byte as it is. The verb and the path are understood; what
 //! follows goes to the backends as it came.
 
+use std::borrow::Cow;
+
 /// What a client can ask for. The order is the one of HELP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // rrdcached(1) describes each
@@ -92,7 +94,7 @@ pub struct Request<'a> {
     /// `None`: no verb of ours.
     pub verb: Option<Verb>,
     /// The verb as it was written.
-    pub word: Vec<u8>,
+    pub word: Cow<'a, [u8]>,
     /// All after the verb, as it was written.
     pub rest: &'a [u8],
 }
@@ -107,24 +109,29 @@ impl<'a> Request<'a> {
     }
 
     /// The path, and what follows it as it was written; `None` when there is no path.
-    pub fn path(&self) -> Option<(Vec<u8>, &'a [u8])> {
+    pub fn path(&self) -> Option<(Cow<'a, [u8]>, &'a [u8])> {
         let (path, rest) = field(self.rest);
         (!path.is_empty()).then_some((path, rest))
     }
 }
 
 /// The first field of a line without its backslashes, and what follows the blank after it.
-pub fn field(line: &[u8]) -> (Vec<u8>, &[u8]) {
+pub fn field(line: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
+    match line.iter().position(|byte| matches!(byte, b' ' | b'\\')) {
+        None => return (Cow::Borrowed(line), &[]),
+        Some(at) if line[at] == b' ' => return (Cow::Borrowed(&line[..at]), &line[at + 1..]),
+        Some(_) => {}
+    }
     let mut text = Vec::new();
     let mut bytes = line.iter().enumerate();
     while let Some((at, byte)) = bytes.next() {
         match byte {
-            b' ' => return (text, &line[at + 1..]),
+            b' ' => return (text.into(), &line[at + 1..]),
             b'\\' => text.extend(bytes.next().map(|(_, byte)| *byte)),
             _ => text.push(*byte),
         }
     }
-    (text, &[])
+    (text.into(), &[])
 }
 
 /// The words of a line, as they were written; blanks at its end or side by side make none.
@@ -152,10 +159,10 @@ mod tests {
     #[test]
     fn a_path_may_hold_blanks_and_the_rest_stays_as_it_was() {
         let request = Request::parse(b"update c/sp\\ a\\\\ce.rrd 1:2  3:4\\ \n");
-        assert_eq!(request.path(), Some((b"c/sp a\\ce.rrd".to_vec(), &b"1:2  3:4\\ "[..])));
+        assert_eq!(request.path(), Some((b"c/sp a\\ce.rrd"[..].into(), &b"1:2  3:4\\ "[..])));
         assert_eq!(Request::parse(b"update").path(), None);
         assert_eq!(Request::parse(b"update \n").path(), None);
-        assert_eq!(Request::parse(b"flush a\\").path(), Some((b"a".to_vec(), &b""[..])));
+        assert_eq!(Request::parse(b"flush a\\").path(), Some((b"a"[..].into(), &b""[..])));
         assert_eq!(words(b"1:2  3:4 ").count(), 2);
     }
 }

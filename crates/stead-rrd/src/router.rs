@@ -1,247 +1,396 @@
 //! The router: which backends a request goes to, and one answer from theirs.
 //!
-//! A write goes into the log, and after that to the queues of all its backends that are up, in the order of the log, so that all
-//! copies of a file see the same writes in the same order. The client hears what the first of them says. When none is up the log
+//! A write goes into the log, and when it is durable to the queues of all its backends that are up, in the order of the log, so that
+//! all copies of a file see the same writes in the same order. The client hears what the first of them says. When none is up the log
 //! has it, which is enough to acknowledge an update.
 //!
 //! A read goes to the first backend that is up to date, and to the next when that one fails or has no such file.
+//!
+//! Writes to a file can be held: they are durable, and wait here until the file is where it shall be.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use smallvec::SmallVec;
+use stead::map::Node;
 use stead::Map;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, Notify};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::backend::{Backend, Failures, State, Work, Write};
+use crate::backend::{Backend, Lines, Site, State, Work};
 use crate::connection::Address;
+use crate::files::Files;
 use crate::journal::Journal;
+use crate::layout::{Layout, Place, Side};
 use crate::path::{escaped, join, Base};
 use crate::record;
 use crate::reply::Reply;
 use crate::request::{field, words, Verb};
+use crate::shared::{lock, Options, Shared};
+use crate::writes::{is_missing, Failures, Ticket, Writes};
 
 /// The attribute of a node that says where its rrdcached listens.
-pub const ATTRIBUTE: &str = "rrdcached";
+pub const ADDRESS: &str = "rrdcached";
+/// The attribute of a node that says how its files can be reached.
+pub const FILES: &str = "files";
 
-/// What the router is told besides the map.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The directory that clients believe all files to be in.
-    pub base: Base,
-    /// How long a write may wait for the FLUSH that confirms it.
-    pub flush_after: Duration,
-    /// CREATE may replace a file that is there, as rrdcached does when -O is not said.
-    pub overwrite: bool,
+/// The longest line that goes to a backend: rrdcached reads 8,191 bytes, and writes 4,095 of an update into its journal.
+const LINE_BYTES: usize = 4000;
+/// The longest path and the longest value: answers with it fit into the 4,095 bytes that rrdcached has for one.
+const WORD_BYTES: usize = 1000;
+/// Definitions in one CREATE: rrdcached has room for 128, and dies of more.
+const DEFINITIONS: usize = 127;
+
+/// Routes requests by the map, or by two while files move.
+pub struct Router {
+    shared: Arc<Shared>,
+    /// by their numbers; a backend that is in no map any more keeps its number
+    backends: RwLock<Vec<Arc<Backend>>>,
+    tasks: Mutex<HashMap<Place, [JoinHandle<()>; 2]>>,
+    order: Mutex<Order>,
+    /// held by whoever creates files, and exclusively while it has to be sure that nobody does
+    pub creating: tokio::sync::RwLock<()>,
+    /// rings when a backend has come up
+    pub came_up: Arc<Notify>,
 }
 
-/// Routes requests by one map.
-pub struct Router<J> {
-    map: Map,
-    options: Options,
-    backends: Vec<Arc<Backend<J>>>,
-    journal: Arc<J>,
-    order: Mutex<VecDeque<Logged>>,
-    dispatched: Arc<AtomicU64>,
+/// What was written to the log and not yet offered.
+#[derive(Default)]
+struct Order {
+    /// the last record that was looked at
+    through: u64,
+    waiting: VecDeque<Logged>,
+    /// by file: lines of tickets, in the order of the log
+    held: HashMap<Vec<u8>, Vec<(Arc<Ticket>, usize)>>,
 }
 
-/// Written to the log and not yet offered: the record's number, and the work for each of its backends. They queue in the log's order.
-type Logged = (u64, Vec<(usize, Work)>);
-
-/// A write that was understood: its file, its line, and how success is said.
-pub struct Planned {
-    verb: Verb,
-    write: Write,
-    success: Vec<u8>,
+struct Logged {
+    ticket: Arc<Ticket>,
+    parts: Parts,
+    /// of the layout by which `parts` were made
+    version: u64,
 }
 
-impl<J: Journal> Router<J> {
+/// The lines for each backend.
+type Parts = SmallVec<[(Place, Lines); 4]>;
+
+/// How the success of a write is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Success {
+    /// So many values of an UPDATE.
+    Enqueued(usize),
+    /// CREATE.
+    Created,
+    /// FORGET.
+    Gone,
+}
+
+impl Success {
+    /// The reply.
+    pub fn reply(self) -> Reply {
+        match self {
+            Success::Enqueued(count) => Reply::ok(format!("errors, enqueued {count} value(s).")),
+            Success::Created => Reply::ok("RRD created OK"),
+            Success::Gone => Reply::ok("Gone!"),
+        }
+    }
+}
+
+impl Router {
     /// A router whose backends are down until [`start`](Router::start); the error says which node lacks what.
-    pub fn new(map: Map, journal: Arc<J>, options: Options) -> Result<Arc<Router<J>>, String> {
-        let dispatched = Arc::new(AtomicU64::new(journal.newest()));
-        let mut backends = Vec::new();
-        for node in map.nodes() {
-            let written = node.attributes().find(|(key, _)| *key == ATTRIBUTE).map(|(_, value)| value);
-            let written = written.ok_or_else(|| {
-                let name = node.name();
-                format!("node {name} has no attribute {ATTRIBUTE:?}; give it one in the fleet: attributes = {{ {ATTRIBUTE} = \"host:port\" }}")
-            })?;
-            let address = Address::parse(written).map_err(|error| format!("node {}, attribute {ATTRIBUTE:?}: {error}", node.name()))?;
-            let (journal, dispatched) = (Arc::clone(&journal), Arc::clone(&dispatched));
-            let backend = Backend::new((node.name(), address), journal, dispatched, options.flush_after, options.base.clone());
-            backends.push(Arc::new(backend));
+    pub fn new(map: Map, journal: Arc<dyn Journal>, options: Options) -> Result<Arc<Router>, String> {
+        let empty = Side::new(Map::from_bytes(map.bytes().to_vec()).map_err(|error| error.to_string())?, Vec::new());
+        let newest = journal.newest();
+        let router = Arc::new(Router {
+            shared: Arc::new(Shared::new(options, journal, Layout::new(empty))),
+            backends: RwLock::default(),
+            tasks: Mutex::default(),
+            order: Mutex::new(Order { through: newest, ..Order::default() }),
+            creating: tokio::sync::RwLock::new(()),
+            came_up: Arc::new(Notify::new()),
+        });
+        let side = router.side(map)?;
+        router.shared.layout_mut().replace(side);
+        router.follow()?;
+        Ok(router)
+    }
+
+    /// Starts the tasks.
+    pub fn start(self: &Arc<Self>) {
+        for place in self.shared.layout().all() {
+            self.start_backend(place);
         }
+        tokio::spawn(Arc::clone(self).dispatch());
+    }
+
+    /// Starts the tasks of a backend that has none.
+    pub fn start_backend(&self, place: Place) {
+        let backend = self.backend(place);
+        lock(&self.tasks).entry(place).or_insert_with(|| [tokio::spawn(Arc::clone(&backend).run()), tokio::spawn(backend.confirm())]);
+    }
+
+    /// Ends the tasks of backends that are in no map any more.
+    pub fn retire(&self) {
+        let all = self.shared.layout().all();
+        lock(&self.tasks).retain(|place, tasks| {
+            let stays = all.contains(place);
+            if !stays {
+                tasks.iter().for_each(JoinHandle::abort);
+                self.backend(*place).down(&io::Error::new(io::ErrorKind::NotConnected, "it is in no map any more"));
+            }
+            stays
+        });
+    }
+
+    /// A map with the backends of its nodes: those that are known by name, told where they are now, and new ones.
+    pub fn side(&self, map: Map) -> Result<Side, String> {
+        let sites = map.nodes().map(site).collect::<Result<Vec<_>, _>>()?;
+        let known = self.shared.layout().all();
+        let mut backends = self.backends.write().unwrap_or_else(PoisonError::into_inner);
+        let mut places = Vec::new();
+        for (node, site) in map.nodes().zip(sites) {
+            if let Some(backend) = backends.iter().find(|backend| backend.name() == node.name() && known.contains(&backend.place())) {
+                backend.move_to(site);
+                places.push(backend.place());
+                continue;
+            }
+            let place = Place::try_from(backends.len()).map_err(|_| "too many backends since the start; start the router again".to_owned())?;
+            let (shared, came_up) = (Arc::clone(&self.shared), Arc::clone(&self.came_up));
+            backends.push(Arc::new(Backend::new(node.name(), place, site, shared, came_up)));
+            places.push(place);
+        }
+        drop(backends);
+        Ok(Side::new(map, places))
+    }
+
+    /// Tells the log for whom it has to keep records.
+    pub fn follow(&self) -> Result<(), String> {
+        let backends: Vec<_> = self.shared.layout().all().into_iter().map(|place| self.backend(place)).collect();
         let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
-        journal.follow(&names).map_err(|error| format!("the log: {error}"))?;
-        Ok(Arc::new(Router { map, options, backends, journal, order: Mutex::default(), dispatched }))
+        self.shared.journal.follow(&names).map_err(|error| format!("the log: {error}"))
     }
 
-    /// Starts the tasks of the backends.
-    pub fn start(&self) {
-        for backend in &self.backends {
-            tokio::spawn(Arc::clone(backend).run());
-            tokio::spawn(Arc::clone(backend).confirm());
-        }
+    /// What router and backends have in common.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
-    /// The backends, in the order of the map's nodes.
-    pub fn backends(&self) -> &[Arc<Backend<J>>] {
-        &self.backends
+    /// A backend by its number.
+    pub fn backend(&self, place: Place) -> Arc<Backend> {
+        Arc::clone(&self.backends.read().unwrap_or_else(PoisonError::into_inner)[place as usize])
+    }
+
+    /// The backends of the map, or of both.
+    pub fn backends(&self) -> Vec<Arc<Backend>> {
+        self.shared.layout().all().into_iter().map(|place| self.backend(place)).collect()
     }
 
     /// The base that clients see.
     pub fn base(&self) -> &Base {
-        &self.options.base
-    }
-
-    /// The backends of a file, primary first.
-    fn places(&self, name: &[u8]) -> Vec<usize> {
-        let mut places = Vec::new();
-        for node in self.map.locate_all(name) {
-            if !places.contains(&node.index()) {
-                places.push(node.index());
-            }
-        }
-        places
+        &self.shared.options.base
     }
 
     /// The name of the file that a request is about, and the rest of its line; the error is the answer.
     pub fn file<'a>(&self, verb: Verb, rest: &'a [u8]) -> Result<(Vec<u8>, &'a [u8]), Reply> {
         let (path, rest) = field(rest);
+        self.name(verb, &path).map(|name| (name.into_owned(), rest))
+    }
+
+    fn name<'a>(&self, verb: Verb, path: &'a [u8]) -> Result<std::borrow::Cow<'a, [u8]>, Reply> {
         if path.is_empty() {
             return Err(Reply::error(verb.usage()));
         }
-        match self.options.base.name(&path) {
-            Ok(name) => Ok((name, rest)),
-            Err(outside) => Err(Reply::error(outside.0)),
+        if path.len() > WORD_BYTES {
+            return Err(Reply::error(format!("a path of {} bytes; at most {WORD_BYTES}", path.len())));
         }
+        self.base().name(path).map_err(|outside| Reply::error(outside.0))
     }
 
-    /// Understands an UPDATE, CREATE or FORGET; the error is the answer.
-    pub fn plan(&self, verb: Verb, rest: &[u8]) -> Result<Planned, Reply> {
-        let (name, rest) = self.file(verb, rest)?;
-        let mut line = [verb.name().as_bytes(), b" ", &escaped(&name)].concat();
-        let count = words(rest).count();
-        let success = match verb {
-            Verb::Update if count == 0 => return Err(Reply::error("No values updated.")),
-            Verb::Update => format!("errors, enqueued {count} value(s)."),
-            Verb::Create => {
-                if !self.options.overwrite && !words(rest).any(|word| word == b"-O") {
-                    line.extend_from_slice(b" -O");
-                }
-                if !words(rest).any(|word| word == b"-b") {
-                    // rrdcached would take its own time, and each copy another; ten seconds back, as it does
-                    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-                    line.extend_from_slice(format!(" -b {}", now.saturating_sub(10)).as_bytes());
-                }
-                "RRD created OK".to_owned()
-            }
-            _ => "Gone!".to_owned(),
-        };
+    /// Understands an UPDATE, CREATE or FORGET and adds it to `writes`, an UPDATE that is too long for one line as several; the
+    /// error is the answer, and nothing was added.
+    pub fn plan(&self, writes: &mut Writes, verb: Verb, rest: &[u8]) -> Result<Success, Reply> {
+        let (path, rest) = field(rest);
+        let name = self.name(verb, &path)?;
+        let (mut count, mut longest) = (0, 0);
         for word in words(rest) {
-            line.push(b' ');
-            line.extend_from_slice(word);
+            count += 1;
+            longest = longest.max(word.len());
         }
-        if verb != Verb::Update && !self.places(&name).iter().any(|place| self.backends[*place].state() == State::Up) {
-            return Err(self.nobody(&name));
+        if longest > WORD_BYTES {
+            return Err(Reply::error(format!("a word of {longest} bytes; at most {WORD_BYTES}")));
         }
-        Ok(Planned { verb, write: Write { name, line }, success: success.into_bytes() })
-    }
-
-    /// Takes writes: at once, in the order of the calls. The task ends with one reply for each.
-    pub fn submit(self: &Arc<Self>, planned: Vec<Planned>) -> JoinHandle<Vec<Reply>> {
-        let mut record = Vec::new();
-        // by backend: the writes for it, and by write: where its answers will come from
-        let mut parts: BTreeMap<usize, Vec<Write>> = BTreeMap::new();
-        let mut sources: Vec<Vec<(usize, usize)>> = Vec::new();
-        for Planned { write, .. } in &planned {
-            let places = self.places(&write.name);
-            record::push(&mut record, places.iter().map(|place| self.backends[*place].name()), &write.line);
-            sources.push(Vec::new());
-            for place in places {
-                let part = parts.entry(place).or_default();
-                sources.last_mut().into_iter().for_each(|own| own.push((place, part.len())));
-                part.push(write.clone());
+        match verb {
+            Verb::Update if count == 0 => Err(Reply::error("No values updated.")),
+            Verb::Update => {
+                if let Some(word) = words(rest).find(|word| !can_be_written(word)) {
+                    let word = String::from_utf8_lossy(word);
+                    return Err(Reply::error(format!("{word}: a value that no RRD can take; write seconds:value, and U for unknown")));
+                }
+                // its name twice: each blank may need a backslash
+                let room = LINE_BYTES - 2 * name.len();
+                let mut start = 0;
+                while start < rest.len() {
+                    let left = &rest[start..];
+                    let end = if left.len() <= room { left.len() } else { left[..room].iter().rposition(|b| *b == b' ').unwrap_or(room) + 1 };
+                    if words(&left[..end]).next().is_some() {
+                        writes.push(verb, &name, &left[..end], b"");
+                    }
+                    start += end;
+                }
+                Ok(Success::Enqueued(count))
+            }
+            Verb::Create => self.plan_create(writes, &name, rest),
+            _ => {
+                writes.push(verb, &name, b"", b"");
+                Ok(Success::Gone)
             }
         }
-        let mut answers = BTreeMap::new();
-        let works = parts.into_iter().map(|(place, writes)| {
-            let (answer, receiver) = oneshot::channel();
-            answers.insert(place, Answer::Waiting(receiver));
-            (place, Work { number: 0, writes, answer })
-        });
-        let works: Vec<_> = works.collect();
+    }
 
-        let taken = {
-            let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-            self.journal.append(&record).map(|(number, durable)| {
-                let numbered = works.into_iter().map(|(place, work)| (place, Work { number, ..work })).collect();
-                order.push_back((number, numbered));
-                (number, durable)
-            })
+    fn plan_create(&self, writes: &mut Writes, name: &[u8], rest: &[u8]) -> Result<Success, Reply> {
+        if let Some(word) = words(rest).find(|word| matches!(word, [b'-', b'r' | b't', ..])) {
+            let word = String::from_utf8_lossy(word);
+            return Err(Reply::error(format!("{word}: it names a file of one server, which the others do not have; write the definitions out")));
+        }
+        let definitions = words(rest).filter(|word| word.starts_with(b"DS:") || word.starts_with(b"RRA:")).count();
+        if definitions > DEFINITIONS || rest.len() + 2 * name.len() > 2 * LINE_BYTES - 100 {
+            return Err(Reply::error(format!("{definitions} definitions in {} bytes; at most {DEFINITIONS}, in 5,900 bytes", rest.len())));
+        }
+        let mut more = Vec::new();
+        if !self.shared.options.overwrite && !words(rest).any(|word| word == b"-O") {
+            more.extend_from_slice(b" -O");
+        }
+        if !words(rest).any(|word| word.starts_with(b"-b")) {
+            // rrdcached would take its own time, and each copy another; ten seconds back, as it does
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+            more.extend_from_slice(format!(" -b {}", now.saturating_sub(10)).as_bytes());
+        }
+        let places = self.shared.layout().now(name);
+        if !places.iter().any(|place| self.backend(*place).state() == State::Up) {
+            return Err(self.nobody(name));
+        }
+        // what is told first stands first: rrdcached takes options only before the definitions
+        writes.push(Verb::Create, name, &more, rest);
+        Ok(Success::Created)
+    }
+
+    /// Takes writes: at once, in the order of the calls. The answer comes when one backend of each line, or the log alone, has it.
+    pub fn submit(&self, writes: Writes) -> oneshot::Receiver<Failures> {
+        let mut record = Vec::with_capacity(writes.bytes() + 16 * writes.len());
+        let mut parts = Parts::new();
+        let version = {
+            let layout = self.shared.layout();
+            let backends = self.backends.read().unwrap_or_else(PoisonError::into_inner);
+            for line in 0..writes.len() {
+                let name = writes.name(line);
+                let now = layout.now(name);
+                // where it may move to gets it from the log if it has moved when that is read
+                let ever = layout.target().map(|_| layout.ever(name));
+                let names = ever.as_ref().unwrap_or(&now).iter().map(|place| backends[*place as usize].name());
+                record::push(&mut record, names, writes.line(line));
+                now.into_iter().for_each(|place| add(&mut parts, place, line));
+            }
+            layout.version()
         };
-        let router = Arc::clone(self);
-        // a task of its own: what is in the log goes to the backends also when the client has gone
-        tokio::spawn(async move {
-            let durable = match taken {
-                Ok((number, durable)) => durable.await.map(|()| number).inspect_err(|_| router.withdraw(number)),
-                Err(error) => Err(error),
-            };
-            match durable {
-                Ok(number) => router.dispatch(number),
-                Err(error) => return planned.iter().map(|_| not_logged(&error)).collect(),
+        if writes.len() == 1 {
+            parts.iter_mut().for_each(|(_, lines)| *lines = Lines::All);
+        }
+        let mut order = lock(&self.order);
+        match self.shared.journal.append(&record) {
+            Ok(number) => {
+                let (ticket, answer) = Ticket::new(number, writes);
+                order.waiting.push_back(Logged { ticket: Arc::new(ticket), parts, version });
+                answer
             }
-            let mut replies = Vec::new();
-            for (planned, sources) in planned.into_iter().zip(sources) {
-                replies.push(router.answer(planned, &sources, &mut answers).await);
+            Err(error) => {
+                drop(order);
+                let (ticket, answer) = Ticket::new(0, writes);
+                ticket.fail(&not_logged(error));
+                answer
             }
-            replies
-        })
-    }
-
-    /// Offers everything up to this number, which is durable, to the backends.
-    fn dispatch(&self, number: u64) {
-        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        while order.front().is_some_and(|(first, _)| *first <= number) {
-            let Some((number, works)) = order.pop_front() else { return };
-            for (place, work) in works {
-                self.backends[place].offer(work);
-            }
-            self.dispatched.store(number, Ordering::Release);
         }
     }
 
-    /// The log could not make it durable: nobody gets it.
-    fn withdraw(&self, number: u64) {
-        self.order.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| *other != number);
+    /// Offers to the backends what has become durable; never ends.
+    async fn dispatch(self: Arc<Self>) {
+        let mut progress = self.shared.journal.progress();
+        loop {
+            let come = progress.borrow_and_update().clone();
+            self.offer_through(come.newest);
+            if let Some(why) = come.broken {
+                for logged in std::mem::take(&mut lock(&self.order).waiting) {
+                    logged.ticket.fail(&not_logged(&why)); // nobody gets it
+                }
+            }
+            // under the same lock as append: what comes later hears of it from there
+            if progress.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
-    /// What the first backend that could answer says of a write.
-    async fn answer(&self, planned: Planned, sources: &[(usize, usize)], answers: &mut BTreeMap<usize, Answer>) -> Reply {
-        for (place, at) in sources {
-            let Some(answer) = answers.get_mut(place) else { continue };
-            if let Answer::Waiting(receiver) = answer {
-                *answer = Answer::Here(receiver.await.ok());
+    fn offer_through(&self, newest: u64) {
+        let mut order = lock(&self.order);
+        let backends = self.backends.read().unwrap_or_else(PoisonError::into_inner);
+        while order.waiting.front().is_some_and(|logged| logged.ticket.number <= newest) {
+            let Some(Logged { ticket, mut parts, version }) = order.waiting.pop_front() else { break };
+            let layout = self.shared.layout();
+            if version != layout.version() || !order.held.is_empty() {
+                parts.clear();
+                for line in 0..ticket.writes.len() {
+                    let name = ticket.writes.name(line);
+                    match order.held.get_mut(name) {
+                        Some(held) => {
+                            ticket.expect(1);
+                            held.push((Arc::clone(&ticket), line));
+                        }
+                        None => layout.now(name).into_iter().for_each(|place| add(&mut parts, place, line)),
+                    }
+                }
             }
-            if let Answer::Here(Some(failures)) = answer {
-                return match failures.get_mut(*at).and_then(Option::take) {
-                    Some(text) => Reply::error(text),
-                    None => Reply::ok(planned.success),
-                };
+            drop(layout);
+            ticket.expect(parts.len());
+            for (place, lines) in parts {
+                backends[place as usize].offer(Work { ticket: Arc::clone(&ticket), lines });
             }
+            ticket.lost(); // all that could be asked are asked
         }
-        match planned.verb {
-            Verb::Update => Reply::ok(planned.success), // the log has it
-            _ => self.nobody(&planned.write.name),
+        order.through = newest;
+        order.note(&self.shared);
+    }
+
+    /// Holds the writes to this file from now on; false when they are held already.
+    pub fn hold(&self, name: &[u8]) -> bool {
+        let mut order = lock(&self.order);
+        let free = !order.held.contains_key(name);
+        if free {
+            order.held.insert(name.to_vec(), Vec::new());
         }
+        free
+    }
+
+    /// Lets them go on, to where the file is now.
+    pub fn release(&self, name: &[u8]) {
+        let mut order = lock(&self.order);
+        let places = self.shared.layout().now(name);
+        for (ticket, line) in order.held.remove(name).into_iter().flatten() {
+            ticket.expect(places.len());
+            for place in &places {
+                self.backend(*place).offer(Work { ticket: Arc::clone(&ticket), lines: Lines::These(vec![line as u32]) });
+            }
+            ticket.lost();
+        }
+        order.note(&self.shared);
     }
 
     fn nobody(&self, name: &[u8]) -> Reply {
-        let places = self.places(name);
-        let names: Vec<&str> = places.iter().map(|place| self.backends[*place].name()).collect();
+        let places = self.shared.layout().now(name);
+        let backends: Vec<_> = places.iter().map(|place| self.backend(*place)).collect();
+        let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
         let mut text = [self.base().directory(), b"/", name].concat();
         text.extend_from_slice(format!(": none of its servers is up ({}); try again later", names.join(", ")).as_bytes());
         Reply::error(text)
@@ -253,12 +402,23 @@ impl<J: Journal> Router<J> {
             Ok(found) => found,
             Err(reply) => return reply,
         };
-        let line = line_of(verb, &name, rest);
+        let line = match line_of(verb, &name, rest) {
+            Ok(line) => line,
+            Err(reply) => return reply,
+        };
         let mut refused = None;
-        for place in self.places(&name) {
-            match self.backends[place].ask(&line, verb == Verb::Fetchbin).await {
+        let places = {
+            let layout = self.shared.layout();
+            let mut places = layout.now(&name);
+            // it may have moved a moment ago
+            places.extend(layout.ever(&name).into_iter().filter(|place| !layout.now(&name).contains(place)));
+            places
+        };
+        for place in places {
+            match self.backend(place).ask(&line, verb == Verb::Fetchbin).await {
                 Ok(reply) if reply.is_error() && is_missing(&reply.text) => refused = refused.or(Some(reply)),
                 Ok(reply) => return reply,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Reply::error(error.to_string()),
                 Err(_) => {}
             }
         }
@@ -271,8 +431,18 @@ impl<J: Journal> Router<J> {
             Ok(found) => found,
             Err(reply) => return reply,
         };
-        let line = line_of(verb, &name, rest);
-        let replies = self.ask_all(self.places(&name), line, verb != Verb::Flush).await;
+        let line = match line_of(verb, &name, rest) {
+            Ok(line) => line,
+            Err(reply) => return reply,
+        };
+        if verb == Verb::Suspend {
+            self.shared.suspended.set(&name, true);
+        }
+        let places = self.shared.layout().now(&name);
+        let replies = self.ask_all(&places, line, verb != Verb::Flush).await;
+        if verb == Verb::Resume {
+            self.shared.suspended.set(&name, false);
+        }
         let mut refused = None;
         for reply in replies {
             if !reply.is_error() {
@@ -280,15 +450,18 @@ impl<J: Journal> Router<J> {
             }
             refused = refused.or(Some(reply));
         }
+        if verb == Verb::Suspend && refused.is_some() {
+            self.shared.suspended.set(&name, false);
+        }
         refused.unwrap_or_else(|| self.nobody(&name))
     }
 
     /// Asks many at once; the replies in the order of `places`, without those that could not answer.
-    async fn ask_all(&self, places: Vec<usize>, line: Vec<u8>, apart: bool) -> Vec<Reply> {
+    async fn ask_all(&self, places: &[Place], line: Vec<u8>, apart: bool) -> Vec<Reply> {
         let line: Arc<[u8]> = line.into();
         let mut tasks = JoinSet::new();
-        for (at, place) in places.into_iter().enumerate() {
-            let (backend, line) = (Arc::clone(&self.backends[place]), Arc::clone(&line));
+        for (at, place) in places.iter().enumerate() {
+            let (backend, line) = (self.backend(*place), Arc::clone(&line));
             if backend.state() == State::Up {
                 tasks.spawn(async move {
                     let asked = if apart { backend.ask_apart(&line).await } else { backend.ask(&line, false).await };
@@ -306,7 +479,8 @@ impl<J: Journal> Router<J> {
     }
 
     async fn ask_every(&self, line: &[u8]) -> Vec<Reply> {
-        self.ask_all((0..self.backends.len()).collect(), line.to_vec(), false).await
+        let all = self.shared.layout().all();
+        self.ask_all(&all, line.to_vec(), false).await
     }
 
     /// FLUSHALL, SUSPENDALL, RESUMEALL, LIST, STATS, QUEUE: every backend that is up, and one answer of all.
@@ -319,7 +493,13 @@ impl<J: Journal> Router<J> {
                 if replies.is_empty() { no_backend() } else { Reply::list("in queue.", replies.iter().flat_map(Reply::each)) }
             }
             _ => {
+                if verb == Verb::Suspendall {
+                    self.shared.suspended.set_all(true);
+                }
                 let replies = self.ask_every(verb.name().as_bytes()).await;
+                if verb == Verb::Resumeall && !replies.is_empty() {
+                    self.shared.suspended.set_all(false);
+                }
                 if let Some(error) = replies.iter().find(|reply| reply.is_error()) {
                     return error.clone();
                 }
@@ -359,32 +539,76 @@ impl<J: Journal> Router<J> {
     }
 }
 
-/// One backend's answer to the writes of a record.
-enum Answer {
-    Waiting(oneshot::Receiver<Failures>),
-    /// `None`: it was not up, or was lost.
-    Here(Option<Failures>),
+impl Order {
+    /// Tells up to where all was offered: nothing that is held was.
+    fn note(&self, shared: &Shared) {
+        let held = self.held.values().filter_map(|held| held.first()).map(|(ticket, _)| ticket.number).min();
+        shared.offered.store(held.map_or(self.through, |held| self.through.min(held - 1)), Ordering::Release);
+    }
 }
 
-fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Vec<u8> {
+fn add(parts: &mut Parts, place: Place, line: usize) {
+    let part = match parts.iter_mut().position(|(other, _)| *other == place) {
+        Some(at) => &mut parts[at].1,
+        None => {
+            parts.push((place, Lines::These(Vec::new())));
+            let last = parts.len() - 1;
+            &mut parts[last].1
+        }
+    };
+    if let Lines::These(lines) = part {
+        lines.push(line as u32);
+    }
+}
+
+/// Where a node is, by its attributes.
+fn site(node: Node<'_>) -> Result<Site, String> {
+    let attribute = |name: &str| node.attributes().find(|(key, _)| *key == name).map(|(_, value)| value);
+    let wrong = |attribute: &str, error: String| format!("node {}, attribute {attribute:?}: {error}", node.name());
+    let address = attribute(ADDRESS).ok_or_else(|| {
+        let name = node.name();
+        format!("node {name} has no attribute {ADDRESS:?}; give it one in the fleet: attributes = {{ {ADDRESS} = \"host:port\" }}")
+    })?;
+    let address = Address::parse(address).map_err(|error| wrong(ADDRESS, error))?;
+    let files = attribute(FILES).map(|text| Files::parse(text).map_err(|error| wrong(FILES, error))).transpose()?;
+    Ok(Site { address, files })
+}
+
+/// Whether an RRD can take `seconds:value...`. rrdcached accepts anything that begins with a number, and when it comes to write such
+/// a value it drops that one and all after it without a word.
+fn can_be_written(word: &[u8]) -> bool {
+    let mut parts = word.split(|b| *b == b':');
+    let number = |part: &[u8]| std::str::from_utf8(part).ok().and_then(|text| text.parse::<f64>().ok());
+    let Some(time) = parts.next() else { return false };
+    // what does not begin with a number it refuses itself, in its own words
+    let digits = time.first().is_some_and(u8::is_ascii_digit);
+    if !digits {
+        return true;
+    }
+    // 2^40 s: the year 36,812; such a time would refuse all others for ever
+    let good = |time: f64| time.is_finite() && time < (1u64 << 40) as f64;
+    let mut values = parts.peekable();
+    number(time).is_some_and(good) && (values.peek().is_none() || values.all(|value| value == b"U" || number(value).is_some()))
+}
+
+fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Result<Vec<u8>, Reply> {
     let mut line = [verb.name().as_bytes(), b" ", &escaped(name)].concat();
     if !rest.is_empty() {
         line.push(b' ');
         line.extend_from_slice(rest);
     }
-    line
+    match words(rest).map(<[u8]>::len).max().unwrap_or(0).max(line.len() / 4) {
+        longest if longest > WORD_BYTES => Err(Reply::error(format!("a request of {} bytes; at most {LINE_BYTES}, and {WORD_BYTES} a word", line.len()))),
+        _ => Ok(line),
+    }
 }
 
-fn not_logged(error: &io::Error) -> Reply {
-    Reply::error(format!("the router's log took nothing: {error}").replace('\n', " "))
+fn not_logged(error: impl fmt::Display) -> Vec<u8> {
+    format!("the router's log took nothing: {error}").replace('\n', " ").into_bytes()
 }
 
 fn no_backend() -> Reply {
     Reply::error("no server is up; try again later")
-}
-
-fn is_missing(text: &[u8]) -> bool {
-    text.ends_with(b"No such file or directory") || text.starts_with(b"No such file")
 }
 
 /// `12 rrds suspend` of many: the sum.

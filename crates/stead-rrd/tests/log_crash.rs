@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use stead_rrd::journal::Journal;
+use stead_rrd::journal::{durable, Journal};
 use stead_rrd::log::{Log, Options};
 
 const OPTIONS: Options = Options { segment: 1 << 16, bound: 1 << 20 };
@@ -16,8 +16,8 @@ fn text(name: u64) -> Vec<u8> {
 
 fn append(log: &Log, name: u64) -> std::io::Result<u64> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let (number, durable) = log.append(&text(name))?;
-    runtime.block_on(durable).map(|()| number)
+    let number = log.append(&text(name))?;
+    runtime.block_on(durable(log, number)).map(|()| number)
 }
 
 /// Runs when a test below starts this program again, and tells each acknowledged record: `ack NUMBER NAME`.

@@ -34,12 +34,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 
 use self::disk::Disk;
 use self::positions::{failed, Positions};
 use self::segment::Segment;
-use crate::journal::{Durable, Journal, Record};
+use crate::journal::{Extent, Journal, Progress, Record};
 
 /// How large a log may become, and in which steps it grows and shrinks.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,8 @@ struct Shared {
     work: Condvar,
     chores: Condvar,
     ready: Condvar,
+    /// What [`Journal::progress`] tells.
+    progress: watch::Sender<Progress>,
     /// Held while the positions are stored and segments trimmed.
     pen: Mutex<()>,
 }
@@ -98,7 +100,6 @@ struct Inside {
     not_saved: Option<String>,
     /// What waits for the writer.
     queue: Vec<Chunk>,
-    waiters: Vec<oneshot::Sender<io::Result<()>>>,
     broken: Option<String>,
     closing: bool,
 }
@@ -171,7 +172,6 @@ impl Log {
             unsaved: false,
             not_saved: None,
             queue: Vec::new(),
-            waiters: Vec::new(),
             broken: None,
             closing: false,
         };
@@ -204,6 +204,7 @@ impl Log {
             inside.total = options.segment;
             inside.segments.push_back(Arc::new(Segment::new(1, options.segment, path, file)));
         }
+        let progress = watch::Sender::new(Progress { newest: inside.newest, broken: None });
         let shared = Arc::new(Shared {
             dir: dir.to_owned(),
             id,
@@ -213,6 +214,7 @@ impl Log {
             work: Condvar::new(),
             chores: Condvar::new(),
             ready: Condvar::new(),
+            progress,
             pen: Mutex::new(()),
         });
         let thread = |name: &str, run: fn(&Shared)| {
@@ -244,7 +246,7 @@ impl Drop for Log {
 
 impl Journal for Log {
     /// Waits only where the next segment is just being made or trimmed away: that is when the disk cannot keep up.
-    fn append(&self, record: &[u8]) -> io::Result<(u64, Durable)> {
+    fn append(&self, record: &[u8]) -> io::Result<u64> {
         let size = frame::size(record.len()) as u64;
         let most = self.shared.options.segment - frame::HEADER as u64;
         if size > most {
@@ -289,13 +291,21 @@ impl Journal for Log {
         current.mark(number, offset);
         inside.next += 1;
         inside.tail += size;
-        let (sender, receiver) = oneshot::channel();
-        inside.waiters.push(sender);
         drop(inside); // else the writer would wake up and wait for it
         if first {
             self.shared.work.notify_one();
         }
-        Ok((number, Box::pin(async move { receiver.await.unwrap_or_else(|_| Err(io::Error::other("the log was closed"))) })))
+        Ok(number)
+    }
+
+    fn progress(&self) -> watch::Receiver<Progress> {
+        self.shared.progress.subscribe()
+    }
+
+    fn extent(&self) -> Extent {
+        let inside = self.shared.inside();
+        let oldest = inside.segments.front().map_or(inside.next, |segment| segment.base);
+        Extent { bytes: inside.total, bound: self.shared.options.bound, oldest }
     }
 
     /// On the disk when it returns: a new backend's records are kept from now on.
@@ -365,8 +375,9 @@ impl Shared {
     fn give_up(&self, error: &io::Error) {
         let mut inside = self.inside();
         let text = format!("{error}; the log takes nothing more: repair the disk and start again");
-        inside.broken.get_or_insert(text);
+        let text = inside.broken.get_or_insert(text).clone();
         drop(inside);
+        self.progress.send_modify(|progress| progress.broken = Some(text.into()));
         for bell in [&self.work, &self.chores, &self.ready] {
             bell.notify_all();
         }

@@ -41,8 +41,13 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn put(log: &Log, record: &[u8]) -> io::Result<u64> {
-    let (number, durable) = log.append(record)?;
-    wait(durable).map(|()| number)
+    let number = log.append(record)?;
+    durable(log, number).map(|()| number)
+}
+
+/// Waits until the record is durable.
+fn durable(log: &Log, number: u64) -> io::Result<()> {
+    wait(crate::journal::durable(log, number))
 }
 
 /// A record that tells its number, in lengths from 0 on.
@@ -97,10 +102,10 @@ proptest! {
                     for length in lengths {
                         let record = vec![length as u8; length];
                         match log.append(&record) {
-                            Ok((number, durable)) => {
+                            Ok(number) => {
                                 records.push(record);
                                 prop_assert_eq!(number, records.len() as u64);
-                                waiting.push(durable);
+                                waiting.push(number);
                             }
                             // full only if what has to stay really needs the room: 4 segments, each with more than a half
                             Err(error) => {
@@ -112,8 +117,8 @@ proptest! {
                             }
                         }
                     }
-                    for durable in waiting {
-                        wait(durable).unwrap();
+                    for number in waiting {
+                        durable(&log, number).unwrap();
                     }
                 }
                 Step::Confirm(who, back) => {
@@ -489,10 +494,10 @@ fn all_that_wait_share_a_sync() {
     let log = Log::open_on(dir.path(), Options { segment: 1 << 17, bound: 1 << 18 }, disk.clone()).unwrap();
     let gate = disk.gate.lock().unwrap();
     let before = disk.calls.load(Ordering::SeqCst);
-    let waiting: Vec<_> = (0..1000).map(|n| log.append(&text(n)).unwrap().1).collect();
+    let waiting: Vec<_> = (0..1000).map(|n| log.append(&text(n)).unwrap()).collect();
     assert_eq!(log.newest(), 0, "acknowledged before the sync");
     drop(gate);
-    waiting.into_iter().for_each(|durable| wait(durable).unwrap());
+    waiting.into_iter().for_each(|number| durable(&log, number).unwrap());
     let syncs = disk.calls.load(Ordering::SeqCst) - before;
     assert!(syncs <= 3, "{syncs} syncs"); // of what the writer took first, of all the rest, and of the spare
 }

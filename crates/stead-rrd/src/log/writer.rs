@@ -14,18 +14,14 @@ pub(super) fn run(log: &Shared) {
         while inside.queue.is_empty() && !inside.closing && inside.broken.is_none() {
             inside = log.work.wait(inside).unwrap_or_else(PoisonError::into_inner);
         }
-        if let Some(text) = inside.broken.clone() {
+        if inside.broken.is_some() {
             inside.queue.clear();
-            // also those who came while the last sync was failing
-            for waiter in inside.waiters.drain(..) {
-                let _ = waiter.send(Err(io::Error::other(text.clone())));
-            }
-            return; // append takes nothing more
+            return; // append takes nothing more, and who waits was told
         }
         if inside.queue.is_empty() {
             return;
         }
-        let (chunks, waiters) = (std::mem::take(&mut inside.queue), std::mem::take(&mut inside.waiters));
+        let chunks = std::mem::take(&mut inside.queue);
         let newest = inside.next - 1;
         drop(inside);
         let put = chunks.into_iter().try_for_each(|chunk| put(log, chunk));
@@ -33,17 +29,9 @@ pub(super) fn run(log: &Shared) {
             log.give_up(error);
         }
         inside = log.inside();
-        match put {
-            Ok(()) => {
-                inside.newest = newest;
-                drop(inside);
-                for waiter in waiters {
-                    let _ = waiter.send(Ok(())); // who asked may be gone
-                }
-                inside = log.inside();
-            }
-            // first in the line again, to hear of it with the others
-            Err(_) => drop(inside.waiters.splice(0..0, waiters)),
+        if put.is_ok() {
+            inside.newest = newest;
+            log.progress.send_modify(|progress| progress.newest = newest);
         }
     }
 }

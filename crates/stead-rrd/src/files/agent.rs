@@ -1,0 +1,207 @@
+//! The agent: `stead-rrd files` beside an rrdcached, which gives its files and takes new ones.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use super::copy::{blocking, work};
+use super::entries;
+use super::tree::{Reading, Tree, Writing};
+use super::wire::{broken, kind, sum_bytes, Frame, Wire, CHUNK};
+use crate::connection::{Address, Stream};
+use crate::socket::Socket;
+
+/// Clients at once; more wait. Each has at most some 70 open files, and only while it lists the deepest directory.
+const CLIENTS: usize = 128;
+/// How long a client may be silent. Ours is silent for ten seconds at most while it copies; what it keeps for later, it opens again.
+const SILENT: Duration = Duration::from_secs(300);
+
+/// An agent that listens.
+pub struct Agent {
+    socket: Socket,
+    tree: Tree,
+    read_only: bool,
+    silent: Duration,
+}
+
+impl Agent {
+    /// Listens; the directory has to be there. An address that is not loopback is refused unless `public`.
+    pub async fn bind(base: impl Into<PathBuf>, address: &Address, public: bool, read_only: bool) -> io::Result<Agent> {
+        let tree = Tree { base: base.into() };
+        std::fs::read_dir(&tree.base).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", tree.base.display())))?;
+        let socket = Socket::bind(address, public).await?;
+        Ok(Agent { socket, tree, read_only, silent: SILENT })
+    }
+
+    /// The address, with the port that the system chose when 0 was asked for.
+    pub fn address(&self) -> io::Result<String> {
+        self.socket.address()
+    }
+
+    /// Takes clients; never ends. When it is dropped with its runtime, no file stays half-written.
+    pub async fn run(self) {
+        let agent = Arc::new(self);
+        let clients = Arc::new(Semaphore::new(CLIENTS));
+        loop {
+            // never closed
+            let Ok(room) = Arc::clone(&clients).acquire_owned().await else { return };
+            match agent.socket.accept().await {
+                Ok(stream) => {
+                    let agent = Arc::clone(&agent);
+                    tokio::spawn(async move {
+                        // the reasons why a client goes are its own
+                        let _ = agent.serve(stream).await;
+                        drop(room);
+                    });
+                }
+                Err(error) => {
+                    // no descriptor is left, most likely: some client has to go first
+                    eprintln!("stead-rrd: cannot take a client: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+
+    /// One client, until it goes.
+    async fn serve(&self, stream: Stream) -> io::Result<()> {
+        let mut client = Client { wire: Wire::open(stream, self.silent).await?, agent: self, doing: Doing::Nothing };
+        loop {
+            match client.wire.receive().await {
+                Ok(Some(frame)) => client.answer(frame).await?,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    client.doing = Doing::Nothing; // so that nothing is left when the client reads this
+                    return client.wire.send_error(&error).await;
+                }
+            }
+        }
+    }
+}
+
+/// What a client has begun.
+enum Doing {
+    Nothing,
+    Reading(Option<Reading>),
+    Writing(Option<Writing>),
+    /// A file that could not be written; the answer to `verify`.
+    Failed(io::Error),
+}
+
+struct Client<'a> {
+    wire: Wire,
+    agent: &'a Agent,
+    doing: Doing,
+}
+
+impl Client<'_> {
+    async fn answer(&mut self, (kind, body): Frame) -> io::Result<()> {
+        let done = match kind {
+            kind::LIST => return self.list().await,
+            kind::DATA => return self.data(body).await,
+            kind::MORE => self.more(&body).await,
+            kind::VERIFY => self.verify().await,
+            kind::COMMIT => self.commit().await,
+            kind::SUM | kind::GET | kind::PUT | kind::REMOVE => self.begin(kind, body).await,
+            kind => Err(broken(&format!("a request of the unknown kind {kind}"))),
+        };
+        match done {
+            Ok(bytes) => self.wire.send(kind::DONE, &[&bytes]).await,
+            Err(error) => {
+                self.doing = Doing::Nothing;
+                self.wire.send_error(&error).await
+            }
+        }
+    }
+
+    async fn begin(&mut self, kind: u8, body: Vec<u8>) -> io::Result<Vec<u8>> {
+        self.doing = Doing::Nothing;
+        let tree = self.agent.tree.clone();
+        if self.agent.read_only && matches!(kind, kind::PUT | kind::REMOVE) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "this agent runs with --read-only"));
+        }
+        match kind {
+            kind::SUM => {
+                let sum = blocking(move || tree.sum(&body)).await?;
+                Ok(sum.map(|sum| sum_bytes(sum).to_vec()).unwrap_or_default())
+            }
+            kind::GET => {
+                let Some(reading) = blocking(move || tree.open(&body)).await? else { return Ok(Vec::new()) };
+                let mode = reading.mode.to_le_bytes().to_vec();
+                self.doing = Doing::Reading(Some(reading));
+                Ok(mode)
+            }
+            kind::PUT => {
+                let writing = blocking(move || {
+                    let (mode, name) = body.split_first_chunk().ok_or_else(|| broken("a request without a mode"))?;
+                    tree.create(name, u32::from_le_bytes(*mode))
+                });
+                self.doing = Doing::Writing(Some(writing.await?));
+                Ok(Vec::new())
+            }
+            _ => blocking(move || tree.remove(&body)).await.map(|removed| vec![u8::from(removed)]),
+        }
+    }
+
+    async fn list(&mut self) -> io::Result<()> {
+        self.doing = Doing::Nothing;
+        let (mut pieces, task) = entries::list(self.agent.tree.clone(), !self.agent.read_only);
+        while let Some(piece) = pieces.recv().await {
+            self.wire.send(kind::ENTRIES, &[&piece.0]).await?;
+        }
+        match task.await.unwrap_or_else(|_| Err(io::Error::other("a fault in the listing"))) {
+            Ok(listed) => self.wire.send(kind::DONE, &[&listed.files.to_le_bytes(), &listed.left_out.to_le_bytes()]).await,
+            Err(error) => self.wire.send_error(&error).await,
+        }
+    }
+
+    async fn more(&mut self, body: &[u8]) -> io::Result<Vec<u8>> {
+        let want = body.try_into().map(u32::from_le_bytes).map_err(|_| broken("a request without a number"))? as usize;
+        if want > CHUNK {
+            return Err(broken(&format!("{want} bytes at once, where {CHUNK} are the most")));
+        }
+        let Doing::Reading(reading) = &mut self.doing else { return Err(broken("more of a file that is not being read")) };
+        let bytes = work(reading, move |reading| reading.more(want)).await?;
+        if bytes.len() < want {
+            self.doing = Doing::Nothing;
+        }
+        Ok(bytes)
+    }
+
+    async fn data(&mut self, body: Vec<u8>) -> io::Result<()> {
+        let failed = match &mut self.doing {
+            // not even a thread for what only says that the client lives
+            _ if body.is_empty() => return Ok(()),
+            Doing::Writing(writing) => match work(writing, move |writing| writing.write(&body)).await {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            },
+            Doing::Failed(_) => return Ok(()),
+            _ => broken("data of a file that is not being written"),
+        };
+        self.doing = Doing::Failed(failed);
+        Ok(())
+    }
+
+    async fn verify(&mut self) -> io::Result<Vec<u8>> {
+        match std::mem::replace(&mut self.doing, Doing::Nothing) {
+            Doing::Writing(mut writing) => {
+                let sum = work(&mut writing, Writing::verify).await?;
+                self.doing = Doing::Writing(writing);
+                Ok(sum_bytes(sum).to_vec())
+            }
+            Doing::Failed(error) => Err(error),
+            _ => Err(broken("the end of a file that is not being written")),
+        }
+    }
+
+    async fn commit(&mut self) -> io::Result<Vec<u8>> {
+        let Doing::Writing(Some(writing)) = std::mem::replace(&mut self.doing, Doing::Nothing) else {
+            return Err(broken("the place for a file that is not being written"));
+        };
+        blocking(move || writing.commit()).await.map(|()| Vec::new())
+    }
+}

@@ -1,0 +1,210 @@
+//! The files beside an agent: its client. Connections are kept for the next request.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::net::{TcpStream, UnixStream};
+
+use super::entries::Entries;
+use super::tree::{Listed, Sum};
+use super::wire::{broken, error_of, kind, sum_from, within, Wire, CHUNK};
+use crate::connection::{Address, Stream};
+
+/// Connections that are kept while nobody uses them; more are closed.
+const KEPT: usize = 16;
+
+/// An agent, as its client sees it.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    pub(crate) address: Address,
+    limit: Duration,
+    idle: Mutex<Vec<Wire>>,
+}
+
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
+/// Why there is no answer.
+enum Failure {
+    /// The agent said so; the connection can be used again.
+    Said(io::Error),
+    /// The connection failed.
+    Lost(io::Error),
+}
+
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> io::Error {
+        match failure {
+            Failure::Said(error) | Failure::Lost(error) => error,
+        }
+    }
+}
+
+impl Remote {
+    pub(crate) fn new(address: Address, limit: Duration) -> Remote {
+        Remote { address, limit, idle: Mutex::default() }
+    }
+
+    /// Gives every RRD to `each`.
+    pub(crate) async fn list(&self, mut each: impl FnMut(Vec<u8>, u64)) -> io::Result<Listed> {
+        // the first answer may be an error of a connection that went meanwhile; what came before it is none
+        let (mut wire, mut frame) = self.begin(kind::LIST, &[]).await?;
+        loop {
+            match frame {
+                (kind::ENTRIES, body) => Entries(body).read(&mut each).ok_or_else(|| broken("an answer that is no list"))?,
+                (_, body) => {
+                    let numbers = body.split_first_chunk().and_then(|(files, left_out)| Some((files, left_out.try_into().ok()?)));
+                    let (files, left_out) = numbers.ok_or_else(|| broken("an answer that is no end of a list"))?;
+                    self.keep(wire);
+                    return Ok(Listed { files: u64::from_le_bytes(*files), left_out: u64::from_le_bytes(left_out) });
+                }
+            }
+            frame = answer(&mut wire).await?;
+        }
+    }
+
+    pub(crate) async fn sum(&self, name: &[u8]) -> io::Result<Option<Sum>> {
+        let (wire, (_, body)) = self.begin(kind::SUM, &[name]).await?;
+        let sum = if body.is_empty() { None } else { Some(sum_from(&body)?) };
+        self.keep(wire);
+        Ok(sum)
+    }
+
+    pub(crate) async fn remove(&self, name: &[u8]) -> io::Result<bool> {
+        let (wire, (_, body)) = self.begin(kind::REMOVE, &[name]).await?;
+        let removed = match body[..] {
+            [number @ (0 | 1)] => number == 1,
+            _ => return Err(broken("an answer that is neither yes nor no")),
+        };
+        self.keep(wire);
+        Ok(removed)
+    }
+
+    /// Opens an RRD to be read, and gives its mode, too; `None` when there is no such file.
+    pub(crate) async fn open(&self, name: &[u8]) -> io::Result<Option<(RemoteReading<'_>, u32)>> {
+        let (wire, (_, body)) = self.begin(kind::GET, &[name]).await?;
+        if body.is_empty() {
+            self.keep(wire);
+            return Ok(None);
+        }
+        let mode = body[..].try_into().map_err(|_| broken("an answer that is no mode of a file"))?;
+        Ok(Some((RemoteReading { remote: self, wire: Some(wire) }, u32::from_le_bytes(mode))))
+    }
+
+    /// Begins a file.
+    pub(crate) async fn create(&self, name: &[u8], mode: u32) -> io::Result<RemoteWriting<'_>> {
+        let (wire, _) = self.begin(kind::PUT, &[&mode.to_le_bytes(), name]).await?;
+        Ok(RemoteWriting { remote: self, wire })
+    }
+
+    /// Sends the first frame of a request, which may safely be sent twice, and gives the answer to it.
+    async fn begin(&self, kind: u8, body: &[&[u8]]) -> io::Result<(Wire, (u8, Vec<u8>))> {
+        loop {
+            let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let old = kept.is_some();
+            let mut wire = match kept {
+                Some(wire) => wire,
+                None => self.connect().await?,
+            };
+            match ask(&mut wire, kind, body).await {
+                Ok(answer) => return Ok((wire, answer)),
+                Err(Failure::Said(error)) => {
+                    self.keep(wire);
+                    return Err(error);
+                }
+                // the agent was started anew, or took us for gone, since this connection was used
+                Err(Failure::Lost(error)) if old && error.kind() != io::ErrorKind::TimedOut => {}
+                Err(Failure::Lost(error)) => return Err(error),
+            }
+        }
+    }
+
+    async fn connect(&self) -> io::Result<Wire> {
+        let stream = within(self.limit, async {
+            Ok(match &self.address {
+                Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),
+                Address::Tcp(address) => {
+                    let stream = TcpStream::connect(address.as_str()).await?;
+                    stream.set_nodelay(true)?;
+                    Stream::Tcp(stream)
+                }
+            })
+        });
+        let stream = stream.await.map_err(|error| io::Error::new(error.kind(), format!("cannot connect: {error}")))?;
+        Wire::open(stream, self.limit).await
+    }
+
+    fn keep(&self, wire: Wire) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT {
+            idle.push(wire);
+        }
+    }
+}
+
+/// A file of the agent that is being read; the connection ends if it is dropped in the middle.
+pub(crate) struct RemoteReading<'a> {
+    remote: &'a Remote,
+    /// Until the end.
+    wire: Option<Wire>,
+}
+
+impl RemoteReading<'_> {
+    /// The next bytes: so many, and fewer only at the end. None at all can be asked for, too, so that the agent knows us alive.
+    pub(crate) async fn more(&mut self, want: usize) -> io::Result<Vec<u8>> {
+        debug_assert!(want <= CHUNK);
+        let Some(wire) = &mut self.wire else { return Ok(Vec::new()) };
+        let (_, bytes) = ask(wire, kind::MORE, &[&(want as u32).to_le_bytes()]).await?;
+        if bytes.len() > want {
+            return Err(broken("more bytes than were asked for"));
+        }
+        if bytes.len() < want {
+            self.wire.take().into_iter().for_each(|wire| self.remote.keep(wire));
+        }
+        Ok(bytes)
+    }
+}
+
+/// A file of the agent that is being written; the agent removes what there is of it if this is dropped before it is committed.
+pub(crate) struct RemoteWriting<'a> {
+    remote: &'a Remote,
+    wire: Wire,
+}
+
+impl RemoteWriting<'_> {
+    /// Appends; whether there was room for it, [`verify`](Self::verify) says.
+    pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.wire.send(kind::DATA, &[bytes]).await
+    }
+
+    /// Has it brought to the disk and read back.
+    pub(crate) async fn verify(&mut self) -> io::Result<Sum> {
+        sum_from(&ask(&mut self.wire, kind::VERIFY, &[]).await?.1)
+    }
+
+    /// Has it put in its place.
+    pub(crate) async fn commit(mut self) -> io::Result<()> {
+        ask(&mut self.wire, kind::COMMIT, &[]).await?;
+        self.remote.keep(self.wire);
+        Ok(())
+    }
+}
+
+async fn ask(wire: &mut Wire, kind: u8, body: &[&[u8]]) -> Result<(u8, Vec<u8>), Failure> {
+    wire.send(kind, body).await.map_err(Failure::Lost)?;
+    answer(wire).await
+}
+
+async fn answer(wire: &mut Wire) -> Result<(u8, Vec<u8>), Failure> {
+    match wire.receive().await {
+        Ok(Some((kind::ERROR, body))) => Err(Failure::Said(error_of(&body))),
+        Ok(Some(frame @ (kind::DONE | kind::ENTRIES, _))) => Ok(frame),
+        Ok(Some(_)) => Err(Failure::Lost(broken("an answer of an unknown kind"))),
+        Ok(None) => Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into())),
+        Err(error) => Err(Failure::Lost(error)),
+    }
+}

@@ -1,0 +1,169 @@
+//! What an agent and its client say to each other.
+//!
+//! Each begins with the line [`HELLO`]. Then the client asks and the agent answers, one request at a time:
+//!
+//! ```text
+//! frame     bytes of the body (u32)  kind (u8)  body           all numbers little-endian
+//!
+//! list      -                        -> entries ... done (files u64, left out u64)
+//! sum       name                     -> done (nothing, or bytes u64 and XXH3-128)
+//! get       name                     -> done (nothing, or mode u32); then more
+//! more      bytes u32                -> done (so many bytes; fewer only at the end, where it ends)
+//! put       mode u32, name           -> done; then data and verify
+//! data      bytes                    no answer: an error is the answer to verify
+//! verify                             -> done (bytes u64 and XXH3-128 as they are on disk); then commit
+//! commit                             -> done
+//! remove    name                     -> done (1, or 0: no such file)
+//!
+//! any of these                       -> error (kind u8, text)
+//! ```
+//!
+//! A `get` or `put` that is left in the middle is given up: by any other request, or because the connection ends.
+
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+
+use super::tree::{Sum, NAME_BYTES};
+use crate::connection::Stream;
+
+/// The first line of both; the number is the version.
+pub(crate) const HELLO: &[u8] = b"stead-rrd files 1\n";
+/// Bytes of a file that travel at once.
+pub(crate) const CHUNK: usize = 128 << 10;
+/// The most bytes of a body: a chunk, or a piece of a listing with a long name at its end.
+const BODY: usize = CHUNK + NAME_BYTES + 64;
+
+/// Kinds of frames.
+pub(crate) mod kind {
+    pub(crate) const LIST: u8 = b'l';
+    pub(crate) const SUM: u8 = b's';
+    pub(crate) const GET: u8 = b'g';
+    pub(crate) const MORE: u8 = b'm';
+    pub(crate) const PUT: u8 = b'p';
+    pub(crate) const DATA: u8 = b'd';
+    pub(crate) const VERIFY: u8 = b'v';
+    pub(crate) const COMMIT: u8 = b'c';
+    pub(crate) const REMOVE: u8 = b'r';
+    pub(crate) const ENTRIES: u8 = b'e';
+    pub(crate) const DONE: u8 = b'+';
+    pub(crate) const ERROR: u8 = b'!';
+}
+
+/// Kinds of errors, by their number in the protocol; another one is 0.
+const ERRORS: [io::ErrorKind; 11] = [
+    io::ErrorKind::Other,
+    io::ErrorKind::NotFound,
+    io::ErrorKind::PermissionDenied,
+    io::ErrorKind::StorageFull,
+    io::ErrorKind::InvalidInput,
+    io::ErrorKind::InvalidData,
+    io::ErrorKind::NotADirectory,
+    io::ErrorKind::IsADirectory,
+    io::ErrorKind::ReadOnlyFilesystem,
+    io::ErrorKind::ResourceBusy,
+    io::ErrorKind::InvalidFilename,
+];
+
+/// A frame: its kind and its body.
+pub(crate) type Frame = (u8, Vec<u8>);
+
+/// A connection, of either side.
+pub(crate) struct Wire {
+    stream: BufReader<Stream>,
+    /// How long a frame may take to come or to go.
+    limit: Duration,
+}
+
+impl Wire {
+    /// Says hello and hears it.
+    pub(crate) async fn open(stream: Stream, limit: Duration) -> io::Result<Wire> {
+        let mut wire = Wire { stream: BufReader::new(stream), limit };
+        within(limit, wire.stream.write_all(HELLO)).await?;
+        let mut line = Vec::new();
+        // somebody else may say anything, without end
+        within(limit, (&mut wire.stream).take(256).read_until(b'\n', &mut line)).await?;
+        match &line[..] {
+            HELLO => Ok(wire),
+            [] => Err(io::ErrorKind::UnexpectedEof.into()),
+            line => {
+                let (wanted, said) = (HELLO.escape_ascii(), line.escape_ascii());
+                Err(broken(&format!("that is no `stead-rrd files` of this version: it says \"{said}\" instead of \"{wanted}\"")))
+            }
+        }
+    }
+
+    /// Sends a frame whose body is these, one after the other.
+    pub(crate) async fn send(&mut self, kind: u8, body: &[&[u8]]) -> io::Result<()> {
+        let length: usize = body.iter().map(|part| part.len()).sum();
+        let mut bytes = Vec::with_capacity(length + 5);
+        bytes.extend_from_slice(&(length as u32).to_le_bytes());
+        bytes.push(kind);
+        body.iter().for_each(|part| bytes.extend_from_slice(part));
+        within(self.limit, self.stream.write_all(&bytes)).await
+    }
+
+    /// Sends the error as an answer.
+    pub(crate) async fn send_error(&mut self, error: &io::Error) -> io::Result<()> {
+        let number = ERRORS.iter().position(|kind| *kind == error.kind()).unwrap_or(0) as u8;
+        let text = error.to_string();
+        let end = text.len().min(NAME_BYTES);
+        self.send(kind::ERROR, &[&[number], text.as_bytes().get(..end).unwrap_or_default()]).await
+    }
+
+    /// The next frame; `None` when the other side has gone between two of them.
+    pub(crate) async fn receive(&mut self) -> io::Result<Option<Frame>> {
+        let stream = &mut self.stream;
+        within(self.limit, async move {
+            if stream.fill_buf().await?.is_empty() {
+                return Ok(None);
+            }
+            let length = stream.read_u32_le().await? as usize;
+            let kind = stream.read_u8().await?;
+            if length > BODY {
+                return Err(broken(&format!("a frame of {length} bytes, where {BODY} are the most")));
+            }
+            let mut body = vec![0; length];
+            stream.read_exact(&mut body).await?;
+            Ok(Some((kind, body)))
+        })
+        .await
+    }
+}
+
+/// The error that an answer holds.
+pub(crate) fn error_of(body: &[u8]) -> io::Error {
+    let (number, text) = body.split_first().unwrap_or((&0, b"an error without a text"));
+    let kind = ERRORS.get(usize::from(*number)).copied().unwrap_or(io::ErrorKind::Other);
+    io::Error::new(kind, String::from_utf8_lossy(text).replace(char::is_control, " "))
+}
+
+/// Bytes and checksum, as they are sent.
+pub(crate) fn sum_bytes((bytes, sum): Sum) -> [u8; 24] {
+    let mut all = [0; 24];
+    let (first, second) = all.split_at_mut(8);
+    first.copy_from_slice(&bytes.to_le_bytes());
+    second.copy_from_slice(&sum.to_le_bytes());
+    all
+}
+
+/// Bytes and checksum, as they came.
+pub(crate) fn sum_from(body: &[u8]) -> io::Result<Sum> {
+    let found = body.split_first_chunk().and_then(|(bytes, sum)| Some((u64::from_le_bytes(*bytes), u128::from_le_bytes(sum.try_into().ok()?))));
+    found.ok_or_else(|| broken("an answer that is no checksum"))
+}
+
+/// What the other side said is not of this protocol.
+pub(crate) fn broken(text: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+/// An error when it takes longer.
+pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(result) => result,
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer for {limit:?}"))),
+    }
+}

@@ -1,0 +1,130 @@
+//! What the router and its backends know in common.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::journal::Journal;
+use crate::layout::{Layout, Place};
+use crate::path::Base;
+
+/// What the router is told besides the map.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The directory that clients believe all files to be in.
+    pub base: Base,
+    /// How long a write may wait for the FLUSH that confirms it.
+    pub flush_after: Duration,
+    /// How long a backend may take for an answer; beyond, it is down.
+    pub patience: Duration,
+    /// CREATE may replace a file that is there, as rrdcached does when -O is not said.
+    pub overwrite: bool,
+}
+
+/// What all have in common.
+pub struct Shared {
+    /// As told.
+    pub options: Options,
+    /// The log.
+    pub journal: Arc<dyn Journal>,
+    /// Every record up to this number was offered to the backends that it is for.
+    pub offered: AtomicU64,
+    /// Files that a backend should have and says that it has not.
+    pub lacks: Lacks,
+    /// Files that clients have suspended.
+    pub suspended: Suspended,
+    layout: RwLock<Layout>,
+}
+
+impl Shared {
+    /// Before anything was written.
+    pub fn new(options: Options, journal: Arc<dyn Journal>, layout: Layout) -> Shared {
+        let offered = AtomicU64::new(journal.newest());
+        Shared { options, journal, offered, lacks: Lacks::default(), suspended: Suspended::default(), layout: RwLock::new(layout) }
+    }
+
+    /// Where files live.
+    pub fn layout(&self) -> RwLockReadGuard<'_, Layout> {
+        self.layout.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, to change it.
+    pub fn layout_mut(&self) -> RwLockWriteGuard<'_, Layout> {
+        self.layout.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Files that a backend should have and says that it has not.
+#[derive(Default)]
+pub struct Lacks {
+    inside: Mutex<BTreeSet<(Vec<u8>, Place)>>,
+    /// Rings when there is one more.
+    pub bell: Notify,
+}
+
+/// Names kept at most: beyond, a look through all files finds them.
+const MOST_LACKS: usize = 100_000;
+
+impl Lacks {
+    /// This backend lacks this file.
+    pub fn add(&self, name: &[u8], place: Place) {
+        let mut inside = lock(&self.inside);
+        if inside.len() < MOST_LACKS && inside.insert((name.to_vec(), place)) {
+            self.bell.notify_one();
+        }
+    }
+
+    /// Those known; they are taken out.
+    pub fn take(&self) -> BTreeSet<(Vec<u8>, Place)> {
+        std::mem::take(&mut lock(&self.inside))
+    }
+
+    /// How many are known.
+    pub fn count(&self) -> usize {
+        lock(&self.inside).len()
+    }
+}
+
+/// Files that clients have suspended: rrdcached keeps what is for them in memory, and yet answers a FLUSH as if it had written it. So
+/// the log keeps it, too, until they are resumed.
+#[derive(Default)]
+pub struct Suspended {
+    inside: Mutex<(bool, HashSet<Vec<u8>>)>,
+}
+
+impl Suspended {
+    /// Whether the file may be suspended.
+    pub fn has(&self, name: &[u8]) -> bool {
+        let inside = lock(&self.inside);
+        inside.0 || inside.1.contains(name)
+    }
+
+    /// It is from now on, or is not.
+    pub fn set(&self, name: &[u8], suspended: bool) {
+        let mut inside = lock(&self.inside);
+        if suspended {
+            inside.1.insert(name.to_vec());
+        } else {
+            inside.1.remove(name);
+        }
+    }
+
+    /// All are, or none is.
+    pub fn set_all(&self, suspended: bool) {
+        *lock(&self.inside) = (suspended, HashSet::new());
+    }
+
+    /// How many; `None`: all of them.
+    pub fn count(&self) -> Option<usize> {
+        let inside = lock(&self.inside);
+        (!inside.0).then_some(inside.1.len())
+    }
+}
+
+/// The lock of a mutex, also after a panic of another holder.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,277 @@
+//! The writes of one record of the log, and what became of each: one ticket for a request, or for a part of a BATCH.
+//!
+//! A ticket is offered to every backend of its lines; each says once what it thinks of the lines that are its own, or that it is
+//! lost. Whoever waits hears as soon as every line has an answer: the first backend that took or refused it decides, and "no such
+//! file" decides only when nobody knows better. So one slow backend holds up nobody.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::path::escape;
+use crate::request::{words, Verb};
+
+/// Lines, one after the other, in as few allocations as may be.
+#[derive(Default)]
+pub struct Writes {
+    text: Vec<u8>,
+    lines: Vec<Line>,
+}
+
+#[derive(Clone, Copy)]
+struct Line {
+    verb: Verb,
+    /// from, to
+    name: (u32, u32),
+    line: (u32, u32),
+}
+
+impl Writes {
+    /// Adds a write to the file of this name; `rest` is what stands behind the name, `more` too.
+    pub fn push(&mut self, verb: Verb, name: &[u8], rest: &[u8], more: &[u8]) {
+        let at = |text: &Vec<u8>| text.len() as u32; // a part of a BATCH is far below 4 GiB
+        let start = at(&self.text);
+        self.text.extend_from_slice(verb.name().as_bytes());
+        self.text.push(b' ');
+        let name_start = at(&self.text);
+        escape(name, &mut self.text);
+        let mut name_end = at(&self.text);
+        for word in words(rest).chain(words(more)) {
+            self.text.push(b' ');
+            self.text.extend_from_slice(word);
+        }
+        self.text.push(b'\n');
+        let end = at(&self.text);
+        let mut place = (name_start, name_end);
+        if (name_end - name_start) as usize != name.len() {
+            self.text.extend_from_slice(name); // the name itself has to stand somewhere, too
+            name_end = at(&self.text);
+            place = (end, name_end);
+        }
+        self.lines.push(Line { verb, name: place, line: (start, end) });
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The bytes of all lines.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The verb of a line.
+    pub fn verb(&self, at: usize) -> Verb {
+        self.lines[at].verb
+    }
+
+    /// The name of its file.
+    pub fn name(&self, at: usize) -> &[u8] {
+        let (from, to) = self.lines[at].name;
+        &self.text[from as usize..to as usize]
+    }
+
+    /// The line with its end.
+    pub fn line(&self, at: usize) -> &[u8] {
+        let (from, to) = self.lines[at].line;
+        &self.text[from as usize..to as usize]
+    }
+}
+
+/// The lines that failed, ascending, and why.
+pub type Failures = Vec<(usize, Vec<u8>)>;
+
+/// What a backend says of one line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Nothing,
+    Missing,
+    Done,
+}
+
+/// Writes that wait for their answers.
+pub struct Ticket {
+    /// The record's number in the log.
+    pub number: u64,
+    /// The writes.
+    pub writes: Writes,
+    inside: Mutex<Inside>,
+}
+
+struct Inside {
+    /// answers that may still come
+    expected: usize,
+    undecided: usize,
+    said: Vec<Said>,
+    failures: Failures,
+    done: Option<oneshot::Sender<Failures>>,
+}
+
+impl Ticket {
+    /// A ticket of a record, and where the answer comes. It waits for one answer, its giver's own: see [`offered`](Ticket::offered).
+    pub fn new(number: u64, writes: Writes) -> (Ticket, oneshot::Receiver<Failures>) {
+        let (done, receiver) = oneshot::channel();
+        let said = vec![Said::Nothing; writes.len()];
+        let inside = Inside { expected: 1, undecided: said.len(), said, failures: Vec::new(), done: Some(done) };
+        (Ticket { number, writes, inside: Mutex::new(inside) }, receiver)
+    }
+
+    /// So many more answers may come.
+    pub fn expect(&self, more: usize) {
+        self.inside().expected += more;
+    }
+
+    /// A backend's answer: which of `lines` it refused (by their place in `lines`), and why; it took all others.
+    pub fn answer(&self, lines: impl Iterator<Item = usize>, failures: impl IntoIterator<Item = (usize, Vec<u8>)>) {
+        let mut inside = self.inside();
+        let mut failures = failures.into_iter().peekable();
+        for (place, line) in lines.enumerate() {
+            let failure = failures.next_if(|(at, _)| *at == place).map(|(_, text)| text);
+            inside.take(line, failure);
+        }
+        self.heard(inside);
+    }
+
+    /// An answer that was expected and does not come: the backend is not up, or is lost.
+    pub fn lost(&self) {
+        self.heard(self.inside());
+    }
+
+    /// The log has not taken it: every line failed.
+    pub fn fail(&self, text: &[u8]) {
+        let mut inside = self.inside();
+        for line in 0..inside.said.len() {
+            inside.take(line, Some(text.to_vec()));
+        }
+        self.heard(inside);
+    }
+
+    fn heard(&self, mut inside: MutexGuard<'_, Inside>) {
+        inside.expected = inside.expected.saturating_sub(1);
+        if inside.undecided > 0 && inside.expected > 0 {
+            return;
+        }
+        let Some(done) = inside.done.take() else { return };
+        let mut failures = std::mem::take(&mut inside.failures);
+        if inside.undecided > 0 {
+            // nobody was there: the log has it, which is enough for an update
+            let nobody = |(line, said): (usize, &Said)| (*said == Said::Nothing && self.writes.verb(line) != Verb::Update).then_some(line);
+            let text = b"none of its servers is up; the log has it, and it will be done when one is back";
+            failures.extend(inside.said.iter().enumerate().filter_map(nobody).map(|line| (line, text.to_vec())));
+        }
+        drop(inside);
+        failures.sort_unstable_by_key(|(line, _)| *line);
+        let _ = done.send(failures); // a client that has gone does not wait
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inside {
+    fn take(&mut self, line: usize, failure: Option<Vec<u8>>) {
+        if self.done.is_none() || self.said[line] == Said::Done {
+            return;
+        }
+        let was = self.said[line];
+        self.said[line] = match &failure {
+            Some(text) if is_missing(text) => Said::Missing,
+            _ => Said::Done,
+        };
+        if self.said[line] == Said::Done {
+            self.undecided -= 1;
+        }
+        if was == Said::Missing {
+            if self.said[line] == Said::Missing {
+                return; // it was said before
+            }
+            self.failures.retain(|(other, _)| *other != line);
+        }
+        self.failures.extend(failure.map(|text| (line, text)));
+    }
+}
+
+/// Whether rrdcached says that there is no such file.
+pub fn is_missing(text: &[u8]) -> bool {
+    text.ends_with(b"No such file or directory") || text.starts_with(b"No such file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket(count: usize) -> (Ticket, oneshot::Receiver<Failures>) {
+        let mut writes = Writes::default();
+        for line in 0..count {
+            writes.push(Verb::Update, format!("c/{line}").as_bytes(), b"1:2", b"");
+        }
+        Ticket::new(1, writes)
+    }
+
+    #[test]
+    fn lines_and_names_come_back_as_they_were_put_in() {
+        let mut writes = Writes::default();
+        writes.push(Verb::Update, b"c/sp a\\ce", b"1:2  3:4", b"");
+        writes.push(Verb::Create, b"plain", b"-s 60", b"-O -b 5");
+        assert_eq!(writes.line(0), b"UPDATE c/sp\\ a\\\\ce 1:2 3:4\n");
+        assert_eq!(writes.name(0), b"c/sp a\\ce");
+        assert_eq!((writes.line(1), writes.name(1)), (&b"CREATE plain -s 60 -O -b 5\n"[..], &b"plain"[..]));
+        assert_eq!(writes.len(), 2);
+    }
+
+    #[test]
+    fn the_first_that_knows_decides_and_the_others_are_not_waited_for() {
+        let (ticket, mut answer) = ticket(3);
+        ticket.expect(2);
+        ticket.lost(); // the giver is through
+        assert!(answer.try_recv().is_err());
+        ticket.answer([0, 1, 2].into_iter(), [(1, b"illegal".to_vec())]);
+        assert_eq!(answer.try_recv().unwrap(), [(1, b"illegal".to_vec())]);
+        ticket.answer([0, 1, 2].into_iter(), [(0, b"too late".to_vec())]);
+    }
+
+    #[test]
+    fn a_missing_file_is_the_answer_only_when_nobody_has_it() {
+        let missing = || (0, b"No such file: /x".to_vec());
+        let (first, mut answer) = ticket(2);
+        first.expect(1);
+        first.answer([0, 1].into_iter(), [missing()]);
+        assert!(answer.try_recv().is_err());
+        first.answer([0, 1].into_iter(), []);
+        assert_eq!(answer.try_recv().unwrap(), []);
+        let (second, mut answer) = ticket(1);
+        second.expect(2);
+        for _ in 0..2 {
+            second.answer([0].into_iter(), [missing()]);
+        }
+        assert!(answer.try_recv().is_err());
+        second.lost();
+        assert_eq!(answer.try_recv().unwrap(), [missing()]);
+    }
+
+    #[test]
+    fn with_nobody_there_an_update_is_taken_and_nothing_else_is() {
+        let (ticket, mut answer) = ticket(1);
+        ticket.lost();
+        assert_eq!(answer.try_recv().unwrap(), []);
+        let mut writes = Writes::default();
+        writes.push(Verb::Create, b"a", b"", b"");
+        let (ticket, mut answer) = Ticket::new(1, writes);
+        ticket.lost();
+        assert_eq!(answer.try_recv().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_the_log_did_not_take_has_failed() {
+        let (ticket, mut answer) = ticket(2);
+        ticket.fail(b"full");
+        assert_eq!(answer.try_recv().unwrap(), [(0, b"full".to_vec()), (1, b"full".to_vec())]);
+    }
+}
