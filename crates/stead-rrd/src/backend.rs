@@ -413,7 +413,8 @@ impl Backend {
             };
             self.down(&error);
             if !said {
-                eprintln!("stead-rrd: backend {} ({}) is down: {error}", self.name, self.site().address);
+                let (name, address) = (&self.name, self.site().address);
+                tracing::warn!(backend = %name, %address, state = "down", %error, "backend {name} ({address}) is down: {error}");
                 said = true;
             }
             tokio::time::sleep(pause).await;
@@ -461,13 +462,14 @@ impl Backend {
                 Err(error) => return error,
             };
             self.counters.ups.fetch_add(1, Ordering::Relaxed);
-            eprintln!("stead-rrd: backend {} ({}) is up", self.name, self.site().address);
+            let (name, address) = (&self.name, self.site().address);
+            tracing::info!(backend = %name, %address, state = "up", record = caught_up, "backend {name} ({address}) is up");
             self.came_up.notify_one();
             has = match self.drain(&mut connection, caught_up).await {
                 Ok(through) => through,
                 Err(error) => return error,
             };
-            eprintln!("stead-rrd: backend {} ({}) is too slow: it goes on from the log", self.name, self.site().address);
+            tracing::warn!(backend = %name, %address, state = "behind", record = has, "backend {name} ({address}) is too slow: it goes on from the log");
         }
     }
 

@@ -8,7 +8,8 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path request reply batch | writes record journal | log connection socket files | layout shared | backend | router | listener | main
+//! path request reply batch tally | writes record journal | log connection socket files | layout shared | backend | router | listener
+//!     | status page | state epochs | mover | control | report metrics | operate say | line | main
 //! ```
 
 #![forbid(unsafe_code)]
@@ -16,16 +17,28 @@
 pub mod backend;
 pub mod batch;
 pub mod connection;
+pub mod control;
+pub mod epochs;
 pub mod files;
 pub mod journal;
 pub mod layout;
+pub mod line;
 pub mod listener;
 pub mod log;
+pub mod metrics;
+pub mod mover;
+pub mod operate;
+pub mod page;
 pub mod path;
 pub mod record;
 pub mod reply;
+pub mod report;
 pub mod request;
 pub mod router;
+pub mod say;
 pub mod shared;
 pub mod socket;
+pub mod state;
+pub mod status;
+pub mod tally;
 pub mod writes;

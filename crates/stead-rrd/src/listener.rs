@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::batch::{Errors, GO_AHEAD};
 use crate::connection::{Address, Stream};
@@ -17,6 +18,7 @@ use crate::reply::Reply;
 use crate::request::{Request, Verb, VERBS};
 use crate::router::{Router, Success};
 use crate::socket::Socket;
+use crate::tally::Tally;
 use crate::writes::{Failures, Writes};
 
 /// The longest request: eight times what rrdcached reads.
@@ -67,17 +69,23 @@ impl Listener {
         self.socket.address()
     }
 
-    /// Takes clients; never ends.
-    pub async fn run(self, router: Arc<Router>) {
+    /// Takes clients until `ending` is true; then those that are there get the answers that they wait for, and are let go.
+    pub async fn run(self, router: Arc<Router>, ending: watch::Receiver<bool>) {
+        let mut end = ending.clone();
         loop {
-            match self.socket.accept().await {
+            let accepted = tokio::select! {
+                accepted = self.socket.accept() => accepted,
+                _ = end.wait_for(|ending| *ending) => return,
+            };
+            match accepted {
                 Ok(stream) => {
-                    tokio::spawn(serve(stream, Arc::clone(&router), Arc::clone(&self.allowed)));
+                    tokio::spawn(serve(stream, Arc::clone(&router), Arc::clone(&self.allowed), ending.clone()));
                 }
                 Err(error) => {
                     // no descriptor is left, most likely: some client has to go first
-                    eprintln!("stead-rrd: cannot take a client: {error}");
-                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                    router.shared().tally.refused();
+                    tracing::error!(error = %error, "cannot take a client: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }
         }
@@ -85,8 +93,9 @@ impl Listener {
 }
 
 /// One client, until it goes.
-async fn serve(stream: Stream, router: Arc<Router>, allowed: Arc<Allowed>) {
-    let mut client = Client { stream, input: Input::default(), out: Vec::new(), pending: VecDeque::new(), router, allowed };
+async fn serve(stream: Stream, router: Arc<Router>, allowed: Arc<Allowed>, ending: watch::Receiver<bool>) {
+    let _connected = router.shared().tally.arrived();
+    let mut client = Client { stream, input: Input::default(), out: Vec::new(), pending: VecDeque::new(), router, allowed, ending };
     // the reasons why a client goes are its own
     let _ = client.run().await;
 }
@@ -131,6 +140,9 @@ impl Input {
 
 /// A write that waits for its answer.
 struct Pending {
+    verb: Verb,
+    /// when it was read
+    since: Instant,
     success: Success,
     answer: oneshot::Receiver<Failures>,
 }
@@ -138,7 +150,10 @@ struct Pending {
 impl Pending {
     fn reply(&self, failures: Result<Failures, oneshot::error::RecvError>) -> Reply {
         match failures {
-            Ok(failures) => failures.into_iter().next().map_or_else(|| self.success.reply(), |(_, text)| Reply::error(text)),
+            Ok(failures) => {
+                let told = failures.into_iter().find(|(at, _)| *at >= self.success.first());
+                told.map_or_else(|| self.success.reply(), |(_, text)| Reply::error(text))
+            }
             Err(_) => Reply::error(FAULT),
         }
     }
@@ -154,6 +169,7 @@ struct Client {
     pending: VecDeque<Pending>,
     router: Arc<Router>,
     allowed: Arc<Allowed>,
+    ending: watch::Receiver<bool>,
 }
 
 /// The client has gone, or has to.
@@ -175,14 +191,18 @@ impl Client {
             self.input.tidy();
             self.check_length().await?;
             match self.pending.front_mut() {
-                None => read(&mut self.stream, &mut self.input).await?,
+                None => tokio::select! {
+                    biased;
+                    _ = self.ending.wait_for(|ending| *ending) => return Err(Gone),
+                    read = read(&mut self.stream, &mut self.input) => read?,
+                },
                 Some(first) => {
                     let failures = tokio::select! {
                         failures = &mut first.answer => Some(failures),
                         read = read(&mut self.stream, &mut self.input) => { read?; None }
                     };
                     if let Some((failures, pending)) = failures.and_then(|failures| Some((failures, self.pending.pop_front()?))) {
-                        self.say(&pending.reply(failures));
+                        self.answer(&pending, failures);
                     }
                 }
             }
@@ -190,25 +210,26 @@ impl Client {
     }
 
     async fn request(&mut self, line: Range<usize>) -> Result<(), Gone> {
+        let since = Instant::now();
         let request = Request::parse(&self.input.bytes[line]);
         let verb = match permitted(&self.allowed, &request) {
             Ok(verb) => verb,
-            Err(reply) => return self.in_turn(reply).await,
+            Err(reply) => return self.in_turn(reply, request.verb, since).await,
         };
         match verb {
             Verb::Update | Verb::Forget => {
                 let mut writes = Writes::default();
                 match self.router.plan(&mut writes, verb, request.rest) {
-                    Ok(success) => self.pending.push_back(Pending { success, answer: self.router.submit(writes) }),
-                    Err(reply) => return self.in_turn(reply).await,
+                    Ok(success) => self.pending.push_back(Pending { verb, since, success, answer: self.router.submit(writes) }),
+                    Err(reply) => return self.in_turn(reply, Some(verb), since).await,
                 }
             }
-            Verb::Ping => return self.in_turn(Reply::ok("PONG")).await,
+            Verb::Ping => return self.in_turn(Reply::ok("PONG"), Some(verb), since).await,
             Verb::Help => {
                 let reply = help(request.rest);
-                return self.in_turn(reply).await;
+                return self.in_turn(reply, Some(verb), since).await;
             }
-            Verb::Batch => return self.batch().await,
+            Verb::Batch => return self.batch(since).await,
             Verb::Quit => {
                 self.answer_all().await;
                 self.flush().await?;
@@ -225,6 +246,7 @@ impl Client {
                     _ if verb.has_path() => self.router.read(verb, &rest).await,
                     _ => self.router.everywhere(verb, &rest).await,
                 };
+                self.count(Some(verb), since, reply.is_error());
                 self.say(&reply);
             }
         }
@@ -232,7 +254,7 @@ impl Client {
     }
 
     /// The lines up to the dot, and one answer.
-    async fn batch(&mut self) -> Result<(), Gone> {
+    async fn batch(&mut self, since: Instant) -> Result<(), Gone> {
         self.answer_all().await;
         self.say(&Reply::ok(GO_AHEAD));
         self.flush().await?;
@@ -240,6 +262,8 @@ impl Client {
         let mut errors = Errors::default();
         let mut part = Part::default();
         let mut waiting = Waiting::new();
+        let router = Arc::clone(&self.router);
+        let tally = &*router.shared().tally;
         loop {
             let Some(line) = self.input.line() else {
                 self.input.tidy();
@@ -258,14 +282,21 @@ impl Client {
                 Err(reply) => Err(reply.text),
             };
             match verb {
-                Err(text) => errors.add(number, text),
+                Err(text) => {
+                    tally.observe(request.verb, Duration::ZERO, true);
+                    errors.add(number, text);
+                }
                 Ok(Verb::Quit) => {
                     part.submit(&self.router, &mut waiting);
                     return Err(Gone);
                 }
                 Ok(verb @ (Verb::Update | Verb::Forget)) => {
-                    if let Err(reply) = self.router.plan(&mut part.writes, verb, request.rest) {
-                        errors.add(number, reply.text);
+                    match self.router.plan(&mut part.writes, verb, request.rest) {
+                        Ok(success) => part.numbers.resize(part.numbers.len() + success.first(), NOBODYS),
+                        Err(reply) => {
+                            tally.observe(Some(verb), Duration::ZERO, true);
+                            errors.add(number, reply.text);
+                        }
                     }
                     part.numbers.resize(part.writes.len(), number);
                 }
@@ -273,11 +304,14 @@ impl Client {
                     let rest = request.rest.to_vec();
                     // what stands before it has to be there first
                     part.submit(&self.router, &mut waiting);
-                    settle(&mut waiting, 0, &mut errors).await;
+                    settle(&mut waiting, 0, &mut errors, tally).await;
+                    let asked = Instant::now();
                     let reply = match verb {
                         Verb::Create => create(&self.router, &rest).await,
+                        Verb::Suspendall | Verb::Resumeall => self.router.everywhere(verb, &rest).await,
                         _ => self.router.all_copies(verb, &rest).await,
                     };
+                    tally.observe(Some(verb), asked.elapsed(), reply.is_error());
                     if reply.is_error() {
                         errors.add(number, reply.text);
                     }
@@ -285,11 +319,12 @@ impl Client {
             }
             if part.writes.len() >= PART.0 || part.writes.bytes() >= PART.1 {
                 part.submit(&self.router, &mut waiting);
-                settle(&mut waiting, PARTS, &mut errors).await;
+                settle(&mut waiting, PARTS, &mut errors, tally).await;
             }
         }
         part.submit(&self.router, &mut waiting);
-        settle(&mut waiting, 0, &mut errors).await;
+        settle(&mut waiting, 0, &mut errors, tally).await;
+        tally.observe(Some(Verb::Batch), since.elapsed(), false);
         self.say(&errors.reply());
         Ok(())
     }
@@ -306,14 +341,26 @@ impl Client {
     }
 
     /// An answer that is known at once, in its turn.
-    async fn in_turn(&mut self, reply: Reply) -> Result<(), Gone> {
+    async fn in_turn(&mut self, reply: Reply, verb: Option<Verb>, since: Instant) -> Result<(), Gone> {
         self.answer_all().await;
+        self.count(verb, since, reply.is_error());
         self.say(&reply);
         Ok(())
     }
 
     fn say(&mut self, reply: &Reply) {
         reply.write(&mut self.out);
+    }
+
+    /// Says how a write went.
+    fn answer(&mut self, pending: &Pending, failures: Result<Failures, oneshot::error::RecvError>) {
+        let reply = pending.reply(failures);
+        self.count(Some(pending.verb), pending.since, reply.is_error());
+        self.say(&reply);
+    }
+
+    fn count(&self, verb: Option<Verb>, since: Instant, failed: bool) {
+        self.router.shared().tally.observe(verb, since.elapsed(), failed);
     }
 
     /// Writes down the answers that have come, in order.
@@ -325,7 +372,7 @@ impl Client {
                 Err(oneshot::error::TryRecvError::Closed) => Ok(vec![(0, FAULT.into())]),
             };
             if let Some(pending) = self.pending.pop_front() {
-                self.say(&pending.reply(failures));
+                self.answer(&pending, failures);
             }
         }
     }
@@ -333,7 +380,7 @@ impl Client {
     async fn answer_next(&mut self) {
         if let Some(mut pending) = self.pending.pop_front() {
             let failures = (&mut pending.answer).await;
-            self.say(&pending.reply(failures));
+            self.answer(&pending, failures);
         }
     }
 
@@ -369,8 +416,12 @@ async fn read(stream: &mut Stream, input: &mut Input) -> Result<(), Gone> {
 
 /// The verb, when this client may use it; the error is the answer.
 fn permitted(allowed: &Allowed, request: &Request<'_>) -> Result<Verb, Reply> {
-    if *request.word == *b"." {
-        return Err(Reply::error("Can't use '.' here."));
+    if request.word.contains(&0) || request.rest.contains(&0) {
+        return Err(Reply::error("a request with a NUL byte"));
+    }
+    if *request.word == *b"." || request.word.eq_ignore_ascii_case(b"WROTE") {
+        // the second is a word of its journal
+        return Err(Reply::error([b"Can't use '", &request.word[..], b"' here."].concat()));
     }
     let verb = request.verb.ok_or_else(|| {
         let word = &request.word[..request.word.len().min(SHOWN_BYTES)];
@@ -389,7 +440,7 @@ async fn create(router: &Router, rest: &[u8]) -> Reply {
     let mut writes = Writes::default();
     match router.plan(&mut writes, Verb::Create, rest) {
         Ok(success) => {
-            let mut pending = Pending { success, answer: router.submit(writes) };
+            let mut pending = Pending { verb: Verb::Create, since: Instant::now(), success, answer: router.submit(writes) };
             let failures = (&mut pending.answer).await;
             pending.reply(failures)
         }
@@ -405,27 +456,35 @@ struct Part {
     writes: Writes,
 }
 
-type Waiting = VecDeque<(Vec<u64>, oneshot::Receiver<Failures>)>;
+/// The number of a write of our own, whose failure is no client's.
+const NOBODYS: u64 = 0;
+
+/// Of each part its lines, when it was taken, and its answer.
+type Waiting = VecDeque<(Vec<u64>, Instant, oneshot::Receiver<Failures>)>;
 
 impl Part {
     fn submit(&mut self, router: &Router, waiting: &mut Waiting) {
         let part = std::mem::take(self);
         if !part.writes.is_empty() {
-            waiting.push_back((part.numbers, router.submit(part.writes)));
+            waiting.push_back((part.numbers, Instant::now(), router.submit(part.writes)));
         }
     }
 }
 
 /// Waits until at most `most` parts are without their answers.
-async fn settle(waiting: &mut Waiting, most: usize, errors: &mut Errors) {
+async fn settle(waiting: &mut Waiting, most: usize, errors: &mut Errors, tally: &Tally) {
     while waiting.len() > most {
-        let Some((numbers, answer)) = waiting.pop_front() else { return };
-        match answer.await {
+        let Some((numbers, since, answer)) = waiting.pop_front() else { return };
+        let answer = answer.await;
+        let refused = answer.as_ref().map_or(numbers.len(), Vec::len) as u64;
+        // nearly all of them; the few FORGETs among them count as updates
+        tally.observe_many(Some(Verb::Update), since.elapsed(), numbers.len() as u64, refused);
+        match answer {
             Ok(failures) => {
                 // one line may be several writes
                 let failed = failures.into_iter().filter_map(|(at, text)| Some((*numbers.get(at)?, text)));
-                let mut before = 0;
-                for (number, text) in failed {
+                let mut before = NOBODYS;
+                for (number, text) in failed.filter(|(number, _)| *number != NOBODYS) {
                     if number != before {
                         errors.add(number, text);
                     }

@@ -2,21 +2,31 @@
 #![forbid(unsafe_code)]
 
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, FromArgMatches};
 use stead_rrd::connection::Address;
+use stead_rrd::control::Control;
+use stead_rrd::epochs::Epochs;
 use stead_rrd::files::Agent;
 use stead_rrd::journal::{Journal, Memory};
+use stead_rrd::line::{command, FilesOptions, Line, Serve, Verb};
 use stead_rrd::listener::{Allowed, Listener};
 use stead_rrd::log::{self, Log};
+use stead_rrd::metrics::Metrics;
 use stead_rrd::path::Base;
+use stead_rrd::mover::Mover;
+use stead_rrd::report::Report;
 use stead_rrd::router::Router;
 use stead_rrd::shared::Options;
+use stead_rrd::state::State;
+use stead_rrd::status::Source;
+use stead_rrd::{operate, say};
+use sd_notify::NotifyState;
 use tokio::signal::unix::{signal, Signal, SignalKind};
+use tokio::sync::watch;
 
 // the same codes as those of the program stead
 const USAGE: u8 = 64;
@@ -25,80 +35,14 @@ const NO_INPUT: u8 = 66;
 const IO: u8 = 74;
 const FLEET: u8 = 78;
 
-/// Round-robin databases spread over many rrdcached servers, which clients use as if it were one
-#[derive(Parser)]
-#[command(name = "stead-rrd", version, max_term_width = 100)]
-struct Line {
-    #[command(subcommand)]
-    verb: Verb,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    /// Serve clients: route their requests to the backends of a map
-    Serve(Serve),
-    /// Give the RRD files beside an rrdcached to the router that moves them, and take new ones
-    Files(FilesOptions),
-}
-
-#[derive(Args)]
-struct Serve {
-    /// The map; its nodes are the backends, each with an attribute `rrdcached`: unix:/path or host:port
-    #[arg(long, value_name = "MAP")]
-    map: PathBuf,
-    /// The directory that clients believe all files to be in, as -b of rrdcached
-    #[arg(long, value_name = "DIR")]
-    base: PathBuf,
-    /// Where to listen: unix:/path or host:port; may be given more than once
-    #[arg(long, value_name = "ADDRESS", required = true)]
-    listen: Vec<String>,
-    /// What clients of the --listen before it may use, as UPDATE,FLUSH; all when it is left out
-    #[arg(long, value_name = "COMMANDS")]
-    allow: Vec<String>,
-    /// Listen on addresses that others can reach, too; the protocol knows no passwords
-    #[arg(long)]
-    public: bool,
-    /// The router's own directory: its log, in which writes stand until their backends have them on disk, and what it knows of moves
-    #[arg(long, value_name = "DIR")]
-    state: PathBuf,
-    /// Keep the log in memory only: a crash of the router loses updates that were acknowledged
-    #[arg(long)]
-    no_log: bool,
-    /// The most that the log may grow to, in MiB; when it is full, writes are refused until backends have flushed
-    #[arg(long, value_name = "MIB", default_value_t = 1024)]
-    log_size: u64,
-    /// Seconds until a write that waits in a backend's memory is flushed and leaves the log
-    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
-    flush_after: u64,
-    /// Seconds that a backend may take for an answer; beyond, it is treated as down
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    timeout: u64,
-    /// Let CREATE replace a file that is there, as rrdcached does unless the client says -O
-    #[arg(long)]
-    overwrite: bool,
-}
-
-#[derive(Args)]
-struct FilesOptions {
-    /// The directory of the files, as -b of the rrdcached beside it
-    #[arg(long, value_name = "DIR")]
-    base: PathBuf,
-    /// Where to listen: unix:/path or host:port
-    #[arg(long, value_name = "ADDRESS")]
-    listen: String,
-    /// Listen on an address that others can reach, too; the protocol knows no passwords
-    #[arg(long)]
-    public: bool,
-    /// Give files and lists of them, but write and remove nothing
-    #[arg(long)]
-    read_only: bool,
-}
+/// How long clients may wait for their answers after the program was told to end.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// An end that is not success.
 struct Failure(u8, String);
 
 fn main() -> ExitCode {
-    let matches = match Line::command().try_get_matches() {
+    let matches = match command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
             let _ = error.print();
@@ -106,21 +50,38 @@ fn main() -> ExitCode {
         }
     };
     match run(&matches) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => ExitCode::from(code),
         Err(Failure(code, line)) => {
-            eprintln!("stead-rrd: {}", line.replace('\n', " "));
+            if !line.is_empty() {
+                eprintln!("stead-rrd: {}", line.replace('\n', " "));
+            }
             ExitCode::from(code)
         }
     }
 }
 
-fn run(matches: &ArgMatches) -> Result<(), Failure> {
+fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     let Line { verb } = Line::from_arg_matches(matches).map_err(|error| Failure(USAGE, error.to_string()))?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure(IO, format!("cannot start: {error}")))?;
+    let operated = |(code, line)| Failure(code, line);
     match verb {
-        Verb::Serve(serve) => runtime.block_on(serve_until_told(serve, matches.subcommand_matches("serve").unwrap_or(matches))),
-        Verb::Files(options) => runtime.block_on(give_files_until_told(options)),
+        Verb::Serve(serve) => {
+            say::start(serve.saying.log_format, serve.saying.log_level);
+            runtime.block_on(serve_until_told(serve, matches.subcommand_matches("serve").unwrap_or(matches))).map(|()| 0)
+        }
+        Verb::Files(options) => {
+            say::start(options.saying.log_format, options.saying.log_level);
+            runtime.block_on(give_files_until_told(options)).map(|()| 0)
+        }
+        Verb::Status(ask) => runtime.block_on(operate::status(&ask)).map_err(operated),
+        Verb::Move(told) => runtime.block_on(operate::move_files(&told)).map_err(operated),
+        Verb::Repair(told) => runtime.block_on(operate::repair(&told)).map_err(operated),
     }
+}
+
+/// Tells systemd, when it has started us. It may have gone: nobody to tell.
+fn tell_systemd(state: NotifyState<'_>) {
+    let _ = sd_notify::notify(&[state]);
 }
 
 async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
@@ -128,18 +89,24 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     let mut told = Told::new()?;
     let agent = Agent::bind(options.base, &address, options.public, options.read_only).await;
     let agent = agent.map_err(|error| Failure(IO, format!("cannot give files on {address}: {error}")))?;
-    eprintln!("stead-rrd: listening on {}", agent.address().map_err(|error| Failure(IO, error.to_string()))?);
+    listening(&agent.address().map_err(|error| Failure(IO, error.to_string()))?);
+    tell_systemd(NotifyState::Ready);
     tokio::select! {
         () = agent.run() => {}
-        () = told.to_end() => {}
+        () = told.wait() => {}
     }
     Ok(())
 }
 
-/// The signals that end the program.
+fn listening(address: &str) {
+    tracing::info!(address, "listening on {address}");
+}
+
+/// The signals that tell the program something.
 struct Told {
     interrupt: Signal,
     terminate: Signal,
+    hang_up: Signal,
     /// A limit of file sizes shall be an error of the write, and not the end of the program.
     _large: Signal,
 }
@@ -148,13 +115,21 @@ impl Told {
     fn new() -> Result<Told, Failure> {
         let on = |kind| signal(kind).map_err(|error| Failure(IO, format!("cannot handle signals: {error}")));
         let large = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
-        Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, _large: on(large)? })
+        Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, hang_up: on(SignalKind::hangup())?, _large: on(large)? })
     }
 
-    async fn to_end(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
+    async fn wait(&mut self) {
+        self.wait_or(|| {}).await;
+    }
+
+    /// Until it is told to end; `again` is called when it is told to look at its map again.
+    async fn wait_or(&mut self, again: impl Fn()) {
+        loop {
+            tokio::select! {
+                _ = self.interrupt.recv() => return,
+                _ = self.terminate.recv() => return,
+                _ = self.hang_up.recv() => again(),
+            }
         }
     }
 }
@@ -172,36 +147,68 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         patience: Duration::from_secs(serve.timeout.max(1)),
         overwrite: serve.overwrite,
     };
-    let state = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
-    std::fs::create_dir_all(&serve.state).map_err(state)?;
+    let failed = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
+    let state = Arc::new(State::open(&serve.state).map_err(failed)?);
     if serve.no_log {
-        return listen_and_route(map, Arc::new(Memory::default()), options, places, serve.public).await;
+        return listen_and_route(&serve, map, Arc::new(Memory::default()), options, places, state).await;
     }
     let bound = log::Options { bound: serve.log_size.saturating_mul(1 << 20), ..log::Options::default() };
-    let log = Log::open(&serve.state.join("log"), bound).map_err(state)?;
+    let log = Log::open(&serve.state.join("log"), bound).map_err(failed)?;
     if let Some(notice) = log.notice() {
-        eprintln!("stead-rrd: {notice}");
+        tracing::warn!("{notice}");
     }
-    listen_and_route(map, Arc::new(log), options, places, serve.public).await
+    listen_and_route(&serve, map, Arc::new(log), options, places, state).await
 }
 
 async fn listen_and_route(
-    map: stead::Map, journal: Arc<dyn Journal>, options: Options, places: Vec<(Address, Allowed)>, public: bool,
+    serve: &Serve, map: stead::Map, journal: Arc<dyn Journal>, options: Options, places: Vec<(Address, Allowed)>, state: Arc<State>,
 ) -> Result<(), Failure> {
     let mut told = Told::new()?;
-    let router = Router::new(map, journal, options).map_err(|line| Failure(FLEET, line))?;
+    // where the files are, and not what the map says meanwhile
+    let settled = state.settled().map_err(|error| Failure(DATA, error.to_string()))?;
+    let first = settled.is_none();
+    let router = Router::new(settled.unwrap_or(map), journal, options).map_err(|line| Failure(FLEET, line))?;
+    if first {
+        state.settle_on(router.shared().layout().settled().map()).map_err(|error| Failure(IO, error.to_string()))?;
+    }
+    let epochs = Arc::new(Epochs::new(Arc::clone(&router), Arc::clone(&state), &serve.map));
+    epochs.resume().map_err(|line| Failure(FLEET, line))?;
+    let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
     let mut listeners = Vec::new();
     for (address, allowed) in places {
         let failed = |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
-        let listener = Listener::bind(&address, allowed, public).await.map_err(failed)?;
-        eprintln!("stead-rrd: listening on {}", listener.address().map_err(failed)?);
+        let listener = Listener::bind(&address, allowed, serve.public).await.map_err(failed)?;
+        listening(&listener.address().map_err(failed)?);
         listeners.push(listener);
     }
-    router.start();
-    for listener in listeners {
-        tokio::spawn(listener.run(Arc::clone(&router)));
+    let report = Arc::new(Report::new(Arc::clone(&router), Arc::clone(&mover), !serve.no_log));
+    let control = Control::bind(&serve.state).map_err(|error| Failure(IO, format!("--state {}/control: {error}", serve.state.display())))?;
+    if let Some(address) = &serve.metrics {
+        let failed = |error: io::Error| Failure(IO, format!("--metrics {address}: {error}"));
+        let metrics = Metrics::bind(address, serve.public).await.map_err(failed)?;
+        let address = metrics.address().map_err(failed)?;
+        tracing::info!(%address, "metrics at http://{address}/metrics");
+        tokio::spawn(metrics.run(Arc::clone(&report)));
     }
-    told.to_end().await;
+    router.start();
+    tokio::spawn(control.run(Arc::clone(&report)));
+    let (end, ending) = watch::channel(false);
+    for listener in listeners {
+        tokio::spawn(listener.run(Arc::clone(&router), ending.clone()));
+    }
+    drop(ending);
+    tokio::spawn(Arc::clone(&epochs).watch());
+    tokio::spawn(mover.keep_whole());
+    tell_systemd(NotifyState::Ready);
+    told.wait_or(|| epochs.again.notify_one()).await;
+    tell_systemd(NotifyState::Stopping);
+    let connected = Source::status(&*report).await.clients.connected;
+    tracing::info!(clients = connected, "told to end: {connected} clients get the answers that they wait for");
+    // every client holds a receiver until it has gone
+    end.send_replace(true);
+    if tokio::time::timeout(LAST_ANSWERS, end.closed()).await.is_err() {
+        tracing::warn!("some clients have not taken their answers in time");
+    }
     Ok(())
 }
 
@@ -229,14 +236,14 @@ mod tests {
 
     fn read(line: &str) -> Result<Vec<(Address, Allowed)>, String> {
         let words = format!("stead-rrd serve --map m --base /b --state /s {line}");
-        let matches = Line::command().try_get_matches_from(words.split(' ')).map_err(|error| error.to_string())?;
+        let matches = command().try_get_matches_from(words.split(' ')).map_err(|error| error.to_string())?;
         let Line { verb: Verb::Serve(serve) } = Line::from_arg_matches(&matches).unwrap() else { panic!("{line}") };
         listeners(&serve, matches.subcommand_matches("serve").unwrap())
     }
 
     #[test]
     fn an_allow_belongs_to_the_listen_before_it() {
-        Line::command().debug_assert();
+        command().debug_assert();
         let places = read("--listen unix:/s --listen 127.0.0.1:1 --allow update --listen 127.0.0.1:2").unwrap();
         let kinds: Vec<bool> = places.iter().map(|(_, allowed)| format!("{allowed:?}").contains("Update")).collect();
         assert_eq!(kinds, [false, true, false]);

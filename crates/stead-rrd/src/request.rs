@@ -79,7 +79,7 @@ impl Verb {
 
     /// Whether it may stand in a BATCH.
     pub fn in_batch(self) -> bool {
-        matches!(self, Update | Flush | Forget | Create | Suspend | Resume | Quit)
+        matches!(self, Update | Flush | Forget | Create | Suspend | Resume | Suspendall | Resumeall | Quit)
     }
 
     /// Whether its first argument is the path of a file.
@@ -134,9 +134,25 @@ pub fn field(line: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
     (text.into(), &[])
 }
 
-/// The words of a line, as they were written; blanks at its end or side by side make none.
+/// The words of a line, as they were written; blanks at its end or side by side make none, and one behind a backslash ends none.
 pub fn words(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
-    rest.split(|b| *b == b' ').filter(|word| !word.is_empty())
+    let mut left = rest;
+    std::iter::from_fn(move || loop {
+        if left.is_empty() {
+            return None;
+        }
+        let mut escaped = false;
+        let end = left.iter().position(|byte| {
+            let ends = *byte == b' ' && !escaped;
+            escaped = *byte == b'\\' && !escaped;
+            ends
+        });
+        let word = &left[..end.unwrap_or(left.len())];
+        left = end.map_or(&[], |end| &left[end + 1..]);
+        if !word.is_empty() {
+            return Some(word);
+        }
+    })
 }
 
 #[cfg(test)]
@@ -163,6 +179,7 @@ mod tests {
         assert_eq!(Request::parse(b"update").path(), None);
         assert_eq!(Request::parse(b"update \n").path(), None);
         assert_eq!(Request::parse(b"flush a\\").path(), Some((b"a"[..].into(), &b""[..])));
-        assert_eq!(words(b"1:2  3:4 ").count(), 2);
+        assert_eq!(words(b"1:2  3:4 ").collect::<Vec<_>>(), [b"1:2", b"3:4"]);
+        assert_eq!(words(b"1:\\ 2 a\\\\ b").collect::<Vec<_>>(), [&b"1:\\ 2"[..], b"a\\\\", b"b"]);
     }
 }

@@ -90,6 +90,11 @@ pub enum Success {
 }
 
 impl Success {
+    /// The first of its writes whose failure the client hears of: the FLUSH before a FORGET is our own.
+    pub fn first(self) -> usize {
+        usize::from(self == Success::Gone)
+    }
+
     /// The reply.
     pub fn reply(self) -> Reply {
         match self {
@@ -169,7 +174,13 @@ impl Router {
 
     /// Tells the log for whom it has to keep records.
     pub fn follow(&self) -> Result<(), String> {
-        let backends: Vec<_> = self.shared.layout().all().into_iter().map(|place| self.backend(place)).collect();
+        let all = self.shared.layout().all();
+        self.follow_these(&all)
+    }
+
+    /// Tells it to keep them for these.
+    pub fn follow_these(&self, places: &[Place]) -> Result<(), String> {
+        let backends: Vec<_> = places.iter().map(|place| self.backend(*place)).collect();
         let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
         self.shared.journal.follow(&names).map_err(|error| format!("the log: {error}"))
     }
@@ -210,8 +221,8 @@ impl Router {
         self.base().name(path).map_err(|outside| Reply::error(outside.0))
     }
 
-    /// Understands an UPDATE, CREATE or FORGET and adds it to `writes`, an UPDATE that is too long for one line as several; the
-    /// error is the answer, and nothing was added.
+    /// Understands an UPDATE, CREATE or FORGET and adds it to `writes`, an UPDATE that is too long for one line as several, a
+    /// FORGET with a FLUSH before it; the error is the answer, and nothing was added.
     pub fn plan(&self, writes: &mut Writes, verb: Verb, rest: &[u8]) -> Result<Success, Reply> {
         let (path, rest) = field(rest);
         let name = self.name(verb, &path)?;
@@ -245,6 +256,8 @@ impl Router {
             }
             Verb::Create => self.plan_create(writes, &name, rest),
             _ => {
+                // a read flushes one copy only: what waits is written by all before it is forgotten, so that all copies stay equal
+                writes.push(Verb::Flush, &name, b"", b"");
                 writes.push(verb, &name, b"", b"");
                 Ok(Success::Gone)
             }
@@ -397,15 +410,18 @@ impl Router {
     }
 
     /// Asks the first backend of the file that is up to date, and the next when that fails.
-    pub async fn read(&self, verb: Verb, rest: &[u8]) -> Reply {
-        let (name, rest) = match self.file(verb, rest) {
+    pub async fn read(&self, verb: Verb, written: &[u8]) -> Reply {
+        let (name, rest) = match self.file(verb, written) {
             Ok(found) => found,
             Err(reply) => return reply,
         };
-        let line = match line_of(verb, &name, rest) {
+        let mut line = match line_of(verb, &name, rest) {
             Ok(line) => line,
             Err(reply) => return reply,
         };
+        if verb == Verb::First && rest.is_empty() && written.ends_with(b" ") {
+            line.push(b' '); // rrdcached takes an empty index for 0
+        }
         let mut refused = None;
         let places = {
             let layout = self.shared.layout();
@@ -511,14 +527,13 @@ impl Router {
     /// The union of what the backends list.
     async fn list(&self, rest: &[u8]) -> Reply {
         let mut parts: VecDeque<&[u8]> = words(rest).collect();
-        let recursive = parts.front().is_some_and(|word| word.eq_ignore_ascii_case(b"RECURSIVE"));
+        let recursive = parts.front().is_some_and(|word| *word == b"RECURSIVE");
         let mut line = b"LIST ".to_vec();
         if recursive {
             parts.pop_front();
             line.extend_from_slice(b"RECURSIVE ");
         }
-        let start = parts.front().map_or(rest.len(), |part| part.as_ptr() as usize - rest.as_ptr() as usize);
-        let (path, _) = field(&rest[start..]);
+        let (path, _) = field(parts.front().copied().unwrap_or_default());
         if path.first() != Some(&b'/') {
             return Reply::error(Verb::List.usage());
         }

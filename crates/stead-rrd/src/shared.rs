@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use crate::journal::Journal;
 use crate::layout::{Layout, Place};
 use crate::path::Base;
+use crate::tally::Tally;
 
 /// What the router is told besides the map.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Shared {
     pub journal: Arc<dyn Journal>,
     /// Every record up to this number was offered to the backends that it is for.
     pub offered: AtomicU64,
+    /// What is counted.
+    pub tally: Arc<Tally>,
     /// Files that a backend should have and says that it has not.
     pub lacks: Lacks,
     /// Files that clients have suspended.
@@ -43,7 +46,7 @@ impl Shared {
     /// Before anything was written.
     pub fn new(options: Options, journal: Arc<dyn Journal>, layout: Layout) -> Shared {
         let offered = AtomicU64::new(journal.newest());
-        Shared { options, journal, offered, lacks: Lacks::default(), suspended: Suspended::default(), layout: RwLock::new(layout) }
+        Shared { options, journal, offered, tally: Arc::default(), lacks: Lacks::default(), suspended: Suspended::default(), layout: RwLock::new(layout) }
     }
 
     /// Where files live.
@@ -85,6 +88,11 @@ impl Lacks {
     /// How many are known.
     pub fn count(&self) -> usize {
         lock(&self.inside).len()
+    }
+
+    /// How many of this backend are known.
+    pub fn count_of(&self, place: Place) -> usize {
+        lock(&self.inside).iter().filter(|(_, other)| *other == place).count()
     }
 }
 

@@ -59,7 +59,7 @@ impl Agent {
                 }
                 Err(error) => {
                     // no descriptor is left, most likely: some client has to go first
-                    eprintln!("stead-rrd: cannot take a client: {error}");
+                    tracing::error!(%error, "cannot take a client: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             }

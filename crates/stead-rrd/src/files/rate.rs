@@ -23,9 +23,9 @@ impl Rate {
         Rate(bytes_a_second.map(limit))
     }
 
-    /// The moment from which so many bytes may be carried. They are counted at once, whether they are carried or not.
+    /// The moment from which so many bytes may be carried. They are counted at once, whether they are carried or not. `None`: now.
     pub(crate) fn take(&self, bytes: u64) -> Option<Instant> {
-        let limit = self.0.as_ref()?;
+        let limit = self.0.as_ref().filter(|_| bytes > 0)?;
         let mut free = limit.free.lock().unwrap_or_else(PoisonError::into_inner);
         // time that nobody used is gone: there is no burst after a pause
         let from = (*free).max(Instant::now());

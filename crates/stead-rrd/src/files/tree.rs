@@ -195,7 +195,7 @@ impl Tree {
             Err(Errno::NOENT | Errno::EXIST) => return Ok(None),
             Err(error) => return Err(no_room(error.into())),
         };
-        let writing = Writing { temporary: Some(temporary), last: last.to_vec(), file, bytes: 0, hash: XxHash3_128::new(), place };
+        let writing = Writing { temporary: Some(temporary), last: last.to_vec(), file, bytes: 0, hash: Box::default(), place };
         // a listing that came in between holds the lock, or has removed the file: it took it for stale. Where there are no locks,
         // nobody takes it for stale
         let locked = rustix::fs::flock(&writing.file, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK);
@@ -275,7 +275,8 @@ pub(crate) struct Writing {
     last: Vec<u8>,
     file: File,
     bytes: u64,
-    hash: XxHash3_128,
+    /// In a box: half a kilobyte.
+    hash: Box<XxHash3_128>,
     place: Place,
 }
 
@@ -417,7 +418,7 @@ fn rrd_bytes(file: &File) -> io::Result<Option<u64>> {
     let stat = file.metadata()?;
     let mut magic = [0; MAGIC.len()];
     let is = stat.is_file() && fill(file, &mut magic, 0)? == magic.len() && magic == *MAGIC;
-    Ok(is.then(|| stat.len()))
+    Ok(is.then_some(stat.len()))
 }
 
 fn sum_of(file: &File) -> io::Result<Sum> {

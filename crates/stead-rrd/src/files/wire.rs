@@ -53,7 +53,7 @@ pub(crate) mod kind {
 }
 
 /// Kinds of errors, by their number in the protocol; another one is 0.
-const ERRORS: [io::ErrorKind; 11] = [
+const ERRORS: [io::ErrorKind; 10] = [
     io::ErrorKind::Other,
     io::ErrorKind::NotFound,
     io::ErrorKind::PermissionDenied,
@@ -64,7 +64,6 @@ const ERRORS: [io::ErrorKind; 11] = [
     io::ErrorKind::IsADirectory,
     io::ErrorKind::ReadOnlyFilesystem,
     io::ErrorKind::ResourceBusy,
-    io::ErrorKind::InvalidFilename,
 ];
 
 /// A frame: its kind and its body.

@@ -1,0 +1,212 @@
+//! The verbs that talk to a running router: `status`, `move`, `repair`.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::control::{Answer, Asked, Request};
+use crate::page::printable;
+use crate::status::Progress;
+
+/// All was done, and all is well.
+pub const WELL: u8 = 0;
+/// The router is not well, or some files could not be carried.
+pub const NOT_WELL: u8 = 1;
+/// No router answers.
+pub const UNAVAILABLE: u8 = 69;
+/// The router said no.
+pub const REFUSED: u8 = 70;
+/// Nobody reads what we print.
+pub const PIPE: u8 = 141;
+/// Ended by Ctrl-C, as the shell says it.
+pub const INTERRUPTED: u8 = 130;
+
+/// How long a router may take to say how it is: it does so from memory.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Between two lines of progress where there is no terminal.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// An end that is not success: its exit code, and a line.
+pub type Failure = (u8, String);
+
+/// What `stead-rrd status` is told.
+#[derive(Args)]
+pub struct Ask {
+    /// The directory that the router has as --state
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Print everything as one line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `stead-rrd move` is told.
+#[derive(Args)]
+pub struct Move {
+    /// The directory that the router has as --state
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The most to copy in a second, in MiB; without it, as fast as the disks are
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    rate: Option<u64>,
+}
+
+/// What `stead-rrd repair` is told.
+#[derive(Args)]
+pub struct Repair {
+    /// The directory that the router has as --state
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The name of the backend, as the map has it
+    #[arg(value_name = "NODE")]
+    node: String,
+}
+
+/// Prints how the router is; the code says whether all is well.
+pub async fn status(ask: &Ask) -> Result<u8, Failure> {
+    let asked = async {
+        let mut asked = Asked::of(&ask.directory, &Request::Status).await?;
+        asked.next().await
+    };
+    let silent = |_| format!("{}: the router has not answered for {} s; it hangs, or the machine does", ask.directory.display(), PATIENCE.as_secs());
+    let answer = tokio::time::timeout(PATIENCE, asked).await.map_err(silent).and_then(|answer| answer).map_err(unavailable)?;
+    match answer {
+        Answer::Status(status) => {
+            let well = if status.problems().is_empty() { WELL } else { NOT_WELL };
+            let json = || serde_json::to_string(&status).map(|line| line + "\n");
+            print(&if ask.json { json().map_err(|error| (REFUSED, error.to_string()))? } else { status.page() })?;
+            Ok(well)
+        }
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Has the router move files, and shows how far it is.
+pub async fn move_files(told: &Move) -> Result<u8, Failure> {
+    // at most 2^40 bytes a second: no overflow
+    work(&told.directory, &Request::Move(told.rate.map(|mib| mib << 20))).await
+}
+
+/// Has the router give a backend what it lacks, and shows how far it is.
+pub async fn repair(told: &Repair) -> Result<u8, Failure> {
+    if told.node.is_empty() || told.node.contains(char::is_control) {
+        return Err((64, format!("{:?} is no name of a backend", told.node)));
+    }
+    work(&told.directory, &Request::Repair(told.node.clone())).await
+}
+
+async fn work(directory: &Path, request: &Request) -> Result<u8, Failure> {
+    let interrupted = tokio::signal::ctrl_c();
+    tokio::select! {
+        ended = follow(directory, request) => ended,
+        _ = interrupted => Err((INTERRUPTED, "stopped; the router ends the files in hand. Run the same again to go on".to_owned())),
+    }
+}
+
+async fn follow(directory: &Path, request: &Request) -> Result<u8, Failure> {
+    let mut asked = Asked::of(directory, request).await.map_err(unavailable)?;
+    let mut shown = Shown::new();
+    loop {
+        match asked.next().await.map_err(unavailable)? {
+            Answer::Progress(progress) => shown.now(&progress)?,
+            Answer::End(progress) => {
+                shown.bar.finish_and_clear();
+                return ended(&progress);
+            }
+            other => return Err(unexpected(&other)),
+        }
+    }
+}
+
+/// The last words, and the code.
+fn ended(progress: &Progress) -> Result<u8, Failure> {
+    let mut text = String::new();
+    for reason in &progress.reasons {
+        text += &format!("failed: {}\n", printable(reason));
+    }
+    let more = progress.failed.saturating_sub(progress.reasons.len() as u64);
+    if more > 0 {
+        text += &format!("failed: {more} more\n");
+    }
+    let (verdict, code) = match progress {
+        _ if progress.failed > 0 => ("ended with failures; run the same again to try these files once more", NOT_WELL),
+        _ if progress.done < progress.files => ("stopped before the end; run the same again to go on", NOT_WELL),
+        _ => ("done", WELL),
+    };
+    print(&format!("{text}{}: {}: {verdict}\n", progress.title(), progress.figures()))?;
+    Ok(code)
+}
+
+/// A bar on a terminal; lines, not too many, where there is none.
+struct Shown {
+    bar: ProgressBar,
+    /// when the last line was printed
+    line: Option<Instant>,
+}
+
+impl Shown {
+    fn new() -> Shown {
+        let bar = ProgressBar::with_draw_target(Some(0), if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg} {eta}") {
+            bar.set_style(style);
+        }
+        Shown { bar, line: None }
+    }
+
+    fn now(&mut self, progress: &Progress) -> Result<(), Failure> {
+        self.bar.set_prefix(progress.title());
+        self.bar.set_message(progress.figures());
+        self.bar.set_length(progress.files);
+        self.bar.set_position(progress.done + progress.failed);
+        if !io::stderr().is_terminal() && self.line.is_none_or(|line| line.elapsed() >= EVERY) {
+            self.line = Some(Instant::now());
+            print(&format!("{}: {}\n", progress.title(), progress.figures()))?;
+        }
+        Ok(())
+    }
+}
+
+fn unavailable(line: String) -> Failure {
+    (UNAVAILABLE, line)
+}
+
+fn unexpected(answer: &Answer) -> Failure {
+    match answer {
+        Answer::Error(line) => (REFUSED, printable(line)),
+        _ => (REFUSED, "the router answered something else than was asked; use the stead-rrd that it was started with".to_owned()),
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => (PIPE, String::new()),
+        _ => (74, format!("cannot write to standard output: {error}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_move_is_success_only_when_all_files_are_there() {
+        let progress = |done, failed| Progress { files: 3, done, failed, ended: true, reasons: vec!["a.rrd: gone".to_owned(); (failed > 0).into()], ..Progress::default() };
+        assert_eq!(ended(&progress(3, 0)), Ok(WELL));
+        assert_eq!(ended(&progress(1, 2)), Ok(NOT_WELL));
+        assert_eq!(ended(&progress(2, 0)), Ok(NOT_WELL));
+    }
+
+    #[tokio::test]
+    async fn without_a_router_the_words_say_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let ask = Ask { directory: directory.path().to_owned(), json: false };
+        let (code, line) = status(&ask).await.unwrap_err();
+        assert!(code == UNAVAILABLE && line.contains("no router runs on this directory"), "{line}");
+        let told = Repair { directory: directory.path().to_owned(), node: "a\nstatus".to_owned() };
+        assert_eq!(repair(&told).await.unwrap_err().0, 64);
+    }
+}

@@ -1,0 +1,109 @@
+//! The running router's account of itself: fills a [`Status`] from the router, its backends and its log.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use stead::map::Node;
+use tokio::sync::watch;
+
+use crate::backend;
+use crate::control::Work;
+use crate::layout::Layout;
+use crate::mover::Mover;
+use crate::router::Router;
+use crate::status::{Backend, Exposed, Log, Progress, Source, State, Status};
+
+/// A router and what it does not know itself.
+pub struct Report {
+    router: Arc<Router>,
+    mover: Arc<Mover>,
+    started: SystemTime,
+    /// its log is on the disk
+    durable: bool,
+}
+
+impl Report {
+    /// Of a router that starts now, with its log on the disk or not.
+    pub fn new(router: Arc<Router>, mover: Arc<Mover>, durable: bool) -> Report {
+        Report { router, mover, started: SystemTime::now(), durable }
+    }
+
+    /// How it is now; the move, if there is one, is known to whoever asks.
+    pub fn status(&self, moving: Option<Progress>) -> Status {
+        let shared = self.router.shared();
+        let layout = shared.layout();
+        let settled = layout.settled();
+        let is_up = |node: usize| settled.all().get(node).is_some_and(|place| self.router.backend(*place).state() == backend::State::Up);
+        let come = shared.journal.progress().borrow().clone();
+        let extent = shared.journal.extent();
+        let log = Log {
+            bytes: extent.bytes,
+            bound: extent.bound,
+            oldest: extent.oldest,
+            newest: come.newest,
+            failed: come.broken.as_deref().map(str::to_owned),
+        };
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            now: seconds(SystemTime::now()),
+            started: seconds(self.started),
+            fleet: settled.map().name().to_owned(),
+            epoch: settled.map().epoch(),
+            next_epoch: layout.target().map(|target| target.map().epoch()),
+            exposed: Exposed::of(settled.map(), is_up),
+            backends: layout.all().into_iter().map(|place| self.backend(&self.router.backend(place), &layout, come.newest)).collect(),
+            log: self.durable.then_some(log),
+            clients: shared.tally.read(),
+            moving,
+        }
+    }
+
+    fn backend(&self, backend: &backend::Backend, layout: &Layout, newest: u64) -> Backend {
+        let shared = self.router.shared();
+        let (state, since, error) = backend.condition();
+        let (queued_lines, queued_bytes, unflushed_files) = backend.waiting();
+        let confirmed = shared.journal.confirmed(backend.name());
+        let counters = backend.counters();
+        let node = layout.settled().map().node_named(backend.name());
+        let node = node.or_else(|| layout.target().and_then(|target| target.map().node_named(backend.name())));
+        let labels = |node: Node<'_>| node.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        Backend {
+            name: backend.name().to_owned(),
+            address: backend.site().address.to_string(),
+            labels: node.map(labels).unwrap_or_default(),
+            state: state.into(),
+            since: seconds(since),
+            reason: error.filter(|_| state != backend::State::Up),
+            queued_lines: queued_lines as u64,
+            queued_bytes: queued_bytes as u64,
+            behind: if State::from(state) == State::Up { 0 } else { newest.saturating_sub(confirmed) },
+            unflushed_files: unflushed_files as u64,
+            confirmed,
+            answered: counters.writes.load(Relaxed),
+            errors: counters.refused.load(Relaxed),
+            reconnects: counters.ups.load(Relaxed).saturating_sub(1),
+            lacking: shared.lacks.count_of(backend.place()) as u64,
+        }
+    }
+}
+
+impl Source for Report {
+    async fn status(&self) -> Status {
+        Report::status(self, self.mover.progress().filter(|moving| !moving.ended || moving.failed > 0))
+    }
+}
+
+impl Work for Report {
+    async fn start_move(&self, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
+        self.mover.start_move(rate)
+    }
+
+    async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
+        self.mover.start_repair(node)
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,195 @@
+//! The router's own directory: which maps it serves by, and which files have moved from the places of one to those of the other.
+//!
+//! ```text
+//! DIR/settled.map   where every file is that has not moved
+//! DIR/target.map    where files move to; only while they do
+//! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
+//! DIR/log/          the durable log
+//! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
+//! ```
+//!
+//! Each map is put in its place by renaming, and what is in it survives a crash before anything is done by it.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use stead::Map;
+
+use crate::shared::lock;
+
+/// The directory, held by one router.
+pub struct State {
+    dir: PathBuf,
+    moved: Arc<Mutex<Option<File>>>,
+}
+
+impl State {
+    /// Opens the directory and makes it where it is missing.
+    pub fn open(dir: &Path) -> io::Result<State> {
+        fs::create_dir_all(dir).map_err(|error| named("create", dir, error))?;
+        Ok(State { dir: dir.to_owned(), moved: Arc::default() })
+    }
+
+    /// Its path.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The map by which files are placed that have not moved; `None` at the very first start.
+    pub fn settled(&self) -> io::Result<Option<Map>> {
+        self.map("settled.map")
+    }
+
+    /// The map to whose places files move, and the files that have moved.
+    pub fn target(&self) -> io::Result<Option<(Map, HashSet<Vec<u8>>)>> {
+        let Some(map) = self.map("target.map")? else { return Ok(None) };
+        let path = self.dir.join("moved");
+        let mut bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(named("read", &path, error)),
+        };
+        // a name that a crash has cut off counts as not moved; it is overwritten by the next
+        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        if whole < bytes.len() {
+            bytes.truncate(whole);
+            let cut = OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(whole as u64));
+            cut.map_err(|error| named("cut", &path, error))?;
+        }
+        let names = bytes.split(|b| *b == b'\n').filter(|name| !name.is_empty()).map(<[u8]>::to_vec);
+        Ok(Some((map, names.collect())))
+    }
+
+    fn map(&self, name: &str) -> io::Result<Option<Map>> {
+        let path = self.dir.join(name);
+        match Map::open_copy(&path) {
+            Ok(map) => Ok(Some(map)),
+            Err(error) if error.status() == stead::Status::NotFound => Ok(None),
+            Err(error) => {
+                let todo = "restore it; without it nobody knows where the files are";
+                Err(io::Error::new(io::ErrorKind::InvalidData, format!("{error}; {todo}")))
+            }
+        }
+    }
+
+    /// Every file is where this map says.
+    pub fn settle_on(&self, map: &Map) -> io::Result<()> {
+        self.put("settled.map", map)?;
+        *lock(&self.moved) = None;
+        // in this order: without a target the names mean nothing
+        for name in ["target.map", "moved"] {
+            let path = self.dir.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(named("remove", &path, error)),
+                _ => {}
+            }
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Files begin to move to the places of this map.
+    pub fn move_to(&self, map: &Map) -> io::Result<()> {
+        self.put("target.map", map)
+    }
+
+    /// This file has moved; durable when it ends.
+    pub async fn note_moved(&self, name: &[u8]) -> io::Result<()> {
+        let (path, moved) = (self.dir.join("moved"), Arc::clone(&self.moved));
+        let line = [name, b"\n"].concat();
+        let write = move || {
+            let mut moved = lock(&moved);
+            let mut file = match moved.take() {
+                Some(file) => file,
+                None => {
+                    let file = OpenOptions::new().create(true).append(true).open(&path).map_err(|error| named("open", &path, error))?;
+                    path.parent().map_or(Ok(()), sync_dir)?;
+                    file
+                }
+            };
+            let length = file.metadata().map_err(|error| named("read", &path, error))?.len();
+            let written = file.write_all(&line).and_then(|()| file.sync_data());
+            if let Err(error) = written {
+                // half a name must not become the start of the next
+                let _ = file.set_len(length);
+                return Err(named("write", &path, error));
+            }
+            *moved = Some(file);
+            Ok(())
+        };
+        tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
+    }
+
+    fn put(&self, name: &str, map: &Map) -> io::Result<()> {
+        let (path, new) = (self.dir.join(name), self.dir.join(format!("{name}.tmp")));
+        let write = || {
+            let mut file = File::create(&new)?;
+            file.write_all(map.bytes())?;
+            file.sync_all()?;
+            fs::rename(&new, &path)
+        };
+        write().map_err(|error| named("write", &path, error))?;
+        self.sync()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        sync_dir(&self.dir)
+    }
+}
+
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|error| named("sync the directory", dir, error))
+}
+
+fn named(verb: &str, path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {verb} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map([a, b]: [u32; 2]) -> Map {
+        let node = |name, weight| format!("[[node]]\nname = \"{name}\"\nweight = {weight}\n");
+        let fleet = ["name = \"t\"\n".to_owned(), node("a", a), node("b", b)].concat();
+        stead::build(&stead::Fleet::parse(&fleet, "t").unwrap(), None).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_has_moved_is_known_after_a_crash_and_a_torn_name_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = State::open(&dir.path().join("new")).unwrap();
+        assert!(state.settled().unwrap().is_none() && state.target().unwrap().is_none());
+        state.settle_on(&map([1, 1])).unwrap();
+        state.move_to(&map([1, 2])).unwrap();
+        state.note_moved(b"c/a b").await.unwrap();
+        state.note_moved(b"c/\xff").await.unwrap();
+        let file = state.dir().join("moved");
+        let mut bytes = fs::read(&file).unwrap();
+        bytes.extend_from_slice(b"c/tor");
+        fs::write(&file, bytes).unwrap();
+        let state = State::open(state.dir()).unwrap();
+        let (target, moved) = state.target().unwrap().unwrap();
+        assert_eq!(target.digest(), map([1, 2]).digest());
+        assert_eq!(moved, HashSet::from([b"c/a b".to_vec(), b"c/\xff".to_vec()]));
+        state.note_moved(b"d").await.unwrap();
+        assert_eq!(state.target().unwrap().unwrap().1.len(), 3);
+        state.settle_on(&target).unwrap();
+        assert!(state.target().unwrap().is_none());
+        assert_eq!(state.settled().unwrap().unwrap().digest(), target.digest());
+    }
+
+    #[test]
+    fn a_damaged_map_is_an_error_and_not_a_first_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = State::open(dir.path()).unwrap();
+        state.settle_on(&map([1, 1])).unwrap();
+        let path = dir.path().join("settled.map");
+        let bytes = fs::read(&path).unwrap();
+        fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(state.settled().unwrap_err().to_string().contains("settled.map"));
+    }
+}

@@ -1,0 +1,6 @@
+//! Files are carried whole or not at all, between directories and agents of all kinds.
+
+mod copies;
+mod faults;
+mod hostile;
+mod places;
