@@ -113,8 +113,13 @@ impl Templates {
     ///
     /// It says -O: a file that is there stays as it is.
     pub fn line(&self, name: &[u8], first_time: Option<i64>) -> Option<Vec<u8>> {
+        Some([&b"CREATE "[..], &escaped(name), &self.rest(name, first_time)?].concat())
+    }
+
+    /// What stands behind the name in it.
+    pub fn rest(&self, name: &[u8], first_time: Option<i64>) -> Option<Vec<u8>> {
         let rest = self.0.iter().find_map(|rule| rule.rest(name))?;
-        let mut line = [b"CREATE ", &escaped(name)[..]].concat();
+        let mut line = Vec::new();
         if let Some(time) = first_time {
             // a file begins with the time of an update before the first
             line.extend_from_slice(format!(" -b {}", time.saturating_sub(1)).as_bytes());

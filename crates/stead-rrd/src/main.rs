@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{ArgMatches, FromArgMatches};
 use stead_rrd::connection::Address;
 use stead_rrd::control::Control;
+use stead_rrd::create::Templates;
 use stead_rrd::epochs::Epochs;
 use stead_rrd::files::Agent;
 use stead_rrd::journal::{Journal, Memory};
@@ -35,8 +37,6 @@ const NO_INPUT: u8 = 66;
 const IO: u8 = 74;
 const FLEET: u8 = 78;
 
-/// How long clients may wait for their answers after the program was told to end.
-const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// An end that is not success.
 struct Failure(u8, String);
@@ -141,11 +141,14 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         Failure(code, error.to_string())
     })?;
     let base = Base::new(serve.base.as_os_str().as_encoded_bytes());
+    let load = |path: &PathBuf| Templates::load(path).map(Arc::new).map_err(|error| Failure(DATA, format!("--create {error}")));
+    let create = serve.create.as_ref().map(load).transpose()?;
     let options = Options {
         base,
         flush_after: Duration::from_secs(serve.flush_after),
         patience: Duration::from_secs(serve.timeout.max(1)),
         overwrite: serve.overwrite,
+        create,
     };
     let failed = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
     let state = Arc::new(State::open(&serve.state).map_err(failed)?);
@@ -206,7 +209,7 @@ async fn listen_and_route(
     tracing::info!(clients = connected, "told to end: {connected} clients get the answers that they wait for");
     // every client holds a receiver until it has gone
     end.send_replace(true);
-    if tokio::time::timeout(LAST_ANSWERS, end.closed()).await.is_err() {
+    if tokio::time::timeout(Duration::from_secs(serve.grace), end.closed()).await.is_err() {
         tracing::warn!("some clients have not taken their answers in time");
     }
     Ok(())
