@@ -19,12 +19,11 @@
 //! A rule with `types-db` fits a name `HOST/PLUGIN/TYPE.rrd` or `HOST/PLUGIN/TYPE-INSTANCE.rrd` whose type that file knows; so a second
 //! rule can name the types.db of one's own. `heartbeat` and `rra` may stand there too, when collectd has been told other ones.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
@@ -140,31 +139,6 @@ pub fn first_time(values: &[u8]) -> Option<i64> {
         _ => return None,
     };
     std::str::from_utf8(seconds).ok()?.parse::<i64>().ok()?.checked_add(up)
-}
-
-/// Files that a template fits and that are there, as far as we have seen: what else would have to be asked before each UPDATE.
-#[derive(Default)]
-pub struct Known(Mutex<HashSet<Vec<u8>>>);
-
-impl Known {
-    /// Whether it is there.
-    pub fn has(&self, name: &[u8]) -> bool {
-        self.names().contains(name)
-    }
-
-    /// It is.
-    pub fn add(&self, name: Vec<u8>) {
-        self.names().insert(name);
-    }
-
-    /// Some server says that it is not.
-    pub fn forget(&self, name: &[u8]) {
-        self.names().remove(name);
-    }
-
-    fn names(&self) -> MutexGuard<'_, HashSet<Vec<u8>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Rule {
