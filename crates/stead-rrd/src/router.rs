@@ -287,7 +287,9 @@ impl Router {
         }
         let planned = self.plan(&mut writes, Verb::Update, rest).ok()?;
         let failures = self.submit(writes).await.ok()?;
-        let failed = failures.into_iter().find(|(line, _)| *line > planned.own);
+        // another has made it meanwhile, or some copies were there
+        let told = |(line, text): &(usize, Vec<u8>)| *line > planned.own || !text.ends_with(b"File exists");
+        let failed = failures.into_iter().find(told);
         Some(failed.map_or_else(|| planned.success.reply(), |(_, text)| Reply::error(text)))
     }
 
