@@ -12,6 +12,8 @@ use crate::tally::Requests;
 
 /// From this part of its bound on, a log is worth waking somebody.
 const LOG_ALMOST_FULL: f64 = 0.8;
+/// A log is never smaller: two segments, as log::Options has them.
+const LOG_LEAST: u64 = 32 << 20;
 
 impl Status {
     /// Whether files are on their way now.
@@ -62,7 +64,9 @@ impl Status {
             problems.push(format!("the log has failed and takes no writes: {}; make room or mend the disk, then restart the router", printable(error)));
         }
         let part = log.bytes as f64 / log.bound.max(1) as f64;
-        if part >= LOG_ALMOST_FULL {
+        if let Some(reason) = &log.short {
+            problems.push(format!("the log has no room for much more, and then refuses writes: {}", printable(reason)));
+        } else if part >= LOG_ALMOST_FULL && log.bytes > LOG_LEAST {
             let slowest = self.backends.iter().min_by_key(|backend| backend.confirmed);
             let slowest = slowest.map_or(String::new(), |backend| {
                 format!("; it waits for backend {}, which has confirmed {} of {} records", printable(&backend.name), HumanCount(backend.confirmed), HumanCount(log.newest))
@@ -246,7 +250,7 @@ mod tests {
 
     #[test]
     fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-        let changes: [(Change, &str); 12] = [
+        let changes: [(Change, &str); 13] = [
             (|s| s.backends[3].state = State::Down, "not well: backend b2 (10.0.0.52:42217) is down for 24 hours"),
             (
                 |s| {
@@ -280,6 +284,10 @@ mod tests {
             (
                 |s| s.log.iter_mut().for_each(|log| log.failed = Some("no space".to_owned())),
                 "not well: the log has failed and takes no writes: no space; make room or mend the disk, then restart the router",
+            ),
+            (
+                |s| s.log.iter_mut().for_each(|log| log.short = Some("the log cannot grow: quota".to_owned())),
+                "not well: the log has no room for much more, and then refuses writes: the log cannot grow: quota",
             ),
             (|s| s.next_epoch = Some(8), "not well: files have to be moved from epoch 7 to 8, and nothing moves them: run stead-rrd move"),
             (
