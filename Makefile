@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum test-spark bench-spark vectors install uninstall clean
+.PHONY: help setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, what moves, and five languages that agree (under 5 minutes, then seconds)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
+	@echo 'make bench-rrd     updates per second through the RRD router, against one rrdcached asked directly (ARGS=--help)'
 	@echo 'make test-spark    a million keys through Spark; installs it into .venv-spark (0.9 GB, needs java)'
 	@echo 'make bench-spark   placing keys in Spark, with stead and with pure Python (ROWS=100000000)'
 	@echo 'make header        writes include/stead.h and what PHP reads again, from crates/stead-capi'
@@ -109,6 +110,9 @@ bench-balance: program .venv-swift/ready
 bench-optimum: program
 	@scripts/setup --tests
 	@python=.venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python benches/balance/tight_fleets.py $(ARGS)
+
+bench-rrd: setup
+	@$(PYTHON) benches/rrd/run.py $(ARGS)
 
 .venv-swift/ready: benches/balance/requirements.txt
 	@echo '== making .venv-swift, with OpenStack Swift (benches/balance/requirements.txt)'
