@@ -170,7 +170,11 @@ impl Progress {
 
     /// `12 of 2,000 files, 1 failed, 3.10 MiB, 1.20 MiB/s`.
     pub fn figures(&self) -> String {
-        let mut text = format!("{} of {} {}", HumanCount(self.done), HumanCount(self.files), if self.files == 1 { "file" } else { "files" });
+        // as many are known as are done: before the first look at the servers, and while they are looked at again
+        let mut text = match !self.ended && self.done + self.failed >= self.files {
+            true => format!("{}, looking for more", many(self.done, "file")),
+            false => format!("{} of {}", HumanCount(self.done), many(self.files, "file")),
+        };
         if self.failed > 0 {
             let _ = write!(text, ", {} failed", HumanCount(self.failed));
         }
@@ -318,6 +322,9 @@ mod tests {
         status.moving = Some(moving);
         assert_eq!(first_line(&status), "all is well: 4 backends up; move to epoch 8: 1,201 of 2,000 files, 3.00 MiB, 1.00 MiB/s");
         assert!(status.page().contains("rrd, epoch 7 -> 8, "));
+        let looking = Progress { files: 5, done: 5, ..Progress::default() };
+        assert_eq!(looking.figures(), "5 files, looking for more, 0 B");
+        assert_eq!(Progress { ended: true, ..looking }.figures(), "5 of 5 files, 0 B");
         assert!(status.page().contains("\nmove to epoch 8, for 60 seconds: 1,201 of"), "{}", status.page());
         status.moving.iter_mut().for_each(|moving| moving.ended = true);
         assert!(first_line(&status).ends_with("nothing moves them: run stead-rrd move"), "{}", status.page());
