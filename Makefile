@@ -13,7 +13,7 @@ help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, what moves, and five languages that agree (under 5 minutes, then seconds)'
 	@echo 'make demo-agree    how far clients of memcached agree where keys live, as a table and a picture (scripts/setup --clients installs them)'
 	@echo 'make test          every suite in every language, one line each and the total'
-	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
+	@echo 'make build         the programs, the C library (target/release/stead, stead-rrd, libstead.so, libstead.a), manual and completions'
 	@echo 'make wheel         the Python module, for pip install target/wheels/*.whl'
 	@echo 'make perl          the Perl module, built in target/perl/Stead, with its tests run'
 	@echo 'make install       puts them below PREFIX (PREFIX=$(PREFIX); BINDIR, LIBDIR, INCLUDEDIR, MANDIR and DESTDIR are honoured)'
@@ -42,9 +42,9 @@ program: setup
 
 # `built` is as old as the start of the build: a source that changes meanwhile is newer, and install says so
 build: setup
-	@echo '== building stead, libstead, manual and completions (release)'
+	@echo '== building stead, stead-rrd, libstead, manual and completions (release)'
 	@mkdir -p $(TARGET) && touch $(TARGET)/building
-	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
+	@$(CARGO) build --release --locked -q -p stead-cli -p stead-rrd -p stead-capi
 	@rm -rf $(TARGET)/pages
 	@$(CARGO) run --release --locked -q -p stead-pages -- $(TARGET)/pages
 	@# what libstead.a needs of the system; asked of an empty library, since cargo would build ours anew for the question

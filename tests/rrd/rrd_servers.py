@@ -86,6 +86,23 @@ class Rrdcached:
         self.base.mkdir(parents=True)
         (directory / "journal").mkdir(parents=True)
         self.process = None
+        self.files, self.agent = self.base, None
+
+    def start_agent(self, programs):
+        """Gives its files by an agent instead of by the directory."""
+        self.files = f"unix:{self.directory}/files"
+        command = [programs["stead-rrd"], "files", "--base", self.base, "--listen", self.files]
+        with open(self.directory / "agent", "ab") as said:
+            self.agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+        wait_for(lambda: "listening on" in (self.directory / "agent").read_text(), "the agent to listen")
+
+    def stop_agent(self, how=signal.SIGTERM):
+        """Ends the agent."""
+        if self.agent and self.agent.poll() is None:
+            os.kill(self.agent.pid, how)
+        if self.agent:
+            self.agent.wait()
+        self.agent = None
 
     def start(self):
         """Starts it and waits until it answers."""
@@ -114,10 +131,27 @@ class Rrdcached:
         self.process = None
 
 
+def resident(pid):
+    """The bytes of memory that a process holds; 0 when it has ended."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:")), 0)
+    except OSError:
+        return 0
+
+
+def descriptors(pid):
+    """How many descriptors a process has open."""
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
 class Cluster:
     """Four backends in two zones, R = 2, the router, and `single`: one rrdcached whose base is the one that the router claims."""
 
-    def __init__(self, programs, place):
+    # nothing is flushed but by a client
+    QUIET = ("--flush-after", "86400")
+
+    def __init__(self, programs, place, quiet=False):
         self.programs, self.place = programs, place
         addresses = [f"127.0.0.1:{free_port()}", f"unix:{place}/a2/s", f"unix:{place}/b1/s", f"127.0.0.1:{free_port()}"]
         self.backends = {name: Rrdcached(place / name, address) for name, address in zip(("a1", "a2", "b1", "b2"), addresses)}
@@ -127,16 +161,21 @@ class Cluster:
         self.tcp, self.unix = None, f"unix:{place}/s"
         self.map = place / "rrd.map"
         self.state = place / "state"
-        self.options = []
+        self.options = [*self.QUIET] if quiet else []
 
-    def __enter__(self):
+    def publish(self, names=None):
+        """A map of these backends, or of all; the program's words."""
         nodes = "".join(
-            f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\nattributes = {{ rrdcached = "{backend.address}" }}\n'
-            for name, backend in self.backends.items()
+            f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
+            f'attributes = {{ rrdcached = "{self.backends[name].address}", files = "{self.backends[name].files}" }}\n'
+            for name in names or self.backends
         )
         fleet = self.place / "fleet.toml"
         fleet.write_text(f'name = "rrd"\nreplicas = 2\nspread = ["zone"]\n{nodes}')
-        subprocess.run([self.programs["stead"], "apply", fleet, self.map], check=True, stdout=subprocess.DEVNULL)
+        return subprocess.run([self.programs["stead"], "apply", fleet, self.map], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    def __enter__(self):
+        self.publish()
         try:
             for server in [*self.backends.values(), self.single]:
                 server.start()
@@ -149,6 +188,7 @@ class Cluster:
     def __exit__(self, *_):
         self.stop_router()
         for server in [*self.backends.values(), self.single]:
+            server.stop_agent()
             server.stop()
 
     def start_router(self, *options):

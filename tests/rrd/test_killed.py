@@ -2,76 +2,12 @@
 
 import random
 import signal
-import subprocess
-import threading
-import time
 
 import pytest
-from rrd_servers import Client, wait_for
+from rrd_feed import FILES, Feed, create, lost
+from rrd_servers import wait_for
 
-START = 1_700_000_000
-FILES = 40
 KILLS = 6
-
-
-class Feed:
-    """Updates one file after the other, a value each second of the file's time, and keeps what was acknowledged."""
-
-    def __init__(self, cluster):
-        self.cluster, self.acknowledged, self.ended = cluster, {f"host{i:02}/v.rrd": [] for i in range(FILES)}, False
-        self.thread = threading.Thread(target=self.run)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended = True
-        self.thread.join()
-
-    def run(self):
-        at = START
-        while not self.ended:
-            try:
-                with Client(self.cluster.unix) as client:
-                    while not self.ended:
-                        at += 1
-                        for name, times in self.acknowledged.items():
-                            if client.ask(f"UPDATE {name} {at}:{at - START}").startswith(b"0 "):
-                                times.append(at)
-            except (OSError, AssertionError, IndexError, ValueError):
-                time.sleep(0.02)  # the router is away
-
-    def count(self):
-        return sum(map(len, self.acknowledged.values()))
-
-
-def create(cluster):
-    with Client(cluster.unix) as client:
-        for i in range(FILES):
-            said = client.ask(f"CREATE host{i:02}/v.rrd -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000")
-            assert said == b"0 RRD created OK\n"
-
-
-def lost(cluster, acknowledged):
-    """The acknowledged values that a copy does not have; and how many copies were looked into."""
-    with Client(cluster.unix) as client:
-        for name in acknowledged:
-            assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
-    missing, copies = [], 0
-    for name, times in acknowledged.items():
-        for backend in cluster.backends.values():
-            file = backend.base / name
-            if not file.exists():
-                continue
-            copies += 1
-            command = ["rrdtool", "fetch", file, "LAST", "-s", str(START), "-e", str(times[-1] + 1)]
-            rows = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-            there = {}
-            for time_, value in (row.split(": ") for row in rows if ": " in row):
-                there[int(time_)] = value
-            missing += [(name, at) for at in times if "nan" in there.get(at, "nan") or float(there[at]) != at - START]
-    return missing, copies
 
 
 def killed(cluster, what, kills=KILLS):

@@ -1,0 +1,332 @@
+"""Protocol lines by a seed: valid, nearly valid and garbage, and what an rrdcached and the router must say to each.
+
+A conversation is what one connection sends. Most of its lines go to a single rrdcached and to the router, whose answers have to be
+equal; some go to the router alone, since rrdcached dies of them, answers with what happens to be in its memory, or closes the
+connection: the router must answer each of those with an error and go on.
+
+What follows from rrdcached 1.7.2, and was tried on it: an answer of more than 4,095 bytes brings along bytes of its stack, a line of more
+than 8,192 is taken for the end of the connection, more than 128 words DS: and RRA: overwrite its stack, a NUL ends a word.
+"""
+
+import random
+import re
+
+START = 1_700_000_000
+VERBS = """UPDATE FLUSH FLUSHALL PENDING FORGET QUEUE STATS HELP PING BATCH FETCH FETCHBIN INFO FIRST LAST CREATE LIST SUSPEND RESUME
+    SUSPENDALL RESUMEALL QUIT WROTE .""".encode().split()  # fmt: skip
+WITH_PATH = b"UPDATE FLUSH PENDING FORGET FETCH FETCHBIN INFO FIRST LAST CREATE SUSPEND RESUME".split()
+IN_BATCH = b"UPDATE FLUSH FORGET CREATE".split()
+# how many files are in use at a time; older ones are left as they are and compared at the end
+POOL = 24
+# the most that the router has to pass on: a path and a value, so that rrdcached's answer about them fits its buffer
+LONG_PATH, LONG_LINE = 1023, 4000
+
+
+def field(line):
+    """The first word without its backslashes, what follows it, and whether the line ends in a single backslash."""
+    text, at = bytearray(), 0
+    while at < len(line):
+        byte = line[at : at + 1]
+        if byte == b" ":
+            return bytes(text), line[at + 1 :], False
+        if byte == b"\\":
+            at += 1
+            byte = line[at : at + 1]
+            if not byte:
+                return bytes(text), b"", True
+        text += byte
+        at += 1
+    return bytes(text), b"", False
+
+
+def split(line):
+    """The words of a line and whether its end is a single backslash; `UPDATE f ` has three words, the last one empty."""
+    line = line.removesuffix(b"\n").removesuffix(b"\r")
+    words, rest = [], line
+    while True:
+        word, after, loose = field(rest)
+        words.append(word)
+        if loose:
+            return words, True
+        # nothing after it: was there a blank?
+        if not after:
+            if rest.endswith(b" ") and not rest.endswith(b"\\ "):
+                words.append(b"")
+            return words, False
+        rest = after
+
+
+def escaped(name):
+    return name.replace(b"\\", b"\\\\").replace(b" ", b"\\ ")
+
+
+class Line:
+    """One line, with its end; `alone`: only the router gets it, and why."""
+
+    def __init__(self, text, alone=None):
+        self.text, self.alone = text, alone
+        self.words, self.loose = split(text)
+        self.verb = self.words[0].upper()
+
+    def __repr__(self):
+        return repr(self.text if len(self.text) < 300 else self.text[:200] + b"..." + self.text[-60:])
+
+
+class Lines:
+    """Conversations, one after the other, always the same for a seed."""
+
+    def __init__(self, seed, base):
+        self.choice, self.base = random.Random(seed), base
+        self.files = {}  # in use: name -> [time, columns]
+        self.created = 0
+        self.without = ()  # what is not sent to the router
+
+    def conversation(self):
+        """The lines of one connection."""
+        lines = []
+        while len(self.files) < POOL:
+            lines += self.create()
+        lines += self.create()
+        while len(self.files) > POOL:
+            del self.files[next(iter(self.files))]
+        for _ in range(self.choice.choice((1, 5, 50, 200))):
+            lines += self.batch() if self.choice.random() < 0.03 else self.unit()
+        end = self.choice.random()
+        if end < 0.1:
+            lines.append(Line(b"FLUSHALL\n"))  # takes its time, so that nothing may follow but what waits for it
+        elif end < 0.2:
+            lines += [Line(b"QUIT\n"), Line(b"PING\n"), Line(self.update()[0].text)][: self.choice.randrange(1, 4)]
+        elif end < 0.3:
+            lines += [Line(b"BATCH\n"), Line(b"bogus\n")]  # and no end
+        elif end < 0.4:
+            lines.append(Line(self.update()[0].text[:-1]))  # half a line
+        return [line for line in lines if line.alone not in self.without]
+
+    def chunks(self, data):
+        """The bytes in pieces of any size."""
+        most = self.choice.choice((3, 40, 1000, 1 << 16, 1 << 20))
+        if len(data) > 4000 * most:
+            most = 1 << 16
+        at = 0
+        while at < len(data):
+            size = self.choice.randrange(1, most + 1)
+            yield data[at : at + size]
+            at += size
+
+    # the units: one line, or some that belong together
+
+    def unit(self, batch=False):
+        kinds = self.batchable if batch else self.kinds
+        lines = self.choice.choices(*kinds)[0](self)
+        if lines and self.choice.random() < 0.12:
+            lines = self.damaged(lines)
+        return lines
+
+    def batch(self):
+        lines = [Line(self.verb(b"BATCH") + b"\n")]
+        for _ in range(self.choice.choice((0, 3, 30, 300))):
+            lines += self.unit(batch=self.choice.random() < 0.9)
+        # what starts or ends a batch, or the connection, has no place within
+        lines = lines[:1] + [line for line in lines[1:] if line.verb not in (b".", b"QUIT", b"FLUSHALL") and not (line.loose and len(line.words) == 1)]
+        return [*lines, Line(b".\n")]
+
+    def verb(self, word):
+        way = self.choice.random()
+        if way < 0.6:
+            return word
+        if way < 0.8:
+            return word.lower()
+        return bytes(self.choice.choice((byte, byte ^ 32)) if chr(byte).isalpha() else byte for byte in word)
+
+    def name(self):
+        return self.choice.choice(list(self.files))
+
+    def path(self, name):
+        """As clients write it: relative, or below the base."""
+        return escaped(self.base + b"/" + name if self.choice.random() < 0.3 else name)
+
+    def line(self, verb, *words):
+        end = b"\r\n" if self.choice.random() < 0.1 else b"\n"
+        return Line(b" ".join([self.verb(verb), *words]) + end)
+
+    def create(self):
+        self.created += 1
+        host = b"h%d" % self.choice.randrange(40)
+        last = self.choice.choice((b"v%d.rrd", b"v%d.rrd", b"v%d.rrd", b"with blank %d.rrd", b"back\\slash%d.rrd", b"\xc3\xbc%d.rrd", b"\xff\xfe%d.rrd"))
+        name = host + b"/" + last % self.created
+        columns = self.choice.choice((1, 1, 1, 2))
+        step = self.choice.choice((60, 60, 300))
+        self.files[name] = [START, columns]
+        sources = [b"DS:d%d:%s:%d:U:U" % (i, self.choice.choice((b"GAUGE", b"DERIVE", b"COUNTER", b"ABSOLUTE")), 2 * step) for i in range(columns)]
+        return [self.line(b"CREATE", self.path(name), b"-b %d -s %d" % (START, step), b"-O", *sources, b"RRA:AVERAGE:0.5:1:20 RRA:MAX:0.5:3:8")]
+
+    def value(self, name, step=None):
+        time, columns = self.files[name]
+        self.files[name][0] = time = time + (step or self.choice.choice((1, 7, 60, 61, 300, 1000)))
+        said = b"%d" % time if self.choice.random() < 0.9 else b"%d.%d" % (time, self.choice.randrange(10))
+        return b":".join([said, *(self.choice.choice((b"U", b"%d" % self.choice.randrange(10**6), b"1e3", b"-4.5"))
+                                  if self.choice.random() < 0.2 else b"%d" % self.choice.randrange(1000) for _ in range(columns))])  # fmt: skip
+
+    def update(self):
+        name = self.name()
+        values = [self.value(name) for _ in range(self.choice.choice((1, 1, 1, 2, 5)))]
+        lines = [self.line(b"UPDATE", self.path(name), *values)]
+        # DERIVE and COUNTER take whole numbers: rrd_update stops at another, and what follows must not be behind it
+        return [*lines, Line(b"FLUSH " + escaped(name) + b"\n")] if any(sign in lines[0].text for sign in (b"e", b"-", b".")) else lines
+
+    def repeated(self):
+        name = self.name()
+        return [self.line(b"UPDATE", self.path(name), b"%d:1" % (self.files[name][0] - self.choice.randrange(100)))]
+
+    def odd_value(self):
+        """Taken by rrdcached, and a stone in the way of what follows it in the cache: flushed at once, so that nothing does."""
+        name = self.name()
+        time = self.files[name][0] + 1
+        odd = self.choice.choice((b"%d", b"%d:", b"%d:1:2:3:4", b"%d:x", b"%d:1:", b"%d@1", b"x%d:1", b"N:1%d", b"%d :1", b":%d", b"-%d:1", b"%d:\\ 1", b"+%d:1"))
+        return [self.line(b"UPDATE", self.path(name), odd % time), Line(b"FLUSH " + escaped(name) + b"\n")]
+
+    def unknown_file(self):
+        name = self.choice.choice((b"none/x.rrd", b"h1/none.rrd", b"n\\ one.rrd", b"x" * 300, b"%s%n%d", b"h1/x../y.rrd", b"\xff\xff", b"N:1", b"-b", b"RECURSIVE"))
+        verb = self.choice.choice([word for word in WITH_PATH if word not in (b"CREATE", b"SUSPEND", b"RESUME")])
+        return [self.line(verb, name, *self.choice.choice(([], [b"0"], [b"%d:1" % START], [b"AVERAGE", b"%d" % START, b"%d" % (START + 600)])))]
+
+    def outside(self):
+        path = self.choice.choice((b"../x.rrd", b"h1/../x.rrd", b"/etc/passwd", b"/", self.base + b"x/a.rrd", self.base + b"/../x.rrd", b"../../../../etc/passwd", b"/etc/../x"))
+        verb = self.choice.choice([word for word in WITH_PATH if word not in (b"PENDING", b"SUSPEND", b"RESUME", b"CREATE")])
+        return [self.line(verb, path, *([b"1:1"] if verb == b"UPDATE" else [b"AVERAGE", b"1", b"2"] if b"FETCH" in verb else []))]
+
+    def create_oddly(self):
+        name = self.name() if self.choice.random() < 0.3 else b"h%d/odd.rrd" % self.choice.randrange(40)
+        odd = self.choice.choice((b"", b"DS:x", b"RRA:AVERAGE:0.5:1:5", b"DS:x:GAUGE:60:U:U", b"DS:x:NONE:60:U:U RRA:AVERAGE:0.5:1:5", b"bogus", b"-b", b"-s",
+                                  b"DS:x:GAUGE:60:U:U RRA:NONE:0.5:1:5", b"DS:x:GAUGE:60:U:U RRA:AVERAGE:7:1:5", b"DS:x:GAUGE:60:U:U RRA:AVERAGE:0.5:1:99999999999999",
+                                  b"DS:" + b"n" * 30 + b":GAUGE:60:U:U RRA:AVERAGE:0.5:1:5", b"DS:x:COMPUTE:a,b,+ RRA:AVERAGE:0.5:1:5"))  # fmt: skip
+        time = self.choice.choice((b"%d" % START, b"5"))
+        return [self.line(b"CREATE", self.path(name), b"-O", b"-b", time, *([odd] if odd else []))]
+
+    def fetch(self):
+        name = self.name()
+        start = START + self.choice.randrange(-600, 20000)
+        words = [self.choice.choice((b"AVERAGE", b"AVERAGE", b"MAX", b"LAST", b"average", b"x"))]
+        words += [b"%d" % start, b"%d" % (start + self.choice.choice((-100, 0, 1, 60, 600, 5000)))]
+        way = self.choice.random()
+        if way < 0.1:
+            words[1] = self.choice.choice((b"x", b"99999999999999999999999", b"1x", b""))
+        elif way < 0.2:
+            words.append(self.choice.choice((b"d0", b"d0 d0", b"d0 d1", b"d0 d0 d0")) if self.files[name][1] == 2 else self.choice.choice((b"d0", b"d0 d0")))
+        return [self.line(self.choice.choice((b"FETCH", b"FETCHBIN")), self.path(name), *words)]
+
+    def fetch_recent(self):
+        return [self.line(b"FETCH", self.path(self.name()), *self.choice.choice(([b"AVERAGE"], [b"AVERAGE", b"-600"], [])))]
+
+    def read(self):
+        verb = self.choice.choice((b"PENDING", b"INFO", b"LAST", b"FIRST", b"FLUSH"))
+        words = [self.choice.choice((b"0", b"1", b"7", b"-1", b"99999999999", b"x", b""))] if verb == b"FIRST" else []
+        return [self.line(verb, self.path(self.name()), *words)]
+
+    def forget(self):
+        """What waits is forgotten; it waits on all copies or on none, since it was flushed before, and a FETCH would flush one."""
+        name = self.name()
+        path = escaped(name)
+        update = [Line(b"UPDATE " + path + b" " + self.value(name) + b"\n")] if self.choice.random() < 0.5 else []
+        return [Line(b"FLUSH " + path + b"\n"), *update, self.line(b"FORGET", path)]
+
+    def suspend(self):
+        """Out and back at once: what a FLUSH of a suspended file does is a test of its own."""
+        name = self.name()
+        path = escaped(name)
+        return [Line(b"FLUSH " + path + b"\n"), Line(b"UPDATE " + path + b" " + self.value(name) + b"\n"),
+                self.line(b"SUSPEND", path), self.line(b"SUSPEND", path), self.line(b"RESUME", path), self.line(b"RESUME", path)]  # fmt: skip
+
+    def all_of_them(self):
+        return [self.line(b"SUSPENDALL"), self.line(b"RESUMEALL")]
+
+    def listing(self):
+        return [self.line(b"LIST", self.choice.choice((b"/", b"RECURSIVE /", b"/h1", b"/h1/", b"/none", b"h1", b"RECURSIVE /h2", b"/h1/v1.rrd", b"/../", b"/h1/../", b"", b"recursive /")))]
+
+    def small(self):
+        return [Line(self.choice.choice((b"PING\n", b"ping x y\n", b"\n", b"\r\n", b" \n", b" PING\n", b"PING \n", b"WROTE h1/v1.rrd 1:1\n", b".\n", b". x\n", b"PINGPING\n",
+                                         b"%s%n\n", b"HELP\n", b"help update\n", b"QUEUE\n", b"STATS\n", b"P\\ING\n", b"\\PING\n", b"PING\\ \n", b"-1 x\n", b"UPDATE\n", b"flush\n",
+                                         b"FETCH\n", b"CREATE\n", b"LIST\n", b"forget\n", b"info\n", b"first\n", b"pending\n", b"fetchbin\n", b"last\n")))]  # fmt: skip
+
+    def garbage(self):
+        size = self.choice.choice((1, 5, 20, 200, 900))
+        text = bytes(self.choice.choice((self.choice.randrange(256), self.choice.choice(b" \\\r\0./:%0159UPF"))) for _ in range(size)).replace(b"\n", b"")
+        return self.damaged([Line(text + b"\n")], 0)
+
+    def long(self):
+        """More than rrdcached can take; most are of no use to it, and one, an UPDATE of many values, can be sent to it in pieces."""
+        size = self.choice.choice((5000, 9000, 70_000, 300_000))
+        path = b"x/" * (size // 2)
+        kinds = (b"UPDATE " + path + b" 1:1", b"FLUSH " + path, b"PENDING " + path, b"y" * size, b"PING " + b"x" * size, b"FETCH " + escaped(self.name()) + b" " + b"L" * size,
+                 b"UPDATE " + escaped(self.name()) + b" " + b"z" * size, b"LIST /" + path, b"CREATE h1/long.rrd -O " + b"DS:x:GAUGE:60:U:U " * (size // 18),
+                 b"CREATE h1/many.rrd -O " + b"DS: " * 300)  # fmt: skip
+        return [Line(self.choice.choice(kinds) + b"\n", alone="long")]
+
+    kinds = (
+        [update, repeated, odd_value, unknown_file, outside, create_oddly, fetch, fetch_recent, read, forget, suspend, all_of_them, listing, small, garbage, long],
+        [40, 3, 4, 4, 3, 2, 8, 0.2, 14, 3, 1, 0.3, 2, 6, 4, 0.3],
+    )
+    batchable = ([update, repeated, odd_value, unknown_file, outside, create_oddly, forget, suspend, small, garbage, long], [60, 3, 4, 4, 3, 2, 3, 1, 3, 2, 0.2])
+
+    def damaged(self, lines, changes=None):
+        """One byte or more of a line changed, doubled or left out. What rrdcached must not see goes to the router alone; what neither can be asked goes away."""
+        at = self.choice.randrange(len(lines))
+        text = bytearray(lines[at].text)
+        for _ in range(self.choice.choice((1, 1, 2, 5)) if changes is None else changes):
+            where = self.choice.randrange(len(text)) if text else 0
+            way = self.choice.randrange(4)
+            if way == 0 and text:
+                text[where] = self.choice.choice((self.choice.randrange(256), *b" \\\r\0./:-09aN"))
+            elif way == 1:
+                text[where:where] = bytes([self.choice.choice((self.choice.randrange(256), *b" \\\r\0./:-09aN"))])
+            elif way == 2:
+                del text[where : where + 1]
+            else:
+                text[where:where] = text[where : where + self.choice.randrange(20)]
+        line = Line(bytes(text).replace(b"\n", b"") + b"\n", lines[at].alone)
+        result = [*lines[:at], *self.made_safe(line), *lines[at + 1 :]]
+        return result
+
+    def made_safe(self, line):
+        """See DIFFERENT in rrd_same.py for what may be asked and answered in another way; here is what must not be asked at all."""
+        verb, words = line.verb, line.words
+        if line.alone:
+            return [line]
+        if b"\0" in line.text:
+            return [Line(line.text, alone="NUL")]
+        if verb in (b"BATCH", b".", b"QUIT", b"FLUSHALL", b"SUSPENDALL", b"RESUMEALL", b"SUSPEND", b"RESUME"):
+            return []  # changes what the lines behind it mean
+        if line.loose and len(words) == 1:
+            return [Line(line.text, alone="a verb that ends in a backslash: rrdcached closes the connection")]
+        if verb == b"CREATE" and not re.fullmatch(rb"create \S*h\d+/((v|with\\ blank\\ |back\\\\slash|\xc3\xbc|\xff\xfe)\d+|odd)\.rrd (-O -b|-b) 17\d{8}( -s \d{2,3} -O|) [^\\\0-\x1f]*", line.text.strip().lower(), re.I):
+            return []  # the time of the day comes in, or another file or directory, or an overwriting
+        if verb == b"CREATE" and any(word.startswith((b"-r", b"-t", b"-b", b"-s")) for word in words[6:]):
+            return []
+        if verb in (b"FETCH", b"FETCHBIN") and not re.fullmatch(rb"fetch(bin)? \S+ \S+ 17\d{8} 17000\d{5}( d\d)*", line.text.strip().lower(), re.I):
+            return []  # rrdcached takes memory for any range that is asked for
+        if verb == b"FORGET":
+            return []
+        if verb in WITH_PATH and len(words) > 1:
+            path = words[1].removeprefix(self.base + b"/")
+            parts = [part for part in path.split(b"/") if part not in (b"", b".")]
+            if b"/".join(parts) in self.files and path not in self.files:
+                return []  # the same file to us, and another or none to rrdcached
+        if verb == b"LIST" and re.search(rb"[*?\[{]", line.text):
+            return []  # rrdcached looks for what fits the pattern
+        if verb == b"UPDATE":
+            return self.update_made_safe(line)
+        return [line]
+
+    def update_made_safe(self, line):
+        words = line.words
+        name = words[1].removeprefix(self.base + b"/") if len(words) > 1 else b""
+        if name not in self.files:
+            return [line]
+        if b"" in words[2:-1] or line.text.endswith(b"\r\r\n"):
+            return []
+        times = [re.match(rb"[+-]?(\d+)", word) for word in words[2:]]
+        if any(time and len(time[1]) > 10 for time in times):
+            return []  # in the far future: nothing could follow
+        for time in times:
+            self.files[name][0] = max(self.files[name][0], int(time[1]) if time and int(time[1]) < START + 10**7 else 0)
+        return [line, Line(b"FLUSH " + escaped(name) + b"\n")]

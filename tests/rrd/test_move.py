@@ -1,0 +1,282 @@
+"""Nodes come and go while clients write and read: files move by the plan, no update is lost, no read is without its answer."""
+
+import collections
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+from rrd_copies import dumped
+from rrd_feed import START, Feed, create, lost, names, row
+from rrd_servers import Client, Rrdcached, free_port, wait_for
+
+STILL = 400
+SOURCES = f"-b {START} -s 60 DS:in:GAUGE:120:U:U RRA:AVERAGE:0.5:1:600 RRA:MAX:0.5:10:600"
+
+
+def still_names():
+    """Files that nobody updates while they move; one with a blank, one that does not end in .rrd."""
+    return [f"still{i // 10:02}/v{i % 10}.rrd" for i in range(STILL - 2)] + ["still00/with blank.rrd", "still00/no-suffix"]
+
+
+def fill(cluster):
+    """Makes the files that stay as they are, each with a history of its own."""
+    with Client(cluster.unix) as client:
+        for number, name in enumerate(still_names()):
+            name = name.replace(" ", "\\ ")
+            assert client.ask(f"CREATE {name} {SOURCES}") == b"0 RRD created OK\n"
+            values = " ".join(f"{START + 60 * step}:{number + step % 7}" for step in range(1, 60))
+            assert client.ask(f"UPDATE {name} {values}").startswith(b"0 "), name
+
+
+class Reader:
+    """Asks for the last time of one file after the other: never an error, never before what was acknowledged when it asked."""
+
+    def __init__(self, cluster, feed):
+        self.cluster, self.feed, self.ended, self.looks, self.wrong = cluster, feed, False, 0, []
+        self.thread = threading.Thread(target=self.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended = True
+        self.thread.join()
+
+    def run(self):
+        choice = random.Random(1)
+        still = still_names()
+        with Client(self.cluster.tcp) as client:
+            while not self.ended:
+                name, times = choice.choice(list(self.feed.acknowledged.items()))
+                least = times[-1] if times else START
+                said = client.ask(f"LAST {name}")
+                if not said.startswith(b"0 ") or int(said.split()[1]) < least:
+                    self.wrong.append((name, least, said))
+                name = choice.choice(still).replace(" ", "\\ ")
+                said = client.ask(f"FETCH {name} AVERAGE {START} {START + 3600}")
+                if not said.split(b" ", 1)[1].startswith(b"Success") or said.count(b"nan") > 3:
+                    self.wrong.append((name, said))
+                self.looks += 2
+
+
+def add(cluster, name, by_agent):
+    """Starts one more rrdcached, in no map yet."""
+    server = Rrdcached(cluster.place / name, f"127.0.0.1:{free_port()}")
+    server.start()
+    if by_agent:
+        server.start_agent(cluster.programs)
+    cluster.backends[name] = server
+
+
+def move(cluster, *options):
+    """Runs `stead-rrd move`; its end and its words."""
+    command = [cluster.programs["stead-rrd"], "move", cluster.state, *options]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode, done.stdout
+
+
+def status(cluster):
+    """What `stead-rrd status --json` says."""
+    done = subprocess.run([cluster.programs["stead-rrd"], "status", cluster.state, "--json"], stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def publish(cluster, nodes):
+    """A new map, and the router serves by both; where the files were and where they shall be."""
+    every = [*names(), *still_names()]
+    old = cluster.located(every)
+    plan = cluster.publish(nodes)
+    epoch = status(cluster)["epoch"]
+    wait_for(lambda: status(cluster)["next_epoch"] == epoch + 1, "the router to take the map up")
+    return old, cluster.located(every), plan
+
+
+def placed(cluster):
+    """For each file the backends that have it."""
+    found = collections.defaultdict(set)
+    for name, server in cluster.backends.items():
+        for directory, _, files in os.walk(server.base):
+            for file in files:
+                found[os.path.relpath(os.path.join(directory, file), server.base)].add(name)
+    return found
+
+
+def check(cluster, new):
+    """Every file is where the map says, and nowhere else, and its copies are equal."""
+    assert placed(cluster) == {name: set(nodes) for name, nodes in new.items()}
+    for name in new:
+        with Client(cluster.unix) as client:
+            assert client.ask("FLUSH " + name.replace(" ", "\\ ")).startswith(b"0 ")
+    for name, nodes in new.items():
+        first, second = (dumped(bytes(cluster.backends[node].base) + b"/" + name.encode()) for node in nodes)
+        assert first == second, name
+
+
+def copies(old, new):
+    """The copies that have to be carried: file and backend."""
+    return {(name, node) for name in old for node in set(new[name]) - set(old[name])}
+
+
+@pytest.fixture
+def filled(cluster):
+    """A cluster with files, two backends of which give theirs by agents."""
+    cluster.stop_router()
+    for name in ("a2", "b2"):
+        cluster.backends[name].start_agent(cluster.programs)
+    cluster.publish()
+    cluster.start_router()
+    create(cluster)
+    fill(cluster)
+    return cluster
+
+
+def test_nodes_come_and_go_under_load(filled, record_property):
+    with Feed(filled) as feed, Reader(filled, feed) as reader:
+        # a router that has nothing to move says so
+        code, said = move(filled)
+        assert code and "no file has to move" in said, said
+        for what, nodes, agents in (("two added", ["a1", "a2", "a3", "b1", "b2", "b3"], {"a3": False, "b3": True}), ("one removed", ["a2", "a3", "b1", "b2", "b3"], {})):
+            for name, by_agent in agents.items():
+                add(filled, name, by_agent)
+            old, new, plan = publish(filled, nodes)
+            count, looks = feed.count(), reader.looks
+            # before anything has moved, both are asked and written to
+            wait_for(lambda: feed.count() > count + 50 and reader.looks > looks + 50, "updates and looks")  # noqa: B023
+            code, said = move(filled)
+            assert code == 0, (said, (filled.place / "router").read_text())
+            assert status(filled)["next_epoch"] is None
+            count = feed.count()
+            wait_for(lambda: feed.count() > count + 50, "updates")  # noqa: B023
+            needed = copies(old, new)
+            record_property("files", f"{what}: {len(needed)} copies carried of {2 * len(old)}, {100 * len(needed) / (2 * len(old)):.1f} %; {plan.splitlines()[-1]}")
+            check_places = placed(filled)
+            assert check_places == {name: set(places) for name, places in new.items()}
+    assert not reader.wrong, reader.wrong[:5]
+    assert not feed.refused, feed.refused
+    missing, found = lost(filled, feed.acknowledged)
+    row(record_property, "two nodes added and one removed, files moving", feed.acknowledged, missing)
+    record_property("looks", reader.looks)
+    assert (missing, found) == ([], 2 * len(feed.acknowledged))
+    check(filled, new)
+    # the one that was removed is known no more
+    assert "a1" not in [backend["name"] for backend in status(filled)["backends"]]
+
+
+@pytest.mark.parametrize("what", ["router", "mover", "target", "source"])
+def test_a_move_that_was_interrupted_goes_on(filled, what, record_property):
+    choice = random.Random(what)
+    add(filled, "a3", False)
+    old, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2"])
+    needed = copies(old, new)
+    with Feed(filled) as feed:
+        kills = 0
+        while True:
+            # slow enough to be caught in the middle
+            command = [filled.programs["stead-rrd"], "move", filled.state, "--rate", "1"]
+            mover = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            goal = len(placed_at(filled, "a3")) + choice.randrange(5, 20)
+            if kills < 3:
+                wait_for(lambda: mover.poll() is not None or len(placed_at(filled, "a3")) >= goal, "files to move")  # noqa: B023
+            if mover.poll() is None and kills < 3:
+                kills += 1
+                strike(filled, what, mover)
+            said = mover.communicate()[0]
+            if mover.returncode == 0:
+                break
+        assert kills == 3, said
+    missing, found = lost(filled, feed.acknowledged)
+    row(record_property, f"kill -9 of the {what} three times while files move", feed.acknowledged, missing)
+    assert (missing, found) == ([], 2 * len(feed.acknowledged))
+    assert len(needed) == len(placed_at(filled, "a3"))
+    check(filled, new)
+
+
+def placed_at(cluster, name):
+    """The files of one backend, those being written left out."""
+    base = cluster.backends[name].base
+    return [file for _, _, files in os.walk(base) for file in files if file.endswith((".rrd", "no-suffix"))]
+
+
+def strike(cluster, what, mover):
+    """kill -9, and what was killed is back."""
+    if what == "router":
+        cluster.stop_router(signal.SIGKILL)
+        names_, cluster.backends = cluster.backends, {k: v for k, v in cluster.backends.items()}
+        cluster.start_router()
+        cluster.backends = names_
+    elif what == "mover":
+        os.kill(mover.pid, signal.SIGKILL)
+    else:
+        server = cluster.backends["a3" if what == "target" else "a1"]
+        server.stop(signal.SIGKILL)
+        time.sleep(0.2)
+        server.start()
+        wait_for(lambda: all(backend["state"] == "up" for backend in status(cluster)["backends"]), "all to be up")
+
+
+def test_a_backend_is_given_its_files_again(filled):
+    """Some are stale, as after a restored disk: the router cannot know, and is told to repair them."""
+    victim = filled.backends["b1"]
+    code, said = repair(filled, "b9")
+    assert code and "b9" in said
+    mine = [name for name, places in filled.located(still_names()).items() if "b1" in places]
+    with Client(filled.unix) as client:
+        for name in mine:
+            assert client.ask("FLUSH " + name.replace(" ", "\\ ")).startswith(b"0 ")
+    stale = {name: (victim.base / name).read_bytes() for name in mine}
+    with Client(filled.unix) as client:
+        for name in mine:
+            assert client.ask(f"UPDATE {name} {START + 7200}:5".replace("with blank", "with\\ blank")).startswith(b"0 ")
+            assert client.ask("FLUSH " + name.replace(" ", "\\ ")).startswith(b"0 ")
+    for name, before in stale.items():
+        assert (victim.base / name).read_bytes() != before
+        (victim.base / name).write_bytes(before)
+    code, said = repair(filled, "b1")
+    assert code == 0, said
+    check(filled, filled.located([*names(), *still_names()]))
+    with Client(victim.address) as client:
+        assert client.ask(f"LAST {mine[0]}") == f"0 {START + 7200}\n".encode()
+
+
+def repair(cluster, node):
+    """Runs `stead-rrd repair`; its end and its words."""
+    done = subprocess.run([cluster.programs["stead-rrd"], "repair", cluster.state, node], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return done.returncode, done.stdout
+
+
+def test_a_graph_has_no_gap_before_during_and_after_a_move(filled, place):
+    """The picture of files that have moved, of some that have not, byte by byte."""
+
+    def graph(when):
+        file = place / f"{when}.png"
+        lines = []
+        for number, name in enumerate(still_names()[:40:4]):
+            lines += [f"DEF:v{number}={name}:in:AVERAGE", f"LINE1:v{number}#{number * 25:02x}40{255 - number * 25:02x}"]
+        command = ["rrdtool", "graph", file, "--daemon", filled.tcp, "-s", str(START), "-e", str(START + 3600), "-w", "600", "-h", "200", *lines]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return file.read_bytes()
+
+    before = graph("before")
+    add(filled, "a3", False)
+    add(filled, "b3", False)
+    old, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2", "b3"])
+    shown = {name for name, _ in copies(old, new)} & set(still_names()[:40:4])
+    assert shown
+    mover = subprocess.Popen([filled.programs["stead-rrd"], "move", filled.state, "--rate", "1"], stdout=subprocess.DEVNULL)
+    during = 0
+    while mover.poll() is None:
+        assert graph("during") == before
+        during += 1
+    assert mover.returncode == 0 and during > 1
+    assert graph("after") == before
+    check(filled, new)
+    # the control: a value more, and the picture is another
+    with Client(filled.unix) as client:
+        assert client.ask(f"UPDATE {sorted(shown)[0]} {START + 3601}:900 {START + 3720}:900").startswith(b"0 ")
+    assert graph("control") != before
