@@ -18,8 +18,8 @@ WITH_PATH = b"UPDATE FLUSH PENDING FORGET FETCH FETCHBIN INFO FIRST LAST CREATE 
 IN_BATCH = b"UPDATE FLUSH FORGET CREATE".split()
 # how many files are in use at a time; older ones are left as they are and compared at the end
 POOL = 24
-# the most that the router has to pass on: a path and a value, so that rrdcached's answer about them fits its buffer
-LONG_PATH, LONG_LINE = 1023, 4000
+# what a number looks like to the router
+NUMBER = rb"[+-]?(inf|infinity|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)"
 
 
 def field(line):
@@ -60,6 +60,16 @@ def escaped(name):
     return name.replace(b"\\", b"\\\\").replace(b" ", b"\\ ")
 
 
+def writable(value):
+    """Whether the router passes a value on: rrdcached would take it, and drop it and all after it when it comes to write."""
+    time, *values = value.split(b":")
+    if not time[:1].isdigit():
+        return True  # rrdcached refuses it
+    if not re.fullmatch(NUMBER, time, re.I) or float(time) >= 2**40:
+        return False
+    return all(each == b"U" or re.fullmatch(NUMBER, each, re.I) for each in values)
+
+
 class Line:
     """One line, with its end; `alone`: only the router gets it, and why."""
 
@@ -79,7 +89,7 @@ class Lines:
         self.choice, self.base = random.Random(seed), base
         self.files = {}  # in use: name -> [time, columns]
         self.created = 0
-        self.without = ()  # what is not sent to the router
+        self.without, self.polite = (), False  # what is not sent to the router; whether its answers are waited for at the end
 
     def conversation(self):
         """The lines of one connection."""
@@ -91,6 +101,8 @@ class Lines:
             del self.files[next(iter(self.files))]
         for _ in range(self.choice.choice((1, 5, 50, 200))):
             lines += self.batch() if self.choice.random() < 0.03 else self.unit()
+        if self.polite:
+            lines.append(Line(b"PING\n"))
         end = self.choice.random()
         if end < 0.1:
             lines.append(Line(b"FLUSHALL\n"))  # takes its time, so that nothing may follow but what waits for it
@@ -179,11 +191,11 @@ class Lines:
         return [self.line(b"UPDATE", self.path(name), b"%d:1" % (self.files[name][0] - self.choice.randrange(100)))]
 
     def odd_value(self):
-        """Taken by rrdcached, and a stone in the way of what follows it in the cache: flushed at once, so that nothing does."""
+        """Some of them are taken by rrdcached, and a stone in the way of what follows in the cache: flushed at once, so that nothing does."""
         name = self.name()
         time = self.files[name][0] + 1
         odd = self.choice.choice((b"%d", b"%d:", b"%d:1:2:3:4", b"%d:x", b"%d:1:", b"%d@1", b"x%d:1", b"N:1%d", b"%d :1", b":%d", b"-%d:1", b"%d:\\ 1", b"+%d:1"))
-        return [self.line(b"UPDATE", self.path(name), odd % time), Line(b"FLUSH " + escaped(name) + b"\n")]
+        return self.update_made_safe(self.line(b"UPDATE", self.path(name), odd % time))
 
     def unknown_file(self):
         name = self.choice.choice((b"none/x.rrd", b"h1/none.rrd", b"n\\ one.rrd", b"x" * 300, b"%s%n%d", b"h1/x../y.rrd", b"\xff\xff", b"N:1", b"-b", b"RECURSIVE"))
@@ -255,9 +267,9 @@ class Lines:
 
     def long(self):
         """More than rrdcached can take; most are of no use to it, and one, an UPDATE of many values, can be sent to it in pieces."""
-        size = self.choice.choice((5000, 9000, 70_000, 300_000))
+        size = self.choice.choice((5000, 9000, 20_000, 60_000))
         path = b"x/" * (size // 2)
-        kinds = (b"UPDATE " + path + b" 1:1", b"FLUSH " + path, b"PENDING " + path, b"y" * size, b"PING " + b"x" * size, b"FETCH " + escaped(self.name()) + b" " + b"L" * size,
+        kinds = (b"UPDATE " + path + b" 1:1", b"FLUSH " + path, b"PENDING " + path, b"y" * size, b"FETCH " + escaped(self.name()) + b" " + b"L" * size,
                  b"UPDATE " + escaped(self.name()) + b" " + b"z" * size, b"LIST /" + path, b"CREATE h1/long.rrd -O " + b"DS:x:GAUGE:60:U:U " * (size // 18),
                  b"CREATE h1/many.rrd -O " + b"DS: " * 300)  # fmt: skip
         return [Line(self.choice.choice(kinds) + b"\n", alone="long")]
@@ -319,6 +331,10 @@ class Lines:
 
     def update_made_safe(self, line):
         words = line.words
+        # as they were written
+        values = re.findall(rb"(?:\\.|[^ \\])+\\?", line.text.removesuffix(b"\n").removesuffix(b"\r"), re.S)[2 - (b"" in words[:2]) :]
+        if not all(map(writable, values)):
+            return [Line(line.text, alone="a value that cannot be written")]
         name = words[1].removeprefix(self.base + b"/") if len(words) > 1 else b""
         if name not in self.files:
             return [line]

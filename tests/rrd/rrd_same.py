@@ -260,17 +260,25 @@ def main():
     arguments.add_argument("--lines", type=int, default=1_000_000)
     arguments.add_argument("--seed", type=int, default=int(time.time()))
     arguments.add_argument("--survey", action="store_true", help="go on at a difference; one of each kind is printed")
+    arguments.add_argument("--polite", action="store_true", help="wait for the answers before the end")
     arguments.add_argument("--without", default="", help="kinds of lines for the router alone that are left out: long,NUL")
     asked = arguments.parse_args()
     made = built.messages(["build", "--locked", "-q", "-p", "stead-rrd", "-p", "stead-cli"])
     programs = {Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")}
     with tempfile.TemporaryDirectory(prefix="stead-rrd-", dir="/tmp") as place, Cluster(programs, Path(place), quiet=True) as cluster:
         same = Same(cluster, asked.seed)
+        same.lines.polite = asked.polite
         same.survey, same.lines.without = asked.survey, tuple(asked.without.split(","))
         while same.sent < asked.lines:
-            same.run(min(asked.lines, same.sent + 100_000))
+            try:
+                same.run(min(asked.lines, same.sent + 100_000))
+            except Differs as differs:
+                servers = {name: server.process.poll() for name, server in [("single", cluster.single), *cluster.backends.items()]}
+                sys.exit(f"{differs}\n the router says {(cluster.place / 'router').read_text()[-3000:]}\n ended: {servers}")
             print(f"seed {asked.seed}: {same.sent} lines, {same.compared} answers compared, {same.refused} errors among them, "
                   f"{same.alone} lines refused by the router alone; it holds {resident(cluster.router.pid) >> 20} MiB", flush=True)  # fmt: skip
+        for text in cluster.router_said(r".* is down.*"):
+            print(text)
         wrong, copies = differing(cluster, same.files())
         print(f"{copies} copies of {len(same.files())} files, {len(wrong)} differ {wrong[:3] or ''}")
         sys.exit(bool(wrong))

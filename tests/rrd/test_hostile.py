@@ -1,0 +1,197 @@
+"""Hostile and unlucky clients: what they send, and what a normal client beside them notices of it, which is nothing."""
+
+import resource
+import selectors
+import signal
+import socket
+import time
+
+import pytest
+from rrd_copies import differing
+from rrd_feed import FILES, START, Feed, create, lost, names, row, there
+from rrd_lines import Lines
+from rrd_same import DIFFERENT, Differs, Same, exchange, known, replies
+from rrd_servers import Client, Rrdcached, descriptors, resident, wait_for
+
+MIB = 1 << 20
+# seeds that have found something, to be tried again always; the last one is new ground
+SEEDS = [2, 3, 20261121]
+LINES = 20_000
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_lines_get_the_answers_of_one_rrdcached(quiet, seed, record_property):
+    same = Same(quiet, seed)
+    same.run(2000)
+    early = resident(quiet.router.pid)
+    same.run(LINES // len(SEEDS))
+    record_property("lines", f"{same.sent} sent, {same.compared} answers compared, {same.refused} of them errors, {same.alone} lines refused by the router alone")
+    assert same.refused > same.compared / 100 and same.compared > same.sent / 3
+    # what was said once is not kept: a few buffers, whatever their number
+    assert resident(quiet.router.pid) < early + 64 * MIB
+    assert quiet.router_said(r".* is down.*") == []
+    wrong, copies = differing(quiet, same.files())
+    assert (wrong, copies) == ([], 2 * len(same.files()))
+    with Client(quiet.tcp) as client:
+        name = same.files()[0].decode(errors="surrogateescape")
+        assert client.ask(f"CREATE c/after.rrd -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:10") == b"0 RRD created OK\n"
+        assert client.ask(f"UPDATE c/after.rrd {START + 60}:1") == b"0 errors, enqueued 1 value(s).\n", name
+
+
+def test_a_difference_is_seen(quiet):
+    """The control: one update behind the router's back, and an answer that is not the other's."""
+    same = Same(quiet, 1)
+    same.run(200)
+    name = next(name for name in same.files() if b" " not in name and b"\\" not in name)
+    place = quiet.located([name.decode(errors="surrogateescape")]).popitem()[1][0] if name.isascii() else None
+    backend = quiet.backends[place or next(b for b in quiet.backends if (quiet.backends[b].base / name.decode(errors="surrogateescape")).exists())]
+    with Client(backend.address) as client:
+        assert client.ask(b"UPDATE " + name + b" 1800000000:1:1"[: 13 + 2 * same.lines.files.get(name, [0, 1])[1]] + b"\n").startswith(b"0 ")
+        assert client.ask(b"FLUSH " + name + b"\n").startswith(b"0 ")
+    assert [wrong for wrong, _ in differing(quiet, same.files())[0]] == [name]
+    same.lines.files = {name: [START, 1]}
+    with pytest.raises(Differs):
+        for _ in range(30):
+            same.run(same.sent + 100)
+
+
+def test_no_known_difference_covers_another():
+    """A pattern that takes in too much would hide what it should not."""
+    class Line:
+        def __init__(self, text):
+            self.text = text
+
+    for line, single, routed in [
+        (b"UPDATE a 1:1\n", b"0 errors, enqueued 1 value(s).", b"-1 illegal attempt"),
+        (b"UPDATE a 1:1\n", b"-1 illegal attempt", b"0 errors, enqueued 1 value(s)."),
+        (b"UPDATE a 1:1\n", b"0 errors, enqueued 2 value(s).", b"0 errors, enqueued 1 value(s)."),
+        (b"FETCH a AVERAGE 1700000000 1700000060\n", b"7 Success\n1: 1", b"7 Success\n1: 2"),
+        (b"PENDING a\n", b"1 updates pending\n1:1", b"0 updates pending"),
+        (b"FLUSH a\n", b"0 Successfully flushed a.", b"-1 No such file: a."),
+        (b"INFO a\n", b"-1 RRD Error: a", b"-1 a: Permission denied"),
+        (b"LIST /\n", b"1 RRDs\na", b"1 RRDs\nb"),
+        (b"PING\n", b"0 PONG", b"-1 Unknown command: "),
+    ]:
+        assert not known(Line(line), single, routed), line
+    assert len({what for what, *_ in DIFFERENT}) == len(DIFFERENT)
+
+
+@pytest.mark.parametrize(
+    "name, line",
+    [
+        ("definitions", b"CREATE c/many.rrd " + b"DS:x " * 250),
+        ("definitions", b"CREATE c/more.rrd " + b"DS: " * 1500),
+        ("long path", b"UPDATE " + b"p/" * 3000 + b" 1:1"),
+        ("long path", b"FLUSH " + b"p/" * 3000),
+        ("long path", b"LIST /" + b"p/" * 3000),
+        ("long path", b"FETCH " + b"p/" * 3000 + b" AVERAGE 1 2"),
+        ("long path", b"CREATE " + b"p/" * 3000 + b" DS:x:GAUGE:60:U:U RRA:AVERAGE:0.5:1:5"),
+        ("long value", b"UPDATE c/a.rrd " + b"1" * 6000),
+        ("long word", b"FETCH c/a.rrd " + b"L" * 6000 + b" 1700000000 1700000060"),
+        ("long line", b"FETCH c/a.rrd AVERAGE 1700000000 1700000060" + b" d0" * 3000),
+        ("long line", b"INFO " + b"p/" * 20_000),
+        ("suspend", b"SUSPEND c/none.rrd"),
+        ("template", b"CREATE c/t.rrd -t c/a.rrd"),
+        ("source", b"CREATE c/s.rrd -r c/a.rrd DS:x:GAUGE:60:U:U RRA:AVERAGE:0.5:1:5"),
+        ("nul", b"UPDATE c/a.rrd\x001700000060:1"),
+        ("nul", b"LIST /c\0x"),
+    ],
+)
+def test_what_an_rrdcached_cannot_take_does_not_reach_one(cluster, name, line):
+    """It dies of it, or closes the connection, or sends bytes of its memory after the answer, or reads another file than was meant."""
+    with Client(cluster.unix) as client:
+        assert client.ask(f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5") == b"0 RRD created OK\n"
+        for _ in range(3):
+            assert client.ask(line + b"\n").startswith(b"-1 ")
+            assert client.ask("PING") == b"0 PONG\n"
+            if not line.startswith((b"FETCH", b"LIST", b"INFO")):
+                assert client.ask("BATCH").startswith(b"0 ")
+                client.send(line + b"\nUPDATE c/a.rrd none\n.\n")
+                said = client.reply().split(b"\n")
+                assert said[0] == b"2 errors" and said[1].startswith(b"1 ") and said[2].startswith(b"2 Cannot find timestamp"), said
+        assert client.ask(f"UPDATE c/a.rrd {START + 60}:1") == b"0 errors, enqueued 1 value(s).\n"
+        assert client.ask("PENDING c/a.rrd") == f"1 updates pending\n{START + 60}:1\n".encode()
+    assert cluster.router_said(r".* is down.*") == []
+    assert [backend for backend, server in cluster.backends.items() if server.process.poll() is not None] == []
+
+    # the control: the server itself, told the same
+    one = Rrdcached(cluster.place / "one", f"unix:{cluster.place}/one/s")
+    one.start()
+    try:
+        with Client(one.address) as client:
+            assert client.ask(f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5") == b"0 RRD created OK\n"
+        got = exchange(one.address, [line + b"\nPING\n"])
+        if name == "definitions":
+            wait_for(lambda: one.process.poll() is not None, "the rrdcached to die of it")
+        elif name in ("suspend", "long line"):
+            assert not got.endswith(b"0 PONG\n")  # closed
+        elif name in ("template", "source", "nul"):
+            assert replies(got)[0][:1] == b"0" or name == "template" or b"\0" not in got
+        else:
+            assert len(replies(got)) != 2 or b"\0" in got or len(replies(got)[0]) > 4096
+    finally:
+        one.stop(signal.SIGKILL)
+
+
+def test_an_update_that_is_too_long_for_an_rrdcached_goes_there_in_pieces(cluster):
+    values = [f"{START + second}:{second}" for second in range(1, 2001)]
+    with Client(cluster.unix) as client, Client(cluster.single.address) as single:
+        for each in (client, single):
+            assert each.ask(f"CREATE c/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:5000") == b"0 RRD created OK\n"
+        assert client.ask(f"UPDATE c/a.rrd {' '.join(values)}") == b"0 errors, enqueued 2000 value(s).\n"
+        for at in range(0, 2000, 100):
+            assert single.ask(f"UPDATE c/a.rrd {' '.join(values[at : at + 100])}").startswith(b"0 ")
+        assert client.ask("PENDING c/a.rrd") == single.ask("PENDING c/a.rrd")
+        for each in (client, single):
+            assert each.ask("FLUSH c/a.rrd").startswith(b"0 ")
+    assert differing(cluster, [b"c/a.rrd"]) == ([], 2)
+
+
+def test_a_client_that_has_said_all_it_wants_still_hears_the_answers(cluster):
+    with Client(cluster.unix) as client:
+        assert client.ask(f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5") == b"0 RRD created OK\n"
+    for number in range(1, 21):
+        for address in (cluster.unix, cluster.tcp):
+            at = START + 2 * number + (address == cluster.tcp)
+            assert exchange(address, [f"UPDATE c/a.rrd {at}:1\n".encode()]) == b"0 errors, enqueued 1 value(s).\n"
+            assert exchange(address, [f"BATCH\nUPDATE c/a.rrd {at}:1\n.\n".encode()]).endswith(b"(minimum one second step)\n")
+
+
+def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(cluster, record_property):
+    """rrdcached answers a FLUSH of a suspended file with success and writes nothing: that must not count as written."""
+    name = names()[0]
+    cluster.stop_router()
+    cluster.options += ["--flush-after", "0"]
+    cluster.start_router()
+    create(cluster, 4)
+    acknowledged = {each: [] for each in names(4)}
+    with Client(cluster.unix) as client:
+
+        def update(first, last):
+            for at in range(START + first, START + last):
+                for each, times in acknowledged.items():
+                    if client.ask(f"UPDATE {each} {at}:{at - START}").startswith(b"0 "):
+                        times.append(at)
+
+        update(1, 20)
+        assert client.ask(f"SUSPEND {name}").endswith(b" suspended\n")
+        update(20, 60)
+        assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+        update(60, 70)
+        # the router flushes the others, and would have flushed the suspended one before them
+        for each in names(4)[1:]:
+            for backend in cluster.located([each])[each]:
+                file = cluster.backends[backend].base / each
+                wait_for(lambda file=file: "nan" not in there(file, START + 70).get(START + 69, "nan"), f"{file} to be flushed")
+        # the control: it is not on the disk, whatever FLUSH said
+        assert client.ask(f"PENDING {name}").startswith(b"5")
+    for backend in cluster.backends.values():
+        backend.stop(signal.SIGKILL)
+    for backend in cluster.backends.values():
+        backend.start()
+    wait_for(lambda: len(cluster.router_said(r"is up")) >= 2 * len(cluster.backends), "the backends to be up again")
+    with Client(cluster.unix) as client:
+        client.ask(f"RESUME {name}")
+    missing, copies = lost(cluster, acknowledged)
+    row(record_property, "kill -9 of all backends while a file is suspended", acknowledged, missing)
+    assert copies == 8 and not missing, missing[:10]
