@@ -413,9 +413,16 @@ impl Client {
 
 /// More from the client.
 async fn read(stream: &mut Stream, input: &mut Input) -> Result<(), Gone> {
-    if input.bytes.is_empty() {
-        // no buffer while it is idle
+    while input.bytes.is_empty() {
+        // no buffer while it is idle; a new one is said to be readable once although it is not, which would leave 4 KiB to each
         stream.readable().await.map_err(|_| Gone)?;
+        input.bytes.reserve(READ_BYTES);
+        match stream.try_read_buf(&mut input.bytes) {
+            Ok(0) => return Err(Gone),
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => input.bytes = Vec::new(),
+            Err(_) => return Err(Gone),
+        }
     }
     input.bytes.reserve(READ_BYTES);
     match stream.read_buf(&mut input.bytes).await {
