@@ -195,3 +195,140 @@ def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(cluster, record_p
     missing, copies = lost(cluster, acknowledged)
     row(record_property, "kill -9 of all backends while a file is suspended", acknowledged, missing)
     assert copies == 8 and not missing, missing[:10]
+
+
+class Crowd:
+    """Clients that behave badly, by kind; they are let go of at the end."""
+
+    def __init__(self, address):
+        self.path, self.sockets = address.removeprefix("unix:"), []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for each in self.sockets:
+            each.close()
+
+    def more(self, count, say=b""):
+        """So many that say this and then nothing; what the router does not take at once is not sent."""
+        made = []
+        for _ in range(count):
+            each = socket.socket(socket.AF_UNIX)
+            each.settimeout(120)
+            each.connect(self.path)
+            made.append(each)
+        self.sockets += made
+        for each in made:
+            each.setblocking(False)
+            try:
+                each.send(say)
+            except (BlockingIOError, BrokenPipeError):
+                pass
+        return made
+
+    def slow(self, count, line):
+        """So many that ask until nothing more fits into the connection, and never read."""
+        made = self.more(count)
+        with selectors.DefaultSelector() as selector:
+            for each in made:
+                selector.register(each, selectors.EVENT_WRITE)
+            full = 0
+            while full < 3:  # nobody took a byte for this many times a second
+                full += 1
+                for key, _ in selector.select(1):
+                    try:
+                        key.fileobj.send(line * 100)
+                        full = 0
+                    except BlockingIOError:
+                        pass
+        return made
+
+
+def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_property):
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 2500:
+        pytest.skip("fewer than 2,500 descriptors are allowed (ulimit -n)")
+    create(cluster)
+    with Client(cluster.unix) as client:
+        assert client.ask(f"CREATE big/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:2000") == b"0 RRD created OK\n"
+        assert client.ask(f"FETCH big/a.rrd LAST {START - 2000} {START - 1}").startswith(b"200")
+    pid = cluster.router.pid
+    fetch = f"FETCH big/a.rrd LAST {START - 2000} {START - 1}\n".encode()  # some 50 KiB of answer
+    grown = {}
+
+    def measured(what, count, bytes_each):
+        """Updates go on, and the memory for these clients is bounded."""
+        before = feed.count()
+        wait_for(lambda: feed.count() > before + 3 * FILES, f"updates beside {count} {what}")
+        now = resident(pid)
+        grown[what] = (now - measured.last) // count
+        measured.last = now
+        assert grown[what] <= bytes_each, f"{count} {what}: {grown[what]} bytes each"
+
+    with Feed(cluster) as feed:
+        wait_for(lambda: feed.count() > 20 * FILES, "updates")
+        start, measured.last = descriptors(pid), resident(pid)
+        with Crowd(cluster.unix) as crowd:
+            crowd.more(300)
+            measured("idle clients", 300, 64 << 10)
+            crowd.more(150, b"UPDATE host00/v.rrd 17")
+            measured("halves of a line", 150, 96 << 10)
+            crowd.more(150, b"BATCH\n" + b"FLUSH none.rrd\n" * 50)
+            measured("batches without an end", 150, 160 << 10)
+            trickle = crowd.more(150)
+            for byte in b"UPDATE host00/none.rrd 1700000000:1\nPI":
+                for each in trickle:
+                    each.send(bytes([byte]))
+            measured("clients that send a byte at a time", 150, 96 << 10)
+            crowd.slow(200, fetch)
+            # an answer in the router's memory, one in the socket, and requests that were read ahead
+            measured("clients that ask and never read", 200, 1 << 20)
+            crowd.more(50, b"x" * (1 << 20))
+            measured("lines without an end", 50, 1 << 20)
+            assert descriptors(pid) > start + 900
+            for _ in range(2000):
+                with socket.socket(socket.AF_UNIX) as each:
+                    each.settimeout(120)
+                    each.connect(crowd.path)
+            measured("clients that come and go", 2000, 8 << 10)
+            # a normal client that comes now is served, too
+            with Client(cluster.tcp) as client:
+                assert client.ask("PING") == b"0 PONG\n"
+                assert client.ask("LAST host00/v.rrd").startswith(b"0 17")
+            for each in trickle[:10]:
+                each.settimeout(120)
+                each.sendall(b"NG\n")
+                got = b""
+                while not got.endswith(b"PONG\n"):
+                    got += each.recv(1000)
+                assert got.startswith(b"-1 No such file") and got.count(b"\n") == 2
+        wait_for(lambda: descriptors(pid) <= start + 64, "the descriptors to be given back")
+        before = feed.count()
+        wait_for(lambda: feed.count() > before + 3 * FILES, "updates afterwards")
+    missing, copies = lost(cluster, feed.acknowledged)
+    row(record_property, "1,000 idle and hostile clients", feed.acknowledged, missing)
+    record_property("memory", ", ".join(f"{what} {bytes_ >> 10} KiB each" for what, bytes_ in grown.items()))
+    assert feed.refused == {}
+    assert copies == 2 * FILES and not missing, missing[:10]
+    assert cluster.router_said(r".* is down.*") == []
+
+
+def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(cluster, record_property):
+    create(cluster, 8)
+    pid = cluster.router.pid
+    with Feed(cluster, 8) as feed:
+        wait_for(lambda: feed.count() > 400, "updates")
+        most = descriptors(pid) + 50
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+        with Crowd(cluster.unix) as crowd:
+            crowd.more(min(200, most + 40))  # those above stay in the listener's queue
+            wait_for(lambda: descriptors(pid) >= most - 2, "all descriptors to be taken")
+            before = feed.count()
+            wait_for(lambda: feed.count() > before + 400, "updates without a free descriptor")
+        with Client(cluster.unix) as client:
+            assert client.ask("PING") == b"0 PONG\n"
+        before = feed.count()
+        wait_for(lambda: feed.count() > before + 400, "updates afterwards")
+    missing, copies = lost(cluster, feed.acknowledged)
+    row(record_property, "no descriptor left in the router", feed.acknowledged, missing)
+    assert copies == 16 and not missing and feed.refused == {}, (missing[:10], feed.refused)
