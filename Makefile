@@ -7,13 +7,13 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum test-spark bench-spark vectors install uninstall clean
+.PHONY: help setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, what moves, and five languages that agree (under 5 minutes, then seconds)'
 	@echo 'make demo-agree    how far clients of memcached agree where keys live, as a table and a picture (scripts/setup --clients installs them)'
 	@echo 'make test          every suite in every language, one line each and the total'
-	@echo 'make build         the program, the C library (target/release/stead, libstead.so, libstead.a), manual and completions'
+	@echo 'make build         the programs, the C library (target/release/stead, stead-rrd, libstead.so, libstead.a), manual and completions'
 	@echo 'make wheel         the Python module, for pip install target/wheels/*.whl'
 	@echo 'make perl          the Perl module, built in target/perl/Stead, with its tests run'
 	@echo 'make install       puts them below PREFIX (PREFIX=$(PREFIX); BINDIR, LIBDIR, INCLUDEDIR, MANDIR and DESTDIR are honoured)'
@@ -26,6 +26,7 @@ help:
 	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
 	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
+	@echo 'make bench-rrd     updates per second through the RRD router, against one rrdcached asked directly (ARGS=--help)'
 	@echo 'make test-spark    a million keys through Spark; installs it into .venv-spark (0.9 GB, needs java)'
 	@echo 'make bench-spark   placing keys in Spark, with stead and with pure Python (ROWS=100000000)'
 	@echo 'make header        writes include/stead.h and what PHP reads again, from crates/stead-capi'
@@ -41,9 +42,9 @@ program: setup
 
 # `built` is as old as the start of the build: a source that changes meanwhile is newer, and install says so
 build: setup
-	@echo '== building stead, libstead, manual and completions (release)'
+	@echo '== building stead, stead-rrd, libstead, manual and completions (release)'
 	@mkdir -p $(TARGET) && touch $(TARGET)/building
-	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
+	@$(CARGO) build --release --locked -q -p stead-cli -p stead-rrd -p stead-capi
 	@rm -rf $(TARGET)/pages
 	@$(CARGO) run --release --locked -q -p stead-pages -- $(TARGET)/pages
 	@# what libstead.a needs of the system; asked of an empty library, since cargo would build ours anew for the question
@@ -109,6 +110,9 @@ bench-balance: program .venv-swift/ready
 bench-optimum: program
 	@scripts/setup --tests
 	@python=.venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python benches/balance/tight_fleets.py $(ARGS)
+
+bench-rrd: setup
+	@$(PYTHON) benches/rrd/run.py $(ARGS)
 
 .venv-swift/ready: benches/balance/requirements.txt
 	@echo '== making .venv-swift, with OpenStack Swift (benches/balance/requirements.txt)'

@@ -103,22 +103,26 @@ def below(directory):
 
 
 VERSION = re.search(r'^version = "([^"]+)"', read(ROOT, "Cargo.toml"), re.M)[1]
+PROGRAMS = ("stead", "stead-rrd")
 MAJOR, MINOR, PATCH = VERSION.split(".")
 LIBRARY = f"libstead.so.1.{100 * int(MAJOR) + int(MINOR)}.{PATCH}"  # rises with every version, as ldconfig needs it
 
 
 def expected(lib="lib"):
     """What is installed: as `below` says it. Verbs and functions are asked of the program's help and of the header."""
-    help_text = Done([os.path.join(TARGET, "release", "stead"), "--help"]).good()
-    verbs = re.findall(r"^  ([a-z]+) ", help_text.split("Commands:\n")[1].split("\nOptions:")[0], re.M)
+    verbs = []
+    for program in PROGRAMS:
+        help_text = Done([os.path.join(TARGET, "release", program), "--help"]).good()
+        verbs += [f"{program}-{verb}" for verb in re.findall(r"^  ([a-z]+) ", help_text.split("Commands:\n")[1].split("\nOptions:")[0], re.M)]
     functions = re.findall(r"^(?!typedef)[a-z].*?\b(stead_\w+)\(", read(ROOT, "include", "stead.h"), re.M)
     TALLY.that("the program has verbs and the header has functions", len(verbs) > 8 and len(functions) > 8, f"{verbs} {functions}")
-    modes = {"bin/stead": 0o755, f"{lib}/libstead.so": "libstead.so.1", f"{lib}/libstead.so.1": LIBRARY}
+    modes = {"bin/stead": 0o755, "bin/stead-rrd": 0o755, f"{lib}/libstead.so": "libstead.so.1", f"{lib}/libstead.so.1": LIBRARY}
     plain = [f"{lib}/{LIBRARY}", f"{lib}/libstead.a", f"{lib}/pkgconfig/stead.pc", f"{lib}/cmake/stead/steadConfig.cmake",
-             f"{lib}/cmake/stead/steadConfigVersion.cmake", "include/stead.h", "share/stead/installed", "share/man/man1/stead.1",
-             "share/man/man3/libstead.3", "share/bash-completion/completions/stead", "share/zsh/site-functions/_stead",
-             "share/fish/vendor_completions.d/stead.fish"]  # fmt: skip
-    plain += [f"share/man/man1/stead-{verb}.1" for verb in verbs] + [f"share/man/man3/{function}.3" for function in functions]
+             f"{lib}/cmake/stead/steadConfigVersion.cmake", "include/stead.h", "share/stead/installed", "share/man/man3/libstead.3"]  # fmt: skip
+    for program in PROGRAMS:
+        plain += [f"share/man/man1/{program}.1", f"share/bash-completion/completions/{program}", f"share/zsh/site-functions/_{program}",
+                  f"share/fish/vendor_completions.d/{program}.fish"]  # fmt: skip
+    plain += [f"share/man/man1/{verb}.1" for verb in verbs] + [f"share/man/man3/{function}.3" for function in functions]
     return dict(modes, **{path: 0o644 for path in plain})
 
 
@@ -131,15 +135,17 @@ def check_tree(prefix, lib="lib"):
     TALLY.equal("everybody can enter the directories", closed, [prefix] if prefix in closed else [])
     listed = read(prefix, "share/stead/installed").split("\n")[:-1]
     TALLY.equal("the list names just these files", sorted(listed), sorted(wanted))
-    TALLY.equal("the program says the version", Done([os.path.join(prefix, "bin/stead"), "--version"]).good(), f"stead {VERSION}\n")
+    for program in PROGRAMS:
+        TALLY.equal(f"{program} says the version", Done([os.path.join(prefix, "bin", program), "--version"]).good(), f"{program} {VERSION}\n")
     if not shutil.which("readelf"):
         return TALLY.without("readelf is missing (package binutils)")
     library = dynamic(os.path.join(prefix, lib, LIBRARY))
     TALLY.equal("the soname", library["SONAME"], ["libstead.so.1"])
     of_the_system = re.compile(r"lib(c|m|gcc_s|dl|rt|pthread|util)\.so\.\d+$|ld-linux.*|ld64.*|libc\.musl.*")
     TALLY.equal("the library needs only the system", [n for n in library["NEEDED"] if not of_the_system.match(n)], [])
-    TALLY.that("the program does not need the library", "libstead.so.1" not in dynamic(os.path.join(prefix, "bin/stead"))["NEEDED"])
-    for path in ("bin/stead", f"{lib}/{LIBRARY}", f"{lib}/libstead.a"):
+    for program in PROGRAMS:
+        TALLY.that(f"{program} does not need the library", "libstead.so.1" not in dynamic(os.path.join(prefix, "bin", program))["NEEDED"])
+    for path in ("bin/stead", "bin/stead-rrd", f"{lib}/{LIBRARY}", f"{lib}/libstead.a"):
         sections = Done(["readelf", "-SW", os.path.join(prefix, path)]).good()
         TALLY.that(f"{path} has no debugging information", ".text" in sections and ".debug_info" not in sections)
     return None
@@ -168,6 +174,10 @@ def check_pages(prefix):
         TALLY.that("man stead_map_locate is the library's page", "stead_map_locate" in shown and "LIBSTEAD(3)" in shown, shown[:300])
         shown = Done(["man", "-M", man, "stead-locate"]).out
         TALLY.that("man stead-locate shows examples and exit codes", "EXAMPLES" in shown and "EXIT STATUS" in shown, shown[:300])
+        shown = Done(["man", "-M", man, "stead-rrd-serve"]).out
+        TALLY.that("man stead-rrd-serve shows its options", "STEAD-RRD-SERVE(1)" in shown and "--flush-after" in shown, shown[:300])
+        shown = Done(["man", "-M", man, "stead-rrd"]).out
+        TALLY.that("man stead-rrd shows exit codes", "EXIT STATUS" in shown and "no router answers" in shown, shown[:300])
     if shutil.which("mandoc"):
         lint = Done(["mandoc", "-T", "lint", "-W", "warning", *pages], cwd=man).out
         # no date, so that the same sources give the same page; and one page leads to another where mandoc would have a link
@@ -184,22 +194,28 @@ def check_pages(prefix):
 
 def check_completions(prefix):
     """Each shell loads its completion and completes a verb."""
-    share = os.path.join(prefix, "share")
+    for program, part, verb in (("stead", "loc", "locate"), ("stead-rrd", "rep", "repair")):
+        check_completion(os.path.join(prefix, "share"), program, part, verb)
+
+
+def check_completion(share, program, part, verb):
+    """Each shell makes the verb of its beginning."""
     ask = {
-        "bash": ["--norc", "-c", 'source "$1/bash-completion/completions/stead" && complete -p stead && COMP_WORDS=(stead loc) COMP_CWORD=1 '
-                 '&& _stead stead loc stead && echo "${COMPREPLY[@]}"'],
-        "zsh": ["-f", "-c", 'fpath=("$1/zsh/site-functions" $fpath); autoload -Uz compinit && compinit -u -D && echo $_comps[stead] && '
-                'autoload +X -Uz _stead && whence -f _stead'],
-        "fish": ["--no-config", "-c", 'source "$argv[2]/fish/vendor_completions.d/stead.fish"; complete -C "stead loc"'],
+        "bash": ["--norc", "-c", 'source "$1/bash-completion/completions/PROGRAM" && complete -p PROGRAM && COMP_WORDS=(PROGRAM PART) COMP_CWORD=1 '
+                 '&& _PROGRAM PROGRAM PART PROGRAM && echo "${COMPREPLY[@]}"'],
+        "zsh": ["-f", "-c", 'fpath=("$1/zsh/site-functions" $fpath); autoload -Uz compinit && compinit -u -D && echo $_comps[PROGRAM] && '
+                'autoload +X -Uz _PROGRAM && whence -f _PROGRAM'],
+        "fish": ["--no-config", "-c", 'source "$argv[2]/fish/vendor_completions.d/PROGRAM.fish"; complete -C "PROGRAM PART"'],
     }  # fmt: skip
+    ask = {shell: [word.replace("PROGRAM", program).replace("PART", part) for word in words] for shell, words in ask.items()}
     for shell, arguments in ask.items():
         if not shutil.which(shell):
             TALLY.without(f"{shell} is not installed, so its completion was not loaded")
             continue
         with tempfile.TemporaryDirectory() as home:
             done = Done([shell, *arguments, shell, share], env={"HOME": home, "XDG_CONFIG_HOME": home})
-        good = done.code == 0 and not done.said and "locate" in done.out
-        TALLY.that(f"{shell} completes verbs", good, f"exit {done.code}: {done.said}{done.out[:200]}")
+        good = done.code == 0 and not done.said and verb in done.out
+        TALLY.that(f"{shell} completes verbs of {program}", good, f"exit {done.code}: {done.said}{done.out[:200]}")
 
 
 def check_pkg_config(prefix, *options):

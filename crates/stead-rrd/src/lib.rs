@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path request reply batch tally | writes record journal | log connection socket files | layout shared | backend | router | listener
+//! path request reply batch tally | writes record journal | log connection socket files create | layout shared | backend | router | listener
 //!     | status page | state epochs | mover | control | report metrics | operate say | line | main
 //! ```
 
@@ -18,6 +18,7 @@ pub mod backend;
 pub mod batch;
 pub mod connection;
 pub mod control;
+pub mod create;
 pub mod epochs;
 pub mod files;
 pub mod journal;

@@ -9,7 +9,7 @@ use crate::say::{Format, Least};
 
 /// Round-robin databases spread over many rrdcached servers, which clients use as if it were one
 #[derive(Parser)]
-#[command(name = "stead-rrd", version, max_term_width = 100, after_help = CODES)]
+#[command(name = "stead-rrd", version, max_term_width = 100, disable_help_subcommand = true, after_help = CODES)]
 pub struct Line {
     /// What to do.
     #[command(subcommand)]
@@ -67,6 +67,9 @@ pub struct Serve {
     /// Let CREATE replace a file that is there, as rrdcached does unless the client says -O
     #[arg(long)]
     pub overwrite: bool,
+    /// Seconds that clients may still take for the answers that they wait for, when the program is told to end
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub grace: u64,
     /// Give metrics for Prometheus over HTTP on this host:port, at /metrics
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<String>,

@@ -35,8 +35,6 @@ const NO_INPUT: u8 = 66;
 const IO: u8 = 74;
 const FLEET: u8 = 78;
 
-/// How long clients may wait for their answers after the program was told to end.
-const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// An end that is not success.
 struct Failure(u8, String);
@@ -206,7 +204,7 @@ async fn listen_and_route(
     tracing::info!(clients = connected, "told to end: {connected} clients get the answers that they wait for");
     // every client holds a receiver until it has gone
     end.send_replace(true);
-    if tokio::time::timeout(LAST_ANSWERS, end.closed()).await.is_err() {
+    if tokio::time::timeout(Duration::from_secs(serve.grace), end.closed()).await.is_err() {
         tracing::warn!("some clients have not taken their answers in time");
     }
     Ok(())

@@ -199,7 +199,7 @@ impl Numbers {
 
     fn moving(&self, families: &mut Families) -> fmt::Result {
         let moving = self.0.moving.as_ref();
-        families.plain("move_running", "1 while files are moved or a backend is repaired, else 0", None, u64::from(moving.is_some()))?;
+        families.plain("move_running", "1 while files are moved or a backend is repaired, else 0", None, u64::from(self.0.is_moving()))?;
         let Some(moving) = moving else { return Ok(()) };
         families.plain("move_files", "Files that the move has to carry", None, moving.files)?;
         families.plain("move_done_files", "Files that have been carried", None, moving.done)?;

@@ -99,7 +99,8 @@ impl Mover {
 
     async fn move_all(self: &Arc<Self>, rate: &Rate, tell: &Arc<Tell>) -> Result<(), String> {
         for pass in 0.. {
-            let todo = self.left().await?;
+            let (todo, behind) = self.left().await?;
+            self.remove_left_behind(behind).await;
             let done = self.router.shared().layout().moved_count() as u64;
             tell.change(|progress| (progress.files, progress.done, progress.failed) = (done + todo.len() as u64, done, 0));
             let none = todo.is_empty();
@@ -127,7 +128,7 @@ impl Mover {
     /// Every file is at its new place, unless one has come into being meanwhile: false then.
     async fn settle(&self) -> Result<bool, String> {
         let creating = self.router.creating.write().await;
-        if !self.left().await?.is_empty() {
+        if !self.left().await?.0.is_empty() {
             return Ok(false);
         }
         let shared = self.router.shared();
@@ -147,8 +148,9 @@ impl Mover {
         Ok(true)
     }
 
-    /// The files that have still to move.
-    async fn left(&self) -> Result<BTreeMap<Vec<u8>, Places>, String> {
+    /// The files that have still to move; and copies of files that have moved, where they are no more: a crash, or a backend that was
+    /// down, has left them.
+    async fn left(&self) -> Result<(BTreeMap<Vec<u8>, Places>, Vec<(Vec<u8>, Place)>), String> {
         let (found, listed) = self.found(|_| true).await?;
         let layout = self.router.shared().layout();
         let settled = layout.settled();
@@ -162,9 +164,27 @@ impl Mover {
                 return Err(format!("none of {} is up: what they have cannot be seen, and cannot be moved", names.join(", ")));
             }
         }
-        // a file that is only where it should not be is nobody's
-        let left = found.into_iter().filter(|(name, at)| layout.to_move(name).is_some_and(|(old, _)| old.iter().any(|place| at.contains(place))));
-        Ok(left.collect())
+        let (mut left, mut behind) = (BTreeMap::new(), Vec::new());
+        for (name, at) in found {
+            if layout.has_moved(&name) {
+                let now = layout.now(&name);
+                behind.extend(at.iter().filter(|place| !now.contains(place)).map(|place| (name.clone(), *place)));
+            } else if layout.to_move(&name).is_some_and(|(old, _)| old.iter().any(|place| at.contains(place))) {
+                // a file that is only where it should not be is nobody's
+                left.insert(name, at);
+            }
+        }
+        Ok((left, behind))
+    }
+
+    async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, Place)>) {
+        for (name, place) in copies {
+            let backend = self.router.backend(place);
+            if let Err(error) = remove(&backend, &name).await {
+                let (file, backend) = (String::from_utf8_lossy(&name), backend.name());
+                tracing::warn!(backend, file = &*file, error, "{file} has moved away from {backend}, where a copy stays: {error}");
+            }
+        }
     }
 
     /// All files of the backends that are up and wanted, and those backends.
@@ -219,14 +239,8 @@ impl Mover {
         self.router.shared().layout_mut().moved(name);
         drop(held);
         tell.carried(bytes);
-        for place in old.iter().filter(|place| !new.contains(place)) {
-            let backend = self.router.backend(*place);
-            if let Err(error) = remove(&backend, name).await {
-                // it does no harm there: nobody reads it, and it is overwritten if the file ever comes back
-                let (file, backend) = (String::from_utf8_lossy(name), backend.name());
-                tracing::warn!(backend, file = &*file, error, "{file} has moved away from {backend}, where a copy stays: {error}");
-            }
-        }
+        // what cannot be removed now does no harm: nobody reads it, and it is overwritten if the file ever comes back
+        self.remove_left_behind(old.into_iter().filter(|place| !new.contains(place)).map(|place| (name.to_vec(), place)).collect()).await;
         Ok(())
     }
 

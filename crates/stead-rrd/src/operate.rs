@@ -133,7 +133,7 @@ fn ended(progress: &Progress) -> Result<u8, Failure> {
     }
     let (verdict, code) = match progress {
         _ if progress.failed > 0 => ("ended with failures; run the same again to try these files once more", NOT_WELL),
-        _ if progress.done < progress.files => ("stopped before the end; run the same again to go on", NOT_WELL),
+        _ if progress.done < progress.files || !progress.reasons.is_empty() => ("stopped before the end; run the same again to go on", NOT_WELL),
         _ => ("done", WELL),
     };
     print(&format!("{text}{}: {}: {verdict}\n", progress.title(), progress.figures()))?;
@@ -198,6 +198,7 @@ mod tests {
         assert_eq!(ended(&progress(3, 0)), Ok(WELL));
         assert_eq!(ended(&progress(1, 2)), Ok(NOT_WELL));
         assert_eq!(ended(&progress(2, 0)), Ok(NOT_WELL));
+        assert_eq!(ended(&Progress { reasons: vec!["none of a1 is up".to_owned()], ..progress(3, 0) }), Ok(NOT_WELL));
     }
 
     #[tokio::test]

@@ -14,6 +14,11 @@ use crate::tally::Requests;
 const LOG_ALMOST_FULL: f64 = 0.8;
 
 impl Status {
+    /// Whether files are on their way now.
+    pub fn is_moving(&self) -> bool {
+        self.moving.as_ref().is_some_and(|moving| !moving.ended)
+    }
+
     /// What is wrong, the worst first, each in one line; nothing when all is well.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
@@ -42,7 +47,7 @@ impl Status {
             let reason = moving.reasons.first().map_or(String::new(), |reason| format!("; the first: {}", printable(reason)));
             problems.push(format!("{}: {} failed{reason}", moving.title(), many(moving.failed, "file")));
         }
-        if let (Some(next), None) = (self.next_epoch, &self.moving) {
+        if let (Some(next), false) = (self.next_epoch, self.is_moving()) {
             problems.push(format!("files have to be moved from epoch {} to {next}, and nothing moves them: run stead-rrd move", self.epoch));
         }
         problems
@@ -73,7 +78,7 @@ impl Status {
         match problems.split_first() {
             None => {
                 let _ = write!(page, "all is well: {} up", many(self.backends.len() as u64, "backend"));
-                if let Some(moving) = &self.moving {
+                if let Some(moving) = self.moving.as_ref().filter(|moving| !moving.ended) {
                     let _ = write!(page, "; {}: {}", moving.title(), moving.figures());
                 }
                 page.push('\n');
@@ -140,7 +145,9 @@ impl Status {
             let _ = writeln!(page, "{:<10}{}", printable(&verb.verb), requests(verb));
         }
         if let Some(moving) = &self.moving {
-            let _ = writeln!(page, "{}, for {}: {}", moving.title(), ago(self.now, moving.started), moving.figures());
+            let since = ago(self.now, moving.started);
+            let when = if moving.ended { format!("ended, begun {since} ago") } else { format!("for {since}") };
+            let _ = writeln!(page, "{}, {when}: {}", moving.title(), moving.figures());
             for reason in &moving.reasons {
                 let _ = writeln!(page, "          {}", printable(reason));
             }
@@ -304,6 +311,9 @@ mod tests {
         assert_eq!(first_line(&status), "all is well: 4 backends up; move to epoch 8: 1,201 of 2,000 files, 3.00 MiB, 1.00 MiB/s");
         assert!(status.page().contains("rrd, epoch 7 -> 8, "));
         assert!(status.page().contains("\nmove to epoch 8, for 60 seconds: 1,201 of"), "{}", status.page());
+        status.moving.iter_mut().for_each(|moving| moving.ended = true);
+        assert!(first_line(&status).ends_with("nothing moves them: run stead-rrd move"), "{}", status.page());
+        assert!(status.page().contains("\nmove to epoch 8, ended, begun 60 seconds ago: 1,201 of 2,000 files, 3.00 MiB\n"), "{}", status.page());
     }
 
     #[test]

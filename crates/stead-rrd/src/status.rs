@@ -38,7 +38,7 @@ pub struct Status {
     pub log: Option<Log>,
     /// Clients and their requests.
     pub clients: Clients,
-    /// The move or repair that is under way.
+    /// The move or repair that is under way, or the last one.
     pub moving: Option<Progress>,
 }
 

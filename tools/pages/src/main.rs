@@ -1,4 +1,4 @@
-//! Writes the manual pages and the completions, from the program's own command line and from include/stead.h.
+//! Writes the manual pages and the completions, from the programs' own command lines and from include/stead.h.
 //!
 //!     stead-pages DIRECTORY      DIRECTORY/man1, /man3, /completions; DIRECTORY must not be there yet
 //!

@@ -1,4 +1,4 @@
-//! The program's pages: `stead.1`, one for each verb, and the completions.
+//! The programs' pages: `stead.1` and `stead-rrd.1`, one for each verb of theirs, and the completions.
 //!
 //! clap_mangen writes all but what stands below a help text: it would run those lines together. Ours are of two kinds, told apart by
 //! their first words: examples, and the table of exit codes.
@@ -13,28 +13,37 @@ use clap_mangen::Man;
 
 use crate::page::{verbatim, MANUAL, NO_DATE, SOURCE};
 
-/// Writes `stead.1` and `stead-VERB.1`.
+/// Writes `stead.1` and `stead-VERB.1`, and the same of `stead-rrd`.
 pub(crate) fn pages(directory: &Path) -> io::Result<()> {
-    let mut program = stead_cli::command().subcommand_help_heading("VERBS").subcommand_value_name("VERB");
+    program(directory, stead_cli::command(), "libstead(3)")?;
+    program(directory, stead_rrd::line::command(), "stead(1)")
+}
+
+fn program(directory: &Path, described: Command, see_also: &str) -> io::Result<()> {
+    let mut program = described.subcommand_help_heading("VERBS").subcommand_value_name("VERB");
     // gives each verb its full name, `stead locate`
     program.build();
     for verb in program.get_subcommands() {
-        page(directory, verb, "stead(1)")?;
+        page(directory, verb, &format!("{}(1)", program.get_name()))?;
     }
-    page(directory, &program, "libstead(3)")
+    page(directory, &program, see_also)
 }
 
 /// Writes a completion for each shell, under the name by which the shell looks for it.
 pub(crate) fn completions(directory: &Path) -> io::Result<()> {
-    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        clap_complete::generate_to(shell, &mut stead_cli::command(), "stead", directory)?;
+    for mut program in [stead_cli::command(), stead_rrd::line::command()] {
+        let name = program.get_name().to_owned();
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            clap_complete::generate_to(shell, &mut program, &name, directory)?;
+        }
+        fs::rename(directory.join(format!("{name}.bash")), directory.join(name))?;
     }
-    fs::rename(directory.join("stead.bash"), directory.join("stead"))
+    Ok(())
 }
 
 fn page(directory: &Path, command: &Command, see_also: &str) -> io::Result<()> {
     let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let title = command.get_display_name().unwrap_or("stead").to_owned();
+    let title = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     // the line that --help shows: clap_mangen's own lists every option and drops their values
     let usage = command.clone().render_usage().to_string().trim_start_matches("Usage: ").to_owned();
     let command = command.clone().override_usage(usage).after_help(None::<&str>);

@@ -29,16 +29,18 @@ pub(super) fn size(length: usize) -> usize {
     HEAD + length.next_multiple_of(8)
 }
 
-/// Adds a record to the end of `buffer`.
+/// Adds a record to the end of `buffer`, in place: no record is copied to be hashed.
 pub(super) fn push(buffer: &mut Vec<u8>, id: u64, number: u64, durable: u64, data: &[u8]) {
-    let mut rest = Vec::with_capacity(size(data.len()));
-    rest.extend_from_slice(&number.to_le_bytes());
-    rest.extend_from_slice(&durable.to_le_bytes());
-    rest.extend_from_slice(&(data.len() as u64).to_le_bytes()); // segments are far below 4 GiB: the upper half is the zero
-    rest.extend_from_slice(data);
-    buffer.extend_from_slice(&XxHash3_64::oneshot_with_seed(id, &rest).to_le_bytes());
-    rest.resize(size(data.len()) - 8, 0);
-    buffer.extend_from_slice(&rest);
+    let start = buffer.len();
+    buffer.reserve(size(data.len()));
+    let length = data.len() as u64; // segments are far below 4 GiB: the upper half is the zero
+    for word in [0, number, durable, length] {
+        buffer.extend_from_slice(&word.to_le_bytes());
+    }
+    buffer.extend_from_slice(data);
+    let (checksum, rest) = buffer[start..].split_at_mut(8);
+    checksum.copy_from_slice(&XxHash3_64::oneshot_with_seed(id, rest).to_le_bytes());
+    buffer.resize(start + size(data.len()), 0);
 }
 
 /// The length of the data of the record that begins here, not proved by anything yet.

@@ -256,7 +256,7 @@ impl Journal for Log {
         let mut inside = self.shared.inside();
         inside.check_broken()?;
         let mut from = None;
-        while inside.current().is_none_or(|current| inside.tail + size > current.size) {
+        while inside.segments.back().is_none_or(|current| inside.tail + size > current.size) {
             if let Some((path, file)) = inside.spare.take() {
                 let base = inside.next;
                 let segment = Segment::new(base, self.shared.options.segment, Segment::path_of(&self.shared.dir, base), file);
@@ -272,23 +272,29 @@ impl Journal for Log {
                 inside.check_broken()?;
             }
         }
+        // the writer takes all that is queued, and looks again before it sleeps: only the first in the queue has to wake it
+        let first = inside.queue.is_empty();
         let (number, offset, durable) = (inside.next, inside.tail, inside.newest);
-        let Some(current) = inside.current() else { return Err(io::ErrorKind::NotFound.into()) };
-        if from.is_some() || inside.queue.last().is_none_or(|chunk| !Arc::ptr_eq(&chunk.segment, &current)) {
+        let Inside { segments, queue, .. } = &mut *inside;
+        let Some(current) = segments.back() else { return Err(io::ErrorKind::NotFound.into()) };
+        if from.is_some() || queue.last().is_none_or(|chunk| !Arc::ptr_eq(&chunk.segment, current)) {
             let mut bytes = Vec::new();
             if from.is_some() {
                 bytes = frame::header(self.shared.id, current.base, current.size);
             }
             let offset = offset - bytes.len() as u64;
-            inside.queue.push(Chunk { segment: current.clone(), offset, bytes, from });
+            queue.push(Chunk { segment: current.clone(), offset, bytes, from });
         }
-        if let Some(chunk) = inside.queue.last_mut() {
+        if let Some(chunk) = queue.last_mut() {
             frame::push(&mut chunk.bytes, self.shared.id, number, durable, record);
         }
         current.mark(number, offset);
         inside.next += 1;
         inside.tail += size;
-        self.shared.work.notify_all();
+        drop(inside); // else the writer would wake up and wait for it
+        if first {
+            self.shared.work.notify_one();
+        }
         Ok(number)
     }
 
@@ -397,10 +403,6 @@ impl Shared {
 }
 
 impl Inside {
-    fn current(&self) -> Option<Arc<Segment>> {
-        self.segments.back().cloned()
-    }
-
     fn check_broken(&self) -> io::Result<()> {
         self.broken.as_ref().map_or(Ok(()), |text| Err(io::Error::other(text.clone())))
     }

@@ -1,0 +1,336 @@
+"""A running router as its operator sees it: status, metrics, log lines, the control socket, its end; and the units of systemd."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+from rrd_servers import LIMIT, Client, free_port, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+START = 1_700_000_000
+
+
+def stead_rrd(programs, *words):
+    """What the program prints, says and ends with."""
+    done = subprocess.run([programs["stead-rrd"], *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def status(cluster):
+    """The status as JSON."""
+    code, out, said = stead_rrd(cluster.programs, "status", "--json", cluster.state)
+    assert code in (0, 1) and said == "", (code, out, said)
+    return json.loads(out)
+
+
+def restart(cluster, *options):
+    """The router, started again with other options."""
+    cluster.stop_router()
+    cluster.start_router(*options)
+
+
+def create(client, name):
+    assert client.ask(f"CREATE {name} -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:100") == b"0 RRD created OK\n"
+
+
+def test_status_says_first_whether_all_is_well(cluster):
+    code, page, said = stead_rrd(cluster.programs, "status", cluster.state)
+    assert (code, said, page.splitlines()[0]) == (0, "", "all is well: 4 backends up")
+    found = status(cluster)
+    assert {b["name"]: (b["state"], b["address"], b["labels"]) for b in found["backends"]} == {
+        name: ("up", server.address, [["zone", name[0]]]) for name, server in cluster.backends.items()
+    }
+    assert (found["epoch"], found["next_epoch"], found["fleet"]) == (1, None, "rrd")
+    address = cluster.backends["b1"].address
+    cluster.backends["b1"].stop(signal.SIGKILL)
+    code, page, _ = wait_for(lambda: (lambda done: done if done[0] else None)(stead_rrd(cluster.programs, "status", cluster.state)), "a bad status")
+    assert code == 1
+    assert page.startswith(f"not well: backend b1 ({address}) is down for "), page
+    # half of the files have a copy there
+    assert "% of the files have one copy only that is up" in page
+    assert 0.4 < status(cluster)["exposed"]["single"] < 0.6
+    # and it ends
+    cluster.backends["b1"].start()
+    wait_for(lambda: stead_rrd(cluster.programs, "status", cluster.state)[0] == 0, "a good status")
+    assert {b["name"]: b["reconnects"] for b in status(cluster)["backends"]}["b1"] >= 1
+
+
+def test_status_counts_what_clients_do(cluster):
+    before = status(cluster)["clients"]
+    assert all(verb["requests"] == 0 for verb in before["verbs"])
+    with Client(cluster.unix) as client:
+        create(client, "a.rrd")
+        for i in range(1, 8):
+            assert client.ask(f"UPDATE a.rrd {START + i}:1").startswith(b"0 ")
+        assert client.ask(f"UPDATE a.rrd {START + 1}:1").startswith(b"-1 illegal attempt")
+        assert client.batch([f"UPDATE a.rrd {START + 10 + i}:1" for i in range(5)] + ["UPDATE b.rrd 1:1", "NONE"]).startswith(b"2 errors")
+        assert client.ask("nonsense").startswith(b"-1 Unknown command")
+        found = status(cluster)
+        assert found["clients"]["connected"] == before["connected"] + 1
+    verbs = {verb["verb"]: (verb["requests"], verb["errors"]) for verb in found["clients"]["verbs"] if verb["requests"]}
+    assert verbs == {"update": (14, 2), "create": (1, 0), "batch": (1, 0), "unknown": (2, 2)}
+    assert all(sum(verb["buckets"]) == verb["requests"] for verb in found["clients"]["verbs"])
+    assert found["log"]["newest"] > 0 and found["log"]["bytes"] > 0 and found["log"]["bound"] == 1 << 30
+    wait_for(lambda: status(cluster)["clients"]["connected"] == before["connected"], "the client to be gone")
+
+
+def test_without_a_router_it_is_said_what_to_do(cluster, place):
+    for verb in (["status"], ["move"]):
+        code, out, said = stead_rrd(cluster.programs, *verb, place / "none")
+        assert (code, out) == (69, "") and said == f"stead-rrd: {place}/none/control: there is no such directory; give the one that the router has as --state\n"
+    code, _, said = stead_rrd(cluster.programs, "repair", place, "a1")
+    assert code == 69 and "no router runs on this directory" in said
+    cluster.stop_router(signal.SIGKILL)
+    code, _, said = stead_rrd(cluster.programs, "status", cluster.state)
+    assert code == 69 and "the router that ran on this directory has ended; start it again" in said
+    # the socket that it left is no obstacle, and a router that ends in order leaves none
+    cluster.start_router()
+    assert stead_rrd(cluster.programs, "status", cluster.state)[0] == 0
+    assert stat.S_IMODE((cluster.state / "control").stat().st_mode) == 0o600
+    cluster.stop_router()
+    assert not (cluster.state / "control").exists()
+
+
+def scrape(url):
+    """The metrics, as a strict parser reads them: {(name, labels): value} and {family: (type, help, unit)}."""
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="prometheus-client is not in .venv")
+    with urllib.request.urlopen(url, timeout=LIMIT) as answer:
+        assert answer.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        text = answer.read().decode()
+    families = list(parser.text_string_to_metric_families(text))
+    samples = {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families for s in family.samples}
+    assert len(samples) == sum(len(family.samples) for family in families), "a sample stands twice"
+    return samples, {family.name: (family.type, family.documentation, family.unit) for family in families}, text
+
+
+def conventions_broken(families):
+    """What the naming conventions of Prometheus do not allow, as promtool would say it."""
+    broken = []
+    for name, (kind, help_text, unit) in families.items():
+        if not re.fullmatch(r"stead_rrd_[a-z][a-z0-9_]*", name):
+            broken.append((name, "no name of ours"))
+        if not help_text or help_text == name:
+            broken.append((name, "no help"))
+        if re.search(r"(?<!_time)_(milliseconds|minutes|hours|kilobytes|mib|gauge|counter|histogram)(_|$)", name):
+            broken.append((name, "not a base unit, or its type in its name"))
+        if kind == "unknown" or (kind != "counter" and name.endswith("_total")) or (kind != "histogram" and name.endswith(("_count", "_sum", "_bucket"))):
+            broken.append((name, "its suffix is not that of its type"))
+        if unit and not name.endswith(unit):
+            broken.append((name, "its unit is not in its name"))
+    return broken
+
+
+def test_the_conventions_are_checked():
+    good = {"stead_rrd_x_seconds": ("gauge", "Some", "seconds")}
+    assert conventions_broken(good) == []
+    for name, family in [
+        ("other", ("gauge", "Some", "")), ("stead_rrd_x", ("gauge", "", "")), ("stead_rrd_x_total", ("gauge", "Some", "")),
+        ("stead_rrd_x_milliseconds", ("gauge", "Some", "")), ("stead_rrd_x", ("gauge", "Some", "bytes")), ("stead_rrd_x", ("unknown", "Some", "")),
+    ]:  # fmt: skip
+        assert conventions_broken({name: family}), name
+
+
+def test_metrics_are_what_prometheus_reads(cluster):
+    restart(cluster, "--metrics", "127.0.0.1:0")
+    (url,) = cluster.router_said(r"metrics at (http://127\.0\.0\.1:\d+/metrics)")
+    with Client(cluster.tcp) as client:
+        create(client, "a.rrd")
+        for i in range(1, 21):
+            assert client.ask(f"UPDATE a.rrd {START + i}:1").startswith(b"0 ")
+        assert client.ask("UPDATE a.rrd 5:1").startswith(b"-1 ")
+        samples, families, text = scrape(url)
+    assert conventions_broken(families) == []
+    update = (("verb", "update"),)
+    assert samples["stead_rrd_requests_total", update] == 21
+    assert samples["stead_rrd_request_errors_total", update] == 1
+    assert samples["stead_rrd_request_duration_seconds_count", update] == 21
+    assert samples["stead_rrd_request_duration_seconds_bucket", (("le", "+Inf"), *update)] == 21
+    assert samples["stead_rrd_problems", ()] == 0
+    for name in cluster.backends:
+        assert samples["stead_rrd_backend_up", (("backend", name),)] == 1
+    # each value of a.rrd is on two backends, and what was refused on both
+    assert sum(samples["stead_rrd_backend_writes_total", (("backend", name),)] for name in cluster.backends) == 2 * 22
+    assert samples["stead_rrd_log_bound_bytes", ()] == 1 << 30
+    page = (ROOT / "docs" / "rrd.md").read_text()
+    rows = set(re.findall(r"^\| `(stead_rrd_\w+)", page, re.M))
+    names = {name.removesuffix("_bucket").removesuffix("_count").removesuffix("_sum") for name, _ in samples}
+    assert names <= rows | {"stead_rrd_request_duration_seconds"}, sorted(names - rows)
+    assert rows - {name for name in rows if name.startswith("stead_rrd_move_")} <= names, sorted(rows - names)
+    # a strict reader, so that what it reads says something: it takes no text that is cut, no type that is none, no counter without its
+    # suffix, no histogram that does not add up
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser")
+    for damaged in (("# EOF\n", ""), (" gauge\n", " gague\n"), ("_total{", "{"), ('le="+Inf",verb="update"} 21', 'le="+Inf",verb="update"} 20')):
+        assert damaged[0] in text
+        with pytest.raises(ValueError):
+            list(parser.text_string_to_metric_families(text.replace(*damaged)))
+    cluster.backends["a1"].stop(signal.SIGKILL)
+    down = ("stead_rrd_backend_state", (("backend", "a1"), ("state", "down")))
+    wait_for(lambda: scrape(url)[0][down] == 1, "the metrics to say that a1 is down")
+    assert scrape(url)[0]["stead_rrd_backend_up", (("backend", "a1"),)] == 0
+
+
+def test_metrics_are_for_this_machine_unless_told_otherwise(cluster, place):
+    command = ["serve", "--map", cluster.map, "--base", place, "--state", place / "other", "--listen", f"unix:{place}/other.s", "--metrics", "0.0.0.0:0"]
+    code, _, said = stead_rrd(cluster.programs, *command)
+    assert code == 74 and "--metrics 0.0.0.0:0: not a loopback address" in said and "--public" in said, said
+
+
+def test_log_lines_are_json_when_asked_for(cluster):
+    restart(cluster, "--log-format", "json")
+    address = cluster.backends["a2"].address
+    cluster.backends["a2"].stop(signal.SIGKILL)
+
+    def lines():
+        return [json.loads(line) for line in (cluster.place / "router").read_text().splitlines()]
+
+    (down,) = wait_for(lambda: [line for line in lines() if line.get("state") == "down"], "the line that says that a2 is down")
+    assert (down["level"], down["backend"], down["address"]) == ("WARN", "a2", address)
+    assert down["message"] == f"backend a2 ({address}) is down: {down['error']}"
+    assert {line["backend"] for line in lines() if line.get("state") == "up"} == set(cluster.backends)
+    assert all(line["timestamp"] for line in lines())
+
+
+def test_the_journal_gets_levels_and_no_times(cluster):
+    """JOURNAL_STREAM names the file that standard error goes to; when it names another, lines are as for a terminal."""
+    cluster.stop_router()
+    said = cluster.place / "router"
+    for same, begin in ((True, rb"<6>listening on "), (False, rb"20\d\d-\S+Z INFO  stead-rrd: listening on ")):
+        found = said.stat()
+        os.environ["JOURNAL_STREAM"] = f"{found.st_dev}:{found.st_ino if same else found.st_ino + 1}"
+        try:
+            cluster.start_router()
+        finally:
+            del os.environ["JOURNAL_STREAM"]
+        lines = said.read_bytes().splitlines()
+        assert lines and all(re.match(rb"<[3467]>\w" if same else rb"20\d\d-", line) for line in lines), lines
+        assert re.match(begin, lines[0]), lines
+        cluster.stop_router()
+
+
+def test_a_request_in_hand_is_answered_before_the_end(cluster):
+    """Its backends hang while the router is told to end: it does not end before they have answered, and takes nobody new."""
+    restart(cluster, "--grace", str(LIMIT), "--timeout", str(LIMIT))
+    with Client(cluster.tcp) as client, Client(cluster.tcp) as idle:
+        create(client, "a.rrd")
+        assert idle.ask("PING") == b"0 PONG\n"
+        hanging = [cluster.backends[name].process.pid for name in cluster.located(["a.rrd"])["a.rrd"]]
+        newest = status(cluster)["log"]["newest"]
+        for pid in hanging:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            client.send(f"UPDATE a.rrd {START + 60}:5\n")
+            wait_for(lambda: status(cluster)["log"]["newest"] > newest, "the update to be in the log")
+            os.kill(cluster.router.pid, signal.SIGTERM)
+            # who waits for nothing is let go
+            assert idle.file.read() == b""
+            wait_for(lambda: refused(cluster.tcp), "new clients to be refused")
+            assert cluster.router.poll() is None
+        finally:
+            for pid in hanging:
+                os.kill(pid, signal.SIGCONT)
+        assert client.reply() == b"0 errors, enqueued 1 value(s).\n"
+        assert client.file.read() == b""
+    assert cluster.router.wait() == 0
+
+
+def refused(address):
+    try:
+        with Client(address) as client:
+            return client.file.read() == b""
+    except ConnectionError:
+        return True
+
+
+def test_an_end_does_not_wait_for_ever(cluster):
+    """The control of the test above: with no grace the answer does not come."""
+    restart(cluster, "--grace", "0", "--timeout", str(LIMIT))
+    with Client(cluster.tcp) as client:
+        create(client, "a.rrd")
+        hanging = [cluster.backends[name].process.pid for name in cluster.located(["a.rrd"])["a.rrd"]]
+        newest = status(cluster)["log"]["newest"]
+        for pid in hanging:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            client.send(f"UPDATE a.rrd {START + 60}:5\n")
+            wait_for(lambda: status(cluster)["log"]["newest"] > newest, "the update to be in the log")
+            os.kill(cluster.router.pid, signal.SIGTERM)
+            assert client.file.read() == b""
+            assert cluster.router.wait() == 0
+        finally:
+            for pid in hanging:
+                os.kill(pid, signal.SIGCONT)
+
+
+def test_systemd_hears_when_clients_can_come_and_when_it_ends(cluster):
+    cluster.stop_router()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notified:
+        notified.bind(str(cluster.place / "notify"))
+        notified.settimeout(LIMIT)
+        os.environ["NOTIFY_SOCKET"] = str(cluster.place / "notify")
+        try:
+            cluster.start_router()
+            assert notified.recv(4096).strip() == b"READY=1"
+            os.kill(cluster.router.pid, signal.SIGTERM)
+            assert notified.recv(4096).strip() == b"STOPPING=1"
+            assert cluster.router.wait() == 0
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+
+
+def test_the_units_are_what_systemd_takes(programs, place):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("systemd-analyze is not installed")
+    for source in sorted((ROOT / "packaging" / "systemd").glob("*.service")):
+        unit = place / source.name
+        text = source.read_text()
+        assert "ExecStart=/usr/local/bin/stead-rrd " in text
+        text = text.replace("/usr/local/bin/stead-rrd", programs["stead-rrd"])
+        for wrong, line in ((False, ""), (True, "ProtectSystme=strict\n")):
+            unit.write_text(text.replace("[Service]\n", f"[Service]\n{line}"))
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, check=False)
+            assert (source.name in done.stderr) == wrong, done.stderr
+        # the options are ones that the program has
+        verb, *words = re.search(r"^ExecStart=\S+ (.*)$", text, re.M)[1].split()
+        _, usage, _ = stead_rrd(programs, verb, "--help")
+        options = [word for word in words if word.startswith("--")]
+        assert options and all(f"{option} " in usage for option in options), options
+
+
+def options(programs, verb):
+    """The long options of a verb, by its help."""
+    code, usage, _ = stead_rrd(programs, verb, "--help")
+    assert code == 0
+    return set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", usage, re.M)) - {"--help", "--version"}
+
+
+def test_the_manual_has_every_option_and_every_exit_code(programs):
+    page = (ROOT / "docs" / "rrd.md").read_text()
+    verbs = ("serve", "files", "status", "move", "repair")
+    _, usage, _ = stead_rrd(programs, "--help")
+    assert set(re.findall(r"^  ([a-z]+) ", usage.split("Commands:\n")[1].split("\nOptions:")[0], re.M)) == set(verbs)
+    for verb in verbs:
+        section = re.search(rf"^### stead-rrd {verb}\n(.*?)(?=^##)", page + "\n##", re.M | re.S)
+        assert section, f"docs/rrd.md has no section on stead-rrd {verb}"
+        rows = set(re.findall(r"^\| `(--[a-z-]+)", section[1], re.M))
+        assert rows == options(programs, verb), verb
+    codes = set(re.findall(r"^  (\d+) ", usage.split("Exit codes:\n")[1], re.M))
+    table = page.split("## Exit codes\n")[1].split("\n## ")[0]
+    assert set(re.findall(r"^\| (\d+) \|", table, re.M)) == codes
+
+
+def test_a_port_in_use_is_said(cluster, place):
+    with socket.socket() as taken:
+        port = free_port()
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        command = ["serve", "--map", cluster.map, "--base", place, "--state", place / "other", "--listen", f"127.0.0.1:{port}"]
+        code, _, said = stead_rrd(cluster.programs, *command)
+    assert code == 74 and f"cannot listen on 127.0.0.1:{port}: Address already in use" in said, said
