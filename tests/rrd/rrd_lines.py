@@ -129,8 +129,10 @@ class Lines:
 
     def unit(self, batch=False):
         kinds = self.batchable if batch else self.kinds
-        lines = self.choice.choices(*kinds)[0](self)
-        if lines and self.choice.random() < 0.12:
+        kind = self.choice.choices(*kinds)[0]
+        lines = kind(self)
+        # a FORGET without the FLUSH before it is another thing
+        if lines and kind not in (Lines.forget, Lines.suspend) and self.choice.random() < 0.12:
             lines = self.damaged(lines)
         return lines
 
@@ -251,7 +253,7 @@ class Lines:
         return [self.line(b"SUSPENDALL"), self.line(b"RESUMEALL")]
 
     def listing(self):
-        return [self.line(b"LIST", self.choice.choice((b"/", b"RECURSIVE /", b"/h1", b"/h1/", b"/none", b"h1", b"RECURSIVE /h2", b"/h1/v1.rrd", b"/../", b"/h1/../", b"", b"recursive /")))]
+        return [self.line(b"LIST", self.choice.choice((b"/", b"RECURSIVE /", b"/h1", b"/h1/", b"/none", b"h1", b"RECURSIVE /h2", b"/h1/v1.rrd", b"/../", b"/h1/../", b"recursive /")))]
 
     def small(self):
         return [Line(self.choice.choice((b"PING\n", b"ping x y\n", b"\n", b"\r\n", b" \n", b" PING\n", b"PING \n", b"WROTE h1/v1.rrd 1:1\n", b".\n", b". x\n", b"PINGPING\n",
