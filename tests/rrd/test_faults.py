@@ -6,7 +6,6 @@ import signal
 import subprocess
 
 import pytest
-from rrd_copies import differing
 from rrd_feed import FILES, START, Feed, create, lost, names, row
 from rrd_servers import Client, wait_for
 
@@ -65,8 +64,7 @@ def finished(cluster, feed, record_property, fault, refused=()):
     assert all(any(words in said for words in refused) for said in feed.refused), feed.refused
 
 
-@pytest.mark.parametrize("way", [signal.SIGSTOP])
-def test_a_server_that_stands_still_holds_nobody_up(cluster, way, record_property):
+def test_a_server_that_stands_still_holds_nobody_up(cluster, record_property):
     cluster.stop_router()
     cluster.options += ["--timeout", "2"]
     cluster.start_router()
@@ -76,7 +74,7 @@ def test_a_server_that_stands_still_holds_nobody_up(cluster, way, record_propert
     assert any(place[0] == "a1" for place in places) and any(place[1] == "a1" for place in places)
     with Feed(cluster) as feed:
         more(feed, 10 * FILES, "updates")
-        os.kill(slow.process.pid, way)
+        os.kill(slow.process.pid, signal.SIGSTOP)
         try:
             wait_for(lambda: cluster.router_said(r"backend a1 \(\S+ is down"), "the server that stands still to be taken for down")
             more(feed, 20 * FILES, "updates beside a server that stands still")
@@ -118,7 +116,7 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
     with Client(cluster.unix) as client:
         for name in said:
             if not said[name].startswith(b"0 "):
-                assert b"No space left" in said[name] or b"try again" in said[name], said[name]
+                assert said[name].startswith(b"-1 ") and name in hit, said[name]
                 said[name] = client.ask(f"CREATE {name} -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000")
                 assert said[name].startswith(b"0 ") or said[name].endswith(b"File exists\n"), said[name]
             assert client.ask(f"UPDATE {name} {START + 1}:1").startswith(b"0 "), name
@@ -133,7 +131,6 @@ def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_pro
     cluster.start_router()
     create(cluster)
     away = cluster.backends["a2"]
-    wide = "x" * 3900  # a file that is not there: its updates fill the log all the same
     with Feed(cluster) as feed:
         more(feed, 10 * FILES, "updates")
         away.stop(signal.SIGKILL)
@@ -143,7 +140,8 @@ def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_pro
             while not end:
                 said = client.batch([f"UPDATE wide{number % 40}/v.rrd {values}" for number in range(200)])
                 end = b"log" in said
-                assert len(wide) and (end or b"No such file" in said), said[:300]
+                # these files are not there: their updates fill the log all the same
+                assert end or b"No such file" in said, said[:300]
         wait_for(lambda: feed.refused, "an update to be refused")
         away.start()
         wait_for(lambda: len(cluster.router_said(r"backend a2 \(\S+ is up")) >= 2, "it to be up again")
@@ -201,4 +199,3 @@ def test_a_server_comes_back_with_an_empty_disk(cluster, record_property):
         wait_for(lambda: all((empty.base / name).exists() for name in mine), "its files to be there again")
         more(feed, 5 * FILES, "updates when its files are back")
     finished(cluster, feed, record_property, "a server comes back with an empty disk")
-    assert differing  # the dumps of the copies are compared above
