@@ -110,8 +110,13 @@ impl Templates {
     ///
     /// It says -O: a file that is there stays as it is.
     pub fn line(&self, name: &[u8], first_time: Option<i64>) -> Option<Vec<u8>> {
+        Some([&b"CREATE "[..], &escaped(name), &self.rest(name, first_time)?].concat())
+    }
+
+    /// What stands behind the name in it.
+    pub fn rest(&self, name: &[u8], first_time: Option<i64>) -> Option<Vec<u8>> {
         let rest = self.0.iter().find_map(|rule| rule.rest(name))?;
-        let mut line = [b"CREATE ", &escaped(name)[..]].concat();
+        let mut line = Vec::new();
         if let Some(time) = first_time {
             // a file begins with the time of an update before the first
             line.extend_from_slice(format!(" -b {}", time.saturating_sub(1)).as_bytes());
@@ -480,7 +485,7 @@ mod tests {
             let line = all.line(&name, Some(5)).unwrap();
             prop_assert!(!line.contains(&b'\n'));
             let request = crate::request::Request::parse(&line);
-            prop_assert_eq!(request.path().map(|(path, _)| path), Some(name));
+            prop_assert_eq!(request.path().map(|(path, _)| path.into_owned()), Some(name));
         }
     }
 }

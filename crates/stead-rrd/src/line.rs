@@ -67,6 +67,9 @@ pub struct Serve {
     /// Let CREATE replace a file that is there, as rrdcached does unless the client says -O
     #[arg(long)]
     pub overwrite: bool,
+    /// Make files that an UPDATE names and that are not there, by the templates of this file
+    #[arg(long, value_name = "FILE")]
+    pub create: Option<PathBuf>,
     /// Seconds that clients may still take for the answers that they wait for, when the program is told to end
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub grace: u64,

@@ -16,10 +16,9 @@ use crate::batch::{Errors, GO_AHEAD};
 use crate::connection::{Address, Stream};
 use crate::reply::Reply;
 use crate::request::{Request, Verb, VERBS};
-use crate::router::{Router, Success};
+use crate::router::{Planned, Router};
 use crate::socket::Socket;
-use crate::tally::Tally;
-use crate::writes::{Failures, Writes};
+use crate::writes::{is_missing, Failures, Writes};
 
 /// The longest request: eight times what rrdcached reads.
 const LINE_BYTES: usize = 64 << 10;
@@ -30,7 +29,7 @@ const SHOWN_BYTES: usize = 1000;
 /// Requests of one client that wait for their answers; beyond, it is not read from.
 const WAITING: usize = 256;
 /// Lines and bytes of a BATCH that go into the log as one record.
-const PART: (usize, usize) = (1000, 256 << 10);
+const PART: (usize, usize) = (250, 64 << 10);
 /// Parts of one BATCH that wait for their answers.
 const PARTS: usize = 8;
 
@@ -143,19 +142,22 @@ struct Pending {
     verb: Verb,
     /// when it was read
     since: Instant,
-    success: Success,
+    planned: Planned,
     answer: oneshot::Receiver<Failures>,
+    /// all behind the verb, if a template may have to make the file
+    rest: Option<Vec<u8>>,
 }
 
 impl Pending {
-    fn reply(&self, failures: Result<Failures, oneshot::error::RecvError>) -> Reply {
-        match failures {
-            Ok(failures) => {
-                let told = failures.into_iter().find(|(at, _)| *at >= self.success.first());
-                told.map_or_else(|| self.success.reply(), |(_, text)| Reply::error(text))
+    async fn reply(&self, router: &Router, failures: Result<Failures, oneshot::error::RecvError>) -> Reply {
+        let Ok(failures) = failures else { return Reply::error(FAULT) };
+        let Some((_, text)) = failures.into_iter().find(|(at, _)| *at >= self.planned.own) else { return self.planned.success.reply() };
+        if let Some(rest) = self.rest.as_ref().filter(|_| is_missing(&text)) {
+            if let Some(reply) = router.create_and_update(rest).await {
+                return reply;
             }
-            Err(_) => Reply::error(FAULT),
         }
+        Reply::error(text)
     }
 }
 
@@ -182,7 +184,7 @@ impl Client {
                 let Some(line) = self.input.line() else { break };
                 self.request(line).await?;
             }
-            self.answer_finished();
+            self.answer_finished().await;
             self.flush().await?;
             if self.pending.len() >= WAITING {
                 self.answer_next().await;
@@ -202,7 +204,7 @@ impl Client {
                         read = read(&mut self.stream, &mut self.input) => { read?; None }
                     };
                     if let Some((failures, pending)) = failures.and_then(|failures| Some((failures, self.pending.pop_front()?))) {
-                        self.answer(&pending, failures);
+                        self.answer(&pending, failures).await;
                     }
                 }
             }
@@ -220,7 +222,10 @@ impl Client {
             Verb::Update | Verb::Forget => {
                 let mut writes = Writes::default();
                 match self.router.plan(&mut writes, verb, request.rest) {
-                    Ok(success) => self.pending.push_back(Pending { verb, since, success, answer: self.router.submit(writes) }),
+                    Ok(planned) => {
+                        let rest = (verb == Verb::Update && self.router.shared().options.create.is_some()).then(|| request.rest.to_vec());
+                        self.pending.push_back(Pending { verb, since, planned, answer: self.router.submit(writes), rest });
+                    }
                     Err(reply) => return self.in_turn(reply, Some(verb), since).await,
                 }
             }
@@ -241,7 +246,7 @@ impl Client {
                 self.answer_all().await;
                 self.flush().await?;
                 let reply = match verb {
-                    Verb::Create => create(&self.router, &rest).await,
+                    Verb::Create => self.router.create(&rest).await,
                     Verb::Flush | Verb::Suspend | Verb::Resume => self.router.all_copies(verb, &rest).await,
                     _ if verb.has_path() => self.router.read(verb, &rest).await,
                     _ => self.router.everywhere(verb, &rest).await,
@@ -292,7 +297,12 @@ impl Client {
                 }
                 Ok(verb @ (Verb::Update | Verb::Forget)) => {
                     match self.router.plan(&mut part.writes, verb, request.rest) {
-                        Ok(success) => part.numbers.resize(part.numbers.len() + success.first(), NOBODYS),
+                        Ok(planned) => {
+                            part.numbers.resize(part.numbers.len() + planned.own, NOBODYS);
+                            if verb == Verb::Update && self.router.shared().options.create.is_some() {
+                                part.rests.push((number, request.rest.to_vec()));
+                            }
+                        }
                         Err(reply) => {
                             tally.observe(Some(verb), Duration::ZERO, true);
                             errors.add(number, reply.text);
@@ -304,10 +314,10 @@ impl Client {
                     let rest = request.rest.to_vec();
                     // what stands before it has to be there first
                     part.submit(&self.router, &mut waiting);
-                    settle(&mut waiting, 0, &mut errors, tally).await;
+                    settle(&mut waiting, 0, &mut errors, &self.router).await;
                     let asked = Instant::now();
                     let reply = match verb {
-                        Verb::Create => create(&self.router, &rest).await,
+                        Verb::Create => self.router.create(&rest).await,
                         Verb::Suspendall | Verb::Resumeall => self.router.everywhere(verb, &rest).await,
                         _ => self.router.all_copies(verb, &rest).await,
                     };
@@ -319,11 +329,11 @@ impl Client {
             }
             if part.writes.len() >= PART.0 || part.writes.bytes() >= PART.1 {
                 part.submit(&self.router, &mut waiting);
-                settle(&mut waiting, PARTS, &mut errors, tally).await;
+                settle(&mut waiting, PARTS, &mut errors, &self.router).await;
             }
         }
         part.submit(&self.router, &mut waiting);
-        settle(&mut waiting, 0, &mut errors, tally).await;
+        settle(&mut waiting, 0, &mut errors, &self.router).await;
         tally.observe(Some(Verb::Batch), since.elapsed(), false);
         self.say(&errors.reply());
         Ok(())
@@ -353,8 +363,8 @@ impl Client {
     }
 
     /// Says how a write went.
-    fn answer(&mut self, pending: &Pending, failures: Result<Failures, oneshot::error::RecvError>) {
-        let reply = pending.reply(failures);
+    async fn answer(&mut self, pending: &Pending, failures: Result<Failures, oneshot::error::RecvError>) {
+        let reply = pending.reply(&self.router, failures).await;
         self.count(Some(pending.verb), pending.since, reply.is_error());
         self.say(&reply);
     }
@@ -364,7 +374,7 @@ impl Client {
     }
 
     /// Writes down the answers that have come, in order.
-    fn answer_finished(&mut self) {
+    async fn answer_finished(&mut self) {
         while let Some(first) = self.pending.front_mut() {
             let failures = match first.answer.try_recv() {
                 Ok(failures) => Ok(failures),
@@ -372,7 +382,7 @@ impl Client {
                 Err(oneshot::error::TryRecvError::Closed) => Ok(vec![(0, FAULT.into())]),
             };
             if let Some(pending) = self.pending.pop_front() {
-                self.answer(&pending, failures);
+                self.answer(&pending, failures).await;
             }
         }
     }
@@ -380,7 +390,7 @@ impl Client {
     async fn answer_next(&mut self) {
         if let Some(mut pending) = self.pending.pop_front() {
             let failures = (&mut pending.answer).await;
-            self.answer(&pending, failures);
+            self.answer(&pending, failures).await;
         }
     }
 
@@ -434,65 +444,64 @@ fn permitted(allowed: &Allowed, request: &Request<'_>) -> Result<Verb, Reply> {
     }
 }
 
-/// CREATE: one at a time for each client, and none while somebody has to be sure that no file comes into being.
-async fn create(router: &Router, rest: &[u8]) -> Reply {
-    let _guard = router.creating.read().await;
-    let mut writes = Writes::default();
-    match router.plan(&mut writes, Verb::Create, rest) {
-        Ok(success) => {
-            let mut pending = Pending { verb: Verb::Create, since: Instant::now(), success, answer: router.submit(writes) };
-            let failures = (&mut pending.answer).await;
-            pending.reply(failures)
-        }
-        Err(reply) => reply,
-    }
-}
-
 /// Lines of a BATCH that go into the log together.
 #[derive(Default)]
 struct Part {
     /// for each write the client's line
     numbers: Vec<u64>,
     writes: Writes,
+    /// the client's lines and all behind the verb, if a template may have to make a file
+    rests: Vec<(u64, Vec<u8>)>,
 }
 
 /// The number of a write of our own, whose failure is no client's.
 const NOBODYS: u64 = 0;
 
-/// Of each part its lines, when it was taken, and its answer.
-type Waiting = VecDeque<(Vec<u64>, Instant, oneshot::Receiver<Failures>)>;
+/// A part that waits for its answers.
+struct Submitted {
+    numbers: Vec<u64>,
+    rests: Vec<(u64, Vec<u8>)>,
+    since: Instant,
+    answer: oneshot::Receiver<Failures>,
+}
+
+type Waiting = VecDeque<Submitted>;
 
 impl Part {
     fn submit(&mut self, router: &Router, waiting: &mut Waiting) {
-        let part = std::mem::take(self);
-        if !part.writes.is_empty() {
-            waiting.push_back((part.numbers, Instant::now(), router.submit(part.writes)));
+        let Part { numbers, writes, rests } = std::mem::take(self);
+        if !writes.is_empty() {
+            waiting.push_back(Submitted { numbers, rests, since: Instant::now(), answer: router.submit(writes) });
         }
     }
 }
 
 /// Waits until at most `most` parts are without their answers.
-async fn settle(waiting: &mut Waiting, most: usize, errors: &mut Errors, tally: &Tally) {
+async fn settle(waiting: &mut Waiting, most: usize, errors: &mut Errors, router: &Router) {
     while waiting.len() > most {
-        let Some((numbers, since, answer)) = waiting.pop_front() else { return };
-        let answer = answer.await;
-        let refused = answer.as_ref().map_or(numbers.len(), Vec::len) as u64;
-        // nearly all of them; the few FORGETs among them count as updates
-        tally.observe_many(Some(Verb::Update), since.elapsed(), numbers.len() as u64, refused);
-        match answer {
-            Ok(failures) => {
-                // one line may be several writes
-                let failed = failures.into_iter().filter_map(|(at, text)| Some((*numbers.get(at)?, text)));
-                let mut before = NOBODYS;
-                for (number, text) in failed.filter(|(number, _)| *number != NOBODYS) {
-                    if number != before {
-                        errors.add(number, text);
-                    }
-                    before = number;
+        let Some(Submitted { numbers, rests, since, answer }) = waiting.pop_front() else { return };
+        // one line may be several writes
+        let mut failed: Vec<(u64, Vec<u8>)> = match answer.await {
+            Ok(failures) => failures.into_iter().filter_map(|(at, text)| Some((*numbers.get(at)?, text))).collect(),
+            Err(_) => numbers.iter().map(|number| (*number, FAULT.into())).collect(),
+        };
+        failed.retain(|(number, _)| *number != NOBODYS);
+        failed.dedup_by_key(|(number, _)| *number);
+        let mut refused = 0;
+        for (number, mut text) in failed {
+            let rest = rests.iter().find(|(other, _)| *other == number).filter(|_| is_missing(&text));
+            if let Some((_, rest)) = rest {
+                match router.create_and_update(rest).await {
+                    Some(reply) if !reply.is_error() => continue,
+                    Some(reply) => text = reply.text,
+                    None => {}
                 }
             }
-            Err(_) => numbers.into_iter().for_each(|number| errors.add(number, FAULT.into())),
+            refused += 1;
+            errors.add(number, text);
         }
+        // nearly all of them; the few FORGETs among them count as updates
+        router.shared().tally.observe_many(Some(Verb::Update), since.elapsed(), numbers.len() as u64, refused);
     }
 }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{ArgMatches, FromArgMatches};
 use stead_rrd::connection::Address;
 use stead_rrd::control::Control;
+use stead_rrd::create::Templates;
 use stead_rrd::epochs::Epochs;
 use stead_rrd::files::Agent;
 use stead_rrd::journal::{Journal, Memory};
@@ -139,11 +141,14 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         Failure(code, error.to_string())
     })?;
     let base = Base::new(serve.base.as_os_str().as_encoded_bytes());
+    let load = |path: &PathBuf| Templates::load(path).map(Arc::new).map_err(|error| Failure(DATA, format!("--create {error}")));
+    let create = serve.create.as_ref().map(load).transpose()?;
     let options = Options {
         base,
         flush_after: Duration::from_secs(serve.flush_after),
         patience: Duration::from_secs(serve.timeout.max(1)),
         overwrite: serve.overwrite,
+        create,
     };
     let failed = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
     let state = Arc::new(State::open(&serve.state).map_err(failed)?);

@@ -23,6 +23,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use crate::backend::{Backend, Lines, Site, State, Work};
 use crate::connection::Address;
+use crate::create::first_time;
 use crate::files::Files;
 use crate::journal::Journal;
 use crate::layout::{Layout, Place, Side};
@@ -89,12 +90,16 @@ pub enum Success {
     Gone,
 }
 
-impl Success {
-    /// The first of its writes whose failure the client hears of: the FLUSH before a FORGET is our own.
-    pub fn first(self) -> usize {
-        usize::from(self == Success::Gone)
-    }
+/// What was understood of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// How its success is said.
+    pub success: Success,
+    /// The first so many of its writes are our own: the client does not hear of their failures.
+    pub own: usize,
+}
 
+impl Success {
     /// The reply.
     pub fn reply(self) -> Reply {
         match self {
@@ -221,19 +226,14 @@ impl Router {
         self.base().name(path).map_err(|outside| Reply::error(outside.0))
     }
 
-    /// Understands an UPDATE, CREATE or FORGET and adds it to `writes`, an UPDATE that is too long for one line as several, a
+    /// Understands an UPDATE, or a FORGET, and adds it to `writes`, an UPDATE that is too long for one line as several, a
     /// FORGET with a FLUSH before it; the error is the answer, and nothing was added.
-    pub fn plan(&self, writes: &mut Writes, verb: Verb, rest: &[u8]) -> Result<Success, Reply> {
+    ///
+    /// While nobody who could say that a file is missing is up, an UPDATE that a template fits has a CREATE before it.
+    pub fn plan(&self, writes: &mut Writes, verb: Verb, rest: &[u8]) -> Result<Planned, Reply> {
         let (path, rest) = field(rest);
         let name = self.name(verb, &path)?;
-        let (mut count, mut longest) = (0, 0);
-        for word in words(rest) {
-            count += 1;
-            longest = longest.max(word.len());
-        }
-        if longest > WORD_BYTES {
-            return Err(Reply::error(format!("a word of {longest} bytes; at most {WORD_BYTES}")));
-        }
+        let count = longest_word(rest)?;
         match verb {
             Verb::Update if count == 0 => Err(Reply::error("No values updated.")),
             Verb::Update => {
@@ -241,6 +241,11 @@ impl Router {
                     let word = String::from_utf8_lossy(word);
                     return Err(Reply::error(format!("{word}: a value that no RRD can take; write seconds:value, and U for unknown")));
                 }
+                let before = writes.len();
+                if self.shared.options.create.is_some() && !self.somebody_is_up(&name) {
+                    self.push_creation(writes, &name, rest);
+                }
+                let own = writes.len() - before;
                 // its name twice: each blank may need a backslash
                 let room = LINE_BYTES - 2 * name.len();
                 let mut start = 0;
@@ -252,19 +257,62 @@ impl Router {
                     }
                     start += end;
                 }
-                Ok(Success::Enqueued(count))
+                Ok(Planned { success: Success::Enqueued(count), own })
             }
-            Verb::Create => self.plan_create(writes, &name, rest),
             _ => {
                 // a read flushes one copy only: what waits is written by all before it is forgotten, so that all copies stay equal
                 writes.push(Verb::Flush, &name, b"", b"");
                 writes.push(verb, &name, b"", b"");
-                Ok(Success::Gone)
+                Ok(Planned { success: Success::Gone, own: 1 })
             }
         }
     }
 
-    fn plan_create(&self, writes: &mut Writes, name: &[u8], rest: &[u8]) -> Result<Success, Reply> {
+    /// Adds the CREATE of a file that a template fits; false when none does. It says -O: a file that is there stays as it is.
+    fn push_creation(&self, writes: &mut Writes, name: &[u8], values: &[u8]) -> bool {
+        let rest = self.shared.options.create.as_ref().and_then(|templates| templates.rest(name, first_time(values)));
+        if let Some(rest) = &rest {
+            writes.push(Verb::Create, name, rest, b"");
+        }
+        rest.is_some()
+    }
+
+    /// Makes the file that an UPDATE named and that nobody has, if a template fits, and updates it; `None` when none fits.
+    pub async fn create_and_update(&self, rest: &[u8]) -> Option<Reply> {
+        let (name, values) = self.file(Verb::Update, rest).ok()?;
+        let mut writes = Writes::default();
+        let _guard = self.creating.read().await;
+        if !self.push_creation(&mut writes, &name, values) {
+            return None;
+        }
+        let planned = self.plan(&mut writes, Verb::Update, rest).ok()?;
+        let failures = self.submit(writes).await.ok()?;
+        let failed = failures.into_iter().find(|(line, _)| *line > planned.own);
+        Some(failed.map_or_else(|| planned.success.reply(), |(_, text)| Reply::error(text)))
+    }
+
+    fn somebody_is_up(&self, name: &[u8]) -> bool {
+        let places = self.shared.layout().now(name);
+        places.iter().any(|place| self.backend(*place).state() == State::Up)
+    }
+
+    /// Makes a file. Nobody does so while the mover has to be sure that none comes into being.
+    pub async fn create(&self, rest: &[u8]) -> Reply {
+        let _guard = self.creating.read().await;
+        let mut writes = Writes::default();
+        if let Err(reply) = self.plan_create(&mut writes, rest) {
+            return reply;
+        }
+        match self.submit(writes).await {
+            Ok(failures) => failures.into_iter().next().map_or_else(|| Success::Created.reply(), |(_, text)| Reply::error(text)),
+            Err(_) => Reply::error("a fault in the router"),
+        }
+    }
+
+    fn plan_create(&self, writes: &mut Writes, rest: &[u8]) -> Result<(), Reply> {
+        let (path, rest) = field(rest);
+        let name = &*self.name(Verb::Create, &path)?;
+        longest_word(rest)?;
         if let Some(word) = words(rest).find(|word| matches!(word, [b'-', b'r' | b't', ..])) {
             let word = String::from_utf8_lossy(word);
             return Err(Reply::error(format!("{word}: it names a file of one server, which the others do not have; write the definitions out")));
@@ -282,13 +330,12 @@ impl Router {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
             more.extend_from_slice(format!(" -b {}", now.saturating_sub(10)).as_bytes());
         }
-        let places = self.shared.layout().now(name);
-        if !places.iter().any(|place| self.backend(*place).state() == State::Up) {
+        if !self.somebody_is_up(name) {
             return Err(self.nobody(name));
         }
         // what is told first stands first: rrdcached takes options only before the definitions
         writes.push(Verb::Create, name, &more, rest);
-        Ok(Success::Created)
+        Ok(())
     }
 
     /// Takes writes: at once, in the order of the calls. The answer comes when one backend of each line, or the log alone, has it.
@@ -593,6 +640,11 @@ fn site(node: Node<'_>) -> Result<Site, String> {
 /// a value it drops that one and all after it without a word.
 fn can_be_written(word: &[u8]) -> bool {
     let mut parts = word.split(|b| *b == b':');
+    // most are plain digits, which need no parser
+    let plain = |part: &[u8]| !part.is_empty() && part.len() < 12 && part.iter().all(u8::is_ascii_digit);
+    if word.split(|b| *b == b':').all(plain) {
+        return true;
+    }
     let number = |part: &[u8]| std::str::from_utf8(part).ok().and_then(|text| text.parse::<f64>().ok());
     let Some(time) = parts.next() else { return false };
     // what does not begin with a number it refuses itself, in its own words
@@ -616,6 +668,18 @@ fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Result<Vec<u8>, Reply> {
         longest if longest > WORD_BYTES => Err(Reply::error(format!("a request of {} bytes; at most {LINE_BYTES}, and {WORD_BYTES} a word", line.len()))),
         _ => Ok(line),
     }
+}
+
+/// How many words, none of which is too long.
+fn longest_word(rest: &[u8]) -> Result<usize, Reply> {
+    let mut count = 0;
+    for word in words(rest) {
+        count += 1;
+        if word.len() > WORD_BYTES {
+            return Err(Reply::error(format!("a word of {} bytes; at most {WORD_BYTES}", word.len())));
+        }
+    }
+    Ok(count)
 }
 
 fn not_logged(error: impl fmt::Display) -> Vec<u8> {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::create::Templates;
 use crate::journal::Journal;
 use crate::layout::{Layout, Place};
 use crate::path::Base;
@@ -23,6 +24,8 @@ pub struct Options {
     pub patience: Duration,
     /// CREATE may replace a file that is there, as rrdcached does when -O is not said.
     pub overwrite: bool,
+    /// How to make a file that an UPDATE names and that is not there.
+    pub create: Option<Arc<Templates>>,
 }
 
 /// What all have in common.
