@@ -40,6 +40,13 @@ def cluster(programs, place):
 
 
 @pytest.fixture
+def quiet(programs, place):
+    """The same, and nothing is flushed but by a client: then what waits is the same on all of them."""
+    with Cluster(programs, place, quiet=True) as made:
+        yield made
+
+
+@pytest.fixture
 def dump():
     """Dumps files, by one rrdtool."""
     tool = subprocess.Popen(["rrdtool", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

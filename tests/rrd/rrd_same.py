@@ -21,7 +21,7 @@ DIFFERENT = [
     ("recent FETCH", "by the time of the day", rb"fetch \S+ ?\S*( -600)?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
     ("HELP", "the router's own words", rb"help\b.*", rb"\d+ (Command overview|Help for \w+)\n.*", rb"\d+ (Command overview|Help for \w+)\n.*"),
     # paths
-    ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
+    ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f\x7f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
     ("an empty path", "for rrdcached it is the base", rb"\w+ (|[ /].*)", rb"-1 .*|0 updates pending", rb"-1 Usage: .*|-1 .*: Permission denied"),
     ("..", "refused wherever it stands as a part", rb".*\.\..*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
     ("outside", "rrdcached tells whoever asks that nothing is pending for /etc/passwd", rb"pending /.*", rb"0 updates pending", rb"-1 .*: Permission denied"),

@@ -38,6 +38,17 @@ def test_random_lines_get_the_answers_of_one_rrdcached(quiet, seed, record_prope
         assert client.ask(f"UPDATE c/after.rrd {START + 60}:1") == b"0 errors, enqueued 1 value(s).\n", name
 
 
+def test_flush_of_a_suspended_file_says_what_is_not_so(cluster):
+    """The control of the test below: what a server itself does, and why the router must not believe it."""
+    with Client(cluster.single.address) as client:
+        assert client.ask(f"CREATE c/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:100").startswith(b"0 ")
+        assert client.ask(f"UPDATE c/a.rrd {START + 1}:1").startswith(b"0 ")
+        assert client.ask("SUSPEND c/a.rrd").endswith(b" suspended\n")
+        assert client.ask("FLUSH c/a.rrd").startswith(b"0 Successfully flushed ")
+        assert client.ask("PENDING c/a.rrd") == f"1 updates pending\n{START + 1}:1\n".encode()
+        assert there(cluster.single.base / "c/a.rrd", START + 1).get(START + 1, "nan").endswith("nan")
+
+
 def test_a_difference_is_seen(quiet):
     """The control: one update behind the router's back, and an answer that is not the other's."""
     same = Same(quiet, 1)
@@ -81,7 +92,7 @@ def test_no_known_difference_covers_another():
     [
         ("definitions", b"CREATE c/many.rrd " + b"DS:x " * 250),
         ("definitions", b"CREATE c/more.rrd " + b"DS: " * 1500),
-        ("long path", b"UPDATE " + b"p/" * 3000 + b" 1:1"),
+        ("long path", b"PENDING " + b"p/" * 20_000),
         ("long path", b"FLUSH " + b"p/" * 3000),
         ("long path", b"LIST /" + b"p/" * 3000),
         ("long path", b"FETCH " + b"p/" * 3000 + b" AVERAGE 1 2"),
@@ -157,7 +168,8 @@ def test_a_client_that_has_said_all_it_wants_still_hears_the_answers(cluster):
             assert exchange(address, [f"BATCH\nUPDATE c/a.rrd {at}:1\n.\n".encode()]).endswith(b"(minimum one second step)\n")
 
 
-def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(cluster, record_property):
+@pytest.mark.parametrize("restarted", [False, True], ids=["", "and the router restarted"])
+def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(cluster, restarted, record_property):
     """rrdcached answers a FLUSH of a suspended file with success and writes nothing: that must not count as written."""
     name = names()[0]
     cluster.stop_router()
@@ -165,33 +177,172 @@ def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(cluster, record_p
     cluster.start_router()
     create(cluster, 4)
     acknowledged = {each: [] for each in names(4)}
+
+    def update(client, first, last):
+        for at in range(START + first, START + last):
+            for each, times in acknowledged.items():
+                assert client.ask(f"UPDATE {each} {at}:{at - START}").startswith(b"0 ")
+                times.append(at)
+
     with Client(cluster.unix) as client:
-
-        def update(first, last):
-            for at in range(START + first, START + last):
-                for each, times in acknowledged.items():
-                    if client.ask(f"UPDATE {each} {at}:{at - START}").startswith(b"0 "):
-                        times.append(at)
-
-        update(1, 20)
+        update(client, 1, 20)
         assert client.ask(f"SUSPEND {name}").endswith(b" suspended\n")
-        update(20, 60)
+        update(client, 20, 60)
+    if restarted:
+        cluster.stop_router()
+        cluster.start_router()
+    with Client(cluster.unix) as client:
         assert client.ask(f"FLUSH {name}").startswith(b"0 ")
-        update(60, 70)
-        # the router flushes the others, and would have flushed the suspended one before them
+        update(client, 60, 70)
+        # the router flushes the others, and would have flushed the suspended one before them: it holds nobody up
         for each in names(4)[1:]:
             for backend in cluster.located([each])[each]:
                 file = cluster.backends[backend].base / each
                 wait_for(lambda file=file: "nan" not in there(file, START + 70).get(START + 69, "nan"), f"{file} to be flushed")
-        # the control: it is not on the disk, whatever FLUSH said
-        assert client.ask(f"PENDING {name}").startswith(b"5")
     for backend in cluster.backends.values():
         backend.stop(signal.SIGKILL)
     for backend in cluster.backends.values():
         backend.start()
-    wait_for(lambda: len(cluster.router_said(r"is up")) >= 2 * len(cluster.backends), "the backends to be up again")
+    cluster.all_up(2)
     with Client(cluster.unix) as client:
         client.ask(f"RESUME {name}")
     missing, copies = lost(cluster, acknowledged)
-    row(record_property, "kill -9 of all backends while a file is suspended", acknowledged, missing)
+    row(record_property, f"kill -9 of all backends while a file is suspended{' and the router restarted' * restarted}", acknowledged, missing)
     assert copies == 8 and not missing, missing[:10]
+
+
+class Crowd:
+    """Clients that behave badly, by kind; they are let go of at the end."""
+
+    def __init__(self, address):
+        self.path, self.sockets = address.removeprefix("unix:"), []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for each in self.sockets:
+            each.close()
+
+    def more(self, count, say=b""):
+        """So many that say this and then nothing; what the router does not take at once is not sent."""
+        made = []
+        for _ in range(count):
+            each = socket.socket(socket.AF_UNIX)
+            each.settimeout(120)
+            each.connect(self.path)
+            made.append(each)
+        self.sockets += made
+        for each in made:
+            each.setblocking(False)
+            try:
+                each.send(say)
+            except (BlockingIOError, BrokenPipeError):
+                pass
+        return made
+
+    def slow(self, count, line):
+        """So many that ask until nothing more fits into the connection, and never read."""
+        made = self.more(count)
+        with selectors.DefaultSelector() as selector:
+            for each in made:
+                selector.register(each, selectors.EVENT_WRITE)
+            full = 0
+            while full < 3:  # nobody took a byte for this many times a second
+                full += 1
+                for key, _ in selector.select(1):
+                    try:
+                        key.fileobj.send(line * 100)
+                        full = 0
+                    except BlockingIOError:
+                        pass
+        return made
+
+
+def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_property):
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 2500:
+        pytest.skip("fewer than 2,500 descriptors are allowed (ulimit -n)")
+    create(cluster)
+    with Client(cluster.unix) as client:
+        assert client.ask(f"CREATE big/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:2000") == b"0 RRD created OK\n"
+        assert client.ask(f"FETCH big/a.rrd LAST {START - 2000} {START - 1}").startswith(b"200")
+    pid = cluster.router.pid
+    fetch = f"FETCH big/a.rrd LAST {START - 2000} {START - 1}\n".encode()  # some 50 KiB of answer
+    grown = {}
+
+    def measured(what, count, bytes_each):
+        """Updates go on, and the memory for these clients is bounded."""
+        before = feed.count()
+        wait_for(lambda: feed.count() > before + 3 * FILES, f"updates beside {count} {what}")
+        now = resident(pid)
+        grown[what] = (now - measured.last) // count
+        measured.last = now
+        assert grown[what] <= bytes_each, f"{count} {what}: {grown[what]} bytes each"
+
+    with Feed(cluster) as feed:
+        wait_for(lambda: feed.count() > 20 * FILES, "updates")
+        start, measured.last = descriptors(pid), resident(pid)
+        with Crowd(cluster.unix) as crowd:
+            crowd.more(300)
+            measured("idle clients", 300, 64 << 10)
+            crowd.more(150, b"UPDATE host00/v.rrd 17")
+            measured("halves of a line", 150, 96 << 10)
+            crowd.more(150, b"BATCH\n" + b"FLUSH none.rrd\n" * 50)
+            measured("batches without an end", 150, 160 << 10)
+            trickle = crowd.more(150)
+            for byte in b"UPDATE host00/none.rrd 1700000000:1\nPI":
+                for each in trickle:
+                    each.send(bytes([byte]))
+            measured("clients that send a byte at a time", 150, 96 << 10)
+            crowd.slow(200, fetch)
+            # an answer in the router's memory, one in the socket, and requests that were read ahead
+            measured("clients that ask and never read", 200, 1 << 20)
+            crowd.more(50, b"x" * (1 << 20))
+            measured("lines without an end", 50, 1 << 20)
+            assert descriptors(pid) > start + 900
+            for _ in range(2000):
+                with socket.socket(socket.AF_UNIX) as each:
+                    each.settimeout(120)
+                    each.connect(crowd.path)
+            measured("clients that come and go", 2000, 8 << 10)
+            # a normal client that comes now is served, too
+            with Client(cluster.tcp) as client:
+                assert client.ask("PING") == b"0 PONG\n"
+                assert client.ask("LAST host00/v.rrd").startswith(b"0 17")
+            for each in trickle[:10]:
+                each.settimeout(120)
+                each.sendall(b"NG\n")
+                got = b""
+                while not got.endswith(b"PONG\n"):
+                    got += each.recv(1000)
+                assert got.startswith(b"-1 No such file") and got.count(b"\n") == 2
+        wait_for(lambda: descriptors(pid) <= start + 64, "the descriptors to be given back")
+        before = feed.count()
+        wait_for(lambda: feed.count() > before + 3 * FILES, "updates afterwards")
+    missing, copies = lost(cluster, feed.acknowledged)
+    row(record_property, "1,000 idle and hostile clients", feed.acknowledged, missing)
+    record_property("memory", ", ".join(f"{what} {bytes_ >> 10} KiB each" for what, bytes_ in grown.items()))
+    assert feed.refused == {}
+    assert copies == 2 * FILES and not missing, missing[:10]
+    assert cluster.router_said(r".* is down.*") == []
+
+
+def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(cluster, record_property):
+    create(cluster, 8)
+    pid = cluster.router.pid
+    with Feed(cluster, 8) as feed:
+        wait_for(lambda: feed.count() > 400, "updates")
+        most = descriptors(pid) + 50
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
+        with Crowd(cluster.unix) as crowd:
+            crowd.more(min(200, most + 40))  # those above stay in the listener's queue
+            wait_for(lambda: descriptors(pid) >= most - 2, "all descriptors to be taken")
+            before = feed.count()
+            wait_for(lambda: feed.count() > before + 400, "updates without a free descriptor")
+        with Client(cluster.unix) as client:
+            assert client.ask("PING") == b"0 PONG\n"
+        before = feed.count()
+        wait_for(lambda: feed.count() > before + 400, "updates afterwards")
+    missing, copies = lost(cluster, feed.acknowledged)
+    row(record_property, "no descriptor left in the router", feed.acknowledged, missing)
+    assert copies == 16 and not missing and feed.refused == {}, (missing[:10], feed.refused)

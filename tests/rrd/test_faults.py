@@ -1,0 +1,201 @@
+"""Faults that are no kill: a server that stands still, disks that are full, a server that comes back with nothing. What was acknowledged is on every copy."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+from rrd_feed import FILES, START, Feed, create, lost, names, row
+from rrd_servers import Client, wait_for
+
+
+@pytest.fixture
+def small_disk(place):
+    """Makes a directory a file system of a few MiB."""
+    mounted = []
+
+    def mount(directory, mib):
+        directory.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", directory], capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+        mounted.append(directory)
+        return directory
+
+    if os.geteuid() != 0:
+        pytest.skip("only root can mount a small file system")
+    yield mount
+    for directory in mounted:
+        subprocess.run(["umount", "-l", directory], check=False)
+
+
+def filled(directory):
+    """Takes all that is left of a file system; returns the file that has it."""
+    path = directory / "filler"
+    with open(path, "wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12, 1):
+            try:
+                while True:
+                    file.write(bytes(size))
+            except OSError:
+                pass
+    return path
+
+
+def more(feed, count, what):
+    before = feed.count()
+    wait_for(lambda: feed.count() > before + count, what)
+
+
+def finished(cluster, feed, record_property, fault, refused=()):
+    """Nothing is lost, both copies of each file are equal, and nothing but what is named was refused."""
+    missing, copies = lost(cluster, feed.acknowledged)
+    row(record_property, fault, feed.acknowledged, missing)
+    record_property("refused", f"{fault}: {sum(feed.refused.values())} {[said.decode(errors='replace')[:120] for said in list(feed.refused)[:3]]}")
+    assert copies == 2 * len(feed.acknowledged) and not missing, missing[:10]
+    unequal = []
+    for name in feed.acknowledged:
+        dumps = {subprocess.run(["rrdtool", "dump", server.base / name], stdout=subprocess.PIPE, check=True).stdout
+                 for server in cluster.backends.values() if (server.base / name).exists()}  # fmt: skip
+        if len({text.split(b"<!-- Round Robin Archives -->")[0] for text in dumps}) != 1:
+            unequal.append(name)
+    assert not unequal
+    assert all(any(words in said for words in refused) for said in feed.refused), feed.refused
+
+
+def test_a_server_that_stands_still_holds_nobody_up(cluster, record_property):
+    cluster.stop_router()
+    cluster.options += ["--timeout", "2"]
+    cluster.start_router()
+    create(cluster)
+    slow = cluster.backends["a1"]
+    places = cluster.located(names()).values()
+    assert any(place[0] == "a1" for place in places) and any(place[1] == "a1" for place in places)
+    with Feed(cluster) as feed:
+        more(feed, 10 * FILES, "updates")
+        os.kill(slow.process.pid, signal.SIGSTOP)
+        try:
+            wait_for(lambda: cluster.router_said(r"backend a1 \(\S+ is down"), "the server that stands still to be taken for down")
+            more(feed, 20 * FILES, "updates beside a server that stands still")
+            with Client(cluster.tcp) as client:
+                for name in names():
+                    assert client.ask(f"LAST {name}").startswith(b"0 17"), name
+        finally:
+            os.kill(slow.process.pid, signal.SIGCONT)
+        wait_for(lambda: len(cluster.router_said(r"backend a1 \(\S+ is up")) >= 2, "it to be up again")
+        more(feed, 10 * FILES, "updates afterwards")
+    finished(cluster, feed, record_property, "a server stands still (SIGSTOP)")
+
+
+def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
+    """What exists has its place on the disk and goes on; a new file is made or refused, and never half: its copies come when there is room."""
+    full = cluster.backends["b1"]
+    full.stop()
+    shutil.rmtree(full.base)
+    small_disk(full.base, 64)
+    full.start()
+    wait_for(lambda: len(cluster.router_said(r"backend b1 \(\S+ is up")) >= 2, "it to be up again")
+    create(cluster)
+    with Feed(cluster) as feed:
+        more(feed, 10 * FILES, "updates")
+        filler = filled(full.base)
+        more(feed, 10 * FILES, "updates with a full disk")
+        said = {}
+        with Client(cluster.unix) as client:
+            for number in range(12):
+                said[f"new{number}/v.rrd"] = client.ask(f"CREATE new{number}/v.rrd -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000")
+        more(feed, 10 * FILES, "updates after files could not be made")
+        filler.unlink()
+        more(feed, 10 * FILES, "updates with room on the disk")
+    hit = [name for name, places in cluster.located(list(said)).items() if "b1" in places]
+    assert hit, "no new file would have been on the full disk"
+    record_property("created", f"{sum(said[name].startswith(b'0 ') for name in hit)} of {len(hit)} files that belong on the full disk")
+    finished(cluster, feed, record_property, "the disk of a server is full")
+    # what was acknowledged is there twice; what was refused can be made now
+    with Client(cluster.unix) as client:
+        for name in said:
+            if not said[name].startswith(b"0 "):
+                assert said[name].startswith(b"-1 ") and name in hit, said[name]
+                said[name] = client.ask(f"CREATE {name} -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000")
+                assert said[name].startswith(b"0 ") or said[name].endswith(b"File exists\n"), said[name]
+            assert client.ask(f"UPDATE {name} {START + 1}:1").startswith(b"0 "), name
+            assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
+    assert lost(cluster, {name: [START + 1] for name in said}) == ([], 2 * len(said))
+
+
+def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_property):
+    """A server is away for longer than the log has room."""
+    cluster.stop_router()
+    cluster.options += ["--log-size", "32", "--flush-after", "1"]
+    cluster.start_router()
+    create(cluster)
+    away = cluster.backends["a2"]
+    with Feed(cluster) as feed:
+        more(feed, 10 * FILES, "updates")
+        away.stop(signal.SIGKILL)
+        with Client(cluster.unix) as client:
+            values = " ".join(f"{START + second}:{second}" for second in range(10_000, 10_200))
+            end = False
+            while not end:
+                said = client.batch([f"UPDATE wide{number % 40}/v.rrd {values}" for number in range(200)])
+                end = b"log" in said
+                # these files are not there: their updates fill the log all the same
+                assert end or b"No such file" in said, said[:300]
+        wait_for(lambda: feed.refused, "an update to be refused")
+        away.start()
+        wait_for(lambda: len(cluster.router_said(r"backend a2 \(\S+ is up")) >= 2, "it to be up again")
+        more(feed, 20 * FILES, "updates when the log has room")
+    assert feed.refused
+    finished(cluster, feed, record_property, "the log is full", refused=[b"log"])
+
+
+def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
+    cluster.stop_router()
+    cluster.state = small_disk(cluster.place / "smallstate", 64)
+    cluster.options += ["--log-size", "1024", "--flush-after", "1"]
+    cluster.start_router()
+    create(cluster)
+    away = cluster.backends["a2"]
+    with Feed(cluster) as feed:
+        more(feed, 10 * FILES, "updates")
+        filler = filled(cluster.state)
+        away.stop(signal.SIGKILL)  # so that the log keeps all
+        values = " ".join(f"{START + second}:{second}" for second in range(10_000, 10_200))
+        with Client(cluster.unix) as client:
+            for _ in range(300):
+                if feed.refused:
+                    break
+                client.batch([f"UPDATE wide{number % 40}/v.rrd {values}" for number in range(200)])
+        wait_for(lambda: feed.refused, "an update to be refused")
+        filler.unlink()
+        away.start()
+        # a log that cannot know what is on its disk takes nothing more: the router has to be started again
+        before = feed.count()
+        try:
+            wait_for(lambda: len(cluster.router_said(r"backend a2 \(\S+ is up")) >= 2 or feed.count() > before, "it to be up again")
+        finally:
+            cluster.stop_router()
+            cluster.start_router()
+        more(feed, 20 * FILES, "updates when the disk has room")
+    finished(cluster, feed, record_property, "the disk of the log is full", refused=[b"log"])
+
+
+def test_a_server_comes_back_with_an_empty_disk(cluster, record_property):
+    create(cluster)
+    empty = cluster.backends["b2"]
+    with Feed(cluster) as feed:
+        more(feed, 10 * FILES, "updates")
+        empty.stop(signal.SIGKILL)
+        more(feed, 5 * FILES, "updates without it")
+        for directory in (empty.base, empty.directory / "journal"):
+            shutil.rmtree(directory)
+            directory.mkdir()
+        empty.start()
+        wait_for(lambda: len(cluster.router_said(r"backend b2 \(\S+ is up")) >= 2, "it to be up again")
+        more(feed, 10 * FILES, "updates when it is back")
+        mine = [name for name, places in cluster.located(names()).items() if "b2" in places]
+        assert mine
+        wait_for(lambda: all((empty.base / name).exists() for name in mine), "its files to be there again")
+        more(feed, 5 * FILES, "updates when its files are back")
+    finished(cluster, feed, record_property, "a server comes back with an empty disk")
