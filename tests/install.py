@@ -202,12 +202,12 @@ def check_completion(share, program, part, verb):
     """Each shell makes the verb of its beginning."""
     ask = {
         "bash": ["--norc", "-c", 'source "$1/bash-completion/completions/PROGRAM" && complete -p PROGRAM && COMP_WORDS=(PROGRAM PART) COMP_CWORD=1 '
-                 '&& _PROGRAM PROGRAM PART PROGRAM && echo "${COMPREPLY[@]}"'],
+                 '&& _FUNCTION PROGRAM PART PROGRAM && echo "${COMPREPLY[@]}"'],
         "zsh": ["-f", "-c", 'fpath=("$1/zsh/site-functions" $fpath); autoload -Uz compinit && compinit -u -D && echo $_comps[PROGRAM] && '
                 'autoload +X -Uz _PROGRAM && whence -f _PROGRAM'],
         "fish": ["--no-config", "-c", 'source "$argv[2]/fish/vendor_completions.d/PROGRAM.fish"; complete -C "PROGRAM PART"'],
     }  # fmt: skip
-    ask = {shell: [word.replace("PROGRAM", program).replace("PART", part) for word in words] for shell, words in ask.items()}
+    ask = {shell: [word.replace("PROGRAM", program).replace("PART", part).replace("FUNCTION", program.replace("-", "__")) for word in words] for shell, words in ask.items()}
     for shell, arguments in ask.items():
         if not shutil.which(shell):
             TALLY.without(f"{shell} is not installed, so its completion was not loaded")

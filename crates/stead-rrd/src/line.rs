@@ -104,11 +104,11 @@ pub struct FilesOptions {
 /// What is said while the program runs, on standard error.
 #[derive(Args)]
 pub struct Saying {
-    /// How log lines look: text for people, or an object of JSON a line
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
+    /// How log lines look: `text` for people, or `json`, an object a line
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text, hide_possible_values = true)]
     pub log_format: Format,
-    /// The least that is said
-    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Least::Info)]
+    /// The least that is said: error, warn, info or debug
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = Least::Info, hide_possible_values = true)]
     pub log_level: Least,
 }
 
