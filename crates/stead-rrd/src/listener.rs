@@ -97,6 +97,9 @@ async fn serve(stream: Stream, router: Arc<Router>, allowed: Arc<Allowed>, endin
     let mut client = Client { stream, input: Input::default(), out: Vec::new(), pending: VecDeque::new(), router, allowed, ending };
     // the reasons why a client goes are its own
     let _ = client.run().await;
+    // who has only closed its sending half still reads
+    client.answer_all().await;
+    let _ = client.flush().await;
 }
 
 /// What a client sent and we did not look at yet.

@@ -586,6 +586,9 @@ impl Router {
         if path.first() != Some(&b'/') {
             return Reply::error(Verb::List.usage());
         }
+        if path.len() > WORD_BYTES {
+            return Reply::error(format!("a path of {} bytes; at most {WORD_BYTES}", path.len()));
+        }
         let Some(below) = join(&path) else {
             return Reply::error([self.base().directory(), &path, b": Permission denied"].concat());
         };
