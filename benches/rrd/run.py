@@ -369,6 +369,8 @@ def show_memory(rows):
 def disk(place):
     """The kind of the file system of this directory, which has to be on a disk."""
     kind, longest = "?", -1
+    if not place.is_dir():
+        sys.exit(f"--dir {place}: there is no such directory")
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, mount, name, *_ = line.split()
         if (place == Path(mount) or Path(mount) in place.parents) and len(mount) >= longest:
@@ -416,12 +418,12 @@ def main():
     for name in ("rrdcached", "rrdtool"):
         if not shutil.which(name):
             sys.exit(f"{name} is not installed; on Debian: apt install rrdcached rrdtool")
+    kind = disk(Path(options.dir).resolve())
     say("building (release)")
     made = built.messages(["build", "--release", "--locked", "-q", "-p", "stead-rrd", "-p", "stead-cli", "--bins", "--example", "rrd_load"])
     programs = {Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")}
     place = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir=Path(options.dir).resolve()))
     try:
-        kind = disk(place)
         bench = Bench(options, programs, place)
         cores = len(os.sched_getaffinity(0))
         about = {"cores": cores, "file_system": kind, "files": options.files, "rounds": options.rounds, "seconds": options.seconds,
