@@ -27,6 +27,8 @@ DIFFERENT = [
     ("..", "refused wherever it stands as a part", rb".*\.\..*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
     ("outside", "rrdcached tells whoever asks that nothing is pending for /etc/passwd", rb"pending /.*", rb"0 updates pending", rb"-1 .*: Permission denied"),
     ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*)", rb"-1 (stat failed with error 20\.|No such file: .*)"),
+    ("a directory that is read", "it may be on other servers", rb".*", rb"-1 .*mmaping file '.*': No such device", rb"-1 .*opening '.*': No such file or directory"),
+    ("blanks side by side", "the router makes one of them", rb"create .*  .*", ERROR, rb"-1 .*"),
     # values
     ("two faults", "the router looks for values first", rb"update .*", ERROR, rb"-1 No values updated\."),
     ("a blank at the end", "rrdcached takes the values, and says -1 since there is one more, which is empty", rb"update .* \r?", rb"-1 Cannot find timestamp in ''!", rb"0 .*"),
