@@ -7,7 +7,8 @@ the median of the rounds' ratios to the direct one. Nothing is flushed meanwhile
 An answer that is not success ends the run, and at the end the rrdcached servers are asked whether they got every update.
 
 CPU: of the servers in /proc, in seconds a million updates. Load, router and rrdcached share the cores; where these are few, a ratio
-says how the cores were shared rather than what a router on its own machine would reach: compare the seconds.
+says how the cores were shared rather than what a router on its own machine would reach: compare the seconds. `others`: cores that
+everybody else on the machine kept busy meanwhile; a run where that is not near 0 says little about speed.
 
     run.py [--rounds N] [--seconds S] [--files N] [--only NAME,NAME] [--loads TEXT] [--dir DIR] [--socket tcp|unix] [--json FILE]
 """
@@ -65,6 +66,12 @@ def spent(pid):
             continue  # rrdcached has a thread for each client, and it has ended
         sleeps += int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
     return ticks / TICK, sleeps
+
+
+def busy():
+    """Seconds that all cores together have worked so far, for whomever; what the machine's host took from them counts, too."""
+    user, nice, system, _idle, _wait, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / TICK
 
 
 class Direct:
@@ -178,14 +185,14 @@ class Bench:
         system = self.systems[key]
         processes = {"router": system.routers(), "rrdcached": [server.process.pid for server in system.rrdcacheds()]}
         before = {who: [spent(pid) for pid in pids] for who, pids in processes.items()}
-        children = os.times()
+        children, all_before = os.times(), busy()
         command = [self.programs["rrd_load"], system.address, "--files", self.place / "files", "--start", str(self.next_time[key]),
                    "--seconds", str(seconds), "--connections", str(connections), *arguments]  # fmt: skip
         done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
         if done.returncode:
             sys.exit(f"the load on {SYSTEMS[key][0]} failed; what it says stands above")
         said = json.loads(done.stdout)
-        now = os.times()
+        now, all_after = os.times(), busy()
         self.next_time[key] = said["newest"] + 1
         self.updates[key] += said["updates"]
         self.arrived(key)  # what replicas still work on belongs to these updates
@@ -194,8 +201,10 @@ class Bench:
         for who, pids in processes.items():
             after = [spent(pid) for pid in pids]
             cpu[who] = sum(b[0] - a[0] for a, b in zip(before[who], after)) / millions
+        others = max(0.0, all_after - all_before - sum(cpu.values()) * millions) / (now.elapsed - children.elapsed)
         sleeps = sum(b[1] - a[1] for a, b in zip(before["router"], map(spent, processes["router"])))
-        return {**said, "rate": said["updates"] / said["seconds"], "cpu": cpu, "router_sleeps": sleeps / said["updates"]}
+        return {**said, "rate": said["updates"] / said["seconds"], "cpu": cpu, "router_sleeps": sleeps / said["updates"],
+                "others": others}  # fmt: skip
 
     def arrived(self, key):
         """Waits until the backends have got every update in all copies; ends the run when more or fewer came."""
@@ -216,17 +225,19 @@ class Bench:
     def run(self):
         """All rounds: by load and system, what each round gave."""
         found = {name: {key: [] for key in self.systems} for name, *_ in LOADS}
+        syncs = []
         for key, system in self.systems.items():
             system.place_files(self.names, self.template)
         for number in range(self.options.rounds):
             for name, connections, arguments in LOADS:
                 rates = []
+                syncs.append(sync_time(self.place))
                 for key in self.systems:
                     result = self.load(key, connections, arguments, self.options.seconds)
                     found[name][key].append(result)
                     rates.append(f"{key} {result['rate']:,.0f}/s")
                 say(f"round {number + 1} of {self.options.rounds}: {name}: {', '.join(rates)}")
-        return found
+        return found, statistics.median(syncs)
 
 
 SYSTEMS = {
@@ -246,7 +257,7 @@ def summary(found, direct):
     result = {
         "rate": median(lambda r: r["rate"]),
         "requests": sum(r["requests"] for r in found),
-        **{name: median(lambda r, name=name: r[name]) for name in ("p50_us", "p99_us", "max_us", "router_sleeps")},
+        **{name: median(lambda r, name=name: r[name]) for name in ("p50_us", "p99_us", "max_us", "router_sleeps", "others")},
         "cpu": {who: median(lambda r, who=who: r["cpu"][who]) for who in ("router", "rrdcached", "load")},
     }
     if direct:
@@ -272,13 +283,13 @@ def micros(value):
 def show(results):
     """The table of updates."""
     for name, systems in results.items():
-        lines = [[name, "updates/s", "ratio", "p50", "p99", "added p50", "added p99", "CPU: router", "rrdcached", "load"]]
+        lines = [[name, "updates/s", "ratio", "p50", "p99", "added p50", "added p99", "CPU: router", "rrdcached", "load", "others"]]
         for key, figures in systems.items():
             ratio, added = "-", ["-", "-"]
             if "ratio" in figures and key != "direct":
                 ratio = f"{figures['ratio']:.2f}"
                 added = [micros(figures[f"added_{part}"]) for part in ("p50_us", "p99_us")]
-            cpu = [f"{figures['cpu'][who]:.2f} s" for who in ("router", "rrdcached", "load")]
+            cpu = [f"{figures['cpu'][who]:.2f} s" for who in ("router", "rrdcached", "load")] + [f"{figures['others']:.1f}"]
             lines.append([SYSTEMS[key][0], f"{figures['rate']:,.0f}", ratio, micros(figures["p50_us"]), micros(figures["p99_us"]), *added, *cpu])
         table(lines)
 
@@ -356,7 +367,7 @@ def show_memory(rows):
 
 
 def disk(place):
-    """The kind of the file system of this directory, and how long a write of 100 bytes with its sync takes there, microseconds."""
+    """The kind of the file system of this directory, which has to be on a disk."""
     kind, longest = "?", -1
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, mount, name, *_ = line.split()
@@ -364,17 +375,23 @@ def disk(place):
             kind, longest = name, len(mount)
     if kind in ("tmpfs", "ramfs"):
         sys.exit(f"{place} is in memory ({kind}): the log would be durable for nothing; name a directory on a disk with --dir")
+    return kind
+
+
+def sync_time(place):
+    """How long a write of 100 bytes with its sync takes now, in a file that has its blocks as a segment of the log has: microseconds,
+    of the quickest of some, which did not have to wait for a core."""
     times = []
     with open(place / "sync", "wb", buffering=0) as file:
-        file.write(bytes(1 << 20))
+        file.write(bytes(1 << 16))
         os.fsync(file.fileno())
         file.seek(0)
-        for _ in range(300):
+        for _ in range(30):
             start = time.perf_counter()
             file.write(b"x" * 100)
             os.fdatasync(file.fileno())
             times.append((time.perf_counter() - start) * 1e6)
-    return kind, statistics.median(times)
+    return min(times)
 
 
 def main():
@@ -404,12 +421,12 @@ def main():
     programs = {Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")}
     place = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir=Path(options.dir).resolve()))
     try:
-        kind, sync = disk(place)
+        kind = disk(place)
         bench = Bench(options, programs, place)
         cores = len(os.sched_getaffinity(0))
-        about = {"cores": cores, "file_system": kind, "sync_us": sync, "files": options.files, "rounds": options.rounds, "seconds": options.seconds,
+        about = {"cores": cores, "file_system": kind, "files": options.files, "rounds": options.rounds, "seconds": options.seconds,
                  "socket": options.socket}  # fmt: skip
-        print(f"{cores} cores, log on {kind}, a write with its sync {sync:,.0f} us; {options.files} files, {options.socket}; "
+        print(f"{cores} cores, log on {kind}; {options.files} files, {options.socket}; "
               f"medians of {options.rounds} rounds of {options.seconds} s; CPU in seconds a million updates\n", flush=True)  # fmt: skip
         results, rows, entered = {}, [], []
         try:
@@ -417,13 +434,15 @@ def main():
                 system.__enter__()
                 entered.append(system)
             if bench.systems:
-                found = bench.run()
+                found, about["sync_us"] = bench.run()
                 for name, systems in found.items():
                     results[name] = {key: summary(rounds, systems.get("direct")) for key, rounds in systems.items()}
         finally:
             for system in entered:
                 system.__exit__()
         show(results)
+        if "sync_us" in about:
+            print(f"a write with its sync took {micros(about['sync_us'])} (the quickest of 30, median of all rounds): nothing durable answers sooner\n")
         if "memory" in options.only:
             rows = memory(bench)
             show_memory(rows)

@@ -384,6 +384,29 @@ def test_a_template_makes_what_is_missing_and_spares_what_is_there(cluster, dump
 def test_a_bad_file_of_templates_is_refused_at_the_start(cluster):
     bad = cluster.place / "bad.toml"
     bad.write_text('[[create]]\nmatch = "**"\nstep = "ten"\n')
-    command = [cluster.programs["stead-rrd"], "serve", "--map", cluster.map, "--base", cluster.base, "--log", "none", "--listen", "127.0.0.1:0"]
+    command = [cluster.programs["stead-rrd"], "serve", "--map", cluster.map, "--base", cluster.base, "--state", cluster.place / "other", "--listen", "127.0.0.1:0"]
     done = subprocess.run([*command, "--create", bad], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert done.returncode == 65 and done.stderr.count("\n") == 1 and f"{bad}:3: " in done.stderr, done
+
+
+def test_a_lost_copy_is_not_made_anew_and_empty(cluster):
+    """Its place would look whole then; so a template makes only what nobody has."""
+    name = "every-10/load/load.rrd"
+    cluster.stop_router()
+    cluster.start_router("--create", templates(cluster))
+    with Client(cluster.tcp) as client:
+        assert client.ask(f"UPDATE {name} {START}:1:2:3").startswith(b"0 ")
+        assert client.ask(f"FLUSH {name}").startswith(b"0 ")
+    first, second = (cluster.backends[backend] for backend in cluster.located([name])[name])
+    cluster.stop_router()
+    first.stop(9)
+    (first.base / name).unlink()
+    first.start()
+    cluster.state = cluster.place / "other"  # a log without that update, and its CREATE
+    cluster.start_router("--create", templates(cluster))
+    with Client(cluster.tcp) as client:
+        for turn in range(1, 4):
+            assert client.ask(f"UPDATE {name} {START + 10 * turn}:1:2:3").startswith(b"0 ")
+            assert client.batch([f"UPDATE {name} {START + 10 * turn + 5}:1:2:3"]) == b"0 errors\n"
+        assert client.ask(f"FETCH {name} AVERAGE {START} {START + 30}").count(b": 1.0") >= 2
+    assert not (first.base / name).exists() and (second.base / name).exists()

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from rrd_servers import LIMIT, Client, free_port, wait_for
+from rrd_servers import LIMIT, Client, Rrdcached, free_port, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 START = 1_700_000_000
@@ -241,6 +241,93 @@ def test_a_request_in_hand_is_answered_before_the_end(cluster):
     assert cluster.router.wait() == 0
 
 
+def created(cluster, count, rows=100):
+    """Makes files of some size, and gives their names."""
+    names = [f"host{i:03}/v.rrd" for i in range(count)]
+    with Client(cluster.unix) as client:
+        for name in names:
+            assert client.ask(f"CREATE {name} -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:{rows}") == b"0 RRD created OK\n"
+    return names
+
+
+def test_a_server_is_added_as_the_manual_says(cluster, place):
+    names = created(cluster, 40)
+    cluster.backends["b3"] = server = Rrdcached(place / "b3", f"127.0.0.1:{free_port()}")
+    server.start()
+    cluster.publish()
+    code, page = wait_for(lambda: (lambda done: done[:2] if "epoch 1 -> 2" in done[1] else None)(stead_rrd(cluster.programs, "status", cluster.state)), "epoch 2")
+    assert code == 1 and "files have to be moved from epoch 1 to 2, and nothing moves them: run stead-rrd move" in page, page
+    code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
+    assert (code, said) == (0, ""), (code, out, said)
+    last = out.splitlines()[-1]
+    moved = re.fullmatch(r"move to epoch 2: (\d+) of \1 files?, [\d.]+ \w+: done", last)
+    assert moved and int(moved[1]) == sum("b3" in nodes for nodes in cluster.located(names).values()) > 0, out
+    code, page, _ = wait_for(lambda: (lambda done: done if done[0] == 0 else None)(stead_rrd(cluster.programs, "status", cluster.state)), "all to be well")
+    assert page.startswith("all is well: 5 backends up\nrrd, epoch 2, ")
+    code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
+    assert (code, out) == (75, "") and "no file has to move" in said
+    code, out, said = stead_rrd(cluster.programs, "repair", cluster.state, "b9")
+    assert (code, out) == (75, "") and "b9" in said
+    code, out, _ = stead_rrd(cluster.programs, "repair", cluster.state, "b3")
+    assert code == 0 and re.search(rf"^repair of b3: {moved[1]} of {moved[1]} files?, .*: done$", out, re.M), out
+
+
+def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
+    """At 1 MiB a second the files of 0.8 MB each take half a minute: the client is ended long before."""
+    created(cluster, 80, rows=100_000)
+    cluster.backends["b3"] = server = Rrdcached(place / "b3", f"127.0.0.1:{free_port()}")
+    server.start()
+    cluster.publish()
+    wait_for(lambda: status(cluster)["next_epoch"] == 2, "epoch 2")
+    with subprocess.Popen([cluster.programs["stead-rrd"], "move", cluster.state, "--rate", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+        wait_for(lambda: (status(cluster)["moving"] or {"done": 0})["done"], "a file to have moved")
+        code, _, said = stead_rrd(cluster.programs, "move", cluster.state)
+        assert code == 75 and "already" in said
+        client.send_signal(signal.SIGINT)
+        out, said = client.communicate()
+    assert client.returncode == 130 and "Run the same again to go on" in said, (out, said)
+    assert out.startswith("move to epoch 2: "), out
+    code, page, _ = wait_for(lambda: (lambda done: done if "nothing moves them" in done[1] else None)(stead_rrd(cluster.programs, "status", cluster.state)), "the end of it")
+    assert code == 1 and ", epoch 1 -> 2, " in page, page
+    code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
+    # it begins with what the other has done
+    done = int(re.match(r"move to epoch 2: (\d+) files?, looking for more, ", out)[1])
+    files = int(re.fullmatch(r"move to epoch 2: (\d+) of \1 files, .*: done", out.splitlines()[-1])[1])
+    assert (code, said) == (0, "") and 0 < done < files, (code, out, said)
+    assert status(cluster)["epoch"] == 2
+
+
+def unknown_messages(page, sources):
+    """The messages of the table of troubleshooting of which the program knows nothing: of each, the longest part without names, numbers and dots."""
+    unknown, count = [], 0
+    for line in page.split("## Troubleshooting")[1].splitlines():
+        message = re.match(r"\| \w[\w, ]*: `([^`]+)`", line)
+        if message:
+            count += 1
+            part = max(re.split(r"\brrd\d|\d+|[()]|\.\.\.|: |; |, |\"", message[1]), key=len).strip()
+            if part not in sources:
+                unknown.append(part)
+    return count, unknown
+
+
+def test_the_messages_of_the_manual_are_the_programs():
+    page = (ROOT / "docs" / "rrd.md").read_text()
+    sources = "".join(path.read_text() for path in (ROOT / "crates" / "stead-rrd" / "src").rglob("*.rs"))
+    sources += "illegal attempt to update using time Address already in use Too many open files"  # of rrdcached and of the system
+    count, unknown = unknown_messages(page, sources)
+    assert count > 15 and unknown == []
+    assert unknown_messages("## Troubleshooting\n| router: `the moon is full (rrd1)` | wait |", sources) == (1, ["the moon is full"])
+
+
+def test_the_fleet_of_the_manual_is_one(programs, place):
+    page = (ROOT / "docs" / "rrd.md").read_text()
+    (place / "rrd.toml").write_text(re.search(r"```toml\n(.*?)```", page, re.S)[1])
+    subprocess.run([programs["stead"], "apply", place / "rrd.toml", place / "rrd.map"], check=True, stdout=subprocess.DEVNULL)
+    located = subprocess.run([programs["stead"], "locate", place / "rrd.map", "web1/cpu.rrd"], check=True, capture_output=True, text=True).stdout
+    file, nodes = located.strip().split("\t")
+    assert f"prints `{file}`, a tab and\n`{nodes}`" in page and f"{file}: on {nodes.replace(',', ' and ')}" in page, located
+
+
 def refused(address):
     try:
         with Client(address) as client:
@@ -250,7 +337,7 @@ def refused(address):
 
 
 def test_an_end_does_not_wait_for_ever(cluster):
-    """The control of the test above: with no grace the answer does not come."""
+    """The control of the test above: with no grace it ends while they hang. What the client hears then is the log's word for it, or nothing."""
     restart(cluster, "--grace", "0", "--timeout", str(LIMIT))
     with Client(cluster.tcp) as client:
         create(client, "a.rrd")
@@ -262,8 +349,8 @@ def test_an_end_does_not_wait_for_ever(cluster):
             client.send(f"UPDATE a.rrd {START + 60}:5\n")
             wait_for(lambda: status(cluster)["log"]["newest"] > newest, "the update to be in the log")
             os.kill(cluster.router.pid, signal.SIGTERM)
-            assert client.file.read() == b""
             assert cluster.router.wait() == 0
+            assert client.file.read() in (b"", b"0 errors, enqueued 1 value(s).\n")
         finally:
             for pid in hanging:
                 os.kill(pid, signal.SIGCONT)

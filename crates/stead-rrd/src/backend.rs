@@ -34,7 +34,7 @@ use crate::record;
 use crate::reply::{rebase, Reply};
 use crate::request::{words, Request, Verb};
 use crate::shared::{lock, Shared};
-use crate::writes::{is_missing, Ticket};
+use crate::writes::{has_no_file, Ticket};
 
 /// Lines in one BATCH: rrdcached works on it without answering anyone else on this connection; 2,000 take it some 3 ms.
 const BATCH_LINES: usize = 2000;
@@ -172,10 +172,11 @@ impl Unflushed {
         }
     }
 
-    /// The oldest file, when its write is older than `age`; from now on writes to it count anew. One at a time.
+    /// The oldest file that was not taken, when its write is older than `age`; from now on writes to it count anew.
     fn take(&mut self, age: Duration, now: Instant) -> Option<(u64, Vec<u8>)> {
-        let taken = self.order.first()?.clone();
-        self.files.get(&taken.1).filter(|(first, at)| *first == taken.0 && now.duration_since(*at) >= age)?;
+        // those that stand only here were taken before
+        let waits = self.order.iter().find_map(|taken| Some((taken, self.files.get(&taken.1).filter(|(first, _)| *first == taken.0)?)));
+        let taken = waits.filter(|(_, (_, at))| now.duration_since(*at) >= age)?.0.clone();
         self.files.remove(&taken.1);
         Some(taken)
     }
@@ -360,13 +361,13 @@ impl Backend {
 
     async fn ask_new(&self, line: &[u8], binary: bool) -> io::Result<(Connection, Reply)> {
         let address = self.site().address;
-        let asked = self.in_time(async {
-            let mut connection = Connection::open(&address).await?;
-            let reply = connection.ask(line, binary).await?;
-            Ok((connection, reply))
-        });
-        // an answer that cannot be understood may be this request's fault, the rest concerns all connections
-        asked.await.map_err(|error| if error.kind() == io::ErrorKind::InvalidData { error } else { self.broken(error) })
+        let mut connection = self.in_time(Connection::open(&address)).await.map_err(|error| self.broken(error))?;
+        match self.in_time(connection.ask(line, binary)).await {
+            Ok(reply) => Ok((connection, reply)),
+            // it stands still; anything else may be this request's fault
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(self.broken(error)),
+            Err(error) => Err(error),
+        }
     }
 
     /// A failure that concerns all connections.
@@ -426,6 +427,8 @@ impl Backend {
         let address = self.site().address;
         *self.flushing.lock().await = Some(Connection::open(&address).await?);
         let mut connection = Connection::open(&address).await?;
+        // of files that somebody has suspended it would say that they are flushed, and write nothing
+        connection.ask(b"RESUMEALL", false).await?;
         let base = connection.base().await?;
         let mut inside = self.inside();
         inside.base = base.into();
@@ -491,7 +494,7 @@ impl Backend {
             }
             let failures = self.in_time(connection.batch(&part.text, part.names.len())).await?;
             for (at, text) in failures {
-                if is_missing(&text) {
+                if has_no_file(&text) {
                     self.shared.lacks.add(&part.names[at].1, self.place);
                 }
             }
@@ -586,10 +589,13 @@ impl Backend {
                 if work.ticket.number <= caught_up && is_repeated(&text) {
                     continue; // it was in the log when that was read, and came again through the queue
                 }
-                if let Some(line) = work.lines().nth(at - start).filter(|_| is_missing(&text)) {
+                if let Some(line) = work.lines().nth(at - start).filter(|_| has_no_file(&text)) {
                     self.shared.lacks.add(work.ticket.writes.name(line), self.place);
                 }
                 text = rebase(&text, &base, self.shared.options.base.directory());
+                if text.ends_with(b": ") {
+                    text.extend_from_slice(format!("a failure on {}, of which it says no more", self.name).as_bytes());
+                }
                 own.push((at - start, text));
             }
             // also what was refused: of several values it may have taken the first
@@ -619,6 +625,9 @@ impl Backend {
     /// Flushes every file whose oldest write is older than `age`, and confirms.
     pub async fn flush(&self, age: Duration) -> io::Result<()> {
         let mut flushing = self.flushing.lock().await;
+        // what cannot be flushed now holds up no other
+        let mut aside = Vec::new();
+        let losses_before = self.inside().losses;
         loop {
             let (taken, losses) = {
                 let mut inside = self.inside();
@@ -627,8 +636,8 @@ impl Backend {
             let Some(taken) = taken else { break };
             if self.shared.suspended.has(&taken.1) {
                 // its FLUSH would say that it succeeded, and write nothing
-                self.inside().unflushed.failed(&taken, Instant::now());
-                break;
+                aside.push(taken);
+                continue;
             }
             let line = [b"FLUSH ", &escaped(&taken.1)[..]].concat();
             let reply = match flushing.as_mut() {
@@ -641,14 +650,11 @@ impl Backend {
             }
             match reply {
                 Ok(reply) if !reply.is_error() => inside.unflushed.flushed(&taken),
-                Ok(reply) if is_missing(&reply.text) => {
+                Ok(reply) if has_no_file(&reply.text) => {
                     inside.unflushed.flushed(&taken);
                     self.shared.lacks.add(&taken.1, self.place);
                 }
-                Ok(_) => {
-                    inside.unflushed.failed(&taken, Instant::now());
-                    break; // it refused: again at the next turn
-                }
+                Ok(_) => aside.push(taken), // it refused: again at the next turn
                 Err(error) => {
                     inside.unflushed.failed(&taken, Instant::now());
                     drop(inside);
@@ -660,10 +666,12 @@ impl Backend {
         let through = {
             // before the queue is looked at: all up to here was in the queue or went out of it
             let offered = self.shared.offered.load(Ordering::Acquire);
-            let inside = self.inside();
-            if inside.state != State::Up {
+            let mut inside = self.inside();
+            if inside.state != State::Up || inside.losses != losses_before {
                 return Ok(());
             }
+            let now = Instant::now();
+            aside.iter().for_each(|taken| inside.unflushed.failed(taken, now));
             let waiting = inside.queue.iter().map(|work| work.ticket.number).min();
             let first = [inside.unflushed.first(), waiting, inside.sending].into_iter().flatten().min();
             first.map_or(offered, |first| offered.min(first - 1))

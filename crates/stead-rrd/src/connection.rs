@@ -62,6 +62,14 @@ impl Stream {
             Stream::Tcp(stream) => stream.readable().await,
         }
     }
+
+    /// Reads what there is to read now; `WouldBlock` when there is nothing.
+    pub fn try_read_buf(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        match self {
+            Stream::Unix(stream) => stream.try_read_buf(buffer),
+            Stream::Tcp(stream) => stream.try_read_buf(buffer),
+        }
+    }
 }
 
 impl AsyncRead for Stream {

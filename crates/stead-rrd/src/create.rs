@@ -37,6 +37,8 @@ const SPANS: [u64; 5] = [3600, 86400, 604_800, 2_678_400, 31_622_400];
 const ROWS: u64 = 1200;
 /// The longest name of a data source that rrdtool takes.
 const NAME_BYTES: usize = 19;
+/// What a CREATE may hold: rrdcached has room for 128 words, and dies of more; its line with the name has to fit into 8,191 bytes.
+const MOST: (usize, usize) = (127, 5900);
 /// Data sources that count, with what a value is to them.
 const TYPES: [&str; 6] = ["GAUGE", "COUNTER", "DERIVE", "ABSOLUTE", "DCOUNTER", "DDERIVE"];
 
@@ -194,7 +196,7 @@ impl Written {
                 if let Some(heartbeat) = &self.heartbeat {
                     return Err((heartbeat.span(), "heartbeat is for types-db; here it stands in each DS".to_owned()).into());
                 }
-                Kind::Given(rest(step, &words(list, source)?, &archives))
+                Kind::Given(rest(step, &words(list, source)?, &archives).map_err(|problem| (span, problem))?)
             }
             (None, Some(types), archives) => {
                 let archives = archives.unwrap_or_else(|| collectd_archives(step.into()));
@@ -203,7 +205,11 @@ impl Written {
                 let text = read(&file).map_err(|error| (types.span(), format!("types-db: {error}")))?;
                 let sources = collectd_types(&text, heartbeat);
                 let sources = sources.map_err(|(line, problem)| Problem::Elsewhere(format!("{}:{line}: {problem}", file.display())))?;
-                Kind::Types(sources.into_iter().map(|(name, sources)| (name.into_bytes(), rest(step, &sources, &archives))).collect())
+                let each = sources.into_iter().map(|(name, sources)| match rest(step, &sources, &archives) {
+                    Ok(rest) => Ok((name.into_bytes(), rest)),
+                    Err(problem) => Err((types.span(), format!("type {name} of {}: {problem}", file.display()))),
+                });
+                Kind::Types(each.collect::<Result<_, _>>()?)
             }
         };
         Ok(Rule { pattern, kind })
@@ -281,8 +287,13 @@ fn duration(text: &str) -> Result<(), String> {
     }
 }
 
-fn rest(step: u32, sources: &str, archives: &str) -> Vec<u8> {
-    format!(" -s {step} -O{sources}{archives}").into_bytes()
+fn rest(step: u32, sources: &str, archives: &str) -> Result<Vec<u8>, String> {
+    let line = format!(" -s {step} -O{sources}{archives}");
+    let definitions = line.split(' ').filter(|word| word.starts_with("DS:") || word.starts_with("RRA:")).count();
+    if definitions > MOST.0 || line.len() > MOST.1 {
+        return Err(format!("{definitions} definitions in {} bytes; rrdcached takes {} in {}", line.len(), MOST.0, MOST.1));
+    }
+    Ok(line.into_bytes())
 }
 
 /// The archives that collectd gives to a file: for each span so many steps in a row that its rows suffice, and as many rows as then
@@ -441,6 +452,11 @@ mod tests {
             let error = load(&text, "").unwrap_err();
             assert!(error.contains(said) && error.starts_with("create.toml:") && !error.contains('\n'), "{error}, not {said}");
         }
+        let many = OWN.replace("\"DS:value", &format!("{}\"DS:value", "\"DS:v:GAUGE:1:0:U\", ".repeat(125)));
+        assert!(load(&many, "").unwrap_err().starts_with("create.toml:1: 128 definitions in "));
+        assert!(load(&many.replacen("\"DS:v:GAUGE:1:0:U\", ", "", 1), "").is_ok());
+        let many = load(COLLECTD, &format!("big {}", "v:GAUGE:0:U ".repeat(113))).unwrap_err();
+        assert!(many.starts_with("create.toml:4: type big of types.db: 128 definitions"), "{many}");
         assert!(load("", "").unwrap_err().starts_with("create.toml:1: missing field `create`"));
         assert!(load("create = []", "").unwrap_err().contains("no [[create]]"));
         assert!(Templates::load(Path::new("/none/x.toml")).unwrap_err().starts_with("cannot read /none/x.toml: No such file"));

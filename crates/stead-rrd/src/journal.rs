@@ -27,7 +27,7 @@ pub struct Progress {
 }
 
 /// How much the log has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// On the disk, in bytes.
     pub bytes: u64,
@@ -35,6 +35,8 @@ pub struct Extent {
     pub bound: u64,
     /// The oldest record that it keeps.
     pub oldest: u64,
+    /// Why it will take no records as soon as what it has room for now is used up.
+    pub short: Option<String>,
 }
 
 /// A durable log with a position for each backend. All methods may be called from any thread.
@@ -127,7 +129,7 @@ impl Journal for Memory {
     fn extent(&self) -> Extent {
         let inside = self.inside();
         let oldest = inside.records.keys().next().copied().unwrap_or(inside.newest + 1);
-        Extent { bytes: inside.bytes, bound: 0, oldest }
+        Extent { bytes: inside.bytes, bound: 0, oldest, short: None }
     }
 
     fn follow(&self, backends: &[&str]) -> io::Result<()> {

@@ -121,8 +121,9 @@ Exit codes:
   65  the map is damaged or not a map
   66  the map is missing
   69  no router answers on this state directory
-  70  the router refused, and says why
+  70  a fault in stead-rrd itself
   74  reading, writing or listening failed
+  75  the router refused, and says why
   78  the fleet does not say where its backends are
   130 ended by Ctrl-C";
 

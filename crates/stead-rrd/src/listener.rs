@@ -97,6 +97,9 @@ async fn serve(stream: Stream, router: Arc<Router>, allowed: Arc<Allowed>, endin
     let mut client = Client { stream, input: Input::default(), out: Vec::new(), pending: VecDeque::new(), router, allowed, ending };
     // the reasons why a client goes are its own
     let _ = client.run().await;
+    // who has only closed its sending half still reads
+    client.answer_all().await;
+    let _ = client.flush().await;
 }
 
 /// What a client sent and we did not look at yet.
@@ -413,9 +416,16 @@ impl Client {
 
 /// More from the client.
 async fn read(stream: &mut Stream, input: &mut Input) -> Result<(), Gone> {
-    if input.bytes.is_empty() {
-        // no buffer while it is idle
+    while input.bytes.is_empty() {
+        // no buffer while it is idle; a new one is said to be readable once although it is not, which would leave 4 KiB to each
         stream.readable().await.map_err(|_| Gone)?;
+        input.bytes.reserve(READ_BYTES);
+        match stream.try_read_buf(&mut input.bytes) {
+            Ok(0) => return Err(Gone),
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => input.bytes = Vec::new(),
+            Err(_) => return Err(Gone),
+        }
     }
     input.bytes.reserve(READ_BYTES);
     match stream.read_buf(&mut input.bytes).await {

@@ -174,6 +174,7 @@ impl Numbers {
         };
         families.plain("log_enabled", "1 when writes go into a durable log, else 0", None, 1u64)?;
         families.plain("log_failed", "1 when the log takes no writes until the router is started again", None, u64::from(log.failed.is_some()))?;
+        families.plain("log_short", "1 when the log will refuse writes soon for want of room, or does so already", None, u64::from(log.short.is_some()))?;
         families.plain("log_size", "Bytes of the log on the disk", Some(Unit::Bytes), log.bytes)?;
         families.plain("log_bound", "The most that the log may grow to", Some(Unit::Bytes), log.bound)?;
         families.plain("log_oldest_record", "The oldest record that the log keeps", None, log.oldest)?;

@@ -20,7 +20,7 @@ use crate::router::Router;
 use crate::shared::lock;
 use crate::state::State;
 use crate::status::Progress;
-use crate::writes::is_missing;
+use crate::writes::{has_no_file, is_missing};
 
 /// Files that are on their way at the same time.
 const AT_ONCE: usize = 4;
@@ -329,6 +329,11 @@ impl Mover {
                 let backend = self.router.backend(place);
                 if backend.state() != Condition::Up || !self.somebody_has(&name, place).await {
                     continue; // when it comes up again, that is found out again
+                }
+                // it may have come meanwhile, or it was a file that nobody had made yet
+                let flush = [b"FLUSH ", &escaped(&name)[..]].concat();
+                if backend.ask(&flush, false).await.is_ok_and(|reply| !has_no_file(&reply.text)) {
+                    continue;
                 }
                 match self.give(&name, place).await {
                     Ok(bytes) => {

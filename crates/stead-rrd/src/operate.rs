@@ -18,7 +18,11 @@ pub const NOT_WELL: u8 = 1;
 /// No router answers.
 pub const UNAVAILABLE: u8 = 69;
 /// The router said no.
-pub const REFUSED: u8 = 70;
+pub const REFUSED: u8 = 75;
+/// A fault of ours.
+pub const INTERNAL: u8 = 70;
+/// Standard output cannot be written.
+pub const IO: u8 = 74;
 /// Nobody reads what we print.
 pub const PIPE: u8 = 141;
 /// Ended by Ctrl-C, as the shell says it.
@@ -77,7 +81,7 @@ pub async fn status(ask: &Ask) -> Result<u8, Failure> {
         Answer::Status(status) => {
             let well = if status.problems().is_empty() { WELL } else { NOT_WELL };
             let json = || serde_json::to_string(&status).map(|line| line + "\n");
-            print(&if ask.json { json().map_err(|error| (REFUSED, error.to_string()))? } else { status.page() })?;
+            print(&if ask.json { json().map_err(|error| (INTERNAL, error.to_string()))? } else { status.page() })?;
             Ok(well)
         }
         other => Err(unexpected(&other)),
@@ -176,7 +180,7 @@ fn unavailable(line: String) -> Failure {
 fn unexpected(answer: &Answer) -> Failure {
     match answer {
         Answer::Error(line) => (REFUSED, printable(line)),
-        _ => (REFUSED, "the router answered something else than was asked; use the stead-rrd that it was started with".to_owned()),
+        _ => (INTERNAL, "the router answered something else than was asked; use the stead-rrd that it was started with".to_owned()),
     }
 }
 
@@ -184,7 +188,7 @@ fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => (PIPE, String::new()),
-        _ => (74, format!("cannot write to standard output: {error}")),
+        _ => (IO, format!("cannot write to standard output: {error}")),
     })
 }
 

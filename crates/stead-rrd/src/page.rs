@@ -12,6 +12,8 @@ use crate::tally::Requests;
 
 /// From this part of its bound on, a log is worth waking somebody.
 const LOG_ALMOST_FULL: f64 = 0.8;
+/// A log is never smaller: two segments, as log::Options has them.
+const LOG_LEAST: u64 = 32 << 20;
 
 impl Status {
     /// Whether files are on their way now.
@@ -62,7 +64,9 @@ impl Status {
             problems.push(format!("the log has failed and takes no writes: {}; make room or mend the disk, then restart the router", printable(error)));
         }
         let part = log.bytes as f64 / log.bound.max(1) as f64;
-        if part >= LOG_ALMOST_FULL {
+        if let Some(reason) = &log.short {
+            problems.push(format!("the log has no room for much more, and then refuses writes: {}", printable(reason)));
+        } else if part >= LOG_ALMOST_FULL && log.bytes > LOG_LEAST {
             let slowest = self.backends.iter().min_by_key(|backend| backend.confirmed);
             let slowest = slowest.map_or(String::new(), |backend| {
                 format!("; it waits for backend {}, which has confirmed {} of {} records", printable(&backend.name), HumanCount(backend.confirmed), HumanCount(log.newest))
@@ -166,7 +170,11 @@ impl Progress {
 
     /// `12 of 2,000 files, 1 failed, 3.10 MiB, 1.20 MiB/s`.
     pub fn figures(&self) -> String {
-        let mut text = format!("{} of {} {}", HumanCount(self.done), HumanCount(self.files), if self.files == 1 { "file" } else { "files" });
+        // as many are known as are done: before the first look at the servers, and while they are looked at again
+        let mut text = match !self.ended && self.done + self.failed >= self.files {
+            true => format!("{}, looking for more", many(self.done, "file")),
+            false => format!("{} of {}", HumanCount(self.done), many(self.files, "file")),
+        };
         if self.failed > 0 {
             let _ = write!(text, ", {} failed", HumanCount(self.failed));
         }
@@ -246,7 +254,7 @@ mod tests {
 
     #[test]
     fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-        let changes: [(Change, &str); 12] = [
+        let changes: [(Change, &str); 13] = [
             (|s| s.backends[3].state = State::Down, "not well: backend b2 (10.0.0.52:42217) is down for 24 hours"),
             (
                 |s| {
@@ -281,6 +289,10 @@ mod tests {
                 |s| s.log.iter_mut().for_each(|log| log.failed = Some("no space".to_owned())),
                 "not well: the log has failed and takes no writes: no space; make room or mend the disk, then restart the router",
             ),
+            (
+                |s| s.log.iter_mut().for_each(|log| log.short = Some("the log cannot grow: quota".to_owned())),
+                "not well: the log has no room for much more, and then refuses writes: the log cannot grow: quota",
+            ),
             (|s| s.next_epoch = Some(8), "not well: files have to be moved from epoch 7 to 8, and nothing moves them: run stead-rrd move"),
             (
                 |s| s.moving = Some(Progress { to_epoch: 8, failed: 2, reasons: vec!["a.rrd: gone\n".to_owned()], ..Progress::default() }),
@@ -310,6 +322,9 @@ mod tests {
         status.moving = Some(moving);
         assert_eq!(first_line(&status), "all is well: 4 backends up; move to epoch 8: 1,201 of 2,000 files, 3.00 MiB, 1.00 MiB/s");
         assert!(status.page().contains("rrd, epoch 7 -> 8, "));
+        let looking = Progress { files: 5, done: 5, ..Progress::default() };
+        assert_eq!(looking.figures(), "5 files, looking for more, 0 B");
+        assert_eq!(Progress { ended: true, ..looking }.figures(), "5 of 5 files, 0 B");
         assert!(status.page().contains("\nmove to epoch 8, for 60 seconds: 1,201 of"), "{}", status.page());
         status.moving.iter_mut().for_each(|moving| moving.ended = true);
         assert!(first_line(&status).ends_with("nothing moves them: run stead-rrd move"), "{}", status.page());

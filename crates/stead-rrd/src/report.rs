@@ -42,6 +42,7 @@ impl Report {
             bound: extent.bound,
             oldest: extent.oldest,
             newest: come.newest,
+            short: extent.short,
             failed: come.broken.as_deref().map(str::to_owned),
         };
         Status {

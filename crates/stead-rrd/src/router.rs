@@ -287,7 +287,9 @@ impl Router {
         }
         let planned = self.plan(&mut writes, Verb::Update, rest).ok()?;
         let failures = self.submit(writes).await.ok()?;
-        let failed = failures.into_iter().find(|(line, _)| *line > planned.own);
+        // another has made it meanwhile, or some copies were there
+        let told = |(line, text): &(usize, Vec<u8>)| *line > planned.own || !text.ends_with(b"File exists");
+        let failed = failures.into_iter().find(told);
         Some(failed.map_or_else(|| planned.success.reply(), |(_, text)| Reply::error(text)))
     }
 
@@ -583,6 +585,9 @@ impl Router {
         let (path, _) = field(parts.front().copied().unwrap_or_default());
         if path.first() != Some(&b'/') {
             return Reply::error(Verb::List.usage());
+        }
+        if path.len() > WORD_BYTES {
+            return Reply::error(format!("a path of {} bytes; at most {WORD_BYTES}", path.len()));
         }
         let Some(below) = join(&path) else {
             return Reply::error([self.base().directory(), &path, b": Permission denied"].concat());

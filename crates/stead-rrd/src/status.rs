@@ -153,6 +153,8 @@ pub struct Log {
     pub oldest: u64,
     /// The newest record that survives a crash.
     pub newest: u64,
+    /// Why it will refuse records soon, or does so already.
+    pub short: Option<String>,
     /// Why it takes no more until the router is started again.
     pub failed: Option<String>,
 }
@@ -219,7 +221,7 @@ pub(crate) fn sample() -> Status {
         next_epoch: None,
         exposed: Exposed::default(),
         backends: vec![backend("a1", "a"), backend("a2", "a"), backend("b1", "b"), backend("b2", "b")],
-        log: Some(Log { bytes: 12 << 20, bound: 1 << 30, oldest: 20_001, newest: 20_123, failed: None }),
+        log: Some(Log { bytes: 12 << 20, bound: 1 << 30, oldest: 20_001, newest: 20_123, short: None, failed: None }),
         clients: tally.read(),
         moving: None,
     }

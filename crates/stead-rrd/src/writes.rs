@@ -198,6 +198,11 @@ impl Inside {
     }
 }
 
+/// Whether rrdcached says so of an UPDATE or a FLUSH. Of a FORGET it says the other: that it has nothing in memory.
+pub fn has_no_file(text: &[u8]) -> bool {
+    text.starts_with(b"No such file: ")
+}
+
 /// Whether rrdcached says that there is no such file.
 pub fn is_missing(text: &[u8]) -> bool {
     text.ends_with(b"No such file or directory") || text.starts_with(b"No such file")

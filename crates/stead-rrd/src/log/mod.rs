@@ -305,7 +305,8 @@ impl Journal for Log {
     fn extent(&self) -> Extent {
         let inside = self.shared.inside();
         let oldest = inside.segments.front().map_or(inside.next, |segment| segment.base);
-        Extent { bytes: inside.total, bound: self.shared.options.bound, oldest }
+        let short = if inside.spare.is_some() { None } else { self.shared.no_room(&inside) };
+        Extent { bytes: inside.total, bound: self.shared.options.bound, oldest, short: short.map(|error| error.to_string()) }
     }
 
     /// On the disk when it returns: a new backend's records are kept from now on.
