@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
+.PHONY: help fuzz-rrd setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, what moves, and five languages that agree (under 5 minutes, then seconds)'
@@ -29,6 +29,7 @@ help:
 	@echo 'make bench-rrd     updates per second through the RRD router, against one rrdcached asked directly (ARGS=--help)'
 	@echo 'make test-spark    a million keys through Spark; installs it into .venv-spark (0.9 GB, needs java)'
 	@echo 'make bench-spark   placing keys in Spark, with stead and with pure Python (ROWS=100000000)'
+	@echo 'make fuzz-rrd      a million random lines to the RRD router and to one rrdcached, and what each says (LINES=, SEED=)'
 	@echo 'make header        writes include/stead.h and what PHP reads again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
 	@echo 'make clean         removes what was built'
@@ -124,6 +125,12 @@ bench-rrd: setup
 test-spark: wheel
 	@scripts/spark-venv
 	@.venv-spark/bin/python -m pytest -q python/tests/engines/test_spark.py
+
+# the seed is said, so that what was found can be found again: put it into SEEDS of tests/rrd/test_hostile.py
+LINES ?= 1000000
+SEED ?= $(shell date +%s)
+fuzz-rrd:
+	@$(PYTHON) tests/rrd/rrd_same.py --lines $(LINES) --seed $(SEED)
 
 ROWS ?= 100000000
 bench-spark: wheel

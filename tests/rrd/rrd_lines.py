@@ -12,10 +12,7 @@ import random
 import re
 
 START = 1_700_000_000
-VERBS = """UPDATE FLUSH FLUSHALL PENDING FORGET QUEUE STATS HELP PING BATCH FETCH FETCHBIN INFO FIRST LAST CREATE LIST SUSPEND RESUME
-    SUSPENDALL RESUMEALL QUIT WROTE .""".encode().split()  # fmt: skip
 WITH_PATH = b"UPDATE FLUSH PENDING FORGET FETCH FETCHBIN INFO FIRST LAST CREATE SUSPEND RESUME".split()
-IN_BATCH = b"UPDATE FLUSH FORGET CREATE".split()
 # how many files are in use at a time; older ones are left as they are and compared at the end
 POOL = 24
 # what a number looks like to the router

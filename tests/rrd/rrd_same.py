@@ -22,10 +22,13 @@ DIFFERENT = [
     ("HELP", "the router's own words", rb"help\b.*", rb"\d+ (Command overview|Help for \w+)\n.*", rb"\d+ (Command overview|Help for \w+)\n.*"),
     # paths
     ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f\x7f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
+    ("LIST of odd names", "the router reads over two blanks, and the server over a CR at the end", rb"list (.*[\x01-\x1f]/*| +recursive /.*|recursive  +/.*)", ERROR, rb"(?:\d+ RRDs|-1 ).*"),
     ("an empty path", "for rrdcached it is the base", rb"\w+ (|[ /].*)", rb"-1 .*|0 updates pending", rb"-1 Usage: .*|-1 .*: Permission denied"),
     ("..", "refused wherever it stands as a part", rb".*\.\..*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
     ("outside", "rrdcached tells whoever asks that nothing is pending for /etc/passwd", rb"pending /.*", rb"0 updates pending", rb"-1 .*: Permission denied"),
     ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*)", rb"-1 (stat failed with error 20\.|No such file: .*)"),
+    ("a directory that is read", "it may be on other servers", rb".*", rb"-1 .*mmaping file '.*': No such device", rb"-1 .*opening '.*': No such file or directory"),
+    ("blanks side by side", "the router makes one of them", rb"create .*  .*", ERROR, rb"-1 .*"),
     # values
     ("two faults", "the router looks for values first", rb"update .*", ERROR, rb"-1 No values updated\."),
     ("a blank at the end", "rrdcached takes the values, and says -1 since there is one more, which is empty", rb"update .* \r?", rb"-1 Cannot find timestamp in ''!", rb"0 .*"),
@@ -145,7 +148,7 @@ def errors(reply):
 
 def known(line, single, routed):
     """Whether this difference is one of those that are known."""
-    text = line.text.removesuffix(b"\n")
+    text = line.verb.lower() + line.text.removesuffix(b"\n")[len(re.match(rb"(?:\\.|[^ \\\n])*", line.text, re.S)[0]) :]
     patterns = (((said, text), (by_one, single), (by_router, routed)) for _, _, said, by_one, by_router in DIFFERENT)
     return any(all(re.fullmatch(pattern, found, re.I | re.S) for pattern, found in three) for three in patterns)
 
@@ -157,7 +160,7 @@ class Same:
         self.cluster, self.base = cluster, str(cluster.base).encode()
         self.lines = Lines(seed, self.base)
         self.seed, self.sent, self.compared, self.alone, self.conversations = seed, 0, 0, 0, 0
-        self.differ, self.refused, self.survey = {}, 0, False
+        self.differ, self.refused, self.survey, self.here = {}, 0, False, f"seed {seed}"
 
     def run(self, count):
         """So many lines, and then what waits for the disk."""
@@ -281,7 +284,7 @@ def main():
             print(text)
         wrong, copies = differing(cluster, same.files())
         print(f"{copies} copies of {len(same.files())} files, {len(wrong)} differ {wrong[:3] or ''}")
-        sys.exit(bool(wrong))
+        sys.exit(bool(wrong or same.differ))
 
 
 if __name__ == "__main__":
