@@ -3,6 +3,8 @@
 The Rust tests copy by its client. Here is another client, written from the description of the protocol in wire.rs alone.
 """
 
+import re
+import shutil
 import signal
 import socket
 import struct
@@ -19,8 +21,8 @@ CHUNK = 100_000
 class Agent:
     """The program, and a connection to it."""
 
-    def __init__(self, program, base, address, *options):
-        command = [program, "files", "--base", base, "--listen", address, *options]
+    def __init__(self, program, base, address, *options, before=()):
+        command = [*before, program, "files", "--base", base, "--listen", address, *options]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.said = self.process.stderr.readline().decode()
         self.socket = None
@@ -174,6 +176,47 @@ def test_files_are_carried_between_two_rrdcached_and_go_on_there(programs, place
             assert target.ask(b"r", name.encode()) == b"\0"
         assert list(other.base.iterdir()) == []
         assert len(list(one.base.rglob("*.rrd"))) == len(NAMES)
+
+
+def unsynced(calls, place):
+    """The files and directories whose last changes a power cut after these system calls could take; the file is put at `place`."""
+    missing, temporary = set(), None
+    for call in calls:
+        if made := re.match(r"mkdirat\(\d+<(.*?)>, .* = 0", call):
+            missing.add(made[1])
+        elif wrote := re.match(r"pwrite64\(\d+<(.*?)>", call):
+            temporary = wrote[1]
+            missing.add(temporary)
+        elif renamed := re.match(r"renameat2?\(\d+<(.*?)>, \"(.*?)\", \d+<(.*?)>, \"(.*?)\"", call):
+            assert f"{renamed[1]}/{renamed[2]}" == temporary and f"{renamed[3]}/{renamed[4]}" == place, call
+            missing.add(renamed[3])  # and what was not on disk by then stays missing: the name came before the bytes
+        elif synced := re.match(r"f(?:data)?sync\(\d+<(.*?)>\) += 0", call):
+            missing.discard(synced[1])
+    assert temporary, calls
+    return missing
+
+
+def test_all_of_a_copy_is_on_disk_before_the_agent_says_so(programs, place):
+    if not shutil.which("strace") or subprocess.run(["strace", "-qq", "-o", place / "true", "true"], check=False).returncode:
+        pytest.skip("strace is missing or may not trace here")
+    base, log = (place / "db").resolve(), place / "calls"
+    base.mkdir()
+    # -D: the agent is our child, and strace is its; so it ends when the agent does
+    watched = "trace=mkdirat,pwrite64,renameat,renameat2,fsync,fdatasync"
+    before = ["strace", "-D", "-f", "-qq", "-y", "-s", "8", "-e", watched, "-e", "signal=none", "-o", log]
+    with Agent(programs["stead-rrd"], base, f"unix:{place}/agent", before=before) as agent:
+        agent.put(b"host/cpu/load.rrd", 0o644, b"RRD\0" + bytes(300_000))
+        agent.process.terminate()
+        assert agent.process.wait(LIMIT) == 0
+    # one call after the other, though by more than one thread: no line is cut by another
+    calls = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines()]
+    file = f"{base}/host/cpu/load.rrd"
+    assert unsynced(calls, file) == set(), calls
+    # the control: each of its syncs is needed
+    syncs = [at for at, call in enumerate(calls) if "sync(" in call]
+    assert len(syncs) == 4, calls
+    for at in syncs:
+        assert unsynced(calls[:at] + calls[at + 1 :], file), calls[at]
 
 
 def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
