@@ -163,15 +163,15 @@ class Cluster:
         self.state = place / "state"
         self.options = [*self.QUIET] if quiet else []
 
-    def publish(self, names=None):
-        """A map of these backends, or of all; the program's words."""
+    def publish(self, names=None, rule=""):
+        """A map of these backends, or of all, with a line more in the fleet; the program's words."""
         nodes = "".join(
             f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
             f'attributes = {{ rrdcached = "{self.backends[name].address}", files = "{self.backends[name].files}" }}\n'
             for name in names or self.backends
         )
         fleet = self.place / "fleet.toml"
-        fleet.write_text(f'name = "rrd"\nreplicas = 2\nspread = ["zone"]\n{nodes}')
+        fleet.write_text(f'name = "rrd"\nreplicas = 2\nspread = ["zone"]\n{rule}\n{nodes}')
         return subprocess.run([self.programs["stead"], "apply", fleet, self.map], check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def __enter__(self):

@@ -2,6 +2,7 @@
 
 import random
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -264,3 +265,26 @@ def test_a_listener_takes_only_what_it_is_allowed(cluster):
         refused = some.batch([f"UPDATE c/a.rrd {START + 120}:1:1", "FORGET c/a.rrd"])
         assert refused == b"1 errors\n2 Permission denied.\n"
         assert all_of_it.ask("PENDING c/a.rrd").startswith(b"2 ")
+
+
+def test_the_files_of_a_host_stay_together_by_the_key_rule(cluster):
+    """`key = "first 1 segments"` in the fleet: the router and `stead locate` place a whole host by its name."""
+    hosts = [f"host{number:03}" for number in range(40)]
+    files = [f"{host}/value{number}.rrd" for host in hosts for number in range(5)]
+    # the control: without the rule a host is torn apart
+    apart = cluster.located(files)
+    assert len({tuple(apart[f"{hosts[0]}/value{number}.rrd"]) for number in range(5)}) > 1
+    cluster.stop_router()
+    cluster.map.unlink()
+    cluster.publish(rule='key = "first 1 segments"')
+    shutil.rmtree(cluster.state)
+    cluster.start_router()
+    with Client(cluster.unix) as client:
+        for name in files:
+            assert client.ask(f"CREATE /{cluster.base}/{name} {SOURCES}".replace("//", "/")) == b"0 RRD created OK\n"
+            assert client.ask(f"UPDATE .//{name} {START + 60}:1:1").startswith(b"0 ")
+    located = cluster.located(files)
+    for name in files:
+        host = name.split("/")[0]
+        assert located[name] == located[f"{host}/value0.rrd"]
+        assert {backend for backend, server in cluster.backends.items() if (server.base / name).exists()} == set(located[name])

@@ -17,13 +17,14 @@
 //!
 //! A backend that does not answer in time is lost as one that closed the connection is.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
+use hashbrown::HashMap;
 use tokio::sync::{watch, Notify};
 
 use crate::connection::{Address, Connection};

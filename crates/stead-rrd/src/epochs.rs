@@ -34,6 +34,8 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// What the router does with maps.
 pub struct Epochs {
+    /// one look at a time
+    looking: std::sync::Mutex<()>,
     router: Arc<Router>,
     state: Arc<State>,
     path: PathBuf,
@@ -44,7 +46,7 @@ pub struct Epochs {
 impl Epochs {
     /// The maps that come to this path.
     pub fn new(router: Arc<Router>, state: Arc<State>, path: &Path) -> Epochs {
-        Epochs { router, state, path: path.to_owned(), again: Arc::default() }
+        Epochs { looking: Default::default(), router, state, path: path.to_owned(), again: Arc::default() }
     }
 
     /// Takes up what was going on when the router ended.
@@ -60,6 +62,7 @@ impl Epochs {
 
     /// Takes a map up. Blocks while it writes.
     pub fn adopt(&self, map: Map) -> Result<Adopted, String> {
+        let _looking = crate::shared::lock(&self.looking);
         let plan = {
             let layout = self.router.shared().layout();
             let settled = layout.settled().map();
@@ -129,7 +132,8 @@ impl Epochs {
         }
     }
 
-    async fn look(self: &Arc<Self>) {
+    /// Takes up the map that is there now.
+    pub async fn look(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || {
             let map = Map::open_copy(&this.path).map_err(|error| error.to_string())?;

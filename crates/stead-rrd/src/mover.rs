@@ -56,7 +56,9 @@ impl Mover {
     }
 
     /// Begins to move the files to the places of the target, at most so many bytes a second. Stops when nobody listens any more.
-    pub fn start_move(self: &Arc<Self>, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
+    pub async fn start_move(self: &Arc<Self>, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
+        // a map that was published a moment ago counts
+        self.epochs.look().await;
         let (from_epoch, to_epoch, done) = {
             let layout = self.router.shared().layout();
             let from = layout.settled().map().epoch();
@@ -234,18 +236,22 @@ impl Mover {
         let held = Held::new(&self.router, name)?;
         let Some((old, new)) = self.router.shared().layout().to_move(name) else { return Ok(()) };
         let targets: Vec<Place> = new.iter().copied().filter(|place| !old.contains(place)).collect();
-        let bytes = self.carry(name, &old, &targets, rate).await?;
+        let bytes = self.carry(name, &old, &targets).await?;
         self.state.note_moved(name).await.map_err(|error| error.to_string())?;
         self.router.shared().layout_mut().moved(name);
         drop(held);
         tell.carried(bytes);
+        // the pause comes after the file, not while its writes are held
+        if let Some(until) = rate.take(bytes) {
+            tokio::time::sleep_until(until).await;
+        }
         // what cannot be removed now does no harm: nobody reads it, and it is overwritten if the file ever comes back
         self.remove_left_behind(old.into_iter().filter(|place| !new.contains(place)).map(|place| (name.to_vec(), place)).collect()).await;
         Ok(())
     }
 
     /// Copies a file, whose writes are held, from the first source that has all of it to every target; the bytes of it all.
-    async fn carry(&self, name: &[u8], sources: &[Place], targets: &[Place], rate: &Rate) -> Result<u64, String> {
+    async fn carry(&self, name: &[u8], sources: &[Place], targets: &[Place]) -> Result<u64, String> {
         if targets.is_empty() {
             return Ok(0);
         }
@@ -268,7 +274,7 @@ impl Mover {
                 // what it may have waiting for a file of that name from another time
                 let forget = [b"FORGET ", &escaped(name)[..]].concat();
                 target.ask(&forget, false).await.map_err(|error| format!("{}: {error}", target.name()))?;
-                let copied = Files::copy(&files_of(&source)?, &files_of(&target)?, name, rate).await;
+                let copied = Files::copy(&files_of(&source)?, &files_of(&target)?, name, &Rate::default()).await;
                 bytes += copied.map_err(|error| format!("from {} to {}: {error}", source.name(), target.name()))?.bytes;
             }
             return Ok(bytes);
@@ -304,7 +310,7 @@ impl Mover {
             return Ok(0); // it has moved away meanwhile
         }
         let sources: Vec<Place> = places.into_iter().filter(|other| *other != place).collect();
-        let bytes = self.carry(name, &sources, &[place], &Rate::default()).await?;
+        let bytes = self.carry(name, &sources, &[place]).await?;
         drop(held);
         Ok(bytes)
     }

@@ -97,7 +97,7 @@ impl Source for Report {
 
 impl Work for Report {
     async fn start_move(&self, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
-        self.mover.start_move(rate)
+        self.mover.start_move(rate).await
     }
 
     async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {

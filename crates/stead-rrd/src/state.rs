@@ -5,6 +5,7 @@
 //! DIR/target.map    where files move to; only while they do
 //! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
 //! DIR/log/          the durable log
+//! DIR/lock          held while a router runs, never removed
 //! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
 //! ```
 //!
@@ -24,13 +25,15 @@ use crate::shared::lock;
 pub struct State {
     dir: PathBuf,
     moved: Arc<Mutex<Option<File>>>,
+    _lock: File,
 }
 
 impl State {
     /// Opens the directory and makes it where it is missing.
     pub fn open(dir: &Path) -> io::Result<State> {
         fs::create_dir_all(dir).map_err(|error| named("create", dir, error))?;
-        Ok(State { dir: dir.to_owned(), moved: Arc::default() })
+        let lock = crate::log::lock(&dir.join("lock"))?;
+        Ok(State { dir: dir.to_owned(), moved: Arc::default(), _lock: lock })
     }
 
     /// Its path.
@@ -171,7 +174,9 @@ mod tests {
         let mut bytes = fs::read(&file).unwrap();
         bytes.extend_from_slice(b"c/tor");
         fs::write(&file, bytes).unwrap();
-        let state = State::open(state.dir()).unwrap();
+        let dir = state.dir().to_owned();
+        drop(state);
+        let state = State::open(&dir).unwrap();
         let (target, moved) = state.target().unwrap().unwrap();
         assert_eq!(target.digest(), map([1, 2]).digest());
         assert_eq!(moved, HashSet::from([b"c/a b".to_vec(), b"c/\xff".to_vec()]));

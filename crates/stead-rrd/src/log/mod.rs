@@ -449,13 +449,13 @@ fn tidy(dir: &Path) -> io::Result<Vec<u64>> {
 }
 
 /// Takes the lock; the end of the process lets go of it. The file stays: removing it would let two hold "the" lock.
-fn lock(path: &Path) -> io::Result<File> {
+pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = file.map_err(|e| failed("open", path, e))?;
     match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => {
-            let text = format!("{}: another stead-rrd has this log open; each needs a log of its own", path.display());
+            let text = format!("{}: another stead-rrd has this open; each needs a directory of its own", path.display());
             Err(io::Error::new(io::ErrorKind::WouldBlock, text))
         }
         Err(error) => Err(failed("lock", path, error.into())),
