@@ -305,7 +305,7 @@ class Lines:
         if verb in (b"BATCH", b".", b"QUIT", b"FLUSHALL", b"SUSPENDALL", b"RESUMEALL", b"SUSPEND", b"RESUME"):
             return []  # changes what the lines behind it mean
         if line.loose and len(words) == 1:
-            return [Line(line.text, alone="a verb that ends in a backslash: rrdcached closes the connection")]
+            return []  # rrdcached closes the connection
         if verb == b"CREATE" and not re.fullmatch(rb"create \S*h\d+/((v|with\\ blank\\ |back\\\\slash|\xc3\xbc|\xff\xfe)\d+|odd)\.rrd (-O -b|-b) 17\d{8}( -s \d{2,3} -O|) [^\\\0-\x1f]*", line.text.strip().lower(), re.I):
             return []  # the time of the day comes in, or another file or directory, or an overwriting
         if verb == b"CREATE" and any(word.startswith((b"-r", b"-t", b"-b", b"-s")) for word in words[6:]):

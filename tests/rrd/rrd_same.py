@@ -23,10 +23,12 @@ DIFFERENT = [
     # paths
     ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f\x7f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
     ("LIST of odd names", "the router reads over two blanks, and the server over a CR at the end", rb"list (.*[\x01-\x1f]/*| +recursive /.*|recursive  +/.*)", ERROR, rb"(?:\d+ RRDs|-1 ).*"),
+    ("LIST of a word", "RECURSIVE is taken as it is written, and a path begins with a slash", rb"list (\S*\\\S* .*|recursive [^/].*)", rb".*", rb"-1 Usage: LIST .*"),
     ("an empty path", "for rrdcached it is the base", rb"\w+ (|[ /].*)", rb"-1 .*|0 updates pending", rb"-1 Usage: .*|-1 .*: Permission denied"),
     ("..", "refused wherever it stands as a part", rb".*\.\..*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
+    ("x../", "the slash at its end is no part of the name that the server gets", rb"\w+ \S*\.\./+( .*)?", rb"-1 .*: Permission denied", rb"-1 .*"),
     ("outside", "rrdcached tells whoever asks that nothing is pending for /etc/passwd", rb"pending /.*", rb"0 updates pending", rb"-1 .*: Permission denied"),
-    ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*)", rb"-1 (stat failed with error 20\.|No such file: .*)"),
+    ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*|.*: Not a directory)", rb"-1 (stat failed with error 20\.|.*No such file.*)"),
     ("a directory that is read", "it may be on other servers", rb".*", rb"-1 .*mmaping file '.*': No such device", rb"-1 .*opening '.*': No such file or directory"),
     ("blanks side by side", "the router makes one of them", rb"create .*  .*", ERROR, rb"-1 .*"),
     # values
