@@ -22,7 +22,7 @@ DIFFERENT = [
     ("HELP", "the router's own words", rb"help\b.*", rb"\d+ (Command overview|Help for \w+)\n.*", rb"\d+ (Command overview|Help for \w+)\n.*"),
     # paths
     ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f\x7f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
-    ("LIST of odd names", "the router reads over two blanks, and the server over a CR at the end", rb"list (.*[\x01-\x1f]/*| +recursive /.*|recursive  +/.*)", ERROR, rb"(?:\d+ RRDs|-1 ).*"),
+    ("LIST of odd names", "the router reads over two blanks, and the server over a CR at the end", rb"list (.*[\x01-\x1f]/*| .*|recursive  .*)", ERROR, rb"(?:\d+ RRDs|-1 ).*"),
     ("LIST of a word", "RECURSIVE is taken as it is written, and a path begins with a slash", rb"list (\S*\\\S* .*|recursive [^/].*)", rb".*", rb"-1 Usage: LIST .*"),
     ("an empty path", "for rrdcached it is the base", rb"\w+ (|[ /].*)", rb"-1 .*|0 updates pending", rb"-1 Usage: .*|-1 .*: Permission denied"),
     ("..", "refused wherever it stands as a part", rb".*\.\..*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
