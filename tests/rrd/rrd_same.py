@@ -18,7 +18,7 @@ DIFFERENT = [
     ("STATS", "counters of all servers, and copies are counted each", rb"stats\b.*", rb"9 Statistics follow\n.*", rb"\d+ Statistics follow\n.*"),
     ("QUEUE", "what waits for the disk at that moment", rb"queue\b.*", rb"\d+ in queue\..*", rb"\d+ in queue\..*"),
     ("SUSPENDALL", "copies are counted each", rb"(suspend|resume)all\b.*", rb"0 \d+ rrds (suspend|resumed)", rb"0 \d+ rrds (suspend|resumed)"),
-    ("recent FETCH", "by the time of the day", rb"fetch \S+ ?\S*( -600)?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
+    ("recent FETCH", "by the time of the day", rb"fetch \S+ ?\S*( -600)?\r?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
     ("HELP", "the router's own words", rb"help\b.*", rb"\d+ (Command overview|Help for \w+)\n.*", rb"\d+ (Command overview|Help for \w+)\n.*"),
     # paths
     ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f\x7f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
@@ -30,7 +30,7 @@ DIFFERENT = [
     ("outside", "rrdcached tells whoever asks that nothing is pending for /etc/passwd", rb"pending /.*", rb"0 updates pending", rb"-1 .*: Permission denied"),
     ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*|.*: Not a directory)", rb"-1 (stat failed with error 20\.|.*No such file.*)"),
     ("a directory that is read", "it may be on other servers", rb".*", rb"-1 .*mmaping file '.*': No such device", rb"-1 .*opening '.*': No such file or directory"),
-    ("blanks side by side", "the router makes one of them", rb"create .*  .*", ERROR, rb"-1 .*"),
+    ("blanks side by side", "the router makes one of them", rb"create .*(  .*| \r?)", ERROR, rb"-1 .*"),
     # values
     ("two faults", "the router looks for values first", rb"update .*", ERROR, rb"-1 No values updated\."),
     ("a blank at the end", "rrdcached takes the values, and says -1 since there is one more, which is empty", rb"update .* \r?", rb"-1 Cannot find timestamp in ''!", rb"0 .*"),
