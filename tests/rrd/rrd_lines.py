@@ -185,7 +185,7 @@ class Lines:
         values = [self.value(name) for _ in range(self.choice.choice((1, 1, 1, 2, 5)))]
         lines = [self.line(b"UPDATE", self.path(name), *values)]
         # DERIVE and COUNTER take whole numbers: rrd_update stops at another, and what follows must not be behind it
-        return [*lines, Line(b"FLUSH " + escaped(name) + b"\n")] if any(sign in lines[0].text for sign in (b"e", b"-", b".")) else lines
+        return [*lines, Line(b"FLUSH " + escaped(name) + b"\n")] if re.search(rb"[e-]|:[0-9]*\.", b" ".join(values)) else lines
 
     def repeated(self):
         name = self.name()
@@ -247,7 +247,8 @@ class Lines:
         name = self.name()
         path = escaped(name)
         return [Line(b"FLUSH " + path + b"\n"), Line(b"UPDATE " + path + b" " + self.value(name) + b"\n"),
-                self.line(b"SUSPEND", path), self.line(b"SUSPEND", path), self.line(b"RESUME", path), self.line(b"RESUME", path)]  # fmt: skip
+                self.line(b"SUSPEND", path), self.line(b"SUSPEND", path), self.line(b"RESUME", path), self.line(b"RESUME", path),
+                Line(b"FLUSH " + path + b"\n")]  # fmt: skip
 
     def all_of_them(self):
         return [self.line(b"SUSPENDALL"), self.line(b"RESUMEALL")]

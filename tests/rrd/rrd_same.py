@@ -4,6 +4,7 @@
 """
 
 import argparse
+import difflib
 import re
 import selectors
 import socket
@@ -259,7 +260,7 @@ def main():
 
     sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
     import built
-    from rrd_copies import differing
+    from rrd_copies import differing, dumped
     from rrd_servers import Cluster, resident
 
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -288,6 +289,9 @@ def main():
             print(text)
         wrong, copies = differing(cluster, same.files())
         print(f"{copies} copies of {len(same.files())} files, {len(wrong)} differ {wrong[:3] or ''}")
+        for name, backend in wrong[:1]:
+            texts = [dumped(bytes(server.base) + b"/" + name).decode().splitlines() for server in (cluster.single, cluster.backends[backend])]
+            print("\n".join(difflib.unified_diff(*texts, "rrdcached", backend, lineterm="", n=1)))
         sys.exit(bool(wrong or same.differ))
 
 
