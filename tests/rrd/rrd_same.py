@@ -4,6 +4,7 @@
 """
 
 import argparse
+import difflib
 import re
 import selectors
 import socket
@@ -18,17 +19,19 @@ DIFFERENT = [
     ("STATS", "counters of all servers, and copies are counted each", rb"stats\b.*", rb"9 Statistics follow\n.*", rb"\d+ Statistics follow\n.*"),
     ("QUEUE", "what waits for the disk at that moment", rb"queue\b.*", rb"\d+ in queue\..*", rb"\d+ in queue\..*"),
     ("SUSPENDALL", "copies are counted each", rb"(suspend|resume)all\b.*", rb"0 \d+ rrds (suspend|resumed)", rb"0 \d+ rrds (suspend|resumed)"),
-    ("recent FETCH", "by the time of the day", rb"fetch \S+ ?\S*( -600)?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
+    ("recent FETCH", "by the time of the day", rb"fetch \S+ ?\S*( -600)?\r?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
     ("HELP", "the router's own words", rb"help\b.*", rb"\d+ (Command overview|Help for \w+)\n.*", rb"\d+ (Command overview|Help for \w+)\n.*"),
     # paths
     ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f\x7f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
-    ("LIST of odd names", "the router reads over two blanks, and the server over a CR at the end", rb"list (.*[\x01-\x1f]/*| +recursive /.*|recursive  +/.*)", ERROR, rb"(?:\d+ RRDs|-1 ).*"),
+    ("LIST of odd names", "the router reads over two blanks, and the server over a CR at the end", rb"list (.*[\x01-\x1f]/*| .*|recursive  .*)", ERROR, rb"(?:\d+ RRDs|-1 ).*"),
+    ("LIST of a word", "RECURSIVE is taken as it is written, and a path begins with a slash", rb"list (\S*\\\S* .*|recursive [^/].*)", rb".*", rb"-1 Usage: LIST .*"),
     ("an empty path", "for rrdcached it is the base", rb"\w+ (|[ /].*)", rb"-1 .*|0 updates pending", rb"-1 Usage: .*|-1 .*: Permission denied"),
     ("..", "refused wherever it stands as a part", rb".*\.\..*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
+    ("x../", "the slash at its end is no part of the name that the server gets", rb"\w+ \S*\.\./+( .*)?", rb"-1 .*: Permission denied", rb"-1 .*"),
     ("outside", "rrdcached tells whoever asks that nothing is pending for /etc/passwd", rb"pending /.*", rb"0 updates pending", rb"-1 .*: Permission denied"),
-    ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*)", rb"-1 (stat failed with error 20\.|No such file: .*)"),
+    ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*|.*: Not a directory)", rb"-1 (stat failed with error 20\.|.*No such file.*)"),
     ("a directory that is read", "it may be on other servers", rb".*", rb"-1 .*mmaping file '.*': No such device", rb"-1 .*opening '.*': No such file or directory"),
-    ("blanks side by side", "the router makes one of them", rb"create .*  .*", ERROR, rb"-1 .*"),
+    ("blanks side by side", "the router makes one of them", rb"create .*(  .*| \r?)", ERROR, rb"-1 .*"),
     # values
     ("two faults", "the router looks for values first", rb"update .*", ERROR, rb"-1 No values updated\."),
     ("a blank at the end", "rrdcached takes the values, and says -1 since there is one more, which is empty", rb"update .* \r?", rb"-1 Cannot find timestamp in ''!", rb"0 .*"),
@@ -250,13 +253,14 @@ class Same:
 
 def main():
     """A campaign."""
+    import signal
     import sys
     import tempfile
     from pathlib import Path
 
     sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
     import built
-    from rrd_copies import differing
+    from rrd_copies import differing, dumped
     from rrd_servers import Cluster, resident
 
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -266,6 +270,7 @@ def main():
     arguments.add_argument("--polite", action="store_true", help="wait for the answers before the end")
     arguments.add_argument("--without", default="", help="kinds of lines for the router alone that are left out: long,NUL")
     asked = arguments.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))  # with all that it has started
     made = built.messages(["build", "--locked", "-q", "-p", "stead-rrd", "-p", "stead-cli"])
     programs = {Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")}
     with tempfile.TemporaryDirectory(prefix="stead-rrd-", dir="/tmp") as place, Cluster(programs, Path(place), quiet=True) as cluster:
@@ -284,6 +289,9 @@ def main():
             print(text)
         wrong, copies = differing(cluster, same.files())
         print(f"{copies} copies of {len(same.files())} files, {len(wrong)} differ {wrong[:3] or ''}")
+        for name, backend in wrong[:1]:
+            texts = [dumped(bytes(server.base) + b"/" + name).decode().splitlines() for server in (cluster.single, cluster.backends[backend])]
+            print("\n".join(difflib.unified_diff(*texts, "rrdcached", backend, lineterm="", n=1)))
         sys.exit(bool(wrong or same.differ))
 
 
