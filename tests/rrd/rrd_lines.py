@@ -283,7 +283,7 @@ class Lines:
 
     def damaged(self, lines, changes=None):
         """One byte or more of a line changed, doubled or left out. What rrdcached must not see goes to the router alone; what neither can be asked goes away."""
-        at = self.choice.randrange(len(lines))
+        at = 0  # what stands behind it may be the FLUSH that it needs
         if lines[at].alone:
             return lines
         text = bytearray(lines[at].text)
@@ -338,7 +338,7 @@ class Lines:
         name = words[1].removeprefix(self.base + b"/") if len(words) > 1 else b""
         if name not in self.made:
             return [line]
-        if b"" in words[2:-1] or line.text.endswith(b"\r\r\n"):
+        if b"" in words[2:-1] or re.search(rb"\r *\r?\n$", line.text.removesuffix(b"\r\n") + b"\n"):
             return []
         times = [re.match(rb"[+-]?(\d+)", word) for word in words[2:]]
         if any(time and len(time[1]) > 10 for time in times):

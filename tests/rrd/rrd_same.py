@@ -19,7 +19,7 @@ DIFFERENT = [
     ("STATS", "counters of all servers, and copies are counted each", rb"stats\b.*", rb"9 Statistics follow\n.*", rb"\d+ Statistics follow\n.*"),
     ("QUEUE", "what waits for the disk at that moment", rb"queue\b.*", rb"\d+ in queue\..*", rb"\d+ in queue\..*"),
     ("SUSPENDALL", "copies are counted each", rb"(suspend|resume)all\b.*", rb"0 \d+ rrds (suspend|resumed)", rb"0 \d+ rrds (suspend|resumed)"),
-    ("recent FETCH", "by the time of the day", rb"fetch \S+ ?\S*( -600)?\r?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
+    ("recent FETCH", "by the time of the day", rb"fetch (?:\\.|\S)+ ?\S*( -600)?\r?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
     ("HELP", "the router's own words", rb"help\b.*", rb"\d+ (Command overview|Help for \w+)\n.*", rb"\d+ (Command overview|Help for \w+)\n.*"),
     # paths
     ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f\x7f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
