@@ -29,7 +29,7 @@ class Agent:
 
     def __enter__(self):
         try:
-            assert self.said.startswith("stead-rrd: listening on "), self.said
+            assert "stead-rrd: listening on " in self.said, self.said
             address = self.said.split()[-1]
             if address.startswith("unix:"):
                 self.socket = socket.socket(socket.AF_UNIX)

@@ -1,6 +1,7 @@
 """Nodes come and go while clients write and read: files move by the plan, no update is lost, no read is without its answer."""
 
 import collections
+import difflib
 import json
 import os
 import random
@@ -115,7 +116,8 @@ def check(cluster, new):
             assert client.ask("FLUSH " + name.replace(" ", "\\ ")).startswith(b"0 ")
     for name, nodes in new.items():
         first, second = (dumped(bytes(cluster.backends[node].base) + b"/" + name.encode()) for node in nodes)
-        assert first == second, name
+        if first != second:
+            pytest.fail("\n".join(difflib.unified_diff(*(dump.decode().splitlines() for dump in (first, second)), *(f"{name} at {node}" for node in nodes), n=0, lineterm="")))
 
 
 def copies(old, new):

@@ -30,7 +30,6 @@ use tokio::sync::{watch, Notify};
 use crate::connection::{Address, Connection};
 use crate::files::Files;
 use crate::layout::Place;
-use crate::path::escaped;
 use crate::record;
 use crate::reply::{rebase, Reply};
 use crate::request::{words, Request, Verb};
@@ -154,6 +153,8 @@ struct Inside {
     /// the newest record that was offered, whether it was taken or not
     offered: u64,
     unflushed: Unflushed,
+    /// everything up to this record was found flushed at the last turn
+    flushed: Option<u64>,
 }
 
 /// Which files have writes that no FLUSH has confirmed.
@@ -222,6 +223,7 @@ impl Backend {
                 sending: None,
                 offered: 0,
                 unflushed: Unflushed::default(),
+                flushed: None,
             }),
             wake: Notify::new(),
             answered: watch::Sender::new(0),
@@ -341,7 +343,7 @@ impl Backend {
             // it may have been closed meanwhile: then a new one is asked the same
             match self.in_time(connection.ask(line, binary)).await {
                 Ok(reply) => {
-                    self.keep(connection);
+                    self.keep(connection, &reply);
                     return Ok(self.as_ours(reply, binary));
                 }
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(self.broken(error)),
@@ -349,7 +351,7 @@ impl Backend {
             }
         }
         let (connection, reply) = self.ask_new(line, binary).await?;
-        self.keep(connection);
+        self.keep(connection, &reply);
         Ok(self.as_ours(reply, binary))
     }
 
@@ -393,9 +395,11 @@ impl Backend {
         }
     }
 
-    fn keep(&self, connection: Connection) {
+    /// Keeps a connection for the next read. After an error it may be out of step: of an unknown column rrdcached answers with memory
+    /// that it has freed, line ends and all.
+    fn keep(&self, connection: Connection, reply: &Reply) {
         let mut idle = lock(&self.idle);
-        if idle.len() < IDLE_CONNECTIONS {
+        if idle.len() < IDLE_CONNECTIONS && !reply.is_error() {
             idle.push(connection);
         }
     }
@@ -428,8 +432,6 @@ impl Backend {
         let address = self.site().address;
         *self.flushing.lock().await = Some(Connection::open(&address).await?);
         let mut connection = Connection::open(&address).await?;
-        // of files that somebody has suspended it would say that they are flushed, and write nothing
-        connection.ask(b"RESUMEALL", false).await?;
         let base = connection.base().await?;
         let mut inside = self.inside();
         inside.base = base.into();
@@ -449,6 +451,7 @@ impl Backend {
         let works = std::mem::take(&mut inside.queue);
         inside.queued_bytes = 0;
         inside.sending = None;
+        inside.flushed = None;
         inside.unflushed = Unflushed::default(); // it may have lost what it had in memory: all that is not confirmed comes again
         let pushed = inside.pushed;
         drop(inside);
@@ -635,27 +638,21 @@ impl Backend {
                 (inside.unflushed.take(age, Instant::now()), inside.losses)
             };
             let Some(taken) = taken else { break };
-            if self.shared.suspended.has(&taken.1) {
-                // its FLUSH would say that it succeeded, and write nothing
-                aside.push(taken);
-                continue;
-            }
-            let line = [b"FLUSH ", &escaped(&taken.1)[..]].concat();
-            let reply = match flushing.as_mut() {
-                Some(connection) => self.in_time(connection.ask(&line, false)).await,
+            let flushed = match flushing.as_mut() {
+                Some(connection) => self.in_time(connection.flush(&taken.1)).await,
                 None => Err(io::ErrorKind::NotConnected.into()),
             };
             let mut inside = self.inside();
             if inside.losses != losses {
                 return Ok(()); // what was taken is not known here any more
             }
-            match reply {
-                Ok(reply) if !reply.is_error() => inside.unflushed.flushed(&taken),
-                Ok(reply) if has_no_file(&reply.text) => {
+            match flushed {
+                Ok(Ok(true)) => inside.unflushed.flushed(&taken),
+                Ok(Err(reply)) if has_no_file(&reply.text) => {
                     inside.unflushed.flushed(&taken);
                     self.shared.lacks.add(&taken.1, self.place);
                 }
-                Ok(_) => aside.push(taken), // it refused: again at the next turn
+                Ok(_) => aside.push(taken), // suspended, or refused: again at the next turn
                 Err(error) => {
                     inside.unflushed.failed(&taken, Instant::now());
                     drop(inside);
@@ -675,9 +672,11 @@ impl Backend {
             aside.iter().for_each(|taken| inside.unflushed.failed(taken, now));
             let waiting = inside.queue.iter().map(|work| work.ticket.number).min();
             let first = [inside.unflushed.first(), waiting, inside.sending].into_iter().flatten().min();
-            first.map_or(offered, |first| offered.min(first - 1))
+            let through = first.map_or(offered, |first| offered.min(first - 1));
+            // a turn later: a file that rrdcached is just writing has nothing that waits, and is not written yet
+            inside.flushed.replace(through)
         };
-        self.shared.journal.confirm(&self.name, through)
+        through.map_or(Ok(()), |through| self.shared.journal.confirm(&self.name, through))
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {

@@ -10,6 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::net::{TcpStream, UnixStream};
 
 use crate::batch::{failures, GO_AHEAD};
+use crate::path::escaped;
 use crate::reply::Reply;
 
 /// Where an rrdcached listens, or we: `unix:/path` or `host:port`.
@@ -144,6 +145,28 @@ impl Connection {
         }
         let reply = Reply::read(&mut self.stream, false).await?;
         failures(&reply, count).ok_or_else(|| unexpected(&reply))
+    }
+
+    /// Whether everything that waited for the file is in the file now; the error in `Ok` is the backend's answer.
+    ///
+    /// Of a suspended file rrdcached says that it has flushed it, and has written nothing: what waited first still waits then.
+    pub async fn flush(&mut self, name: &[u8]) -> io::Result<Result<bool, Reply>> {
+        let name = escaped(name);
+        let mut before = None;
+        loop {
+            let reply = self.ask(&[b"FLUSH ", &name[..]].concat(), false).await?;
+            if reply.is_error() {
+                return Ok(Err(reply));
+            }
+            let waiting = self.ask(&[b"PENDING ", &name[..]].concat(), false).await?;
+            let first = waiting.each().next().map(<[u8]>::to_vec);
+            match (first, before) {
+                // nothing waits, or what came after the FLUSH, or between two
+                (None, _) => return Ok(Ok(true)),
+                (Some(first), Some(before)) => return Ok(Ok(first != before)),
+                (first, None) => before = first,
+            }
+        }
     }
 
     /// The directory that the backend keeps its files in, as it writes it in answers; asked by way of a file that is not there.

@@ -255,9 +255,6 @@ impl Mover {
         if targets.is_empty() {
             return Ok(0);
         }
-        if self.router.shared().suspended.has(name) {
-            return Err("it is suspended; RESUME it first".to_owned());
-        }
         let mut reasons = Vec::new();
         for source in sources {
             let source = self.router.backend(*source);

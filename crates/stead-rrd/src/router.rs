@@ -500,23 +500,14 @@ impl Router {
             Ok(line) => line,
             Err(reply) => return reply,
         };
-        if verb == Verb::Suspend {
-            self.shared.suspended.set(&name, true);
-        }
         let places = self.shared.layout().now(&name);
         let replies = self.ask_all(&places, line, verb != Verb::Flush).await;
-        if verb == Verb::Resume {
-            self.shared.suspended.set(&name, false);
-        }
         let mut refused = None;
         for reply in replies {
             if !reply.is_error() {
                 return reply;
             }
             refused = refused.or(Some(reply));
-        }
-        if verb == Verb::Suspend && refused.is_some() {
-            self.shared.suspended.set(&name, false);
         }
         refused.unwrap_or_else(|| self.nobody(&name))
     }
@@ -558,13 +549,7 @@ impl Router {
                 if replies.is_empty() { no_backend() } else { Reply::list("in queue.", replies.iter().flat_map(Reply::each)) }
             }
             _ => {
-                if verb == Verb::Suspendall {
-                    self.shared.suspended.set_all(true);
-                }
                 let replies = self.ask_every(verb.name().as_bytes()).await;
-                if verb == Verb::Resumeall && !replies.is_empty() {
-                    self.shared.suspended.set_all(false);
-                }
                 if let Some(error) = replies.iter().find(|reply| reply.is_error()) {
                     return error.clone();
                 }

@@ -1,6 +1,6 @@
 //! What the router and its backends know in common.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -40,8 +40,6 @@ pub struct Shared {
     pub tally: Arc<Tally>,
     /// Files that a backend should have and says that it has not.
     pub lacks: Lacks,
-    /// Files that clients have suspended.
-    pub suspended: Suspended,
     layout: RwLock<Layout>,
 }
 
@@ -49,7 +47,7 @@ impl Shared {
     /// Before anything was written.
     pub fn new(options: Options, journal: Arc<dyn Journal>, layout: Layout) -> Shared {
         let offered = AtomicU64::new(journal.newest());
-        Shared { options, journal, offered, tally: Arc::default(), lacks: Lacks::default(), suspended: Suspended::default(), layout: RwLock::new(layout) }
+        Shared { options, journal, offered, tally: Arc::default(), lacks: Lacks::default(), layout: RwLock::new(layout) }
     }
 
     /// Where files live.
@@ -96,42 +94,6 @@ impl Lacks {
     /// How many of this backend are known.
     pub fn count_of(&self, place: Place) -> usize {
         lock(&self.inside).iter().filter(|(_, other)| *other == place).count()
-    }
-}
-
-/// Files that clients have suspended: rrdcached keeps what is for them in memory, and yet answers a FLUSH as if it had written it. So
-/// the log keeps it, too, until they are resumed.
-#[derive(Default)]
-pub struct Suspended {
-    inside: Mutex<(bool, HashSet<Vec<u8>>)>,
-}
-
-impl Suspended {
-    /// Whether the file may be suspended.
-    pub fn has(&self, name: &[u8]) -> bool {
-        let inside = lock(&self.inside);
-        inside.0 || inside.1.contains(name)
-    }
-
-    /// It is from now on, or is not.
-    pub fn set(&self, name: &[u8], suspended: bool) {
-        let mut inside = lock(&self.inside);
-        if suspended {
-            inside.1.insert(name.to_vec());
-        } else {
-            inside.1.remove(name);
-        }
-    }
-
-    /// All are, or none is.
-    pub fn set_all(&self, suspended: bool) {
-        *lock(&self.inside) = (suspended, HashSet::new());
-    }
-
-    /// How many; `None`: all of them.
-    pub fn count(&self) -> Option<usize> {
-        let inside = lock(&self.inside);
-        (!inside.0).then_some(inside.1.len())
     }
 }
 
