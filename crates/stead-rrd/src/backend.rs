@@ -191,10 +191,12 @@ impl Unflushed {
     /// It has not.
     fn failed(&mut self, taken: &(u64, Vec<u8>), now: Instant) {
         self.order.remove(taken);
+        let mut first = taken.0;
         if let Some((number, _)) = self.files.remove(&taken.1) {
             self.order.remove(&(number, taken.1.clone()));
+            first = first.min(number);
         }
-        self.wrote(&taken.1, taken.0, now);
+        self.wrote(&taken.1, first, now);
     }
 
     fn first(&self) -> Option<u64> {
@@ -772,5 +774,15 @@ mod tests {
         files.flushed(&taken);
         assert_eq!((files.first(), files.take(age, now)), (Some(8), Some((8, b"a".to_vec()))));
         assert!(files.take(Duration::from_secs(3600), now).is_none());
+        // taken twice, as a file is that is written to while it cannot be flushed: the first write counts, whichever failed last
+        let mut files = Unflushed::default();
+        files.wrote(b"a", 5, now);
+        let first = files.take(age, now).unwrap();
+        files.wrote(b"a", 9, now);
+        let second = files.take(age, now).unwrap();
+        for taken in [&first, &second] {
+            files.failed(taken, now);
+        }
+        assert_eq!(files.first(), Some(5));
     }
 }
