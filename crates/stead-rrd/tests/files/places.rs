@@ -139,7 +139,7 @@ impl Process {
                 assert!(setup.is_some(), "{before}");
                 return None; // and what was started is waited for
             }
-            if line.starts_with("stead-rrd: listening on ") {
+            if line.contains("listening on ") {
                 return Some(process);
             }
             before += &line;
