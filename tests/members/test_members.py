@@ -20,7 +20,7 @@ EXAMPLE = os.path.join(ROOT, "examples", "members")
 sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "examples")]
 sys.dont_write_bytecode = True
 
-import agree  # noqa: E402
+import languages  # noqa: E402
 import built  # noqa: E402
 
 STEAD = built.program()
@@ -34,12 +34,12 @@ COMMANDS, MISSING = {}, {}
 
 def setUpModule():
     """Makes the languages ready."""
-    for language, ready in agree.prepare().items():
+    for language, ready in languages.prepare().items():
         if language in READERS:
             try:
                 _, command, env = ready.result()
                 COMMANDS[language] = [*command[:-1], os.path.join(HERE, READERS[language])], dict(os.environ, **env)
-            except agree.NotHere as why:
+            except languages.NotHere as why:
                 MISSING[language] = str(why)
                 print(f"skipped: {language}: {why}", flush=True)
 
@@ -52,8 +52,8 @@ def scratch():
         roomy = os.access(room, os.W_OK) and stat.f_bavail * stat.f_frsize > 4 << 30 and (stat.f_favail or 1 << 30) > 1_000_000
     except OSError:
         roomy = False
-    os.makedirs(agree.TARGET, exist_ok=True)
-    return tempfile.TemporaryDirectory(prefix="stead-members-", dir=room if roomy else agree.TARGET)
+    os.makedirs(languages.TARGET, exist_ok=True)
+    return tempfile.TemporaryDirectory(prefix="stead-members-", dir=room if roomy else languages.TARGET)
 
 
 def stead(*arguments, **options):
