@@ -81,6 +81,8 @@ SUITES = [
     ("program (Rust)", rust("stead-cli"), cargo_counts, None),
     ("RRD router (Rust)", rust("stead-rrd"), cargo_counts, None),
     ("C boundary (Rust)", rust("stead-capi"), cargo_counts, None),
+    ("RRD router before rrdcached", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rrd"], pytest_counts,
+     (("sh", "-c", f"{VENV} -c 'import pytest' && command -v rrdtool && command -v rrdcached"), "pytest is not in .venv, or rrdtool or rrdcached is not installed")),
     ("headers are current", [CARGO, "run", "--locked", "-q", "-p", "stead-header", "--", "--check"], whole, None),
     ("lints (clippy)", [CARGO, "clippy", "--locked", "-q", "--all-targets", "--", "-D", "warnings"], whole,
      ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
@@ -113,8 +115,6 @@ SUITES = [
     ("Perl under Starman, and its distribution", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"], pytest_counts,
      (("sh", "-c", f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit !-e \"$Config{{archlibexp}}/CORE/perl.h\"'"),
       "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed")),
-    ("RRD router before rrdcached", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rrd"], pytest_counts,
-     (("sh", "-c", f"{VENV} -c 'import pytest' && command -v rrdtool && command -v rrdcached"), "pytest is not in .venv, or rrdtool or rrdcached is not installed")),
     ("demo's five languages (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/demo"], unittest_counts, None),
     ("members' photos move (Python, PHP, Perl)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/members"], unittest_counts, None),
     ("clients and stead agree (Python)", [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/agree"], pytest_counts,
@@ -150,7 +150,7 @@ def run(name, command, counter, needs, log_dir):
     return count, text if count.failed else reasons, bool(count.failed)
 
 
-# they wait for servers and disks more than they reckon: one after the other, beside the rest, from where the first of them stands
+# they wait for servers and disks more than they reckon: each beside those that follow it
 BESIDE = {"rings against their programs", "RRD router before rrdcached"}
 
 
@@ -178,18 +178,17 @@ def main():
                               f"{time.monotonic() - start:>6.1f} s{note}")  # fmt: skip
                 print(done[name], flush=True)
 
-        beside = [suite for suite in suites if suite[0] in BESIDE]
-        other = threading.Thread(target=lambda: [go(*suite) for suite in beside])
+        others = []
         for suite in suites:
-            if suite[0] not in BESIDE:
-                with speaking:
-                    print(f"== {suite[0]}", flush=True)
+            beside = suite[0] in BESIDE
+            with speaking:
+                print(f"== {suite[0]}{', beside what follows' * beside}", flush=True)
+            if beside:
+                others.append(threading.Thread(target=go, args=suite))
+                others[-1].start()
+            else:
                 go(*suite)
-            elif suite is beside[0]:
-                with speaking:
-                    print(f"== beside what follows: {', '.join(name for name, *_ in beside)}", flush=True)
-                other.start()
-        if beside:
+        for other in others:
             other.join()
     lines = [done.get(name, f"{name:<30} did not end") for name, *_ in suites]
     if len(done) < len(suites):
