@@ -86,6 +86,7 @@ class Lines:
         self.choice, self.base = random.Random(seed), base
         self.files = {}  # in use: name -> [time, columns]
         self.created, self.made = 0, set()
+        self.stones = set()  # files that were sent what rrdcached takes and cannot write, or that were suspended
         self.without, self.polite = (), False  # what is not sent to the router; whether its answers are waited for at the end
 
     def conversation(self):
@@ -185,7 +186,10 @@ class Lines:
         values = [self.value(name) for _ in range(self.choice.choice((1, 1, 1, 2, 5)))]
         lines = [self.line(b"UPDATE", self.path(name), *values)]
         # DERIVE and COUNTER take whole numbers: rrd_update stops at another, and what follows must not be behind it
-        return [*lines, Line(b"FLUSH " + escaped(name) + b"\n")] if re.search(rb"[e-]|:[0-9]*\.", b" ".join(values)) else lines
+        if not re.search(rb"[e-]|:[0-9]*\.", b" ".join(values)):
+            return lines
+        self.stones.add(name)
+        return [*lines, Line(b"FLUSH " + escaped(name) + b"\n")]
 
     def repeated(self):
         name = self.name()
@@ -246,6 +250,7 @@ class Lines:
         """Out and back at once: what a FLUSH of a suspended file does is a test of its own."""
         name = self.name()
         path = escaped(name)
+        self.stones.add(name)
         return [Line(b"FLUSH " + path + b"\n"), Line(b"UPDATE " + path + b" " + self.value(name) + b"\n"),
                 self.line(b"SUSPEND", path), self.line(b"SUSPEND", path), self.line(b"RESUME", path), self.line(b"RESUME", path),
                 Line(b"FLUSH " + path + b"\n")]  # fmt: skip
@@ -345,4 +350,5 @@ class Lines:
             return []  # in the far future: nothing could follow
         for time in times if name in self.files else ():
             self.files[name][0] = max(self.files[name][0], int(time[1]) if time and int(time[1]) < START + 10**7 else 0)
+        self.stones.add(name)
         return [line, Line(b"FLUSH " + escaped(name) + b"\n")]

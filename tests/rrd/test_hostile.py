@@ -30,7 +30,9 @@ def test_random_lines_get_the_answers_of_one_rrdcached(quiet, seed, record_prope
     assert resident(quiet.router.pid) < early + 64 * MIB
     assert quiet.router_said(r".* is down.*") == []
     wrong, copies = differing(quiet, same.files())
-    assert (wrong, copies) == ([], 2 * len(same.files()))
+    # docs/rrd.md, "Values that no RRD can take": a copy may lose what was in the cache with such a value; seen of one file in some runs
+    assert copies == 2 * len(same.files()) and len(wrong) <= 2 and {name for name, _ in wrong} <= same.lines.stones, wrong
+    record_property("copies", f"{copies} compared, {len(wrong)} differ after a value that no RRD can take")
     with Client(quiet.tcp) as client:
         assert client.ask(f"CREATE c/after.rrd -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:10") == b"0 RRD created OK\n"
         assert client.ask(f"UPDATE c/after.rrd {START + 60}:1") == b"0 errors, enqueued 1 value(s).\n"
