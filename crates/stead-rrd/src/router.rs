@@ -233,7 +233,7 @@ impl Router {
     pub fn plan(&self, writes: &mut Writes, verb: Verb, rest: &[u8]) -> Result<Planned, Reply> {
         let (path, rest) = field(rest);
         let name = self.name(verb, &path)?;
-        let count = longest_word(rest)?;
+        let count = word_count(rest)?;
         match verb {
             Verb::Update if count == 0 => Err(Reply::error("No values updated.")),
             Verb::Update => {
@@ -314,7 +314,7 @@ impl Router {
     fn plan_create(&self, writes: &mut Writes, rest: &[u8]) -> Result<(), Reply> {
         let (path, rest) = field(rest);
         let name = &*self.name(Verb::Create, &path)?;
-        longest_word(rest)?;
+        word_count(rest)?;
         if let Some(word) = words(rest).find(|word| matches!(word, [b'-', b'r' | b't', ..])) {
             let word = String::from_utf8_lossy(word);
             return Err(Reply::error(format!("{word}: it names a file of one server, which the others do not have; write the definitions out")));
@@ -660,8 +660,8 @@ fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Result<Vec<u8>, Reply> {
     }
 }
 
-/// How many words, none of which is too long.
-fn longest_word(rest: &[u8]) -> Result<usize, Reply> {
+/// How many words; an error when one of them is too long.
+fn word_count(rest: &[u8]) -> Result<usize, Reply> {
     let mut count = 0;
     for word in words(rest) {
         count += 1;

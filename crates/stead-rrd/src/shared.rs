@@ -86,11 +86,6 @@ impl Lacks {
         std::mem::take(&mut lock(&self.inside))
     }
 
-    /// How many are known.
-    pub fn count(&self) -> usize {
-        lock(&self.inside).len()
-    }
-
     /// How many of this backend are known.
     pub fn count_of(&self, place: Place) -> usize {
         lock(&self.inside).iter().filter(|(_, other)| *other == place).count()
