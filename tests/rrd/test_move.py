@@ -199,6 +199,32 @@ def test_a_move_that_was_interrupted_goes_on(filled, what, record_property):
     check(filled, new)
 
 
+def test_a_target_that_dies_with_the_router_gets_what_was_for_it(filled):
+    """A new server is in the log from the day that files move to it, also for a router that is started again meanwhile."""
+    add(filled, "a3", False)
+    _, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2"])
+    mover = subprocess.Popen([filled.programs["stead-rrd"], "move", filled.state, "--rate", "1"], stdout=subprocess.DEVNULL)
+    wait_for(lambda: len(placed_at(filled, "a3")) >= 10, "files to move")
+    os.kill(mover.pid, signal.SIGKILL)
+    mover.wait()
+    acknowledged = {name: [] for name in names() if "a3" in new[name]}
+    with Client(filled.unix) as client:
+        for at in range(START + 1, START + 11):
+            for name, times in acknowledged.items():
+                assert client.ask(f"UPDATE {name} {at}:{at - START}").startswith(b"0 ")
+                times.append(at)
+    filled.stop_router(signal.SIGKILL)
+    filled.backends["a3"].stop(signal.SIGKILL)
+    filled.backends["a3"].start()
+    filled.start_router()
+    wait_for(lambda: all(backend["state"] == "up" for backend in status(filled)["backends"]), "all to be up")
+    code, said = move(filled)
+    assert code == 0, said
+    missing, found = lost(filled, acknowledged)
+    assert (missing, found) == ([], 2 * len(acknowledged))
+    check(filled, new)
+
+
 def placed_at(cluster, name):
     """The files of one backend, those being written left out."""
     base = cluster.backends[name].base

@@ -152,9 +152,24 @@ struct Inside {
     sending: Option<u64>,
     /// the newest record that was offered, whether it was taken or not
     offered: u64,
+    /// the version of the layout by which the log was read last
+    version: u64,
+    /// the oldest record that it has to read, though it may have read on: its file has come to be here since
+    late: Option<u64>,
     unflushed: Unflushed,
     /// everything up to this record was found flushed at the last turn
     flushed: Option<u64>,
+    journal: Journal,
+}
+
+/// Whether a backend keeps a journal of its own. It tells no more than how much it has written into one, so it has to get updates first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Journal {
+    Unknown,
+    /// not known when it had got so many updates, of which some came from a journal
+    UnknownAt(u64),
+    Kept,
+    None,
 }
 
 /// Which files have writes that no FLUSH has confirmed.
@@ -224,8 +239,11 @@ impl Backend {
                 pushed: 0,
                 sending: None,
                 offered: 0,
+                version: 0,
+                late: None,
                 unflushed: Unflushed::default(),
                 flushed: None,
+                journal: Journal::Unknown,
             }),
             wake: Notify::new(),
             answered: watch::Sender::new(0),
@@ -288,17 +306,28 @@ impl Backend {
         (inside.queue.iter().map(Work::count).sum(), inside.queued_bytes, inside.unflushed.files.len())
     }
 
+    /// Whether it keeps a journal of its own, as far as it has shown. After a crash it takes updates that came while a file was written
+    /// for written, and refuses them when they are sent again: `wrote` stands behind them in its journal.
+    pub fn has_journal(&self) -> bool {
+        self.inside().journal == Journal::Kept
+    }
+
     /// The directory of its files as it writes it in answers; empty before the first connection.
     fn base(&self) -> Arc<[u8]> {
         Arc::clone(&self.inside().base)
     }
 
-    /// Gives it writes; the ticket hears at once when it is not up. Writes to one file come in the order of their records.
-    pub fn offer(&self, work: Work) {
+    /// Gives it writes; the ticket hears at once when it is not up. Writes to one file come in the order of their records; `held` says
+    /// that those of other files may have overtaken them.
+    pub fn offer(&self, work: Work, held: bool) {
         let mut inside = self.inside();
-        inside.offered = inside.offered.max(work.ticket.number);
+        let number = work.ticket.number;
+        inside.offered = inside.offered.max(number);
         let full = inside.queued_bytes + work.size() > QUEUE_BYTES && !inside.queue.is_empty();
         if inside.state != State::Up || full {
+            if held || inside.version != self.shared.layout().version() {
+                inside.late = Some(inside.late.map_or(number, |late| late.min(number)));
+            }
             if inside.state == State::Up {
                 inside.state = State::Behind; // the task sends what waits and goes on from the log
                 self.wake.notify_one();
@@ -438,6 +467,7 @@ impl Backend {
         let mut inside = self.inside();
         inside.base = base.into();
         inside.broken = None;
+        inside.journal = Journal::Unknown;
         inside.become_(State::Behind);
         Ok(connection)
     }
@@ -453,6 +483,7 @@ impl Backend {
         let works = std::mem::take(&mut inside.queue);
         inside.queued_bytes = 0;
         inside.sending = None;
+        inside.late = None; // what it has not confirmed is read again in any case
         inside.flushed = None;
         inside.unflushed = Unflushed::default(); // it may have lost what it had in memory: all that is not confirmed comes again
         let pushed = inside.pushed;
@@ -486,11 +517,17 @@ impl Backend {
     async fn replay(&self, connection: &mut Connection, has: u64) -> io::Result<u64> {
         let mut through = has;
         loop {
+            {
+                let version = self.shared.layout().version();
+                let mut inside = self.inside();
+                inside.version = version;
+                through = inside.late.take().map_or(through, |late| through.min(late - 1));
+            }
             let part = self.part(through)?;
             through = part.through;
             if part.names.is_empty() {
                 let mut inside = self.inside();
-                if inside.offered <= through {
+                if inside.offered <= through && inside.late.is_none() {
                     inside.become_(State::Up);
                     inside.error = None;
                     return Ok(through);
@@ -624,8 +661,30 @@ impl Backend {
             if self.state() == State::Up {
                 // a backend that fails here is found down by its own task
                 let _ = self.flush(age).await;
+                let _ = self.look_for_a_journal().await;
             }
         }
+    }
+
+    /// Asks for its counters, until they tell whether it keeps a journal of its own.
+    async fn look_for_a_journal(&self) -> io::Result<()> {
+        let before = self.inside().journal;
+        if matches!(before, Journal::Kept | Journal::None) {
+            return Ok(());
+        }
+        let reply = self.ask(b"STATS", false).await?;
+        let Some((updates, bytes)) = number(&reply, "UpdatesReceived").zip(number(&reply, "JournalBytes")) else { return Ok(()) };
+        self.inside().journal = match before {
+            _ if bytes > 0 => Journal::Kept,
+            Journal::UnknownAt(few) if updates > few => Journal::None,
+            Journal::UnknownAt(few) => Journal::UnknownAt(few),
+            _ => Journal::UnknownAt(updates),
+        };
+        if bytes > 0 {
+            let (name, address) = (&self.name, self.site().address);
+            tracing::warn!(backend = %name, %address, "backend {name} ({address}) keeps a journal of its own, by which it can lose updates when it crashes: start it without -j");
+        }
+        Ok(())
     }
 
     /// Flushes every file whose oldest write is older than `age`, and confirms.
@@ -734,6 +793,11 @@ fn pieces(line: &[u8], to: &mut Vec<u8>, mut each: impl FnMut()) {
         to.push(b'\n');
         each();
     }
+}
+
+/// One of the counters that STATS gives.
+fn number(reply: &Reply, name: &str) -> Option<u64> {
+    reply.each().find_map(|line| std::str::from_utf8(line).ok()?.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
 }
 
 /// Whether a backend says that it has this value, or a later one, already.

@@ -49,12 +49,13 @@ impl Epochs {
         Epochs { looking: Default::default(), router, state, path: path.to_owned(), again: Arc::default() }
     }
 
-    /// Takes up what was going on when the router ended.
+    /// Takes up what was going on when the router ended, and tells the log for whom to keep records.
     pub fn resume(&self) -> Result<(), String> {
-        let Some((target, moved)) = self.state.target().map_err(|error| error.to_string())? else { return Ok(()) };
+        let Some((target, moved)) = self.state.target().map_err(|error| error.to_string())? else { return self.router.follow() };
         if self.router.shared().layout().settled().map().digest() == target.digest() {
             // it had settled, and was just tidying up
-            return self.state.settle_on(&target).map_err(|error| error.to_string());
+            self.state.settle_on(&target).map_err(|error| error.to_string())?;
+            return self.router.follow();
         }
         let side = self.router.side(target)?;
         self.enter(side, moved)

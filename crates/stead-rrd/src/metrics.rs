@@ -163,6 +163,7 @@ impl Numbers {
         families.gauge("backend_unflushed_files", "Files with writes that no FLUSH has confirmed", None, each(|b| b.unflushed_files))?;
         families.gauge("backend_confirmed_record", "The record up to which the backend has everything on its disk", None, each(|b| b.confirmed))?;
         families.gauge("backend_lacking_files", "Files that the backend should have and lacks", None, each(|b| b.lacking))?;
+        families.gauge("backend_journal", "1 when rrdcached keeps a journal of its own, by which it can lose updates when it crashes", None, each(|b| b.journal.into()))?;
         families.counter("backend_writes", "Writes that the backend has answered", each(|b| b.answered))?;
         families.counter("backend_write_errors", "Writes that the backend has refused", each(|b| b.errors))?;
         families.counter("backend_reconnects", "How often the connection to the backend was made again", each(|b| b.reconnects))

@@ -42,6 +42,10 @@ impl Status {
                 problems.push(format!("{name} lacks {}, which are being copied to it", many(backend.lacking, "file")));
             }
         }
+        let journals: Vec<String> = self.backends.iter().filter(|backend| backend.journal).map(|backend| printable(&backend.name)).collect();
+        if !journals.is_empty() {
+            problems.push(format!("rrdcached keeps a journal of its own on {}, by which it can lose updates when it crashes: start it without -j", journals.join(", ")));
+        }
         if self.exposed.single > 0.0 {
             problems.push(format!("{} of the files have one copy only that is up", percent(self.exposed.single)));
         }
@@ -254,7 +258,7 @@ mod tests {
 
     #[test]
     fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
-        let changes: [(Change, &str); 13] = [
+        let changes: [(Change, &str); 14] = [
             (|s| s.backends[3].state = State::Down, "not well: backend b2 (10.0.0.52:42217) is down for 24 hours"),
             (
                 |s| {
@@ -271,6 +275,7 @@ mod tests {
                 "not well: backend a1 (10.0.0.51:42217) is catching up for 24 hours: 12,000 records to go",
             ),
             (|s| s.backends[0].lacking = 1, "not well: backend a1 (10.0.0.51:42217) lacks 1 file, which are being copied to it"),
+            (|s| s.backends[1].journal = true, "not well: rrdcached keeps a journal of its own on a2, by which it can lose updates when it crashes: start it without -j"),
             (
                 |s| s.exposed = Exposed { unreachable: 0.25, single: 0.0 },
                 "not well: 25.0 % of the files cannot be read, as none of their backends is up; updates for them wait in the log",

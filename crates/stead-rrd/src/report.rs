@@ -85,6 +85,7 @@ impl Report {
             errors: counters.refused.load(Relaxed),
             reconnects: counters.ups.load(Relaxed).saturating_sub(1),
             lacking: shared.lacks.count_of(backend.place()) as u64,
+            journal: backend.has_journal(),
         }
     }
 }

@@ -111,7 +111,8 @@ impl Success {
 }
 
 impl Router {
-    /// A router whose backends are down until [`start`](Router::start); the error says which node lacks what.
+    /// A router whose backends are down until [`start`](Router::start); the error says which node lacks what. The log is told for whom
+    /// to keep records by [`follow`](Router::follow), when all backends are known: whoever is left out once has lost its place.
     pub fn new(map: Map, journal: Arc<dyn Journal>, options: Options) -> Result<Arc<Router>, String> {
         let empty = Side::new(Map::from_bytes(map.bytes().to_vec()).map_err(|error| error.to_string())?, Vec::new());
         let newest = journal.newest();
@@ -125,7 +126,6 @@ impl Router {
         });
         let side = router.side(map)?;
         router.shared.layout_mut().replace(side);
-        router.follow()?;
         Ok(router)
     }
 
@@ -417,7 +417,7 @@ impl Router {
             drop(layout);
             ticket.expect(parts.len());
             for (place, lines) in parts {
-                backends[place as usize].offer(Work { ticket: Arc::clone(&ticket), lines });
+                backends[place as usize].offer(Work { ticket: Arc::clone(&ticket), lines }, false);
             }
             ticket.lost(); // all that could be asked are asked
         }
@@ -442,7 +442,7 @@ impl Router {
         for (ticket, line) in order.held.remove(name).into_iter().flatten() {
             ticket.expect(places.len());
             for place in &places {
-                self.backend(*place).offer(Work { ticket: Arc::clone(&ticket), lines: Lines::These(vec![line as u32]) });
+                self.backend(*place).offer(Work { ticket: Arc::clone(&ticket), lines: Lines::These(vec![line as u32]) }, true);
             }
             ticket.lost();
         }

@@ -140,6 +140,9 @@ pub struct Backend {
     pub reconnects: u64,
     /// Files that it should have and lacks; they are copied from another backend.
     pub lacking: u64,
+    /// It keeps a journal of its own (`-j`), by which it can lose updates when it crashes.
+    #[serde(default)]
+    pub journal: bool,
 }
 
 /// The durable log.
@@ -211,6 +214,7 @@ pub(crate) fn sample() -> Status {
         errors: 3,
         reconnects: 1,
         lacking: 0,
+        journal: false,
     };
     Status {
         version: "0.1.0".to_owned(),
