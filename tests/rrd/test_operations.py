@@ -63,6 +63,26 @@ def test_status_says_first_whether_all_is_well(cluster):
     assert {b["name"]: b["reconnects"] for b in status(cluster)["backends"]}["b1"] >= 1
 
 
+def test_status_says_which_server_keeps_a_journal(cluster):
+    with Client(cluster.unix) as client:
+        for host in range(8):
+            create(client, f"h{host}/v.rrd")
+        server = cluster.backends["a1"]
+        server.stop()
+        server.journal = cluster.place / "journal"
+        server.journal.mkdir()
+        server.start()
+
+        def update_and_look(at=iter(range(1_700_000_001, 1_800_000_000))):
+            for host in range(8):
+                client.ask(f"UPDATE h{host}/v.rrd {next(at)}:1")
+            return [backend["name"] for backend in status(cluster)["backends"] if backend["journal"]]
+
+        assert wait_for(update_and_look, "the journal to be seen") == ["a1"]
+    _, page, _ = stead_rrd(cluster.programs, "status", cluster.state)
+    assert "rrdcached keeps a journal of its own on a1" in page.splitlines()[0], page
+
+
 def test_status_counts_what_clients_do(cluster):
     before = status(cluster)["clients"]
     assert all(verb["requests"] == 0 for verb in before["verbs"])
