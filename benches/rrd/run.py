@@ -75,13 +75,16 @@ def busy():
 
 
 class Direct:
-    """One rrdcached, and the load goes straight to it."""
+    """One rrdcached, and the load goes straight to it; with its own journal or without."""
 
     copies = 1
 
-    def __init__(self, programs, place, socket):
+    def __init__(self, programs, place, socket, journal=False):
         place.mkdir()
         self.server = Rrdcached(place / "one", f"unix:{place}/s" if socket == "unix" else f"127.0.0.1:{free_port()}")
+        if journal:
+            self.server.journal = place / "journal"
+            self.server.journal.mkdir()
         self.address = self.server.address
         self.programs = programs
 
@@ -242,6 +245,7 @@ class Bench:
 
 SYSTEMS = {
     "direct": ("one rrdcached, asked directly", Direct),
+    "direct-journal": ("the same, with its journal (-j)", lambda programs, place, socket: Direct(programs, place, socket, journal=True)),
     "router-1": ("router before 1 backend", lambda programs, place, socket: Routed(programs, place, socket, [1], 1)),
     "router-4": ("router before 4 backends", lambda programs, place, socket: Routed(programs, place, socket, [4], 1)),
     "router-4-R2": ("router before 4 backends in 2 zones, R = 2", lambda programs, place, socket: Routed(programs, place, socket, [2, 2], 2)),

@@ -294,7 +294,7 @@ def test_a_graph_has_no_gap_before_during_and_after_a_move(filled, place):
     old, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2", "b3"])
     shown = {name for name, _ in copies(old, new)} & set(still_names()[:40:4])
     assert shown
-    mover = subprocess.Popen([filled.programs["stead-rrd"], "move", filled.state, "--rate", "1"], stdout=subprocess.DEVNULL)
+    mover = subprocess.Popen([filled.programs["stead-rrd"], "move", filled.state, "--rate", "3"], stdout=subprocess.DEVNULL)
     during = 0
     while mover.poll() is None:
         assert graph("during") == before
