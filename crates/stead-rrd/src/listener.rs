@@ -479,8 +479,10 @@ type Waiting = VecDeque<Submitted>;
 
 impl Part {
     fn submit(&mut self, router: &Router, waiting: &mut Waiting) {
-        let Part { numbers, writes, rests } = std::mem::take(self);
-        if !writes.is_empty() {
+        if !self.writes.is_empty() {
+            // the next part is as large as this one, as a rule
+            let next = Part { numbers: Vec::with_capacity(self.numbers.len()), writes: self.writes.another(), rests: Vec::new() };
+            let Part { numbers, writes, rests } = std::mem::replace(self, next);
             waiting.push_back(Submitted { numbers, rests, since: Instant::now(), answer: router.submit(writes) });
         }
     }

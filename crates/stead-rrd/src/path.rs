@@ -41,24 +41,28 @@ impl Base {
             }
             _ => written,
         };
-        let name = if is_plain(relative) { Cow::Borrowed(relative) } else { Cow::Owned(join(relative).ok_or_else(outside)?) };
+        if is_plain(relative) {
+            return Ok(Cow::Borrowed(relative));
+        }
+        let name = join(relative).ok_or_else(outside)?;
         if name.is_empty() || name.iter().any(u8::is_ascii_control) {
             return Err(outside());
         }
-        Ok(name)
+        Ok(Cow::Owned(name))
     }
 }
 
-/// Whether the path is as [`join`] would write it: a look at each byte, for what nearly all are.
+/// Whether the path is as [`join`] would write it, and without control characters: a look at each byte, for what nearly all are.
 fn is_plain(path: &[u8]) -> bool {
-    let mut start = true;
+    let mut before = b'/';
     for byte in path {
-        if start && matches!(byte, b'/' | b'.') {
-            return false; // a part that begins with a dot may be any; join knows
+        // a part that begins with a dot may be any; join knows
+        if byte.is_ascii_control() || before == b'/' && matches!(byte, b'/' | b'.') {
+            return false;
         }
-        start = *byte == b'/';
+        before = *byte;
     }
-    !start
+    before != b'/'
 }
 
 /// The parts of a path with one slash between them; `None` when one of them is `..`.
@@ -69,6 +73,9 @@ pub fn join(path: &[u8]) -> Option<Vec<u8>> {
 
 /// Appends the name as the protocol writes it: blanks and backslashes after a backslash.
 pub fn escape(name: &[u8], to: &mut Vec<u8>) {
+    if !name.iter().any(|byte| matches!(byte, b' ' | b'\\')) {
+        return to.extend_from_slice(name); // nearly all
+    }
     for byte in name {
         if matches!(byte, b' ' | b'\\') {
             to.push(b'\\');

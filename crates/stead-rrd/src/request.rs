@@ -141,12 +141,15 @@ pub fn words(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
         if left.is_empty() {
             return None;
         }
-        let mut escaped = false;
-        let end = left.iter().position(|byte| {
-            let ends = *byte == b' ' && !escaped;
-            escaped = *byte == b'\\' && !escaped;
-            ends
-        });
+        let mut end = left.iter().position(|byte| matches!(byte, b' ' | b'\\'));
+        if end.is_some_and(|at| left[at] == b'\\') {
+            let mut escaped = false;
+            end = left.iter().position(|byte| {
+                let ends = *byte == b' ' && !escaped;
+                escaped = *byte == b'\\' && !escaped;
+                ends
+            });
+        }
         let word = &left[..end.unwrap_or(left.len())];
         left = end.map_or(&[], |end| &left[end + 1..]);
         if !word.is_empty() {

@@ -233,13 +233,11 @@ impl Router {
     pub fn plan(&self, writes: &mut Writes, verb: Verb, rest: &[u8]) -> Result<Planned, Reply> {
         let (path, rest) = field(rest);
         let name = self.name(verb, &path)?;
-        let count = word_count(rest)?;
         match verb {
-            Verb::Update if count == 0 => Err(Reply::error("No values updated.")),
             Verb::Update => {
-                if let Some(word) = words(rest).find(|word| !can_be_written(word)) {
-                    let word = String::from_utf8_lossy(word);
-                    return Err(Reply::error(format!("{word}: a value that no RRD can take; write seconds:value, and U for unknown")));
+                let count = value_count(rest)?;
+                if count == 0 {
+                    return Err(Reply::error("No values updated."));
                 }
                 let before = writes.len();
                 if self.shared.options.create.is_some() && !self.somebody_is_up(&name) {
@@ -248,19 +246,23 @@ impl Router {
                 let own = writes.len() - before;
                 // its name twice: each blank may need a backslash
                 let room = LINE_BYTES - 2 * name.len();
-                let mut start = 0;
-                while start < rest.len() {
-                    let left = &rest[start..];
-                    let end = if left.len() <= room { left.len() } else { left[..room].iter().rposition(|b| *b == b' ').unwrap_or(room) + 1 };
-                    if words(&left[..end]).next().is_some() {
-                        writes.push(verb, &name, &left[..end], b"");
+                let mut left = rest;
+                while left.len() > room {
+                    let end = left[..room].iter().rposition(|b| *b == b' ').unwrap_or(room) + 1;
+                    let (line, behind) = left.split_at(end);
+                    if words(line).next().is_some() {
+                        writes.push(verb, &name, line, b"");
                     }
-                    start += end;
+                    left = behind;
+                }
+                if words(left).next().is_some() {
+                    writes.push(verb, &name, left, b"");
                 }
                 Ok(Planned { success: Success::Enqueued(count), own })
             }
             _ => {
                 // a read flushes one copy only: what waits is written by all before it is forgotten, so that all copies stay equal
+                word_count(rest)?;
                 writes.push(Verb::Flush, &name, b"", b"");
                 writes.push(verb, &name, b"", b"");
                 Ok(Planned { success: Success::Gone, own: 1 })
@@ -629,12 +631,11 @@ fn site(node: Node<'_>) -> Result<Site, String> {
 /// Whether an RRD can take `seconds:value...`. rrdcached accepts anything that begins with a number, and when it comes to write such
 /// a value it drops that one and all after it without a word.
 fn can_be_written(word: &[u8]) -> bool {
+    is_plain(word) || is_parsed(word)
+}
+
+fn is_parsed(word: &[u8]) -> bool {
     let mut parts = word.split(|b| *b == b':');
-    // most are plain digits, which need no parser
-    let plain = |part: &[u8]| !part.is_empty() && part.len() < 12 && part.iter().all(u8::is_ascii_digit);
-    if word.split(|b| *b == b':').all(plain) {
-        return true;
-    }
     let number = |part: &[u8]| std::str::from_utf8(part).ok().and_then(|text| text.parse::<f64>().ok());
     let Some(time) = parts.next() else { return false };
     // what does not begin with a number it refuses itself, in its own words
@@ -646,6 +647,23 @@ fn can_be_written(word: &[u8]) -> bool {
     let good = |time: f64| time.is_finite() && time < (1u64 << 40) as f64;
     let mut values = parts.peekable();
     number(time).is_some_and(good) && (values.peek().is_none() || values.all(|value| value == b"U" || number(value).is_some()))
+}
+
+/// Whether this is digits with colons and decimal points between them, as most values are, and short: those need no parser.
+fn is_plain(word: &[u8]) -> bool {
+    let (mut digits, mut points, mut colons) = (0, 0, 0);
+    for byte in word {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b'.' if digits > 0 && points == 0 && colons > 0 => (digits, points) = (0, 1),
+            b':' if digits > 0 => (digits, points, colons) = (0, 0, colons + 1),
+            _ => return false,
+        }
+        if digits > 11 {
+            return false;
+        }
+    }
+    digits > 0
 }
 
 fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Result<Vec<u8>, Reply> {
@@ -662,14 +680,28 @@ fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Result<Vec<u8>, Reply> {
 
 /// How many words; an error when one of them is too long.
 fn word_count(rest: &[u8]) -> Result<usize, Reply> {
-    let mut count = 0;
-    for word in words(rest) {
-        count += 1;
-        if word.len() > WORD_BYTES {
-            return Err(Reply::error(format!("a word of {} bytes; at most {WORD_BYTES}", word.len())));
+    words(rest).try_fold(0, |count, word| is_short(word).map(|()| count + 1))
+}
+
+/// How many values; an error when one of them is too long, or none that an RRD can take.
+fn value_count(rest: &[u8]) -> Result<usize, Reply> {
+    words(rest).try_fold(0, |count, word| {
+        is_short(word)?;
+        match can_be_written(word) {
+            true => Ok(count + 1),
+            false => {
+                let word = String::from_utf8_lossy(word);
+                Err(Reply::error(format!("{word}: a value that no RRD can take; write seconds:value, and U for unknown")))
+            }
         }
+    })
+}
+
+fn is_short(word: &[u8]) -> Result<(), Reply> {
+    match word.len() > WORD_BYTES {
+        true => Err(Reply::error(format!("a word of {} bytes; at most {WORD_BYTES}", word.len()))),
+        false => Ok(()),
     }
-    Ok(count)
 }
 
 fn not_logged(error: impl fmt::Display) -> Vec<u8> {
@@ -723,6 +755,24 @@ mod tests {
         assert_eq!(counted(&[Reply::ok("2 rrds suspend"), Reply::ok("3 rrds suspend")]), Some(Reply::ok("5 rrds suspend")));
         assert_eq!(counted(&[Reply::ok("Started flush.")]), None);
         assert_eq!(counted(&[]), None);
+    }
+
+    #[test]
+    fn a_value_that_looks_plain_can_be_written() {
+        let parts = ["", "0", "12", "1.5", "1.", ".5", "1..5", "1.5.5", "U", "-1", "1e3", "123456789012", "nan"];
+        let mut plain = 0;
+        for time in parts {
+            for value in parts {
+                for word in [time.to_owned(), format!("{time}:{value}"), format!("{time}:{value}:7")] {
+                    plain += usize::from(is_plain(word.as_bytes()));
+                    assert!(!is_plain(word.as_bytes()) || is_parsed(word.as_bytes()), "{word}");
+                }
+            }
+        }
+        assert_eq!(plain, 2 * (parts.len() + 3 + 3));
+        for (word, good) in [("5:1.5:U", true), ("5:1.5:", false), ("5:x", false), ("5", true), ("9999999999999:1", false), ("x:1", true), ("5:-1e3", true)] {
+            assert_eq!(can_be_written(word.as_bytes()), good, "{word}");
+        }
     }
 
     #[test]

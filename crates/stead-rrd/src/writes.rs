@@ -51,6 +51,11 @@ impl Writes {
         self.lines.push(Line { verb, name: place, line: (start, end) });
     }
 
+    /// None yet, with room for as many as these, and as long.
+    pub fn another(&self) -> Writes {
+        Writes { text: Vec::with_capacity(self.text.len()), lines: Vec::with_capacity(self.lines.len()) }
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         self.lines.len()
