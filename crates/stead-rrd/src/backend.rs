@@ -17,14 +17,13 @@
 //!
 //! A backend that does not answer in time is lost as one that closed the connection is.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
-use hashbrown::HashMap;
 use tokio::sync::{watch, Notify};
 
 use crate::connection::{Address, Connection};
@@ -34,6 +33,7 @@ use crate::record;
 use crate::reply::{rebase, Reply};
 use crate::request::{words, Request, Verb};
 use crate::shared::{lock, Shared};
+use crate::unflushed::Unflushed;
 use crate::writes::{has_no_file, Ticket};
 
 /// Lines in one BATCH: rrdcached works on it without answering anyone else on this connection; 2,000 take it some 3 ms.
@@ -172,53 +172,6 @@ enum Journal {
     None,
 }
 
-/// Which files have writes that no FLUSH has confirmed.
-#[derive(Default)]
-struct Unflushed {
-    /// by name: the first record, and when it was answered
-    files: HashMap<Vec<u8>, (u64, Instant)>,
-    /// the same, oldest first; a file that is being flushed stands only here
-    order: BTreeSet<(u64, Vec<u8>)>,
-}
-
-impl Unflushed {
-    fn wrote(&mut self, name: &[u8], number: u64, now: Instant) {
-        if !self.files.contains_key(name) {
-            self.files.insert(name.to_vec(), (number, now));
-            self.order.insert((number, name.to_vec()));
-        }
-    }
-
-    /// The oldest file that was not taken, when its write is older than `age`; from now on writes to it count anew.
-    fn take(&mut self, age: Duration, now: Instant) -> Option<(u64, Vec<u8>)> {
-        // those that stand only here were taken before
-        let waits = self.order.iter().find_map(|taken| Some((taken, self.files.get(&taken.1).filter(|(first, _)| *first == taken.0)?)));
-        let taken = waits.filter(|(_, (_, at))| now.duration_since(*at) >= age)?.0.clone();
-        self.files.remove(&taken.1);
-        Some(taken)
-    }
-
-    /// The FLUSH of what `take` gave has succeeded.
-    fn flushed(&mut self, taken: &(u64, Vec<u8>)) {
-        self.order.remove(taken);
-    }
-
-    /// It has not.
-    fn failed(&mut self, taken: &(u64, Vec<u8>), now: Instant) {
-        self.order.remove(taken);
-        let mut first = taken.0;
-        if let Some((number, _)) = self.files.remove(&taken.1) {
-            self.order.remove(&(number, taken.1.clone()));
-            first = first.min(number);
-        }
-        self.wrote(&taken.1, first, now);
-    }
-
-    fn first(&self) -> Option<u64> {
-        self.order.first().map(|(number, _)| *number)
-    }
-}
-
 impl Backend {
     /// A backend that is down until [`run`](Backend::run) connects it. `came_up` rings whenever it has come up.
     pub fn new(name: &str, place: Place, site: Site, shared: Arc<Shared>, came_up: Arc<Notify>) -> Backend {
@@ -303,7 +256,7 @@ impl Backend {
     /// Works and bytes that wait, and files that have not been flushed.
     pub fn waiting(&self) -> (usize, usize, usize) {
         let inside = self.inside();
-        (inside.queue.iter().map(Work::count).sum(), inside.queued_bytes, inside.unflushed.files.len())
+        (inside.queue.iter().map(Work::count).sum(), inside.queued_bytes, inside.unflushed.len())
     }
 
     /// Whether it keeps a journal of its own, as far as it has shown. After a crash it takes updates that came while a file was written
@@ -819,34 +772,5 @@ mod tests {
         assert_eq!(lines("update c/x\\ y 1:2 3:4"), ("update c/x\\ y 1:2\nupdate c/x\\ y 3:4\n".to_owned(), 2));
         assert_eq!(lines("update a 1:2"), ("update a 1:2\n".to_owned(), 1));
         assert_eq!(lines("create a -s 60 DS:a"), ("create a -s 60 DS:a\n".to_owned(), 1));
-    }
-
-    #[test]
-    fn a_write_during_a_flush_is_not_confirmed_by_it() {
-        let (now, age) = (Instant::now(), Duration::ZERO);
-        let mut files = Unflushed::default();
-        files.wrote(b"a", 5, now);
-        files.wrote(b"a", 6, now);
-        files.wrote(b"b", 7, now);
-        let taken = files.take(age, now).unwrap();
-        assert_eq!(taken, (5, b"a".to_vec()));
-        files.wrote(b"a", 8, now);
-        assert_eq!(files.first(), Some(5));
-        files.flushed(&taken);
-        assert_eq!(files.first(), Some(7));
-        let taken = files.take(age, now).unwrap();
-        files.flushed(&taken);
-        assert_eq!((files.first(), files.take(age, now)), (Some(8), Some((8, b"a".to_vec()))));
-        assert!(files.take(Duration::from_secs(3600), now).is_none());
-        // taken twice, as a file is that is written to while it cannot be flushed: the first write counts, whichever failed last
-        let mut files = Unflushed::default();
-        files.wrote(b"a", 5, now);
-        let first = files.take(age, now).unwrap();
-        files.wrote(b"a", 9, now);
-        let second = files.take(age, now).unwrap();
-        for taken in [&first, &second] {
-            files.failed(taken, now);
-        }
-        assert_eq!(files.first(), Some(5));
     }
 }

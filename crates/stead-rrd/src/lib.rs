@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path request reply batch tally | writes record journal | log connection socket files create | layout shared | backend | router | listener
+//! path request reply batch tally | values writes record journal | log unflushed connection socket files create | layout shared | backend | router | listener
 //!     | status page | state epochs | mover | control | report metrics | operate say | line | main
 //! ```
 
@@ -42,4 +42,6 @@ pub mod socket;
 pub mod state;
 pub mod status;
 pub mod tally;
+pub mod unflushed;
+pub mod values;
 pub mod writes;
