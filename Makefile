@@ -129,7 +129,7 @@ test-spark: wheel
 # the seed is said, so that what was found can be found again: put it into SEEDS of tests/rrd/test_hostile.py
 LINES ?= 1000000
 SEED ?= $(shell date +%s)
-fuzz-rrd:
+fuzz-rrd: setup
 	@$(PYTHON) tests/rrd/rrd_same.py --lines $(LINES) --seed $(SEED)
 
 ROWS ?= 100000000

@@ -150,8 +150,8 @@ def run(name, command, counter, needs, log_dir):
     return count, text if count.failed else reasons, bool(count.failed)
 
 
-# they wait for servers and disks more than they reckon: each beside those that follow it
-BESIDE = {"rings against their programs", "RRD router before rrdcached"}
+# they wait for servers, disks and one core's linking more than they reckon: each beside those that follow it
+BESIDE = {"rings against their programs", "RRD router before rrdcached", "install"}
 
 
 def main():

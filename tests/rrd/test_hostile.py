@@ -1,5 +1,6 @@
 """Hostile and unlucky clients: what they send, and what a normal client beside them notices of it, which is nothing."""
 
+import re
 import resource
 import selectors
 import signal
@@ -345,3 +346,48 @@ def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(cluster, r
     missing, copies = lost(cluster, feed.acknowledged)
     row(record_property, "no descriptor left in the router", feed.acknowledged, missing)
     assert copies == 16 and not missing and feed.refused == {}, (missing[:10], feed.refused)
+
+
+def test_a_fetch_of_everything_harms_nobody(cluster):
+    """rrdcached makes a row for each step of the time that it is asked for: of nine years of seconds it takes all memory there is."""
+    with Client(cluster.unix) as client, Client(cluster.single.address) as single:
+        for each in (client, single):
+            assert each.ask(f"CREATE a/v.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U DS:w:GAUGE:60:U:U RRA:LAST:0.5:1:2000 RRA:LAST:0.5:60:2000") == b"0 RRD created OK\n"
+        for verb in ("FETCH", "FETCHBIN"):
+            for time in (f"{START} 2000000000", f"{START} 0x77359400", f"{START} 99999999999999999999", "1", f"-{START} -1"):
+                said = client.ask(f"{verb} a/v.rrd LAST {time}")
+                assert re.match(rb"-1 \d+ values from \d+ to \d+; at most 4194304 in one answer: ask for a shorter time\n", said), (time, said)
+        # what is large and not too much comes, as rrdcached has it
+        for verb in ("FETCH", "FETCHBIN"):
+            for time in (f"{START} {START + 100_000}", f"{START - 8_000_000} {START}", f"{START} {START + 100_000} w"):
+                said = client.ask(f"{verb} a/v.rrd LAST {time}")
+                assert said == single.ask(f"{verb} a/v.rrd LAST {time}") and len(said) > 500_000, time
+        assert client.ask(f"FETCH a/v.rrd MIN {START} 2000000000") == single.ask(f"FETCH a/v.rrd MIN {START} 2000000000")
+    assert cluster.router_said(r".* is down.*") == []
+
+
+def test_clients_that_fetch_much_and_never_read_are_not_waited_for(cluster):
+    cluster.stop_router()
+    cluster.start_router("--timeout", "3")
+    with Client(cluster.unix) as client:
+        assert client.ask(f"CREATE a/v.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:2000") == b"0 RRD created OK\n"
+        fetch = f"FETCH a/v.rrd LAST {START} {START + 1_000_000}\n"  # some 25 MiB
+        before = resident(cluster.router.pid)
+        crowd = [Client(cluster.unix) for _ in range(12)]
+        try:
+            for each in crowd:
+                each.send(fetch)
+            most = 0
+
+            def served():
+                nonlocal most
+                most = max(most, resident(cluster.router.pid))
+                return client.ask(fetch.strip()).startswith(b"1000")
+
+            wait_for(served, "a large answer for a client that reads")
+        finally:
+            for each in crowd:
+                each.__exit__()
+    # four of them at once, each with the room that a growing buffer takes
+    assert most - before < 12 * (25 << 20), (most, before)
+    assert cluster.router_said(r".* is down.*") == []

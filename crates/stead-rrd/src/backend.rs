@@ -42,6 +42,8 @@ const BATCH_LINES: usize = 2000;
 const QUEUE_BYTES: usize = 64 << 20;
 /// Connections for reads that are kept open while nobody reads.
 const IDLE_CONNECTIONS: usize = 8;
+/// How many times as long a large answer may take.
+const LARGE_PATIENCE: u32 = 6;
 /// How long until the next attempt to connect, at first and at most.
 const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
@@ -337,6 +339,16 @@ impl Backend {
         let (connection, reply) = self.ask_new(line, binary).await?;
         self.keep(connection, &reply);
         Ok(self.as_ours(reply, binary))
+    }
+
+    /// As [`ask`](Backend::ask), on a connection of its own and with more patience: what has a large answer. The paths in its lines stay.
+    pub async fn ask_large(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
+        self.caught_up().await?;
+        let address = self.site().address;
+        let mut connection = self.in_time(Connection::open(&address)).await.map_err(|error| self.broken(error))?;
+        let patience = LARGE_PATIENCE * self.shared.options.patience;
+        let reply = tokio::time::timeout(patience, connection.ask(line, binary)).await;
+        reply.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs_f64())))?.map(|reply| self.as_ours(reply, true))
     }
 
     /// As [`ask`](Backend::ask), on a connection of its own: rrdcached closes it after some errors of SUSPEND and RESUME.

@@ -29,7 +29,6 @@ use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::path::escaped;
 
 /// Seconds that collectd's archives reach back, when it is not told otherwise: an hour, a day, a week, 31 days, 366 days.
 const SPANS: [u64; 5] = [3600, 86400, 604_800, 2_678_400, 31_622_400];
@@ -108,14 +107,10 @@ impl Templates {
         Ok(Templates(rules))
     }
 
-    /// The CREATE for a file whose first value has this time, in seconds; `None` when no rule fits. Without a time it says no `-b`.
+    /// What stands behind the name in the CREATE for a file whose first value has this time, in seconds; `None` when no rule fits. Without
+    /// a time it says no `-b`.
     ///
     /// It says -O: a file that is there stays as it is.
-    pub fn line(&self, name: &[u8], first_time: Option<i64>) -> Option<Vec<u8>> {
-        Some([&b"CREATE "[..], &escaped(name), &self.rest(name, first_time)?].concat())
-    }
-
-    /// What stands behind the name in it.
     pub fn rest(&self, name: &[u8], first_time: Option<i64>) -> Option<Vec<u8>> {
         let rest = self.0.iter().find_map(|rule| rule.rest(name))?;
         let mut line = Vec::new();
@@ -359,6 +354,7 @@ fn line_number(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::path::escaped;
     use proptest::prelude::*;
 
     const OWN: &str = "[[create]]\nmatch = \"*/ping/*.rrd\"\nstep = 60\nds = [\"DS:value:GAUGE:120:0:U\"]\nrra = [\"RRA:AVERAGE:0.5:1:1440\", \"RRA:MAX:0.5:5m:1d\"]\n";
@@ -373,8 +369,12 @@ mod tests {
         Templates::load(&place.path().join("create.toml")).map_err(|error| error.replace(&format!("{}/", place.path().display()), ""))
     }
 
+    fn created(templates: &Templates, name: &[u8], first_time: Option<i64>) -> Option<Vec<u8>> {
+        Some([&b"CREATE "[..], &escaped(name), &templates.rest(name, first_time)?].concat())
+    }
+
     fn line(templates: &Templates, name: &str) -> Option<String> {
-        templates.line(name.as_bytes(), Some(1_700_000_000)).map(|line| String::from_utf8(line).unwrap())
+        created(templates, name.as_bytes(), Some(1_700_000_000)).map(|line| String::from_utf8(line).unwrap())
     }
 
     #[test]
@@ -389,13 +389,13 @@ mod tests {
         assert_eq!(line(&other_way, "h/ping/other.rrd"), line(&both, "h/ping/other.rrd"));
         assert!(line(&both, "h/ping/other.rrd").is_some());
         assert_eq!(line(&both, "x/h/ping/other.rrd"), None);
-        assert_eq!(Templates::default().line(b"h/load/load.rrd", None), None);
+        assert_eq!(created(&Templates::default(), b"h/load/load.rrd", None), None);
     }
 
     #[test]
     fn a_name_that_is_no_utf_8_fits_as_any_other() {
         let own = load(OWN, "").unwrap();
-        assert!(own.line(b"h/ping/\xff\xfe.rrd", None).unwrap().starts_with(b"CREATE h/ping/\xff\xfe.rrd -s 60 -O DS:"));
+        assert!(created(&own, b"h/ping/\xff\xfe.rrd", None).unwrap().starts_with(b"CREATE h/ping/\xff\xfe.rrd -s 60 -O DS:"));
     }
 
     #[test]
@@ -498,7 +498,7 @@ mod tests {
         #[test]
         fn a_create_is_one_line(name in proptest::collection::vec(any::<u8>().prop_filter("no control characters come here", |b| !b.is_ascii_control()), 1..40)) {
             let all = load(&OWN.replace("*/ping/*.rrd", "**"), "").unwrap();
-            let line = all.line(&name, Some(5)).unwrap();
+            let line = created(&all, &name, Some(5)).unwrap();
             prop_assert!(!line.contains(&b'\n'));
             let request = crate::request::Request::parse(&line);
             prop_assert_eq!(request.path().map(|(path, _)| path.into_owned()), Some(name));

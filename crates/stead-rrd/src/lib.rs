@@ -8,7 +8,7 @@
 //! A module uses only modules to its left:
 //!
 //! ```text
-//! path request reply batch tally | values writes record journal | log unflushed connection socket files create | layout shared | backend | router | listener
+//! path request reply batch tally | fetch values writes record journal | log unflushed connection socket files create | layout shared | backend | router | listener
 //!     | status page | state epochs | mover | control | report metrics | operate say | line | main
 //! ```
 
@@ -20,6 +20,7 @@ pub mod connection;
 pub mod control;
 pub mod create;
 pub mod epochs;
+pub mod fetch;
 pub mod files;
 pub mod journal;
 pub mod layout;

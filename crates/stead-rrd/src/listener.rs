@@ -24,6 +24,9 @@ use crate::writes::{is_missing, Failures, Writes};
 const LINE_BYTES: usize = 64 << 10;
 /// What is read at once.
 const READ_BYTES: usize = 16 << 10;
+/// Answers that are more than this are written in pieces, each of which a client has to take in time.
+const MUCH_BYTES: usize = 1 << 20;
+const PIECE_BYTES: usize = 64 << 10;
 /// How much of a word that is no command comes back.
 const SHOWN_BYTES: usize = 1000;
 /// Requests of one client that wait for their answers; beyond, it is not read from.
@@ -248,6 +251,9 @@ impl Client {
                 // it shall see what this client wrote before
                 self.answer_all().await;
                 self.flush().await?;
+                if matches!(verb, Verb::Fetch | Verb::Fetchbin) {
+                    return self.fetch(verb, &rest, since).await;
+                }
                 let reply = match verb {
                     Verb::Create => self.router.create(&rest).await,
                     Verb::Flush | Verb::Suspend | Verb::Resume => self.router.all_copies(verb, &rest).await,
@@ -257,6 +263,27 @@ impl Client {
                 self.count(Some(verb), since, reply.is_error());
                 self.say(&reply);
             }
+        }
+        Ok(())
+    }
+
+    /// A FETCH, whose answer may be large: then it is not copied once more, and whoever does not read it is not waited for.
+    async fn fetch(&mut self, verb: Verb, rest: &[u8], since: Instant) -> Result<(), Gone> {
+        let (reply, permit) = self.router.fetch(verb, rest).await;
+        self.count(Some(verb), since, reply.is_error());
+        if permit.is_none() {
+            self.say(&reply);
+            return Ok(());
+        }
+        self.put(&reply.head()).await?;
+        self.put(&reply.lines).await
+    }
+
+    /// Writes much; a client that takes none of it for long has to go, as its answer keeps memory.
+    async fn put(&mut self, bytes: &[u8]) -> Result<(), Gone> {
+        let patience = self.router.shared().options.patience;
+        for piece in bytes.chunks(PIECE_BYTES) {
+            tokio::time::timeout(patience, self.stream.write_all(piece)).await.map_err(|_| Gone)?.map_err(|_| Gone)?;
         }
         Ok(())
     }
@@ -406,6 +433,10 @@ impl Client {
     async fn flush(&mut self) -> Result<(), Gone> {
         if self.out.is_empty() {
             return Ok(());
+        }
+        if self.out.len() > MUCH_BYTES {
+            let out = std::mem::take(&mut self.out);
+            return self.put(&out).await;
         }
         self.stream.write_all(&self.out).await.map_err(|_| Gone)?;
         self.out.clear();

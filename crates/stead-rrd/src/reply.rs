@@ -4,8 +4,8 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// A reply that has more is no rrdcached's: a year of seconds is 31,536,000 lines.
-const MOST_BYTES: usize = 1 << 30;
+/// Nothing that is asked for has a longer answer: a LIST of a million files has some 60 MiB, and a FETCH is not sent when it wants more.
+const MOST_BYTES: usize = 256 << 20;
 
 /// What a backend answered, or we.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +57,14 @@ impl Reply {
         bytes
     }
 
+    /// Its first line, with its end.
+    pub fn head(&self) -> Vec<u8> {
+        [self.count.to_string().as_bytes(), b" ", &self.text, b"\n"].concat()
+    }
+
     /// Appends it as it goes over the wire.
     pub fn write(&self, to: &mut Vec<u8>) {
-        to.extend_from_slice(format!("{} ", self.count).as_bytes());
-        to.extend_from_slice(&self.text);
-        to.push(b'\n');
+        to.extend_from_slice(&self.head());
         to.extend_from_slice(&self.lines);
     }
 
@@ -97,7 +100,7 @@ impl Reply {
                 }
             }
             if reply.lines.len() > MOST_BYTES {
-                return Err(damaged("a reply of more than 1 GiB", &reply.text));
+                return Err(damaged("a reply of more than 256 MiB", &reply.text));
             }
         }
         Ok(reply)

@@ -18,12 +18,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use smallvec::SmallVec;
 use stead::map::Node;
 use stead::Map;
-use tokio::sync::{oneshot, Notify};
+use tokio::sync::{oneshot, Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::backend::{Backend, Lines, Site, State, Work};
 use crate::connection::Address;
 use crate::create::first_time;
+use crate::fetch::{Wanted, LARGE_VALUES, MOST_VALUES, SHORT_SECONDS};
 use crate::files::Files;
 use crate::journal::Journal;
 use crate::layout::{Layout, Place, Side};
@@ -42,6 +43,8 @@ pub const FILES: &str = "files";
 
 /// The longest line that goes to a backend: rrdcached reads 8,191 bytes, and writes 4,095 of an update into its journal.
 const LINE_BYTES: usize = 4000;
+/// Large answers that are kept in memory at the same time, for however many clients.
+const LARGE_ANSWERS: usize = 4;
 /// Definitions in one CREATE: rrdcached has room for 128, and dies of more.
 const DEFINITIONS: usize = 127;
 
@@ -56,6 +59,8 @@ pub struct Router {
     pub creating: tokio::sync::RwLock<()>,
     /// rings when a backend has come up
     pub came_up: Arc<Notify>,
+    /// for those who fetch much
+    large: Arc<Semaphore>,
 }
 
 /// What was written to the log and not yet offered.
@@ -122,6 +127,7 @@ impl Router {
             order: Mutex::new(Order { through: newest, ..Order::default() }),
             creating: tokio::sync::RwLock::new(()),
             came_up: Arc::new(Notify::new()),
+            large: Arc::new(Semaphore::new(LARGE_ANSWERS)),
         });
         let side = router.side(map)?;
         router.shared.layout_mut().replace(side);
@@ -408,7 +414,7 @@ impl Router {
                     let name = ticket.writes.name(line);
                     match order.held.get_mut(name) {
                         Some(held) => {
-                            ticket.expect(1);
+                            ticket.will_be_given();
                             held.push((Arc::clone(&ticket), line));
                         }
                         None => layout.now(name).into_iter().for_each(|place| add(&mut parts, place, line)),
@@ -420,7 +426,7 @@ impl Router {
             for (place, lines) in parts {
                 backends[place as usize].offer(Work { ticket: Arc::clone(&ticket), lines }, false);
             }
-            ticket.lost(); // all that could be asked are asked
+            ticket.given();
         }
         order.through = newest;
         order.note(&self.shared);
@@ -445,7 +451,7 @@ impl Router {
             for place in &places {
                 self.backend(*place).offer(Work { ticket: Arc::clone(&ticket), lines: Lines::These(vec![line as u32]) }, true);
             }
-            ticket.lost();
+            ticket.given();
         }
         order.note(&self.shared);
     }
@@ -459,7 +465,7 @@ impl Router {
         Reply::error(text)
     }
 
-    /// Asks the first backend of the file that is up to date, and the next when that fails.
+    /// What is asked of one copy and has a small answer.
     pub async fn read(&self, verb: Verb, written: &[u8]) -> Reply {
         let (name, rest) = match self.file(verb, written) {
             Ok(found) => found,
@@ -472,23 +478,82 @@ impl Router {
         if verb == Verb::First && rest.is_empty() && written.ends_with(b" ") {
             line.push(b' '); // rrdcached takes an empty index for 0
         }
+        self.first_of(&name, |backend| {
+            let line = line.clone();
+            async move { backend.ask(&line, false).await }
+        })
+        .await
+    }
+
+    /// FETCH and FETCHBIN: as [`read`](Router::read), but not more than fits. With a large answer comes a permit, to be kept as long as the answer is.
+    pub async fn fetch(&self, verb: Verb, written: &[u8]) -> (Reply, Option<OwnedSemaphorePermit>) {
+        let (name, rest) = match self.file(verb, written) {
+            Ok(found) => found,
+            Err(reply) => return (reply, None),
+        };
+        let line = match line_of(verb, &name, rest) {
+            Ok(line) => line,
+            Err(reply) => return (reply, None),
+        };
+        let permit = match self.permit(&name, rest).await {
+            Ok(permit) => permit,
+            Err(reply) => return (reply, None),
+        };
+        let large = permit.is_some();
+        let reply = self.first_of(&name, |backend| {
+            let line = line.clone();
+            async move {
+                let binary = verb == Verb::Fetchbin;
+                if large { backend.ask_large(&line, binary).await } else { backend.ask(&line, binary).await }
+            }
+        });
+        (reply.await, permit)
+    }
+
+    /// Whether a FETCH is too much, and a permit when its answer is a large one; the error is the answer.
+    async fn permit(&self, name: &[u8], rest: &[u8]) -> Result<Option<OwnedSemaphorePermit>, Reply> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as i64);
+        let Some(wanted) = Wanted::parse(rest, now).filter(|wanted| wanted.seconds() > SHORT_SECONDS) else { return Ok(None) };
+        let info = [b"INFO ", &escaped(name)[..]].concat();
+        let info = self.first_of(name, |backend| {
+            let info = info.clone();
+            async move { backend.ask(&info, false).await }
+        });
+        match wanted.values(&info.await) {
+            Some(values) if values > MOST_VALUES => {
+                let (from, to) = wanted.times();
+                Err(Reply::error(format!("{values} values from {from} to {to}; at most {MOST_VALUES} in one answer: ask for a shorter time")))
+            }
+            Some(values) if values > LARGE_VALUES => {
+                let permit = tokio::time::timeout(self.shared.options.patience, Arc::clone(&self.large).acquire_owned()).await;
+                permit.ok().and_then(Result::ok).map(Some).ok_or_else(|| Reply::error(format!("{LARGE_ANSWERS} large answers are on their way to others; try again later")))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Asks the first backend of the file that is up to date, and the next when that fails or has no such file.
+    async fn first_of<F>(&self, name: &[u8], ask: impl Fn(Arc<Backend>) -> F) -> Reply
+    where
+        F: std::future::Future<Output = io::Result<Reply>>,
+    {
         let mut refused = None;
         let places = {
             let layout = self.shared.layout();
-            let mut places = layout.now(&name);
+            let mut places = layout.now(name);
             // it may have moved a moment ago
-            places.extend(layout.ever(&name).into_iter().filter(|place| !layout.now(&name).contains(place)));
+            places.extend(layout.ever(name).into_iter().filter(|place| !layout.now(name).contains(place)));
             places
         };
         for place in places {
-            match self.backend(place).ask(&line, verb == Verb::Fetchbin).await {
+            match ask(self.backend(place)).await {
                 Ok(reply) if reply.is_error() && is_missing(&reply.text) => refused = refused.or(Some(reply)),
                 Ok(reply) => return reply,
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => return Reply::error(error.to_string()),
                 Err(_) => {}
             }
         }
-        refused.unwrap_or_else(|| self.nobody(&name))
+        refused.unwrap_or_else(|| self.nobody(name))
     }
 
     /// FLUSH, SUSPEND, RESUME: all backends of the file that are up; the answer of the first of them in the file's order.

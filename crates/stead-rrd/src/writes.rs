@@ -2,7 +2,8 @@
 //!
 //! A ticket is offered to every backend of its lines; each says once what it thinks of the lines that are its own, or that it is
 //! lost. Whoever waits hears as soon as every line has an answer: the first backend that took or refused it decides, and "no such
-//! file" decides only when nobody knows better. So one slow backend holds up nobody.
+//! file" decides only when nobody knows better. So one slow backend holds up nobody. But nobody hears before it was offered to all: what is
+//! asked next comes after it in every queue.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -110,6 +111,8 @@ pub struct Ticket {
 }
 
 struct Inside {
+    /// who has not offered yet what he has to
+    givers: usize,
     /// answers that may still come
     expected: usize,
     undecided: usize,
@@ -119,12 +122,24 @@ struct Inside {
 }
 
 impl Ticket {
-    /// A ticket of a record, and where the answer comes. It waits for one answer, its giver's own: see [`offered`](Ticket::offered).
+    /// A ticket of a record, and where the answer comes; there is one who has to offer it.
     pub fn new(number: u64, writes: Writes) -> (Ticket, oneshot::Receiver<Failures>) {
         let (done, receiver) = oneshot::channel();
         let said = vec![Said::Nothing; writes.len()];
-        let inside = Inside { expected: 1, undecided: said.len(), said, failures: Vec::new(), done: Some(done) };
+        let inside = Inside { givers: 1, expected: 0, undecided: said.len(), said, failures: Vec::new(), done: Some(done) };
         (Ticket { number, writes, inside: Mutex::new(inside) }, receiver)
+    }
+
+    /// One more will offer some of its lines.
+    pub fn will_be_given(&self) {
+        self.inside().givers += 1;
+    }
+
+    /// One has offered all that he had to.
+    pub fn given(&self) {
+        let mut inside = self.inside();
+        inside.givers = inside.givers.saturating_sub(1);
+        self.heard(inside);
     }
 
     /// So many more answers may come.
@@ -140,12 +155,15 @@ impl Ticket {
             let failure = failures.next_if(|(at, _)| *at == place).map(|(_, text)| text);
             inside.take(line, failure);
         }
+        inside.expected = inside.expected.saturating_sub(1);
         self.heard(inside);
     }
 
     /// An answer that was expected and does not come: the backend is not up, or is lost.
     pub fn lost(&self) {
-        self.heard(self.inside());
+        let mut inside = self.inside();
+        inside.expected = inside.expected.saturating_sub(1);
+        self.heard(inside);
     }
 
     /// The log has not taken it: every line failed.
@@ -154,12 +172,12 @@ impl Ticket {
         for line in 0..inside.said.len() {
             inside.take(line, Some(text.to_vec()));
         }
+        inside.givers = 0; // it is offered to nobody
         self.heard(inside);
     }
 
     fn heard(&self, mut inside: MutexGuard<'_, Inside>) {
-        inside.expected = inside.expected.saturating_sub(1);
-        if inside.undecided > 0 && inside.expected > 0 {
+        if inside.givers > 0 || inside.undecided > 0 && inside.expected > 0 {
             return;
         }
         let Some(done) = inside.done.take() else { return };
@@ -239,8 +257,10 @@ mod tests {
     #[test]
     fn the_first_that_knows_decides_and_the_others_are_not_waited_for() {
         let (ticket, mut answer) = ticket(3);
-        ticket.expect(2);
-        ticket.lost(); // the giver is through
+        ticket.expect(3);
+        ticket.lost();
+        assert!(answer.try_recv().is_err());
+        ticket.given();
         assert!(answer.try_recv().is_err());
         ticket.answer([0, 1, 2].into_iter(), [(1, b"illegal".to_vec())]);
         assert_eq!(answer.try_recv().unwrap(), [(1, b"illegal".to_vec())]);
@@ -251,13 +271,15 @@ mod tests {
     fn a_missing_file_is_the_answer_only_when_nobody_has_it() {
         let missing = || (0, b"No such file: /x".to_vec());
         let (first, mut answer) = ticket(2);
-        first.expect(1);
+        first.expect(2);
+        first.given();
         first.answer([0, 1].into_iter(), [missing()]);
         assert!(answer.try_recv().is_err());
         first.answer([0, 1].into_iter(), []);
         assert_eq!(answer.try_recv().unwrap(), []);
         let (second, mut answer) = ticket(1);
-        second.expect(2);
+        second.expect(3);
+        second.given();
         for _ in 0..2 {
             second.answer([0].into_iter(), [missing()]);
         }
@@ -267,13 +289,30 @@ mod tests {
     }
 
     #[test]
+    fn nobody_hears_before_it_was_offered_to_all() {
+        let (ticket, mut answer) = ticket(2);
+        ticket.will_be_given(); // the second line is held
+        ticket.expect(2);
+        ticket.answer([0].into_iter(), []);
+        ticket.given();
+        ticket.expect(2);
+        ticket.answer([1].into_iter(), []);
+        assert!(answer.try_recv().is_err());
+        ticket.given();
+        assert_eq!(answer.try_recv().unwrap(), []);
+    }
+
+    #[test]
     fn with_nobody_there_an_update_is_taken_and_nothing_else_is() {
         let (ticket, mut answer) = ticket(1);
-        ticket.lost();
+        ticket.given();
         assert_eq!(answer.try_recv().unwrap(), []);
         let mut writes = Writes::default();
         writes.push(Verb::Create, b"a", b"", b"");
         let (ticket, mut answer) = Ticket::new(1, writes);
+        ticket.expect(1);
+        ticket.given();
+        assert!(answer.try_recv().is_err());
         ticket.lost();
         assert_eq!(answer.try_recv().unwrap().len(), 1);
     }

@@ -441,7 +441,8 @@ fn a_sync_that_fails_is_never_tried_again() {
             failed += 1;
             let calls = disk.calls.load(Ordering::SeqCst);
             assert!(log.append(b"x").is_err() && log.confirm("a", 1).is_err() && log.follow(&["b"]).is_err());
-            assert_eq!(log.newest(), acknowledged);
+            // the newest may be durable when the keeper's sync has failed meanwhile: then nobody was told
+            assert!([acknowledged, acknowledged + 1].contains(&log.newest()), "{} {acknowledged}", log.newest());
             drop(log);
             assert!(disk.calls.load(Ordering::SeqCst) <= calls + 1); // a spare that was just being made
         } else {

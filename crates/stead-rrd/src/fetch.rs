@@ -1,0 +1,183 @@
+//! How much a FETCH asks for.
+//!
+//! rrdcached makes a row for each step of the time that it is asked for, whether the file has one there or not: a FETCH of nine years from a file
+//! of seconds has it take all memory there is. So the router reckons beforehand what would come, by the rules of `rrd_fetch`.
+
+use crate::reply::Reply;
+use crate::request::words;
+
+/// The most values of one answer; some 120 MiB as text.
+pub const MOST_VALUES: i64 = 1 << 22;
+/// From so many values on an answer is a large one.
+pub const LARGE_VALUES: i64 = 100_000;
+/// A time that needs no look at the file: with the most columns, 127, some 20 MiB of text.
+pub const SHORT_SECONDS: i64 = 10_000;
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    function: &'a [u8],
+    start: i64,
+    end: i64,
+    /// 0: all
+    columns: i64,
+}
+
+impl Wanted<'_> {
+    /// By what stands behind the path; `None` when rrdcached refuses it anyway.
+    pub fn parse(rest: &[u8], now: i64) -> Option<Wanted<'_>> {
+        let mut words = words(rest);
+        let function = words.next()?;
+        // as rrdcached: what is not above 0 counts from now
+        let time = |word: &[u8]| integer(word).map(|time| if time > 0 { time } else { now.saturating_add(time) });
+        let start = words.next().map(time);
+        let end = words.next().map_or(Some(now), time)?;
+        let start = start.unwrap_or(Some(end.saturating_sub(86_400)))?;
+        Some(Wanted { function, start, end, columns: words.count() as i64 })
+    }
+
+    /// Beginning and end, in seconds since 1970.
+    pub fn times(&self) -> (i64, i64) {
+        (self.start, self.end)
+    }
+
+    /// From the beginning to the end.
+    pub fn seconds(&self) -> i64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// How many values the answer has, by what INFO says of the file; `None` when rrdcached refuses it.
+    pub fn values(&self, info: &Reply) -> Option<i64> {
+        let file = File::read(info)?;
+        let wanted = kind(self.function);
+        let (mut full, mut part): (Option<i64>, Option<(i64, i64)>) = (None, None);
+        for archive in file.archives.iter().filter(|archive| kind(&archive.function) == wanted) {
+            let step = file.step.checked_mul(archive.per_row).filter(|step| *step > 0)?;
+            let end = file.last - file.last.rem_euclid(step);
+            let begin = end.saturating_sub(step.saturating_mul(archive.rows));
+            if begin <= self.start {
+                // the finest of those that reach back far enough
+                full = Some(full.map_or(step, |best| best.min(step)));
+            } else {
+                // else the one that reaches back farthest, and of such the finest
+                let matched = self.seconds().saturating_sub(begin.saturating_sub(self.start));
+                if part.is_none_or(|(best, finest)| best < matched || best == matched && step < finest) {
+                    part = Some((matched, step));
+                }
+            }
+        }
+        let step = full.or(part.map(|(_, step)| step))?;
+        let columns = if self.columns > 0 { self.columns } else { file.columns };
+        Some((self.seconds().max(0) / step).saturating_add(2).saturating_mul(columns.max(1)))
+    }
+}
+
+/// What matters of a file.
+#[derive(Default)]
+struct File {
+    step: i64,
+    last: i64,
+    columns: i64,
+    archives: Vec<Archive>,
+}
+
+#[derive(Default)]
+struct Archive {
+    function: Vec<u8>,
+    rows: i64,
+    per_row: i64,
+}
+
+impl File {
+    fn read(info: &Reply) -> Option<File> {
+        let mut file = File::default();
+        for line in info.each() {
+            // key, kind, value
+            let mut words = line.splitn(3, |b| *b == b' ');
+            let (key, value) = (words.next()?, words.nth(1).unwrap_or_default());
+            match key {
+                b"step" => file.step = integer(value)?,
+                b"last_update" => file.last = integer(value)?,
+                _ if key.starts_with(b"ds[") && key.ends_with(b"].index") => file.columns += 1,
+                _ if key.starts_with(b"rra[") && key.ends_with(b"].cf") => file.archives.push(Archive { function: value.to_vec(), ..Archive::default() }),
+                _ if key.starts_with(b"rra[") && key.ends_with(b"].rows") => file.archives.last_mut()?.rows = integer(value)?,
+                _ if key.starts_with(b"rra[") && key.ends_with(b"].pdp_per_row") => file.archives.last_mut()?.per_row = integer(value)?,
+                _ => {}
+            }
+        }
+        (file.step > 0).then_some(file)
+    }
+}
+
+/// Two names of one kind of archive.
+fn kind(function: &[u8]) -> &[u8] {
+    match function {
+        b"MHWPREDICT" => b"HWPREDICT",
+        other => other,
+    }
+}
+
+/// A number as C's `strtol` reads it with base 0: what follows it does not matter, and too large a one is the largest.
+fn integer(text: &[u8]) -> Option<i64> {
+    let text = text.trim_ascii_start();
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let (base, digits) = match digits {
+        [b'0', b'x' | b'X', rest @ ..] if rest.first().is_some_and(u8::is_ascii_hexdigit) => (16, rest),
+        [b'0', ..] => (8, digits),
+        _ => (10, digits),
+    };
+    let mut value = None;
+    for digit in digits.iter().map_while(|digit| char::from(*digit).to_digit(base)) {
+        value = Some(value.unwrap_or(0i64).saturating_mul(base.into()).saturating_add(digit.into()));
+    }
+    value.map(|value| if negative { -value } else { value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two archives of averages, one of 1,000 seconds and one of 1,000 minutes, and a maximum of 10 s; two columns.
+    fn info() -> Reply {
+        let lines = "filename 2 /b/a b.rrd\nstep 1 1\nlast_update 1 1700000000\nds[v].index 1 0\nds[v].type 2 GAUGE\nds[w].index 1 1\n\
+            rra[0].cf 2 AVERAGE\nrra[0].rows 1 1000\nrra[0].pdp_per_row 1 1\nrra[1].cf 2 AVERAGE\nrra[1].rows 1 1000\nrra[1].pdp_per_row 1 60\n\
+            rra[2].cf 2 MAX\nrra[2].rows 1 5\nrra[2].pdp_per_row 1 10";
+        Reply::list("Info for /b/a b.rrd follows", lines.lines())
+    }
+
+    #[test]
+    fn numbers_are_read_as_strtol_does() {
+        for (text, number) in [("17", Some(17)), ("-5", Some(-5)), ("+0x1F", Some(31)), ("010", Some(8)), ("08", Some(0)), ("0x", Some(0)), ("7x", Some(7)), ("x", None), ("", None)] {
+            assert_eq!(integer(text.as_bytes()), number, "{text}");
+        }
+        assert_eq!(integer(b"99999999999999999999"), Some(i64::MAX));
+    }
+
+    #[test]
+    fn times_that_are_not_told_are_those_of_rrdcached() {
+        let wanted = |rest: &'static str| Wanted::parse(rest.as_bytes(), 1_700_000_000).map(|wanted| (wanted.start, wanted.end, wanted.columns));
+        assert_eq!(wanted("AVERAGE"), Some((1_699_913_600, 1_700_000_000, 0)));
+        assert_eq!(wanted("AVERAGE -600"), Some((1_699_999_400, 1_700_000_000, 0)));
+        assert_eq!(wanted("AVERAGE 5 0x10 v w"), Some((5, 16, 2)));
+        assert_eq!((wanted(""), wanted("AVERAGE x"), wanted("AVERAGE 5 x")), (None, None, None));
+    }
+
+    #[test]
+    fn the_archive_is_the_one_that_rrd_fetch_takes() {
+        let values = |rest: &'static str| Wanted::parse(rest.as_bytes(), 1_700_000_000).unwrap().values(&info());
+        // all of it in seconds, then in minutes, then farther back than any reaches: the one that reaches farthest
+        assert_eq!(values("AVERAGE 1699999500 1700000000"), Some(2 * 502));
+        assert_eq!(values("AVERAGE 1699990000 1700000000"), Some(2 * (10_000 / 60 + 2)));
+        assert_eq!(values("AVERAGE 1 1700000000 v"), Some(1_700_000_000 / 60 + 2));
+        // the future is made, too, row by row
+        assert_eq!(values("AVERAGE 1700000000 2000000000"), Some(2 * 300_000_002));
+        assert_eq!(values("MAX 1 1700000000 w"), Some(170_000_001));
+        assert_eq!((values("MIN 1 2"), values("average 1 2")), (None, None));
+        assert_eq!(values("AVERAGE 5 4"), Some(4));
+        assert_eq!(Wanted::parse(b"AVERAGE", 0).unwrap().values(&Reply::error("No such file")), None);
+    }
+}
