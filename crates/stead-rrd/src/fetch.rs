@@ -46,12 +46,11 @@ impl Wanted<'_> {
         self.end.saturating_sub(self.start)
     }
 
-    /// How many values the answer has, by what INFO says of the file; `None` when rrdcached refuses it.
+    /// How many values the answer has, by what INFO says of the file; `None` when it says nothing.
     pub fn values(&self, info: &Reply) -> Option<i64> {
         let file = File::read(info)?;
-        let wanted = kind(self.function);
         let (mut full, mut part): (Option<i64>, Option<(i64, i64)>) = (None, None);
-        for archive in file.archives.iter().filter(|archive| kind(&archive.function) == wanted) {
+        for archive in file.archives.iter().filter(|archive| archive.has(self.function)) {
             let step = file.step.checked_mul(archive.per_row).filter(|step| *step > 0)?;
             let end = file.last - file.last.rem_euclid(step);
             let begin = end.saturating_sub(step.saturating_mul(archive.rows));
@@ -66,7 +65,8 @@ impl Wanted<'_> {
                 }
             }
         }
-        let step = full.or(part.map(|(_, step)| step))?;
+        // without an archive rrdcached refuses it, or so it should
+        let step = full.or(part.map(|(_, step)| step)).unwrap_or(file.step);
         let columns = if self.columns > 0 { self.columns } else { file.columns };
         Some((self.seconds().max(0) / step).saturating_add(2).saturating_mul(columns.max(1)))
     }
@@ -109,11 +109,14 @@ impl File {
     }
 }
 
-/// Two names of one kind of archive.
-fn kind(function: &[u8]) -> &[u8] {
-    match function {
-        b"MHWPREDICT" => b"HWPREDICT",
-        other => other,
+impl Archive {
+    /// Whether it may give what is asked for: where each row is of one step, four functions are the same.
+    fn has(&self, function: &[u8]) -> bool {
+        let same = |function: &[u8]| matches!(function, b"AVERAGE" | b"MIN" | b"MAX" | b"LAST");
+        match function {
+            b"HWPREDICT" if self.function == b"MHWPREDICT" => true,
+            _ => self.function == function || self.per_row == 1 && same(&self.function) && same(function),
+        }
     }
 }
 
@@ -175,8 +178,11 @@ mod tests {
         assert_eq!(values("AVERAGE 1 1700000000 v"), Some(1_700_000_000 / 60 + 2));
         // the future is made, too, row by row
         assert_eq!(values("AVERAGE 1700000000 2000000000"), Some(2 * 300_000_002));
-        assert_eq!(values("MAX 1 1700000000 w"), Some(170_000_001));
-        assert_eq!((values("MIN 1 2"), values("average 1 2")), (None, None));
+        assert_eq!(values("MAX 1699999960 1700000000 w"), Some(42));
+        assert_eq!(values("MAX 1699999950 1700000000 w"), Some(52));
+        // of rows of one step all are the same, so there are seconds of MIN, too; and what there is none of counts as the finest
+        assert_eq!(values("MIN 1 1700000000 w"), Some(1_700_000_001));
+        assert_eq!(values("HWPREDICT 1 1700000000 w"), Some(1_700_000_001));
         assert_eq!(values("AVERAGE 5 4"), Some(4));
         assert_eq!(Wanted::parse(b"AVERAGE", 0).unwrap().values(&Reply::error("No such file")), None);
     }
