@@ -785,4 +785,72 @@ mod tests {
         assert_eq!(lines("update a 1:2"), ("update a 1:2\n".to_owned(), 1));
         assert_eq!(lines("create a -s 60 DS:a"), ("create a -s 60 DS:a\n".to_owned(), 1));
     }
+
+    /// A backend that has read the log past a write before the write's file came to it.
+    #[tokio::test]
+    async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
+        use crate::layout::{Layout, Side};
+        use crate::writes::Writes;
+        use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+        let build = |names: &[&str], before: Option<&stead::Map>| {
+            let nodes: String = names.iter().map(|name| format!("[[node]]\nname = \"{name}\"\n")).collect();
+            let fleet = stead::Fleet::parse(&format!("name = \"rrd\"\n{nodes}"), "fleet.toml").unwrap();
+            stead::build(&fleet, before).unwrap()
+        };
+        let old = build(&["a"], None);
+        let new = build(&["a", "b"], Some(&old));
+        let moves = |name: &String| new.locate(name.as_bytes()).index() == 1;
+        let name = (0..).map(|number| format!("f{number}")).find(moves).unwrap();
+        let mut layout = Layout::new(Side::new(old, vec![0]));
+        layout.move_to(Side::new(new, vec![0, 1]), Default::default());
+
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("s");
+        let listener = tokio::net::UnixListener::bind(&path).unwrap();
+        let server = tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (reading, mut writing) = stream.into_split();
+            let mut lines = BufReader::new(reading).lines();
+            let mut got = Vec::new();
+            while let Some(line) = lines.next_line().await.unwrap() {
+                got.push(line);
+                writing.write_all(b"0 errors, enqueued 1 value(s).\n").await.unwrap();
+            }
+            got
+        });
+
+        let journal = Arc::new(crate::journal::Memory::default());
+        let options = crate::shared::Options {
+            base: crate::path::Base::new(b"/rrd"),
+            flush_after: Duration::from_secs(3600),
+            patience: Duration::from_secs(60),
+            overwrite: false,
+            create: None,
+        };
+        let shared = Arc::new(Shared::new(options, journal.clone(), layout));
+        let address = Address::Unix(path);
+        let backend = Backend::new("b", 1, Site { address: address.clone(), files: None }, shared.clone(), Arc::default());
+        let mut writes = Writes::default();
+        writes.push(Verb::Update, name.as_bytes(), b"1:2", b"");
+        let mut bytes = Vec::new();
+        record::push(&mut bytes, ["a", "b"].into_iter(), writes.line(0));
+        let number = crate::journal::Journal::append(&*journal, &bytes).unwrap();
+
+        let mut connection = Connection::open(&address).await.unwrap();
+        let through = backend.replay(&mut connection, 0).await.unwrap();
+        assert_eq!((through, backend.state()), (number, State::Up));
+        // it is lost, and reads on from here; the file comes to it, and with it what was held
+        backend.inside().become_(State::Behind);
+        shared.layout_mut().moved(name.as_bytes());
+        let (ticket, mut answer) = Ticket::new(number, writes);
+        ticket.expect(1);
+        ticket.given();
+        backend.offer(Work { ticket: Arc::new(ticket), lines: Lines::All }, true);
+        assert_eq!(answer.try_recv().unwrap(), []);
+        assert_eq!(backend.replay(&mut connection, through).await.unwrap(), number);
+        drop(connection);
+        assert_eq!(server.await.unwrap(), [format!("UPDATE {name} 1:2")]);
+        assert_eq!(backend.inside().unflushed.first(), Some(number));
+    }
 }
