@@ -475,7 +475,7 @@ impl Router {
             Ok(line) => line,
             Err(reply) => return reply,
         };
-        if verb == Verb::First && rest.is_empty() && written.ends_with(b" ") {
+        if verb == Verb::First && rest.is_empty() && ends_with_a_blank(written) {
             line.push(b' '); // rrdcached takes an empty index for 0
         }
         self.first_of(&name, |backend| {
@@ -692,6 +692,11 @@ fn site(node: Node<'_>) -> Result<Site, String> {
     Ok(Site { address, files })
 }
 
+/// Whether a blank ends this that belongs to no word: there is no backslash before it that is not itself behind one.
+fn ends_with_a_blank(written: &[u8]) -> bool {
+    written.strip_suffix(b" ").is_some_and(|before| before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0)
+}
+
 fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Result<Vec<u8>, Reply> {
     let mut line = [verb.name().as_bytes(), b" ", &escaped(name)].concat();
     if !rest.is_empty() {
@@ -755,6 +760,13 @@ mod tests {
         assert_eq!(counted(&[Reply::ok("2 rrds suspend"), Reply::ok("3 rrds suspend")]), Some(Reply::ok("5 rrds suspend")));
         assert_eq!(counted(&[Reply::ok("Started flush.")]), None);
         assert_eq!(counted(&[]), None);
+    }
+
+    #[test]
+    fn a_blank_at_the_end_may_belong_to_the_name() {
+        for (written, ends) in [("a ", true), ("a\\ ", false), ("a\\\\ ", true), ("a", false), (" ", true), ("", false)] {
+            assert_eq!(ends_with_a_blank(written.as_bytes()), ends, "{written}");
+        }
     }
 
     #[test]
