@@ -77,7 +77,7 @@ FPM = "import sys; sys.path[:0] = ['tests', 'tests/web', 'tests/php']; import py
 # name, command, how to count, and what must be there (command, reason for the skip)
 SUITES = [
     ("core (Rust)", rust("stead"), cargo_counts, None),
-    ("manual's examples (Rust)", [CARGO, "test", "--locked", "-p", "stead", "--doc"], cargo_counts, None),
+    ("manual's examples (Rust)", [CARGO, "test", "--workspace", "--locked", "--doc"], cargo_counts, None),
     ("program (Rust)", rust("stead-cli"), cargo_counts, None),
     ("RRD router (Rust)", rust("stead-rrd"), cargo_counts, None),
     ("C boundary (Rust)", rust("stead-capi"), cargo_counts, None),

@@ -10,7 +10,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CARGO = os.environ.get("CARGO", "cargo")
-RELEASE = ["build", "--release", "--locked", "-q", "-p", "stead-cli", "-p", "stead-capi"]  # as `make build` says it
+RELEASE = ["build", "--release", "--locked", "-q", "-p", "stead-cli", "-p", "stead-rrd", "-p", "stead-capi"]  # as `make build` says it
 TESTS = ["test", "--workspace", "--locked", "-q", "--lib", "--bins", "--tests", "--no-run"]
 
 
@@ -24,7 +24,12 @@ def messages(arguments):
 
 def program():
     """The path of the program, as it is shipped."""
-    return next(m["executable"] for m in messages(RELEASE) if m.get("executable"))
+    return next(m["executable"] for m in messages(RELEASE) if m.get("executable") and m["target"]["name"] == "stead")
+
+
+def programs():
+    """The programs by name, as the tests of their packages run them."""
+    return {m["target"]["name"]: m["executable"] for m in messages(TESTS) if m.get("executable") and not m.get("profile", {}).get("test")}
 
 
 def libraries():

@@ -20,8 +20,7 @@ def programs():
     for name in ("rrdcached", "rrdtool"):
         if not shutil.which(name):
             pytest.skip(f"{name} is not installed")
-    made = built.messages(["build", "--locked", "-q", "-p", "stead-rrd", "-p", "stead-cli"])
-    return {Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")}
+    return built.programs()
 
 
 @pytest.fixture

@@ -271,9 +271,7 @@ def main():
     arguments.add_argument("--without", default="", help="kinds of lines for the router alone that are left out: long,NUL")
     asked = arguments.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))  # with all that it has started
-    made = built.messages(["build", "--locked", "-q", "-p", "stead-rrd", "-p", "stead-cli"])
-    programs = {Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")}
-    with tempfile.TemporaryDirectory(prefix="stead-rrd-", dir="/tmp") as place, Cluster(programs, Path(place), quiet=True) as cluster:
+    with tempfile.TemporaryDirectory(prefix="stead-rrd-", dir="/tmp") as place, Cluster(built.programs(), Path(place), quiet=True) as cluster:
         same = Same(cluster, asked.seed)
         same.lines.polite = asked.polite
         same.survey, same.lines.without = asked.survey, tuple(asked.without.split(","))
