@@ -1,4 +1,5 @@
-# stead: the one door. `make` lists what there is; every target does its own set-up and says what it does.
+# stead: the one door. `make` lists what there is; every target does its own set-up and says what it
+# does.
 
 CARGO ?= cargo
 RUSTC ?= rustc
@@ -41,7 +42,8 @@ program: setup
 	@echo '== building stead (release)'
 	@$(CARGO) build --release --locked -q -p stead-cli
 
-# `built` is as old as the start of the build: a source that changes meanwhile is newer, and install says so
+# `built` is as old as the start of the build: a source that changes meanwhile is newer, and install
+# says so
 build: setup
 	@echo '== building stead, stead-rrd, libstead, manual and completions (release)'
 	@mkdir -p $(TARGET) && touch $(TARGET)/building
@@ -126,7 +128,8 @@ test-spark: wheel
 	@scripts/spark-venv
 	@.venv-spark/bin/python -m pytest -q python/tests/engines/test_spark.py
 
-# the seed is said, so that what was found can be found again: put it into SEEDS of tests/rrd/test_hostile.py
+# the seed is said, so that what was found can be found again: put it into SEEDS of
+# tests/rrd/test_hostile.py
 LINES ?= 1000000
 SEED ?= $(shell date +%s)
 fuzz-rrd: setup

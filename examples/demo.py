@@ -1,8 +1,10 @@
 """The demo: a million user names on 4 to 16 servers. Run it with `make demo`.
 
-It makes a list of 1,188,968 user names (as many as the site of "Evenly distributing members by MD5" had in 2005), measures how
-evenly naming schemes spread them, then lets a fleet grow 4 -> 7 -> 10 -> 13 -> 16 and counts, name by name, what moves. At the end
-C, Python, PHP, Perl and the program locate the same ten names. Everything is kept in target/demo.
+It makes a list of 1,188,968 user names (as many as the site of "Evenly distributing
+members by MD5" had in 2005), measures how evenly naming schemes spread them, then lets
+a fleet grow 4 -> 7 -> 10 -> 13 -> 16 and counts, name by name, what moves. At the end
+C, Python, PHP, Perl and the program locate the same ten names. Everything is kept in
+target/demo.
 """
 
 import hashlib
@@ -14,7 +16,7 @@ import time
 
 sys.dont_write_bytecode = True
 
-import languages  # noqa: E402, beside this file
+import languages
 
 ROOT, TARGET = languages.ROOT, languages.TARGET
 STEAD = os.path.join(TARGET, "release", "stead")
@@ -31,10 +33,10 @@ def say(text):
 
 def stead(*arguments, names=None):
     """Runs the program and returns what it prints; its errors go to the terminal."""
-    stdin = open(names, "rb") if names else subprocess.DEVNULL
-    done = subprocess.run([STEAD, *arguments], stdin=stdin, stdout=subprocess.PIPE, check=False)
-    if names:
-        stdin.close()
+    with open(names or os.devnull, "rb") as stdin:
+        done = subprocess.run(
+            [STEAD, *arguments], stdin=stdin, stdout=subprocess.PIPE, check=False
+        )
     if done.returncode:
         sys.exit(f"demo: stead {arguments[0]} ended with {done.returncode}")
     return done.stdout
@@ -43,14 +45,19 @@ def stead(*arguments, names=None):
 def write_fleet(size):
     """A fleet of `size` equal servers, n00, n01 ..."""
     path = os.path.join(HERE, f"fleet-{size}.toml")
-    nodes = "".join(f'\n[[node]]\nname = "n{i:02}"\nattributes = {{ address = "10.0.0.{i + 1}:3306" }}\n' for i in range(size))
+    nodes = "".join(
+        f'\n[[node]]\nname = "n{i:02}"\nattributes = {{ address = "10.0.0.{i + 1}:3306" }}\n'
+        for i in range(size)
+    )
     with open(path, "w", encoding="ascii") as file:
         file.write(f'name = "members"\n{nodes}')
     return path
 
 
 def picture(path, width=96):
-    """One line: the space from 0 to 100 %, a letter for the server that holds each part."""
+    """One line: the space from 0 to 100 %, a letter for the server that holds each
+    part.
+    """
     slices = json.loads(stead("show", path, "--json", "--slices"))["slices"]
     line, at = "", 0
     for column in range(width):
@@ -59,7 +66,11 @@ def picture(path, width=96):
             at += 1
         node = int(slices[at]["nodes"][0][1:])
         letter = "ABCDEFGHIJKLMNOP"[node]
-        line += f"\x1b[48;5;{(22 + node * 13) % 216 + 16};97m{letter}\x1b[0m" if COLOURS else letter
+        line += (
+            f"\x1b[48;5;{(22 + node * 13) % 216 + 16};97m{letter}\x1b[0m"
+            if COLOURS
+            else letter
+        )
     return line
 
 
@@ -76,10 +87,18 @@ def main():
     ready = languages.prepare()
     if not os.path.exists(NAMES):
         say(f"making {COUNT:,} user names from US Census name frequencies (once)")
-        make = [sys.executable, os.path.join(ROOT, "examples", "names", "make_names.py"), NAMES, "--count", str(COUNT)]
+        make = [
+            sys.executable,
+            os.path.join(ROOT, "examples", "names", "make_names.py"),
+            NAMES,
+            "--count",
+            str(COUNT),
+        ]
         subprocess.run(make, check=True)
 
-    say("how evenly do naming schemes spread them?   stead survey names.txt --members 1000000000")
+    say(
+        "how evenly do naming schemes spread them?   stead survey names.txt --members 1000000000"
+    )
     sys.stdout.buffer.write(stead("survey", NAMES, "--members", "1000000000"))
     sys.stdout.flush()
 
@@ -102,31 +121,48 @@ def main():
             copy.write(source.read())
         # where every name lives, as a program would ask
         places = stead("locate", path, names=NAMES).splitlines()
-        if len(places) != len(names) or any(not p.startswith(n + b"\t") for p, n in zip(places[::9973], names[::9973])):
+        if len(places) != len(names) or any(
+            not p.startswith(n + b"\t") for p, n in zip(places[::9973], names[::9973])
+        ):
             sys.exit("demo: locate did not answer each name")
         nodes = [place.rsplit(b"\t", 1)[1] for place in places]
         counts = {}
         for node in nodes:
             counts[node] = counts.get(node, 0) + 1
-        row = {"size": size, "slices": report["slices"], "fullest": max(counts.values()) * size / len(names),
-               "bound": report["lower_bound"]["fraction"], "points": report["moved"]["fraction"]}  # fmt: skip
+        row = {
+            "size": size,
+            "slices": report["slices"],
+            "fullest": max(counts.values()) * size / len(names),
+            "bound": report["lower_bound"]["fraction"],
+            "points": report["moved"]["fraction"],
+        }
         if before:
             row["moved"] = sum(a != b for a, b in zip(before, nodes)) / len(names)
-            row["modulo"] = sum(point % last != point % size for point in points) / len(names)
+            row["modulo"] = sum(point % last != point % size for point in points) / len(
+                names
+            )
         rows.append(row)
         before, last = nodes, size
         print(f"   {size:>2} servers  {picture(path)}")
 
     say("what it cost, counted on the names")
     print("              share of names that moved, by                 fullest server,")
-    print("  servers     stead     the optimum     md5 mod n           names / fair share     slices")
+    print(
+        "  servers     stead     the optimum     md5 mod n           names / fair share     slices"
+    )
     for old, row in zip([None] + rows, rows):
         if old is None:
-            print(f"        {row['size']:>2}         -               -             -                       {row['fullest']:.4f} {row['slices']:>9}")
+            print(
+                f"        {row['size']:>2}         -               -             -    "
+                f"                   {row['fullest']:.4f} {row['slices']:>9}"
+            )
             continue
         step = f"{old['size']:>2} -> {row['size']:>2}"
-        print(f"  {step:>8}   {row['moved']:7.3%}         {row['bound']:7.3%}       {row['modulo']:7.3%}"
-              f"                       {row['fullest']:.4f} {row['slices']:>9}")  # fmt: skip
+        print(
+            f"  {step:>8}   {row['moved']:7.3%}         {row['bound']:7.3%}       "
+            f"{row['modulo']:7.3%}"
+            f"                       {row['fullest']:.4f} {row['slices']:>9}"
+        )
     print(f"""
   The optimum is what the new servers must get: no placement moves less. stead moved exactly that share of the hash space
   at every step; on {len(names):,} names chance adds or takes a few hundredths of a per cent.""")
@@ -134,9 +170,14 @@ def main():
         if row["points"] != row["bound"]:
             sys.exit("demo: more moved than the optimum")
 
-    say("the same ten names on the 16 servers, in five languages   stead locate members.map frank Frank ...")
+    say(
+        "the same ten names on the 16 servers, in five languages   stead locate "
+        "members.map frank Frank ..."
+    )
     if not all(future.done() for future in ready.values()):
-        print("   the modules of Python and Perl are built once; a minute ...", flush=True)
+        print(
+            "   the modules of Python and Perl are built once; a minute ...", flush=True
+        )
     if not languages.agree(store, ready):
         sys.exit("demo: the languages disagree, which must not be: please report it")
     print(f"""

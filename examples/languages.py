@@ -1,8 +1,10 @@
-"""The demo's last table: the same names located by C, Python, PHP, Perl and the program.
+"""The demo's last table: the same names located by C, Python, PHP, Perl and the
+program.
 
-Each language has the small program `where` (examples/c, examples/where), which is made ready here: C's is compiled, the modules of Python and
-Perl are built into target/. What it prints is compared whole, keys, nodes and their addresses. A language that cannot be made ready says
-why, in one line, in place of its answers.
+Each language has the small program `where` (examples/c, examples/where), which is made
+ready here: C's is compiled, the modules of Python and Perl are built into target/. What
+it prints is compared whole, keys, nodes and their addresses. A language that cannot be
+made ready says why, in one line, in place of its answers.
 """
 
 import os
@@ -11,12 +13,25 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target"))
+TARGET = os.path.abspath(
+    os.environ.get("CARGO_TARGET_DIR") or os.path.join(ROOT, "target")
+)
 RELEASE = os.path.join(TARGET, "release")
 WHERE = os.path.join(ROOT, "examples", "where")
 VENV = os.path.join(ROOT, ".venv", "bin")
 CC, PERL, PHP = (os.environ.get(name.upper(), name) for name in ("cc", "perl", "php"))
-NAMES = ["frank", "Frank", "frankie", "bob", "nathan", "ethan", "natalie", "justin", "zoë", "łukasz"]
+NAMES = [
+    "frank",
+    "Frank",
+    "frankie",
+    "bob",
+    "nathan",
+    "ethan",
+    "natalie",
+    "justin",
+    "zoë",
+    "łukasz",
+]
 
 
 class NotHere(Exception):
@@ -24,67 +39,134 @@ class NotHere(Exception):
 
 
 def said(command, **more_env):
-    """What a command prints; NotHere, with the last line that it complains of, when it fails."""
+    """What a command prints; NotHere, with the last line that it complains of, when it
+    fails.
+    """
     env = dict(os.environ, **more_env)
     try:
-        done = subprocess.run(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
     except OSError as error:
         raise NotHere(f"{command[0]}: {error.strerror}") from None
     if done.returncode:
-        complaint = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace").splitlines() or [f"it ended with {done.returncode}"]
+        complaint = (done.stderr.strip() or done.stdout.strip()).decode(
+            "utf-8", "replace"
+        ).splitlines() or [f"it ended with {done.returncode}"]
         raise NotHere(f"{os.path.basename(command[0])}: {complaint[-1]}")
     return done.stdout
 
 
-# ---- for each language: its version, the command that is `where`, and what it needs in the environment
+# ---- for each language: its version, the command that is `where`, and what it needs in
+# the environment
 
 
 def c():
     """C, compiled and linked with libstead.so."""
     here = os.path.join(TARGET, "demo", "c")
     os.makedirs(here, exist_ok=True)
-    for name in ("libstead.so", "libstead.so.1"):  # what the linker and the loader call it
+    # what the linker and the loader call it
+    for name in ("libstead.so", "libstead.so.1"):
         link = os.path.join(here, name)
         if os.path.lexists(link):
             os.remove(link)
         os.symlink(os.path.join(RELEASE, "libstead.so"), link)
     program = os.path.join(here, "where")
-    said([CC, "-O2", "-I", os.path.join(ROOT, "include"), "-o", program, os.path.join(ROOT, "examples", "c", "where.c"),
-          "-L", here, f"-Wl,-rpath,{here}", "-lstead"])  # fmt: skip
+    said(
+        [
+            CC,
+            "-O2",
+            "-I",
+            os.path.join(ROOT, "include"),
+            "-o",
+            program,
+            os.path.join(ROOT, "examples", "c", "where.c"),
+            "-L",
+            here,
+            f"-Wl,-rpath,{here}",
+            "-lstead",
+        ]
+    )
     return "C", [program], {}
 
 
 def python():
-    """Python, with the module in .venv where `make test` made it; else cargo builds one for this Python."""
+    """Python, with the module in .venv where `make test` made it; else cargo builds one
+    for this Python.
+    """
     module = os.path.join(ROOT, "scripts", "python-module")
     if os.path.exists(os.path.join(VENV, "maturin")):
         said([sys.executable, module])
         interpreter, env = os.path.join(VENV, "python"), {}
     else:
-        interpreter, env = sys.executable, {"PYTHONPATH": os.fsdecode(said([sys.executable, module, "--tree"])).strip()}
-    version = said([interpreter, "-c", "import sys; print(sys.version.split()[0])"]).decode().strip()
+        interpreter, env = (
+            sys.executable,
+            {
+                "PYTHONPATH": os.fsdecode(
+                    said([sys.executable, module, "--tree"])
+                ).strip()
+            },
+        )
+    version = (
+        said([interpreter, "-c", "import sys; print(sys.version.split()[0])"])
+        .decode()
+        .strip()
+    )
     return f"Python {version}", [interpreter, os.path.join(WHERE, "where.py")], env
 
 
 def php():
     """PHP, which calls libstead by FFI."""
-    version = said([PHP, "-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"]).decode()
+    version = said(
+        [PHP, "-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"]
+    ).decode()
     if said([PHP, "-r", "echo (int) extension_loaded('FFI');"]) != b"1":
         raise NotHere("php has no extension FFI")
-    return f"PHP {version}", [PHP, os.path.join(WHERE, "where.php")], {"STEAD_LIBRARY": os.path.join(RELEASE, "libstead.so")}
+    return (
+        f"PHP {version}",
+        [PHP, os.path.join(WHERE, "where.php")],
+        {"STEAD_LIBRARY": os.path.join(RELEASE, "libstead.so")},
+    )
 
 
 def perl():
     """Perl, with the XS module of target/perl."""
     version = said([PERL, "-e", "printf '%vd', $^V"]).decode()
-    said([PERL, "-MConfig", "-e", "die qq(its headers are not installed (libperl-dev)\\n) if !-e qq($Config{archlibexp}/CORE/perl.h)"])
+    said(
+        [
+            PERL,
+            "-MConfig",
+            "-e",
+            (
+                "die qq(its headers are not installed (libperl-dev)\\n) if !-e "
+                "qq($Config{archlibexp}/CORE/perl.h)"
+            ),
+        ]
+    )
     # it says: perl -Mblib=DIRECTORY, as seen from here
-    built = os.fsdecode(said([sys.executable, os.path.join(ROOT, "scripts", "perl-module")])).rstrip("\n").rpartition("-Mblib=")[2]
-    return f"Perl {version}", [PERL, "-Mblib=" + os.path.join(ROOT, built), os.path.join(WHERE, "where.pl")], {}
+    built = (
+        os.fsdecode(
+            said([sys.executable, os.path.join(ROOT, "scripts", "perl-module")])
+        )
+        .rstrip("\n")
+        .rpartition("-Mblib=")[2]
+    )
+    return (
+        f"Perl {version}",
+        [PERL, "-Mblib=" + os.path.join(ROOT, built), os.path.join(WHERE, "where.pl")],
+        {},
+    )
 
 
 def places(answer):
-    """[key, node] of each line; a line that has no node has an empty one, which is no answer."""
+    """[key, node] of each line; a line that has no node has an empty one, which is no
+    answer.
+    """
     return [(*line.split(b"\t"), b"")[:2] for line in answer.splitlines()]
 
 
@@ -92,7 +174,9 @@ LANGUAGES = {"C": c, "Python": python, "PHP": php, "Perl": perl}
 
 
 def prepare():
-    """Begins to make the languages ready, while the demo counts; what agree() waits for."""
+    """Begins to make the languages ready, while the demo counts; what agree() waits
+    for.
+    """
     pool = ThreadPoolExecutor()
     return {name: pool.submit(make) for name, make in LANGUAGES.items()}
 
@@ -100,7 +184,9 @@ def prepare():
 def agree(path, ready):
     """Prints the table for a map; False when two answers differ."""
     names = [name.encode() for name in NAMES]
-    rows = [("the program", said([os.path.join(RELEASE, "stead"), "locate", path, *names]))]
+    rows = [
+        ("the program", said([os.path.join(RELEASE, "stead"), "locate", path, *names]))
+    ]
     whole = set()
     for language, future in ready.items():
         try:
@@ -120,8 +206,21 @@ def agree(path, ready):
         else:
             found = places(answer)
             good = good and found == expected
-            print(f"  {label:<13}  " + "  ".join(map(str.rjust, (node.decode("utf-8", "replace") for _, node in found), widths)))
+            print(
+                f"  {label:<13}  "
+                + "  ".join(
+                    map(
+                        str.rjust,
+                        (node.decode("utf-8", "replace") for _, node in found),
+                        widths,
+                    )
+                )
+            )
     if good:
-        print(f"\n  {len(NAMES)} names, {len([row for row in rows if isinstance(row[1], bytes)])} of {len(rows)} asked, one answer. "
-              "How they ask: examples/where, examples/c/where.c")  # fmt: skip
+        print(
+            f"\n  {len(NAMES)} names, "
+            f"{len([row for row in rows if isinstance(row[1], bytes)])} of "
+            f"{len(rows)} asked, one answer. "
+            "How they ask: examples/where, examples/c/where.c"
+        )
     return good

@@ -75,8 +75,8 @@ typedef enum {
   STEAD_ABI = 1,
 } stead_abi_number;
 
-// What a function returns: STEAD_OK, or what went wrong. The numbers never change and are the same in every
-// language.
+// What a function returns: STEAD_OK, or what went wrong. The numbers never change and are the same
+// in every language.
 typedef enum {
   // Done.
   STEAD_OK = 0,
@@ -100,9 +100,11 @@ typedef enum {
   STEAD_IO = 9,
   // Somebody else changed the map meanwhile; nothing was changed here.
   STEAD_CONFLICT = 10,
-  // The new map is in place, but may not survive a power cut: do not publish again, sync the disk.
+  // The new map is in place, but may not survive a power cut: do not publish again, sync the
+  // disk.
   STEAD_UNCERTAIN = 11,
-  // A file was overwritten in place while it was open; open maps keep their answers, but for mapped ones (see FILES).
+  // A file was overwritten in place while it was open; open maps keep their answers, but for
+  // mapped ones (see FILES).
   STEAD_CHANGED = 12,
   // A key has no path: its file name would be too long.
   STEAD_NAME = 13,
@@ -114,9 +116,11 @@ typedef enum {
 
 // How stead_map_open opens; add them up.
 typedef enum {
-  // A file up to 1 MiB is read into memory; a larger one is mapped, and its memory shared with all who have it open.
+  // A file up to 1 MiB is read into memory; a larger one is mapped, and its memory shared with
+  // all who have it open.
   STEAD_OPEN_SHARED = 0,
-  // Read the file into memory whatever its size, so that nobody who truncates it in place can end this process.
+  // Read the file into memory whatever its size, so that nobody who truncates it in place can
+  // end this process.
   STEAD_OPEN_COPY = 1,
 } stead_open_flags;
 
@@ -130,7 +134,8 @@ typedef enum {
   STEAD_XXH3 = 3,
   // SipHash-2-4 under a secret of 16 bytes.
   STEAD_SIPHASH = 4,
-  // The first 4 bytes of MD5, little-endian, 32 bits: ketama. From here on the hashes of adopted rings; docs/placement.md has their rules.
+  // The first 4 bytes of MD5, little-endian, 32 bits: ketama. From here on the hashes of adopted
+  // rings; docs/placement.md has their rules.
   STEAD_MD5_LE32 = 5,
   // The first 4 bytes of MD5, big-endian, 32 bits.
   STEAD_MD5_BE32 = 6,
@@ -198,21 +203,23 @@ typedef enum {
   STEAD_DIGEST_ROOM = 32,
 } stead_room;
 
-// A map: immutable, verified, safe to ask from any number of threads. Made by stead_map_open and its like, ended by
-// stead_map_free.
+// A map: immutable, verified, safe to ask from any number of threads. Made by stead_map_open and
+// its like, ended by stead_map_free.
 typedef struct stead_map stead_map;
 
-// What differs between two maps. Made by stead_plan_between, ended by stead_plan_free. It keeps both maps by itself.
+// What differs between two maps. Made by stead_plan_between, ended by stead_plan_free. It keeps
+// both maps by itself.
 typedef struct stead_plan stead_plan;
 
-// What went wrong. It is yours: put one on the stack and hand its address to as many calls as you like.
+// What went wrong. It is yours: put one on the stack and hand its address to as many calls as you
+// like.
 typedef struct {
   // A number of stead_status; STEAD_OK after a call that did what it should.
   int32_t status;
   // What the operating system said (errno), or 0.
   int32_t os_errno;
-  // One line that says what is wrong, where, and what to do: UTF-8, ends in NUL, cut when it is longer. No
-  // secrets.
+  // One line that says what is wrong, where, and what to do: UTF-8, ends in NUL, cut when it is
+  // longer. No secrets.
   char message[248];
 } stead_error;
 
@@ -248,32 +255,34 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-// The number of the library's binary interface. A program may run with every library that gives the STEAD_ABI it was
-// built for; functions are added to it, and never changed or taken away. Bindings that load the library at run time
-// ask this first.
+// The number of the library's binary interface. A program may run with every library that gives
+// the STEAD_ABI it was built for; functions are added to it, and never changed or taken away.
+// Bindings that load the library at run time ask this first.
 int32_t stead_abi(void);
 
 // The version of the library, such as "0.1.0". It need not be freed.
 const char *stead_version(void);
 
-// The name of a status, such as "STEAD_CONFLICT", for logs; NULL for a number that is none. It need not be freed.
+// The name of a status, such as "STEAD_CONFLICT", for logs; NULL for a number that is none. It
+// need not be freed.
 const char *stead_status_name(int32_t status);
 
-// Opens a map file. Cost: one stat when this process has it open already and it is unchanged; otherwise the file is
-// read and all of it verified. A file that was replaced (by renaming another over it, as stead does) is opened anew,
-// while maps that are open keep their answers; one that was overwritten in place is STEAD_CHANGED.
-// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+// Opens a map file. Cost: one stat when this process has it open already and it is unchanged;
+// otherwise the file is read and all of it verified. A file that was replaced (by renaming another
+// over it, as stead does) is opened anew, while maps that are open keep their answers; one that
+// was overwritten in place is STEAD_CHANGED. flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 int32_t stead_map_open(const char *path, uint32_t flags, stead_map **map, stead_error *error);
 
 // The map of the bytes of a map file, wherever they come from. They are copied and verified.
 int32_t stead_map_from_bytes(const void *bytes, size_t length, stead_map **map, stead_error *error);
 
-// Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little as is possible
-// moves. Nothing is written. The same fleet and the same previous map give the same bytes on every machine.
-// fleet, length: the text, TOML or JSON, as docs/fleet.md describes it. name: what messages call it ("fleet.toml"),
-// and where a secret_file is looked for; NULL is "fleet". previous: NULL for a first map. max_move: NULL, or how
-// much may move in this epoch, such as "5%": the map then carries its target, and building the same fleet again
-// takes the next step.
+// Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little
+// as is possible moves. Nothing is written. The same fleet and the same previous map give the same
+// bytes on every machine. fleet, length: the text, TOML or JSON, as docs/fleet.md describes it.
+// name: what messages call it ("fleet.toml"), and where a secret_file is looked for; NULL is
+// "fleet". previous: NULL for a first map. max_move: NULL, or how much may move in this epoch,
+// such as "5%": the map then carries its target, and building the same fleet again takes the next
+// step.
 int32_t stead_map_build(const void *fleet,
                         size_t length,
                         const char *name,
@@ -289,42 +298,43 @@ int32_t stead_map_build_file(const char *path,
                              stead_map **map,
                              stead_error *error);
 
-// Verifies a map file, digest and structure, without the cache: STEAD_OK, or what is wrong with it.
+// Verifies a map file, digest and structure, without the cache: STEAD_OK, or what is wrong with
+// it.
 int32_t stead_map_verify(const char *path, stead_error *error);
 
-// Epoch and digest (STEAD_DIGEST_ROOM bytes) from the header of a map file, which is not verified: a cheap way to
-// ask whether a newer epoch is there. digest may be NULL.
+// Epoch and digest (STEAD_DIGEST_ROOM bytes) from the header of a map file, which is not verified:
+// a cheap way to ask whether a newer epoch is there. digest may be NULL.
 int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead_error *error);
 
-// Publishes a map to those who open `path`: whole or not at all, with its history beside it, if `previous`, on which
-// it was built, is still there (NULL: if there is no map yet). When this returns STEAD_OK, the new epoch survives a
-// power cut. Of two who publish at once one gets STEAD_CONFLICT and changes nothing: build again on the map that is
-// there now. A map that was built on another than `previous` is STEAD_INVALID. The program `stead apply` does the
-// same.
+// Publishes a map to those who open `path`: whole or not at all, with its history beside it, if
+// `previous`, on which it was built, is still there (NULL: if there is no map yet). When this
+// returns STEAD_OK, the new epoch survives a power cut. Of two who publish at once one gets
+// STEAD_CONFLICT and changes nothing: build again on the map that is there now. A map that was
+// built on another than `previous` is STEAD_INVALID. The program `stead apply` does the same.
 int32_t stead_map_publish(const stead_map *map, const stead_map *previous, const char *path, stead_error *error);
 
-// Writes a copy of a map to a file, whole or not at all, in place of what is there; it knows no history and no
-// conflicts.
+// Writes a copy of a map to a file, whole or not at all, in place of what is there; it knows no
+// history and no conflicts.
 int32_t stead_map_save(const stead_map *map, const char *path, stead_error *error);
 
 // Another handle of the same map, to be ended on its own; NULL of NULL. Cost: nothing is copied.
 stead_map *stead_map_share(const stead_map *map);
 
-// Ends a handle. Strings and bytes of the map that no other handle holds are gone with it. NULL is fine.
+// Ends a handle. Strings and bytes of the map that no other handle holds are gone with it. NULL is
+// fine.
 void stead_map_free(stead_map *map);
 
-// The node of a key: its primary, when there are several.
-// key, length: any bytes, taken as they are: no NUL ends them, no encoding is guessed. NULL with length 0 is the
-// empty key.
+// The node of a key: its primary, when there are several. key, length: any bytes, taken as they
+// are: no NUL ends them, no encoding is guessed. NULL with length 0 is the empty key.
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
-// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL, and at a fault of
-// stead's own. For languages in which a call costs time for each argument.
+// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL, and at
+// a fault of stead's own. For languages in which a call costs time for each argument.
 int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
 
-// All nodes of a key, primary first.
-// nodes, capacity: where they go; those that there is no room for are not written. count: how many there are, so
-// that a call with NULL and 0 asks how much room is needed.
+// All nodes of a key, primary first. nodes, capacity: where they go; those that there is no room
+// for are not written. count: how many there are, so that a call with NULL and 0 asks how much
+// room is needed.
 int32_t stead_map_locate_all(const stead_map *map,
                              const void *key,
                              size_t length,
@@ -333,10 +343,10 @@ int32_t stead_map_locate_all(const stead_map *map,
                              size_t *count,
                              stead_error *error);
 
-// The nodes of many keys: of each the one that stead_map_locate gives.
-// keys, length: the keys end to end. offsets: count + 1 numbers, of which key i lies from offsets[i] to before
-// offsets[i + 1]; they may not fall, and the last may not be above length. nodes: count numbers. All or nothing is
-// written.
+// The nodes of many keys: of each the one that stead_map_locate gives. keys, length: the keys end
+// to end. offsets: count + 1 numbers, of which key i lies from offsets[i] to before offsets[i +
+// 1]; they may not fall, and the last may not be above length. nodes: count numbers. All or
+// nothing is written.
 int32_t stead_map_locate_many(const stead_map *map,
                               const void *keys,
                               size_t length,
@@ -345,9 +355,9 @@ int32_t stead_map_locate_many(const stead_map *map,
                               int32_t *nodes,
                               stead_error *error);
 
-// Up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take over when they are
-// down. All clients get the same list. count: how many there are in it: fewer than capacity only when the map has
-// fewer nodes.
+// Up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take over
+// when they are down. All clients get the same list. count: how many there are in it: fewer than
+// capacity only when the map has fewer nodes.
 int32_t stead_map_prefer(const stead_map *map,
                          const void *key,
                          size_t length,
@@ -367,7 +377,8 @@ int32_t stead_map_locate_point(const stead_map *map,
                                size_t *count,
                                stead_error *error);
 
-// The name of the cluster. It lives as long as the map, as all strings of a map do. NULL when map is NULL.
+// The name of the cluster. It lives as long as the map, as all strings of a map do. NULL when map
+// is NULL.
 const char *stead_map_name(const stead_map *map);
 
 // The number of this version of the map, from 1; 0 when map is NULL.
@@ -376,8 +387,8 @@ uint64_t stead_map_epoch(const stead_map *map);
 // The SHA-256 of the map, STEAD_DIGEST_ROOM bytes: two maps with one digest are the same.
 int32_t stead_map_digest(const stead_map *map, uint8_t *digest, stead_error *error);
 
-// Whether two maps are equal but for epoch and parent, so that publishing the one over the other would change
-// nothing: 1 or 0; -1 when one is NULL.
+// Whether two maps are equal but for epoch and parent, so that publishing the one over the other
+// would change nothing: 1 or 0; -1 when one is NULL.
 int32_t stead_map_same(const stead_map *map, const stead_map *other);
 
 // The bytes of the map's file. They live as long as the map.
@@ -398,21 +409,23 @@ int32_t stead_map_node_named(const stead_map *map, const char *name);
 // The weight of a node, in millionths.
 int32_t stead_map_node_weight(const stead_map *map, int32_t node, uint64_t *millionths, stead_error *error);
 
-// An attribute of a node, such as its address; NULL when it has none of this name. It lives as long as the map.
+// An attribute of a node, such as its address; NULL when it has none of this name. It lives as
+// long as the map.
 const char *stead_map_node_attribute(const stead_map *map, int32_t node, const char *attribute);
 
-// A label of a node, such as its zone; NULL when it has none of this name. It lives as long as the map.
+// A label of a node, such as its zone; NULL when it has none of this name. It lives as long as the
+// map.
 const char *stead_map_node_label(const stead_map *map, int32_t node, const char *label);
 
 // How many policies the map has; their numbers go from 0. 0 when map is NULL.
 int32_t stead_map_policy_count(const stead_map *map);
 
-// The name of a policy that the fleet names; NULL for one that stead chose, and when there is no such policy. It
-// lives as long as the map.
+// The name of a policy that the fleet names; NULL for one that stead chose, and when there is no
+// such policy. It lives as long as the map.
 const char *stead_map_policy_name(const stead_map *map, int32_t policy);
 
-// The kind that the fleet gave a policy, "" when it gave none; NULL when there is no such policy. It lives as long
-// as the map.
+// The kind that the fleet gave a policy, "" when it gave none; NULL when there is no such policy.
+// It lives as long as the map.
 const char *stead_map_policy_kind(const stead_map *map, int32_t policy);
 
 // The nodes of a policy, primary first; nodes, capacity and count are as in stead_map_locate_all.
@@ -426,28 +439,30 @@ int32_t stead_map_policy_nodes(const stead_map *map,
 // How many slices the map has, pins applied. 0 when map is NULL.
 size_t stead_map_slice_count(const stead_map *map);
 
-// A slice of the map, pins applied. Slices are numbered from 0, by their points, and cover the whole space.
+// A slice of the map, pins applied. Slices are numbered from 0, by their points, and cover the
+// whole space.
 int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, stead_error *error);
 
-// What is in a map, as JSON, in the shape of `stead diff --json` (docs/cli.md): every node with its weight and
-// share. End the text with stead_text_free.
+// What is in a map, as JSON, in the shape of `stead diff --json` (docs/cli.md): every node with
+// its weight and share. End the text with stead_text_free.
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
 // Ends a text that a function gave. NULL is fine.
 void stead_text_free(char *text);
 
-// What differs between two maps of one cluster: before anything is done (new_map is built and not published), or
-// afterwards. Cost: one pass over the slices of both.
+// What differs between two maps of one cluster: before anything is done (new_map is built and not
+// published), or afterwards. Cost: one pass over the slices of both.
 int32_t stead_plan_between(const stead_map *old_map, const stead_map *new_map, stead_plan **plan, stead_error *error);
 
 // How many moves there are; 0 when plan is NULL.
 size_t stead_plan_count(const stead_plan *plan);
 
-// A move, numbered from 0, by first point. All moves together are what has to be copied, one for each copy.
+// A move, numbered from 0, by first point. All moves together are what has to be copied, one for
+// each copy.
 int32_t stead_plan_move(const stead_plan *plan, size_t index, stead_move *one, stead_error *error);
 
-// The numbers of the moves that concern a key, which are none for a key that stays. indexes, capacity and count are
-// as in stead_map_locate_all.
+// The numbers of the moves that concern a key, which are none for a key that stays. indexes,
+// capacity and count are as in stead_map_locate_all.
 int32_t stead_plan_moves_of(const stead_plan *plan,
                             const void *key,
                             size_t length,
@@ -456,12 +471,13 @@ int32_t stead_plan_moves_of(const stead_plan *plan,
                             size_t *count,
                             stead_error *error);
 
-// Which part of all copies rebalancing moves, from 0 to 1; NaN when plan is NULL. stead_plan_report has the exact
-// number of points.
+// Which part of all copies rebalancing moves, from 0 to 1; NaN when plan is NULL.
+// stead_plan_report has the exact number of points.
 double stead_plan_fraction(const stead_plan *plan);
 
-// The plan as JSON, in the shape of `stead diff --json` (docs/cli.md): what moves, the least that could, every
-// node's share. with_moves: 1 lists every move, too. End the text with stead_text_free.
+// The plan as JSON, in the shape of `stead diff --json` (docs/cli.md): what moves, the least that
+// could, every node's share. with_moves: 1 lists every move, too. End the text with
+// stead_text_free.
 int32_t stead_plan_report(const stead_plan *plan, int32_t with_moves, char **json, stead_error *error);
 
 // Ends a plan. NULL is fine.
@@ -476,10 +492,11 @@ int32_t stead_point(int32_t hash,
                     uint64_t *point,
                     stead_error *error);
 
-// The directories and the file name of a key, such as "38/37/60/frank", by docs/paths.md: made of [a-z0-9_=/], never
-// leaving the directory it is put under, two keys never the same.
-// levels: the number of directories on each level, such as "64,64,128"; NULL is that. fold: a number of stead_fold.
-// path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count: its length without the NUL.
+// The directories and the file name of a key, such as "38/37/60/frank", by docs/paths.md: made of
+// [a-z0-9_=/], never leaving the directory it is put under, two keys never the same. levels: the
+// number of directories on each level, such as "64,64,128"; NULL is that. fold: a number of
+// stead_fold. path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count:
+// its length without the NUL.
 int32_t stead_path(const void *key,
                    size_t length,
                    const char *levels,
@@ -489,9 +506,8 @@ int32_t stead_path(const void *key,
                    size_t *count,
                    stead_error *error);
 
-// Makes A-Z of a key a-z and leaves all other bytes: for sites whose names ignore case. Fold before locating, and
-// then everywhere.
-// folded: `length` bytes; it may be the key itself.
+// Makes A-Z of a key a-z and leaves all other bytes: for sites whose names ignore case. Fold
+// before locating, and then everywhere. folded: `length` bytes; it may be the key itself.
 int32_t stead_fold_ascii(const void *key, size_t length, void *folded, stead_error *error);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-"""Runs every suite, shows each one's line as it ends, and ends with the plain total. Exit 1 when anything failed.
+"""Runs every suite, shows each one's line as it ends, and ends with the plain total.
+Exit 1 when anything failed.
 
     python3 scripts/suites.py [SUITE ...]      only these; --list names them
 """
@@ -29,7 +30,11 @@ class Count:
 def cargo_counts(text):
     """The sum over cargo's `test result:` lines."""
     count = Count()
-    for passed, failed, ignored in re.findall(r"^test result: .*? (\d+) passed; (\d+) failed; (\d+) ignored", text, re.M):
+    for passed, failed, ignored in re.findall(
+        r"^test result: .*? (\d+) passed; (\d+) failed; (\d+) ignored",
+        text,
+        re.MULTILINE,
+    ):
         count.passed += int(passed)
         count.failed += int(failed)
         count.skipped += int(ignored)
@@ -38,16 +43,20 @@ def cargo_counts(text):
 
 def unittest_counts(text):
     """What unittest says at its end."""
-    ran = re.search(r"^Ran (\d+) tests?", text, re.M)
-    number = lambda word: int((re.search(word + r"=(\d+)", text) or [0, 0])[1])  # noqa: E731
+    ran = re.search(r"^Ran (\d+) tests?", text, re.MULTILINE)
+    number = lambda word: int((re.search(word + r"=(\d+)", text) or [0, 0])[1])
     failed, skipped = number("failures") + number("errors"), number("skipped")
     return Count(int(ran[1]) - failed - skipped if ran else 0, failed, skipped)
 
 
 def pytest_counts(text):
     """pytest's last line."""
-    number = lambda word: int((re.findall(rf"(\d+) {word}", text.rstrip().rpartition("\n")[2]) or [0])[-1])  # noqa: E731
-    return Count(number("passed"), number("failed") + number("error"), number("skipped"))
+    number = lambda word: int(
+        (re.findall(rf"(\d+) {word}", text.rstrip().rpartition("\n")[2]) or [0])[-1]
+    )
+    return Count(
+        number("passed"), number("failed") + number("error"), number("skipped")
+    )
 
 
 def whole(text):
@@ -58,7 +67,16 @@ def whole(text):
 def has(*command):
     """Whether a command can be run."""
     try:
-        return subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+        return (
+            subprocess.run(
+                command,
+                cwd=ROOT,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            ).returncode
+            == 0
+        )
     except OSError:
         return False
 
@@ -68,59 +86,190 @@ def rust(*arguments):
     return [PYTHON, "tests/built.py", *arguments]
 
 
-# what the Python suites need; scripts/setup says why it is not there. Not the module: where it can be built, its lack is a failure
-IN_VENV = ((VENV, "-c", "import maturin, mypy, numpy, pytest"), "maturin, mypy, numpy or pytest is not in .venv")
+# what the Python suites need; scripts/setup says why it is not there. Not the module:
+# where it can be built, its lack is a failure
+IN_VENV = (
+    (VENV, "-c", "import maturin, mypy, numpy, pytest"),
+    "maturin, mypy, numpy or pytest is not in .venv",
+)
 
 # what PHP under php-fpm needs: the tests' own server knows, and says what is missing
-FPM = "import sys; sys.path[:0] = ['tests', 'tests/web', 'tests/php']; import pytest, fpm_server; sys.exit(fpm_server.why_not())"
+FPM = (
+    "import sys; sys.path[:0] = ['tests', 'tests/web', 'tests/php']; import pytest, "
+    "fpm_server; sys.exit(fpm_server.why_not())"
+)
 
 # name, command, how to count, and what must be there (command, reason for the skip)
 SUITES = [
     ("core (Rust)", rust("stead"), cargo_counts, None),
-    ("manual's examples (Rust)", [CARGO, "test", "--workspace", "--locked", "--doc"], cargo_counts, None),
+    (
+        "manual's examples (Rust)",
+        [CARGO, "test", "--workspace", "--locked", "--doc"],
+        cargo_counts,
+        None,
+    ),
     ("program (Rust)", rust("stead-cli"), cargo_counts, None),
     ("RRD router (Rust)", rust("stead-rrd"), cargo_counts, None),
     ("C boundary (Rust)", rust("stead-capi"), cargo_counts, None),
-    ("RRD router before rrdcached", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rrd"], pytest_counts,
-     (("sh", "-c", f"{VENV} -c 'import pytest' && command -v rrdtool && command -v rrdcached"), "pytest is not in .venv, or rrdtool or rrdcached is not installed")),
-    ("headers are current", [CARGO, "run", "--locked", "-q", "-p", "stead-header", "--", "--check"], whole, None),
-    ("lints (clippy)", [CARGO, "clippy", "--locked", "-q", "--all-targets", "--", "-D", "warnings"], whole,
-     ((CARGO, "clippy", "--version"), "cargo clippy is not installed")),
-    ("reference (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"], unittest_counts, None),
-    ("vectors are the reference's", [PYTHON, "tests/reference/make_vectors.py", "--check"], whole, None),
-    ("rings against their programs", [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/rings"], pytest_counts,
-     ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
-    ("rings are drawn as ever", [PYTHON, "tests/rings/draw_maps.py", "--check"], None, None),
+    (
+        "RRD router before rrdcached",
+        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rrd"],
+        pytest_counts,
+        (
+            (
+                "sh",
+                "-c",
+                f"{VENV} -c 'import pytest' && command -v rrdtool && command -v rrdcached",
+            ),
+            "pytest is not in .venv, or rrdtool or rrdcached is not installed",
+        ),
+    ),
+    (
+        "headers are current",
+        [CARGO, "run", "--locked", "-q", "-p", "stead-header", "--", "--check"],
+        whole,
+        None,
+    ),
+    (
+        "lints (clippy)",
+        [CARGO, "clippy", "--locked", "-q", "--all-targets", "--", "-D", "warnings"],
+        whole,
+        ((CARGO, "clippy", "--version"), "cargo clippy is not installed"),
+    ),
+    (
+        "reference (Python)",
+        [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "tests/reference"],
+        unittest_counts,
+        None,
+    ),
+    (
+        "vectors are the reference's",
+        [PYTHON, "tests/reference/make_vectors.py", "--check"],
+        whole,
+        None,
+    ),
+    (
+        "rings against their programs",
+        [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/rings"],
+        pytest_counts,
+        ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
+    ),
+    (
+        "rings are drawn as ever",
+        [PYTHON, "tests/rings/draw_maps.py", "--check"],
+        None,
+        None,
+    ),
     ("vectors through every runner", [PYTHON, "tests/run"], None, None),
-    ("runners' judge (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/runners"], unittest_counts, None),
+    (
+        "runners' judge (Python)",
+        [PYTHON, "-m", "unittest", "discover", "-s", "tests/runners"],
+        unittest_counts,
+        None,
+    ),
     ("C library", [PYTHON, "tests/c/run.py"], None, None),
     ("ABI kept (C)", [PYTHON, "tests/abi/run.py"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
     ("copies judged from outside", [PYTHON, "tests/judged_replicas.py"], None, None),
     ("manual pages (Rust)", rust("pages"), cargo_counts, None),
     ("install", [PYTHON, "tests/install.py"], None, None),
-    ("Python module", [VENV, "-m", "pytest", "-q", "-rs", "--ignore=python/tests/engines", "python"], pytest_counts, IN_VENV),
-    ("Python engines", [VENV, "-m", "pytest", "-q", "-rs", "python/tests/engines"], pytest_counts,
-     ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
+    (
+        "Python module",
+        [VENV, "-m", "pytest", "-q", "-rs", "--ignore=python/tests/engines", "python"],
+        pytest_counts,
+        IN_VENV,
+    ),
+    (
+        "Python engines",
+        [VENV, "-m", "pytest", "-q", "-rs", "python/tests/engines"],
+        pytest_counts,
+        ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
+    ),
     ("Python typing", [VENV, "python/tests/typing/check.py"], None, IN_VENV),
     ("Python wheel", [VENV, "python/tests/wheel.py"], None, IN_VENV),
-    ("balance benchmark's measuring (Python)", [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"], unittest_counts, None),
-    ("Python web (gunicorn)", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"], pytest_counts,
-     ((VENV, "-c", "import django, gunicorn, pytest, stead"), "django, gunicorn, pytest or stead is not in .venv")),
-    ("PHP package", [PYTHON, "php/tests/run.py"], None, (("php", "-r", "exit((int) !extension_loaded('FFI'));"), "php with FFI is not installed")),
-    ("PHP under php-fpm", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/php"], pytest_counts,
-     ((VENV, "-c", FPM), "php-fpm with FFI and OPcache, nginx, wrk, setpriv, or pytest in .venv is missing")),
-    ("Perl module", [PYTHON, "scripts/perl-module", "--test"], None,
-     (("perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'), "perl or its headers (libperl-dev) are not installed")),
-    ("Perl under Starman, and its distribution", [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"], pytest_counts,
-     (("sh", "-c", f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit !-e \"$Config{{archlibexp}}/CORE/perl.h\"'"),
-      "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed")),
-    ("demo's five languages (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/demo"], unittest_counts, None),
-    ("members' photos move (Python, PHP, Perl)", [PYTHON, "-m", "unittest", "discover", "-s", "tests/members"], unittest_counts, None),
-    ("clients and stead agree (Python)", [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/agree"], pytest_counts,
-     ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv")),
-    ("name list (Python)", [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"], unittest_counts, None),
-]  # fmt: skip
+    (
+        "balance benchmark's measuring (Python)",
+        [REFERENCE_PYTHON, "-m", "unittest", "discover", "-s", "benches/balance"],
+        unittest_counts,
+        None,
+    ),
+    (
+        "Python web (gunicorn)",
+        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"],
+        pytest_counts,
+        (
+            (VENV, "-c", "import django, gunicorn, pytest, stead"),
+            "django, gunicorn, pytest or stead is not in .venv",
+        ),
+    ),
+    (
+        "PHP package",
+        [PYTHON, "php/tests/run.py"],
+        None,
+        (
+            ("php", "-r", "exit((int) !extension_loaded('FFI'));"),
+            "php with FFI is not installed",
+        ),
+    ),
+    (
+        "PHP under php-fpm",
+        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/php"],
+        pytest_counts,
+        (
+            (VENV, "-c", FPM),
+            "php-fpm with FFI and OPcache, nginx, wrk, setpriv, or pytest in .venv is missing",
+        ),
+    ),
+    (
+        "Perl module",
+        [PYTHON, "scripts/perl-module", "--test"],
+        None,
+        (
+            ("perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'),
+            "perl or its headers (libperl-dev) are not installed",
+        ),
+    ),
+    (
+        "Perl under Starman, and its distribution",
+        [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/perl"],
+        pytest_counts,
+        (
+            (
+                "sh",
+                "-c",
+                (
+                    f"{VENV} -c 'import pytest' && ${{PERL:-perl}} -MConfig -e 'exit "
+                    f'!-e "$Config{{archlibexp}}/CORE/perl.h"\''
+                ),
+            ),
+            "pytest is not in .venv, or perl or its headers (libperl-dev) are not installed",
+        ),
+    ),
+    (
+        "demo's five languages (Python)",
+        [PYTHON, "-m", "unittest", "discover", "-s", "tests/demo"],
+        unittest_counts,
+        None,
+    ),
+    (
+        "members' photos move (Python, PHP, Perl)",
+        [PYTHON, "-m", "unittest", "discover", "-s", "tests/members"],
+        unittest_counts,
+        None,
+    ),
+    (
+        "clients and stead agree (Python)",
+        [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/agree"],
+        pytest_counts,
+        ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
+    ),
+    (
+        "name list (Python)",
+        [PYTHON, "-m", "unittest", "discover", "-s", "examples/names"],
+        unittest_counts,
+        None,
+    ),
+]
 
 
 def closing_counts(text):
@@ -136,7 +285,15 @@ def run(name, command, counter, needs, log_dir):
     log = os.path.join(log_dir, re.sub(r"\W+", "-", name) + ".log")
     with open(log, "w+b") as out:
         env = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-        code = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=env, check=False).returncode
+        code = subprocess.run(
+            command,
+            cwd=ROOT,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env=env,
+            check=False,
+        ).returncode
         out.seek(0)
         text = out.read().decode("utf-8", "replace")
     if code == 0:
@@ -144,13 +301,18 @@ def run(name, command, counter, needs, log_dir):
         if count.passed == 0 and count.failed == 0:
             return Count(failed=1), "no test ran\n" + text[-2000:], True
     else:
-        count = counter(text) if counter in (cargo_counts, unittest_counts, pytest_counts) else closing_counts(text)
+        count = (
+            counter(text)
+            if counter in (cargo_counts, unittest_counts, pytest_counts)
+            else closing_counts(text)
+        )
         count.failed = max(1, count.failed)
-    reasons = "; ".join(sorted(set(re.findall(r"^skipped: (.*)$", text, re.M))))
+    reasons = "; ".join(sorted(set(re.findall(r"^skipped: (.*)$", text, re.MULTILINE))))
     return count, text if count.failed else reasons, bool(count.failed)
 
 
-# they wait for servers, disks and one core's linking more than they reckon: each beside those that follow it
+# they wait for servers, disks and one core's linking more than they reckon: each beside
+# those that follow it
 BESIDE = {"rings against their programs", "RRD router before rrdcached", "install"}
 
 
@@ -159,7 +321,9 @@ def main():
     if "--list" in sys.argv:
         print("\n".join(name for name, *_ in SUITES))
         return 0
-    suites = [suite for suite in SUITES if not wanted or any(w in suite[0] for w in wanted)]
+    suites = [
+        suite for suite in SUITES if not wanted or any(w in suite[0] for w in wanted)
+    ]
     total = Count()
     done = {}
     speaking = threading.Lock()
@@ -172,10 +336,16 @@ def main():
                 if failed:
                     print(said, flush=True)
                 total.passed, total.failed, total.skipped = (
-                    total.passed + count.passed, total.failed + count.failed, total.skipped + count.skipped)
+                    total.passed + count.passed,
+                    total.failed + count.failed,
+                    total.skipped + count.skipped,
+                )
                 note = f"  ({said})" if said and not failed else ""
-                done[name] = (f"{name:<30} {count.passed:>6} passed {count.failed:>3} failed {count.skipped:>3} skipped "
-                              f"{time.monotonic() - start:>6.1f} s{note}")  # fmt: skip
+                done[name] = (
+                    f"{name:<30} {count.passed:>6} passed {count.failed:>3} failed "
+                    f"{count.skipped:>3} skipped "
+                    f"{time.monotonic() - start:>6.1f} s{note}"
+                )
                 print(done[name], flush=True)
 
         others = []

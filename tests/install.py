@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""`make install` as a user sees it: what lies where, that it works from there and from where it is moved, and that it goes away again.
+"""`make install` as a user sees it: what lies where, that it works from there and from
+where it is moved, and that it goes away again.
 
-Installs what `make build` made into temporary places, as PREFIX and apart from it below DESTDIR, and builds examples/c from there.
+Installs what `make build` made into temporary places, as PREFIX and apart from it below
+DESTDIR, and builds examples/c from there.
 """
 
 import os
@@ -17,10 +19,32 @@ ROOT = os.path.dirname(HERE)
 EXAMPLE = os.path.join(ROOT, "examples", "c")
 sys.dont_write_bytecode = True
 
-# nothing that a developer has set, and nothing that the make above says to the makes below
-ENV = {name: value for name, value in os.environ.items() if name not in (
-    "PREFIX", "DESTDIR", "BINDIR", "LIBDIR", "INCLUDEDIR", "MANDIR", "STRIP", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS", "LDFLAGS",
-    "LDLIBS", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "PKG_CONFIG_LIBDIR", "CMAKE_PREFIX_PATH")}  # fmt: skip
+# nothing that a developer has set, and nothing that the make above says to the makes
+# below
+ENV = {
+    name: value
+    for name, value in os.environ.items()
+    if name
+    not in (
+        "PREFIX",
+        "DESTDIR",
+        "BINDIR",
+        "LIBDIR",
+        "INCLUDEDIR",
+        "MANDIR",
+        "STRIP",
+        "MAKEFLAGS",
+        "MFLAGS",
+        "MAKELEVEL",
+        "CFLAGS",
+        "LDFLAGS",
+        "LDLIBS",
+        "LD_LIBRARY_PATH",
+        "PKG_CONFIG_PATH",
+        "PKG_CONFIG_LIBDIR",
+        "CMAKE_PREFIX_PATH",
+    )
+}
 ENV.update(LC_ALL="C.UTF-8", MANWIDTH="80")
 # after `make build` nothing may be built by an install
 NO_CARGO = {"CARGO": "false", "RUSTC": "false"}
@@ -69,20 +93,41 @@ class Done:
     """What a command said and how it ended."""
 
     def __init__(self, command, cwd=ROOT, env=None, data=b"", **options):
-        done = subprocess.run(command, cwd=cwd, env=dict(ENV, **(env or {})), input=data, capture_output=True, check=False, **options)
+        done = subprocess.run(
+            command,
+            cwd=cwd,
+            env=dict(ENV, **(env or {})),
+            input=data,
+            capture_output=True,
+            check=False,
+            **options,
+        )
         self.command, self.code = command, done.returncode
-        self.out, self.said = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        self.out, self.said = (
+            done.stdout.decode("utf-8", "replace"),
+            done.stderr.decode("utf-8", "replace"),
+        )
 
     def good(self):
         """Its standard output; it must have worked."""
         if self.code:
-            raise AssertionError(f"{self.command}: exit {self.code}: {self.out[-2000:]}{self.said[-2000:]}")
+            raise AssertionError(
+                f"{self.command}: exit {self.code}: {self.out[-2000:]}{self.said[-2000:]}"
+            )
         return self.out
 
 
 def make(target, **variables):
     """`make TARGET NAME=VALUE ...`"""
-    return Done(["make", "-s", target, *(f"{name}={value}" for name, value in variables.items())], env=NO_CARGO)
+    return Done(
+        [
+            "make",
+            "-s",
+            target,
+            *(f"{name}={value}" for name, value in variables.items()),
+        ],
+        env=NO_CARGO,
+    )
 
 
 def read(*path):
@@ -95,66 +140,140 @@ def below(directory):
     """{path: mode, or the target of a link} of everything below that is no directory."""
     found = {}
     for where, directories, files in os.walk(directory):
-        for name in files + [d for d in directories if os.path.islink(os.path.join(where, d))]:
+        for name in files + [
+            d for d in directories if os.path.islink(os.path.join(where, d))
+        ]:
             path = os.path.join(where, name)
             kind = os.lstat(path).st_mode
-            found[os.path.relpath(path, directory)] = os.readlink(path) if stat.S_ISLNK(kind) else stat.S_IMODE(kind)
+            found[os.path.relpath(path, directory)] = (
+                os.readlink(path) if stat.S_ISLNK(kind) else stat.S_IMODE(kind)
+            )
     return found
 
 
-VERSION = re.search(r'^version = "([^"]+)"', read(ROOT, "Cargo.toml"), re.M)[1]
+VERSION = re.search(r'^version = "([^"]+)"', read(ROOT, "Cargo.toml"), re.MULTILINE)[1]
 PROGRAMS = ("stead", "stead-rrd")
 MAJOR, MINOR, PATCH = VERSION.split(".")
-LIBRARY = f"libstead.so.1.{100 * int(MAJOR) + int(MINOR)}.{PATCH}"  # rises with every version, as ldconfig needs it
+# rises with every version, as ldconfig needs it
+LIBRARY = f"libstead.so.1.{100 * int(MAJOR) + int(MINOR)}.{PATCH}"
 
 
 def expected(lib="lib"):
-    """What is installed: as `below` says it. Verbs and functions are asked of the program's help and of the header."""
+    """What is installed: as `below` says it. Verbs and functions are asked of the
+    program's help and of the header.
+    """
     verbs = []
     for program in PROGRAMS:
         help_text = Done([os.path.join(TARGET, "release", program), "--help"]).good()
-        verbs += [f"{program}-{verb}" for verb in re.findall(r"^  ([a-z]+) ", help_text.split("Commands:\n")[1].split("\nOptions:")[0], re.M)]
-    functions = re.findall(r"^(?!typedef)[a-z].*?\b(stead_\w+)\(", read(ROOT, "include", "stead.h"), re.M)
-    TALLY.that("the program has verbs and the header has functions", len(verbs) > 8 and len(functions) > 8, f"{verbs} {functions}")
-    modes = {"bin/stead": 0o755, "bin/stead-rrd": 0o755, f"{lib}/libstead.so": "libstead.so.1", f"{lib}/libstead.so.1": LIBRARY}
-    plain = [f"{lib}/{LIBRARY}", f"{lib}/libstead.a", f"{lib}/pkgconfig/stead.pc", f"{lib}/cmake/stead/steadConfig.cmake",
-             f"{lib}/cmake/stead/steadConfigVersion.cmake", "include/stead.h", "share/stead/installed", "share/man/man3/libstead.3"]  # fmt: skip
+        verbs += [
+            f"{program}-{verb}"
+            for verb in re.findall(
+                r"^  ([a-z]+) ",
+                help_text.split("Commands:\n")[1].split("\nOptions:")[0],
+                re.MULTILINE,
+            )
+        ]
+    functions = re.findall(
+        r"^(?!typedef)[a-z].*?\b(stead_\w+)\(",
+        read(ROOT, "include", "stead.h"),
+        re.MULTILINE,
+    )
+    TALLY.that(
+        "the program has verbs and the header has functions",
+        len(verbs) > 8 and len(functions) > 8,
+        f"{verbs} {functions}",
+    )
+    modes = {
+        "bin/stead": 0o755,
+        "bin/stead-rrd": 0o755,
+        f"{lib}/libstead.so": "libstead.so.1",
+        f"{lib}/libstead.so.1": LIBRARY,
+    }
+    plain = [
+        f"{lib}/{LIBRARY}",
+        f"{lib}/libstead.a",
+        f"{lib}/pkgconfig/stead.pc",
+        f"{lib}/cmake/stead/steadConfig.cmake",
+        f"{lib}/cmake/stead/steadConfigVersion.cmake",
+        "include/stead.h",
+        "share/stead/installed",
+        "share/man/man3/libstead.3",
+    ]
     for program in PROGRAMS:
-        plain += [f"share/man/man1/{program}.1", f"share/bash-completion/completions/{program}", f"share/zsh/site-functions/_{program}",
-                  f"share/fish/vendor_completions.d/{program}.fish"]  # fmt: skip
-    plain += [f"share/man/man1/{verb}.1" for verb in verbs] + [f"share/man/man3/{function}.3" for function in functions]
+        plain += [
+            f"share/man/man1/{program}.1",
+            f"share/bash-completion/completions/{program}",
+            f"share/zsh/site-functions/_{program}",
+            f"share/fish/vendor_completions.d/{program}.fish",
+        ]
+    plain += [f"share/man/man1/{verb}.1" for verb in verbs] + [
+        f"share/man/man3/{function}.3" for function in functions
+    ]
     return dict(modes, **{path: 0o644 for path in plain})
 
 
 def check_tree(prefix, lib="lib"):
-    """Every file, link and mode, and no other file; what the binaries say of themselves."""
+    """Every file, link and mode, and no other file; what the binaries say of
+    themselves.
+    """
     wanted, got = expected(lib), below(prefix)
-    different = {path: (got.get(path), wanted.get(path)) for path in set(got) | set(wanted) if got.get(path) != wanted.get(path)}
+    different = {
+        path: (got.get(path), wanted.get(path))
+        for path in set(got) | set(wanted)
+        if got.get(path) != wanted.get(path)
+    }
     TALLY.equal("every file, link and mode is there and no other", different, {})
-    closed = [where for where, _, _ in os.walk(prefix) if stat.S_IMODE(os.stat(where).st_mode) & 0o055 != 0o055]
-    TALLY.equal("everybody can enter the directories", closed, [prefix] if prefix in closed else [])
+    closed = [
+        where
+        for where, _, _ in os.walk(prefix)
+        if stat.S_IMODE(os.stat(where).st_mode) & 0o055 != 0o055
+    ]
+    TALLY.equal(
+        "everybody can enter the directories",
+        closed,
+        [prefix] if prefix in closed else [],
+    )
     listed = read(prefix, "share/stead/installed").split("\n")[:-1]
     TALLY.equal("the list names just these files", sorted(listed), sorted(wanted))
     for program in PROGRAMS:
-        TALLY.equal(f"{program} says the version", Done([os.path.join(prefix, "bin", program), "--version"]).good(), f"{program} {VERSION}\n")
+        TALLY.equal(
+            f"{program} says the version",
+            Done([os.path.join(prefix, "bin", program), "--version"]).good(),
+            f"{program} {VERSION}\n",
+        )
     if not shutil.which("readelf"):
         return TALLY.without("readelf is missing (package binutils)")
     library = dynamic(os.path.join(prefix, lib, LIBRARY))
     TALLY.equal("the soname", library["SONAME"], ["libstead.so.1"])
-    of_the_system = re.compile(r"lib(c|m|gcc_s|dl|rt|pthread|util)\.so\.\d+$|ld-linux.*|ld64.*|libc\.musl.*")
-    TALLY.equal("the library needs only the system", [n for n in library["NEEDED"] if not of_the_system.match(n)], [])
+    of_the_system = re.compile(
+        r"lib(c|m|gcc_s|dl|rt|pthread|util)\.so\.\d+$|ld-linux.*|ld64.*|libc\.musl.*"
+    )
+    TALLY.equal(
+        "the library needs only the system",
+        [n for n in library["NEEDED"] if not of_the_system.match(n)],
+        [],
+    )
     for program in PROGRAMS:
-        TALLY.that(f"{program} does not need the library", "libstead.so.1" not in dynamic(os.path.join(prefix, "bin", program))["NEEDED"])
+        TALLY.that(
+            f"{program} does not need the library",
+            "libstead.so.1"
+            not in dynamic(os.path.join(prefix, "bin", program))["NEEDED"],
+        )
     for path in ("bin/stead", "bin/stead-rrd", f"{lib}/{LIBRARY}", f"{lib}/libstead.a"):
         sections = Done(["readelf", "-SW", os.path.join(prefix, path)]).good()
-        TALLY.that(f"{path} has no debugging information", ".text" in sections and ".debug_info" not in sections)
+        TALLY.that(
+            f"{path} has no debugging information",
+            ".text" in sections and ".debug_info" not in sections,
+        )
     return None
 
 
 def dynamic(path):
     """SONAME, NEEDED and so on of a binary."""
     entries = {"SONAME": [], "NEEDED": []}
-    for tag, value in re.findall(r"\((\w+)\)[^\[\n]*\[([^\]]*)\]", Done(["readelf", "-dW", path]).good()):
+    for tag, value in re.findall(
+        r"\((\w+)\)[^\[\n]*\[([^\]]*)\]", Done(["readelf", "-dW", path]).good()
+    ):
         entries.setdefault(tag, []).append(value)
     return entries
 
@@ -162,71 +281,151 @@ def dynamic(path):
 def check_pages(prefix):
     """Every page renders without a warning and `man FUNCTION` finds the library's page."""
     man = os.path.join(prefix, "share", "man")
-    pages = [os.path.join(where, name) for where, _, names in os.walk(man) for name in names]
+    pages = [
+        os.path.join(where, name) for where, _, names in os.walk(man) for name in names
+    ]
     if not shutil.which("man") or "--warnings" not in Done(["man", "--help"]).out:
         TALLY.without("man-db's man is missing, so no page was rendered")
     else:
         # in the tree of the pages, as a page of one line names another one
-        bad = {os.path.basename(page): done.said or done.out[:200] for page in pages
-               for done in [Done(["man", "--warnings", "-l", page], cwd=man)] if done.code or done.said or "NAME" not in done.out}  # fmt: skip
+        bad = {
+            os.path.basename(page): done.said or done.out[:200]
+            for page in pages
+            for done in [Done(["man", "--warnings", "-l", page], cwd=man)]
+            if done.code or done.said or "NAME" not in done.out
+        }
         TALLY.equal("every page renders without a warning", bad, {})
         shown = Done(["man", "-M", man, "stead_map_locate"]).out
-        TALLY.that("man stead_map_locate is the library's page", "stead_map_locate" in shown and "LIBSTEAD(3)" in shown, shown[:300])
+        TALLY.that(
+            "man stead_map_locate is the library's page",
+            "stead_map_locate" in shown and "LIBSTEAD(3)" in shown,
+            shown[:300],
+        )
         shown = Done(["man", "-M", man, "stead-locate"]).out
-        TALLY.that("man stead-locate shows examples and exit codes", "EXAMPLES" in shown and "EXIT STATUS" in shown, shown[:300])
+        TALLY.that(
+            "man stead-locate shows examples and exit codes",
+            "EXAMPLES" in shown and "EXIT STATUS" in shown,
+            shown[:300],
+        )
         shown = Done(["man", "-M", man, "stead-rrd-serve"]).out
-        TALLY.that("man stead-rrd-serve shows its options", "STEAD-RRD-SERVE(1)" in shown and "--flush-after" in shown, shown[:300])
+        TALLY.that(
+            "man stead-rrd-serve shows its options",
+            "STEAD-RRD-SERVE(1)" in shown and "--flush-after" in shown,
+            shown[:300],
+        )
         shown = Done(["man", "-M", man, "stead-rrd"]).out
-        TALLY.that("man stead-rrd shows exit codes", "EXIT STATUS" in shown and "no router answers" in shown, shown[:300])
+        TALLY.that(
+            "man stead-rrd shows exit codes",
+            "EXIT STATUS" in shown and "no router answers" in shown,
+            shown[:300],
+        )
     if shutil.which("mandoc"):
         lint = Done(["mandoc", "-T", "lint", "-W", "warning", *pages], cwd=man).out
-        # no date, so that the same sources give the same page; and one page leads to another where mandoc would have a link
-        allowed = re.compile(r"STYLE: |WARNING: missing date|WARNING: \.so is fragile|^$")
-        TALLY.equal("mandoc warns of nothing else", [line for line in lint.split("\n") if not allowed.search(line)], [])
-    dated = [page for page in pages if re.search(r"\b20\d\d\b", read(page).split("\n.SH")[0])]
+        # no date, so that the same sources give the same page; and one page leads to
+        # another where mandoc would have a link
+        allowed = re.compile(
+            r"STYLE: |WARNING: missing date|WARNING: \.so is fragile|^$"
+        )
+        TALLY.equal(
+            "mandoc warns of nothing else",
+            [line for line in lint.split("\n") if not allowed.search(line)],
+            [],
+        )
+    dated = [
+        page for page in pages if re.search(r"\b20\d\d\b", read(page).split("\n.SH")[0])
+    ]
     TALLY.equal("no page has a date", dated, [])
     with tempfile.TemporaryDirectory() as scratch:
         again = os.path.join(scratch, "pages")
         Done([os.path.join(TARGET, "release", "stead-pages"), again]).good()
-        same = {path: read(again, path) for path in below(again)} == {path: read(TARGET, "pages", path) for path in below(again)}
+        same = {path: read(again, path) for path in below(again)} == {
+            path: read(TARGET, "pages", path) for path in below(again)
+        }
         TALLY.that("pages made again are the same", same)
 
 
 def check_completions(prefix):
     """Each shell loads its completion and completes a verb."""
-    for program, part, verb in (("stead", "loc", "locate"), ("stead-rrd", "rep", "repair")):
+    for program, part, verb in (
+        ("stead", "loc", "locate"),
+        ("stead-rrd", "rep", "repair"),
+    ):
         check_completion(os.path.join(prefix, "share"), program, part, verb)
 
 
 def check_completion(share, program, part, verb):
     """Each shell makes the verb of its beginning."""
     ask = {
-        "bash": ["--norc", "-c", 'source "$1/bash-completion/completions/PROGRAM" && complete -p PROGRAM && COMP_WORDS=(PROGRAM PART) COMP_CWORD=1 '
-                 '&& _FUNCTION PROGRAM PART PROGRAM && echo "${COMPREPLY[@]}"'],
-        "zsh": ["-f", "-c", 'fpath=("$1/zsh/site-functions" $fpath); autoload -Uz compinit && compinit -u -D && echo $_comps[PROGRAM] && '
-                'autoload +X -Uz _PROGRAM && whence -f _PROGRAM'],
-        "fish": ["--no-config", "-c", 'source "$argv[2]/fish/vendor_completions.d/PROGRAM.fish"; complete -C "PROGRAM PART"'],
-    }  # fmt: skip
-    ask = {shell: [word.replace("PROGRAM", program).replace("PART", part).replace("FUNCTION", program.replace("-", "__")) for word in words] for shell, words in ask.items()}
+        "bash": [
+            "--norc",
+            "-c",
+            (
+                'source "$1/bash-completion/completions/PROGRAM" && complete -p '
+                "PROGRAM && COMP_WORDS=(PROGRAM PART) COMP_CWORD=1 "
+                '&& _FUNCTION PROGRAM PART PROGRAM && echo "${COMPREPLY[@]}"'
+            ),
+        ],
+        "zsh": [
+            "-f",
+            "-c",
+            (
+                'fpath=("$1/zsh/site-functions" $fpath); autoload -Uz compinit && '
+                "compinit -u -D && echo $_comps[PROGRAM] && "
+                "autoload +X -Uz _PROGRAM && whence -f _PROGRAM"
+            ),
+        ],
+        "fish": [
+            "--no-config",
+            "-c",
+            'source "$argv[2]/fish/vendor_completions.d/PROGRAM.fish"; complete -C "PROGRAM PART"',
+        ],
+    }
+    ask = {
+        shell: [
+            word.replace("PROGRAM", program)
+            .replace("PART", part)
+            .replace("FUNCTION", program.replace("-", "__"))
+            for word in words
+        ]
+        for shell, words in ask.items()
+    }
     for shell, arguments in ask.items():
         if not shutil.which(shell):
             TALLY.without(f"{shell} is not installed, so its completion was not loaded")
             continue
         with tempfile.TemporaryDirectory() as home:
-            done = Done([shell, *arguments, shell, share], env={"HOME": home, "XDG_CONFIG_HOME": home})
+            done = Done(
+                [shell, *arguments, shell, share],
+                env={"HOME": home, "XDG_CONFIG_HOME": home},
+            )
         good = done.code == 0 and not done.said and verb in done.out
-        TALLY.that(f"{shell} completes verbs of {program}", good, f"exit {done.code}: {done.said}{done.out[:200]}")
+        TALLY.that(
+            f"{shell} completes verbs of {program}",
+            good,
+            f"exit {done.code}: {done.said}{done.out[:200]}",
+        )
 
 
 def check_pkg_config(prefix, *options):
     """What pkg-config says of the library."""
-    def ask(*arguments):
-        return Done(["pkg-config", *options, *arguments, "stead"], env=package_path(prefix)).good().strip()
 
-    unescaped = lambda text: text.replace("\\", "")  # noqa: E731
+    def ask(*arguments):
+        return (
+            Done(
+                ["pkg-config", *options, *arguments, "stead"], env=package_path(prefix)
+            )
+            .good()
+            .strip()
+        )
+
+    unescaped = lambda text: text.replace("\\", "")
     TALLY.equal("pkg-config knows the version", ask("--modversion"), VERSION)
-    TALLY.equal("pkg-config --cflags", unescaped(ask("--cflags")), f"-I{prefix}/include")
-    TALLY.equal("pkg-config --libs", unescaped(ask("--libs")), f"-L{prefix}/lib -lstead")
+    TALLY.equal(
+        "pkg-config --cflags", unescaped(ask("--cflags")), f"-I{prefix}/include"
+    )
+    TALLY.equal(
+        "pkg-config --libs", unescaped(ask("--libs")), f"-L{prefix}/lib -lstead"
+    )
     static = unescaped(ask("--static", "--libs"))
     whole = static.startswith(f"-L{prefix}/lib -lstead -l") and "-lc" in static.split()
     TALLY.that("pkg-config --static names the system's libraries", whole, static)
@@ -238,25 +437,55 @@ def package_path(prefix):
 
 def check_program(what, program, scratch, stead, env, static):
     """A built `where` says what `stead locate` says, and has the library in it or not."""
-    fleet, members = os.path.join(scratch, "fleet.toml"), os.path.join(scratch, "members.map")
+    fleet, members = (
+        os.path.join(scratch, "fleet.toml"),
+        os.path.join(scratch, "members.map"),
+    )
     if not os.path.exists(members):
         with open(fleet, "w", encoding="utf-8") as file:
             file.write(FLEET)
         Done([stead, "apply", fleet, members]).good()
-    wanted = [line.split("\t") for line in Done([stead, "locate", members, "--", *KEYS]).good().split("\n")[:-1]]
+    wanted = [
+        line.split("\t")
+        for line in Done([stead, "locate", members, "--", *KEYS])
+        .good()
+        .split("\n")[:-1]
+    ]
     wanted = "".join(f"{key}\t{node}\t{ADDRESS[node]}\n" for key, node in wanted)
-    TALLY.equal(f"{what}: says what stead locate says", Done([program, members, *KEYS], env=env).out, wanted)
+    TALLY.equal(
+        f"{what}: says what stead locate says",
+        Done([program, members, *KEYS], env=env).out,
+        wanted,
+    )
     done = Done([program, os.path.join(scratch, "none.map"), "frank"], env=env)
-    one_line = done.code and done.said.count("\n") == 1 and "none.map" in done.said and not done.out
-    TALLY.that(f"{what}: a map that is missing is one line and no success", one_line, f"exit {done.code}: {done.said}{done.out}")
+    one_line = (
+        done.code
+        and done.said.count("\n") == 1
+        and "none.map" in done.said
+        and not done.out
+    )
+    TALLY.that(
+        f"{what}: a map that is missing is one line and no success",
+        one_line,
+        f"exit {done.code}: {done.said}{done.out}",
+    )
     if shutil.which("readelf"):
-        TALLY.equal(f"{what}: needs libstead.so.1", "libstead.so.1" in dynamic(program)["NEEDED"], not static)
+        TALLY.equal(
+            f"{what}: needs libstead.so.1",
+            "libstead.so.1" in dynamic(program)["NEEDED"],
+            not static,
+        )
     if static:
-        TALLY.that(f"{what}: ldd finds no libstead", "libstead" not in Done(["ldd", program]).out)
+        TALLY.that(
+            f"{what}: ldd finds no libstead",
+            "libstead" not in Done(["ldd", program]).out,
+        )
 
 
 def check_example(what, prefix, scratch, pkg_config):
-    """examples/c, with make and with CMake, dynamic and static, from a tree at `prefix`; pkg_config is None without pkg-config."""
+    """examples/c, with make and with CMake, dynamic and static, from a tree at
+    `prefix`; pkg_config is None without pkg-config.
+    """
     stead = os.path.join(prefix, "bin", "stead")
     dynamic_env = {"LD_LIBRARY_PATH": os.path.join(prefix, "lib")}
     if pkg_config is None:
@@ -264,45 +493,96 @@ def check_example(what, prefix, scratch, pkg_config):
     else:
         source = os.path.join(scratch, f"make {what}")
         shutil.copytree(EXAMPLE, source)
-        variables = f"PKG_CONFIG={pkg_config}", "CFLAGS=-Wall -Wextra -Wpedantic -Werror -std=c99"
+        variables = (
+            f"PKG_CONFIG={pkg_config}",
+            "CFLAGS=-Wall -Wextra -Wpedantic -Werror -std=c99",
+        )
         built = Done(["make", "-s", *variables], cwd=source, env=package_path(prefix))
-        TALLY.that(f"{what}: the example builds with make", built.code == 0 and not built.said, built.said)
+        TALLY.that(
+            f"{what}: the example builds with make",
+            built.code == 0 and not built.said,
+            built.said,
+        )
         if built.code == 0:
-            check_program(f"{what}, make, dynamic", os.path.join(source, "where"), scratch, stead, dynamic_env, False)
-            check_program(f"{what}, make, static", os.path.join(source, "where-static"), scratch, stead, {}, True)
+            check_program(
+                f"{what}, make, dynamic",
+                os.path.join(source, "where"),
+                scratch,
+                stead,
+                dynamic_env,
+                False,
+            )
+            check_program(
+                f"{what}, make, static",
+                os.path.join(source, "where-static"),
+                scratch,
+                stead,
+                {},
+                True,
+            )
     if not shutil.which("cmake"):
         return TALLY.without("cmake is missing, so the example was not built with it")
     out = os.path.join(scratch, f"cmake {what}")
     with_cmake(f"{what}: the example builds with CMake", prefix, out)
     if os.path.exists(os.path.join(out, "where-static")):
         # CMake writes the library's directory into what it builds
-        check_program(f"{what}, CMake, dynamic", os.path.join(out, "where"), scratch, stead, {}, False)
-        check_program(f"{what}, CMake, static", os.path.join(out, "where-static"), scratch, stead, {}, True)
+        check_program(
+            f"{what}, CMake, dynamic",
+            os.path.join(out, "where"),
+            scratch,
+            stead,
+            {},
+            False,
+        )
+        check_program(
+            f"{what}, CMake, static",
+            os.path.join(out, "where-static"),
+            scratch,
+            stead,
+            {},
+            True,
+        )
     return None
 
 
 def with_cmake(sentence, prefix, out, *options):
     """Builds the example with CMake."""
-    done = Done(["cmake", "-S", EXAMPLE, "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}", *options])
+    done = Done(
+        ["cmake", "-S", EXAMPLE, "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}", *options]
+    )
     done = done if done.code else Done(["cmake", "--build", out])
     TALLY.that(sentence, done.code == 0, (done.out + done.said)[-2000:])
 
 
 def check_again(prefix):
-    """A second install over the first: whole, under a program that runs, and rid of what an older one left."""
+    """A second install over the first: whole, under a program that runs, and rid of
+    what an older one left.
+    """
     program = os.path.join(prefix, "bin", "stead")
     before = {path: read_bytes(prefix, path) for path in below(prefix)}
     old = f"lib/{LIBRARY}.older"
     for path, text in ((old, ""), ("share/stead/installed", old + "\n")):
         with open(os.path.join(prefix, path), "a", encoding="ascii") as file:
             file.write(text)
-    with subprocess.Popen([program, "path"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENV) as running:
+    with subprocess.Popen(
+        [program, "path"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=ENV
+    ) as running:
         made = make("install", PREFIX=prefix)
-        TALLY.that("a second install works", made.code == 0 and not made.said, made.said)
+        TALLY.that(
+            "a second install works", made.code == 0 and not made.said, made.said
+        )
         answer, _ = running.communicate(b"frank\n")
-        TALLY.equal("a program that runs meanwhile goes on", answer, b"38/37/60/frank\n")
-    TALLY.equal("the second install leaves what the first did", {path: read_bytes(prefix, path) for path in below(prefix)} == before, True)
-    TALLY.that("a file of an older install goes", not os.path.exists(os.path.join(prefix, old)))
+        TALLY.equal(
+            "a program that runs meanwhile goes on", answer, b"38/37/60/frank\n"
+        )
+    TALLY.equal(
+        "the second install leaves what the first did",
+        {path: read_bytes(prefix, path) for path in below(prefix)} == before,
+        True,
+    )
+    TALLY.that(
+        "a file of an older install goes", not os.path.exists(os.path.join(prefix, old))
+    )
 
 
 def read_bytes(*path):
@@ -318,77 +598,155 @@ def check_staged(scratch):
     dest = os.path.join(scratch, "staged here")
     lib = "lib/some-linux-gnu"
     made = make("install", DESTDIR=dest, PREFIX="/usr", LIBDIR=f"/usr/{lib}")
-    TALLY.that("an install below DESTDIR works", made.code == 0 and not made.said, made.said)
+    TALLY.that(
+        "an install below DESTDIR works", made.code == 0 and not made.said, made.said
+    )
     TALLY.equal("all of it lies below DESTDIR/PREFIX", os.listdir(dest), ["usr"])
     prefix = os.path.join(dest, "usr")
     check_tree(prefix, lib)
-    plain = [path for path in below(prefix) if not path.startswith(("bin/", lib + "/libstead"))]
-    TALLY.equal("no file names DESTDIR", [path for path in plain if dest in read(prefix, path)], [])
+    plain = [
+        path
+        for path in below(prefix)
+        if not path.startswith(("bin/", lib + "/libstead"))
+    ]
+    TALLY.equal(
+        "no file names DESTDIR",
+        [path for path in plain if dest in read(prefix, path)],
+        [],
+    )
     package = read(prefix, lib, "pkgconfig/stead.pc")
-    TALLY.that("stead.pc is for the place without DESTDIR", package.startswith(f"prefix=/usr\nlibdir=${{prefix}}/{lib}\n"), package)
+    TALLY.that(
+        "stead.pc is for the place without DESTDIR",
+        package.startswith(f"prefix=/usr\nlibdir=${{prefix}}/{lib}\n"),
+        package,
+    )
     if shutil.which("cmake"):
         where = f"-Dstead_DIR={prefix}/{lib}/cmake/stead"
-        with_cmake("CMake uses it in another LIBDIR, and where DESTDIR put it", prefix, os.path.join(scratch, "cmake staged"), where)
+        with_cmake(
+            "CMake uses it in another LIBDIR, and where DESTDIR put it",
+            prefix,
+            os.path.join(scratch, "cmake staged"),
+            where,
+        )
     gone = make("uninstall", DESTDIR=dest, PREFIX="/usr")
-    TALLY.that("uninstall from DESTDIR works", gone.code == 0 and not gone.said, gone.said)
+    TALLY.that(
+        "uninstall from DESTDIR works", gone.code == 0 and not gone.said, gone.said
+    )
     TALLY.equal("nothing is left", below(dest), {})
     own = [where for where, _, _ in os.walk(dest) if os.path.basename(where) == "stead"]
     TALLY.equal("no directory of stead's own is left", own, [])
 
 
 def check_uninstall(prefix):
-    """Foreign files stay, all else goes; the second time there is nothing to do and it says so."""
-    foreign = {"bin/other": 0o644, "lib/cmake/stead/mine.cmake": 0o644, "share/man/man1/stead-mine.1": 0o644, "lib/libstead.so.2": 0o644}
+    """Foreign files stay, all else goes; the second time there is nothing to do and it
+    says so.
+    """
+    foreign = {
+        "bin/other": 0o644,
+        "lib/cmake/stead/mine.cmake": 0o644,
+        "share/man/man1/stead-mine.1": 0o644,
+        "lib/libstead.so.2": 0o644,
+    }
     for path in foreign:
         with open(os.path.join(prefix, path), "w", encoding="ascii"):
             os.chmod(os.path.join(prefix, path), 0o644)
     gone = make("uninstall", PREFIX=prefix)
     TALLY.that("uninstall works", gone.code == 0 and not gone.said, gone.said)
     TALLY.equal("foreign files stay, all else goes", below(prefix), foreign)
-    says_one_line("a second uninstall", make("uninstall", PREFIX=prefix), "nothing is installed there")
+    says_one_line(
+        "a second uninstall",
+        make("uninstall", PREFIX=prefix),
+        "nothing is installed there",
+    )
 
 
 def says_one_line(what, done, words):
     """It failed, and said why in one line of ours."""
-    lines = [line for line in done.said.split("\n") if line and not line.startswith("make")]
-    good = done.code and len(lines) == 1 and lines[0].startswith("stead: ") and words in lines[0]
+    lines = [
+        line for line in done.said.split("\n") if line and not line.startswith("make")
+    ]
+    good = (
+        done.code
+        and len(lines) == 1
+        and lines[0].startswith("stead: ")
+        and words in lines[0]
+    )
     TALLY.that(f"{what} ends with one line", good, f"exit {done.code}: {done.said}")
 
 
 def check_refusals(scratch):
     """What cannot be done is said in one line, before anything is written."""
-    says_one_line("a PREFIX that is not absolute", make("install", PREFIX="some/where"), "PREFIX is not an absolute path: some/where")
-    says_one_line("a PREFIX with a quote", make("install", PREFIX=scratch + '/a"b'), "has a quote")
-    says_one_line("a PREFIX with ..", make("install", PREFIX=scratch + "/x/.."), ". or ..")
+    says_one_line(
+        "a PREFIX that is not absolute",
+        make("install", PREFIX="some/where"),
+        "PREFIX is not an absolute path: some/where",
+    )
+    says_one_line(
+        "a PREFIX with a quote", make("install", PREFIX=scratch + '/a"b'), "has a quote"
+    )
+    says_one_line(
+        "a PREFIX with ..", make("install", PREFIX=scratch + "/x/.."), ". or .."
+    )
     in_the_way = os.path.join(scratch, "a file")
     with open(in_the_way, "w", encoding="ascii"):
         pass
-    says_one_line("a PREFIX below a file", make("install", PREFIX=in_the_way + "/x"), f"{in_the_way} is not a directory")
+    says_one_line(
+        "a PREFIX below a file",
+        make("install", PREFIX=in_the_way + "/x"),
+        f"{in_the_way} is not a directory",
+    )
     target = os.path.join(scratch, "taken", "lib", LIBRARY)
     os.makedirs(target)
-    says_one_line("a directory in a file's place", make("install", PREFIX=os.path.join(scratch, "taken")), "is a directory")
+    says_one_line(
+        "a directory in a file's place",
+        make("install", PREFIX=os.path.join(scratch, "taken")),
+        "is a directory",
+    )
     half = [path for path in below(os.path.join(scratch, "taken")) if "/." in path]
     TALLY.equal("an install that failed leaves nothing half there", half, [])
-    says_one_line("what is unknown", Done(["scripts/install", "--instal"]), "unknown argument")
+    says_one_line(
+        "what is unknown", Done(["scripts/install", "--instal"]), "unknown argument"
+    )
 
     locked = os.path.join(scratch, "locked")
     os.makedirs(os.path.join(locked, "include"))
     os.chmod(os.path.join(locked, "include"), 0o555)
-    nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+    nobody = (
+        {"user": 65534, "group": 65534, "extra_groups": []} if os.getuid() == 0 else {}
+    )
     if nobody:
         os.chmod(scratch, 0o755)
         os.chown(locked, 65534, 65534)
-    if nobody and Done(["test", "-r", "include/stead.h", "-a", "-x", TARGET], **nobody).code:
-        TALLY.without("as root, and nobody else can read the sources: what a user may not write was not tried")
+    if (
+        nobody
+        and Done(["test", "-r", "include/stead.h", "-a", "-x", TARGET], **nobody).code
+    ):
+        TALLY.without(
+            "as root, and nobody else can read the sources: what a user may not write was not tried"
+        )
         return
     done = Done(["scripts/install"], env={"PREFIX": locked}, **nobody)
-    says_one_line("a directory that may not be written", done, f"cannot write to {locked}/include; run it as root")
-    TALLY.equal("nothing was made before all was seen to be writable", os.listdir(locked), ["include"])
+    says_one_line(
+        "a directory that may not be written",
+        done,
+        f"cannot write to {locked}/include; run it as root",
+    )
+    TALLY.equal(
+        "nothing was made before all was seen to be writable",
+        os.listdir(locked),
+        ["include"],
+    )
 
 
 def check_built(scratch):
-    """Whether there is something to build; as root in another user's directory it is said and not done."""
-    TALLY.equal("after make build there is nothing to build", Done(["scripts/install", "--built"]).code, 0)
+    """Whether there is something to build; as root in another user's directory it is
+    said and not done.
+    """
+    TALLY.equal(
+        "after make build there is nothing to build",
+        Done(["scripts/install", "--built"]).code,
+        0,
+    )
     tree = os.path.join(scratch, "tree")
     shutil.copytree(os.path.join(ROOT, "scripts"), os.path.join(tree, "scripts"))
     shutil.copy(os.path.join(ROOT, "Cargo.toml"), tree)
@@ -396,10 +754,16 @@ def check_built(scratch):
     TALLY.equal("in a new tree there is", Done([*ask, "--built"]).code, 3)
     says_one_line("installing what is not built", Done(ask), "run 'make build'")
     if os.getuid():
-        TALLY.without("not root: that root does not build in another user's directory was not tried")
+        TALLY.without(
+            "not root: that root does not build in another user's directory was not tried"
+        )
         return
     os.chown(tree, 65534, 65534)
-    says_one_line("a build by root in another user's directory", Done([*ask, "--built"]), "run 'make build' first")
+    says_one_line(
+        "a build by root in another user's directory",
+        Done([*ask, "--built"]),
+        "run 'make build' first",
+    )
 
 
 def main():
@@ -412,9 +776,17 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         scratch = os.path.realpath(scratch)
         check_built(scratch)
-        prefix, moved = os.path.join(scratch, "a prefix"), os.path.join(scratch, "moved", "prefix")
-        made = Done(["sh", "-c", 'umask 077; exec make -s install PREFIX="$1"', "sh", prefix], env=NO_CARGO)
-        TALLY.that("an install into PREFIX works", made.code == 0 and not made.said, made.said)
+        prefix, moved = (
+            os.path.join(scratch, "a prefix"),
+            os.path.join(scratch, "moved", "prefix"),
+        )
+        made = Done(
+            ["sh", "-c", 'umask 077; exec make -s install PREFIX="$1"', "sh", prefix],
+            env=NO_CARGO,
+        )
+        TALLY.that(
+            "an install into PREFIX works", made.code == 0 and not made.said, made.said
+        )
         check_tree(prefix)
         check_again(prefix)
         check_pages(prefix)
@@ -427,7 +799,9 @@ def main():
         os.rename(prefix, moved)
         if pkg_config:
             check_pkg_config(moved, "--define-prefix")
-        check_example("moved", moved, scratch, pkg_config and "pkg-config --define-prefix")
+        check_example(
+            "moved", moved, scratch, pkg_config and "pkg-config --define-prefix"
+        )
         check_uninstall(moved)
         check_staged(scratch)
         check_refusals(scratch)

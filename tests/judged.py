@@ -1,7 +1,8 @@
 """Random histories through the program, each step judged from outside.
 
-`stead apply` makes the maps; tests/reference/judge.py, which knows only the documents, judges shares and movement; keys are
-located by the program and by the reference, and `diff --keys` must name just the keys whose place changed.
+`stead apply` makes the maps; tests/reference/judge.py, which knows only the documents,
+judges shares and movement; keys are located by the program and by the reference, and
+`diff --keys` must name just the keys whose place changed.
 """
 
 import json
@@ -11,8 +12,20 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from judging import HERE, Random, build_program, judge, places, read, reference, run, step  # noqa: E402
-from hashes import point_of  # noqa: E402
+from judging import (
+    HERE,
+    Random,
+    build_program,
+    judge,
+    places,
+    read,
+    reference,
+    run,
+    step,
+)
+
+# isort: split
+from hashes import point_of  # judging says where it is
 
 STEPS, HISTORIES = 25, 8
 
@@ -21,22 +34,44 @@ class Wanted:
     """A fleet that changes."""
 
     def __init__(self, hash_name):
-        self.hash, self.nodes, self.policies, self.keys, self.ranges = hash_name, {"first": 10**6}, {}, set(), set()
+        self.hash, self.nodes, self.policies, self.keys, self.ranges = (
+            hash_name,
+            {"first": 10**6},
+            {},
+            set(),
+            set(),
+        )
         self.formerly, self.number = {}, 0
-        # keys that lie in the first or last quarter of their hundredth: the range pins take the middle
+        # keys that lie in the first or last quarter of their hundredth: the range pins
+        # take the middle
         names = ["justin"] + [f"key-{i}" for i in range(400)]
-        points = {name: point_of(hash_name, name.encode(), b"") * 100 % reference.SPACE for name in names}
-        self.free = [name for name, point in points.items() if not 1 <= point * 4 // reference.SPACE <= 2]
+        points = {
+            name: point_of(hash_name, name.encode(), b"") * 100 % reference.SPACE
+            for name in names
+        }
+        self.free = [
+            name
+            for name, point in points.items()
+            if not 1 <= point * 4 // reference.SPACE <= 2
+        ]
 
     def text(self):
         """As a fleet file."""
         text = f'name = "judged"\nhash = "{self.hash}"\n'
         for name, weight in self.nodes.items():
-            former = f'formerly = "{self.formerly[name]}"\n' if name in self.formerly else ""
-            text += f'[[node]]\nname = "{name}"\nweight = {weight // 10**6}.{weight % 10**6:06}\n{former}'
+            former = (
+                f'formerly = "{self.formerly[name]}"\n' if name in self.formerly else ""
+            )
+            text += (
+                f'[[node]]\nname = "{name}"\nweight = '
+                f"{weight // 10**6}.{weight % 10**6:06}\n{former}"
+            )
         some = ", ".join(f'"{name}"' for name in sorted(self.nodes)[:3])
         for name, weight in self.policies.items():
-            text += f'[[policy]]\nname = "{name}"\nkind = "chain"\nweight = {weight}\nnodes = [{some}]\n'
+            text += (
+                f'[[policy]]\nname = "{name}"\nkind = "chain"\nweight = {weight}\n'
+                f"nodes = [{some}]\n"
+            )
         for key in sorted(self.keys):
             text += f'[[pin]]\nkey = "{key}"\nnodes = [{some}]\n'
         for percent in sorted(self.ranges):
@@ -48,9 +83,17 @@ class Wanted:
         self.formerly = {}
         for _ in range(1 + random.below(3)):
             self.number += 1
-            what, old = random.below(12), sorted(self.nodes)[random.below(len(self.nodes))]
+            what, old = (
+                random.below(12),
+                sorted(self.nodes)[random.below(len(self.nodes))],
+            )
             if what < 4:
-                self.nodes[f"n{random.below(10**6)}-{self.number}"] = [10**6, 1 + random.below(10**7), 1, 10**12][random.below(4)]
+                self.nodes[f"n{random.below(10**6)}-{self.number}"] = [
+                    10**6,
+                    1 + random.below(10**7),
+                    1,
+                    10**12,
+                ][random.below(4)]
             elif what < 6 and len(self.nodes) > 1:
                 del self.nodes[old]
                 self.formerly.pop(old, None)
@@ -66,11 +109,13 @@ class Wanted:
                 new = f"renamed-{self.number}"
                 self.nodes[new], self.formerly[new] = self.nodes.pop(old), old
         if not any(self.nodes.values()) and not any(self.policies.values()):
-            self.nodes[sorted(self.nodes)[0]] = 10**6
+            self.nodes[min(self.nodes)] = 10**6
 
 
 def roll_back(stead, path):
-    """Rolls back by one epoch and judges: as much moves as the step moved that is taken back, and keys live where they did."""
+    """Rolls back by one epoch and judges: as much moves as the step moved that is taken
+    back, and keys live where they did.
+    """
     kept = json.loads(run(stead, "history", path, "--json"))["epochs"]
     if len(kept) < 2:
         return []
@@ -80,9 +125,16 @@ def roll_back(stead, path):
     report = json.loads(run(stead, "rollback", path, str(kept[-2]["epoch"]), "--json"))
     verdict = judge.judge(read(path), old)
     problems = list(verdict["problems"])
-    if [verdict["moved"], verdict["lower_bound"]] != [report["moved"]["points"], report["lower_bound"]["points"]]:
+    if [verdict["moved"], verdict["lower_bound"]] != [
+        report["moved"]["points"],
+        report["lower_bound"]["points"],
+    ]:
         problems.append("rollback: the report's movement is not the judge's")
-    return problems if places(stead, path) == wanted else problems + ["rollback: keys live elsewhere than before"]
+    return (
+        problems
+        if places(stead, path) == wanted
+        else problems + ["rollback: keys live elsewhere than before"]
+    )
 
 
 def main(stead):
@@ -92,7 +144,9 @@ def main(stead):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "judged.map")
             for number in range(STEPS):
-                problems, _, _ = step(stead, scratch, wanted.text(), path, ("moved", "lower_bound"))
+                problems, _, _ = step(
+                    stead, scratch, wanted.text(), path, ("moved", "lower_bound")
+                )
                 if number % 5 == 4:
                     problems += roll_back(stead, path)
                 passed, failed = passed + (not problems), failed + bool(problems)
@@ -100,7 +154,12 @@ def main(stead):
                     print(f"history {history}, step {number}: {problem}")
                 wanted.change(random)
     # the control: a judge that accepts a damaged balance would be worth nothing
-    rejected = not judge.judge(*(read(os.path.join(HERE, "maps", name)) for name in ("naive-4.map", "three.map")))["ok"]
+    rejected = not judge.judge(
+        *(
+            read(os.path.join(HERE, "maps", name))
+            for name in ("naive-4.map", "three.map")
+        )
+    )["ok"]
     passed, failed = passed + rejected, failed + (not rejected)
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0

@@ -1,7 +1,9 @@
-"""Random histories of fleets with replicas and fault domains through the program, each step judged from outside.
+"""Random histories of fleets with replicas and fault domains through the program, each
+step judged from outside.
 
-As judged.py, with 1 to 5 replicas over 0 to 3 spread levels: nodes, racks and zones come and go, are drained, weighed and moved,
-nodes are renamed, and the fleet changes its replicas and its spread. The judge knows the least that each step can move and
+As judged.py, with 1 to 5 replicas over 0 to 3 spread levels: nodes, racks and zones
+come and go, are drained, weighed and moved, nodes are renamed, and the fleet changes
+its replicas and its spread. The judge knows the least that each step can move and
 reorder. Fleets stay small, so that its exact flow is quick.
 
     python3 tests/judged_replicas.py            `--histories 60` for more of them, `--first 20` for others than the first ones
@@ -14,10 +16,10 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from judging import Random, build_program, judge, step  # noqa: E402
-from optimum import primaries  # noqa: E402
-from targets import targets  # noqa: E402
-from write_map import encode  # noqa: E402
+from judging import Random, build_program, judge, step
+from optimum import primaries
+from targets import targets
+from write_map import encode
 
 STEPS, HISTORIES, MOST = 12, 20, 14
 SPREAD, VALUES = ["zone", "rack", "shelf"], ["abcde", "123", "xy"]
@@ -25,10 +27,18 @@ MILLION = 10**6
 
 
 class Fleet:
-    """A fleet that changes. A node is [weight in millionths, values of all three labels]."""
+    """A fleet that changes. A node is [weight in millionths, values of all three
+    labels].
+    """
 
     def __init__(self, random, replicas, levels):
-        self.replicas, self.spread, self.nodes, self.formerly, self.number = replicas, SPREAD[:levels], {}, {}, 0
+        self.replicas, self.spread, self.nodes, self.formerly, self.number = (
+            replicas,
+            SPREAD[:levels],
+            {},
+            {},
+            0,
+        )
         self.random = random
         for _ in range(replicas + random.below(6)):
             self.add(self.labels())
@@ -37,33 +47,62 @@ class Fleet:
         return [self.random.one_of(values) for values in VALUES]
 
     def weight(self):
-        return self.random.one_of([MILLION, MILLION, 2 * MILLION, 1 + self.random.below(10**7), 1, 10**12])
+        return self.random.one_of(
+            [MILLION, MILLION, 2 * MILLION, 1 + self.random.below(10**7), 1, 10**12]
+        )
 
     def add(self, labels):
         self.number += 1
         if len(self.nodes) < MOST:
             # some names sort before those that are there, some behind
-            self.nodes[f"n{self.random.below(1000)}-{self.number}"] = [self.weight(), labels]
+            self.nodes[f"n{self.random.below(1000)}-{self.number}"] = [
+                self.weight(),
+                labels,
+            ]
 
     def text(self):
         """As a fleet file."""
         spread = ", ".join(f'"{label}"' for label in self.spread)
         text = f'name = "judged"\nreplicas = {self.replicas}\nspread = [{spread}]\n'
         for name, (weight, values) in self.nodes.items():
-            labels = ", ".join(f'{label} = "{value}"' for label, value in zip(SPREAD, values))
-            former = f'formerly = "{self.formerly[name]}"\n' if name in self.formerly else ""
-            text += f'[[node]]\nname = "{name}"\nweight = {weight // MILLION}.{weight % MILLION:06}\nlabels = {{ {labels} }}\n{former}'
+            labels = ", ".join(
+                f'{label} = "{value}"' for label, value in zip(SPREAD, values)
+            )
+            former = (
+                f'formerly = "{self.formerly[name]}"\n' if name in self.formerly else ""
+            )
+            text += (
+                f'[[node]]\nname = "{name}"\nweight = '
+                f"{weight // MILLION}.{weight % MILLION:06}\nlabels = {{ {labels} }}\n"
+                f"{former}"
+            )
         return text
 
     def change(self):
         """One to three changes; then as many nodes as the copies need."""
         self.formerly = {}
         for _ in range(1 + self.random.below(3)):
-            self.random.one_of([self.grow, self.grow, self.remove, self.drain, self.weigh, self.relabel, self.rename,
-                                self.add_zone, self.remove_domain, self.move_rack, self.copy, self.keep_apart])()  # fmt: skip
+            self.random.one_of(
+                [
+                    self.grow,
+                    self.grow,
+                    self.remove,
+                    self.drain,
+                    self.weigh,
+                    self.relabel,
+                    self.rename,
+                    self.add_zone,
+                    self.remove_domain,
+                    self.move_rack,
+                    self.copy,
+                    self.keep_apart,
+                ]
+            )()
         while sum(weight > 0 for weight, _ in self.nodes.values()) < self.replicas:
             if len(self.nodes) == MOST:
-                self.nodes[min(self.nodes, key=lambda name: self.nodes[name][0])][0] = MILLION
+                self.nodes[min(self.nodes, key=lambda name: self.nodes[name][0])][0] = (
+                    MILLION
+                )
             self.add(self.labels())
 
     def any(self):
@@ -105,7 +144,11 @@ class Fleet:
     def remove_domain(self):
         """Removes a whole zone, or a rack of one."""
         level, domain = 1 + self.random.below(2), self.nodes[self.any()][1]
-        for name in [name for name, (_, labels) in self.nodes.items() if labels[:level] == domain[:level]]:
+        for name in [
+            name
+            for name, (_, labels) in self.nodes.items()
+            if labels[:level] == domain[:level]
+        ]:
             self.drop(name)
 
     def move_rack(self):
@@ -127,24 +170,55 @@ def check_nodes(m, report):
     due, first = targets(m), primaries(m, m.base)
     problems = []
     for n, told in zip(m.nodes, report["nodes"]):
-        wanted = [n.name, str(due["node", n.name]), str(due["node", n.name]), str(first[n.name])]
-        if [told[field] for field in ("name", "target_points", "points", "primary_points")] != wanted:
+        wanted = [
+            n.name,
+            str(due["node", n.name]),
+            str(due["node", n.name]),
+            str(first[n.name]),
+        ]
+        if [
+            told[field]
+            for field in ("name", "target_points", "points", "primary_points")
+        ] != wanted:
             problems.append(f"the report says of {n.name}: {told}")
-    return problems if len(report["nodes"]) == len(m.nodes) else problems + ["the report has not all nodes"]
+    return (
+        problems
+        if len(report["nodes"]) == len(m.nodes)
+        else problems + ["the report has not all nodes"]
+    )
 
 
 def controls():
-    """Broken steps that the judge must reject: two copies in a zone, a node without its share, a move and a reorder for nothing."""
+    """Broken steps that the judge must reject: two copies in a zone, a node without its
+    share, a move and a reorder for nothing.
+    """
+
     def four(*lists):
-        nodes = [{"name": name, "labels": {"zone": name[0]}} for name in ("a1", "a2", "b1", "b2")]
-        base = [[f"{i:x}".ljust(16, "0"), who.split()] for i, who in zip((0, 4, 8, 12), lists)]
-        return {"name": "judged", "replicas": 2, "spread": ["zone"], "nodes": nodes, "base": base}
+        nodes = [
+            {"name": name, "labels": {"zone": name[0]}}
+            for name in ("a1", "a2", "b1", "b2")
+        ]
+        base = [
+            [f"{i:x}".ljust(16, "0"), who.split()]
+            for i, who in zip((0, 4, 8, 12), lists)
+        ]
+        return {
+            "name": "judged",
+            "replicas": 2,
+            "spread": ["zone"],
+            "nodes": nodes,
+            "base": base,
+        }
 
     good = ("a1 b1", "b1 a1", "a2 b2", "b2 a2")
     old = encode(four(*good))
     assert judge.judge(old)["ok"]
-    for lists in (("a1 a2", "b1 b2", "a2 a1", "b2 b1"), ("a1 b1", "b1 a2", "a2 b2", "b2 a2"), ("a1 b2", "b1 a1", "a2 b1", "b2 a2"),
-                  ("b1 a1", "a1 b1", "a2 b2", "b2 a2")):  # fmt: skip
+    for lists in (
+        ("a1 a2", "b1 b2", "a2 a1", "b2 b1"),
+        ("a1 b1", "b1 a2", "a2 b2", "b2 a2"),
+        ("a1 b2", "b1 a1", "a2 b1", "b2 a2"),
+        ("b1 a1", "a1 b1", "a2 b2", "b2 a2"),
+    ):
         yield not judge.judge(encode(four(*lists), old), old)["ok"]
 
 
@@ -155,14 +229,25 @@ def main(stead, numbers):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "judged.map")
             for number in range(STEPS):
-                # every third history goes step by step, and in every second of its changes the fleet changes again before the end
+                # every third history goes step by step, and in every second of its
+                # changes the fleet changes again before the end
                 pace = ["--max-move", "15%"] if history % 3 == 2 else []
                 for part in range(2 if number % 2 else 9):
-                    problems, report, m = step(stead, scratch, fleet.text(), path, ("moved", "lower_bound", "reordered"), *pace)
+                    problems, report, m = step(
+                        stead,
+                        scratch,
+                        fleet.text(),
+                        path,
+                        ("moved", "lower_bound", "reordered"),
+                        *pace,
+                    )
                     problems += [] if "to_come" in report else check_nodes(m, report)
                     passed, failed = passed + (not problems), failed + bool(problems)
                     for problem in problems:
-                        print(f"history {history}, step {number}, part {part}: {problem}", flush=True)
+                        print(
+                            f"history {history}, step {number}, part {part}: {problem}",
+                            flush=True,
+                        )
                     gradual += "to_come" in report
                     if "to_come" not in report:
                         break
@@ -181,8 +266,22 @@ def main(stead, numbers):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Random histories of replicas and fault domains, each step judged from outside.")
-    parser.add_argument("--histories", type=int, default=HISTORIES, help=f"how many (default {HISTORIES})")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first one; it is the seed (default 0)")
+    parser = argparse.ArgumentParser(
+        description="Random histories of replicas and fault domains, each step judged from outside."
+    )
+    parser.add_argument(
+        "--histories",
+        type=int,
+        default=HISTORIES,
+        help=f"how many (default {HISTORIES})",
+    )
+    parser.add_argument(
+        "--first",
+        type=int,
+        default=0,
+        help="the number of the first one; it is the seed (default 0)",
+    )
     wanted = parser.parse_args()
-    sys.exit(main(build_program(), range(wanted.first, wanted.first + wanted.histories)))
+    sys.exit(
+        main(build_program(), range(wanted.first, wanted.first + wanted.histories))
+    )

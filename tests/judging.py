@@ -1,4 +1,6 @@
-"""What the histories through the program share (judged.py, judged_replicas.py): random numbers, the program, and one judged step."""
+"""What the histories through the program share (judged.py, judged_replicas.py): random
+numbers, the program, and one judged step.
+"""
 
 import json
 import os
@@ -9,12 +11,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "reference"), HERE]
 sys.dont_write_bytecode = True
 
-import judge  # noqa: E402
-import stead_reference as reference  # noqa: E402
-from built import program as build_program  # noqa: E402, F401
-from comparison import same_nodes  # noqa: E402
+import judge
+import stead_reference as reference
+from built import program as build_program  # noqa: F401  for those that import this
+from comparison import same_nodes
 
-KEYS = [b"key-%d" % i for i in range(400)] + [b"justin", b"", "späti".encode(), b"\xff\xfe"]
+KEYS = [b"key-%d" % i for i in range(400)] + [
+    b"justin",
+    b"",
+    "späti".encode(),
+    b"\xff\xfe",
+]
 
 
 class Random:
@@ -33,9 +40,16 @@ class Random:
 
 def run(stead, *arguments, keys=None):
     data = b"".join(key + b"\0" for key in keys) if keys is not None else b""
-    done = subprocess.run([stead, *arguments], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(
+        [stead, *arguments],
+        input=data,
+        capture_output=True,
+        check=False,
+    )
     if done.returncode:
-        raise AssertionError(f"{arguments}: exit {done.returncode}: {done.stderr.decode()}")
+        raise AssertionError(
+            f"{arguments}: exit {done.returncode}: {done.stderr.decode()}"
+        )
     return done.stdout
 
 
@@ -45,12 +59,17 @@ def read(path):
 
 
 def places(stead, path):
-    return [record.partition(b"\t")[0] for record in run(stead, "locate", path, "-0", keys=KEYS).split(b"\0")[:-1]]
+    return [
+        record.partition(b"\t")[0]
+        for record in run(stead, "locate", path, "-0", keys=KEYS).split(b"\0")[:-1]
+    ]
 
 
 def step(stead, scratch, text, path, amounts, *options):
-    """Applies a fleet and judges the step; `amounts` are the fields of the report that must be the judge's, `options` of plan and
-    apply. Returns what is wrong, the report and the new map."""
+    """Applies a fleet and judges the step; `amounts` are the fields of the report that
+    must be the judge's, `options` of plan and apply. Returns what is wrong, the report
+    and the new map.
+    """
     fleet_file = os.path.join(scratch, "fleet.toml")
     with open(fleet_file, "w", encoding="ascii") as file:
         file.write(text)
@@ -59,8 +78,12 @@ def step(stead, scratch, text, path, amounts, *options):
     if old:
         with open(old_path, "wb") as file:
             file.write(old)
-    planned = json.loads(run(stead, "plan", fleet_file, path, "--json", "--moves", *options))
-    applied = json.loads(run(stead, "apply", fleet_file, path, "--json", "--moves", *options))
+    planned = json.loads(
+        run(stead, "plan", fleet_file, path, "--json", "--moves", *options)
+    )
+    applied = json.loads(
+        run(stead, "apply", fleet_file, path, "--json", "--moves", *options)
+    )
     new = read(path)
     m = reference.read_map(new)
     problems = [] if planned == applied else ["plan and apply do not say the same"]
@@ -73,23 +96,49 @@ def step(stead, scratch, text, path, amounts, *options):
     if applied["max_share_error_points"] != "0":
         problems.append("the report speaks of an error in the shares")
     if applied["violations"] != verdict["violating_slices"]:
-        problems.append(f"the report has {applied['violations']} violations, the judge {verdict['violating_slices']}")
+        problems.append(
+            f"the report has {applied['violations']} violations, the judge "
+            f"{verdict['violating_slices']}"
+        )
     if applied["pending_violations"] != verdict["pending_violations"]:
-        problems.append(f"the report has {applied['pending_violations']} pending violations, the judge {verdict['pending_violations']}")
+        problems.append(
+            f"the report has {applied['pending_violations']} pending violations, the "
+            f"judge {verdict['pending_violations']}"
+        )
     here = places(stead, path)
-    if here != [",".join(reference.locate_all(m, m.point(key))).encode() for key in KEYS]:
+    if here != [
+        ",".join(reference.locate_all(m, m.point(key))).encode() for key in KEYS
+    ]:
         problems.append("the program and the reference place keys differently")
     if old:
         for amount in amounts:
             if applied[amount]["points"] != verdict[amount]:
-                problems.append(f"{amount} is {applied[amount]['points']} in the report, and {verdict[amount]} for the judge")
-        problems += check_keys(stead, old_path, path, here, same_nodes(reference.read_map(old), m))
+                problems.append(
+                    f"{amount} is {applied[amount]['points']} in the report, and "
+                    f"{verdict[amount]} for the judge"
+                )
+        problems += check_keys(
+            stead, old_path, path, here, same_nodes(reference.read_map(old), m)
+        )
     return problems, applied, m
 
 
 def check_keys(stead, old_path, path, here, renamed):
-    """`diff --keys` names the keys whose nodes changed, and no other. `renamed` maps the old names to the new ones."""
-    moved = run(stead, "diff", old_path, path, "--keys", "-0", keys=KEYS).split(b"\0")[:-1]
-    now = [{renamed.get(name, name) for name in place.decode().split(",")} for place in places(stead, old_path)]
-    wanted = sum(before != set(place.decode().split(",")) for before, place in zip(now, here))
-    return [] if len(moved) == wanted else [f"diff --keys names {len(moved)} keys, {wanted} moved"]
+    """`diff --keys` names the keys whose nodes changed, and no other. `renamed` maps
+    the old names to the new ones.
+    """
+    moved = run(stead, "diff", old_path, path, "--keys", "-0", keys=KEYS).split(b"\0")[
+        :-1
+    ]
+    now = [
+        {renamed.get(name, name) for name in place.decode().split(",")}
+        for place in places(stead, old_path)
+    ]
+    wanted = sum(
+        before != set(place.decode().split(",")) for before, place in zip(now, here)
+    )
+    return (
+        []
+        if len(moved) == wanted
+        else [f"diff --keys names {len(moved)} keys, {wanted} moved"]
+    )

@@ -1,8 +1,11 @@
-"""Judges a placement: caps, ideal shares, what moved and what stands too close together.
+"""Judges a placement: caps, ideal shares, what moved and what stands too close
+together.
 
-Knows docs/placement.md ("Fault domains and caps", "Targets") and nothing of stead's or of Swift's code. A node is
-`{"name", "weight", "labels"}`; a weight is anything that `Fraction` reads exactly. A table is a list with a tuple of node names for each
-partition. Shares are exact fractions, counted in copies of the whole key space: all of them together are `replicas`.
+Knows docs/placement.md ("Fault domains and caps", "Targets") and nothing of stead's or
+of Swift's code. A node is `{"name", "weight", "labels"}`; a weight is anything that
+`Fraction` reads exactly. A table is a list with a tuple of node names for each
+partition. Shares are exact fractions, counted in copies of the whole key space: all of
+them together are `replicas`.
 """
 
 from collections import Counter, defaultdict
@@ -20,10 +23,14 @@ def holding(nodes):
 
 
 def caps(nodes, spread, replicas):
-    """How many copies of one point each domain may hold, by domain; the whole, (), may hold all."""
+    """How many copies of one point each domain may hold, by domain; the whole, (), may
+    hold all.
+    """
     nodes = holding(nodes)
     if len(nodes) < replicas:
-        raise ValueError(f"{len(nodes)} nodes that can hold are too few for {replicas} replicas")
+        raise ValueError(
+            f"{len(nodes)} nodes that can hold are too few for {replicas} replicas"
+        )
     found = {(): replicas}
     for depth in range(1, len(spread) + 1):
         parts = defaultdict(Counter)
@@ -38,7 +45,9 @@ def caps(nodes, spread, replicas):
 
 
 def wanted(nodes, replicas):
-    """Each node's share by its weight alone; may be more than the 1 that a node can hold."""
+    """Each node's share by its weight alone; may be more than the 1 that a node can
+    hold.
+    """
     total = sum(Fraction(node["weight"]) for node in nodes)
     return {node["name"]: replicas * Fraction(node["weight"]) / total for node in nodes}
 
@@ -46,10 +55,13 @@ def wanted(nodes, replicas):
 def ideals(nodes, spread, replicas):
     """Each node's share as far as the caps allow: progressive filling, exact.
 
-    A level x rises, a node of weight w has x * w, and a bound that is reached freezes the nodes under it. Bounds that are reached
-    together give the same shares in any order, since nothing is rounded here.
+    A level x rises, a node of weight w has x * w, and a bound that is reached freezes
+    the nodes under it. Bounds that are reached together give the same shares in any
+    order, since nothing is rounded here.
     """
-    left = {bound: Fraction(cap) for bound, cap in caps(nodes, spread, replicas).items()}
+    left = {
+        bound: Fraction(cap) for bound, cap in caps(nodes, spread, replicas).items()
+    }
     rising = {node["name"]: node for node in holding(nodes)}
     shares = {node["name"]: Fraction(0) for node in nodes}
     while rising:
@@ -57,12 +69,18 @@ def ideals(nodes, spread, replicas):
         for node in rising.values():
             for depth in range(len(spread) + 1):
                 weights[domain(node, spread, depth)] += Fraction(node["weight"])
-        level, bound = min((left[bound] / weight, bound) for bound, weight in weights.items())
+        level, bound = min(
+            (left[bound] / weight, bound) for bound, weight in weights.items()
+        )
         heaviest = max(rising.values(), key=lambda node: Fraction(node["weight"]))
         if 1 / Fraction(heaviest["weight"]) <= level:
             level, frozen = 1 / Fraction(heaviest["weight"]), [heaviest]
         else:
-            frozen = [node for node in rising.values() if domain(node, spread, len(bound)) == bound]
+            frozen = [
+                node
+                for node in rising.values()
+                if domain(node, spread, len(bound)) == bound
+            ]
         for node in frozen:
             shares[node["name"]] = level * Fraction(node["weight"])
             del rising[node["name"]]
@@ -72,7 +90,9 @@ def ideals(nodes, spread, replicas):
 
 
 def gains(before, after):
-    """The sum of what nodes gain: no way from the one set of shares to the other moves less."""
+    """The sum of what nodes gain: no way from the one set of shares to the other moves
+    less.
+    """
     return sum(max(0, share - before.get(name, 0)) for name, share in after.items())
 
 
@@ -87,17 +107,31 @@ def moved(before, after):
 
 
 def violations(table, nodes, spread, replicas):
-    """How many partitions break a cap: by label, `node` for two copies on one node, and `any`."""
+    """How many partitions break a cap: by label, `node` for two copies on one node, and
+    `any`.
+    """
     cap = caps(nodes, spread, replicas)
-    # a node that cannot hold counts like its domain; a domain in which none can hold may hold no copy
-    paths = {node["name"]: [domain(node, spread, depth) for depth in range(1, len(spread) + 1)] for node in nodes}
+    # a node that cannot hold counts like its domain; a domain in which none can hold
+    # may hold no copy
+    paths = {
+        node["name"]: [
+            domain(node, spread, depth) for depth in range(1, len(spread) + 1)
+        ]
+        for node in nodes
+    }
     broken = dict.fromkeys([*spread, "node", "any"], 0)
     for names in table:
         bad = []
         for depth, label in enumerate(spread):
             seen = Counter(paths[name][depth] for name in names)
-            bad += [label] if any(count > cap.get(path, 0) for path, count in seen.items()) else []
-        bad += ["node"] if len(set(names)) < len(names) or len(names) != replicas else []
+            bad += (
+                [label]
+                if any(count > cap.get(path, 0) for path, count in seen.items())
+                else []
+            )
+        bad += (
+            ["node"] if len(set(names)) < len(names) or len(names) != replicas else []
+        )
         for label in bad:
             broken[label] += 1
         broken["any"] += bool(bad)
@@ -105,7 +139,9 @@ def violations(table, nodes, spread, replicas):
 
 
 def worst_error(shares, ideal):
-    """The largest |share - ideal| / ideal; a share on a node that should have none is infinitely wrong."""
+    """The largest |share - ideal| / ideal; a share on a node that should have none is
+    infinitely wrong.
+    """
     worst = Fraction(0)
     for name in shares.keys() | ideal.keys():
         share, due = shares.get(name, 0), ideal.get(name, 0)

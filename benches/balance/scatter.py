@@ -1,10 +1,12 @@
-"""How the load of rebuilding a lost node spreads: with how many peers does each node share data?
+"""How the load of rebuilding a lost node spreads: with how many peers does each node
+share data?
 
     make build && python3 benches/balance/scatter.py      --steps and --every as below
 
-The scenario of `make bench-balance` goes through `stead apply`, one change a step, in a directory that is removed at the end. When a node is
-lost, what it held is copied from its **peers**: the nodes that hold a point together with it. The more peers, the smaller the part of
-each. The map is read by tests/reference.
+The scenario of `make bench-balance` goes through `stead apply`, one change a step, in a
+directory that is removed at the end. When a node is lost, what it held is copied from
+its **peers**: the nodes that hold a point together with it. The more peers, the smaller
+the part of each. The map is read by tests/reference.
 """
 
 import argparse
@@ -20,9 +22,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path[:0] = [os.path.join(ROOT, "tests", "reference")]
 sys.dont_write_bytecode = True
 
-import scenario  # noqa: E402
-from comparison import ends  # noqa: E402
-from stead_reference import read_map  # noqa: E402
+import scenario
+from comparison import ends
+from stead_reference import read_map
 
 STEAD = os.path.join(ROOT, "target", "release", "stead")
 
@@ -37,11 +39,17 @@ def together(sets):
 
 
 def figures(found, replicas):
-    """Peers of a node, median and fewest; and the most that one peer holds of a node's data, median and worst.
+    """Peers of a node, median and fewest; and the most that one peer holds of a node's
+    data, median and worst.
 
-    Of a node's data each point has replicas - 1 peers, so all its peers together hold that many times its share."""
+    Of a node's data each point has replicas - 1 peers, so all its peers together hold
+    that many times its share.
+    """
     peers = [len(held) for held in found.values()]
-    most = [max(held.values()) * (replicas - 1) / sum(held.values()) for held in found.values()]
+    most = [
+        max(held.values()) * (replicas - 1) / sum(held.values())
+        for held in found.values()
+    ]
     return statistics.median(peers), min(peers), statistics.median(most), max(most)
 
 
@@ -55,26 +63,63 @@ def change(nodes, step):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="With how many peers each node shares data, fresh and after many changes.")
-    parser.add_argument("--steps", type=int, default=scenario.STEPS, help=f"how many changes (default {scenario.STEPS})")
-    parser.add_argument("--every", type=int, default=50, help="a row after so many steps (default 50)")
+    parser = argparse.ArgumentParser(
+        description="With how many peers each node shares data, fresh and after many changes."
+    )
+    parser.add_argument(
+        "--steps",
+        type=int,
+        default=scenario.STEPS,
+        help=f"how many changes (default {scenario.STEPS})",
+    )
+    parser.add_argument(
+        "--every", type=int, default=50, help="a row after so many steps (default 50)"
+    )
     wanted = parser.parse_args()
     made, nodes = scenario.make(wanted.steps), {}
-    print(f"{made['name']}, {made['replicas']} copies kept apart by {' and '.join(made['spread'])}\n", flush=True)
-    print("| step | slices | peers of a node: median | fewest | of a node's data one peer has at most: median | worst |\n|---|---|---|---|---|---|")
+    print(
+        f"{made['name']}, {made['replicas']} copies kept apart by {' and '.join(made['spread'])}\n",
+        flush=True,
+    )
+    print(
+        "| step | slices | peers of a node: median | fewest | of a node's data one "
+        "peer has at most: median | worst |\n|---|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory() as scratch:
-        fleet, path = os.path.join(scratch, "fleet.json"), os.path.join(scratch, "scatter.map")
+        fleet, path = (
+            os.path.join(scratch, "fleet.json"),
+            os.path.join(scratch, "scatter.map"),
+        )
         for number, step in enumerate([{"add": made["nodes"]}, *made["steps"]]):
             change(nodes, step)
             with open(fleet, "w", encoding="ascii") as file:
-                json.dump({"name": "scatter", "replicas": made["replicas"], "spread": made["spread"], "node": list(nodes.values())}, file)
-            subprocess.run([STEAD, "apply", fleet, path, "--json"], stdout=subprocess.DEVNULL, check=True)
+                json.dump(
+                    {
+                        "name": "scatter",
+                        "replicas": made["replicas"],
+                        "spread": made["spread"],
+                        "node": list(nodes.values()),
+                    },
+                    file,
+                )
+            subprocess.run(
+                [STEAD, "apply", fleet, path, "--json"],
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
             if number % wanted.every == 0 or number == wanted.steps:
                 with open(path, "rb") as file:
                     m = read_map(file.read())
-                sets = [(end - first, m.policies[policy].members) for first, end, policy in ends(m.base)]
+                sets = [
+                    (end - first, m.policies[policy].members)
+                    for first, end, policy in ends(m.base)
+                ]
                 peers, fewest, median, worst = figures(together(sets), made["replicas"])
-                print(f"| {number} | {len(sets):,} | {peers:g} | {fewest} | {median:.1%} | {worst:.1%} |", flush=True)
+                print(
+                    f"| {number} | {len(sets):,} | {peers:g} | {fewest} | "
+                    f"{median:.1%} | {worst:.1%} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -1,16 +1,20 @@
-"""Writes the scenario of `make bench-balance`: a cluster and a history of single changes, the same on every machine.
+"""Writes the scenario of `make bench-balance`: a cluster and a history of single
+changes, the same on every machine.
 
     python3 benches/balance/scenario.py FILE [--steps N] [--seed N]
 
-3 zones of 10 racks of 20 nodes, weights 100 to 300, three copies kept apart by zone and rack; then 200 steps, each of which adds a node
-to a random rack, removes a node, or changes a node's weight. The only randomness is SplitMix64 (Steele, Lea, Flood, OOPSLA
+3 zones of 10 racks of 20 nodes, weights 100 to 300, three copies kept apart by zone and
+rack; then 200 steps, each of which adds a node to a random rack, removes a node, or
+changes a node's weight. The only randomness is SplitMix64 (Steele, Lea, Flood, OOPSLA
 2014); a number below n is its next output modulo n. The draws, in this order:
 
 * each node of the start, zone by zone and rack by rack: its weight;
-* each step: what it does (0 adds, 1 removes, 2 changes a weight); then, to add, the zone, the rack and the weight; to remove, the
-  node; to change, the node and the weight.
+* each step: what it does (0 adds, 1 removes, 2 changes a weight); then, to add, the
+  zone, the rack and the weight; to remove, the node; to change, the node and the
+  weight.
 
-A new node stands at the end of the list from which nodes are drawn; its number is one more than the largest that its rack ever had.
+A new node stands at the end of the list from which nodes are drawn; its number is one
+more than the largest that its rack ever had.
 """
 
 import argparse
@@ -18,7 +22,8 @@ import json
 
 ZONES, RACKS, NODES, STEPS = "abc", 10, 20, 200
 LIGHTEST, HEAVIEST = 100, 300
-SEED = 5  # any number does; this is the section of the research that describes the scenario
+# any number does; this is the section of the research that describes the scenario
+SEED = 5
 REPLICAS, SPREAD = 3, ["zone", "rack"]
 
 
@@ -40,12 +45,21 @@ def make(steps=STEPS, seed=SEED):
 
     def node(zone, rack, number, weight):
         rack_name = f"{zone}-{rack:02}"
-        return {"name": f"{rack_name}-{number:02}", "weight": weight, "labels": {"zone": zone, "rack": rack_name}}
+        return {
+            "name": f"{rack_name}-{number:02}",
+            "weight": weight,
+            "labels": {"zone": zone, "rack": rack_name},
+        }
 
     def weight():
         return LIGHTEST + below(HEAVIEST - LIGHTEST + 1)
 
-    nodes = [node(z, r, n, weight()) for z in ZONES for r in range(1, RACKS + 1) for n in range(1, NODES + 1)]
+    nodes = [
+        node(z, r, n, weight())
+        for z in ZONES
+        for r in range(1, RACKS + 1)
+        for n in range(1, NODES + 1)
+    ]
     largest = {(z, r): NODES for z in ZONES for r in range(1, RACKS + 1)}
     names, changes = [n["name"] for n in nodes], []
     for _ in range(steps):
@@ -62,11 +76,19 @@ def make(steps=STEPS, seed=SEED):
             name = names[below(len(names))]
             changes.append({"reweight": {name: weight()}})
     title = f"{len(ZONES)} zones x {RACKS} racks x {NODES} nodes, then {steps} single changes"
-    return {"name": title, "replicas": REPLICAS, "spread": SPREAD, "nodes": nodes, "steps": changes}
+    return {
+        "name": title,
+        "replicas": REPLICAS,
+        "spread": SPREAD,
+        "nodes": nodes,
+        "steps": changes,
+    }
 
 
 def write(path, steps=STEPS, seed=SEED):
-    """Writes the scenario and returns it; a shorter one is the beginning of a longer one."""
+    """Writes the scenario and returns it; a shorter one is the beginning of a longer
+    one.
+    """
     made = make(steps, seed)
     with open(path, "w", encoding="ascii", newline="\n") as file:
         json.dump(made, file, indent=1)
@@ -75,7 +97,9 @@ def write(path, steps=STEPS, seed=SEED):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Writes the scenario of `make bench-balance`.")
+    parser = argparse.ArgumentParser(
+        description="Writes the scenario of `make bench-balance`."
+    )
     parser.add_argument("file")
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--seed", type=int, default=SEED)

@@ -1,4 +1,5 @@
-"""What `make bench-optimum` and scatter.py measure by, on steps made by hand. Needs no program.
+"""What `make bench-optimum` and scatter.py measure by, on steps made by hand. Needs no
+program.
 
     python3 -m unittest discover -s benches/balance
 """
@@ -9,15 +10,18 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import scatter  # noqa: E402
-import tight_fleets  # noqa: E402
-from made_maps import make  # noqa: E402
-from optimum import least_moved  # noqa: E402
-from stead_reference import read_map  # noqa: E402
-from write_map import encode  # noqa: E402
+import scatter
+import tight_fleets
+from made_maps import make
+from optimum import least_moved
+from stead_reference import read_map
+from write_map import encode
 
 if tight_fleets.min_cost_flow is None:
-    print("skipped: OR-tools is not there (scripts/setup --tests installs it into .venv)", flush=True)
+    print(
+        "skipped: OR-tools is not there (scripts/setup --tests installs it into .venv)",
+        flush=True,
+    )
 
 
 def report(moved, bound):
@@ -25,14 +29,19 @@ def report(moved, bound):
 
 
 def conflict():
-    """A step whose least movement is above its bound, since copies must stay apart: (description before, description, bytes before)."""
+    """A step whose least movement is above its bound, since copies must stay apart:
+    (description before, description, bytes before).
+    """
     for seed in range(20):
         history = tight_fleets.History((2, 3, 2, 3, 1), seed)
         before = history.description()
         old = make(before)
         history.change()
         fleet = tight_fleets.fleet_of(history.description(), old)
-        least, due = least_moved(read_map(old), read_map(old).base, fleet), tight_fleets.targets(fleet)
+        least, due = (
+            least_moved(read_map(old), read_map(old).base, fleet),
+            tight_fleets.targets(fleet),
+        )
         was = tight_fleets.shares(read_map(old))
         bound = sum(max(0, cells - was.get(holder, 0)) for holder, cells in due.items())
         if least > bound:
@@ -49,8 +58,17 @@ class Histories(unittest.TestCase):
                 wanted = history.description()
                 fleet = tight_fleets.fleet_of(wanted)
                 found = tight_fleets.caps(fleet)
-                sizes = {rack: sum(node["labels"] == dict(zip(tight_fleets.SPREAD, rack)) for node in wanted["nodes"]) for rack in found if len(rack) == 2}
-                self.assertTrue(max(sizes.values()) <= most and len(sizes) <= zones * racks, row)
+                sizes = {
+                    rack: sum(
+                        node["labels"] == dict(zip(tight_fleets.SPREAD, rack))
+                        for node in wanted["nodes"]
+                    )
+                    for rack in found
+                    if len(rack) == 2
+                }
+                self.assertTrue(
+                    max(sizes.values()) <= most and len(sizes) <= zones * racks, row
+                )
                 # a zone with fewer nodes than the cap has that many
                 zone_caps = [found[zone] for zone in found if len(zone) == 1]
                 self.assertEqual((len(zone_caps), max(zone_caps)), (zones, cap), row)
@@ -72,19 +90,37 @@ class Histories(unittest.TestCase):
 class Judging(unittest.TestCase):
     def test_a_step_that_moves_the_least_is_told_from_one_that_starts_anew(self):
         description, old, least, bound = conflict()
-        found = tight_fleets.judge(description, old, make(description, old), report(least, bound), 0)
-        self.assertEqual((found["optimum"], found["moved"], found["bound"]), (least, least, bound))
-        self.assertEqual((found["wrong"], found["violations"], found["share_error"]), ([], 0, 0))
+        found = tight_fleets.judge(
+            description, old, make(description, old), report(least, bound), 0
+        )
+        self.assertEqual(
+            (found["optimum"], found["moved"], found["bound"]), (least, least, bound)
+        )
+        self.assertEqual(
+            (found["wrong"], found["violations"], found["share_error"]), ([], 0, 0)
+        )
         # laid out as if there were no map before
-        anew = tight_fleets.judge(description, old, make(description), report(least, bound), 0)
+        anew = tight_fleets.judge(
+            description, old, make(description), report(least, bound), 0
+        )
         self.assertGreater(anew["moved"], least)
         self.assertIn("the report's moved", anew["wrong"][0])
-        _, problems = tight_fleets.line_of((2, 3, 2, 3, 1), [dict(anew, row=(2, 3, 2, 3, 1), seed=0, step=1)])
+        _, problems = tight_fleets.line_of(
+            (2, 3, 2, 3, 1), [dict(anew, row=(2, 3, 2, 3, 1), seed=0, step=1)]
+        )
         self.assertIn("the goal is", " ".join(problems))
 
     def test_wrong_shares_and_copies_in_one_zone_are_seen(self):
-        nodes = [{"name": name, "labels": {"zone": name[0], "rack": "1"}} for name in ("a1", "a2", "b1", "b2")]
-        description = {"name": "tight", "replicas": 2, "spread": ["zone", "rack"], "nodes": nodes}
+        nodes = [
+            {"name": name, "labels": {"zone": name[0], "rack": "1"}}
+            for name in ("a1", "a2", "b1", "b2")
+        ]
+        description = {
+            "name": "tight",
+            "replicas": 2,
+            "spread": ["zone", "rack"],
+            "nodes": nodes,
+        }
         old = make(description)
         for base, wrong in ((["a1", "b1"], (2**63, 0)), (["a1", "a2"], (2**63, 1))):
             after = encode(dict(description, base=[["0" * 16, base]]), old)
@@ -99,7 +135,10 @@ class Judging(unittest.TestCase):
         due = tight_fleets.targets(fleet)
         self.assertEqual(tight_fleets.second_opinion(m, fleet, due, least), [])
         for wrong in (bound, least + 2**44, least - 2**44):
-            self.assertIn("OR-tools' optimum is", tight_fleets.second_opinion(m, fleet, due, wrong)[0])
+            self.assertIn(
+                "OR-tools' optimum is",
+                tight_fleets.second_opinion(m, fleet, due, wrong)[0],
+            )
 
 
 class Scatter(unittest.TestCase):
@@ -109,12 +148,24 @@ class Scatter(unittest.TestCase):
         # of each node's data one peer has: a 3 of 3, b 3 of 4, c 3 of 3, d 2 of 2
         self.assertEqual(scatter.figures(found, 3), (3, 3, 1.0, 1.0))
         self.assertEqual(max(found["b"].values()) * 2 / sum(found["b"].values()), 0.75)
-        self.assertEqual(scatter.figures(scatter.together([(1, "ab"), (3, "ac"), (1, "ad")]), 2)[:2], (1, 1))
+        self.assertEqual(
+            scatter.figures(scatter.together([(1, "ab"), (3, "ac"), (1, "ad")]), 2)[:2],
+            (1, 1),
+        )
 
     def test_a_step_of_the_scenario_is_taken(self):
         nodes = {name: {"name": name, "weight": 1} for name in "ab"}
-        scatter.change(nodes, {"remove": ["a"], "reweight": {"b": 5}, "add": [{"name": "c", "weight": 2}]})
-        self.assertEqual({name: node["weight"] for name, node in nodes.items()}, {"b": 5, "c": 2})
+        scatter.change(
+            nodes,
+            {
+                "remove": ["a"],
+                "reweight": {"b": 5},
+                "add": [{"name": "c", "weight": 2}],
+            },
+        )
+        self.assertEqual(
+            {name: node["weight"] for name, node in nodes.items()}, {"b": 5, "c": 2}
+        )
 
 
 if __name__ == "__main__":

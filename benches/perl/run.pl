@@ -1,87 +1,141 @@
 #!/usr/bin/env perl
 # Times $map->locate in Perl beside pure Perl and a bare MD5, in one process, in turns.
 #
-# Each round asks every candidate for the same keys, in an order that turns from round to round; a figure is the median over the rounds of
-# CPU time a key, with the loop that it stands in, and a ratio is the median of the rounds' ratios. Run it with `make bench-perl`.
+# Each round asks every candidate for the same keys, in an order that turns from round to round; a
+# figure is the median over the rounds of CPU time a key, with the loop that it stands in, and a
+# ratio is the median of the rounds' ratios. Run it with `make bench-perl`.
 #
 #     run.pl [--rounds N] [--keys N]
 
 use strict;
 use warnings;
 
-use Digest::MD5 qw(md5);
+use Digest::MD5  qw(md5);
 use Getopt::Long qw(GetOptions);
 use Stead;
 use Time::HiRes qw(clock_gettime CLOCK_PROCESS_CPUTIME_ID);
 
-my ($rounds, $count) = (31, 20_000);
-GetOptions('rounds=i' => \$rounds, 'keys=i' => \$count) or die "usage: run.pl [--rounds N] [--keys N]\n";
+my ( $rounds, $count ) = ( 31, 20_000 );
+GetOptions( 'rounds=i' => \$rounds, 'keys=i' => \$count )
+  or die "usage: run.pl [--rounds N] [--keys N]\n";
 
 # a map that grew by tenths, so that it has slices as real ones do
 sub members {
     my ($nodes) = @_;
     my $grown;
-    for my $tenth (1 .. 10) {
-        $grown = Stead::build({ name => 'bench', node => [map { { name => sprintf 'n%04d', $_ } } 1 .. $nodes * $tenth / 10] }, $grown);
+    for my $tenth ( 1 .. 10 ) {
+        $grown = Stead::build(
+            {
+                name => 'bench',
+                node => [
+                    map { { name => sprintf 'n%04d', $_ } }
+                      1 .. $nodes * $tenth / 10
+                ]
+            },
+            $grown
+        );
     }
     return $grown;
 }
 
-# What stead does, in Perl: the first 8 bytes of MD5, and the last slice that begins at or before them.
+# What stead does, in Perl: the first 8 bytes of MD5, and the last slice that begins at or before
+# them.
 sub pure {
-    my ($map) = @_;
+    my ($map)  = @_;
     my @slices = $map->slices;
     my @firsts = map { $_->first } @slices;
-    my @names  = map { ($_->nodes)[0] } @slices;
+    my @names  = map { ( $_->nodes )[0] } @slices;
     return sub {
-        my $point = unpack 'Q>', md5($_[0]);
-        my ($low, $high) = (0, scalar @firsts);
-        while ($high - $low > 1) {
-            my $middle = ($low + $high) >> 1;
-            if   ($firsts[$middle] <= $point) { $low  = $middle }
-            else                              { $high = $middle }
+        my $point = unpack 'Q>', md5( $_[0] );
+        my ( $low, $high ) = ( 0, scalar @firsts );
+        while ( $high - $low > 1 ) {
+            my $middle = ( $low + $high ) >> 1;
+            if   ( $firsts[$middle] <= $point ) { $low  = $middle }
+            else                                { $high = $middle }
         }
         return $names[$low];
     };
 }
 
-sub median { my @sorted = sort { $a <=> $b } @_; return $sorted[@sorted / 2] }
+sub median {
+    my @sorted = sort { $a <=> $b } @_;
+    return $sorted[ @sorted / 2 ];
+}
 
 my @keys = map { 'user' . $_ * 7919 % 1_000_003 } 1 .. $count;
-printf "Perl %vd, libstead %s, %d keys, medians of %d rounds\n\n", $^V, Stead::version(), $count, $rounds;
-printf "%5s  %-34s %10s %10s %8s\n", 'nodes', 'call', 'ns a key', 'of pure', 'of MD5';
-for my $nodes (10, 1000) {
+printf "Perl %vd, libstead %s, %d keys, medians of %d rounds\n\n", $^V,
+  Stead::version(), $count, $rounds;
+printf "%5s  %-34s %10s %10s %8s\n", 'nodes', 'call', 'ns a key', 'of pure',
+  'of MD5';
+for my $nodes ( 10, 1000 ) {
     my $map  = members($nodes);
     my $pure = pure($map);
     for my $key (@keys) {
-        die "the two do not agree on $key\n" if $pure->($key) ne $map->locate($key);
+        die "the two do not agree on $key\n"
+          if $pure->($key) ne $map->locate($key);
     }
     my $node;
     my @calls = (
-        ['$map->locate($key)'                => sub { for my $key (@keys) { $node = $map->locate($key) } }],
-        ['Stead::Map::locate($map, $key)'    => sub { for my $key (@keys) { $node = Stead::Map::locate($map, $key) } }],
-        ['pure Perl'                         => sub { for my $key (@keys) { $node = $pure->($key) } }],
-        ['Digest::MD5::md5($key)'            => sub { for my $key (@keys) { $node = md5($key) } }],
-        ['$map->locate_many(\@keys)'         => sub { my $all = $map->locate_many(\@keys) }],
-        ['$map->locate_many, numbers'        => sub { my $all = $map->locate_many(\@keys, numbers => 1) }],
-        ['$map->locate_all($key)'            => sub { for my $key (@keys) { ($node) = $map->locate_all($key) } }],
-        ['$map->epoch, a call and no more'   => sub { for my $key (@keys) { $node = $map->epoch } }],
+        [
+            '$map->locate($key)' => sub {
+                for my $key (@keys) { $node = $map->locate($key) }
+            }
+        ],
+        [
+            'Stead::Map::locate($map, $key)' => sub {
+                for my $key (@keys) { $node = Stead::Map::locate( $map, $key ) }
+            }
+        ],
+        [
+            'pure Perl' => sub {
+                for my $key (@keys) { $node = $pure->($key) }
+            }
+        ],
+        [
+            'Digest::MD5::md5($key)' => sub {
+                for my $key (@keys) { $node = md5($key) }
+            }
+        ],
+        [
+            '$map->locate_many(\@keys)' =>
+              sub { my $all = $map->locate_many( \@keys ) }
+        ],
+        [
+            '$map->locate_many, numbers' =>
+              sub { my $all = $map->locate_many( \@keys, numbers => 1 ) }
+        ],
+        [
+            '$map->locate_all($key)' => sub {
+                for my $key (@keys) { ($node) = $map->locate_all($key) }
+            }
+        ],
+        [
+            '$map->epoch, a call and no more' => sub {
+                for my $key (@keys) { $node = $map->epoch }
+            }
+        ],
     );
     my %times;
-    for my $round (0 .. $rounds) {
-        for my $i (0 .. $#calls) {
-            my ($name, $call) = @{ $calls[($i + $round) % @calls] };
+    for my $round ( 0 .. $rounds ) {
+        for my $i ( 0 .. $#calls ) {
+            my ( $name, $call ) = @{ $calls[ ( $i + $round ) % @calls ] };
             my $start = clock_gettime(CLOCK_PROCESS_CPUTIME_ID);
             $call->();
             my $spent = clock_gettime(CLOCK_PROCESS_CPUTIME_ID) - $start;
-            push @{ $times{$name} }, $spent / $count * 1e9 if $round;    # the first round warms up
+            push @{ $times{$name} }, $spent / $count * 1e9
+              if $round;    # the first round warms up
         }
     }
-    my ($pure_times, $md5_times) = @times{ 'pure Perl', 'Digest::MD5::md5($key)' };
+    my ( $pure_times, $md5_times ) =
+      @times{ 'pure Perl', 'Digest::MD5::md5($key)' };
     for my $call (@calls) {
         my $own   = $times{ $call->[0] };
-        my $ratio = sub { my ($base) = @_; return median(map { $own->[$_] / $base->[$_] } 0 .. $#$own) };
-        printf "%5d  %-34s %10.1f %10.3f %8.3f\n", $nodes, $call->[0], median(@$own), $ratio->($pure_times), $ratio->($md5_times);
+        my $ratio = sub {
+            my ($base) = @_;
+            return median( map { $own->[$_] / $base->[$_] } 0 .. $#$own );
+        };
+        printf "%5d  %-34s %10.1f %10.3f %8.3f\n", $nodes, $call->[0],
+          median(@$own), $ratio->($pure_times), $ratio->($md5_times);
     }
     print "\n";
 }

@@ -4,9 +4,10 @@ declare(strict_types=1);
 
 namespace Stead\Bench;
 
-// Times Stead\Map::locate beside pure PHP over the same slices and php-memcached's getServerByKey in its ketama mode, in one process, in
-// turns. Each round asks every candidate for the same keys, in an order that turns from round to round; a figure is the median over
-// the rounds of CPU time a key, and a ratio is the median of the rounds' ratios. Prints JSON; run.py makes the table.
+// Times Stead\Map::locate beside pure PHP over the same slices and php-memcached's getServerByKey
+// in its ketama mode, in one process, in turns. Each round asks every candidate for the same keys,
+// in an order that turns from round to round; a figure is the median over the rounds of CPU time a
+// key, and a ratio is the median of the rounds' ratios. Prints JSON; run.py makes the table.
 //
 //     php locate.php ROUNDS KEYS NODES...
 
@@ -63,7 +64,8 @@ function grown(int $nodes): Map
 
 function ketama(int $nodes): ?Memcached
 {
-    // with more, libmemcached 1.1.4 ends the process: "memcached_server_count(ptr) * ... <= MEMCACHED_CONTINUUM_SIZE"
+    // with more, libmemcached 1.1.4 ends the process: "memcached_server_count(ptr) * ... <=
+    // MEMCACHED_CONTINUUM_SIZE"
     if (!extension_loaded('memcached') || $nodes > 100) {
         return null;
     }

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What stead costs in PHP: a key located, and a page under nginx and php-fpm. Run it with `make bench-php`.
+"""What stead costs in PHP: a key located, and a page under nginx and php-fpm. Run it
+with `make bench-php`.
 
-Keys: locate.php times the candidates in one process, in turns, without and with PHP's JIT; figures are medians of CPU time a key, and
-ratios medians of the rounds' ratios, of Map::locate to the other one. Page: examples/php/fpm/where.php, and the same page without
-stead (without.php), asked by wrk in turns, in each way of allowing FFI; the ratio is the median of the rounds' ratios. System
-calls: both pages under strace, the calls of a request of a worker that is warm.
+Keys: locate.php times the candidates in one process, in turns, without and with PHP's
+JIT; figures are medians of CPU time a key, and ratios medians of the rounds' ratios, of
+Map::locate to the other one. Page: examples/php/fpm/where.php, and the same page
+without stead (without.php), asked by wrk in turns, in each way of allowing FFI; the
+ratio is the median of the rounds' ratios. System calls: both pages under strace, the
+calls of a request of a worker that is warm.
 
     run.py [--rounds N] [--keys N] [--web-rounds N] [--seconds S] [--requests N] [--only keys|page|calls]
 """
@@ -25,47 +28,101 @@ from urllib.request import urlopen
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parents[1] / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "web"), str(TESTS / "php"), str(TESTS / "reference")]
+sys.path[:0] = [
+    str(TESTS),
+    str(TESTS / "web"),
+    str(TESTS / "php"),
+    str(TESTS / "reference"),
+]
 
-import fpm_server  # noqa: E402
-from built import libraries  # noqa: E402
-from web_publisher import Publisher  # noqa: E402
+import fpm_server
+from built import libraries
+from web_publisher import Publisher
 
 PHP = os.environ.get("PHP", "php")
 NODES = (10, 100, 1000)
 OPCACHE = ["-d", "opcache.enable_cli=1", "-d"]
-MODES = {"without JIT": [*OPCACHE, "opcache.jit=0"], "with JIT": [*OPCACHE, "opcache.jit=tracing", "-d", "opcache.jit_buffer_size=64M"]}
+MODES = {
+    "without JIT": [*OPCACHE, "opcache.jit=0"],
+    "with JIT": [*OPCACHE, "opcache.jit=tracing", "-d", "opcache.jit_buffer_size=64M"],
+}
 # one script for both pages, so that nginx and php-fpm do the same for both
-PAGE = "<?php\nrequire __DIR__ . (str_starts_with($_SERVER['REQUEST_URI'], '/where/') ? '/where.php' : '/without.php');\n"
+PAGE = (
+    "<?php\nrequire __DIR__ . (str_starts_with($_SERVER['REQUEST_URI'], '/where/') ? "
+    "'/where.php' : '/without.php');\n"
+)
 
 
 def table(lines):
     """Lines of words in columns, the first to the left."""
     widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
     for line in lines:
-        print("  ".join([line[0].ljust(widths[0]), *(word.rjust(width) for word, width in zip(line[1:], widths[1:]))]).rstrip())
+        print(
+            "  ".join(
+                [
+                    line[0].ljust(widths[0]),
+                    *(word.rjust(width) for word, width in zip(line[1:], widths[1:])),
+                ]
+            ).rstrip()
+        )
     print(flush=True)
 
 
 def keys(options):
     """Where a key lives."""
-    environment = dict(os.environ, STEAD_LIBRARY=os.path.join(libraries(), "libstead.so"))
+    environment = dict(
+        os.environ, STEAD_LIBRARY=os.path.join(libraries(), "libstead.so")
+    )
     for mode, settings in MODES.items():
-        command = [PHP, *settings, str(HERE / "locate.php"), str(options.rounds), str(options.keys), *map(str, NODES)]
-        said = json.loads(subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout)
+        command = [
+            PHP,
+            *settings,
+            str(HERE / "locate.php"),
+            str(options.rounds),
+            str(options.keys),
+            *map(str, NODES),
+        ]
+        said = json.loads(
+            subprocess.run(
+                command, env=environment, stdout=subprocess.PIPE, check=True
+            ).stdout
+        )
         if said["jit"] != (mode == "with JIT"):
             print(f"skipped: keys {mode}, php.ini or the processor decides otherwise\n")
             continue
-        print(f"PHP {said['php']} {mode}, {options.keys} keys, medians of {options.rounds} rounds; ratio: Map::locate to this\n")
-        lines = [["a key", *(word for nodes in NODES for word in (f"{nodes} nodes", "ratio"))]]
+        print(
+            f"PHP {said['php']} {mode}, {options.keys} keys, medians of "
+            f"{options.rounds} rounds; ratio: Map::locate to this\n"
+        )
+        lines = [
+            [
+                "a key",
+                *(word for nodes in NODES for word in (f"{nodes} nodes", "ratio")),
+            ]
+        ]
         for name in said["nodes"][str(NODES[0])]:
             figures = [said["nodes"][str(nodes)].get(name) for nodes in NODES]
-            lines.append([name, *(word for one in figures for word in ((f"{one['ns']:.0f} ns", f"{one['ratio']:.2f}") if one else ("-", "-")))])
+            lines.append(
+                [
+                    name,
+                    *(
+                        word
+                        for one in figures
+                        for word in (
+                            (f"{one['ns']:.0f} ns", f"{one['ratio']:.2f}")
+                            if one
+                            else ("-", "-")
+                        )
+                    ),
+                ]
+            )
         table(lines)
 
 
 class Site:
-    """A server with the two pages and a published map, for one way of allowing FFI; a context that gives the server."""
+    """A server with the two pages and a published map, for one way of allowing FFI; a
+    context that gives the server.
+    """
 
     def __init__(self, way, **options):
         self.place = Path(tempfile.mkdtemp(prefix="stead-bench-"))
@@ -74,10 +131,13 @@ class Site:
             (self.place / "own").mkdir()
             (self.place / "own").chmod(0o777)
             Publisher(self.place).publish(6)
-            self.server = fpm_server.FpmServer(self.place, way, page="page.php", **options)
+            self.server = fpm_server.FpmServer(
+                self.place, way, page="page.php", **options
+            )
             (self.place / "page.php").write_text(PAGE)
             shutil.copyfile(HERE / "without.php", self.place / "without.php")
-            # opcache takes no file that is younger than 2 seconds (opcache.file_update_protection)
+            # opcache takes no file that is younger than 2 seconds
+            # (opcache.file_update_protection)
             for file in self.place.rglob("*.php"):
                 os.utime(file, (time.time() - 60,) * 2)
         except BaseException:
@@ -97,7 +157,9 @@ class Site:
 def ask(server, kind, times=1):
     """One request after the other; each must be answered."""
     for number in range(times):
-        with urlopen("http://{}:{}/{}/member{}".format(*server.address, kind, number), timeout=60) as answer:
+        with urlopen(
+            "http://{}:{}/{}/member{}".format(*server.address, kind, number), timeout=60
+        ) as answer:
             assert json.load(answer)["node"]
 
 
@@ -105,8 +167,17 @@ def spent(server):
     """Seconds of CPU of all workers so far."""
     ticks = 0
     for worker in server.workers():
-        # user and system time, the 14th and 15th field; the 2nd may have spaces, and ends with the last bracket
-        ticks += sum(map(int, Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[11:13]))
+        # user and system time, the 14th and 15th field; the 2nd may have spaces, and
+        # ends with the last bracket
+        ticks += sum(
+            map(
+                int,
+                Path(f"/proc/{worker}/stat")
+                .read_text()
+                .rpartition(")")[2]
+                .split()[11:13],
+            )
+        )
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -114,16 +185,46 @@ def rate(server, kind, seconds):
     """Requests per second, and CPU microseconds of workers a request."""
     before = spent(server)
     url = "http://{}:{}/{}/frank".format(*server.address, kind)
-    said = subprocess.run([fpm_server.find("wrk"), "-t", "1", "-c", "8", "-d", f"{seconds}s", "--timeout", "60s", url], stdout=subprocess.PIPE, check=True).stdout.decode()
+    said = subprocess.run(
+        [
+            fpm_server.find("wrk"),
+            "-t",
+            "1",
+            "-c",
+            "8",
+            "-d",
+            f"{seconds}s",
+            "--timeout",
+            "60s",
+            url,
+        ],
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout.decode()
     assert "Non-2xx" not in said and "Socket errors" not in said, said
     asked = int(re.search(r"(\d+) requests in", said)[1])
-    return float(re.search(r"Requests/sec: +([\d.]+)", said)[1]), (spent(server) - before) / asked * 1e6
+    return float(re.search(r"Requests/sec: +([\d.]+)", said)[1]), (
+        spent(server) - before
+    ) / asked * 1e6
 
 
 def page(options):
     """Requests per second with and without stead."""
-    print(f"A page under nginx and php-fpm, 3 workers, {options.web_rounds} rounds of {options.seconds} s each, in turns\n")
-    lines = [["way of allowing FFI", "with stead", "without", "ratio", "CPU of a request", "without", "more"]]
+    print(
+        f"A page under nginx and php-fpm, 3 workers, {options.web_rounds} rounds of "
+        f"{options.seconds} s each, in turns\n"
+    )
+    lines = [
+        [
+            "way of allowing FFI",
+            "with stead",
+            "without",
+            "ratio",
+            "CPU of a request",
+            "without",
+            "more",
+        ]
+    ]
     for way in ("preload", "scope", "enable"):
         with Site(way) as server:
             for kind in ("where", "without"):
@@ -131,19 +232,40 @@ def page(options):
             rounds = []
             for number in range(options.web_rounds):
                 order = ("where", "without") if number % 2 else ("without", "where")
-                rounds.append({kind: rate(server, kind, options.seconds) for kind in order})
-        rates, costs = ({kind: statistics.median(one[kind][at] for one in rounds) for kind in ("where", "without")} for at in (0, 1))
+                rounds.append(
+                    {kind: rate(server, kind, options.seconds) for kind in order}
+                )
+        rates, costs = (
+            {
+                kind: statistics.median(one[kind][at] for one in rounds)
+                for kind in ("where", "without")
+            }
+            for at in (0, 1)
+        )
         ratio = statistics.median(one["where"][0] / one["without"][0] for one in rounds)
         more = statistics.median(one["where"][1] - one["without"][1] for one in rounds)
-        lines.append([way, f"{rates['where']:.0f}/s", f"{rates['without']:.0f}/s", f"{ratio:.3f}", f"{costs['where']:.0f} us", f"{costs['without']:.0f} us", f"{more:.0f} us"])
+        lines.append(
+            [
+                way,
+                f"{rates['where']:.0f}/s",
+                f"{rates['without']:.0f}/s",
+                f"{ratio:.3f}",
+                f"{costs['where']:.0f} us",
+                f"{costs['without']:.0f} us",
+                f"{more:.0f} us",
+            ]
+        )
     table(lines)
 
 
 def requests_of(trace):
-    """The names of the system calls of each request: what follows an accept of the worker, up to the next."""
+    """The names of the system calls of each request: what follows an accept of the
+    worker, up to the next.
+    """
     found = []
     for line in trace.splitlines():
-        # "12345 accept(...) = 5", or its second half, "12345 <... accept resumed>...": what a worker waits in may be written in two
+        # "12345 accept(...) = 5", or its second half, "12345 <... accept resumed>...":
+        # what a worker waits in may be written in two
         if re.match(r"\d+ +(accept4?\(|<\.\.\. accept)", line):
             if "unfinished" not in line:
                 found.append([])
@@ -154,28 +276,48 @@ def requests_of(trace):
 
 def calls(options):
     """System calls of a request with and without stead."""
-    lines = [["way of allowing FFI", "without", "with stead", "the calls that come to it"]]
+    lines = [
+        ["way of allowing FFI", "without", "with stead", "the calls that come to it"]
+    ]
     for way in ("preload", "scope", "enable"):
-        with Site(way, workers=1, before=["strace", "-f", "-qq", "-o", "trace"]) as server:
+        with Site(
+            way, workers=1, before=["strace", "-f", "-qq", "-o", "trace"]
+        ) as server:
             # what is done once: opcache reads files, the map is opened
             for kind in ("where", "without"):
                 ask(server, kind, 20)
             for kind in ("without", "where"):
                 ask(server, kind, options.requests)
             server.__exit__()
-            by_request = requests_of((server.place / "trace").read_text("utf-8", "replace"))[-2 * options.requests :]
-        assert len(by_request) == 2 * options.requests, f"strace saw {len(by_request)} requests"
+            by_request = requests_of(
+                (server.place / "trace").read_text("utf-8", "replace")
+            )[-2 * options.requests :]
+        assert len(by_request) == 2 * options.requests, (
+            f"strace saw {len(by_request)} requests"
+        )
         # the same in most requests; now and then PHP looks whether a script was changed
-        without, where = (Counter(map(tuple, part)).most_common(1)[0][0] for part in (by_request[: options.requests], by_request[options.requests :]))
+        without, where = (
+            Counter(map(tuple, part)).most_common(1)[0][0]
+            for part in (by_request[: options.requests], by_request[options.requests :])
+        )
         more = Counter(where)
         more.subtract(Counter(without))
-        lines.append([way, str(len(without)), str(len(where)), ", ".join(f"{count} {name}" for name, count in sorted(more.items()) if count)])
+        lines.append(
+            [
+                way,
+                str(len(without)),
+                str(len(where)),
+                ", ".join(
+                    f"{count} {name}" for name, count in sorted(more.items()) if count
+                ),
+            ]
+        )
     print(f"System calls of a request, as in most of {options.requests}\n")
     table(lines)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--keys", type=int, default=20_000)
     parser.add_argument("--web-rounds", type=int, default=11)
@@ -183,11 +325,18 @@ def main():
     parser.add_argument("--requests", type=int, default=100)
     parser.add_argument("--only", choices=("keys", "page", "calls"))
     options = parser.parse_args()
-    wanted = lambda part: options.only in (None, part)  # noqa: E731
+    wanted = lambda part: options.only in (None, part)
     if wanted("keys"):
         keys(options)
     lacking = fpm_server.why_not()
-    for part, run, why in (("page", page, lacking), ("calls", calls, lacking or (None if shutil.which("strace") else "strace not installed"))):
+    for part, run, why in (
+        ("page", page, lacking),
+        (
+            "calls",
+            calls,
+            lacking or (None if shutil.which("strace") else "strace not installed"),
+        ),
+    ):
         if wanted(part):
             print(f"skipped: {part}, {why}\n") if why else run(options)
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Times `Map.locate` in Python beside a bare MD5 and other hash rings, in one process, in turns.
+"""Times `Map.locate` in Python beside a bare MD5 and other hash rings, in one process,
+in turns.
 
-Each round asks every candidate for the same keys, in an order that turns from round to round; a figure is the median over the rounds of
-CPU time a key, and a ratio is the median of the rounds' ratios. Run it with `make bench-python`.
+Each round asks every candidate for the same keys, in an order that turns from round to
+round; a figure is the median over the rounds of CPU time a key, and a ratio is the
+median of the rounds' ratios. Run it with `make bench-python`.
 
     run.py [--rounds N] [--keys N]
 """
@@ -25,7 +27,10 @@ def members(nodes):
     """A map that grew by tenths, so that it has slices as real ones do."""
     grown = None
     for count in range(nodes // 10, nodes + 1, nodes // 10):
-        grown = stead.build({"name": "bench", "node": [{"name": f"n{i:04}"} for i in range(count)]}, grown)
+        grown = stead.build(
+            {"name": "bench", "node": [{"name": f"n{i:04}"} for i in range(count)]},
+            grown,
+        )
     return grown
 
 
@@ -46,13 +51,17 @@ def rings(nodes, keys):
     try:
         import uhashring
 
-        found["uhashring get_node(str)"] = one_by_one(uhashring.HashRing(nodes=names).get_node, keys)
+        found["uhashring get_node(str)"] = one_by_one(
+            uhashring.HashRing(nodes=names).get_node, keys
+        )
     except ImportError:
         print("skipped: uhashring is not installed")
     try:
         import hashring
 
-        found["hashring get_node(str)"] = one_by_one(hashring.HashRing(names).get_node, keys)
+        found["hashring get_node(str)"] = one_by_one(
+            hashring.HashRing(names).get_node, keys
+        )
     except ImportError:
         print("skipped: hashring is not installed")
     try:
@@ -87,7 +96,9 @@ def candidates(nodes, keys):
     if pyarrow:
         column = pyarrow.array(texts)
         found["stead locate_many(Arrow)"] = lambda: placed.locate_many(column)
-        found["stead locate_many(Arrow), numbers"] = lambda: placed.locate_many(column, numbers=True)
+        found["stead locate_many(Arrow), numbers"] = lambda: placed.locate_many(
+            column, numbers=True
+        )
     return found
 
 
@@ -112,24 +123,40 @@ def ratio(times, name, base):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--keys", type=int, default=20_000)
     options = parser.parse_args()
     keys = [b"user%d" % (i * 7919 % 1_000_003) for i in range(options.keys)]
-    print(f"Python {sys.version.split()[0]}, stead {stead.__version__}, {options.keys} keys, medians of {options.rounds} rounds\n")
-    print(f"{'nodes':>5}  {'call':<36} {'ns a key':>10} {'of locate':>10} {'of MD5':>8}")
+    print(
+        f"Python {sys.version.split()[0]}, stead {stead.__version__}, {options.keys} "
+        f"keys, medians of {options.rounds} rounds\n"
+    )
+    print(
+        f"{'nodes':>5}  {'call':<36} {'ns a key':>10} {'of locate':>10} {'of MD5':>8}"
+    )
     for nodes in (10, 1000):
         times = measured(candidates(nodes, keys), options.rounds, options.keys)
         for name in times:
-            locate, md5 = ratio(times, name, "stead locate(bytes)"), ratio(times, name, "hashlib.md5(bytes).digest()")
-            print(f"{nodes:>5}  {name:<36} {statistics.median(times[name]):>10.1f} {locate:>10.3f} {md5:>8.3f}")
+            locate, md5 = (
+                ratio(times, name, "stead locate(bytes)"),
+                ratio(times, name, "hashlib.md5(bytes).digest()"),
+            )
+            print(
+                f"{nodes:>5}  {name:<36} {statistics.median(times[name]):>10.1f} "
+                f"{locate:>10.3f} {md5:>8.3f}"
+            )
         print()
         for name in times:
             if "get_node" in name:
                 like = "stead locate(str)"
-                print(f"{nodes:>5}  {like} / {name.split()[0]}: {ratio(times, like, name):.3f}")
-        print(f"{nodes:>5}  stead locate(bytes) / hashlib.md5(bytes).digest(): {ratio(times, 'stead locate(bytes)', 'hashlib.md5(bytes).digest()'):.3f}\n")
+                print(
+                    f"{nodes:>5}  {like} / {name.split()[0]}: {ratio(times, like, name):.3f}"
+                )
+        print(
+            f"{nodes:>5}  stead locate(bytes) / hashlib.md5(bytes).digest(): "
+            f"{ratio(times, 'stead locate(bytes)', 'hashlib.md5(bytes).digest()'):.3f}\n"
+        )
 
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Updates per second through the RRD router, against one rrdcached asked directly. Run it with `make bench-rrd`.
+"""Updates per second through the RRD router, against one rrdcached asked directly. Run
+it with `make bench-rrd`.
 
-Real rrdcached servers, and routers in a release build with the durable log on a real disk, all at the same time and on loopback;
-one is loaded at a time, in turns, so that what else the machine does meets all alike. Figures are medians of the rounds; a ratio is
-the median of the rounds' ratios to the direct one. Nothing is flushed meanwhile (rrdcached -w 3600), for direct and routed alike.
-An answer that is not success ends the run, and at the end the rrdcached servers are asked whether they got every update.
+Real rrdcached servers, and routers in a release build with the durable log on a real
+disk, all at the same time and on loopback; one is loaded at a time, in turns, so that
+what else the machine does meets all alike. Figures are medians of the rounds; a ratio
+is the median of the rounds' ratios to the direct one. Nothing is flushed meanwhile
+(rrdcached -w 3600), for direct and routed alike. An answer that is not success ends the
+run, and at the end the rrdcached servers are asked whether they got every update.
 
-CPU: of the servers in /proc, in seconds a million updates. Load, router and rrdcached share the cores; where these are few, a ratio
-says how the cores were shared rather than what a router on its own machine would reach: compare the seconds. `others`: cores that
-everybody else on the machine kept busy meanwhile; a run where that is not near 0 says little about speed.
+CPU: of the servers in /proc, in seconds a million updates. Load, router and rrdcached
+share the cores; where these are few, a ratio says how the cores were shared rather than
+what a router on its own machine would reach: compare the seconds. `others`: cores that
+everybody else on the machine kept busy meanwhile; a run where that is not near 0 says
+little about speed.
 
     run.py [--rounds N] [--seconds S] [--files N] [--only NAME,NAME] [--loads TEXT] [--dir DIR] [--socket tcp|unix] [--json FILE]
 """
@@ -28,12 +33,13 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "rrd")]
 
-import built  # noqa: E402
-from rrd_servers import Client, Cluster, Rrdcached, free_port, wait_for  # noqa: E402
+import built
+from rrd_servers import Client, Cluster, Rrdcached, free_port, wait_for
 
 TICK = os.sysconf("SC_CLK_TCK")
 BATCH = 1000
-# one at a time in each connection, then BATCH: (how it is called, connections, options of rrd_load)
+# one at a time in each connection, then BATCH: (how it is called, connections, options
+# of rrd_load)
 LOADS = [
     ("single, 1 client", 1, []),
     ("single, 16 clients", 16, []),
@@ -43,7 +49,15 @@ LOADS = [
 ]
 # a file as collectd and its like make them, smaller; it begins where the updates do
 BEGIN = 1700000000
-CREATE = ["-s", "10", "-b", str(BEGIN - 10), "DS:value:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:360", "RRA:MAX:0.5:6:240"]
+CREATE = [
+    "-s",
+    "10",
+    "-b",
+    str(BEGIN - 10),
+    "DS:value:GAUGE:20:U:U",
+    "RRA:AVERAGE:0.5:1:360",
+    "RRA:MAX:0.5:6:240",
+]
 
 
 def say(text):
@@ -54,8 +68,14 @@ def say(text):
 def spent(pid):
     """Seconds of CPU of a process so far, and how often its threads went to sleep."""
     try:
-        # user and system time, the 14th and 15th field; the 2nd may have spaces, and ends with the last bracket
-        ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]))
+        # user and system time, the 14th and 15th field; the 2nd may have spaces, and
+        # ends with the last bracket
+        ticks = sum(
+            map(
+                int,
+                Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13],
+            )
+        )
     except OSError as error:
         sys.exit(f"a server has ended during the measurement: {error}")
     sleeps = 0
@@ -69,8 +89,12 @@ def spent(pid):
 
 
 def busy():
-    """Seconds that all cores together have worked so far, for whomever; what the machine's host took from them counts, too."""
-    user, nice, system, _idle, _wait, irq, softirq, steal = map(int, Path("/proc/stat").read_text().split()[1:9])
+    """Seconds that all cores together have worked so far, for whomever; what the
+    machine's host took from them counts, too.
+    """
+    user, nice, system, _idle, _wait, irq, softirq, steal = map(
+        int, Path("/proc/stat").read_text().split()[1:9]
+    )
     return (user + nice + system + irq + softirq + steal) / TICK
 
 
@@ -81,7 +105,10 @@ class Direct:
 
     def __init__(self, programs, place, socket, journal=False):
         place.mkdir()
-        self.server = Rrdcached(place / "one", f"unix:{place}/s" if socket == "unix" else f"127.0.0.1:{free_port()}")
+        self.server = Rrdcached(
+            place / "one",
+            f"unix:{place}/s" if socket == "unix" else f"127.0.0.1:{free_port()}",
+        )
         if journal:
             self.server.journal = place / "journal"
             self.server.journal.mkdir()
@@ -109,24 +136,40 @@ class Direct:
 
 
 class Routed(Cluster):
-    """The router before some rrdcached servers; `zones` says how many there are in each."""
+    """The router before some rrdcached servers; `zones` says how many there are in
+    each.
+    """
 
     def __init__(self, programs, place, socket, zones, copies):
         place.mkdir()
         super().__init__(programs, place)
-        names = [f"{zone}{number}" for zone, count in zip("abcd", zones) for number in range(1, count + 1)]
+        names = [
+            f"{zone}{number}"
+            for zone, count in zip("abcd", zones)
+            for number in range(1, count + 1)
+        ]
         # in the place of those that the tests have, which are never started
-        self.backends = {name: Rrdcached(place / "backends" / name, f"127.0.0.1:{free_port()}") for name in names}
+        self.backends = {
+            name: Rrdcached(place / "backends" / name, f"127.0.0.1:{free_port()}")
+            for name in names
+        }
         self.socket, self.copies = socket, copies
 
     def __enter__(self):
         nodes = "".join(
-            f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\nattributes = {{ rrdcached = "{backend.address}" }}\n'
+            f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
+            f'attributes = {{ rrdcached = "{backend.address}" }}\n'
             for name, backend in self.backends.items()
         )
         fleet = self.place / "fleet.toml"
-        fleet.write_text(f'name = "rrd"\nreplicas = {self.copies}\nspread = ["zone"]\n{nodes}')
-        subprocess.run([self.programs["stead"], "apply", fleet, self.map], check=True, stdout=subprocess.DEVNULL)
+        fleet.write_text(
+            f'name = "rrd"\nreplicas = {self.copies}\nspread = ["zone"]\n{nodes}'
+        )
+        subprocess.run(
+            [self.programs["stead"], "apply", fleet, self.map],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         try:
             for server in self.backends.values():
                 server.start()
@@ -155,7 +198,9 @@ class Routed(Cluster):
         return [self.router.pid]
 
     def place_files(self, names, template):
-        """Puts every file where the map says, and nowhere else: an update that goes elsewhere fails."""
+        """Puts every file where the map says, and nowhere else: an update that goes
+        elsewhere fails.
+        """
         for name, nodes in self.located(names).items():
             copy(template, (self.backends[node].base / name for node in nodes))
 
@@ -172,9 +217,13 @@ class Bench:
     def __init__(self, options, programs, place):
         self.options, self.programs, self.place = options, programs, place
         # as collectd names them: a host's files have a directory of their own
-        self.names = [f"host{n // 40:03}/load-{n % 40}.rrd" for n in range(options.files)]
+        self.names = [
+            f"host{n // 40:03}/load-{n % 40}.rrd" for n in range(options.files)
+        ]
         (place / "files").write_text("".join(f"{name}\n" for name in self.names))
-        subprocess.run(["rrdtool", "create", place / "template.rrd", *CREATE], check=True)
+        subprocess.run(
+            ["rrdtool", "create", place / "template.rrd", *CREATE], check=True
+        )
         self.template = (place / "template.rrd").read_bytes()
         self.systems = {}
         for key, (_, make) in SYSTEMS.items():
@@ -186,11 +235,25 @@ class Bench:
     def load(self, key, connections, arguments, seconds):
         """Loads one system, and says what it did and what that took."""
         system = self.systems[key]
-        processes = {"router": system.routers(), "rrdcached": [server.process.pid for server in system.rrdcacheds()]}
+        processes = {
+            "router": system.routers(),
+            "rrdcached": [server.process.pid for server in system.rrdcacheds()],
+        }
         before = {who: [spent(pid) for pid in pids] for who, pids in processes.items()}
         children, all_before = os.times(), busy()
-        command = [self.programs["rrd_load"], system.address, "--files", self.place / "files", "--start", str(self.next_time[key]),
-                   "--seconds", str(seconds), "--connections", str(connections), *arguments]  # fmt: skip
+        command = [
+            self.programs["rrd_load"],
+            system.address,
+            "--files",
+            self.place / "files",
+            "--start",
+            str(self.next_time[key]),
+            "--seconds",
+            str(seconds),
+            "--connections",
+            str(connections),
+            *arguments,
+        ]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
         if done.returncode:
             sys.exit(f"the load on {SYSTEMS[key][0]} failed; what it says stands above")
@@ -200,17 +263,37 @@ class Bench:
         self.updates[key] += said["updates"]
         self.arrived(key)  # what replicas still work on belongs to these updates
         millions = said["updates"] / 1e6
-        cpu = {"load": (now.children_user + now.children_system - children.children_user - children.children_system) / millions}
+        cpu = {
+            "load": (
+                now.children_user
+                + now.children_system
+                - children.children_user
+                - children.children_system
+            )
+            / millions
+        }
         for who, pids in processes.items():
             after = [spent(pid) for pid in pids]
             cpu[who] = sum(b[0] - a[0] for a, b in zip(before[who], after)) / millions
-        others = max(0.0, all_after - all_before - sum(cpu.values()) * millions) / (now.elapsed - children.elapsed)
-        sleeps = sum(b[1] - a[1] for a, b in zip(before["router"], map(spent, processes["router"])))
-        return {**said, "rate": said["updates"] / said["seconds"], "cpu": cpu, "router_sleeps": sleeps / said["updates"],
-                "others": others}  # fmt: skip
+        others = max(0.0, all_after - all_before - sum(cpu.values()) * millions) / (
+            now.elapsed - children.elapsed
+        )
+        sleeps = sum(
+            b[1] - a[1]
+            for a, b in zip(before["router"], map(spent, processes["router"]))
+        )
+        return {
+            **said,
+            "rate": said["updates"] / said["seconds"],
+            "cpu": cpu,
+            "router_sleeps": sleeps / said["updates"],
+            "others": others,
+        }
 
     def arrived(self, key):
-        """Waits until the backends have got every update in all copies; ends the run when more or fewer came."""
+        """Waits until the backends have got every update in all copies; ends the run
+        when more or fewer came.
+        """
         system = self.systems[key]
         wanted = self.updates[key] * system.copies
 
@@ -218,12 +301,21 @@ class Bench:
             total = 0
             for server in system.rrdcacheds():
                 with Client(server.address) as client:
-                    total += int(client.ask("STATS").partition(b"UpdatesReceived: ")[2].split()[0])
+                    total += int(
+                        client.ask("STATS")
+                        .partition(b"UpdatesReceived: ")[2]
+                        .split()[0]
+                    )
             return total
 
-        wait_for(lambda: count() >= wanted, f"{wanted} updates to arrive behind {SYSTEMS[key][0]}")
+        wait_for(
+            lambda: count() >= wanted,
+            f"{wanted} updates to arrive behind {SYSTEMS[key][0]}",
+        )
         if count() != wanted:
-            sys.exit(f"{SYSTEMS[key][0]}: {wanted} updates were acknowledged and {count()} arrived")
+            sys.exit(
+                f"{SYSTEMS[key][0]}: {wanted} updates were acknowledged and {count()} arrived"
+            )
 
     def run(self):
         """All rounds: by load and system, what each round gave."""
@@ -236,24 +328,42 @@ class Bench:
                 rates = []
                 syncs.append(sync_time(self.place))
                 for key in self.systems:
-                    result = self.load(key, connections, arguments, self.options.seconds)
+                    result = self.load(
+                        key, connections, arguments, self.options.seconds
+                    )
                     found[name][key].append(result)
                     rates.append(f"{key} {result['rate']:,.0f}/s")
-                say(f"round {number + 1} of {self.options.rounds}: {name}: {', '.join(rates)}")
+                say(
+                    f"round {number + 1} of {self.options.rounds}: {name}: {', '.join(rates)}"
+                )
         return found, statistics.median(syncs)
 
 
 SYSTEMS = {
     "direct": ("one rrdcached, asked directly", Direct),
-    "direct-journal": ("the same, with its journal (-j)", lambda programs, place, socket: Direct(programs, place, socket, journal=True)),
-    "router-1": ("router before 1 backend", lambda programs, place, socket: Routed(programs, place, socket, [1], 1)),
-    "router-4": ("router before 4 backends", lambda programs, place, socket: Routed(programs, place, socket, [4], 1)),
-    "router-4-R2": ("router before 4 backends in 2 zones, R = 2", lambda programs, place, socket: Routed(programs, place, socket, [2, 2], 2)),
+    "direct-journal": (
+        "the same, with its journal (-j)",
+        lambda programs, place, socket: Direct(programs, place, socket, journal=True),
+    ),
+    "router-1": (
+        "router before 1 backend",
+        lambda programs, place, socket: Routed(programs, place, socket, [1], 1),
+    ),
+    "router-4": (
+        "router before 4 backends",
+        lambda programs, place, socket: Routed(programs, place, socket, [4], 1),
+    ),
+    "router-4-R2": (
+        "router before 4 backends in 2 zones, R = 2",
+        lambda programs, place, socket: Routed(programs, place, socket, [2, 2], 2),
+    ),
 }
 
 
 def summary(found, direct):
-    """The medians of what the rounds of one load and system gave, and of the ratios to the direct one."""
+    """The medians of what the rounds of one load and system gave, and of the ratios to
+    the direct one.
+    """
 
     def median(figure):
         return statistics.median(map(figure, found))
@@ -261,14 +371,24 @@ def summary(found, direct):
     result = {
         "rate": median(lambda r: r["rate"]),
         "requests": sum(r["requests"] for r in found),
-        **{name: median(lambda r, name=name: r[name]) for name in ("p50_us", "p99_us", "max_us", "router_sleeps", "others")},
-        "cpu": {who: median(lambda r, who=who: r["cpu"][who]) for who in ("router", "rrdcached", "load")},
+        **{
+            name: median(lambda r, name=name: r[name])
+            for name in ("p50_us", "p99_us", "max_us", "router_sleeps", "others")
+        },
+        "cpu": {
+            who: median(lambda r, who=who: r["cpu"][who])
+            for who in ("router", "rrdcached", "load")
+        },
     }
     if direct:
         pairs = list(zip(found, direct))
-        result["ratio"] = statistics.median(own["rate"] / other["rate"] for own, other in pairs)
+        result["ratio"] = statistics.median(
+            own["rate"] / other["rate"] for own, other in pairs
+        )
         for name in ("p50_us", "p99_us"):
-            result[f"added_{name}"] = statistics.median(own[name] - other[name] for own, other in pairs)
+            result[f"added_{name}"] = statistics.median(
+                own[name] - other[name] for own, other in pairs
+            )
     return result
 
 
@@ -276,7 +396,14 @@ def table(lines):
     """Lines of words in columns, the first to the left."""
     widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
     for line in lines:
-        print("  ".join([line[0].ljust(widths[0]), *(word.rjust(width) for word, width in zip(line[1:], widths[1:]))]).rstrip())
+        print(
+            "  ".join(
+                [
+                    line[0].ljust(widths[0]),
+                    *(word.rjust(width) for word, width in zip(line[1:], widths[1:])),
+                ]
+            ).rstrip()
+        )
     print(flush=True)
 
 
@@ -287,14 +414,43 @@ def micros(value):
 def show(results):
     """The table of updates."""
     for name, systems in results.items():
-        lines = [[name, "updates/s", "ratio", "p50", "p99", "added p50", "added p99", "CPU: router", "rrdcached", "load", "others"]]
+        lines = [
+            [
+                name,
+                "updates/s",
+                "ratio",
+                "p50",
+                "p99",
+                "added p50",
+                "added p99",
+                "CPU: router",
+                "rrdcached",
+                "load",
+                "others",
+            ]
+        ]
         for key, figures in systems.items():
             ratio, added = "-", ["-", "-"]
             if "ratio" in figures and key != "direct":
                 ratio = f"{figures['ratio']:.2f}"
-                added = [micros(figures[f"added_{part}"]) for part in ("p50_us", "p99_us")]
-            cpu = [f"{figures['cpu'][who]:.2f} s" for who in ("router", "rrdcached", "load")] + [f"{figures['others']:.1f}"]
-            lines.append([SYSTEMS[key][0], f"{figures['rate']:,.0f}", ratio, micros(figures["p50_us"]), micros(figures["p99_us"]), *added, *cpu])
+                added = [
+                    micros(figures[f"added_{part}"]) for part in ("p50_us", "p99_us")
+                ]
+            cpu = [
+                f"{figures['cpu'][who]:.2f} s"
+                for who in ("router", "rrdcached", "load")
+            ] + [f"{figures['others']:.1f}"]
+            lines.append(
+                [
+                    SYSTEMS[key][0],
+                    f"{figures['rate']:,.0f}",
+                    ratio,
+                    micros(figures["p50_us"]),
+                    micros(figures["p99_us"]),
+                    *added,
+                    *cpu,
+                ]
+            )
         table(lines)
 
 
@@ -308,11 +464,16 @@ class Crowd:
     def __enter__(self):
         for number in range(self.count):
             self.clients.append(Client(self.system.address))
-            if self.line and not self.clients[-1].ask(self.line(number)).startswith(b"0 "):
+            if self.line and not self.clients[-1].ask(self.line(number)).startswith(
+                b"0 "
+            ):
                 sys.exit("the router refused an update while its memory was measured")
         # taken, and not only queued by the kernel
         descriptors = Path(f"/proc/{self.system.router.pid}/fd")
-        wait_for(lambda: sum(1 for _ in descriptors.iterdir()) >= self.count, f"the router to take {self.count} clients")
+        wait_for(
+            lambda: sum(1 for _ in descriptors.iterdir()) >= self.count,
+            f"the router to take {self.count} clients",
+        )
         time.sleep(0.2)  # the last one's tasks; nothing depends on it but a few KiB
         return self
 
@@ -329,22 +490,31 @@ def held(pid):
 
 
 def memory(bench):
-    """What a router that was just started holds, with more and more clients; each in KiB, and for each client."""
+    """What a router that was just started holds, with more and more clients; each in
+    KiB, and for each client.
+    """
     rows = []
-    with Routed(bench.programs, bench.place / "memory", bench.options.socket, [1], 1) as system:
+    with Routed(
+        bench.programs, bench.place / "memory", bench.options.socket, [1], 1
+    ) as system:
         system.place_files(bench.names, bench.template)
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 100
 
         def look(what, count, line=None):
             if count > limit:
-                say(f"skipped: {what}: a process may have {limit + 100} open files (ulimit -n)")
+                say(
+                    f"skipped: {what}: a process may have {limit + 100} open files (ulimit -n)"
+                )
                 return
             say(f"memory: {what}")
             with Crowd(system, count, line):
                 rows.append({"what": what, "clients": count, **held(system.router.pid)})
 
         def update(number):
-            return f"update {bench.names[number % len(bench.names)]} {BEGIN + number // len(bench.names)}:{number}"
+            return (
+                f"update {bench.names[number % len(bench.names)]} "
+                f"{BEGIN + number // len(bench.names)}:{number}"
+            )
 
         for count in (0, 1000, 5000):
             look(f"{count:,} clients that ask nothing", count)
@@ -355,7 +525,11 @@ def memory(bench):
                 look("a new router", 0)
                 look("1,000 clients, each asked one update", 1000, update)
     for row in rows:
-        base = [other for other in rows if other["clients"] == 0 and rows.index(other) <= rows.index(row)][-1]
+        base = [
+            other
+            for other in rows
+            if other["clients"] == 0 and rows.index(other) <= rows.index(row)
+        ][-1]
         if row["clients"]:
             row["kib_each"] = (row["pss_kib"] - base["pss_kib"]) / row["clients"]
     return rows
@@ -366,7 +540,14 @@ def show_memory(rows):
     lines = [["memory of the router", "RSS", "PSS", "a client"]]
     for row in rows:
         each = f"{row['kib_each']:.1f} KiB" if "kib_each" in row else "-"
-        lines.append([row["what"], f"{row['rss_kib'] / 1024:.1f} MiB", f"{row['pss_kib'] / 1024:.1f} MiB", each])
+        lines.append(
+            [
+                row["what"],
+                f"{row['rss_kib'] / 1024:.1f} MiB",
+                f"{row['pss_kib'] / 1024:.1f} MiB",
+                each,
+            ]
+        )
     table(lines)
 
 
@@ -377,16 +558,23 @@ def disk(place):
         sys.exit(f"--dir {place}: there is no such directory")
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, mount, name, *_ = line.split()
-        if (place == Path(mount) or Path(mount) in place.parents) and len(mount) >= longest:
+        if (place == Path(mount) or Path(mount) in place.parents) and len(
+            mount
+        ) >= longest:
             kind, longest = name, len(mount)
     if kind in ("tmpfs", "ramfs"):
-        sys.exit(f"{place} is in memory ({kind}): the log would be durable for nothing; name a directory on a disk with --dir")
+        sys.exit(
+            f"{place} is in memory ({kind}): the log would be durable for nothing; "
+            "name a directory on a disk with --dir"
+        )
     return kind
 
 
 def sync_time(place):
-    """How long a write of 100 bytes with its sync takes now, in a file that has its blocks as a segment of the log has: microseconds,
-    of the quickest of some, which did not have to wait for a core."""
+    """How long a write of 100 bytes with its sync takes now, in a file that has its
+    blocks as a segment of the log has: microseconds, of the quickest of some, which did
+    not have to wait for a core.
+    """
     times = []
     with open(place / "sync", "wb", buffering=0) as file:
         file.write(bytes(1 << 16))
@@ -401,14 +589,32 @@ def sync_time(place):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.5, help="of one load in one round (%(default)s)")
-    parser.add_argument("--files", type=int, default=2000, help="RRD files, at least 64 (%(default)s)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=1.5,
+        help="of one load in one round (%(default)s)",
+    )
+    parser.add_argument(
+        "--files", type=int, default=2000, help="RRD files, at least 64 (%(default)s)"
+    )
     parser.add_argument("--only", help=f"some of {','.join(SYSTEMS)},memory")
-    parser.add_argument("--loads", help="only loads with this in their names, as single or BATCH")
-    parser.add_argument("--dir", default="/tmp", help="where to put files and log: a disk, with a short name (%(default)s)")
-    parser.add_argument("--socket", choices=["tcp", "unix"], default="tcp", help="how clients connect (%(default)s)")
+    parser.add_argument(
+        "--loads", help="only loads with this in their names, as single or BATCH"
+    )
+    parser.add_argument(
+        "--dir",
+        default="/tmp",
+        help="where to put files and log: a disk, with a short name (%(default)s)",
+    )
+    parser.add_argument(
+        "--socket",
+        choices=["tcp", "unix"],
+        default="tcp",
+        help="how clients connect (%(default)s)",
+    )
     parser.add_argument("--json", metavar="FILE", help="also write all figures there")
     options = parser.parse_args()
     options.only = options.only.split(",") if options.only else [*SYSTEMS, "memory"]
@@ -421,19 +627,47 @@ def main():
         LOADS[:] = [load for load in LOADS if options.loads in load[0]]
     for name in ("rrdcached", "rrdtool"):
         if not shutil.which(name):
-            sys.exit(f"{name} is not installed; on Debian: apt install rrdcached rrdtool")
+            sys.exit(
+                f"{name} is not installed; on Debian: apt install rrdcached rrdtool"
+            )
     kind = disk(Path(options.dir).resolve())
     say("building (release)")
-    made = built.messages(["build", "--release", "--locked", "-q", "-p", "stead-rrd", "-p", "stead-cli", "--bins", "--example", "rrd_load"])
-    programs = {Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")}
+    made = built.messages(
+        [
+            "build",
+            "--release",
+            "--locked",
+            "-q",
+            "-p",
+            "stead-rrd",
+            "-p",
+            "stead-cli",
+            "--bins",
+            "--example",
+            "rrd_load",
+        ]
+    )
+    programs = {
+        Path(m["executable"]).name: m["executable"] for m in made if m.get("executable")
+    }
     place = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir=Path(options.dir).resolve()))
     try:
         bench = Bench(options, programs, place)
         cores = len(os.sched_getaffinity(0))
-        about = {"cores": cores, "file_system": kind, "files": options.files, "rounds": options.rounds, "seconds": options.seconds,
-                 "socket": options.socket}  # fmt: skip
-        print(f"{cores} cores, log on {kind}; {options.files} files, {options.socket}; "
-              f"medians of {options.rounds} rounds of {options.seconds} s; CPU in seconds a million updates\n", flush=True)  # fmt: skip
+        about = {
+            "cores": cores,
+            "file_system": kind,
+            "files": options.files,
+            "rounds": options.rounds,
+            "seconds": options.seconds,
+            "socket": options.socket,
+        }
+        print(
+            f"{cores} cores, log on {kind}; {options.files} files, {options.socket}; "
+            f"medians of {options.rounds} rounds of {options.seconds} s; CPU in "
+            "seconds a million updates\n",
+            flush=True,
+        )
         results, rows, entered = {}, [], []
         try:
             for system in bench.systems.values():
@@ -442,18 +676,29 @@ def main():
             if bench.systems:
                 found, about["sync_us"] = bench.run()
                 for name, systems in found.items():
-                    results[name] = {key: summary(rounds, systems.get("direct")) for key, rounds in systems.items()}
+                    results[name] = {
+                        key: summary(rounds, systems.get("direct"))
+                        for key, rounds in systems.items()
+                    }
         finally:
             for system in entered:
                 system.__exit__()
         show(results)
         if "sync_us" in about:
-            print(f"a write with its sync took {micros(about['sync_us'])} (the quickest of 30, median of all rounds): nothing durable answers sooner\n")
+            print(
+                f"a write with its sync took {micros(about['sync_us'])} (the quickest "
+                "of 30, median of all rounds): nothing durable answers sooner\n"
+            )
         if "memory" in options.only:
             rows = memory(bench)
             show_memory(rows)
         if options.json:
-            Path(options.json).write_text(json.dumps({"about": about, "updates": results, "memory": rows}, indent=1) + "\n")
+            Path(options.json).write_text(
+                json.dumps(
+                    {"about": about, "updates": results, "memory": rows}, indent=1
+                )
+                + "\n"
+            )
     finally:
         shutil.rmtree(place, ignore_errors=True)
 

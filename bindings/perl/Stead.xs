@@ -1,7 +1,8 @@
 /* Stead: Perl's manners over libstead; what is not about Perl is in the library.
  *
- * Every failure is a Stead::Error that names the file and the line of the caller: PL_curcop, since these are his own calls. That is why
- * there is no Perl code between him and this file. Nothing is allocated that a croak would leave behind: what must live across one is mortal.
+ * Every failure is a Stead::Error that names the file and the line of the caller: PL_curcop, since
+ * these are his own calls. That is why there is no Perl code between him and this file. Nothing is
+ * allocated that a croak would leave behind: what must live across one is mortal.
  */
 #define PERL_NO_GET_CONTEXT
 #include "EXTERN.h"
@@ -17,7 +18,10 @@
 #include "held.h"
 #include "given.h"
 
-/* So many nodes are answered without asking for memory; R is at most 255, only a named policy lists more. */
+/*
+ * So many nodes are answered without asking for memory; R is at most 255, only a named policy lists
+ * more.
+ */
 #define FEW 256
 
 /* What is asked: one map's nodes of something. */
@@ -109,7 +113,10 @@ static SV *slice_record(pTHX_ held_map *map, size_t index) {
 
 /* ---- building */
 
-/* The next map of a fleet: the arguments from `from` on are the fleet, then, if any, the previous map, then options. */
+/*
+ * The next map of a fleet: the arguments from `from` on are the fleet, then, if any, the previous
+ * map, then options.
+ */
 static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
     stead_error error;
     stead_map *map = NULL;

@@ -1,262 +1,289 @@
 /* What Stead's objects hold, and how calls fail.
  *
- * A handle lives in the magic of the scalar that a Stead::Map or Stead::Plan refers to. Perl calls that magic's `free` exactly once,
- * when the scalar goes, so there is no DESTROY that could be called twice; its `dup` when a thread is made, which then has a handle of its
- * own; and nobody can make such a scalar by blessing a number.
+ * A handle lives in the magic of the scalar that a Stead::Map or Stead::Plan
+ * refers to. Perl calls that magic's `free` exactly once, when the scalar goes,
+ * so there is no DESTROY that could be called twice; its `dup` when a thread is
+ * made, which then has a handle of its own; and nobody can make such a scalar
+ * by blessing a number.
  */
 
 /* So long is a name that is kept beside its scalar. */
 #define SHORT 30
 
-/* The name of a node as Perl has it, once somebody has asked for it: a scalar; its text, which is one of Perl's shared ones (by itself,
- * since the way to it through the scalar costs many answers 5 %); and the letters of nearly all names, so that one answer needs nothing
- * but this. */
+/* The name of a node as Perl has it, once somebody has asked for it: a scalar;
+ * its text, which is one of Perl's shared ones (by itself, since the way to it
+ * through the scalar costs many answers 5 %); and the letters of nearly all
+ * names, so that one answer needs nothing but this. */
 typedef struct {
-    HEK *text;
-    SV *scalar;
-    char letters[SHORT + 1];
-    U8 length; /* 0: not known yet, or longer than SHORT, or with characters above 0xFF */
+  HEK *text;
+  SV *scalar;
+  char letters[SHORT + 1];
+  U8 length; /* 0: not known yet, or longer than SHORT, or with characters above
+                0xFF */
 } node_name;
 
 /* A handle, and the names of its nodes. */
 typedef struct {
-    stead_map *map;
-    node_name *names;
-    int32_t count;
+  stead_map *map;
+  node_name *names;
+  int32_t count;
 } held_map;
 
-/* A plan with its two maps. In a new thread `plan` is NULL until it is asked for: libstead cannot share one. */
+/* A plan with its two maps. In a new thread `plan` is NULL until it is asked
+ * for: libstead cannot share one. */
 typedef struct {
-    stead_plan *plan;
-    held_map old_map, new_map;
+  stead_plan *plan;
+  held_map old_map, new_map;
 } held_plan;
 
 /* ---- failures */
 
 /* A text of the library's: UTF-8. */
 static SV *text(pTHX_ const char *string) {
-    STRLEN length = strlen(string), at;
-    for (at = 0; at < length && !((U8)string[at] & 0x80); at++)
-        ;
-    return newSVpvn_flags(string, length, at < length && is_utf8_string((const U8 *)string, length) ? SVf_UTF8 : 0);
+  STRLEN length = strlen(string), at;
+  for (at = 0; at < length && !((U8)string[at] & 0x80); at++)
+    ;
+  return newSVpvn_flags(
+      string, length,
+      at < length && is_utf8_string((const U8 *)string, length) ? SVf_UTF8 : 0);
 }
 
 /* Dies with a Stead::Error. `message` is given away. */
 static void fail_with(pTHX_ int status, int os_errno, SV *message) {
-    HV *const error = newHV();
-    const char *const name = stead_status_name(status);
-    (void)hv_stores(error, "status", newSViv(status));
-    (void)hv_stores(error, "status_name", newSVpv(name ? name : "", 0));
-    (void)hv_stores(error, "errno", newSViv(os_errno));
-    (void)hv_stores(error, "message", message);
-    (void)hv_stores(error, "file", newSVpv(CopFILE(PL_curcop) ? CopFILE(PL_curcop) : "", 0));
-    (void)hv_stores(error, "line", newSVuv(CopLINE(PL_curcop)));
-    croak_sv(sv_2mortal(sv_bless(newRV_noinc((SV *)error), gv_stashpvs("Stead::Error", GV_ADD))));
+  HV *const error = newHV();
+  const char *const name = stead_status_name(status);
+  (void)hv_stores(error, "status", newSViv(status));
+  (void)hv_stores(error, "status_name", newSVpv(name ? name : "", 0));
+  (void)hv_stores(error, "errno", newSViv(os_errno));
+  (void)hv_stores(error, "message", message);
+  (void)hv_stores(error, "file",
+                  newSVpv(CopFILE(PL_curcop) ? CopFILE(PL_curcop) : "", 0));
+  (void)hv_stores(error, "line", newSVuv(CopLINE(PL_curcop)));
+  croak_sv(sv_2mortal(
+      sv_bless(newRV_noinc((SV *)error), gv_stashpvs("Stead::Error", GV_ADD))));
 }
 
 /* Dies of what the library said. */
 static void fail(pTHX_ const stead_error *error) {
-    fail_with(aTHX_ error->status, error->os_errno, text(aTHX_ error->message));
+  fail_with(aTHX_ error->status, error->os_errno, text(aTHX_ error->message));
 }
 
 /* Dies of a wrong argument. */
 static void invalid(pTHX_ const char *format, ...) {
-    va_list arguments;
-    SV *message;
-    va_start(arguments, format);
-    message = vnewSVpvf(format, &arguments);
-    va_end(arguments);
-    fail_with(aTHX_ STEAD_INVALID, 0, message);
+  va_list arguments;
+  SV *message;
+  va_start(arguments, format);
+  message = vnewSVpvf(format, &arguments);
+  va_end(arguments);
+  fail_with(aTHX_ STEAD_INVALID, 0, message);
 }
 
 /* ---- handles */
 
 static void let_go(pTHX_ held_map *held) {
-    int32_t i;
-    if (held->names)
-        for (i = 0; i < held->count; i++)
-            SvREFCNT_dec(held->names[i].scalar);
-    Safefree(held->names);
-    stead_map_free(held->map);
+  int32_t i;
+  if (held->names)
+    for (i = 0; i < held->count; i++)
+      SvREFCNT_dec(held->names[i].scalar);
+  Safefree(held->names);
+  stead_map_free(held->map);
 }
 
 static int free_map(pTHX_ SV *sv, MAGIC *mg) {
-    dSAVE_ERRNO;
-    PERL_UNUSED_ARG(sv);
-    let_go(aTHX_ (held_map *)mg->mg_ptr);
-    Safefree(mg->mg_ptr);
-    RESTORE_ERRNO;
-    return 0;
+  dSAVE_ERRNO;
+  PERL_UNUSED_ARG(sv);
+  let_go(aTHX_(held_map *) mg->mg_ptr);
+  Safefree(mg->mg_ptr);
+  RESTORE_ERRNO;
+  return 0;
 }
 
 static int free_plan(pTHX_ SV *sv, MAGIC *mg) {
-    dSAVE_ERRNO;
-    held_plan *const held = (held_plan *)mg->mg_ptr;
-    PERL_UNUSED_ARG(sv);
-    stead_plan_free(held->plan);
-    let_go(aTHX_ &held->old_map);
-    let_go(aTHX_ &held->new_map);
-    Safefree(held);
-    RESTORE_ERRNO;
-    return 0;
+  dSAVE_ERRNO;
+  held_plan *const held = (held_plan *)mg->mg_ptr;
+  PERL_UNUSED_ARG(sv);
+  stead_plan_free(held->plan);
+  let_go(aTHX_ & held->old_map);
+  let_go(aTHX_ & held->new_map);
+  Safefree(held);
+  RESTORE_ERRNO;
+  return 0;
 }
 
-/* Another handle of a map; the names are Perl's, and each of Perl's threads makes its own. */
+/* Another handle of a map; the names are Perl's, and each of Perl's threads
+ * makes its own. */
 static held_map share(const held_map *held) {
-    held_map mine = {NULL, NULL, 0};
-    mine.map = stead_map_share(held->map);
-    mine.count = held->count;
-    return mine;
+  held_map mine = {NULL, NULL, 0};
+  mine.map = stead_map_share(held->map);
+  mine.count = held->count;
+  return mine;
 }
 
 #ifdef USE_ITHREADS
 static int dup_map(pTHX_ MAGIC *mg, CLONE_PARAMS *params) {
-    held_map *mine;
-    PERL_UNUSED_ARG(params);
-    Newx(mine, 1, held_map);
-    *mine = share((held_map *)mg->mg_ptr);
-    mg->mg_ptr = (char *)mine;
-    return 0;
+  held_map *mine;
+  PERL_UNUSED_ARG(params);
+  Newx(mine, 1, held_map);
+  *mine = share((held_map *)mg->mg_ptr);
+  mg->mg_ptr = (char *)mine;
+  return 0;
 }
 
 static int dup_plan(pTHX_ MAGIC *mg, CLONE_PARAMS *params) {
-    const held_plan *const theirs = (held_plan *)mg->mg_ptr;
-    held_plan *mine;
-    PERL_UNUSED_ARG(params);
-    Newx(mine, 1, held_plan);
-    mine->plan = NULL;
-    mine->old_map = share(&theirs->old_map);
-    mine->new_map = share(&theirs->new_map);
-    mg->mg_ptr = (char *)mine;
-    return 0;
+  const held_plan *const theirs = (held_plan *)mg->mg_ptr;
+  held_plan *mine;
+  PERL_UNUSED_ARG(params);
+  Newx(mine, 1, held_plan);
+  mine->plan = NULL;
+  mine->old_map = share(&theirs->old_map);
+  mine->new_map = share(&theirs->new_map);
+  mg->mg_ptr = (char *)mine;
+  return 0;
 }
 #else
 #define dup_map NULL
 #define dup_plan NULL
 #endif
 
-static MGVTBL map_magic = {NULL, NULL, NULL, NULL, free_map, NULL, dup_map, NULL};
-static MGVTBL plan_magic = {NULL, NULL, NULL, NULL, free_plan, NULL, dup_plan, NULL};
+static MGVTBL map_magic = {NULL,     NULL, NULL,    NULL,
+                           free_map, NULL, dup_map, NULL};
+static MGVTBL plan_magic = {NULL,      NULL, NULL,     NULL,
+                            free_plan, NULL, dup_plan, NULL};
 
 /* What an object of ours holds; NULL when it is none. */
 PERL_STATIC_INLINE void *held_by(SV *sv, const MGVTBL *kind) {
-    if (SvROK(sv) && SvTYPE(SvRV(sv)) >= SVt_PVMG) {
-        const MAGIC *mg;
-        for (mg = SvMAGIC(SvRV(sv)); mg; mg = mg->mg_moremagic)
-            if (mg->mg_virtual == kind)
-                return mg->mg_ptr;
-    }
-    return NULL;
+  if (SvROK(sv) && SvTYPE(SvRV(sv)) >= SVt_PVMG) {
+    const MAGIC *mg;
+    for (mg = SvMAGIC(SvRV(sv)); mg; mg = mg->mg_moremagic)
+      if (mg->mg_virtual == kind)
+        return mg->mg_ptr;
+  }
+  return NULL;
 }
 
 /* A new object of this class. */
 static SV *object(pTHX_ SV *class, const MGVTBL *kind, void *held) {
-    HV *const stash = SvROK(class) && SvOBJECT(SvRV(class)) ? SvSTASH(SvRV(class)) : gv_stashsv(class, GV_ADD);
-    SV *const inner = newSV_type(SVt_PVMG);
-    SV *const reference = sv_2mortal(newRV_noinc(inner));
-    MAGIC *const mg = sv_magicext(inner, NULL, PERL_MAGIC_ext, (MGVTBL *)kind, (const char *)held, 0);
-    mg->mg_flags |= MGf_DUP;
-    sv_bless(reference, stash);
-    SvREADONLY_on(inner);
-    return reference;
+  HV *const stash = SvROK(class) && SvOBJECT(SvRV(class))
+                        ? SvSTASH(SvRV(class))
+                        : gv_stashsv(class, GV_ADD);
+  SV *const inner = newSV_type(SVt_PVMG);
+  SV *const reference = sv_2mortal(newRV_noinc(inner));
+  MAGIC *const mg = sv_magicext(inner, NULL, PERL_MAGIC_ext, (MGVTBL *)kind,
+                                (const char *)held, 0);
+  mg->mg_flags |= MGf_DUP;
+  sv_bless(reference, stash);
+  SvREADONLY_on(inner);
+  return reference;
 }
 
 PERL_STATIC_INLINE held_map *map_of(pTHX_ SV *sv, const char *what) {
-    held_map *const held = (held_map *)held_by(sv, &map_magic);
-    if (!held)
-        invalid(aTHX_ "%s is not a Stead::Map; Stead::Map->open(PATH) gives one", what);
-    return held;
+  held_map *const held = (held_map *)held_by(sv, &map_magic);
+  if (!held)
+    invalid(aTHX_ "%s is not a Stead::Map; Stead::Map->open(PATH) gives one",
+            what);
+  return held;
 }
 
-/* Fetching what is tied, and objects that are strings by overloading, run Perl code, which might let go of what the call is about: then
- * all that the arguments refer to stays until the statement ends. Costs a look at the flags where, as always, they are plain. */
+/* Fetching what is tied, and objects that are strings by overloading, run Perl
+ * code, which might let go of what the call is about: then all that the
+ * arguments refer to stays until the statement ends. Costs a look at the flags
+ * where, as always, they are plain. */
 PERL_STATIC_INLINE void keep(pTHX_ I32 ax, I32 items) {
-    U32 flags = 0;
-    I32 i;
-    for (i = 1; i < items; i++)
-        flags |= SvFLAGS(PL_stack_base[ax + i]);
-    if (flags & (SVs_GMG | SVf_ROK))
-        for (i = 0; i < items; i++)
-            if (SvROK(PL_stack_base[ax + i]))
-                sv_2mortal(SvREFCNT_inc_simple_NN(SvRV(PL_stack_base[ax + i])));
+  U32 flags = 0;
+  I32 i;
+  for (i = 1; i < items; i++)
+    flags |= SvFLAGS(PL_stack_base[ax + i]);
+  if (flags & (SVs_GMG | SVf_ROK))
+    for (i = 0; i < items; i++)
+      if (SvROK(PL_stack_base[ax + i]))
+        sv_2mortal(SvREFCNT_inc_simple_NN(SvRV(PL_stack_base[ax + i])));
 }
 
 /* A map, or NULL for undef. */
 static held_map *map_or_none(pTHX_ SV *sv, const char *what) {
-    SvGETMAGIC(sv);
-    return SvOK(sv) ? map_of(aTHX_ sv, what) : NULL;
+  SvGETMAGIC(sv);
+  return SvOK(sv) ? map_of(aTHX_ sv, what) : NULL;
 }
 
 static held_plan *plan_of(pTHX_ SV *sv) {
-    held_plan *const held = (held_plan *)held_by(sv, &plan_magic);
-    if (!held)
-        invalid(aTHX_ "plan is not a Stead::Plan; Stead::plan(OLD, NEW) gives one");
-    if (!held->plan) {
-        stead_error error;
-        if (stead_plan_between(held->old_map.map, held->new_map.map, &held->plan, &error) != STEAD_OK)
-            fail(aTHX_ &error);
-    }
-    return held;
+  held_plan *const held = (held_plan *)held_by(sv, &plan_magic);
+  if (!held)
+    invalid(aTHX_ "plan is not a Stead::Plan; Stead::plan(OLD, NEW) gives one");
+  if (!held->plan) {
+    stead_error error;
+    if (stead_plan_between(held->old_map.map, held->new_map.map, &held->plan,
+                           &error) != STEAD_OK)
+      fail(aTHX_ & error);
+  }
+  return held;
 }
 
 static held_map held(stead_map *map) {
-    held_map found = {NULL, NULL, 0};
-    found.map = map;
-    found.count = stead_map_node_count(map);
-    return found;
+  held_map found = {NULL, NULL, 0};
+  found.map = map;
+  found.count = stead_map_node_count(map);
+  return found;
 }
 
 static SV *new_map(pTHX_ SV *class, stead_map *map) {
-    held_map *mine;
-    Newx(mine, 1, held_map);
-    *mine = held(map);
-    return object(aTHX_ class, &map_magic, mine);
+  held_map *mine;
+  Newx(mine, 1, held_map);
+  *mine = held(map);
+  return object(aTHX_ class, &map_magic, mine);
 }
 
 /* Makes the name of a node that nobody has asked for yet. */
 static HEK *make_name(pTHX_ held_map *map, int32_t node) {
-    SV *const plain = sv_2mortal(text(aTHX_ stead_map_node_name(map->map, node)));
-    node_name *name;
-    STRLEN length;
-    const char *const string = SvPV(plain, length);
-    if (!map->names)
-        Newxz(map->names, map->count, node_name);
-    name = &map->names[node];
-    name->scalar = newSVpvn_share(string, SvUTF8(plain) ? -(I32)length : (I32)length, 0);
-    name->text = SvSHARED_HEK_FROM_PV(SvPVX_const(name->scalar));
-    if (!HEK_UTF8(name->text) && HEK_LEN(name->text) <= SHORT) {
-        Copy(HEK_KEY(name->text), name->letters, HEK_LEN(name->text), char);
-        name->length = (U8)HEK_LEN(name->text);
-    }
-    return name->text;
+  SV *const plain = sv_2mortal(text(aTHX_ stead_map_node_name(map->map, node)));
+  node_name *name;
+  STRLEN length;
+  const char *const string = SvPV(plain, length);
+  if (!map->names)
+    Newxz(map->names, map->count, node_name);
+  name = &map->names[node];
+  name->scalar =
+      newSVpvn_share(string, SvUTF8(plain) ? -(I32)length : (I32)length, 0);
+  name->text = SvSHARED_HEK_FROM_PV(SvPVX_const(name->scalar));
+  if (!HEK_UTF8(name->text) && HEK_LEN(name->text) <= SHORT) {
+    Copy(HEK_KEY(name->text), name->letters, HEK_LEN(name->text), char);
+    name->length = (U8)HEK_LEN(name->text);
+  }
+  return name->text;
 }
 
 /* The name of a node; it is the map's. */
 PERL_STATIC_INLINE HEK *name_of(pTHX_ held_map *map, int32_t node) {
-    return map->names && map->names[node].text ? map->names[node].text : make_name(aTHX_ map, node);
+  return map->names && map->names[node].text ? map->names[node].text
+                                             : make_name(aTHX_ map, node);
 }
 
-/* Makes a scalar the name of a node. The text is copied: to count those who share so short a one takes longer. */
+/* Makes a scalar the name of a node. The text is copied: to count those who
+ * share so short a one takes longer. */
 PERL_STATIC_INLINE void set_name(pTHX_ SV *sv, held_map *map, int32_t node) {
-    HEK *name;
-    if (map->names && map->names[node].length && SvTYPE(sv) == SVt_PV && !SvTHINKFIRST(sv) && !SvOOK(sv) && SvLEN(sv) > SHORT) {
-        /* what sv_setpvn does to a string that has room; before Perl 5.20 a caller could have made something else of it */
-        const node_name *const known = &map->names[node];
-        Copy(known->letters, SvPVX(sv), SHORT + 1, char); /* of a size that the compiler knows; a NUL stands behind the name */
-        SvCUR_set(sv, known->length);
-        SvPOK_only(sv);
-        return;
-    }
-    name = name_of(aTHX_ map, node);
-    sv_setpvn(sv, HEK_KEY(name), HEK_LEN(name));
-    if (HEK_UTF8(name))
-        SvUTF8_on(sv);
-    else
-        SvUTF8_off(sv);
-    SvGROW(sv, SHORT + 1);
+  HEK *name;
+  if (map->names && map->names[node].length && SvTYPE(sv) == SVt_PV &&
+      !SvTHINKFIRST(sv) && !SvOOK(sv) && SvLEN(sv) > SHORT) {
+    /* what sv_setpvn does to a string that has room; before Perl 5.20 a caller
+     * could have made something else of it */
+    const node_name *const known = &map->names[node];
+    Copy(known->letters, SvPVX(sv), SHORT + 1,
+         char); /* of a size that the compiler knows; a NUL stands behind the
+                   name */
+    SvCUR_set(sv, known->length);
+    SvPOK_only(sv);
+    return;
+  }
+  name = name_of(aTHX_ map, node);
+  sv_setpvn(sv, HEK_KEY(name), HEK_LEN(name));
+  if (HEK_UTF8(name))
+    SvUTF8_on(sv);
+  else
+    SvUTF8_off(sv);
+  SvGROW(sv, SHORT + 1);
 }
 
-/* A scalar with the name of a node, or undef for -1, whose text is the map's: many of them cost little memory. */
+/* A scalar with the name of a node, or undef for -1, whose text is the map's:
+ * many of them cost little memory. */
 static SV *fresh_name(pTHX_ held_map *map, int32_t node) {
-    return node < 0 ? newSV(0) : newSVhek(name_of(aTHX_ map, node));
+  return node < 0 ? newSV(0) : newSVhek(name_of(aTHX_ map, node));
 }

@@ -5,15 +5,20 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../php/autoload.php';  // with composer: vendor/autoload.php
 
 /**
- * A cache in memcached whose servers a map chooses: what a site writes on top of stead. cache.pl and cache.py are the same.
+ * A cache in memcached whose servers a map chooses: what a site writes on top of stead. cache.pl
+ * and cache.py are the same.
  *
- * While a site changes over, or grows, an item may still be where it was before. So a read that finds nothing at the map's node looks a second
- * time, where the client of before would have put it, and copies what it finds to where it belongs. Writes and deletes go to all places that a read
+ * While a site changes over, or grows, an item may still be where it was before. So a read that
+ * finds nothing at the map's node looks a second time, where the client of before would have put
+ * it, and copies what it finds to where it belongs. Writes and deletes go to all places that a read
  * may look at, so that no second look finds what is out of date.
  */
 final class Cache
 {
-    /** How often a second look found an item. When it stays 0 for as long as items live, the second look can go. */
+    /**
+     * How often a second look found an item. When it stays 0 for as long as items live, the second
+     * look can go.
+     */
     public int $copied = 0;
 
     /**
@@ -58,7 +63,8 @@ final class Cache
     }
 
     /**
-     * The clients of the servers that may have a key: where it belongs, then where it was before; none twice.
+     * The clients of the servers that may have a key: where it belongs, then where it was before;
+     * none twice.
      *
      * @return non-empty-list<Memcached>
      */
@@ -86,7 +92,10 @@ final class Cache
         return $clients;
     }
 
-    /** The client of the server that a map gives a key: it knows no other, so it has nothing to choose. */
+    /**
+     * The client of the server that a map gives a key: it knows no other, so it has nothing to
+     * choose.
+     */
     private static function server(Stead\Map $map, string $key): Memcached
     {
         static $clients = [];
@@ -126,7 +135,8 @@ function add_servers(Memcached $client, array $servers): void
     }
 }
 
-// php cache.php [--back N] [--old HOST:PORT,...] [MAP]: answers `get KEY`, `set KEY VALUE`, `delete KEY`, `copied` and `epoch`, one on a line
+// php cache.php [--back N] [--old HOST:PORT,...] [MAP]: answers `get KEY`, `set KEY VALUE`, `delete
+// KEY`, `copied` and `epoch`, one on a line
 if (realpath($_SERVER['SCRIPT_FILENAME']) === __FILE__) {
     $options = getopt('', ['back:', 'old:'], $rest);
     $map = $argv[$rest] ?? null;

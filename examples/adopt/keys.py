@@ -1,9 +1,11 @@
-"""Which keys memcached servers have: KEY<TAB>HOST:PORT on each line, for `stead check MAP --observed`. memcached 1.4.31 or newer.
+"""Which keys memcached servers have: KEY<TAB>HOST:PORT on each line, for `stead check
+MAP --observed`. memcached 1.4.31 or newer.
 
     python3 keys.py [--prefix TEXT] HOST:PORT ...      only keys that begin with TEXT
 
-It asks the servers themselves, so it sees what clients of any language did, whatever their rule. memcached before 1.6.9 may miss a key, or name it
-twice, when it moves from one of its lists to another meanwhile.
+It asks the servers themselves, so it sees what clients of any language did, whatever
+their rule. memcached before 1.6.9 may miss a key, or name it twice, when it moves from
+one of its lists to another meanwhile.
 """
 
 import argparse
@@ -19,7 +21,10 @@ def keys(server):
     # its hash table; before 1.6.9 there were only its lists of items by age
     walk = b"hash"
     while True:
-        with socket.create_connection((host, int(port)), 30) as connection, connection.makefile("rb") as answer:
+        with (
+            socket.create_connection((host, int(port)), 30) as connection,
+            connection.makefile("rb") as answer,
+        ):
             connection.sendall(b"lru_crawler metadump %b\r\n" % walk)
             for line in answer:
                 if line.startswith(b"BADCLASS") and walk == b"hash":
@@ -31,7 +36,11 @@ def keys(server):
                 if line.startswith(b"END"):
                     return
                 if not line.startswith(b"key="):
-                    sys.exit(f"keys.py: {server} answers {line.decode(errors='replace').strip()!r}; it takes memcached 1.4.31 or newer")
+                    sys.exit(
+                        f"keys.py: {server} answers "
+                        f"{line.decode(errors='replace').strip()!r}; it takes "
+                        "memcached 1.4.31 or newer"
+                    )
                 yield unquote_to_bytes(line.split(b" ", 1)[0][4:])
             else:
                 sys.exit(f"keys.py: {server} hung up")

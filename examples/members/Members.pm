@@ -1,6 +1,7 @@
 package Members;
 
-# Where a member's photo and rows are. Make a Members for each request: it costs a stat or two, and sees what was published.
+# Where a member's photo and rows are. Make a Members for each request: it costs a stat or two, and
+# sees what was published.
 #
 #     perl Members.pm DIRECTORY USER...      USER<TAB>photo<TAB>database
 
@@ -8,47 +9,51 @@ use v5.14;
 use warnings;
 
 use Encode qw(encode_utf8);
-use Errno qw(ENOENT);
+use Errno  qw(ENOENT);
 use Stead;
 
 # the maps of a directory: photos.map, shards.map and, while files move, photos.map.before
 sub new {
-    my ($class, $directory) = @_;
-    return bless({ directory => $directory }, $class)->_open;
+    my ( $class, $directory ) = @_;
+    return bless( { directory => $directory }, $class )->_open;
 }
 
 # the database that has the member's rows
 sub shard {
-    my ($self, $user) = @_;
+    my ( $self, $user ) = @_;
     my $shards = Stead::Map->open("$self->{directory}/shards.map");
-    return _attribute($shards, 'dsn', $shards->locate($user));
+    return _attribute( $shards, 'dsn', $shards->locate($user) );
 }
 
-# the file where the member's photo belongs; who uploads one writes it there, under another name first
+# the file where the member's photo belongs; who uploads one writes it there, under another name
+# first
 sub photo {
-    my ($self, $user) = @_;
-    return _place($self->{now}, $user);
+    my ( $self, $user ) = @_;
+    return _place( $self->{now}, $user );
 }
 
 # the files in which to look for it, in this order; one, unless it moves
 sub places {
-    my ($self, $user) = @_;
-    my ($new, $old) = map { _place($_, $user) } @$self{qw(now before)};
-    return $new eq $old ? ($new) : ($new, $old, $new);
+    my ( $self, $user ) = @_;
+    my ( $new,  $old )  = map { _place( $_, $user ) } @$self{qw(now before)};
+    return $new eq $old ? ($new) : ( $new, $old, $new );
 }
 
 # the member's photo, undef if there is none
 sub look {
-    my ($self, $user) = @_;
+    my ( $self, $user ) = @_;
     while (1) {
-        for my $path ($self->places($user)) {
+        for my $path ( $self->places($user) ) {
             my $photo = slurp($path);
             return $photo if defined $photo;
         }
-        # a request that began before the move did looks only where the photo was; absent is what the newest maps say is absent
+
+# a request that began before the move did looks only where the photo was; absent is what the newest
+# maps say is absent
         my $digests = join '', map { $_->digest } @$self{qw(now before)};
         $self->_open;
-        return undef if $digests eq join '', map { $_->digest } @$self{qw(now before)};
+        return undef
+          if $digests eq join '', map { $_->digest } @$self{qw(now before)};
     }
 }
 
@@ -56,7 +61,7 @@ sub look {
 sub slurp {
     my ($path) = @_;
     my $file;
-    if (!open $file, '<:raw', $path) {
+    if ( !open $file, '<:raw', $path ) {
         return undef if $! == ENOENT;
         die "$path: $!\n";
     }
@@ -66,9 +71,10 @@ sub slurp {
 
 sub _open {
     my ($self) = @_;
-    $self->{now}    = Stead::Map->open("$self->{directory}/photos.map");
-    $self->{before} = eval { Stead::Map->open("$self->{directory}/photos.map.before") };
-    if (!$self->{before}) {
+    $self->{now} = Stead::Map->open("$self->{directory}/photos.map");
+    $self->{before} =
+      eval { Stead::Map->open("$self->{directory}/photos.map.before") };
+    if ( !$self->{before} ) {
         die $@ if !ref $@ || $@->status != Stead::Error::STEAD_NOT_FOUND;
         $self->{before} = $self->{now};
     }
@@ -77,21 +83,23 @@ sub _open {
 
 # an attribute of a node, as bytes; the nodes of a map are read once for each process and map
 sub _attribute {
-    my ($map, $name, $node) = @_;
+    my ( $map, $name, $node ) = @_;
     state %known;
     %known = () if keys %known > 8;
-    my $of = $known{ $map->digest . $name } //= { map { $_->name => encode_utf8($_->attribute($name)) } $map->nodes };
+    my $of = $known{ $map->digest . $name } //=
+      { map { $_->name => encode_utf8( $_->attribute($name) ) } $map->nodes };
     return $of->{$node};
 }
 
 # the file of a member's photo, under one map
 sub _place {
-    my ($map, $user) = @_;
-    return _attribute($map, 'mount', $map->locate($user)) . '/' . Stead::path($user);
+    my ( $map, $user ) = @_;
+    return _attribute( $map, 'mount', $map->locate($user) ) . '/'
+      . Stead::path($user);
 }
 
-if (!caller) {
-    my ($directory, @users) = @ARGV;
+if ( !caller ) {
+    my ( $directory, @users ) = @ARGV;
     my $members = Members->new($directory);
     say join "\t", $_, $members->photo($_), $members->shard($_) for @users;
 }

@@ -4,7 +4,8 @@ declare(strict_types=1);
 
 namespace Site;
 
-// Where a member's photo and rows are. Make a Members for each request: it costs a stat or two, and sees what was published.
+// Where a member's photo and rows are. Make a Members for each request: it costs a stat or two, and
+// sees what was published.
 //
 //     php members.php DIRECTORY USER...      USER<TAB>photo<TAB>database
 
@@ -33,7 +34,10 @@ final class Members
         return $shards->attribute($shards->locate($user), 'dsn');
     }
 
-    /** The file where the member's photo belongs. Who uploads one writes it there, under another name first. */
+    /**
+     * The file where the member's photo belongs. Who uploads one writes it there, under another
+     * name first.
+     */
     public function photo(string $user): string
     {
         return self::place($this->now, $user);
@@ -60,7 +64,8 @@ final class Members
                     return $photo;
                 }
             }
-            // a request that began before the move did looks only where the photo was; absent is what the newest maps say is absent
+            // a request that began before the move did looks only where the photo was; absent is
+            // what the newest maps say is absent
             $digests = $this->now->digest() . $this->before->digest();
             $this->open();
         } while ($this->now->digest() . $this->before->digest() !== $digests);

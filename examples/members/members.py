@@ -1,4 +1,5 @@
-"""Where a member's photo and rows are. Make a Members for each request: it costs a stat or two, and sees what was published.
+"""Where a member's photo and rows are. Make a Members for each request: it costs a stat
+or two, and sees what was published.
 
     python3 members.py DIRECTORY USER...      USER<TAB>photo<TAB>database
 """
@@ -22,7 +23,9 @@ def place(map, user):
 
 
 class Members:
-    """The maps of a directory: photos.map, shards.map and, while files move, photos.map.before. A user is bytes, or str as UTF-8."""
+    """The maps of a directory: photos.map, shards.map and, while files move,
+    photos.map.before. A user is bytes, or str as UTF-8.
+    """
 
     def __init__(self, directory):
         self._directory = directory
@@ -31,7 +34,9 @@ class Members:
     def _open(self):
         now = stead.Map.open(os.path.join(self._directory, "photos.map"))
         try:
-            return now, stead.Map.open(os.path.join(self._directory, "photos.map.before"))
+            return now, stead.Map.open(
+                os.path.join(self._directory, "photos.map.before")
+            )
         except stead.NotFoundError:
             return now, now
 
@@ -41,7 +46,9 @@ class Members:
         return attributes(shards, "dsn")[shards.locate(user)]
 
     def photo(self, user):
-        """The file where the member's photo belongs. Who uploads one writes it there, under another name first."""
+        """The file where the member's photo belongs. Who uploads one writes it there,
+        under another name first.
+        """
         return place(self._maps[0], user)
 
     def places(self, user):
@@ -58,7 +65,8 @@ class Members:
                         return file.read()
                 except FileNotFoundError:
                     pass
-            # a request that began before the move did looks only where the photo was; absent is what the newest maps say is absent
+            # a request that began before the move did looks only where the photo was;
+            # absent is what the newest maps say is absent
             before, self._maps = self._maps, self._open()
             if self._maps == before:
                 return None
@@ -67,7 +75,10 @@ class Members:
 def main(directory, *users):
     members = Members(directory)
     for user in map(os.fsencode, users):
-        sys.stdout.buffer.write(b"%b\t%b\t%b\n" % (user, os.fsencode(members.photo(user)), members.shard(user).encode()))
+        sys.stdout.buffer.write(
+            b"%b\t%b\t%b\n"
+            % (user, os.fsencode(members.photo(user)), members.shard(user).encode())
+        )
 
 
 if __name__ == "__main__":

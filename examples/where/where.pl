@@ -1,4 +1,5 @@
-# where MAP KEY...: the nodes of each key and their addresses, a line for each node, the primary first.
+# where MAP KEY...: the nodes of each key and their addresses, a line for each node, the primary
+# first.
 
 use v5.14;
 use warnings;
@@ -6,18 +7,21 @@ use warnings;
 use Encode qw(encode_utf8);
 use Stead;
 
-if (!@ARGV) {
+if ( !@ARGV ) {
     print STDERR "usage: where MAP KEY...\n";
     exit 2;
 }
-my ($path, @keys) = @ARGV;
+my ( $path, @keys ) = @ARGV;
 my $members = eval { Stead::Map->open($path) };
-if (!$members) {
-    print STDERR 'where: ', encode_utf8(ref $@ ? $@->message : $@), "\n";
+if ( !$members ) {
+    print STDERR 'where: ', encode_utf8( ref $@ ? $@->message : $@ ), "\n";
     exit 1;
 }
+
 # names and addresses are text; keys are the bytes that the shell gave
-my %address = map { $_->name => $_->attribute('address') // 'no address' } $members->nodes;
+my %address =
+  map { $_->name => $_->attribute('address') // 'no address' } $members->nodes;
 for my $key (@keys) {
-    say join "\t", $key, map { encode_utf8($_) } $_, $address{$_} for $members->locate_all($key);
+    say join "\t", $key, map { encode_utf8($_) } $_, $address{$_}
+      for $members->locate_all($key);
 }

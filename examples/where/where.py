@@ -1,4 +1,6 @@
-"""where MAP KEY...: the nodes of each key and their addresses, a line for each node, the primary first."""
+"""where MAP KEY...: the nodes of each key and their addresses, a line for each node,
+the primary first.
+"""
 
 import os
 import sys
@@ -16,10 +18,15 @@ def main(arguments):
     except stead.Error as error:
         print(f"where: {error}", file=sys.stderr)
         return 1
-    addresses = {node.name: node.attributes.get("address", "no address") for node in members.nodes}
+    addresses = {
+        node.name: node.attributes.get("address", "no address")
+        for node in members.nodes
+    }
     for key in map(os.fsencode, keys):  # the bytes that the shell gave
         for node in members.locate_all(key):
-            sys.stdout.buffer.write(b"%b\t%b\t%b\n" % (key, node.encode(), addresses[node].encode()))
+            sys.stdout.buffer.write(
+                b"%b\t%b\t%b\n" % (key, node.encode(), addresses[node].encode())
+            )
     return 0
 
 

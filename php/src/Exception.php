@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * A failure of stead; its message is one line that says what is wrong, where, and what to do. All are of this class, and of one of
- * Stead\Exception\... for each status.
+ * A failure of stead; its message is one line that says what is wrong, where, and what to do. All
+ * are of this class, and of one of Stead\Exception\... for each status.
  */
 class Exception extends \RuntimeException
 {

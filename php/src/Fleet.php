@@ -5,10 +5,12 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * A fleet given as an array, as the JSON text of the same shape, so that every rule and every message is that of a fleet file.
+ * A fleet given as an array, as the JSON text of the same shape, so that every rule and every
+ * message is that of a fleet file.
  *
- * Each value stands on a line of its own, and messages name the place in the array instead of the line. Numbers are written as exact
- * decimals: an int as it is, a float as the shortest decimal that is this float.
+ * Each value stands on a line of its own, and messages name the place in the array instead of the
+ * line. Numbers are written as exact decimals: an int as it is, a float as the shortest decimal
+ * that is this float.
  *
  * @internal
  */
@@ -30,7 +32,10 @@ final class Fleet
         $this->text = $this->table($fleet, 'fleet', self::DEEPEST);
     }
 
-    /** A message with places of the array where lines of the text stand: `fleet:3: ` at its beginning, `in line 3` anywhere. */
+    /**
+     * A message with places of the array where lines of the text stand: `fleet:3: ` at its
+     * beginning, `in line 3` anywhere.
+     */
     public function placed(string $message, string $name): string
     {
         $begin = '/^' . \preg_quote($name, '/') . ':(\d+)(?=: )/';

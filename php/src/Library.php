@@ -7,10 +7,12 @@ namespace Stead;
 use Stead\Exception\LibraryException;
 
 /**
- * libstead, loaded: the only file that knows FFI. It finds the library, declares its functions, and makes and reads what is C's.
+ * libstead, loaded: the only file that knows FFI. It finds the library, declares its functions, and
+ * makes and reads what is C's.
  *
- * Nobody has to call anything here: the first map loads the library. `Library::load($file)` says beforehand which file it is.
- * The functions of docs/c-api.md are methods of `$c`. What they write goes into the places below, which are used again and again.
+ * Nobody has to call anything here: the first map loads the library. `Library::load($file)` says
+ * beforehand which file it is. The functions of docs/c-api.md are methods of `$c`. What they write
+ * goes into the places below, which are used again and again.
  */
 final class Library
 {
@@ -19,7 +21,10 @@ final class Library
 
     private const SONAME = 'libstead.so.1';
 
-    /** So many keys go into one call of stead_map_locate_many: 64 KiB of offsets stay in the processor's cache. */
+    /**
+     * So many keys go into one call of stead_map_locate_many: 64 KiB of offsets stay in the
+     * processor's cache.
+     */
     public const BATCH = 8192;
 
     private static ?self $loaded = null;
@@ -66,8 +71,9 @@ final class Library
     }
 
     /**
-     * Loads libstead: this file, or what is found: what php.ini loaded (ffi.preload), the environment's STEAD_LIBRARY, php.ini's
-     * stead.library, lib/libstead.so.1 of this package, libstead.so.1 where the system looks.
+     * Loads libstead: this file, or what is found: what php.ini loaded (ffi.preload), the
+     * environment's STEAD_LIBRARY, php.ini's stead.library, lib/libstead.so.1 of this package,
+     * libstead.so.1 where the system looks.
      *
      * @throws LibraryException that says what to do
      */
@@ -108,7 +114,10 @@ final class Library
         return $this->c->new($type);
     }
 
-    /** So many bytes of an array or from where a pointer points to; without a length up to the first NUL. */
+    /**
+     * So many bytes of an array or from where a pointer points to; without a length up to the first
+     * NUL.
+     */
     public function bytes(object $place, ?int $length = null): string
     {
         return $length === null ? \FFI::string($place) : \FFI::string($place, $length);
@@ -168,7 +177,8 @@ final class Library
             self::check($c, 'the library of ffi.preload');
             return [$c, ''];
         } catch (\FFI\Exception) {
-            // php.ini preloads no stead, or does not let us use it; in the second case what follows says so
+            // php.ini preloads no stead, or does not let us use it; in the second case what follows
+            // says so
         }
         foreach (["the environment's STEAD_LIBRARY" => \getenv('STEAD_LIBRARY'), "php.ini's stead.library" => \get_cfg_var('stead.library')] as $whose => $named) {
             if (\is_string($named) && $named !== '') {
@@ -184,7 +194,8 @@ final class Library
     }
 
     /**
-     * Where the package may have a library of its own: its lib/, and in a source tree of stead what `make build` built.
+     * Where the package may have a library of its own: its lib/, and in a source tree of stead what
+     * `make build` built.
      *
      * @return list<string>
      */
@@ -197,7 +208,8 @@ final class Library
     private static function declare(string $file, ?string $whose): object
     {
         try {
-            // a declaration fails as a whole when a function is missing, and would not say that the library is too old
+            // a declaration fails as a whole when a function is missing, and would not say that the
+            // library is too old
             self::check(\FFI::cdef('int32_t stead_abi(void);', $file), $file);
             return \FFI::cdef((string) \file_get_contents(__DIR__ . '/stead.cdef.h'), $file);
         } catch (\FFI\Exception $exception) {

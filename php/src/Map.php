@@ -9,8 +9,9 @@ namespace Stead;
  *
  *     $node = Stead\Map::open('/srv/members.map')->locate('frank');
  *
- * A key is a string, whose bytes count as they are. Open the map for each request: that costs one stat while the file is unchanged,
- * and a new epoch is seen as soon as it is there; a map that is open keeps its answers. Everything that goes wrong is a Stead\Exception.
+ * A key is a string, whose bytes count as they are. Open the map for each request: that costs one
+ * stat while the file is unchanged, and a new epoch is seen as soon as it is there; a map that is
+ * open keeps its answers. Everything that goes wrong is a Stead\Exception.
  */
 final class Map
 {
@@ -19,7 +20,10 @@ final class Map
     private readonly Handle $handle;
     /** The handle's pointer. */
     private readonly object $map;
-    /** @var array<int, string> the names of nodes, each when it is first asked for: a request opens the map anew for a key or two */
+    /**
+     * @var array<int, string> the names of nodes, each when it is first asked for: a request opens
+     * the map anew for a key or two
+     */
     private array $names = [];
 
     private function __construct(Library $library)
@@ -33,9 +37,11 @@ final class Map
     /**
      * Opens a map file; costs one stat when this process has it open already and it is unchanged.
      *
-     * @param bool $copy read the file into memory whatever its size, so that nobody who truncates it in place can end this process;
+     * @param bool $copy read the file into memory whatever its size, so that nobody who truncates
+     *     it in place can end this process;
      *     without, files above 1 MiB are mapped, and all processes share them
-     * @throws Exception NotFound-, PermissionDenied-, Io-, Format-, Digest-, VersionException, and ChangedException when the file
+     * @throws Exception NotFound-, PermissionDenied-, Io-, Format-, Digest-, VersionException, and
+     *     ChangedException when the file
      *     was overwritten in place
      */
     public static function open(string $path, bool $copy = false): self
@@ -58,11 +64,15 @@ final class Map
     }
 
     /**
-     * Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little as is possible moves. Nothing is written.
+     * Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as
+     * little as is possible moves. Nothing is written.
      *
-     * @param string|array<mixed> $fleet its text, TOML or JSON (docs/fleet.md), or an array of the same shape; never a path
-     * @param ?string $maxMove how much may move in this epoch, such as "5%"; building the same fleet again takes the next step
-     * @param ?string $name what messages call the text, such as "fleet.toml", and where a secret_file is looked for
+     * @param string|array<mixed> $fleet its text, TOML or JSON (docs/fleet.md), or an array of the
+     *     same shape; never a path
+     * @param ?string $maxMove how much may move in this epoch, such as "5%"; building the same
+     *     fleet again takes the next step
+     * @param ?string $name what messages call the text, such as "fleet.toml", and where a
+     *     secret_file is looked for
      * @throws Exception\FleetException when the fleet has a mistake
      * @throws Exception\ImpossibleException when it cannot be met
      */
@@ -104,13 +114,15 @@ final class Map
     /** The name of the node that a key lives on: its primary, when there are several. */
     public function locate(string $key): string
     {
-        // not stead_map_locate: each argument takes 40 ns on its way to C. -1, a fault in libstead, is no node's number: nameOf says so
+        // not stead_map_locate: each argument takes 40 ns on its way to C. -1, a fault in libstead,
+        // is no node's number: nameOf says so
         $node = $this->c->stead_map_node_of($this->map, $key, \strlen($key));
         return $this->names[$node] ?? $this->nameOf($node);
     }
 
     /**
-     * The names of all nodes of a key, primary first: as many as the map has replicas, or as its policy lists.
+     * The names of all nodes of a key, primary first: as many as the map has replicas, or as its
+     * policy lists.
      *
      * @return list<string>
      */
@@ -128,7 +140,8 @@ final class Map
     }
 
     /**
-     * The names of the nodes that many keys live on; null stays null. The names stand where their keys stood, also in an array that is no list.
+     * The names of the nodes that many keys live on; null stays null. The names stand where their
+     * keys stood, also in an array that is no list.
      *
      * @template K of array-key
      * @param array<K, ?string> $keys
@@ -156,8 +169,8 @@ final class Map
     }
 
     /**
-     * Up to n distinct nodes for a key, best first: its own, then those that take over when they are down. All clients get the same
-     * list; it is shorter only when the map has fewer nodes.
+     * Up to n distinct nodes for a key, best first: its own, then those that take over when they
+     * are down. All clients get the same list; it is shorter only when the map has fewer nodes.
      *
      * @return list<string>
      */
@@ -175,7 +188,10 @@ final class Map
         return $this->namesOf($nodes, $this->library->count[0]);
     }
 
-    /** The point of a key: its hash, by which it is located. An int with 64 bits, half of them negative; see Point. */
+    /**
+     * The point of a key: its hash, by which it is located. An int with 64 bits, half of them
+     * negative; see Point.
+     */
     public function point(string $key): int
     {
         if ($this->c->stead_map_point($this->map, $key, \strlen($key), $this->library->point, null) !== 0) {
@@ -286,8 +302,10 @@ final class Map
     /**
      * Publishes the map to those who open path: whole or not at all, with its history beside it.
      *
-     * @param ?self $previous the map that this one was built on, which must still be the one at path; null when there is no map yet
-     * @throws Exception\ConflictException when somebody was faster; nothing was changed then, build again on the map that is there now
+     * @param ?self $previous the map that this one was built on, which must still be the one at
+     *     path; null when there is no map yet
+     * @throws Exception\ConflictException when somebody was faster; nothing was changed then, build
+     *     again on the map that is there now
      */
     public function publish(string $path, ?self $previous = null): void
     {
@@ -296,7 +314,10 @@ final class Map
         }
     }
 
-    /** Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows no history and no conflicts. */
+    /**
+     * Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows
+     * no history and no conflicts.
+     */
     public function save(string $path): void
     {
         if ($this->c->stead_map_save($this->map, Text::ended($path, 'the path'), $this->library->error) !== 0) {
@@ -314,14 +335,18 @@ final class Map
         return $this->library->bytes($bytes[0], $this->library->count[0]);
     }
 
-    /** Whether two maps are equal but for epoch and parent, so that publishing the one over the other would change nothing. */
+    /**
+     * Whether two maps are equal but for epoch and parent, so that publishing the one over the
+     * other would change nothing.
+     */
     public function same(self $other): bool
     {
         return $this->c->stead_map_same($this->map, $other->map) === 1;
     }
 
     /**
-     * What is in the map, in the shape of `stead diff --json` (docs/cli.md). Points are decimal strings there, as 2^64 is too much for an int.
+     * What is in the map, in the shape of `stead diff --json` (docs/cli.md). Points are decimal
+     * strings there, as 2^64 is too much for an int.
      *
      * @return array<string, mixed>
      */

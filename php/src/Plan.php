@@ -5,8 +5,8 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * What differs between two maps of one cluster, before anything is done or afterwards: one Move for each copy that moves, comes
- * or goes, by first point.
+ * What differs between two maps of one cluster, before anything is done or afterwards: one Move for
+ * each copy that moves, comes or goes, by first point.
  *
  *     foreach (Stead\Plan::between($before, $after) as $move) ...
  *
@@ -113,7 +113,10 @@ final class Plan implements \Countable, \IteratorAggregate
         return $this->c->stead_plan_fraction($this->plan);
     }
 
-    /** Copies of points that rebalancing moves, as a decimal: up to replicas * 2^64, too much for an int. */
+    /**
+     * Copies of points that rebalancing moves, as a decimal: up to replicas * 2^64, too much for an
+     * int.
+     */
     public function moved(): string
     {
         return $this->points('moved');
@@ -138,7 +141,8 @@ final class Plan implements \Countable, \IteratorAggregate
     }
 
     /**
-     * The plan in the shape of `stead diff --json` (docs/cli.md): what moves, the least that could, every node's share.
+     * The plan in the shape of `stead diff --json` (docs/cli.md): what moves, the least that could,
+     * every node's share.
      *
      * @return array<string, mixed>
      */

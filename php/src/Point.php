@@ -5,8 +5,9 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * Points are numbers of 64 bits without a sign, and PHP's int has one: the bits are right, and points from 8000000000000000 on are
- * negative. So write them with `hex` (or sprintf('%u')), and compare them with `compare`, never with <.
+ * Points are numbers of 64 bits without a sign, and PHP's int has one: the bits are right, and
+ * points from 8000000000000000 on are negative. So write them with `hex` (or sprintf('%u')), and
+ * compare them with `compare`, never with <.
  */
 final class Point
 {

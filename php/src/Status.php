@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Stead;
 
-/** What went wrong, as a number; the same in every language. An exception has it as its `status`, and the number as its code. */
+/**
+ * What went wrong, as a number; the same in every language. An exception has it as its `status`,
+ * and the number as its code.
+ */
 enum Status: int
 {
     /** An argument is out of its range. */

@@ -7,7 +7,10 @@ namespace Stead\Tests;
 use PHPUnit\Framework\TestCase;
 use Stead\Map;
 
-/** What the tests share: fleets, a scratch directory, what a call throws, and how much memory there is. */
+/**
+ * What the tests share: fleets, a scratch directory, what a call throws, and how much memory there
+ * is.
+ */
 abstract class Cases extends TestCase
 {
     private ?string $scratch = null;
@@ -45,7 +48,10 @@ abstract class Cases extends TestCase
         }
     }
 
-    /** What a call throws; it fails when that is of another class, or its message has not all these words. */
+    /**
+     * What a call throws; it fails when that is of another class, or its message has not all these
+     * words.
+     */
     protected function thrown(callable $call, string $class, string ...$words): \Throwable
     {
         try {

@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Stead\Tests;
 
-/** The manual's programs do what they say: the blocks of a page are one program, and an `echo` whose line ends in a comment prints just that. */
+/**
+ * The manual's programs do what they say: the blocks of a page are one program, and an `echo` whose
+ * line ends in a comment prints just that.
+ */
 final class DocsTest extends Cases
 {
     public function testPagesSayWhatHappens(): void
@@ -20,7 +23,8 @@ final class DocsTest extends Cases
 
     public function testTheSettingsAreThoseOfTheExample(): void
     {
-        // which tests/php runs; the page says the same, indented, and may say behind a line where it belongs
+        // which tests/php runs; the page says the same, indented, and may say behind a line where
+        // it belongs
         $line = static fn (string $text): string => trim((string) preg_replace('/ +#.*/', '', $text));
         $lines = static fn (string $text): array => array_filter(array_map($line, explode("\n", $text)), static fn (string $text): bool => $text !== '' && $text[0] !== ';');
         $page = $lines((string) file_get_contents(dirname(__DIR__, 2) . '/docs/php.md'));

@@ -4,7 +4,9 @@ declare(strict_types=1);
 
 namespace Stead\Tests;
 
-/** How libstead is found, and what is said when it cannot be used; each in a PHP process of its own. */
+/**
+ * How libstead is found, and what is said when it cannot be used; each in a PHP process of its own.
+ */
 final class LibraryTest extends Cases
 {
     /** Prints where the library is from and an answer; or what is thrown. */
@@ -133,7 +135,8 @@ final class LibraryTest extends Cases
 
     public function testANodeThatTheMapDoesNotHaveIsAFaultAndNoName(): void
     {
-        // libstead's answer when a call failed inside, and a number that no map has; the last one is the control: db1 of this map
+        // libstead's answer when a call failed inside, and a number that no map has; the last one
+        // is the control: db1 of this map
         $answers = static fn (int $node): string => "int stead_map_node_of(const void *m, const void *k, unsigned long n) { return $node; }";
         foreach ([-1, 65536] as $node) {
             $faulty = $this->compiled($answers($node), '-Wl,--no-as-needed', $this->library);

@@ -25,7 +25,8 @@ final class MapTest extends Cases
 
     public function testEveryByteOfAKeyCounts(): void
     {
-        // the first 8 bytes of MD5, as PHP itself has it: NUL, line ends, Latin-1, what is no UTF-8, emoji, and nothing
+        // the first 8 bytes of MD5, as PHP itself has it: NUL, line ends, Latin-1, what is no
+        // UTF-8, emoji, and nothing
         $map = self::map(...array_map(static fn (int $i): string => "db$i", range(1, 50)));
         $keys = ['', "\0", "a\0", "a\0b", "\0a", 'a', "a\n", "a\r\n", ' a', "Sp\xe4ti", "Späti", "\xff\xfe", "\xed\xa0\x80", '😀', "x\u{0301}", str_repeat('k', 1 << 20)];
         foreach ($keys as $key) {

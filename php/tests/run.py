@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The PHP package: syntax, PSR-12, composer, phpunit with the library that cargo built. Ends with `N passed, N failed, N skipped`."""
+"""The PHP package: syntax, PSR-12, composer, phpunit with the library that cargo built.
+Ends with `N passed, N failed, N skipped`.
+"""
 
 import json
 import os
@@ -14,27 +16,51 @@ ROOT = os.path.dirname(PACKAGE)
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 sys.dont_write_bytecode = True
 
-import built  # noqa: E402
+import built
 
 PHP = os.environ.get("PHP", "php")
-# what is ours; the others' are the package's own and those of tests, examples and benchmarks
-FOLDERS = ["php", "tests/runners", "tests/php", "tests/members", "examples/php", "examples/where", "examples/members", "benches/php"]
+# what is ours; the others' are the package's own and those of tests, examples and
+# benchmarks
+FOLDERS = [
+    "php",
+    "tests/runners",
+    "tests/php",
+    "tests/members",
+    "examples/php",
+    "examples/where",
+    "examples/members",
+    "benches/php",
+]
 
 
 def sources():
     """All files in PHP."""
-    return sorted(os.path.join(directory, name) for folder in FOLDERS for directory, _, names in os.walk(os.path.join(ROOT, folder))
-                  for name in names if name.endswith(".php"))  # fmt: skip
+    return sorted(
+        os.path.join(directory, name)
+        for folder in FOLDERS
+        for directory, _, names in os.walk(os.path.join(ROOT, folder))
+        for name in names
+        if name.endswith(".php")
+    )
 
 
 def said(*command, **options):
     """The exit code of a command, and what it printed."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        **options,
+    )
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
 def syntax():
-    """`php -l` on every file, and strict types in it; a file that is wrong must be seen."""
+    """`php -l` on every file, and strict types in it; a file that is wrong must be
+    seen.
+    """
     for file in sources():
         code, text = said(PHP, "-l", file)
         if code:
@@ -45,7 +71,11 @@ def syntax():
     with tempfile.NamedTemporaryFile("w", suffix=".php") as wrong:
         wrong.write("<?php function (")
         wrong.flush()
-        return "" if said(PHP, "-l", wrong.name)[0] else "php -l finds nothing wrong with `function (`"
+        return (
+            ""
+            if said(PHP, "-l", wrong.name)[0]
+            else "php -l finds nothing wrong with `function (`"
+        )
 
 
 def one_file_knows_ffi():
@@ -60,30 +90,83 @@ def one_file_knows_ffi():
 
 
 def style():
-    """PSR-12, but for its soft limit of 120 characters a line (-n); a file that is not must be seen."""
+    """PSR-12, but for its soft limit of 120 characters a line (-n); a file that is not
+    must be seen.
+    """
     command = ["phpcs", "--standard=PSR12", "-n", "-q"]
     code, text = said(*command, *sources())
     with tempfile.NamedTemporaryFile("w", suffix=".php") as wrong:
         wrong.write("<?php\nclass a{function B( ){}}\n")
         wrong.flush()
         control = said(*command, wrong.name)[0]
-    return text if code else "" if control else "phpcs finds nothing wrong with what is not PSR-12"
+    return (
+        text
+        if code
+        else ""
+        if control
+        else "phpcs finds nothing wrong with what is not PSR-12"
+    )
 
 
 def composer():
-    """composer.json is valid; composer installs the package into an application, which finds its classes."""
-    environment = dict(os.environ, COMPOSER_ALLOW_SUPERUSER="1", COMPOSER_DISABLE_NETWORK="1", STEAD_LIBRARY=library())
-    code, text = said("composer", "validate", "--strict", "--no-interaction", os.path.join(PACKAGE, "composer.json"), env=environment)
+    """composer.json is valid; composer installs the package into an application, which
+    finds its classes.
+    """
+    environment = dict(
+        os.environ,
+        COMPOSER_ALLOW_SUPERUSER="1",
+        COMPOSER_DISABLE_NETWORK="1",
+        STEAD_LIBRARY=library(),
+    )
+    code, text = said(
+        "composer",
+        "validate",
+        "--strict",
+        "--no-interaction",
+        os.path.join(PACKAGE, "composer.json"),
+        env=environment,
+    )
     if code:
         return text
     with tempfile.TemporaryDirectory() as scratch:
         environment["COMPOSER_HOME"] = os.path.join(scratch, "home")
-        repositories = [{"type": "path", "url": PACKAGE, "options": {"symlink": False, "versions": {"stead/stead": version()}}}, {"packagist.org": False}]
-        with open(os.path.join(scratch, "composer.json"), "w", encoding="utf-8") as file:
-            json.dump({"name": "test/app", "repositories": repositories, "require": {"stead/stead": "*"}}, file)
-        code, text = said("composer", "install", "--no-interaction", "-q", cwd=scratch, env=environment)
-        script = "require 'vendor/autoload.php'; echo Stead\\Map::build(['name' => 'm', 'node' => [['name' => 'a']]])->locate('frank'), Stead\\Status::NotFound->value;"
-        code, text = (code, text) if code else said(PHP, "-r", script, cwd=scratch, env=environment)
+        repositories = [
+            {
+                "type": "path",
+                "url": PACKAGE,
+                "options": {"symlink": False, "versions": {"stead/stead": version()}},
+            },
+            {"packagist.org": False},
+        ]
+        with open(
+            os.path.join(scratch, "composer.json"), "w", encoding="utf-8"
+        ) as file:
+            json.dump(
+                {
+                    "name": "test/app",
+                    "repositories": repositories,
+                    "require": {"stead/stead": "*"},
+                },
+                file,
+            )
+        code, text = said(
+            "composer",
+            "install",
+            "--no-interaction",
+            "-q",
+            cwd=scratch,
+            env=environment,
+        )
+        script = (
+            "require 'vendor/autoload.php'; echo Stead\\Map::build(['name' => 'm', "
+            "'node' => [['name' => 'a']]])->locate('frank'), "
+            "Stead\\Status::NotFound->value;"
+        )
+        code, text = (
+            (code, text)
+            if code
+            else said(PHP, "-r", script, cwd=scratch, env=environment)
+        )
         return "" if text == "a8" else text or "composer says nothing"
 
 
@@ -94,27 +177,43 @@ def library():
 def version():
     """The version of the workspace, which is the package's."""
     with open(os.path.join(ROOT, "Cargo.toml"), encoding="utf-8") as file:
-        return re.search(r'^version = "(.+)"', file.read(), re.M)[1]
+        return re.search(r'^version = "(.+)"', file.read(), re.MULTILINE)[1]
 
 
 def phpunit():
     """passed, failed, skipped of phpunit"""
-    code, text = said("phpunit", "-c", PACKAGE, "--verbose", env=dict(os.environ, STEAD_LIBRARY=library()))
+    code, text = said(
+        "phpunit",
+        "-c",
+        PACKAGE,
+        "--verbose",
+        env=dict(os.environ, STEAD_LIBRARY=library()),
+    )
     ok = re.search(r"OK \((\d+) tests?", text)
     ran = re.search(r"Tests: (\d+)", text)
-    number = lambda word: int((re.search(rf"{word}: (\d+)", text) or [0, 0])[1])  # noqa: E731
+    number = lambda word: int((re.search(rf"{word}: (\d+)", text) or [0, 0])[1])
     total, skipped = int((ok or ran or [0, 0])[1]), number("Skipped")
-    failed = max(sum(map(number, ("Errors", "Failures", "Warnings", "Risky", "Incomplete"))), int(code != 0 or total == 0))
+    failed = max(
+        sum(map(number, ("Errors", "Failures", "Warnings", "Risky", "Incomplete"))),
+        int(code != 0 or total == 0),
+    )
     if failed:
         print(text)
-    for why in re.findall(r"^\d+\) .*\n(.+)\n\n", text, re.M) if skipped else ():
+    for why in (
+        re.findall(r"^\d+\) .*\n(.+)\n\n", text, re.MULTILINE) if skipped else ()
+    ):
         print(f"skipped: {why}")
     return total - failed - skipped, failed, skipped
 
 
 def main():
     passed = failed = skipped = 0
-    for check, needs in ((syntax, PHP), (one_file_knows_ffi, PHP), (style, "phpcs"), (composer, "composer")):
+    for check, needs in (
+        (syntax, PHP),
+        (one_file_knows_ffi, PHP),
+        (style, "phpcs"),
+        (composer, "composer"),
+    ):
         if not shutil.which(needs):
             skipped += 1
             print(f"skipped: {needs} is not installed")
@@ -125,7 +224,11 @@ def main():
             print(f"== {check.__name__}\n{wrong}")
     if shutil.which("phpunit"):
         counts = phpunit()
-        passed, failed, skipped = passed + counts[0], failed + counts[1], skipped + counts[2]
+        passed, failed, skipped = (
+            passed + counts[0],
+            failed + counts[1],
+            skipped + counts[2],
+        )
     else:
         skipped += 1
         print("skipped: phpunit is not installed")

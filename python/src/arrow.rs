@@ -1,4 +1,5 @@
-//! Arrow's C Data Interface: columns come in and go out as the structs that the whole Arrow world shares, without a copy.
+//! Arrow's C Data Interface: columns come in and go out as the structs that the whole Arrow world
+//! shares, without a copy.
 //!
 //! ```text
 //! keys.__arrow_c_array__()   -> capsules -> Chunk  -> Column: plain slices, read by column.rs
@@ -6,13 +7,15 @@
 //! Array.__arrow_c_array__()  <- capsules <- exported: the column of a result, kept alive by its `release`
 //! ```
 //!
-//! This is the binding's one file with unsafe code. What comes in was made by other programs: whatever the structs let one check is
-//! checked before anything is read, and a buffer becomes a slice of just the length that the structs promise, so that all that follows
-//! is safe code on slices. What cannot be seen is whether a producer's buffers are as long as it says: nobody who takes the
-//! interface can know that. (The crates that do this bring a hundred others along.)
+//! This is the binding's one file with unsafe code. What comes in was made by other programs:
+//! whatever the structs let one check is checked before anything is read, and a buffer becomes a
+//! slice of just the length that the structs promise, so that all that follows is safe code on
+//! slices. What cannot be seen is whether a producer's buffers are as long as it says: nobody who
+//! takes the interface can know that. (The crates that do this bring a hundred others along.)
 //!
-//! The rules (arrow.apache.org, "The Arrow C data interface"): a struct whose `release` is null is released; who takes one from a
-//! capsule moves it out and leaves it released; who has one calls `release` once.
+//! The rules (arrow.apache.org, "The Arrow C data interface"): a struct whose `release` is null is
+//! released; who takes one from a capsule moves it out and leaves it released; who has one calls
+//! `release` once.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void, CStr};
@@ -28,7 +31,8 @@ use crate::error::{type_name, Problem};
 
 /// `ARROW_FLAG_NULLABLE`.
 const NULLABLE: i64 = 2;
-/// More rows than any machine holds; below it no size in bytes passes `isize::MAX`, what a slice may have.
+/// More rows than any machine holds; below it no size in bytes passes `isize::MAX`, what a slice
+/// may have.
 const MOST_ROWS: usize = isize::MAX as usize / 32;
 
 /// `struct ArrowSchema`: the type of a column.
@@ -70,7 +74,8 @@ struct Stream {
     private_data: *mut c_void,
 }
 
-/// A struct of the interface: it comes in a capsule of a certain name, may be moved, and is released once.
+/// A struct of the interface: it comes in a capsule of a certain name, may be moved, and is
+/// released once.
 trait Struct: Sized {
     /// The name of its capsules.
     const CAPSULE: &'static CStr;
@@ -129,7 +134,13 @@ impl Struct for Stream {
     const CAPSULE: &'static CStr = c"arrow_array_stream";
 
     fn released() -> Stream {
-        Stream { get_schema: None, get_next: None, get_last_error: None, release: None, private_data: ptr::null_mut() }
+        Stream {
+            get_schema: None,
+            get_next: None,
+            get_last_error: None,
+            release: None,
+            private_data: ptr::null_mut(),
+        }
     }
 
     fn is_released(&self) -> bool {
@@ -140,7 +151,8 @@ impl Struct for Stream {
 impl Drop for Schema {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: it is not released (line above), and is ours: `take`, `Reader` and `exported_schema` make no second one.
+            // SAFETY: it is not released (line above), and is ours: `take`, `Reader` and
+            // `exported_schema` make no second one.
             unsafe { release(self) }
         }
     }
@@ -149,7 +161,8 @@ impl Drop for Schema {
 impl Drop for Array {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: it is not released (line above), and is ours: `take`, `Reader` and `exported_array` make no second one.
+            // SAFETY: it is not released (line above), and is ours: `take`, `Reader` and
+            // `exported_array` make no second one.
             unsafe { release(self) }
         }
     }
@@ -164,7 +177,8 @@ impl Drop for Stream {
     }
 }
 
-// SAFETY: the interface lets a struct be moved, read and released on any thread, by one thread at a time, which `Send` without `Sync` says.
+// SAFETY: the interface lets a struct be moved, read and released on any thread, by one thread at a
+// time, which `Send` without `Sync` says.
 unsafe impl Send for Schema {}
 // SAFETY: as above.
 unsafe impl Send for Array {}
@@ -174,13 +188,24 @@ unsafe impl Send for Stream {}
 /// Moves a struct out of its capsule, which is left with a released one.
 fn take<T: Struct>(capsule: &Bound<'_, PyAny>) -> PyResult<T> {
     let name = T::CAPSULE.to_string_lossy();
-    let found = capsule.cast::<PyCapsule>().ok().and_then(|capsule| capsule.pointer_checked(Some(T::CAPSULE)).ok());
-    let pointer = found.ok_or_else(|| PyTypeError::new_err(format!("an object of Arrow gave {} for the capsule {name:?}", type_name(capsule))))?;
-    // SAFETY: a capsule of this name holds a `T` that lives as long as the capsule, which we have, and that nobody else touches while we
-    // have the GIL.
+    let found = capsule
+        .cast::<PyCapsule>()
+        .ok()
+        .and_then(|capsule| capsule.pointer_checked(Some(T::CAPSULE)).ok());
+    let pointer = found.ok_or_else(|| {
+        PyTypeError::new_err(format!(
+            "an object of Arrow gave {} for the capsule {name:?}",
+            type_name(capsule)
+        ))
+    })?;
+    // SAFETY: a capsule of this name holds a `T` that lives as long as the capsule, which we have,
+    // and that nobody else touches while we have the GIL.
     let taken = unsafe { pointer.cast::<T>().replace(T::released()) };
     if taken.is_released() {
-        return Err(Problem::Invalid(format!("the capsule {name:?} was taken already")).raised(capsule.py()));
+        return Err(
+            Problem::Invalid(format!("the capsule {name:?} was taken already"))
+                .raised(capsule.py()),
+        );
     }
     Ok(taken)
 }
@@ -191,15 +216,27 @@ pub(crate) struct Chunk {
     array: Array,
 }
 
-// SAFETY: nothing writes to a schema before its release, which the last `Arc` does; chunks share it only to read it.
+// SAFETY: nothing writes to a schema before its release, which the last `Arc` does; chunks share it
+// only to read it.
 unsafe impl Sync for Schema {}
 
 impl Chunk {
     /// What `__arrow_c_array__` gave.
     pub(crate) fn of(capsules: &Bound<'_, PyAny>) -> PyResult<Chunk> {
-        let pair = capsules.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
-        let pair = pair.ok_or_else(|| PyTypeError::new_err(format!("__arrow_c_array__ gave {}, not two capsules", type_name(capsules))))?;
-        Ok(Chunk { schema: Arc::new(take(&pair.get_item(0)?)?), array: take(&pair.get_item(1)?)? })
+        let pair = capsules
+            .cast::<PyTuple>()
+            .ok()
+            .filter(|pair| pair.len() == 2);
+        let pair = pair.ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "__arrow_c_array__ gave {}, not two capsules",
+                type_name(capsules)
+            ))
+        })?;
+        Ok(Chunk {
+            schema: Arc::new(take(&pair.get_item(0)?)?),
+            array: take(&pair.get_item(1)?)?,
+        })
     }
 
     /// The rows as slices, or what is wrong with them.
@@ -217,7 +254,10 @@ pub(crate) struct Reader {
 impl Reader {
     /// What `__arrow_c_stream__` gave.
     pub(crate) fn of(capsule: &Bound<'_, PyAny>) -> PyResult<Reader> {
-        Ok(Reader { stream: take(capsule)?, schema: None })
+        Ok(Reader {
+            stream: take(capsule)?,
+            schema: None,
+        })
     }
 
     /// The next chunk; None at the end.
@@ -225,9 +265,13 @@ impl Reader {
         let schema = match &self.schema {
             Some(schema) => schema.clone(),
             None => {
-                let get_schema = self.stream.get_schema.ok_or_else(|| malformed("has no get_schema"))?;
+                let get_schema = self
+                    .stream
+                    .get_schema
+                    .ok_or_else(|| malformed("has no get_schema"))?;
                 let schema = self.fill(|stream, made: *mut Schema| {
-                    // SAFETY: the stream is not released, and `made` is a released schema to write over.
+                    // SAFETY: the stream is not released, and `made` is a released schema to write
+                    // over.
                     unsafe { get_schema(stream, made) }
                 })?;
                 if schema.is_released() {
@@ -237,7 +281,10 @@ impl Reader {
                 Arc::clone(self.schema.insert(Arc::new(schema)))
             }
         };
-        let get_next = self.stream.get_next.ok_or_else(|| malformed("has no get_next"))?;
+        let get_next = self
+            .stream
+            .get_next
+            .ok_or_else(|| malformed("has no get_next"))?;
         let array = self.fill(|stream, made: *mut Array| {
             // SAFETY: the stream is not released, and `made` is a released array to write over.
             unsafe { get_next(stream, made) }
@@ -246,7 +293,10 @@ impl Reader {
     }
 
     /// What a callback writes, or why it fails.
-    fn fill<T: Struct>(&mut self, call: impl FnOnce(*mut Stream, *mut T) -> c_int) -> Result<T, Problem> {
+    fn fill<T: Struct>(
+        &mut self,
+        call: impl FnOnce(*mut Stream, *mut T) -> c_int,
+    ) -> Result<T, Problem> {
         let mut made = T::released();
         let status = call(&mut self.stream, &mut made);
         if status == 0 {
@@ -256,15 +306,24 @@ impl Reader {
         let reason = self.stream.get_last_error.and_then(|get_last_error| {
             // SAFETY: the stream is not released, and its last call failed.
             let text = unsafe { get_last_error(&mut self.stream) };
-            // SAFETY: not null (`then`), so a C string that lives until the next call, and is copied at once.
-            (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+            (!text.is_null()).then(|| {
+                // SAFETY: not null (`then`), so a C string that lives until the next call, and is
+                // copied at once.
+                unsafe { CStr::from_ptr(text) }
+                    .to_string_lossy()
+                    .into_owned()
+            })
         });
-        Err(Problem::Stream(reason.unwrap_or_else(|| format!("it gave no reason (error {status})"))))
+        Err(Problem::Stream(reason.unwrap_or_else(|| {
+            format!("it gave no reason (error {status})")
+        })))
     }
 }
 
 fn malformed(what: &str) -> Problem {
-    Problem::Invalid(format!("the Arrow keys are malformed: the stream or array {what}"))
+    Problem::Invalid(format!(
+        "the Arrow keys are malformed: the stream or array {what}"
+    ))
 }
 
 /// Where a column stands in another one; decides what may be in it.
@@ -278,7 +337,8 @@ enum Place {
     Dictionary,
 }
 
-/// The kind of a column of keys. Whoever has the schema of a stream knows with it that all chunks are keys.
+/// The kind of a column of keys. Whoever has the schema of a stream knows with it that all chunks
+/// are keys.
 fn kind(schema: &Schema, place: Place) -> Result<Kind, Problem> {
     let (format, values) = (format(schema)?, dictionary(schema));
     let kind = kind_of(format).filter(|kind| match kind {
@@ -292,7 +352,10 @@ fn kind(schema: &Schema, place: Place) -> Result<Kind, Problem> {
     }
     if kind == Kind::Batch {
         if schema.n_children != 1 {
-            return Err(Problem::Type(format!("keys are one column, not the {} of a table: pass one of them", schema.n_children)));
+            return Err(Problem::Type(format!(
+                "keys are one column, not the {} of a table: pass one of them",
+                schema.n_children
+            )));
         }
         self::kind(child(schema, schema.children)?, Place::Batch)?;
     }
@@ -306,31 +369,52 @@ fn dictionary(schema: &Schema) -> Option<&Schema> {
 }
 
 /// The rows `skip` to `skip + take` (all that follow, if None) of an array, as slices.
-fn read<'a>(schema: &'a Schema, array: &'a Array, place: Place, skip: usize, take: Option<usize>) -> Result<Column<'a>, Problem> {
+fn read<'a>(
+    schema: &'a Schema,
+    array: &'a Array,
+    place: Place,
+    skip: usize,
+    take: Option<usize>,
+) -> Result<Column<'a>, Problem> {
     if schema.is_released() || array.is_released() {
         return Err(malformed("was released already"));
     }
     let (length, offset) = (rows(array.length, "length")?, rows(array.offset, "offset")?);
     let take = take.unwrap_or(length.saturating_sub(skip));
     if skip + take > length {
-        return Err(malformed(&format!("has a column of {length} rows where its batch has {}", skip + take)));
+        return Err(malformed(&format!(
+            "has a column of {length} rows where its batch has {}",
+            skip + take
+        )));
     }
     let first = offset + skip;
     let end = first + take;
     if !(-1..=array.length).contains(&array.null_count) {
-        return Err(malformed(&format!("has {} nulls in {length} rows", array.null_count)));
+        return Err(malformed(&format!(
+            "has {} nulls in {length} rows",
+            array.null_count
+        )));
     }
     let kind = kind(schema, place)?;
     let buffers = Buffers::of(array, kind)?;
     if take == 0 || kind == Kind::Nothing {
-        return Ok(Column { length: take, validity: Vec::new(), layout: Layout::Nothing }); // buffers that no row needs may be missing
+        return Ok(Column {
+            length: take,
+            validity: Vec::new(),
+            layout: Layout::Nothing,
+        }); // buffers that no row needs may be missing
     }
     let mut validity = Vec::new();
     match buffers.0.first() {
         Some(bits) if array.null_count != 0 && !bits.is_null() => {
-            validity.push(Bits { bytes: buffers.bytes(0, end.div_ceil(8), "validity")?, first });
+            validity.push(Bits {
+                bytes: buffers.bytes(0, end.div_ceil(8), "validity")?,
+                first,
+            });
         }
-        Some(_) if array.null_count > 0 => return Err(malformed("has nulls and no validity buffer")),
+        Some(_) if array.null_count > 0 => {
+            return Err(malformed("has nulls and no validity buffer"))
+        }
         _ => {}
     }
     let layout = match kind {
@@ -338,57 +422,97 @@ fn read<'a>(schema: &'a Schema, array: &'a Array, place: Place, skip: usize, tak
         Kind::Narrow => {
             let offsets = buffers.items::<4>(1, end + 1, "offsets")?;
             let size = size(i32::from_ne_bytes(offsets[end]).into(), "offset")?;
-            Layout::Narrow { offsets: &offsets[first..], data: buffers.bytes(2, size, "data")? }
+            Layout::Narrow {
+                offsets: &offsets[first..],
+                data: buffers.bytes(2, size, "data")?,
+            }
         }
         Kind::Wide => {
             let offsets = buffers.items::<8>(1, end + 1, "offsets")?;
             let size = size(i64::from_ne_bytes(offsets[end]), "offset")?;
-            Layout::Wide { offsets: &offsets[first..], data: buffers.bytes(2, size, "data")? }
+            Layout::Wide {
+                offsets: &offsets[first..],
+                data: buffers.bytes(2, size, "data")?,
+            }
         }
         Kind::Views => {
             let views = buffers.items::<16>(1, end, "views")?;
             let last = buffers.0.len() - 1;
             let sizes = buffers.items::<8>(last, last - 2, "sizes")?;
-            let data = (2..last).zip(sizes).map(|(number, bytes)| buffers.bytes(number, size(i64::from_ne_bytes(*bytes), "size")?, "data"));
-            Layout::Views { views: &views[first..], data: data.collect::<Result<_, _>>()? }
+            let data = (2..last).zip(sizes).map(|(number, bytes)| {
+                buffers.bytes(number, size(i64::from_ne_bytes(*bytes), "size")?, "data")
+            });
+            Layout::Views {
+                views: &views[first..],
+                data: data.collect::<Result<_, _>>()?,
+            }
         }
         Kind::Fixed(width) => {
-            let size = end.checked_mul(width).filter(|size| isize::try_from(*size).is_ok()).ok_or_else(|| malformed("is too long"))?;
-            Layout::Fixed { width, data: &buffers.bytes(1, size, "data")?[first * width..] }
+            let size = end
+                .checked_mul(width)
+                .filter(|size| isize::try_from(*size).is_ok())
+                .ok_or_else(|| malformed("is too long"))?;
+            Layout::Fixed {
+                width,
+                data: &buffers.bytes(1, size, "data")?[first * width..],
+            }
         }
         Kind::Codes(width) => {
             let codes = buffers.bytes(1, end * width.bytes(), "indices")?;
             // SAFETY: the dictionary of an array is null or an array that lives as long as it.
             let values = unsafe { array.dictionary.as_ref() };
-            let (schema, array) = dictionary(schema).zip(values).ok_or_else(|| malformed("has indices and no dictionary"))?;
-            let codes = Codes { width, bytes: &codes[first * width.bytes()..] };
-            Layout::Codes { codes, values: Box::new(read(schema, array, Place::Dictionary, 0, None)?) }
+            let (schema, array) = dictionary(schema)
+                .zip(values)
+                .ok_or_else(|| malformed("has indices and no dictionary"))?;
+            let codes = Codes {
+                width,
+                bytes: &codes[first * width.bytes()..],
+            };
+            Layout::Codes {
+                codes,
+                values: Box::new(read(schema, array, Place::Dictionary, 0, None)?),
+            }
         }
         Kind::Batch => {
             if array.n_children != 1 {
                 return Err(malformed("lacks its column"));
             }
-            let mut column = read(child(schema, schema.children)?, child(array, array.children)?, Place::Batch, first, Some(take))?;
+            let mut column = read(
+                child(schema, schema.children)?,
+                child(array, array.children)?,
+                Place::Batch,
+                first,
+                Some(take),
+            )?;
             column.validity.append(&mut validity);
             return Ok(column);
         }
     };
-    Ok(Column { length: take, validity, layout })
+    Ok(Column {
+        length: take,
+        validity,
+        layout,
+    })
 }
 
 /// The only child of a struct.
 fn child<T>(_parent: &T, children: *mut *mut T) -> Result<&T, Problem> {
-    // SAFETY: the children of a struct that has any are null or an array of pointers that lives as long as it.
+    // SAFETY: the children of a struct that has any are null or an array of pointers that lives as
+    // long as it.
     let first = unsafe { children.as_ref() };
     // SAFETY: a pointer there is null or to a struct that lives as long as its parent.
-    first.and_then(|first| unsafe { first.as_ref() }).ok_or_else(|| malformed("lacks its column"))
+    first
+        .and_then(|first| unsafe { first.as_ref() })
+        .ok_or_else(|| malformed("lacks its column"))
 }
 
 /// A count of rows, within limits.
 fn rows(number: i64, what: &str) -> Result<usize, Problem> {
     let number = usize::try_from(number).map_err(|_| malformed(&format!("has {what} {number}")))?;
     if number > MOST_ROWS / 2 {
-        return Err(malformed(&format!("has {what} {number}, which no memory holds")));
+        return Err(malformed(&format!(
+            "has {what} {number}, which no memory holds"
+        )));
     }
     Ok(number)
 }
@@ -399,7 +523,9 @@ fn format(schema: &Schema) -> Result<&str, Problem> {
         return Err(malformed("has no format"));
     }
     // SAFETY: not null (above), so a C string that lives as long as the schema.
-    unsafe { CStr::from_ptr(schema.format) }.to_str().map_err(|_| malformed("has a format that is no text"))
+    unsafe { CStr::from_ptr(schema.format) }
+        .to_str()
+        .map_err(|_| malformed("has a format that is no text"))
 }
 
 /// The addresses of an array's buffers.
@@ -409,40 +535,60 @@ impl<'a> Buffers<'a> {
     /// Those of an array: as many as its kind has.
     fn of(array: &'a Array, kind: Kind) -> Result<Buffers<'a>, Problem> {
         let (least, most) = kind.buffers();
-        let count = usize::try_from(array.n_buffers).ok().filter(|count| (least..=most).contains(count));
-        let count = count.ok_or_else(|| malformed(&format!("has {} buffers, its type {least}", array.n_buffers)))?;
+        let count = usize::try_from(array.n_buffers)
+            .ok()
+            .filter(|count| (least..=most).contains(count));
+        let count = count.ok_or_else(|| {
+            malformed(&format!(
+                "has {} buffers, its type {least}",
+                array.n_buffers
+            ))
+        })?;
         if count == 0 {
             return Ok(Buffers(&[]));
         }
         if array.buffers.is_null() {
             return Err(malformed("has no buffers"));
         }
-        // SAFETY: not null (above), so `n_buffers` addresses that live as long as the array; `most` keeps the size below `isize::MAX`.
-        Ok(Buffers(unsafe { std::slice::from_raw_parts(array.buffers, count) }))
+        // SAFETY: not null (above), so `n_buffers` addresses that live as long as the array; `most`
+        // keeps the size below `isize::MAX`.
+        Ok(Buffers(unsafe {
+            std::slice::from_raw_parts(array.buffers, count)
+        }))
     }
 
     /// A buffer as `count` items of N bytes.
-    fn items<const N: usize>(&self, number: usize, count: usize, what: &str) -> Result<&'a [[u8; N]], Problem> {
+    fn items<const N: usize>(
+        &self,
+        number: usize,
+        count: usize,
+        what: &str,
+    ) -> Result<&'a [[u8; N]], Problem> {
         if count == 0 {
             return Ok(&[]);
         }
         if self.0[number].is_null() {
             return Err(malformed(&format!("has no {what} buffer")));
         }
-        // SAFETY: not null (above), of the array, which lives for 'a; bytes need no alignment; `count` is what the layout of the array's
-        // type promises (`read`), and with it the size is below `isize::MAX` (`rows`, `size`).
+        // SAFETY: not null (above), of the array, which lives for 'a; bytes need no alignment;
+        // `count` is what the layout of the array's type promises (`read`), and with it the size is
+        // below `isize::MAX` (`rows`, `size`).
         Ok(unsafe { std::slice::from_raw_parts(self.0[number].cast::<[u8; N]>(), count) })
     }
 
     /// A buffer of bytes.
     fn bytes(&self, number: usize, count: usize, what: &str) -> Result<&'a [u8], Problem> {
-        self.items::<1>(number, count, what).map(<[[u8; 1]]>::as_flattened)
+        self.items::<1>(number, count, what)
+            .map(<[[u8; 1]]>::as_flattened)
     }
 }
 
 /// A size in bytes.
 fn size(number: i64, what: &str) -> Result<usize, Problem> {
-    isize::try_from(number).ok().and_then(|size| usize::try_from(size).ok()).ok_or_else(|| malformed(&format!("has {what} {number}")))
+    isize::try_from(number)
+        .ok()
+        .and_then(|size| usize::try_from(size).ok())
+        .ok_or_else(|| malformed(&format!("has {what} {number}")))
 }
 
 /// Memory that goes out.
@@ -499,22 +645,37 @@ impl Export {
             format: self.format.as_ptr(),
             name: c"".as_ptr(),
             flags: NULLABLE,
-            dictionary: self.dictionary.as_ref().map_or(ptr::null_mut(), |values| Box::into_raw(Box::new(values.exported_schema()))),
+            dictionary: self.dictionary.as_ref().map_or(ptr::null_mut(), |values| {
+                Box::into_raw(Box::new(values.exported_schema()))
+            }),
             release: Some(release_schema),
             ..Schema::released()
         }
     }
 
     fn exported_array(self) -> Array {
-        let addresses = self.buffers.iter().map(|buffer| buffer.as_ref().map_or(ptr::null(), |buffer| buffer.address())).collect();
-        let held = Box::new(Held { addresses, _buffers: self.buffers });
+        let addresses = self
+            .buffers
+            .iter()
+            .map(|buffer| {
+                buffer
+                    .as_ref()
+                    .map_or(ptr::null(), |buffer| buffer.address())
+            })
+            .collect();
+        let held = Box::new(Held {
+            addresses,
+            _buffers: self.buffers,
+        });
         Array {
             // a Vec has no more than `isize::MAX` items
             length: self.length as i64,
             null_count: self.nulls as i64,
             n_buffers: held.addresses.len() as i64,
             buffers: held.addresses.as_ptr(),
-            dictionary: self.dictionary.map_or(ptr::null_mut(), |values| Box::into_raw(Box::new(values.exported_array()))),
+            dictionary: self.dictionary.map_or(ptr::null_mut(), |values| {
+                Box::into_raw(Box::new(values.exported_array()))
+            }),
             release: Some(release_array),
             private_data: Box::into_raw(held).cast(),
             ..Array::released()
@@ -534,7 +695,8 @@ unsafe extern "C" fn release_schema(schema: *mut Schema) {
     let schema = unsafe { &mut *schema };
     schema.release = None;
     if !schema.dictionary.is_null() {
-        // SAFETY: `exported_schema` made it from a box, and this is the one release. Dropping it releases it, unless it was moved out.
+        // SAFETY: `exported_schema` made it from a box, and this is the one release. Dropping it
+        // releases it, unless it was moved out.
         drop(unsafe { Box::from_raw(schema.dictionary) });
     }
 }
@@ -545,7 +707,8 @@ unsafe extern "C" fn release_array(array: *mut Array) {
     let array = unsafe { &mut *array };
     array.release = None;
     if !array.dictionary.is_null() {
-        // SAFETY: `exported_array` made it from a box, and this is the one release. Dropping it releases it, unless it was moved out.
+        // SAFETY: `exported_array` made it from a box, and this is the one release. Dropping it
+        // releases it, unless it was moved out.
         drop(unsafe { Box::from_raw(array.dictionary) });
     }
     // SAFETY: as above; it is a `Held`.

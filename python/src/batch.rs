@@ -12,7 +12,10 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyIterator, PyList, PySlice, PyString, PyTuple, PyType};
+use pyo3::types::{
+    PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyIterator, PyList, PySlice, PyString, PyTuple,
+    PyType,
+};
 
 use stead::policy::NodeId;
 
@@ -21,8 +24,8 @@ use crate::column::{Column, Layout};
 use crate::error::{invalid, type_name, Problem};
 use crate::key;
 use crate::map::Map;
-use crate::subscript::{places, Places};
 use crate::records::python;
+use crate::subscript::{places, Places};
 
 /// So many objects are held at a time: 2 MiB, and some 10 ms between two chances for other threads.
 const OBJECTS: usize = 1 << 16;
@@ -68,7 +71,11 @@ impl Nodes {
 }
 
 /// The nodes of keys, in their order: every batch comes through here.
-fn place<'a>(map: &stead::Map, keys: impl Iterator<Item = Result<Option<&'a [u8]>, Problem>>, nodes: &mut Nodes) -> Result<(), Problem> {
+fn place<'a>(
+    map: &stead::Map,
+    keys: impl Iterator<Item = Result<Option<&'a [u8]>, Problem>>,
+    nodes: &mut Nodes,
+) -> Result<(), Problem> {
     for key in keys {
         // a map has at most 65,536 nodes
         nodes.push(key?.map(|key| map.locate(key).0 as i32));
@@ -76,16 +83,24 @@ fn place<'a>(map: &stead::Map, keys: impl Iterator<Item = Result<Option<&'a [u8]
     Ok(())
 }
 
-/// The nodes of a column's keys. Where a dictionary is not longer than the column, each of its values is placed once, for 4 bytes of
-/// memory each.
-fn place_column(map: &stead::Map, column: &Column<'_>, nodes: &mut Nodes, since: &mut usize) -> Result<(), Problem> {
+/// The nodes of a column's keys. Where a dictionary is not longer than the column, each of its
+/// values is placed once, for 4 bytes of memory each.
+fn place_column(
+    map: &stead::Map,
+    column: &Column<'_>,
+    nodes: &mut Nodes,
+    since: &mut usize,
+) -> Result<(), Problem> {
     nodes.reserve(column.length)?;
     if let Layout::Codes { codes, values } = &column.layout {
         if values.length <= column.length {
             let mut known = Nodes::default();
             place_column(map, values, &mut known, since)?;
             for row in 0..column.length {
-                let node = match (column.is_null(row), codes.get(row).filter(|code| *code < values.length)) {
+                let node = match (
+                    column.is_null(row),
+                    codes.get(row).filter(|code| *code < values.length),
+                ) {
                     (true, _) => None,
                     (false, Some(code)) => node_at(&known.numbers, &known.validity, code),
                     (false, None) => return Err(column.damaged(row)),
@@ -117,17 +132,34 @@ fn place_stream(map: &stead::Map, mut reader: Reader, nodes: &mut Nodes) -> Resu
 }
 
 /// The nodes of a chunk's keys; it is released then.
-fn place_chunk(map: &stead::Map, chunk: Chunk, nodes: &mut Nodes, since: &mut usize) -> Result<(), Problem> {
+fn place_chunk(
+    map: &stead::Map,
+    chunk: Chunk,
+    nodes: &mut Nodes,
+    since: &mut usize,
+) -> Result<(), Problem> {
     place_column(map, &chunk.column()?, nodes, since)
 }
 
-/// The nodes of keys that are objects. In a series what stands for a missing value is null; everywhere None is.
-fn place_objects(map: &stead::Map, keys: &Bound<'_, PyAny>, is_series: bool, nodes: &mut Nodes) -> PyResult<()> {
+/// The nodes of keys that are objects. In a series what stands for a missing value is null;
+/// everywhere None is.
+fn place_objects(
+    map: &stead::Map,
+    keys: &Bound<'_, PyAny>,
+    is_series: bool,
+    nodes: &mut Nodes,
+) -> PyResult<()> {
     let mut objects = keys.try_iter().map_err(|_| {
-        PyTypeError::new_err(format!("keys are a list, an Arrow or NumPy array, or a series, not {}", type_name(keys)))
+        PyTypeError::new_err(format!(
+            "keys are a list, an Arrow or NumPy array, or a series, not {}",
+            type_name(keys)
+        ))
     })?;
     loop {
-        let held = objects.by_ref().take(OBJECTS).collect::<PyResult<Vec<_>>>()?;
+        let held = objects
+            .by_ref()
+            .take(OBJECTS)
+            .collect::<PyResult<Vec<_>>>()?;
         place_held(map, keys.py(), &held, is_series, nodes)?;
         if held.len() < OBJECTS {
             return Ok(());
@@ -135,15 +167,27 @@ fn place_objects(map: &stead::Map, keys: &Bound<'_, PyAny>, is_series: bool, nod
     }
 }
 
-/// The nodes of a block of keys, which are held so that nobody can free them while other threads run.
-fn place_held(map: &stead::Map, py: Python<'_>, held: &[Bound<'_, PyAny>], is_series: bool, nodes: &mut Nodes) -> PyResult<()> {
+/// The nodes of a block of keys, which are held so that nobody can free them while other threads
+/// run.
+fn place_held(
+    map: &stead::Map,
+    py: Python<'_>,
+    held: &[Bound<'_, PyAny>],
+    is_series: bool,
+    nodes: &mut Nodes,
+) -> PyResult<()> {
     let first = nodes.numbers.len();
-    let bytes = held.iter().enumerate().map(|(i, object)| match key::bytes(object) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(_) if object.is_none() || (is_series && is_missing(object)) => Ok(None),
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => Err(PyTypeError::new_err(format!("key {}: {}", first + i, error.value(py)))),
-        Err(error) => Err(error),
-    });
+    let bytes = held
+        .iter()
+        .enumerate()
+        .map(|(i, object)| match key::bytes(object) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(_) if object.is_none() || (is_series && is_missing(object)) => Ok(None),
+            Err(error) if error.is_instance_of::<PyTypeError>(py) => Err(PyTypeError::new_err(
+                format!("key {}: {}", first + i, error.value(py)),
+            )),
+            Err(error) => Err(error),
+        });
     let bytes: Vec<Option<&[u8]>> = bytes.collect::<PyResult<_>>()?;
     let placed = py.detach(|| {
         nodes.reserve(bytes.len())?;
@@ -159,18 +203,24 @@ fn is_missing(object: &Bound<'_, PyAny>) -> bool {
     object.cast::<PyFloat>().is_ok_and(is_nan) || type_name(object) == "NAType"
 }
 
-/// The nodes of a NumPy array's keys. It is read in blocks, as lists of objects or, where all keys have the same size, as bytes: that
-/// follows NumPy's own rules for strides, byte orders, masks and ends, at any version of it.
+/// The nodes of a NumPy array's keys. It is read in blocks, as lists of objects or, where all keys
+/// have the same size, as bytes: that follows NumPy's own rules for strides, byte orders, masks and
+/// ends, at any version of it.
 fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> PyResult<()> {
     let py = keys.py();
     let dtype = keys.getattr("dtype")?;
     let dimensions: usize = keys.getattr("ndim")?.extract()?;
     if dimensions != 1 {
-        return Err(invalid(py, format!("keys are a NumPy array of {dimensions} dimensions, not of one")));
+        return Err(invalid(
+            py,
+            format!("keys are a NumPy array of {dimensions} dimensions, not of one"),
+        ));
     }
     let kind: String = dtype.getattr("kind")?.extract()?;
     if !matches!(kind.as_str(), "S" | "U" | "T" | "O") {
-        return Err(PyTypeError::new_err(format!("keys are a NumPy array of {dtype}; taken are S, U, StringDType and object")));
+        return Err(PyTypeError::new_err(format!(
+            "keys are a NumPy array of {dtype}; taken are S, U, StringDType and object"
+        )));
     }
     let width: usize = dtype.getattr("itemsize")?.extract()?;
     let (rows, step) = (keys.len()?, (BYTES / width.max(1)).clamp(1, OBJECTS));
@@ -178,28 +228,59 @@ fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> 
     nodes.reserve(rows).map_err(|problem| problem.raised(py))?;
     for start in (0..rows).step_by(step) {
         let count = step.min(rows - start);
-        let block = keys.get_item(PySlice::new(py, start as isize, (start + count) as isize, 1))?;
+        let block = keys.get_item(PySlice::new(
+            py,
+            start as isize,
+            (start + count) as isize,
+            1,
+        ))?;
         if is_bytes {
-            place_fixed(map, block.call_method0("tobytes")?.cast::<PyBytes>()?, width, count, nodes)?;
+            place_fixed(
+                map,
+                block.call_method0("tobytes")?.cast::<PyBytes>()?,
+                width,
+                count,
+                nodes,
+            )?;
         } else {
-            let held: Vec<_> = block.call_method0("tolist")?.cast::<PyList>()?.iter().collect();
+            let held: Vec<_> = block
+                .call_method0("tolist")?
+                .cast::<PyList>()?
+                .iter()
+                .collect();
             place_held(map, py, &held, true, nodes)?;
         }
     }
     Ok(())
 }
 
-/// The nodes of keys of one width, less the NULs at their end: NumPy fills up with NUL, and does not count those at the end.
-fn place_fixed(map: &stead::Map, block: &Bound<'_, PyBytes>, width: usize, count: usize, nodes: &mut Nodes) -> PyResult<()> {
+/// The nodes of keys of one width, less the NULs at their end: NumPy fills up with NUL, and does
+/// not count those at the end.
+fn place_fixed(
+    map: &stead::Map,
+    block: &Bound<'_, PyBytes>,
+    width: usize,
+    count: usize,
+    nodes: &mut Nodes,
+) -> PyResult<()> {
     let (py, bytes) = (block.py(), block.as_bytes());
     if bytes.len() != count * width {
-        return Err(invalid(py, format!("keys are a NumPy array that gave {} bytes for {count} keys of {width}", bytes.len())));
+        return Err(invalid(
+            py,
+            format!(
+                "keys are a NumPy array that gave {} bytes for {count} keys of {width}",
+                bytes.len()
+            ),
+        ));
     }
     let key = |i: usize| {
         let item = &bytes[i * width..(i + 1) * width];
-        item.iter().rposition(|byte| *byte != 0).map_or(&[][..], |last| &item[..=last])
+        item.iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(&[][..], |last| &item[..=last])
     };
-    py.detach(|| place(map, (0..count).map(|i| Ok(Some(key(i)))), nodes)).map_err(|problem| problem.raised(py))?;
+    py.detach(|| place(map, (0..count).map(|i| Ok(Some(key(i)))), nodes))
+        .map_err(|problem| problem.raised(py))?;
     py.check_signals()
 }
 
@@ -210,14 +291,24 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> Py
         return place_objects(map, keys, false, nodes).map(|()| false);
     }
     if keys.is_instance_of::<PyString>() || keys.is_instance_of::<PyBytes>() {
-        return Err(PyTypeError::new_err(format!("keys are a list or an array of keys, not one {}: locate takes one key", type_name(keys))));
+        return Err(PyTypeError::new_err(format!(
+            "keys are a list or an array of keys, not one {}: locate takes one key",
+            type_name(keys)
+        )));
     }
     if is_numpy(keys)? {
         return place_numpy(map, keys, nodes).map(|()| true);
     }
-    let dtype = keys.getattr_opt("dtype")?.map(|dtype| dtype.str()).transpose()?;
+    let dtype = keys
+        .getattr_opt("dtype")?
+        .map(|dtype| dtype.str())
+        .transpose()?;
     // as Arrow, pandas would copy objects, and polars would give their addresses
-    let has_objects = dtype.as_ref().is_some_and(|dtype| dtype.to_str().is_ok_and(|name| name.eq_ignore_ascii_case("object")));
+    let has_objects = dtype.as_ref().is_some_and(|dtype| {
+        dtype
+            .to_str()
+            .is_ok_and(|name| name.eq_ignore_ascii_case("object"))
+    });
     if has_objects {
         return place_objects(map, keys, true, nodes).map(|()| true);
     }
@@ -226,7 +317,10 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> Py
         match stream.call0() {
             Ok(capsule) => {
                 let reader = Reader::of(&capsule)?;
-                return py.detach(|| place_stream(map, reader, nodes)).map_err(|problem| problem.raised(py)).map(|()| true);
+                return py
+                    .detach(|| place_stream(map, reader, nodes))
+                    .map_err(|problem| problem.raised(py))
+                    .map(|()| true);
             }
             // pandas without pyarrow
             Err(error) if dtype.is_some() && error.is_instance_of::<PyImportError>(py) => {}
@@ -234,7 +328,10 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> Py
         }
     } else if let Some(array) = keys.getattr_opt("__arrow_c_array__")? {
         let chunk = Chunk::of(&array.call0()?)?;
-        return py.detach(|| place_chunk(map, chunk, nodes, &mut 0)).map_err(|problem| problem.raised(py)).map(|()| true);
+        return py
+            .detach(|| place_chunk(map, chunk, nodes, &mut 0))
+            .map_err(|problem| problem.raised(py))
+            .map(|()| true);
     }
     place_objects(map, keys, dtype.is_some(), nodes).map(|()| dtype.is_some())
 }
@@ -243,14 +340,22 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> Py
 fn is_numpy(keys: &Bound<'_, PyAny>) -> PyResult<bool> {
     let modules = keys.py().import("sys")?.getattr("modules")?;
     let numpy = modules.cast::<PyDict>()?.get_item("numpy")?;
-    match numpy.map(|numpy| numpy.getattr_opt("ndarray")).transpose()?.flatten() {
+    match numpy
+        .map(|numpy| numpy.getattr_opt("ndarray"))
+        .transpose()?
+        .flatten()
+    {
         Some(ndarray) => keys.is_instance(&ndarray),
         None => Ok(false),
     }
 }
 
 /// `Map.locate_many`.
-pub(crate) fn locate_many<'py>(map: &Bound<'py, Map>, keys: &Bound<'py, PyAny>, numbers: bool) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn locate_many<'py>(
+    map: &Bound<'py, Map>,
+    keys: &Bound<'py, PyAny>,
+    numbers: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let py = map.py();
     let mut nodes = Nodes::default();
     let is_column = place_any(&map.get().map, keys, &mut nodes)?;
@@ -268,16 +373,21 @@ pub(crate) fn locate_many<'py>(map: &Bound<'py, Map>, keys: &Bound<'py, PyAny>, 
 
 /// The node of a row; None for null.
 fn node_at(numbers: &[i32], validity: &[u8], row: usize) -> Option<i32> {
-    let is_null = validity.get(row / 8).is_some_and(|byte| byte >> (row % 8) & 1 == 0);
+    let is_null = validity
+        .get(row / 8)
+        .is_some_and(|byte| byte >> (row % 8) & 1 == 0);
     numbers.get(row).copied().filter(|_| !is_null)
 }
 
-/// The nodes of a column of keys, in their order, as a column of Arrow: node names, dictionary-encoded, or node numbers.
+/// The nodes of a column of keys, in their order, as a column of Arrow: node names,
+/// dictionary-encoded, or node numbers.
 ///
-/// `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule interface take it without a copy. It has
-/// int32 indices, and the dictionary has the names of all the map's nodes, so that an index is the number of its node in `Map.nodes`.
+/// `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule
+/// interface take it without a copy. It has int32 indices, and the dictionary has the names of all
+/// the map's nodes, so that an index is the number of its node in `Map.nodes`.
 ///
-/// It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would copy it item by item.)
+/// It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would
+/// copy it item by item.)
 ///
 /// >>> import numpy
 /// >>> nodes = members.locate_many(numpy.array(["frank", "bob"]))
@@ -303,8 +413,14 @@ impl Array {
             format: c"i",
             length: self.numbers.len(),
             nulls: self.nulls,
-            buffers: vec![self.validity.clone().map(|bits| bits as Arc<dyn Buffer>), Some(self.numbers.clone())],
-            dictionary: self.names.as_ref().map(|map| Box::new(map.get().dictionary())),
+            buffers: vec![
+                self.validity.clone().map(|bits| bits as Arc<dyn Buffer>),
+                Some(self.numbers.clone()),
+            ],
+            dictionary: self
+                .names
+                .as_ref()
+                .map(|map| Box::new(map.get().dictionary())),
         }
     }
 
@@ -312,7 +428,12 @@ impl Array {
         let validity = self.validity.as_ref().map_or(&[][..], |bits| bits);
         match (node_at(&self.numbers, validity, row), &self.names) {
             (None, _) => py.None().into_bound(py),
-            (Some(node), Some(map)) => map.get().name_of(py, NodeId(node as u32)).bind(py).clone().into_any(),
+            (Some(node), Some(map)) => map
+                .get()
+                .name_of(py, NodeId(node as u32))
+                .bind(py)
+                .clone()
+                .into_any(),
             (Some(node), None) => PyInt::new(py, node).into_any(),
         }
     }
@@ -340,7 +461,8 @@ impl Array {
         self.export().schema(py)
     }
 
-    /// Arrow's PyCapsule interface: the type and the rows. No other type is made: `requested_schema` is not looked at.
+    /// Arrow's PyCapsule interface: the type and the rows. No other type is made:
+    /// `requested_schema` is not looked at.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -356,16 +478,25 @@ impl Array {
         self.numbers.len()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         Ok(match places(index, self.numbers.len(), "row")? {
             Places::One(row) => self.item(py, row),
-            Places::Some(rows) => PyList::new(py, rows.into_iter().map(|row| self.item(py, row)))?.into_any(),
+            Places::Some(rows) => {
+                PyList::new(py, rows.into_iter().map(|row| self.item(py, row)))?.into_any()
+            }
         })
     }
 
     /// `Array[str | None]`, for annotations.
     #[classmethod]
-    fn __class_getitem__<'py>(class: &Bound<'py, PyType>, item: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __class_getitem__<'py>(
+        class: &Bound<'py, PyType>,
+        item: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         python(class.py(), "types", "GenericAlias")?.call1((class, item))
     }
 
@@ -374,7 +505,15 @@ impl Array {
     }
 
     fn __repr__(&self) -> String {
-        let what = if self.names.is_some() { "node names" } else { "node numbers" };
-        format!("<stead.Array of {} {what}, {} null>", self.numbers.len(), self.nulls)
+        let what = if self.names.is_some() {
+            "node names"
+        } else {
+            "node numbers"
+        };
+        format!(
+            "<stead.Array of {} {what}, {} null>",
+            self.numbers.len(),
+            self.nulls
+        )
     }
 }

@@ -7,8 +7,9 @@
 //! Codes          codes   | 2 | 0 | 2 |            values  a column of one of the layouts above
 //! ```
 //!
-//! The slices end where the structs say that buffers end (arrow.rs), and every access is checked against that: offsets that fall, views
-//! that point outside and indices that the dictionary does not have are errors.
+//! The slices end where the structs say that buffers end (arrow.rs), and every access is checked
+//! against that: offsets that fall, views that point outside and indices that the dictionary does
+//! not have are errors.
 
 use crate::error::Problem;
 
@@ -116,7 +117,10 @@ pub(crate) fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Prob
         _ => format!("of format {format:?}"),
     };
     let dictionary = if in_dictionary { "dictionary of " } else { "" };
-    Problem::Type(format!("keys are Arrow {dictionary}{name}; taken are string, binary (also large, view, fixed-size) and a dictionary of these"))
+    Problem::Type(format!(
+        "keys are Arrow {dictionary}{name}; taken are string, binary (also \
+        large, view, fixed-size) and a dictionary of these"
+    ))
 }
 
 /// Which rows are not null: a bit each, the lowest first.
@@ -130,7 +134,9 @@ pub(crate) struct Bits<'a> {
 impl Bits<'_> {
     fn is_set(&self, row: usize) -> bool {
         let bit = self.first + row;
-        self.bytes.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+        self.bytes
+            .get(bit / 8)
+            .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
     }
 }
 
@@ -168,11 +174,26 @@ fn item<const N: usize>(bytes: &[u8], row: usize) -> Option<[u8; N]> {
 /// Where the bytes of the rows are.
 pub(crate) enum Layout<'a> {
     Nothing,
-    Narrow { offsets: &'a [[u8; 4]], data: &'a [u8] },
-    Wide { offsets: &'a [[u8; 8]], data: &'a [u8] },
-    Views { views: &'a [[u8; 16]], data: Vec<&'a [u8]> },
-    Fixed { width: usize, data: &'a [u8] },
-    Codes { codes: Codes<'a>, values: Box<Column<'a>> },
+    Narrow {
+        offsets: &'a [[u8; 4]],
+        data: &'a [u8],
+    },
+    Wide {
+        offsets: &'a [[u8; 8]],
+        data: &'a [u8],
+    },
+    Views {
+        views: &'a [[u8; 16]],
+        data: Vec<&'a [u8]>,
+    },
+    Fixed {
+        width: usize,
+        data: &'a [u8],
+    },
+    Codes {
+        codes: Codes<'a>,
+        values: Box<Column<'a>>,
+    },
 }
 
 /// Rows of keys.
@@ -199,19 +220,33 @@ impl<'a> Column<'a> {
         let key = match &self.layout {
             Layout::Nothing => return Ok(None),
             Layout::Narrow { offsets, data } => {
-                let at = |i: usize| offsets.get(i).and_then(|bytes| usize::try_from(i32::from_ne_bytes(*bytes)).ok());
-                at(row).zip(at(row + 1)).and_then(|(start, end)| data.get(start..end))
+                let at = |i: usize| {
+                    offsets
+                        .get(i)
+                        .and_then(|bytes| usize::try_from(i32::from_ne_bytes(*bytes)).ok())
+                };
+                at(row)
+                    .zip(at(row + 1))
+                    .and_then(|(start, end)| data.get(start..end))
             }
             Layout::Wide { offsets, data } => {
-                let at = |i: usize| offsets.get(i).and_then(|bytes| usize::try_from(i64::from_ne_bytes(*bytes)).ok());
-                at(row).zip(at(row + 1)).and_then(|(start, end)| data.get(start..end))
+                let at = |i: usize| {
+                    offsets
+                        .get(i)
+                        .and_then(|bytes| usize::try_from(i64::from_ne_bytes(*bytes)).ok())
+                };
+                at(row)
+                    .zip(at(row + 1))
+                    .and_then(|(start, end)| data.get(start..end))
             }
             Layout::Views { views, data } => views.get(row).and_then(|view| viewed(view, data)),
             Layout::Fixed { width, data } => data.get(row * width..(row + 1) * width),
-            Layout::Codes { codes, values } => match codes.get(row).filter(|code| *code < values.length) {
-                Some(code) => return values.key(code),
-                None => None,
-            },
+            Layout::Codes { codes, values } => {
+                match codes.get(row).filter(|code| *code < values.length) {
+                    Some(code) => return values.key(code),
+                    None => None,
+                }
+            }
         };
         key.map(Some).ok_or_else(|| self.damaged(row))
     }
@@ -222,13 +257,17 @@ impl<'a> Column<'a> {
             Layout::Codes { .. } => "index is not in the dictionary",
             _ => "bytes are not in the data",
         };
-        Problem::Invalid(format!("the Arrow keys are malformed: row {row} of {}: its {what}", self.length))
+        Problem::Invalid(format!(
+            "the Arrow keys are malformed: row {row} of {}: its {what}",
+            self.length
+        ))
     }
 }
 
 /// What a view shows.
 fn viewed<'a>(view: &'a [u8; 16], data: &[&'a [u8]]) -> Option<&'a [u8]> {
-    let part = |i: usize| item(view, i).and_then(|bytes| usize::try_from(i32::from_ne_bytes(bytes)).ok());
+    let part =
+        |i: usize| item(view, i).and_then(|bytes| usize::try_from(i32::from_ne_bytes(bytes)).ok());
     let length = part(0)?;
     if length <= 12 {
         return view.get(4..4 + length);

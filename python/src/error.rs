@@ -17,10 +17,13 @@ pub(crate) fn raised(py: Python<'_>, failure: &stead::Error) -> PyErr {
 /// The exception for a failure, in other words.
 pub(crate) fn raised_as(py: Python<'_>, failure: &stead::Error, message: String) -> PyErr {
     let os_errno = match failure {
-        stead::Error::Io { source, .. } | stead::Error::Uncertain { source, .. } => source.raw_os_error().unwrap_or(0),
+        stead::Error::Io { source, .. } | stead::Error::Uncertain { source, .. } => {
+            source.raw_os_error().unwrap_or(0)
+        }
         _ => 0,
     };
-    let made = python(py, "stead._errors", "_error").and_then(|error| error.call1((failure.status() as i32, message, os_errno)));
+    let made = python(py, "stead._errors", "_error")
+        .and_then(|error| error.call1((failure.status() as i32, message, os_errno)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
@@ -29,11 +32,19 @@ pub(crate) fn invalid(py: Python<'_>, problem: String) -> PyErr {
     raised(py, &stead::Error::Invalid { problem })
 }
 
-/// An integer in the range of `T`; any other is an InvalidError, where Python itself would say OverflowError.
-pub(crate) fn whole<'py, T: TryFrom<i128>>(name: &str, range: &str, number: &Bound<'py, PyAny>) -> PyResult<T> {
+/// An integer in the range of `T`; any other is an InvalidError, where Python itself would say
+/// OverflowError.
+pub(crate) fn whole<'py, T: TryFrom<i128>>(
+    name: &str,
+    range: &str,
+    number: &Bound<'py, PyAny>,
+) -> PyResult<T> {
     let py = number.py();
     let index = python(py, "operator", "index")?.call1((number,))?;
-    let fits = index.extract::<i128>().ok().and_then(|n| T::try_from(n).ok());
+    let fits = index
+        .extract::<i128>()
+        .ok()
+        .and_then(|n| T::try_from(n).ok());
     fits.ok_or_else(|| invalid(py, format!("{name} is not {range}")))
 }
 
@@ -69,8 +80,17 @@ impl Problem {
         match self {
             Problem::Type(problem) => PyTypeError::new_err(problem),
             Problem::Invalid(problem) => invalid(py, problem),
-            Problem::Stream(reason) => raised(py, &stead::Error::io("read", Path::new("the Arrow stream of keys"), io::Error::other(reason))),
-            Problem::Memory => PyMemoryError::new_err("there is no memory for the nodes of so many keys"),
+            Problem::Stream(reason) => raised(
+                py,
+                &stead::Error::io(
+                    "read",
+                    Path::new("the Arrow stream of keys"),
+                    io::Error::other(reason),
+                ),
+            ),
+            Problem::Memory => {
+                PyMemoryError::new_err("there is no memory for the nodes of so many keys")
+            }
             Problem::Raised(error) => error,
         }
     }
@@ -80,5 +100,6 @@ impl Problem {
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     let name = object.get_type().name().ok();
     // not to_string(): a Ctrl-C that Python notices meanwhile would be lost
-    name.and_then(|name| Some(name.to_cow().ok()?.into_owned())).unwrap_or_else(|| "object".to_owned())
+    name.and_then(|name| Some(name.to_cow().ok()?.into_owned()))
+        .unwrap_or_else(|| "object".to_owned())
 }

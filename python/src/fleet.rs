@@ -1,8 +1,9 @@
 //! A fleet from Python: its text, the path of a file, or a plain dict of the same shape.
 //!
-//! A dict becomes JSON text, so every rule and every message is that of a fleet file. Each value stands on a line of its own, and messages
-//! name the place in the dict instead of the line. Numbers are written as decimals, exactly: what is an integer and a `Decimal` as
-//! they are, a `float` as its `repr`.
+//! A dict becomes JSON text, so every rule and every message is that of a fleet file. Each value
+//! stands on a line of its own, and messages name the place in the dict instead of the line.
+//! Numbers are written as decimals, exactly: what is an integer and a `Decimal` as they are, a
+//! `float` as its `repr`.
 
 use std::path::PathBuf;
 
@@ -37,7 +38,10 @@ impl Source {
             let message = failure.to_string();
             let message = match self {
                 Source::Lines => message,
-                Source::OneLine => format!("{message}; this str is read as a fleet's text: to read a file, give pathlib.Path(...)"),
+                Source::OneLine => format!(
+                    "{message}; this str is read as a fleet's text: to read \
+                    a file, give pathlib.Path(...)"
+                ),
                 Source::Dict(places) => placed(&message, places),
             };
             raised_as(py, &failure, message)
@@ -45,39 +49,65 @@ impl Source {
     }
 }
 
-/// A message with places of a dict where lines of its JSON text stand: `fleet:3: ` at its beginning, `in line 3` anywhere.
+/// A message with places of a dict where lines of its JSON text stand: `fleet:3: ` at its
+/// beginning, `in line 3` anywhere.
 fn placed(message: &str, places: &[String]) -> String {
-    let place = |digits: &str| digits.parse::<usize>().ok().and_then(|line| places.get(line.checked_sub(1)?));
-    let first = message.strip_prefix(NAME).and_then(|rest| rest.strip_prefix(':')).and_then(|rest| rest.split_once(": "));
+    let place = |digits: &str| {
+        digits
+            .parse::<usize>()
+            .ok()
+            .and_then(|line| places.get(line.checked_sub(1)?))
+    };
+    let first = message
+        .strip_prefix(NAME)
+        .and_then(|rest| rest.strip_prefix(':'))
+        .and_then(|rest| rest.split_once(": "));
     let (mut said, mut rest) = match first.and_then(|(line, rest)| Some((place(line)?, rest))) {
         Some((found, rest)) => (format!("{found}: "), rest),
         None => (String::new(), message),
     };
     while let Some((before, after)) = rest.split_once("in line ") {
-        let digits = after.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let digits = after
+            .split(|c: char| !c.is_ascii_digit())
+            .next()
+            .unwrap_or_default();
         said += before;
-        said += &place(digits).map_or_else(|| format!("in line {digits}"), |found| format!("in {found}"));
+        said += &place(digits).map_or_else(
+            || format!("in line {digits}"),
+            |found| format!("in {found}"),
+        );
         rest = &after[digits.len()..];
     }
     said + rest
 }
 
-/// Reads what a user gave as a fleet. A `str` is always text: whether a file is opened must not depend on what a text says.
+/// Reads what a user gave as a fleet. A `str` is always text: whether a file is opened must not
+/// depend on what a text says.
 pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
     let py = fleet.py();
     let (source, parsed) = if let Ok(text) = fleet.cast::<PyString>() {
         let text = text.to_str()?;
-        let source = if text.contains(['\n', '{', '=']) { Source::Lines } else { Source::OneLine };
+        let source = if text.contains(['\n', '{', '=']) {
+            Source::Lines
+        } else {
+            Source::OneLine
+        };
         (source, py.detach(|| Fleet::parse(text, NAME)))
     } else if let Ok(text) = fleet.cast::<PyBytes>() {
         let text = text.as_bytes();
         (Source::Lines, py.detach(|| Fleet::parse_bytes(text, NAME)))
     } else if is_mapping(fleet)? {
-        let mut json = Json { text: String::new(), places: Vec::new() };
+        let mut json = Json {
+            text: String::new(),
+            places: Vec::new(),
+        };
         json.line(NAME);
         json.mapping(fleet, NAME, DEEPEST)?;
         let Json { text, places } = json;
-        (Source::Dict(places), py.detach(|| Fleet::parse(&text, NAME)))
+        (
+            Source::Dict(places),
+            py.detach(|| Fleet::parse(&text, NAME)),
+        )
     } else if fleet.hasattr("__fspath__")? {
         let path: PathBuf = fleet.extract()?;
         (Source::Lines, py.detach(|| Fleet::read(&path)))
@@ -90,10 +120,12 @@ pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
     source.raise(py, parsed).map(|fleet| (fleet, source))
 }
 
-/// Whether this is a dict, or calls itself a `collections.abc.Mapping`. `cast::<PyMapping>()` asks the same, but drops what is raised
-/// meanwhile, and a Ctrl-C would be lost; so would it where `Display` shows a Python object.
+/// Whether this is a dict, or calls itself a `collections.abc.Mapping`. `cast::<PyMapping>()` asks
+/// the same, but drops what is raised meanwhile, and a Ctrl-C would be lost; so would it where
+/// `Display` shows a Python object.
 fn is_mapping(value: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(value.is_instance_of::<PyDict>() || value.is_instance(&python(value.py(), "collections.abc", "Mapping")?)?)
+    Ok(value.is_instance_of::<PyDict>()
+        || value.is_instance(&python(value.py(), "collections.abc", "Mapping")?)?)
 }
 
 /// A JSON text in the making, and what each of its lines is.
@@ -114,11 +146,14 @@ impl Json {
     /// Appends a value.
     fn value(&mut self, value: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<()> {
         let py = value.py();
-        let deeper = depth.checked_sub(1).ok_or_else(|| wrong(py, place, "lists and dicts lie too deep in each other"))?;
+        let deeper = depth
+            .checked_sub(1)
+            .ok_or_else(|| wrong(py, place, "lists and dicts lie too deep in each other"))?;
         if let Ok(string) = value.cast::<PyString>() {
             self.string(string)
         } else if value.is_instance_of::<PyBool>() {
-            self.text.push_str(if value.is_truthy()? { "true" } else { "false" });
+            self.text
+                .push_str(if value.is_truthy()? { "true" } else { "false" });
             Ok(())
         } else if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
             self.list(value, place, deeper)
@@ -145,11 +180,18 @@ impl Json {
     fn mapping(&mut self, mapping: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<()> {
         self.text.push('{');
         // a plain copy: another mapping's items may be anything
-        let dict = mapping.py().get_type::<PyDict>().call1((mapping,))?.cast_into::<PyDict>()?;
+        let dict = mapping
+            .py()
+            .get_type::<PyDict>()
+            .call1((mapping,))?
+            .cast_into::<PyDict>()?;
         for (i, (key, value)) in dict.iter().enumerate() {
             self.text.push_str(if i == 0 { "" } else { "," });
             let Ok(key) = key.cast::<PyString>() else {
-                return Err(PyTypeError::new_err(format!("{place}: the keys of a fleet are str, not {}", type_name(&key))));
+                return Err(PyTypeError::new_err(format!(
+                    "{place}: the keys of a fleet are str, not {}",
+                    type_name(&key)
+                )));
             };
             let place = format!("{place}[{}]", key.repr()?.to_cow()?);
             self.line(&place);
@@ -162,7 +204,8 @@ impl Json {
     }
 
     fn string(&mut self, string: &Bound<'_, PyString>) -> PyResult<()> {
-        let json = serde_json::to_string(string.to_str()?).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let json = serde_json::to_string(string.to_str()?)
+            .map_err(|e| PyValueError::new_err(e.to_string()))?;
         self.text.push_str(&json);
         Ok(())
     }
@@ -170,12 +213,17 @@ impl Json {
 
 /// A FleetError that names the place.
 fn wrong(py: Python<'_>, place: &str, problem: &str) -> PyErr {
-    let failure = stead::Error::Fleet { file: NAME.to_owned(), line: 1, problem: String::new() };
+    let failure = stead::Error::Fleet {
+        file: NAME.to_owned(),
+        line: 1,
+        problem: String::new(),
+    };
     raised_as(py, &failure, format!("{place}: {problem}"))
 }
 
-/// Any integer and a `Decimal` as they are, a `float` as its `repr`; none with an exponent. NumPy's integers are integers and its
-/// `float64` is a `float`; its shorter floats have no decimal that both they and their users mean, so they are refused.
+/// Any integer and a `Decimal` as they are, a `float` as its `repr`; none with an exponent. NumPy's
+/// integers are integers and its `float64` is a `float`; its shorter floats have no decimal that
+/// both they and their users mean, so they are refused.
 fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
     let py = value.py();
     if value.hasattr("__index__")? {
@@ -186,7 +234,9 @@ fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
     let class = python(py, "decimal", "Decimal")?;
     let exact = if value.is_instance_of::<PyFloat>() {
         // not repr(value): NumPy's says np.float64(...)
-        class.call1((py.get_type::<PyFloat>().call_method1("__repr__", (value,))?,))?
+        class.call1((py
+            .get_type::<PyFloat>()
+            .call_method1("__repr__", (value,))?,))?
     } else if value.is_instance(&class)? {
         value.clone()
     } else {
@@ -196,7 +246,18 @@ fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
         )));
     };
     if !exact.call_method0("is_finite")?.is_truthy()? {
-        return Err(wrong(py, place, &format!("{} is not a number that a fleet can have", value.repr()?.to_cow()?)));
+        return Err(wrong(
+            py,
+            place,
+            &format!(
+                "{} is not a number that a fleet can have",
+                value.repr()?.to_cow()?
+            ),
+        ));
     }
-    Ok(exact.call_method1("__format__", ("f",))?.str()?.to_cow()?.into_owned())
+    Ok(exact
+        .call_method1("__format__", ("f",))?
+        .str()?
+        .to_cow()?
+        .into_owned())
 }

@@ -1,7 +1,8 @@
 //! Keys: `str` is its UTF-8, `bytes` are themselves, and nothing else is a key.
 //!
-//! Classes made from the two count as well: `numpy.str_`, a `StrEnum`. A number is refused rather than guessed at, and so is what can
-//! change while it is read (`bytearray`) or may not lie in one piece (`memoryview`); the message says what to write.
+//! Classes made from the two count as well: `numpy.str_`, a `StrEnum`. A number is refused rather
+//! than guessed at, and so is what can change while it is read (`bytearray`) or may not lie in one
+//! piece (`memoryview`); the message says what to write.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -24,5 +25,8 @@ pub(crate) fn bytes<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
     } else {
         ""
     };
-    Err(PyTypeError::new_err(format!("a key is str or bytes, not {}{instead}", type_name(key))))
+    Err(PyTypeError::new_err(format!(
+        "a key is str or bytes, not {}{instead}",
+        type_name(key)
+    )))
 }

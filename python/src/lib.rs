@@ -1,4 +1,5 @@
-//! The Python module `stead`, as `stead._stead`: python/python/stead has what is better said in Python.
+//! The Python module `stead`, as `stead._stead`: python/python/stead has what is better said in
+//! Python.
 //!
 //! ```text
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception

@@ -25,9 +25,10 @@ type Text = Arc<Vec<u8>>;
 
 /// Where keys live: an immutable, verified map, safe to ask from any number of threads.
 ///
-/// Made by Map.open, Map.from_bytes or build. A key is str, which stands for its UTF-8, or bytes, or of a class made from them; anything
-/// else is a TypeError. Two maps are equal when their digests are, and hash so. A map pickles as its bytes, so it works where its file is
-/// not; a copy is the map itself.
+/// Made by Map.open, Map.from_bytes or build. A key is str, which stands for its UTF-8, or bytes,
+/// or of a class made from them; anything else is a TypeError. Two maps are equal when their
+/// digests are, and hash so. A map pickles as its bytes, so it works where its file is not; a copy
+/// is the map itself.
 ///
 /// >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
 /// >>> members
@@ -38,7 +39,8 @@ type Text = Arc<Vec<u8>>;
 #[pyclass(frozen, module = "stead", name = "Map", weakref)]
 pub struct Map {
     pub(crate) map: Arc<stead::Map>,
-    /// the nodes' names, as Python has them; each when it is first asked for, since a server opens the map anew for a key or two
+    /// the nodes' names, as Python has them; each when it is first asked for, since a server opens
+    /// the map anew for a key or two
     names: OnceLock<Box<[PyOnceLock<Py<PyString>>]>>,
     /// the nodes
     nodes: PyOnceLock<Py<PyTuple>>,
@@ -51,14 +53,26 @@ pub struct Map {
 impl Map {
     /// The map for Python.
     pub(crate) fn new(map: Arc<stead::Map>) -> Map {
-        Map { map, names: OnceLock::new(), nodes: PyOnceLock::new(), slices: PyOnceLock::new(), dictionary: OnceLock::new() }
+        Map {
+            map,
+            names: OnceLock::new(),
+            nodes: PyOnceLock::new(),
+            slices: PyOnceLock::new(),
+            dictionary: OnceLock::new(),
+        }
     }
 
     /// A node's name.
     pub(crate) fn name_of<'a>(&'a self, py: Python<'_>, node: NodeId) -> &'a Py<PyString> {
-        let names = self.names.get_or_init(|| (0..self.map.nodes().len()).map(|_| PyOnceLock::new()).collect());
+        let names = self.names.get_or_init(|| {
+            (0..self.map.nodes().len())
+                .map(|_| PyOnceLock::new())
+                .collect()
+        });
         // a node of this map has a number below their count
-        names[node.index()].get_or_init(py, || PyString::new(py, self.map.node(node).name()).unbind())
+        names[node.index()].get_or_init(py, || {
+            PyString::new(py, self.map.node(node).name()).unbind()
+        })
     }
 
     /// The nodes' names, as a column of Arrow.
@@ -72,15 +86,31 @@ impl Map {
             (Arc::new(offsets), Arc::new(text))
         });
         let length = offsets.len() - 1;
-        Export { format: c"u", length, nulls: 0, buffers: vec![None, Some(offsets.clone()), Some(text.clone())], dictionary: None }
+        Export {
+            format: c"u",
+            length,
+            nulls: 0,
+            buffers: vec![None, Some(offsets.clone()), Some(text.clone())],
+            dictionary: None,
+        }
     }
 
-    fn list<'py>(&self, py: Python<'py>, nodes: impl ExactSizeIterator<Item = NodeId>) -> PyResult<Bound<'py, PyList>> {
+    fn list<'py>(
+        &self,
+        py: Python<'py>,
+        nodes: impl ExactSizeIterator<Item = NodeId>,
+    ) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, nodes.map(|node| self.name_of(py, node).bind(py)))
     }
 
     fn tuple_of<'py>(&self, py: Python<'py>, policy: PolicyId) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.map.policy(policy).members().map(|node| self.name_of(py, node).bind(py)))
+        PyTuple::new(
+            py,
+            self.map
+                .policy(policy)
+                .members()
+                .map(|node| self.name_of(py, node).bind(py)),
+        )
     }
 }
 
@@ -88,22 +118,24 @@ impl Map {
 impl Map {
     /// Opens a map file; costs one stat when this process has it open already and it is unchanged.
     ///
-    /// path: str or os.PathLike.
-    /// copy: read the file into memory whatever its size, so that nobody who truncates it in place can end this process. Without,
-    /// files above 1 MiB are mapped, and all processes share them.
+    /// path: str or os.PathLike. copy: read the file into memory whatever its size, so that nobody
+    /// who truncates it in place can end this process. Without, files above 1 MiB are mapped, and
+    /// all processes share them.
     ///
-    /// A file that was replaced by renaming is opened anew, while maps that are open keep their answers: so a server may open
-    /// its map for each request.
+    /// A file that was replaced by renaming is opened anew, while maps that are open keep their
+    /// answers: so a server may open its map for each request.
     ///
-    /// Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError, VersionError, and ChangedError when the file was
-    /// overwritten in place.
+    /// Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError,
+    /// VersionError, and ChangedError when the file was overwritten in place.
     ///
     /// >>> stead.Map.open("members.map").name
     /// 'members'
     #[staticmethod]
     #[pyo3(signature = (path, *, copy = false))]
     fn open(py: Python<'_>, path: PathBuf, copy: bool) -> PyResult<Map> {
-        py.detach(|| stead::map::open_cached(&path, copy)).raise(py).map(Map::new)
+        py.detach(|| stead::map::open_cached(&path, copy))
+            .raise(py)
+            .map(Map::new)
     }
 
     /// The map of the bytes of a map file, wherever they come from. They are verified.
@@ -115,7 +147,9 @@ impl Map {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &Bound<'_, PyBytes>) -> PyResult<Map> {
         let bytes = data.as_bytes().to_vec();
-        py.detach(|| stead::Map::from_bytes(bytes)).raise(py).map(|map| Map::new(Arc::new(map)))
+        py.detach(|| stead::Map::from_bytes(bytes))
+            .raise(py)
+            .map(|map| Map::new(Arc::new(map)))
     }
 
     /// The same as stead.build.
@@ -124,14 +158,20 @@ impl Map {
     /// 'a'
     #[staticmethod]
     #[pyo3(signature = (fleet, previous = None, *, max_move = None))]
-    fn build(py: Python<'_>, fleet: &Bound<'_, PyAny>, previous: Option<&Bound<'_, Map>>, max_move: Option<&str>) -> PyResult<Map> {
+    fn build(
+        py: Python<'_>,
+        fleet: &Bound<'_, PyAny>,
+        previous: Option<&Bound<'_, Map>>,
+        max_move: Option<&str>,
+    ) -> PyResult<Map> {
         build(py, fleet, previous, max_move)
     }
 
     /// The name of the node that a key lives on: its primary, when there are several.
     ///
-    /// Raises TypeError when the key is neither str nor bytes, and UnicodeEncodeError when it is a str with lone surrogates, which have no UTF-8;
-    /// for the name of a file give os.fsencode(name).
+    /// Raises TypeError when the key is neither str nor bytes, and UnicodeEncodeError when it is a
+    /// str with lone surrogates, which have no UTF-8; for the name of a file give
+    /// os.fsencode(name).
     ///
     /// >>> members.locate("frank"), members.locate(b"bob")
     /// ('db1', 'db2')
@@ -140,31 +180,40 @@ impl Map {
         Ok(self.name_of(key.py(), node).bind(key.py()).clone())
     }
 
-    /// The names of the nodes that many keys live on, in their order: `locate` for a whole batch, other threads running meanwhile.
+    /// The names of the nodes that many keys live on, in their order: `locate` for a whole batch,
+    /// other threads running meanwhile.
     ///
     /// - A list, or another iterable of `str`, `bytes` and None, gives a list; None stays None.
-    /// - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow, polars, pandas, DuckDB and others, of
-    ///   string, large_string, string_view, binary, large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also
-    ///   tables and record batches of one column. Null stays null. The keys are read where they are, not copied: memory grows by 4
-    ///   bytes a key, and a bit if one is null.
-    /// - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects, gives an `Array`. None, NaN, NA and
-    ///   masked are null. An item of S ends where NumPy says: NULs at its end do not count. The array is read in blocks of 1 MiB.
+    /// - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow,
+    ///   polars, pandas, DuckDB and others, of string, large_string, string_view, binary,
+    ///   large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also tables
+    ///   and record batches of one column. Null stays null. The keys are read where they are, not
+    ///   copied: memory grows by 4 bytes a key, and a bit if one is null.
+    /// - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects,
+    ///   gives an `Array`. None, NaN, NA and masked are null. An item of S ends where NumPy says:
+    ///   NULs at its end do not count. The array is read in blocks of 1 MiB.
     ///
-    /// A key is `str`, which stands for its UTF-8, or `bytes`, also in columns. With `numbers`, the numbers of the nodes in
-    /// `Map.nodes` in place of their names.
+    /// A key is `str`, which stands for its UTF-8, or `bytes`, also in columns. With `numbers`, the
+    /// numbers of the nodes in `Map.nodes` in place of their names.
     ///
-    /// Raises TypeError for what is no batch of keys, InvalidError for a column that is malformed, IoError for a stream that fails.
+    /// Raises TypeError for what is no batch of keys, InvalidError for a column that is malformed,
+    /// IoError for a stream that fails.
     ///
     /// >>> members.locate_many(["frank", b"bob", None])
     /// ['db1', 'db2', None]
     /// >>> members.locate_many(["frank", b"bob", None], numbers=True)
     /// [0, 1, None]
     #[pyo3(signature = (keys, *, numbers = false))]
-    fn locate_many<'py>(slf: &Bound<'py, Map>, keys: &Bound<'py, PyAny>, numbers: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn locate_many<'py>(
+        slf: &Bound<'py, Map>,
+        keys: &Bound<'py, PyAny>,
+        numbers: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         batch::locate_many(slf, keys, numbers)
     }
 
-    /// The names of all nodes of a key, primary first: as many as the map has replicas, or as its policy lists.
+    /// The names of all nodes of a key, primary first: as many as the map has replicas, or as its
+    /// policy lists.
     ///
     /// >>> members.locate_all("frank")
     /// ['db1']
@@ -172,7 +221,8 @@ impl Map {
         self.list(key.py(), self.map.locate_all(key::bytes(key)?))
     }
 
-    /// Up to n distinct nodes for a key, best first: its own, then those that take over when they are down.
+    /// Up to n distinct nodes for a key, best first: its own, then those that take over when they
+    /// are down.
     ///
     /// All clients get the same list; it is shorter only when the map has fewer nodes.
     ///
@@ -180,7 +230,11 @@ impl Map {
     ///
     /// >>> members.prefer("frank", 2)
     /// ['db1', 'db2']
-    fn prefer<'py>(&self, key: &Bound<'py, PyAny>, n: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    fn prefer<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        n: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let n = whole("n", "a number of nodes, from 0", n)?;
         self.list(key.py(), self.map.prefer(key::bytes(key)?, n).into_iter())
     }
@@ -199,19 +253,29 @@ impl Map {
     ///
     /// >>> members.locate_point(0), members.locate_point(2**64 - 1)
     /// (['db1'], ['db2'])
-    fn locate_point<'py>(&self, py: Python<'py>, point: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    fn locate_point<'py>(
+        &self,
+        py: Python<'py>,
+        point: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let point = whole("point", "a number from 0 to 2**64 - 1", point)?;
-        self.list(py, self.map.policy(self.map.policy_of(Point(point))).members())
+        self.list(
+            py,
+            self.map.policy(self.map.policy_of(Point(point))).members(),
+        )
     }
 
     /// Publishes the map to those who open path: whole or not at all, with its history beside it.
     ///
-    /// previous: the map that this one was built on, which must still be the one at path; None when there is no map yet.
+    /// previous: the map that this one was built on, which must still be the one at path; None when
+    /// there is no map yet.
     ///
-    /// The history is in path + ".history", the newest 32 epochs, each a map file; `stead history` and `stead rollback` know it.
+    /// The history is in path + ".history", the newest 32 epochs, each a map file; `stead history`
+    /// and `stead rollback` know it.
     ///
-    /// Raises ConflictError when somebody was faster: nothing was changed then, build again on the map that is there now. IoError and its kin:
-    /// nothing was changed either. UncertainError: the map is in place, and may be lost in a power cut. InvalidError: path is a symbolic link.
+    /// Raises ConflictError when somebody was faster: nothing was changed then, build again on the
+    /// map that is there now. IoError and its kin: nothing was changed either. UncertainError: the
+    /// map is in place, and may be lost in a power cut. InvalidError: path is a symbolic link.
     ///
     /// >>> before = stead.Map.open("members.map")
     /// >>> fleet["node"].append({"name": "db4"})
@@ -220,12 +284,19 @@ impl Map {
     /// >>> stead.Map.open("members.map").epoch
     /// 2
     #[pyo3(signature = (path, previous = None))]
-    fn publish(&self, py: Python<'_>, path: PathBuf, previous: Option<&Bound<'_, Map>>) -> PyResult<()> {
+    fn publish(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        previous: Option<&Bound<'_, Map>>,
+    ) -> PyResult<()> {
         let previous = previous.map(|map| Arc::clone(&map.get().map));
-        py.detach(|| Store::new(&path, stead::store::KEEP).publish(previous.as_deref(), &self.map)).raise(py)
+        py.detach(|| Store::new(&path, stead::store::KEEP).publish(previous.as_deref(), &self.map))
+            .raise(py)
     }
 
-    /// Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows no history and no conflicts.
+    /// Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows
+    /// no history and no conflicts.
     ///
     /// Raises IoError and its kin, UncertainError, and InvalidError when path is a symbolic link.
     ///
@@ -242,7 +313,8 @@ impl Map {
         PyBytes::new(py, self.map.bytes())
     }
 
-    /// Whether two maps are equal but for epoch and parent, so that publishing the one over the other would change nothing.
+    /// Whether two maps are equal but for epoch and parent, so that publishing the one over the
+    /// other would change nothing.
     ///
     /// >>> again = stead.build(fleet, members)
     /// >>> again == members, again.same(members)
@@ -251,8 +323,9 @@ impl Map {
         self.map.same_but_epoch(&other.get().map)
     }
 
-    /// What is in the map as a dict, in the shape of `stead diff --json` (docs/cli.md) for a map that changes nothing: each node's
-    /// weight, share and points, domains and their caps, violations.
+    /// What is in the map as a dict, in the shape of `stead diff --json` (docs/cli.md) for a map
+    /// that changes nothing: each node's weight, share and points, domains and their caps,
+    /// violations.
     ///
     /// Points are decimal strings there, since 2**64 does not fit a number of JSON.
     ///
@@ -293,7 +366,8 @@ impl Map {
         self.map.replicas()
     }
 
-    /// How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring also the others of docs/placement.md.
+    /// How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring
+    /// also the others of docs/placement.md.
     #[getter]
     fn hash(&self) -> &'static str {
         self.map.hash().name()
@@ -318,13 +392,18 @@ impl Map {
     #[getter]
     fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let made = self.nodes.get_or_try_init(py, || {
-            let nodes: Vec<_> = self.map.nodes().map(|node| records::node(py, node)).collect::<PyResult<_>>()?;
+            let nodes: Vec<_> = self
+                .map
+                .nodes()
+                .map(|node| records::node(py, node))
+                .collect::<PyResult<_>>()?;
             PyTuple::new(py, nodes).map(Bound::unbind)
         });
         made.map(|nodes| nodes.bind(py).clone())
     }
 
-    /// The slices that locate reads, pins applied, by point: a tuple of Slice, which together cover the whole space.
+    /// The slices that locate reads, pins applied, by point: a tuple of Slice, which together cover
+    /// the whole space.
     #[getter]
     fn slices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let made = self.slices.get_or_try_init(py, || {
@@ -336,7 +415,13 @@ impl Map {
                     None => self.tuple_of(py, slice.policy)?,
                 };
                 known[slice.policy.index()] = Some(nodes.clone());
-                slices.push(records::slice(py, slice.first.0, slice.last.0, nodes, self.map.policy(slice.policy).name())?);
+                slices.push(records::slice(
+                    py,
+                    slice.first.0,
+                    slice.last.0,
+                    nodes,
+                    self.map.policy(slice.policy).name(),
+                )?);
             }
             PyTuple::new(py, slices).map(Bound::unbind)
         });
@@ -344,13 +429,30 @@ impl Map {
     }
 
     fn __repr__(&self) -> String {
-        let digest: String = self.map.digest().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = self
+            .map
+            .digest()
+            .iter()
+            .take(4)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         let (name, epoch, nodes) = (self.map.name(), self.map.epoch(), self.map.nodes().len());
-        format!("<stead.Map {name:?} epoch {epoch}, {nodes} nodes, {} slices, {digest}>", self.map.slice_count())
+        format!(
+            "<stead.Map {name:?} epoch {epoch}, {nodes} nodes, {} slices, {digest}>",
+            self.map.slice_count()
+        )
     }
 
-    fn __richcmp__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {
-        let same = other.cast::<Map>().ok().map(|other| other.get().map.digest() == self.map.digest());
+    fn __richcmp__<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let same = other
+            .cast::<Map>()
+            .ok()
+            .map(|other| other.get().map.digest() == self.map.digest());
         match (same, op) {
             (Some(same), CompareOp::Eq) => Ok(same.into_pyobject(py)?.to_owned().into_any()),
             (Some(same), CompareOp::Ne) => Ok((!same).into_pyobject(py)?.to_owned().into_any()),
@@ -364,8 +466,14 @@ impl Map {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((PyType::new::<Map>(py).getattr("from_bytes")?, (self.to_bytes(py),)))
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((
+            PyType::new::<Map>(py).getattr("from_bytes")?,
+            (self.to_bytes(py),),
+        ))
     }
 
     fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -377,34 +485,41 @@ impl Map {
     }
 }
 
-/// Builds the map of a fleet: the first one, or the next epoch of a map, from which as little as is possible moves.
+/// Builds the map of a fleet: the first one, or the next epoch of a map, from which as little as is
+/// possible moves.
 ///
-/// fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or a dict of the same shape (docs/fleet.md).
-/// In a dict, weights are int, Decimal, str, or float, which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact.
-/// previous: the map to build on. It must be of the same cluster.
-/// max_move: how much of all copies may move in this epoch, such as "5%". The map then carries its target, and building the same fleet
-/// on it takes the next step, until nothing is left to do (same).
+/// fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or
+/// a dict of the same shape (docs/fleet.md). In a dict, weights are int, Decimal, str, or float,
+/// which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact. previous: the map
+/// to build on. It must be of the same cluster. max_move: how much of all copies may move in this
+/// epoch, such as "5%". The map then carries its target, and building the same fleet on it takes
+/// the next step, until nothing is left to do (same).
 ///
-/// Nothing is written; the same fleet, previous map and options give the same map everywhere. Other threads run meanwhile.
+/// Nothing is written; the same fleet, previous map and options give the same map everywhere. Other
+/// threads run meanwhile.
 ///
-/// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError when the fleet is well written and cannot be met;
-/// IdentityError when previous is of another cluster or hash; InvalidError for another max_move; NotFoundError and its kin for a file.
+/// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError
+/// when the fleet is well written and cannot be met; IdentityError when previous is of another
+/// cluster or hash; InvalidError for another max_move; NotFoundError and its kin for a file.
 ///
-/// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
-/// >>> before = stead.build(fleet)
-/// >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
-/// >>> after = stead.build(fleet, before)
-/// >>> after.epoch, f"{stead.plan(before, after).fraction:.4f}"
-/// (2, '0.2857')
-/// >>> stead.build(fleet, before, max_move="10%").slices == after.slices
-/// False
-/// >>> stead.build({"name": "members", "node": [{"name": "db1", "wieght": 2}]})
-/// Traceback (most recent call last):
-/// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: name, weight, labels, attributes, formerly
+/// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]} >>>
+/// before = stead.build(fleet) >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
+/// >>> after = stead.build(fleet, before) >>> after.epoch, f"{stead.plan(before,
+/// after).fraction:.4f}" (2, '0.2857') >>> stead.build(fleet, before, max_move="10%").slices ==
+/// after.slices False >>> stead.build({"name": "members", "node": [{"name": "db1", "wieght": 2}]})
+/// Traceback (most recent call last): stead.FleetError: fleet['node'][0]['wieght']: unknown key
+/// `wieght` in `node`; known keys: name, weight, labels, attributes, formerly
 #[pyfunction]
 #[pyo3(signature = (fleet, previous = None, *, max_move = None))]
-pub fn build(py: Python<'_>, fleet: &Bound<'_, PyAny>, previous: Option<&Bound<'_, Map>>, max_move: Option<&str>) -> PyResult<Map> {
-    let most = max_move.map(|text| part(text).map_err(|why| invalid(py, format!("max_move {text:?} {why}")))).transpose()?;
+pub fn build(
+    py: Python<'_>,
+    fleet: &Bound<'_, PyAny>,
+    previous: Option<&Bound<'_, Map>>,
+    max_move: Option<&str>,
+) -> PyResult<Map> {
+    let most = max_move
+        .map(|text| part(text).map_err(|why| invalid(py, format!("max_move {text:?} {why}"))))
+        .transpose()?;
     let (fleet, source) = fleet::read(fleet)?;
     let previous = previous.map(|map| Arc::clone(&map.get().map));
     let built = py.detach(|| match most {

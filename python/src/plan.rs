@@ -16,7 +16,8 @@ use crate::map::Map;
 use crate::subscript::{places, Places};
 use crate::{key, records};
 
-/// What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes, by first point.
+/// What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes,
+/// by first point.
 ///
 /// Made by plan. Two plans are equal when their maps are. A plan pickles as its two maps.
 ///
@@ -37,12 +38,22 @@ pub struct Plan {
 impl Plan {
     fn record<'py>(&self, py: Python<'py>, one: &Move) -> PyResult<Bound<'py, PyAny>> {
         let (old, new) = (&self.old.get().map, &self.new.get().map);
-        let (from, to) = (one.from.map(|node| old.node(node).name()), one.to.map(|node| new.node(node).name()));
+        let (from, to) = (
+            one.from.map(|node| old.node(node).name()),
+            one.to.map(|node| new.node(node).name()),
+        );
         records::one_move(py, one.first.0, one.last.0, from, to, one.cause.name())
     }
 
     fn moves<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.plan.moves.iter().map(|one| self.record(py, one)).collect::<PyResult<Vec<_>>>()?)
+        PyTuple::new(
+            py,
+            self.plan
+                .moves
+                .iter()
+                .map(|one| self.record(py, one))
+                .collect::<PyResult<Vec<_>>>()?,
+        )
     }
 
     fn digests(&self) -> [Digest; 2] {
@@ -105,9 +116,15 @@ impl Plan {
     /// [('db2', 'db3')]
     fn affects<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = key.py();
-        let mut found: Vec<usize> = self.plan.at(self.new.get().map.point(key::bytes(key)?)).collect();
+        let mut found: Vec<usize> = self
+            .plan
+            .at(self.new.get().map.point(key::bytes(key)?))
+            .collect();
         found.reverse();
-        let moves: Vec<_> = found.iter().map(|i| self.record(py, &self.plan.moves[*i])).collect::<PyResult<_>>()?;
+        let moves: Vec<_> = found
+            .iter()
+            .map(|i| self.record(py, &self.plan.moves[*i]))
+            .collect::<PyResult<_>>()?;
         PyList::new(py, moves)
     }
 
@@ -131,7 +148,13 @@ impl Plan {
     /// >>> plan.index(plan[1])
     /// 1
     #[pyo3(signature = (value, start = 0, stop = isize::MAX))]
-    fn index<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>, start: isize, stop: isize) -> PyResult<Bound<'py, PyAny>> {
+    fn index<'py>(
+        &self,
+        py: Python<'py>,
+        value: &Bound<'py, PyAny>,
+        start: isize,
+        stop: isize,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.moves(py)?.call_method1("index", (value, start, stop))
     }
 
@@ -139,7 +162,11 @@ impl Plan {
     ///
     /// >>> stead.plan(members, grown).count("db3")
     /// 0
-    fn count<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn count<'py>(
+        &self,
+        py: Python<'py>,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.moves(py)?.call_method1("count", (value,))
     }
 
@@ -147,24 +174,43 @@ impl Plan {
         self.plan.moves.len()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, index: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    fn __getitem__<'py>(
+        &self,
+        py: Python<'py>,
+        index: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let at = |place: usize| self.record(py, &self.plan.moves[place]);
         match places(index, self.plan.moves.len(), "move")? {
             Places::One(number) => at(number),
-            Places::Some(numbers) => PyTuple::new(py, numbers.into_iter().map(at).collect::<PyResult<Vec<_>>>()?).map(Bound::into_any),
+            Places::Some(numbers) => PyTuple::new(
+                py,
+                numbers.into_iter().map(at).collect::<PyResult<Vec<_>>>()?,
+            )
+            .map(Bound::into_any),
         }
     }
 
     fn __iter__(slf: Py<Self>) -> Moves {
-        Moves { plan: slf, next: 0.into() }
+        Moves {
+            plan: slf,
+            next: 0.into(),
+        }
     }
 
     fn __contains__<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> PyResult<bool> {
         self.moves(py)?.contains(value)
     }
 
-    fn __richcmp__<'py>(&self, py: Python<'py>, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Bound<'py, PyAny>> {
-        let same = other.cast::<Plan>().ok().map(|other| other.get().digests() == self.digests());
+    fn __richcmp__<'py>(
+        &self,
+        py: Python<'py>,
+        other: &Bound<'py, PyAny>,
+        op: CompareOp,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let same = other
+            .cast::<Plan>()
+            .ok()
+            .map(|other| other.get().digests() == self.digests());
         match (same, op) {
             (Some(same), CompareOp::Eq) => Ok(same.into_pyobject(py)?.to_owned().into_any()),
             (Some(same), CompareOp::Ne) => Ok((!same).into_pyobject(py)?.to_owned().into_any()),
@@ -178,8 +224,14 @@ impl Plan {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        Ok((records::python(py, "stead", "plan")?, PyTuple::new(py, [&self.old, &self.new])?))
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        Ok((
+            records::python(py, "stead", "plan")?,
+            PyTuple::new(py, [&self.old, &self.new])?,
+        ))
     }
 
     fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -193,7 +245,13 @@ impl Plan {
     fn __repr__(&self) -> String {
         let (old, new) = (&self.old.get().map, &self.new.get().map);
         let percent = self.fraction() * 100.0;
-        format!("<stead.Plan {:?} epoch {} -> {}, {} moves, {percent:.6} %>", new.name(), old.epoch(), new.epoch(), self.plan.moves.len())
+        format!(
+            "<stead.Plan {:?} epoch {} -> {}, {} moves, {percent:.6} %>",
+            new.name(),
+            old.epoch(),
+            new.epoch(),
+            self.plan.moves.len()
+        )
     }
 }
 
@@ -213,7 +271,11 @@ impl Moves {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let plan = self.plan.get();
         let next = self.next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        plan.plan.moves.get(next).map(|one| plan.record(py, one)).transpose()
+        plan.plan
+            .moves
+            .get(next)
+            .map(|one| plan.record(py, one))
+            .transpose()
     }
 }
 

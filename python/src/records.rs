@@ -9,19 +9,31 @@ use stead::map::Node;
 use crate::error::invalid;
 
 /// A name of a module of ours or of the standard library.
-pub(crate) fn python<'py>(py: Python<'py>, module: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn python<'py>(
+    py: Python<'py>,
+    module: &str,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
     py.import(module)?.getattr(name)
 }
 
 /// A report, as Python's json reads it.
-pub(crate) fn json<'py>(py: Python<'py>, report: &impl serde::Serialize) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn json<'py>(
+    py: Python<'py>,
+    report: &impl serde::Serialize,
+) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(report).map_err(|e| invalid(py, e.to_string()))?;
     python(py, "json", "loads")?.call1((text,))
 }
 
 /// A record's class.
-fn class<'py>(py: Python<'py>, cell: &'static PyOnceLock<Py<PyAny>>, name: &str) -> PyResult<&'py Bound<'py, PyAny>> {
-    cell.get_or_try_init(py, || Ok(python(py, "stead._records", name)?.unbind())).map(|class| class.bind(py))
+fn class<'py>(
+    py: Python<'py>,
+    cell: &'static PyOnceLock<Py<PyAny>>,
+    name: &str,
+) -> PyResult<&'py Bound<'py, PyAny>> {
+    cell.get_or_try_init(py, || Ok(python(py, "stead._records", name)?.unbind()))
+        .map(|class| class.bind(py))
 }
 
 /// `Node(...)`.
@@ -36,18 +48,34 @@ pub(crate) fn node<'py>(py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, 
         class(py, &READ_ONLY, "ReadOnly")?.call1((dict,))
     };
     let weight = python(py, "decimal", "Decimal")?.call1((node.weight().to_string(),))?;
-    let (labels, attributes) = (read_only(&mut node.labels())?, read_only(&mut node.attributes())?);
+    let (labels, attributes) = (
+        read_only(&mut node.labels())?,
+        read_only(&mut node.attributes())?,
+    );
     class(py, &NODE, "Node")?.call1((node.name(), weight, labels, attributes, node.leaving()))
 }
 
 /// `Slice(...)`.
-pub(crate) fn slice<'py>(py: Python<'py>, first: u64, last: u64, nodes: Bound<'py, PyTuple>, policy: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn slice<'py>(
+    py: Python<'py>,
+    first: u64,
+    last: u64,
+    nodes: Bound<'py, PyTuple>,
+    policy: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
     static SLICE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     class(py, &SLICE, "Slice")?.call1((first, last, nodes, policy))
 }
 
 /// `Move(...)`.
-pub(crate) fn one_move<'py>(py: Python<'py>, first: u64, last: u64, from: Option<&str>, to: Option<&str>, cause: &str) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn one_move<'py>(
+    py: Python<'py>,
+    first: u64,
+    last: u64,
+    from: Option<&str>,
+    to: Option<&str>,
+    cause: &str,
+) -> PyResult<Bound<'py, PyAny>> {
     static MOVE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     class(py, &MOVE, "Move")?.call1((first, last, from, to, cause))
 }

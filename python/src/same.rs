@@ -1,4 +1,5 @@
-//! `_same_nodes`: which node of an old map is which of a new one, for `stead.spark`, which compares nodes by number.
+//! `_same_nodes`: which node of an old map is which of a new one, for `stead.spark`, which compares
+//! nodes by number.
 
 use pyo3::prelude::*;
 use stead::policy::NodeId;
@@ -6,10 +7,17 @@ use stead::policy::NodeId;
 use crate::error::Raise;
 use crate::map::Map;
 
-/// For each node of the old map, by its number there, the number of the same node in the new one, by name or by `formerly`; None for a
-/// node that is gone. Raises IdentityError.
+/// For each node of the old map, by its number there, the number of the same node in the new one,
+/// by name or by `formerly`; None for a node that is gone. Raises IdentityError.
 #[pyfunction]
-pub fn _same_nodes(py: Python<'_>, old: &Bound<'_, Map>, new: &Bound<'_, Map>) -> PyResult<Vec<Option<usize>>> {
+pub fn _same_nodes(
+    py: Python<'_>,
+    old: &Bound<'_, Map>,
+    new: &Bound<'_, Map>,
+) -> PyResult<Vec<Option<usize>>> {
     let same = stead::plan::same_nodes(&old.get().map, &new.get().map).raise(py)?;
-    Ok(same.into_iter().map(|node| node.map(NodeId::index)).collect())
+    Ok(same
+        .into_iter()
+        .map(|node| node.map(NodeId::index))
+        .collect())
 }

@@ -14,18 +14,33 @@ pub(crate) enum Places {
     Some(Vec<usize>),
 }
 
-/// The places that are meant in a sequence of `length` things, whose name `what` is for the message.
+/// The places that are meant in a sequence of `length` things, whose name `what` is for the
+/// message.
 pub(crate) fn places(index: &Bound<'_, PyAny>, length: usize, what: &str) -> PyResult<Places> {
     let py = index.py();
     if let Ok(slice) = index.cast::<PySlice>() {
         let found = slice.indices(isize::try_from(length)?)?;
-        let places = (0..found.slicelength).map(|i| (found.start + isize::try_from(i).unwrap_or_default() * found.step).unsigned_abs());
+        let places = (0..found.slicelength).map(|i| {
+            (found.start + isize::try_from(i).unwrap_or_default() * found.step).unsigned_abs()
+        });
         return Ok(Places::Some(places.collect()));
     }
     let index = python(py, "operator", "index")?.call1((index,))?;
-    let place = index.extract::<isize>().ok().and_then(|i| if i < 0 { i.checked_add_unsigned(length) } else { Some(i) });
-    match place.and_then(|i| usize::try_from(i).ok()).filter(|i| *i < length) {
+    let place = index.extract::<isize>().ok().and_then(|i| {
+        if i < 0 {
+            i.checked_add_unsigned(length)
+        } else {
+            Some(i)
+        }
+    });
+    match place
+        .and_then(|i| usize::try_from(i).ok())
+        .filter(|i| *i < length)
+    {
         Some(place) => Ok(Places::One(place)),
-        None => Err(PyIndexError::new_err(format!("there is no {what} {}; there are {length}", index.str()?.to_cow()?))),
+        None => Err(PyIndexError::new_err(format!(
+            "there is no {what} {}; there are {length}",
+            index.str()?.to_cow()?
+        ))),
     }
 }

@@ -11,32 +11,45 @@ use crate::error::{invalid, type_name, whole, Raise};
 use crate::{key, records};
 
 fn fold_of(py: Python<'_>, fold: &str) -> PyResult<Fold> {
-    fold.parse().map_err(|_| invalid(py, format!("fold {fold:?} is neither \"none\" nor \"ascii\"")))
+    fold.parse().map_err(|_| {
+        invalid(
+            py,
+            format!("fold {fold:?} is neither \"none\" nor \"ascii\""),
+        )
+    })
 }
 
 fn levels_of(levels: Option<&Bound<'_, PyAny>>) -> PyResult<Levels> {
-    let Some(levels) = levels else { return Ok(Levels::default()) };
+    let Some(levels) = levels else {
+        return Ok(Levels::default());
+    };
     let py = levels.py();
     if let Ok(text) = levels.cast::<PyString>() {
         return Levels::parse(text.to_str()?).raise(py);
     }
-    let numbers = levels
-        .try_iter()
-        .map_err(|_| PyTypeError::new_err(format!("levels are an iterable of int or a str such as \"64,64,128\", not {}", type_name(levels))))?;
-    let numbers: Vec<u16> = numbers.map(|number| whole("a level", "a number of directories from 1 to 256", &number?)).collect::<PyResult<_>>()?;
+    let numbers = levels.try_iter().map_err(|_| {
+        PyTypeError::new_err(format!(
+            "levels are an iterable of int or a str such as \"64,64,128\", not {}",
+            type_name(levels)
+        ))
+    })?;
+    let numbers: Vec<u16> = numbers
+        .map(|number| whole("a level", "a number of directories from 1 to 256", &number?))
+        .collect::<PyResult<_>>()?;
     Levels::new(&numbers).raise(py)
 }
 
 /// The directories and the file name of a key, by docs/paths.md.
 ///
-/// key: str, which stands for its UTF-8, or bytes.
-/// levels: how many directories there are on each level, 1 to 16 numbers from 1 to 256; an iterable of int, or a str such as "64,64,128",
-/// which is the default.
-/// fold: "ascii" makes A-Z a-z first, for sites whose names ignore case; "none" is the default.
+/// key: str, which stands for its UTF-8, or bytes. levels: how many directories there are on each
+/// level, 1 to 16 numbers from 1 to 256; an iterable of int, or a str such as "64,64,128", which is
+/// the default. fold: "ascii" makes A-Z a-z first, for sites whose names ignore case; "none" is the
+/// default.
 ///
 /// The path is relative, has "/" between its parts and none but the characters a-z, 0-9, _ and =.
 ///
-/// Raises PathNameError when the file name would have more than 255 bytes, and InvalidError for wrong levels or fold.
+/// Raises PathNameError when the file name would have more than 255 bytes, and InvalidError for
+/// wrong levels or fold.
 ///
 /// >>> stead.path("frank")
 /// '38/37/60/frank'
@@ -46,7 +59,11 @@ fn levels_of(levels: Option<&Bound<'_, PyAny>>) -> PyResult<Levels> {
 /// '6/5/frank'
 #[pyfunction]
 #[pyo3(signature = (key, *, levels = None, fold = "none"))]
-pub fn path(key: &Bound<'_, PyAny>, levels: Option<&Bound<'_, PyAny>>, fold: &str) -> PyResult<String> {
+pub fn path(
+    key: &Bound<'_, PyAny>,
+    levels: Option<&Bound<'_, PyAny>>,
+    fold: &str,
+) -> PyResult<String> {
     let py = key.py();
     stead::path::path(key::bytes(key)?, &levels_of(levels)?, fold_of(py, fold)?).raise(py)
 }
@@ -56,12 +73,13 @@ const BATCH: usize = 1 << 20;
 
 /// How evenly the schemes of "Evenly distributing members by MD5" spread names.
 ///
-/// names: an iterable of keys; a file opened with "rb" keeps its line ends, so strip them.
-/// members: with a number also a projection of so many members onto the directories of levels, as in path.
+/// names: an iterable of keys; a file opened with "rb" keeps its line ends, so strip them. members:
+/// with a number also a projection of so many members onto the directories of levels, as in path.
 ///
 /// Gives a dict in the shape of `stead survey --json` (docs/cli.md). Ctrl-C ends it.
 ///
-/// Raises TypeError when a name is neither str nor bytes, and InvalidError for wrong members or levels.
+/// Raises TypeError when a name is neither str nor bytes, and InvalidError for wrong members or
+/// levels.
 ///
 /// >>> report = stead.survey(["frank", "bob", "justin"], members=1_188_968)
 /// >>> report["names"], [scheme["scheme"] for scheme in report["schemes"]]
@@ -77,11 +95,18 @@ pub fn survey<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = names.py();
     if names.is_instance_of::<PyString>() || names.is_instance_of::<PyBytes>() {
-        return Err(PyTypeError::new_err(format!("names are an iterable of keys, not one {}", type_name(names))));
+        return Err(PyTypeError::new_err(format!(
+            "names are an iterable of keys, not one {}",
+            type_name(names)
+        )));
     }
     let levels = levels_of(levels)?;
-    let members: Option<u64> = members.map(|n| whole("members", "a number from 0 to 2**64 - 1", n)).transpose()?;
-    let projection = members.map(|members| Projection::new(members, &levels).raise(py)).transpose()?;
+    let members: Option<u64> = members
+        .map(|n| whole("members", "a number from 0 to 2**64 - 1", n))
+        .transpose()?;
+    let projection = members
+        .map(|members| Projection::new(members, &levels).raise(py))
+        .transpose()?;
     let mut survey = Survey::new();
     let (mut batch, mut ends) = (Vec::new(), Vec::new());
     let mut read = |batch: &mut Vec<u8>, ends: &mut Vec<usize>| {
@@ -104,9 +129,11 @@ pub fn survey<'py>(
         }
     }
     read(&mut batch, &mut ends)?;
-    let mut report = serde_json::to_value(survey.finish()).map_err(|e| invalid(py, e.to_string()))?;
+    let mut report =
+        serde_json::to_value(survey.finish()).map_err(|e| invalid(py, e.to_string()))?;
     if let (Some(projection), Some(report)) = (projection, report.as_object_mut()) {
-        let projection = serde_json::to_value(projection).map_err(|e| invalid(py, e.to_string()))?;
+        let projection =
+            serde_json::to_value(projection).map_err(|e| invalid(py, e.to_string()))?;
         report.insert("projection".to_owned(), projection);
     }
     records::python(py, "json", "loads")?.call1((report.to_string(),))

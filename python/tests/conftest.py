@@ -13,14 +13,17 @@ import pytest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 if sys.prefix == os.path.join(ROOT, ".venv"):
     # as cargo does: what is tested is what stands in the sources
-    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True)
+    subprocess.run(
+        [sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True
+    )
 
-import stead  # noqa: E402
+import stead
 
 NAMES = ["n1", "n2", "n3", "n4"]
 
 
-# a shell that starts the tests in the background has them ignore Ctrl-C, and all that they start
+# a shell that starts the tests in the background has them ignore Ctrl-C, and all that
+# they start
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -30,7 +33,9 @@ def fleet_of(*names, **others):
 
 
 def others_run_while(call, *arguments):
-    """Whether another thread gets the interpreter before a call returns: nobody takes it from the call, which must give it away."""
+    """Whether another thread gets the interpreter before a call returns: nobody takes
+    it from the call, which must give it away.
+    """
     ran, gate, interval = [], threading.Lock(), sys.getswitchinterval()
     gate.acquire()
 
@@ -66,17 +71,37 @@ def grown(members):
 @pytest.fixture(scope="session")
 def copies():
     """A map of three copies in three zones."""
-    nodes = [{"name": f"{zone}{i}", "weight": i + 1, "labels": {"zone": zone}, "attributes": {"address": f"10.0.0.{i}"}}
-             for zone in "abc" for i in range(3)]  # fmt: skip
-    return stead.build({"name": "members", "replicas": 3, "spread": ["zone"], "node": nodes})
+    nodes = [
+        {
+            "name": f"{zone}{i}",
+            "weight": i + 1,
+            "labels": {"zone": zone},
+            "attributes": {"address": f"10.0.0.{i}"},
+        }
+        for zone in "abc"
+        for i in range(3)
+    ]
+    return stead.build(
+        {"name": "members", "replicas": 3, "spread": ["zone"], "node": nodes}
+    )
 
 
 @pytest.fixture(scope="session")
 def program():
-    """The program `stead`, built as its own tests build it; STEAD_PROGRAM names another."""
+    """The program `stead`, built as its own tests build it; STEAD_PROGRAM names
+    another.
+    """
     if os.environ.get("STEAD_PROGRAM"):
         return os.environ["STEAD_PROGRAM"]
-    command = [os.environ.get("CARGO", "cargo"), "build", "--locked", "-q", "-p", "stead-cli", "--message-format=json"]
+    command = [
+        os.environ.get("CARGO", "cargo"),
+        "build",
+        "--locked",
+        "-q",
+        "-p",
+        "stead-cli",
+        "--message-format=json",
+    ]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     return next(m["executable"] for m in messages if m.get("executable"))

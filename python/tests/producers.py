@@ -1,36 +1,71 @@
-"""Producers of Arrow columns made by hand, with ctypes: they count their releases, and can be as malformed as a test wants.
+"""Producers of Arrow columns made by hand, with ctypes: they count their releases, and
+can be as malformed as a test wants.
 
-The structs are those of "The Arrow C data interface" and "The Arrow C stream interface", written down here a second time and not taken
-from the module under test.
+The structs are those of "The Arrow C data interface" and "The Arrow C stream
+interface", written down here a second time and not taken from the module under test.
 """
 
 import ctypes
-from ctypes import CFUNCTYPE, POINTER, Structure, addressof, c_char_p, c_int, c_int64, c_void_p, cast, py_object, pythonapi
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    addressof,
+    c_char_p,
+    c_int,
+    c_int64,
+    c_void_p,
+    cast,
+    py_object,
+    pythonapi,
+)
 
 
 class Schema(Structure):
     """struct ArrowSchema"""
 
 
-Schema._fields_ = [("format", c_char_p), ("name", c_char_p), ("metadata", c_void_p), ("flags", c_int64), ("n_children", c_int64),
-                   ("children", POINTER(POINTER(Schema))), ("dictionary", POINTER(Schema)), ("release", c_void_p),
-                   ("private_data", c_void_p)]  # fmt: skip
+Schema._fields_ = [
+    ("format", c_char_p),
+    ("name", c_char_p),
+    ("metadata", c_void_p),
+    ("flags", c_int64),
+    ("n_children", c_int64),
+    ("children", POINTER(POINTER(Schema))),
+    ("dictionary", POINTER(Schema)),
+    ("release", c_void_p),
+    ("private_data", c_void_p),
+]
 
 
 class Array(Structure):
     """struct ArrowArray"""
 
 
-Array._fields_ = [("length", c_int64), ("null_count", c_int64), ("offset", c_int64), ("n_buffers", c_int64), ("n_children", c_int64),
-                  ("buffers", POINTER(c_void_p)), ("children", POINTER(POINTER(Array))), ("dictionary", POINTER(Array)),
-                  ("release", c_void_p), ("private_data", c_void_p)]  # fmt: skip
+Array._fields_ = [
+    ("length", c_int64),
+    ("null_count", c_int64),
+    ("offset", c_int64),
+    ("n_buffers", c_int64),
+    ("n_children", c_int64),
+    ("buffers", POINTER(c_void_p)),
+    ("children", POINTER(POINTER(Array))),
+    ("dictionary", POINTER(Array)),
+    ("release", c_void_p),
+    ("private_data", c_void_p),
+]
 
 
 class Stream(Structure):
     """struct ArrowArrayStream"""
 
-    _fields_ = [("get_schema", c_void_p), ("get_next", c_void_p), ("get_last_error", c_void_p), ("release", c_void_p),
-                ("private_data", c_void_p)]  # fmt: skip
+    _fields_ = [
+        ("get_schema", c_void_p),
+        ("get_next", c_void_p),
+        ("get_last_error", c_void_p),
+        ("release", c_void_p),
+        ("private_data", c_void_p),
+    ]
 
 
 _release = CFUNCTYPE(None, c_void_p)
@@ -59,21 +94,44 @@ def _capsule(struct, name):
 
 
 class Column:
-    """Arrays of one type. `array_fields` overwrite those of its struct, `schema_fields` those of the schema's."""
+    """Arrays of one type. `array_fields` overwrite those of its struct, `schema_fields`
+    those of the schema's.
+    """
 
-    def __init__(self, format, buffers, length, *, null_count=0, offset=0, dictionary=None, children=(), array_fields=None, schema_fields=None):
+    def __init__(
+        self,
+        format,
+        buffers,
+        length,
+        *,
+        null_count=0,
+        offset=0,
+        dictionary=None,
+        children=(),
+        array_fields=None,
+        schema_fields=None,
+    ):
         self.format, self.buffers, self.length = format, buffers, length
-        self.null_count, self.offset, self.dictionary, self.children = null_count, offset, dictionary, children
+        self.null_count, self.offset, self.dictionary, self.children = (
+            null_count,
+            offset,
+            dictionary,
+            children,
+        )
         self.array_fields, self.schema_fields = array_fields or {}, schema_fields or {}
         self.made = self.released = 0
         self.schemas_made = self.schemas_released = 0
 
     def schema(self):
         """A new struct."""
-        made = Schema(format=self.format, name=b"", flags=2, n_children=len(self.children))
+        made = Schema(
+            format=self.format, name=b"", flags=2, n_children=len(self.children)
+        )
         inner = [child.schema() for child in self.children]
         if inner:
-            made.children = (POINTER(Schema) * len(inner))(*(ctypes.pointer(child) for child in inner))
+            made.children = (POINTER(Schema) * len(inner))(
+                *(ctypes.pointer(child) for child in inner)
+            )
         if self.dictionary:
             inner.append(self.dictionary.schema())
             made.dictionary = ctypes.pointer(inner[-1])
@@ -94,12 +152,22 @@ class Column:
 
     def array(self):
         """A new struct."""
-        made = Array(self.length, self.null_count, self.offset, len(self.buffers), len(self.children))
+        made = Array(
+            self.length,
+            self.null_count,
+            self.offset,
+            len(self.buffers),
+            len(self.children),
+        )
         if self.buffers:
-            made.buffers = (c_void_p * len(self.buffers))(*(buffer and cast(buffer, c_void_p).value for buffer in self.buffers))
+            made.buffers = (c_void_p * len(self.buffers))(
+                *(buffer and cast(buffer, c_void_p).value for buffer in self.buffers)
+            )
         inner = [child.array() for child in self.children]
         if inner:
-            made.children = (POINTER(Array) * len(inner))(*(ctypes.pointer(child) for child in inner))
+            made.children = (POINTER(Array) * len(inner))(
+                *(ctypes.pointer(child) for child in inner)
+            )
         if self.dictionary:
             inner.append(self.dictionary.array())
             made.dictionary = ctypes.pointer(inner[-1])
@@ -119,25 +187,42 @@ class Column:
         return made
 
     def __arrow_c_array__(self, requested_schema=None):
-        return _capsule(self.schema(), b"arrow_schema"), _capsule(self.array(), b"arrow_array")
+        return _capsule(self.schema(), b"arrow_schema"), _capsule(
+            self.array(), b"arrow_array"
+        )
 
     def is_released(self):
         """Whether all that was made was released once."""
         inner = [*self.children, *([self.dictionary] if self.dictionary else [])]
-        own = self.made == self.released and self.schemas_made == self.schemas_released and self.made > 0
+        own = (
+            self.made == self.released
+            and self.schemas_made == self.schemas_released
+            and self.made > 0
+        )
         return own and all(column.is_released() for column in inner)
 
 
 class Chunks:
-    """A stream of columns; `fails` is what happens at its end: an error number and its text. `fields` overwrite those of the struct."""
+    """A stream of columns; `fails` is what happens at its end: an error number and its
+    text. `fields` overwrite those of the struct.
+    """
 
     def __init__(self, *columns, fails=None, fails_at_once=False, **fields):
-        self.columns, self.fails, self.fails_at_once, self.fields = columns, fails, fails_at_once, fields
+        self.columns, self.fails, self.fails_at_once, self.fields = (
+            columns,
+            fails,
+            fails_at_once,
+            fields,
+        )
         self.made = self.released = 0
 
     def __arrow_c_stream__(self, requested_schema=None):
         left = list(self.columns)
-        text = ctypes.create_string_buffer(self.fails[1]) if self.fails and self.fails[1] is not None else None
+        text = (
+            ctypes.create_string_buffer(self.fails[1])
+            if self.fails and self.fails[1] is not None
+            else None
+        )
 
         def get_schema(_, out):
             if self.fails_at_once:
@@ -156,8 +241,12 @@ class Chunks:
             self.released += 1
             Stream.from_address(address).release = None
 
-        made = Stream(_address(_fill(get_schema)), _address(_fill(get_next)), _address(_explain(lambda _: text and addressof(text))),
-                      _address(_release(release)))  # fmt: skip
+        made = Stream(
+            _address(_fill(get_schema)),
+            _address(_fill(get_next)),
+            _address(_explain(lambda _: text and addressof(text))),
+            _address(_release(release)),
+        )
         for name, value in self.fields.items():
             setattr(made, name, value)
         self.made += 1
@@ -165,7 +254,9 @@ class Chunks:
 
     def is_released(self):
         """Whether the stream and all that came out of it was released once."""
-        return self.made == self.released == 1 and all(column.made == column.released for column in self.columns)
+        return self.made == self.released == 1 and all(
+            column.made == column.released for column in self.columns
+        )
 
 
 def _move(struct, address):
@@ -188,5 +279,11 @@ def strings(*keys, null_count=0, schema_fields=None, **array_fields):
     for key in keys:
         data += key
         offsets.append(len(data))
-    return Column(b"u", [None, packed(ctypes.c_int32, *offsets), text(data)], len(keys), null_count=null_count,
-                  array_fields=array_fields, schema_fields=schema_fields)  # fmt: skip
+    return Column(
+        b"u",
+        [None, packed(ctypes.c_int32, *offsets), text(data)],
+        len(keys),
+        null_count=null_count,
+        array_fields=array_fields,
+        schema_fields=schema_fields,
+    )

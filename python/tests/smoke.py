@@ -1,4 +1,6 @@
-"""Whether an installed module works at all, with nothing but the standard library. Run in a folder that may be written."""
+"""Whether an installed module works at all, with nothing but the standard library. Run
+in a folder that may be written.
+"""
 
 import os
 import pickle
@@ -8,27 +10,48 @@ import sys
 import stead
 
 assert "site-packages" in stead.__file__, stead.__file__
-fleet = {"name": "members", "replicas": 2, "spread": ["zone"], "node": [{"name": n, "weight": w, "labels": {"zone": n[0]}} for n, w in (("a1", 1), ("a2", 0.5), ("b1", 1.5))]}
+fleet = {
+    "name": "members",
+    "replicas": 2,
+    "spread": ["zone"],
+    "node": [
+        {"name": n, "weight": w, "labels": {"zone": n[0]}}
+        for n, w in (("a1", 1), ("a2", 0.5), ("b1", 1.5))
+    ],
+}
 first = stead.build(fleet)
 fleet["node"].append({"name": "b2", "weight": "2.5", "labels": {"zone": "b"}})
 second = stead.build(fleet, first)
 plan = stead.plan(first, second)
 # the same everywhere: what `stead history` shows for this fleet
-assert first.digest.hex()[:16] == "fa72743973644daf" and second.digest.hex()[:16] == "a59bb34e988df48d", (first.digest.hex(), second.digest.hex())
-keys = ["user%d" % i for i in range(1000)]
+assert (
+    first.digest.hex()[:16] == "fa72743973644daf"
+    and second.digest.hex()[:16] == "a59bb34e988df48d"
+), (first.digest.hex(), second.digest.hex())
+keys = [f"user{i}" for i in range(1000)]
 for key in keys:
     gone, new = set(first.locate_all(key)), set(second.locate_all(key))
     assert {move.from_ for move in plan.affects(key)} - {None} == gone - new
 first.publish("members.map")
 assert stead.Map.open("members.map") == first
 second.publish("members.map", first)
-assert stead.Map.open("members.map").epoch == 2 and sorted(os.listdir("members.map.history")) == ["1", "2"]
+assert stead.Map.open("members.map").epoch == 2 and sorted(
+    os.listdir("members.map.history")
+) == ["1", "2"]
 try:
     stead.build(fleet, first).publish("members.map", first)
     raise SystemExit("no conflict")
 except stead.ConflictError as error:
     assert error.status == 10
-assert pickle.loads(pickle.dumps(plan)) == plan and stead.path("frank") == "38/37/60/frank"
-said = subprocess.run([sys.executable, "-m", "stead", "members.map", "frank"], stdout=subprocess.PIPE, check=True).stdout
-assert said.decode() == "frank\t%s\n" % ",".join(second.locate_all("frank"))
-print("stead %s works with Python %d.%d" % (stead.__version__, *sys.version_info[:2]))
+assert (
+    pickle.loads(pickle.dumps(plan)) == plan and stead.path("frank") == "38/37/60/frank"
+)
+said = subprocess.run(
+    [sys.executable, "-m", "stead", "members.map", "frank"],
+    stdout=subprocess.PIPE,
+    check=True,
+).stdout
+nodes = ",".join(second.locate_all("frank"))
+assert said.decode() == f"frank\t{nodes}\n"
+major, minor = sys.version_info[:2]
+print(f"stead {stead.__version__} works with Python {major}.{minor}")

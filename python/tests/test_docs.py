@@ -5,16 +5,31 @@ import inspect
 import os
 
 import pytest
-
 import stead
-
 from conftest import ROOT, fleet_of
 
 # what every example of the module may use
 BEFORE = {"fleet": fleet_of("db1", "db2"), "grown": fleet_of("db1", "db2", "db3")}
 # things too plain for an example
-PLAIN = {"name", "epoch", "digest", "parent", "replicas", "hash", "spread", "nodes", "slices", "old", "new", "moved", "lower_bound", "by_hand", "reordered", "fraction",
-         "null_count"}  # fmt: skip
+PLAIN = {
+    "name",
+    "epoch",
+    "digest",
+    "parent",
+    "replicas",
+    "hash",
+    "spread",
+    "nodes",
+    "slices",
+    "old",
+    "new",
+    "moved",
+    "lower_bound",
+    "by_hand",
+    "reordered",
+    "fraction",
+    "null_count",
+}
 
 
 def documented():
@@ -25,10 +40,14 @@ def documented():
         if name == "__version__":
             continue
         found[f"stead.{name}"] = thing.__doc__
-        if isinstance(thing, type) and not issubclass(thing, (stead.Error, tuple, stead.Status)):
+        if isinstance(thing, type) and not issubclass(
+            thing, (stead.Error, tuple, stead.Status)
+        ):
             for member in vars(thing):
                 if not member.startswith("_"):
-                    found[f"stead.{name}.{member}"] = inspect.getdoc(getattr(thing, member))
+                    found[f"stead.{name}.{member}"] = inspect.getdoc(
+                        getattr(thing, member)
+                    )
     return found
 
 
@@ -51,10 +70,17 @@ def test_everything_has_a_docstring_and_its_examples_run(name, folder):
     assert text and text.strip(), f"{name} has no docstring"
     members = stead.build(BEFORE["fleet"])
     members.publish("members.map")
-    globs = {"stead": stead, "members": members, "fleet": fleet_of("db1", "db2"), "grown": stead.build(BEFORE["grown"], members)}
+    globs = {
+        "stead": stead,
+        "members": members,
+        "fleet": fleet_of("db1", "db2"),
+        "grown": stead.build(BEFORE["grown"], members),
+    }
     tried = run(text, name, globs)
     last = name.rpartition(".")[2]
-    assert tried or last in PLAIN or isinstance(getattr(stead, last, None), type), f"{name} has no example"
+    assert tried or last in PLAIN or isinstance(getattr(stead, last, None), type), (
+        f"{name} has no example"
+    )
 
 
 @pytest.mark.parametrize("page", ["docs/python.md", "python/README.md"])

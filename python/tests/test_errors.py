@@ -6,9 +6,7 @@ import os
 import pickle
 
 import pytest
-
 import stead
-
 from conftest import fleet_of
 
 BASES = {
@@ -38,11 +36,19 @@ def raised(call, *arguments, **named):
 
 
 def test_the_tree_is_whole():
-    named = {value for name, value in vars(stead).items() if isinstance(value, type) and issubclass(value, stead.Error)}
+    named = {
+        value
+        for name, value in vars(stead).items()
+        if isinstance(value, type) and issubclass(value, stead.Error)
+    }
     assert named == {stead.Error, *BASES}
     assert {status for status, _ in BASES.values()} == set(map(int, stead.Status))
     for cls, (status, base) in BASES.items():
-        assert issubclass(cls, base) and cls.status == status and isinstance(cls.status, stead.Status)
+        assert (
+            issubclass(cls, base)
+            and cls.status == status
+            and isinstance(cls.status, stead.Status)
+        )
         assert cls.__module__ == "stead" and cls.__doc__
     assert not issubclass(stead.Error, (ValueError, OSError))
 
@@ -53,35 +59,71 @@ def test_every_class_pickles_and_copies(cls):
     if isinstance(error, OSError):
         error.errno = errno.ENOSPC
     error.note = "kept"
-    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
-        assert type(again) is cls and str(again) == "what is wrong" and again.note == "kept"
+    for again in (
+        pickle.loads(pickle.dumps(error)),
+        copy.copy(error),
+        copy.deepcopy(error),
+    ):
+        assert (
+            type(again) is cls
+            and str(again) == "what is wrong"
+            and again.note == "kept"
+        )
         assert getattr(again, "errno", None) == getattr(error, "errno", None)
 
 
 def test_invalid(members):
-    for wrong in (lambda: members.prefer("a", -1), lambda: members.locate_point(-1), lambda: members.locate_point(2**64), lambda: members.locate_point(2**200),
-                  lambda: stead.build(fleet_of("a"), max_move="5"), lambda: stead.path("a", levels=[0]), lambda: stead.path("a", levels=[2**70]),
-                  lambda: stead.path("a", levels=[]), lambda: stead.path("a", levels="64,,64"), lambda: stead.path("a", fold="ASCII"),
-                  lambda: stead.survey([], members=-1)):  # fmt: skip
+    for wrong in (
+        lambda: members.prefer("a", -1),
+        lambda: members.locate_point(-1),
+        lambda: members.locate_point(2**64),
+        lambda: members.locate_point(2**200),
+        lambda: stead.build(fleet_of("a"), max_move="5"),
+        lambda: stead.path("a", levels=[0]),
+        lambda: stead.path("a", levels=[2**70]),
+        lambda: stead.path("a", levels=[]),
+        lambda: stead.path("a", levels="64,,64"),
+        lambda: stead.path("a", fold="ASCII"),
+        lambda: stead.survey([], members=-1),
+    ):
         assert type(raised(wrong)) is stead.InvalidError
-    for wrong in (lambda: members.prefer("a", "2"), lambda: members.prefer("a", 1.0), lambda: members.locate_point(1.5), lambda: members.locate_point("0"),
-                  lambda: stead.path("a", levels=64), lambda: stead.path("a", levels=[1.5]), lambda: stead.build(fleet_of("a"), max_move=0.05)):  # fmt: skip
+    for wrong in (
+        lambda: members.prefer("a", "2"),
+        lambda: members.prefer("a", 1.0),
+        lambda: members.locate_point(1.5),
+        lambda: members.locate_point("0"),
+        lambda: stead.path("a", levels=64),
+        lambda: stead.path("a", levels=[1.5]),
+        lambda: stead.build(fleet_of("a"), max_move=0.05),
+    ):
         with pytest.raises(TypeError):
             wrong()
 
 
 def test_fleet_and_impossible():
-    assert type(raised(stead.build, "name = 'm'\nnode = [{name = 'a'}, {name = 'a'}]")) is stead.FleetError
+    assert (
+        type(raised(stead.build, "name = 'm'\nnode = [{name = 'a'}, {name = 'a'}]"))
+        is stead.FleetError
+    )
     error = raised(stead.build, fleet_of("a", "b", max_slices=1))
-    assert type(error) is stead.ImpossibleError and error.status == stead.Status.IMPOSSIBLE == 3
+    assert (
+        type(error) is stead.ImpossibleError
+        and error.status == stead.Status.IMPOSSIBLE == 3
+    )
 
 
 def test_format_digest_and_version(members, tmp_path):
     data = members.to_bytes()
     error = raised(stead.Map.from_bytes, b"not a map at all")
     assert type(error) is stead.FormatError and "not a stead map" in str(error)
-    assert type(raised(stead.Map.from_bytes, data[:-1] + bytes([data[-1] ^ 1]))) is stead.DigestError
-    assert type(raised(stead.Map.from_bytes, data[:8] + b"\x63" + data[9:])) is stead.VersionError
+    assert (
+        type(raised(stead.Map.from_bytes, data[:-1] + bytes([data[-1] ^ 1])))
+        is stead.DigestError
+    )
+    assert (
+        type(raised(stead.Map.from_bytes, data[:8] + b"\x63" + data[9:]))
+        is stead.VersionError
+    )
     path = tmp_path / "m.map"
     path.write_bytes(b"x" * 1000)
     assert str(raised(stead.Map.open, path)).startswith(f"{path}: ")
@@ -90,13 +132,23 @@ def test_format_digest_and_version(members, tmp_path):
 def test_identity(members):
     other = stead.build({"name": "others", "node": [{"name": "a"}]})
     assert type(raised(stead.plan, members, other)) is stead.IdentityError
-    assert type(raised(stead.build, {"name": "others", "node": [{"name": "a"}]}, members)) is stead.IdentityError
-    assert type(raised(stead.build, fleet_of("n1", hash="sha1"), members)) is stead.IdentityError
+    assert (
+        type(raised(stead.build, {"name": "others", "node": [{"name": "a"}]}, members))
+        is stead.IdentityError
+    )
+    assert (
+        type(raised(stead.build, fleet_of("n1", hash="sha1"), members))
+        is stead.IdentityError
+    )
 
 
 def test_files(tmp_path, members):
     missing = raised(stead.Map.open, tmp_path / "none.map")
-    assert type(missing) is stead.NotFoundError and missing.errno == errno.ENOENT and missing.status is stead.Status.NOT_FOUND
+    assert (
+        type(missing) is stead.NotFoundError
+        and missing.errno == errno.ENOENT
+        and missing.status is stead.Status.NOT_FOUND
+    )
     with pytest.raises(FileNotFoundError):
         stead.build(tmp_path / "none.toml")
     with pytest.raises(OSError) as caught:
@@ -104,7 +156,11 @@ def test_files(tmp_path, members):
     assert isinstance(caught.value, stead.NotFoundError)
     (tmp_path / "file").write_text("")
     error = raised(members.save, tmp_path / "file" / "m.map")
-    assert type(error) is stead.IoError and error.errno == errno.ENOTDIR and "\n" not in str(error)
+    assert (
+        type(error) is stead.IoError
+        and error.errno == errno.ENOTDIR
+        and "\n" not in str(error)
+    )
     (tmp_path / "link").symlink_to(tmp_path / "m.map")
     assert type(raised(members.publish, tmp_path / "link")) is stead.InvalidError
 
@@ -122,7 +178,13 @@ def test_a_refused_file_is_a_permission_error(tmp_path, members):
                 os.setuid(65534)
             stead.Map.open(path)
         except PermissionError as error:
-            os._exit(0 if type(error) is stead.PermissionDeniedError and error.errno == errno.EACCES and error.status == 9 else 2)
+            os._exit(
+                0
+                if type(error) is stead.PermissionDeniedError
+                and error.errno == errno.EACCES
+                and error.status == 9
+                else 2
+            )
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 

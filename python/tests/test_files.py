@@ -1,4 +1,6 @@
-"""Maps as files: opening through the cache, saving, publishing, conflicts, the program beside."""
+"""Maps as files: opening through the cache, saving, publishing, conflicts, the program
+beside.
+"""
 
 import json
 import os
@@ -7,9 +9,7 @@ import shutil
 import subprocess
 
 import pytest
-
 import stead
-
 from conftest import NAMES, fleet_of
 
 
@@ -33,7 +33,11 @@ def test_a_published_map_is_opened(path, members):
 
 def test_a_new_epoch_is_seen_and_open_maps_keep_their_answers(path, members, grown):
     before = stead.Map.open(path)
-    key = next(f"user{i}" for i in range(1000) if members.locate(f"user{i}") != grown.locate(f"user{i}"))
+    key = next(
+        f"user{i}"
+        for i in range(1000)
+        if members.locate(f"user{i}") != grown.locate(f"user{i}")
+    )
     grown.publish(path, before)
     after = stead.Map.open(path)
     assert (before.epoch, after.epoch) == (1, 2) and after == grown
@@ -90,7 +94,10 @@ def test_a_damaged_file_is_refused(path, members):
 def test_of_two_writers_one_wins(path, members, grown):
     other = stead.build(fleet_of("n1", "n2"), members)
     grown.publish(path, members)
-    with pytest.raises(stead.ConflictError, match="planned on epoch 1, and epoch 2 is there now; nothing was changed"):
+    with pytest.raises(
+        stead.ConflictError,
+        match="planned on epoch 1, and epoch 2 is there now; nothing was changed",
+    ):
         other.publish(path, members)
     with pytest.raises(stead.ConflictError, match="somebody made this map meanwhile"):
         members.publish(path)
@@ -102,37 +109,72 @@ def test_of_two_writers_one_wins(path, members, grown):
 
 def test_a_lost_map_is_not_begun_anew(path, members):
     path.unlink()
-    with pytest.raises(stead.ConflictError, match="the map is missing, but .* has its epochs up to 1"):
+    with pytest.raises(
+        stead.ConflictError, match="the map is missing, but .* has its epochs up to 1"
+    ):
         members.publish(path)
 
 
-def test_the_program_and_the_module_share_maps_and_history(path, tmp_path, members, grown, program):
+def test_the_program_and_the_module_share_maps_and_history(
+    path, tmp_path, members, grown, program
+):
     def run(*arguments):
-        return subprocess.run([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True, text=True).stdout
+        return subprocess.run(
+            [program, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=True,
+            text=True,
+        ).stdout
 
     grown.publish(path, members)
     fleet = tmp_path / "fleet.toml"
-    fleet.write_text("name = 'members'\n" + "".join(f"[[node]]\nname = '{name}'\n" for name in [*NAMES, "n5"]))
+    fleet.write_text(
+        "name = 'members'\n"
+        + "".join(f"[[node]]\nname = '{name}'\n" for name in [*NAMES, "n5"])
+    )
     by_module = stead.build(fleet, grown)
     run("apply", fleet, path)
     assert stead.Map.open(path) == by_module and by_module.epoch == 3
     run("check", path)
-    assert [epoch["epoch"] for epoch in json.loads(run("history", path, "--json"))["epochs"]] == [1, 2, 3]
+    assert [
+        epoch["epoch"] for epoch in json.loads(run("history", path, "--json"))["epochs"]
+    ] == [1, 2, 3]
     run("rollback", path, "1")
     back = stead.Map.open(path)
     assert back.epoch == 4 and back.same(members)
     history = pathlib.Path(f"{path}.history")
     assert {file.name for file in history.iterdir()} == {"1", "2", "3", "4"}
-    assert stead.Map.open(history / "2") == grown and stead.plan(members, grown).moved == stead.plan(stead.Map.open(history / "1"), stead.Map.open(history / "2")).moved
+    assert (
+        stead.Map.open(history / "2") == grown
+        and stead.plan(members, grown).moved
+        == stead.plan(
+            stead.Map.open(history / "1"), stead.Map.open(history / "2")
+        ).moved
+    )
 
 
 def test_what_the_program_makes_the_module_makes(tmp_path, program, copies):
     fleet = tmp_path / "fleet.toml"
-    fleet.write_text("name = 'members'\nreplicas = 3\nspread = ['zone']\n" + "".join(
-        f"[[node]]\nname = '{node.name}'\nweight = {node.weight}\nlabels = {{ zone = '{node.labels['zone']}' }}\n"
-        f"attributes = {{ address = '{node.attributes['address']}' }}\n" for node in copies.nodes))  # fmt: skip
-    subprocess.run([program, "apply", fleet, tmp_path / "m.map"], stdout=subprocess.DEVNULL, check=True)
-    assert (tmp_path / "m.map").read_bytes() == copies.to_bytes() == stead.build(fleet).to_bytes()
+    fleet.write_text(
+        "name = 'members'\nreplicas = 3\nspread = ['zone']\n"
+        + "".join(
+            f"[[node]]\nname = '{node.name}'\nweight = {node.weight}\n"
+            f"labels = {{ zone = '{node.labels['zone']}' }}\n"
+            f"attributes = {{ address = '{node.attributes['address']}' }}\n"
+            for node in copies.nodes
+        )
+    )
+    subprocess.run(
+        [program, "apply", fleet, tmp_path / "m.map"],
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    assert (
+        (tmp_path / "m.map").read_bytes()
+        == copies.to_bytes()
+        == stead.build(fleet).to_bytes()
+    )
 
 
 def test_save_replaces_and_knows_no_history(tmp_path, members, grown):
@@ -151,10 +193,17 @@ def test_a_map_with_a_secret_is_for_its_owner_alone(tmp_path):
 
 
 def test_opening_again_costs_no_more_than_a_stat(path):
-    """The same content is shared: 20,000 opens of a map of many slices take well under a second; verifying each would take minutes."""
+    """The same content is shared: 20,000 opens of a map of many slices take well under
+    a second; verifying each would take minutes.
+    """
     import time
 
-    big = stead.build({"name": "big", "node": [{"name": f"n{i}", "weight": i % 7 + 1} for i in range(300)]})
+    big = stead.build(
+        {
+            "name": "big",
+            "node": [{"name": f"n{i}", "weight": i % 7 + 1} for i in range(300)],
+        }
+    )
     big.save(path.with_name("big.map"))
     start = time.process_time()
     for _ in range(20_000):

@@ -10,9 +10,7 @@ from decimal import Decimal
 
 import numpy
 import pytest
-
 import stead
-
 from conftest import fleet_of
 
 TEXT = """
@@ -24,7 +22,10 @@ name = "n2"
 weight = 1.5
 labels = { zone = "b" }
 """
-DICT = {"name": "members", "node": [{"name": "n1"}, {"name": "n2", "weight": 1.5, "labels": {"zone": "b"}}]}
+DICT = {
+    "name": "members",
+    "node": [{"name": "n1"}, {"name": "n2", "weight": 1.5, "labels": {"zone": "b"}}],
+}
 
 
 def refused(fleet, message, cls=stead.FleetError, **named):
@@ -35,7 +36,9 @@ def refused(fleet, message, cls=stead.FleetError, **named):
 
 
 def weight_of(weight):
-    (node,) = stead.build({"name": "m", "node": [{"name": "a", "weight": weight}]}).nodes
+    (node,) = stead.build(
+        {"name": "m", "node": [{"name": "a", "weight": weight}]}
+    ).nodes
     return node.weight
 
 
@@ -44,10 +47,23 @@ def test_all_shapes_give_the_same_map(tmp_path):
     path.write_text(TEXT)
     as_json = tmp_path / "fleet.json"
     as_json.write_text(json.dumps(DICT))
-    shapes = [TEXT, TEXT.encode(), path, as_json, DICT, json.dumps(DICT), json.dumps(DICT).encode(), "\n\n" + json.dumps(DICT, indent=2),
-              types.MappingProxyType(DICT), collections.OrderedDict(DICT), collections.ChainMap(DICT),
-              {**DICT, "node": tuple(map(types.MappingProxyType, DICT["node"]))}]  # fmt: skip
-    assert {stead.build(shape).to_bytes() for shape in shapes} == {stead.build(TEXT).to_bytes()}
+    shapes = [
+        TEXT,
+        TEXT.encode(),
+        path,
+        as_json,
+        DICT,
+        json.dumps(DICT),
+        json.dumps(DICT).encode(),
+        "\n\n" + json.dumps(DICT, indent=2),
+        types.MappingProxyType(DICT),
+        collections.OrderedDict(DICT),
+        collections.ChainMap(DICT),
+        {**DICT, "node": tuple(map(types.MappingProxyType, DICT["node"]))},
+    ]
+    assert {stead.build(shape).to_bytes() for shape in shapes} == {
+        stead.build(TEXT).to_bytes()
+    }
 
 
 def test_a_str_is_a_text_and_never_a_path(tmp_path, monkeypatch):
@@ -56,7 +72,9 @@ def test_a_str_is_a_text_and_never_a_path(tmp_path, monkeypatch):
     assert "give pathlib.Path" in refused("fleet.toml", "fleet:1: not valid TOML")
     assert "give pathlib.Path" in refused("", "fleet:1: the file is empty")
     assert "pathlib" not in refused('name = "members"', "fleet:1: ")
-    assert "pathlib" not in refused(TEXT + "wieght = 1\n", "fleet:9: unknown key `wieght`")
+    assert "pathlib" not in refused(
+        TEXT + "wieght = 1\n", "fleet:9: unknown key `wieght`"
+    )
 
 
 def test_what_is_no_fleet_is_a_type_error():
@@ -70,29 +88,92 @@ def test_what_is_no_fleet_is_a_type_error():
 
 @pytest.mark.parametrize(
     ("weight", "exact"),
-    [(2, "2"), (0.1, "0.1"), (1.1, "1.1"), (1e-6, "0.000001"), (1e6, "1000000"), (1e5, "100000"), (0.30000000000000004 - 5.551115123125783e-17, "0.3"),
-     ("0.1", "0.1"), ("2", "2"), (Decimal("1.50"), "1.5"), (Decimal("1E+3"), "1000"), (Decimal("1e-6"), "0.000001"), (Decimal(2), "2"),
-     (numpy.float64(1.1), "1.1"), (numpy.int64(3), "3"), (numpy.uint8(3), "3"), (numpy.array([4])[0], "4"), (True + 1, "2"),
-     (enum.IntEnum("Size", {"BIG": 4}).BIG, "4")],
-)  # fmt: skip
+    [
+        (2, "2"),
+        (0.1, "0.1"),
+        (1.1, "1.1"),
+        (1e-6, "0.000001"),
+        (1e6, "1000000"),
+        (1e5, "100000"),
+        (0.30000000000000004 - 5.551115123125783e-17, "0.3"),
+        ("0.1", "0.1"),
+        ("2", "2"),
+        (Decimal("1.50"), "1.5"),
+        (Decimal("1E+3"), "1000"),
+        (Decimal("1e-6"), "0.000001"),
+        (Decimal(2), "2"),
+        (numpy.float64(1.1), "1.1"),
+        (numpy.int64(3), "3"),
+        (numpy.uint8(3), "3"),
+        (numpy.array([4])[0], "4"),
+        (True + 1, "2"),
+        (enum.IntEnum("Size", {"BIG": 4}).BIG, "4"),
+    ],
+)
 def test_weights_are_exact_decimals(weight, exact):
     assert weight_of(weight) == Decimal(exact)
 
 
 def test_a_float_counts_as_its_repr():
-    assert weight_of(0.7) == Decimal("0.7") != Decimal(0.7)
-    refused({"name": "m", "node": [{"name": "a", "weight": 0.1 + 0.2}]}, "fleet['node'][0]['weight']: weight 0.30000000000000004 has 17 places")
-    refused({"name": "m", "node": [{"name": "a", "weight": 1e-7}]}, "weight 0.0000001 has 7 places; at most 6")
+    # Decimal(0.7): what the float is to the last bit
+    assert weight_of(0.7) == Decimal("0.7") != Decimal(0.7)  # noqa: RUF032
+    refused(
+        {"name": "m", "node": [{"name": "a", "weight": 0.1 + 0.2}]},
+        "fleet['node'][0]['weight']: weight 0.30000000000000004 has 17 places",
+    )
+    refused(
+        {"name": "m", "node": [{"name": "a", "weight": 1e-7}]},
+        "weight 0.0000001 has 7 places; at most 6",
+    )
 
 
-@pytest.mark.parametrize("weight", [float("inf"), float("nan"), Decimal("Infinity"), Decimal("NaN"), Decimal("sNaN"), -1, -0.5, 1000001, 10**30, "x", "", "1e3", "1,5", True])
+@pytest.mark.parametrize(
+    "weight",
+    [
+        float("inf"),
+        float("nan"),
+        Decimal("Infinity"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        -1,
+        -0.5,
+        1000001,
+        10**30,
+        "x",
+        "",
+        "1e3",
+        "1,5",
+        True,
+    ],
+)
 def test_weights_out_of_range_say_so(weight):
-    refused({"name": "m", "node": [{"name": "a", "weight": weight}]}, "fleet['node'][0]['weight']: ")
+    refused(
+        {"name": "m", "node": [{"name": "a", "weight": weight}]},
+        "fleet['node'][0]['weight']: ",
+    )
 
 
-@pytest.mark.parametrize("weight", [None, 1j, fractions.Fraction(1, 2), numpy.float32(1.5), object(), b"1", {1}, range(2)])
+@pytest.mark.parametrize(
+    "weight",
+    [
+        None,
+        1j,
+        fractions.Fraction(1, 2),
+        numpy.float32(1.5),
+        object(),
+        b"1",
+        {1},
+        range(2),
+    ],
+)
 def test_other_numbers_are_a_type_error_that_names_the_place(weight):
-    with pytest.raises(TypeError, match=r"fleet\['node'\]\[0\]\['weight'\]: a fleet has str, int, Decimal, float, bool, list and dict, not "):
+    with pytest.raises(
+        TypeError,
+        match=(
+            r"fleet\['node'\]\[0\]\['weight'\]: a fleet has str, int, Decimal, float, "
+            r"bool, list and dict, not "
+        ),
+    ):
         weight_of(weight)
 
 
@@ -104,20 +185,46 @@ def test_the_context_of_decimal_changes_nothing():
 
 def test_messages_name_the_place_in_a_dict():
     a = {"name": "a"}
-    refused({"name": "m", "node": [a, {"name": "b", "wieght": 2}]}, "fleet['node'][1]['wieght']: unknown key `wieght`")
-    refused({"name": "m", "node": [a, {"weight": 1}]}, "fleet['node'][1]: required key `name` is missing")
+    refused(
+        {"name": "m", "node": [a, {"name": "b", "wieght": 2}]},
+        "fleet['node'][1]['wieght']: unknown key `wieght`",
+    )
+    refused(
+        {"name": "m", "node": [a, {"weight": 1}]},
+        "fleet['node'][1]: required key `name` is missing",
+    )
     refused({"node": [a]}, "fleet: required key `name` is missing")
-    refused({"name": "m", "node": [a, {"name": "b"}, a]}, "fleet['node'][2]['name']: node name `a` is used in fleet['node'][0]['name'] already")
-    refused({"name": "m", "node": [a], "pin": [{"key": "x", "nodes": ["a"]}, {"key": "x", "nodes": ["a"]}]},
-            "fleet['pin'][1]: pin covers points of the pin in fleet['pin'][0]")  # fmt: skip
-    refused({"name": "m", "node": [a], "pin": [{"key": "x", "nodes": ["a", "z"]}]}, "fleet['pin'][0]['nodes'][1]: ")
-    refused({"name": "m", "node": [a], "replicas": 2}, "fleet['replicas']: replicas = 2 needs 2 nodes")
+    refused(
+        {"name": "m", "node": [a, {"name": "b"}, a]},
+        "fleet['node'][2]['name']: node name `a` is used in fleet['node'][0]['name'] already",
+    )
+    refused(
+        {
+            "name": "m",
+            "node": [a],
+            "pin": [{"key": "x", "nodes": ["a"]}, {"key": "x", "nodes": ["a"]}],
+        },
+        "fleet['pin'][1]: pin covers points of the pin in fleet['pin'][0]",
+    )
+    refused(
+        {"name": "m", "node": [a], "pin": [{"key": "x", "nodes": ["a", "z"]}]},
+        "fleet['pin'][0]['nodes'][1]: ",
+    )
+    refused(
+        {"name": "m", "node": [a], "replicas": 2},
+        "fleet['replicas']: replicas = 2 needs 2 nodes",
+    )
     refused({"name": "m\nin line 3", "node": [a]}, "fleet['name']: ")
-    refused({"name": "m", "it's \"so\"": 1, "node": [a]}, """fleet['it\\'s "so"']: unknown key""")
+    refused(
+        {"name": "m", 'it\'s "so"': 1, "node": [a]},
+        """fleet['it\\'s "so"']: unknown key""",
+    )
 
 
 def test_keys_are_str_and_depth_has_an_end():
-    with pytest.raises(TypeError, match=r"fleet\['node'\]\[0\]: the keys of a fleet are str, not int"):
+    with pytest.raises(
+        TypeError, match=r"fleet\['node'\]\[0\]: the keys of a fleet are str, not int"
+    ):
         stead.build({"name": "m", "node": [{1: 2}]})
     loop = {"name": "m"}
     loop["node"] = [loop]
@@ -147,8 +254,16 @@ def test_an_item_that_raises_is_not_swallowed():
 
 def test_text_of_all_kinds_survives():
     name = 'Zoë "the\\one" 名\U0001f600'
-    map = stead.build({"name": name, "node": [{"name": "a", "attributes": {"note": name, "u2028": "\u2028"}}]})
-    assert map.name == name and map.nodes[0].attributes == {"note": name, "u2028": "\u2028"}
+    map = stead.build(
+        {
+            "name": name,
+            "node": [{"name": "a", "attributes": {"note": name, "u2028": "\u2028"}}],
+        }
+    )
+    assert map.name == name and map.nodes[0].attributes == {
+        "note": name,
+        "u2028": "\u2028",
+    }
     assert eval(repr(map).split(" epoch")[0].removeprefix("<stead.Map ")) == name
     with pytest.raises(UnicodeEncodeError):
         stead.build({"name": "\ud800", "node": [{"name": "a"}]})
@@ -159,7 +274,9 @@ def test_a_secret_is_read_from_its_file_and_never_shown(tmp_path):
     path = tmp_path / "fleet.toml"
     path.write_text('hash = "siphash"\nsecret_file = "secret"\n' + TEXT)
     map = stead.build(path)
-    assert map == stead.build({**DICT, "hash": "siphash", "secret": "00112233445566778899aabbccddeeff"})
+    assert map == stead.build(
+        {**DICT, "hash": "siphash", "secret": "00112233445566778899aabbccddeeff"}
+    )
     assert "0011" not in repr(map) and "00112233" not in json.dumps(map.report())
     assert stead.build(DICT, map).same(map)
 

@@ -9,7 +9,6 @@ import uuid
 
 import numpy
 import pytest
-
 import stead
 
 
@@ -17,28 +16,85 @@ def point(key):
     return int.from_bytes(hashlib.md5(key).digest()[:8], "big")
 
 
-@pytest.mark.parametrize("text", ["", "frank", "frank\n", "Frank", "Zoë", "Zoe\u0308", "名前", "\U0001f600", "a\0b", "\0", "\ufeffa", "\x7f\x80\xff", " a "])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "frank",
+        "frank\n",
+        "Frank",
+        "Zoë",
+        "Zoe\u0308",
+        "名前",
+        "\U0001f600",
+        "a\0b",
+        "\0",
+        "\ufeffa",
+        "\x7f\x80\xff",
+        " a ",
+    ],
+)
 def test_text_is_its_utf8_and_never_changed(members, text):
     assert members.point(text) == members.point(text.encode()) == point(text.encode())
-    assert members.locate(text) == members.locate(text.encode()) == members.locate_point(point(text.encode()))[0]
+    assert (
+        members.locate(text)
+        == members.locate(text.encode())
+        == members.locate_point(point(text.encode()))[0]
+    )
 
 
-@pytest.mark.parametrize("data", [b"", b"\0", b"a\0b", b"\xff\xfe", bytes(range(256)), b"\xed\xa0\x80", b"frank\r\n"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0",
+        b"a\0b",
+        b"\xff\xfe",
+        bytes(range(256)),
+        b"\xed\xa0\x80",
+        b"frank\r\n",
+    ],
+)
 def test_bytes_are_themselves(members, data):
     assert members.point(data) == point(data)
 
 
 def test_long_keys_are_keys(members):
     for length in [*range(200), 2**16, 2**20 + 1]:
-        assert members.point(b"x" * length) == members.point("x" * length) == point(b"x" * length)
+        assert (
+            members.point(b"x" * length)
+            == members.point("x" * length)
+            == point(b"x" * length)
+        )
 
 
 def test_every_method_takes_the_same_keys(members, grown):
     plan = stead.plan(members, grown)
-    for method in (members.locate, members.locate_all, members.point, lambda key: members.prefer(key, 2), plan.affects, stead.path):
+    for method in (
+        members.locate,
+        members.locate_all,
+        members.point,
+        lambda key: members.prefer(key, 2),
+        plan.affects,
+        stead.path,
+    ):
         assert method("Zoë") == method("Zoë".encode())
-        for wrong in (None, 1, 1.5, [b"a"], ("a",), object(), bytearray(b"a"), memoryview(b"a"), array.array("b"), pathlib.Path("a"),
-                      uuid.UUID(int=1), decimal.Decimal(1), numpy.int64(1), numpy.array([b"a"])):  # fmt: skip
+        for wrong in (
+            None,
+            1,
+            1.5,
+            [b"a"],
+            ("a",),
+            object(),
+            bytearray(b"a"),
+            memoryview(b"a"),
+            array.array("b"),
+            pathlib.Path("a"),
+            uuid.UUID(int=1),
+            decimal.Decimal(1),
+            numpy.int64(1),
+            numpy.array([b"a"]),
+        ):
             with pytest.raises(TypeError, match="a key is str or bytes, not "):
                 method(wrong)
         with pytest.raises(UnicodeEncodeError):
@@ -46,8 +102,12 @@ def test_every_method_takes_the_same_keys(members, grown):
 
 
 def test_the_message_says_what_to_write(members):
-    for key, words in ((7, r"not int; write str\(key\)"), (bytearray(b"a"), r"not bytearray; write bytes\(key\)"),
-                       (memoryview(b"a"), r"not memoryview; write bytes\(key\)"), (True, "not bool")):  # fmt: skip
+    for key, words in (
+        (7, r"not int; write str\(key\)"),
+        (bytearray(b"a"), r"not bytearray; write bytes\(key\)"),
+        (memoryview(b"a"), r"not memoryview; write bytes\(key\)"),
+        (True, "not bool"),
+    ):
         with pytest.raises(TypeError, match=words):
             members.locate(key)
 
@@ -64,8 +124,17 @@ def test_classes_made_from_str_and_bytes_are_keys(members):
     class Who(str, enum.Enum):
         FRANK = "frank"
 
-    assert members.point(Text("frank")) == members.point(Data(b"frank")) == members.point(Who.FRANK) == point(b"frank")
-    assert members.point(numpy.str_("frank")) == members.point(numpy.bytes_(b"frank")) == point(b"frank")
+    assert (
+        members.point(Text("frank"))
+        == members.point(Data(b"frank"))
+        == members.point(Who.FRANK)
+        == point(b"frank")
+    )
+    assert (
+        members.point(numpy.str_("frank"))
+        == members.point(numpy.bytes_(b"frank"))
+        == point(b"frank")
+    )
     assert members.point(numpy.array(["frank", "bob"])[0]) == point(b"frank")
 
 

@@ -7,9 +7,7 @@ import sys
 import weakref
 
 import pytest
-
 import stead
-
 from conftest import NAMES, fleet_of
 
 
@@ -23,19 +21,41 @@ def test_copies_live_in_three_zones_and_prefer_begins_with_them(copies):
     for i in range(1000):
         key = f"user{i}"
         found = copies.locate_all(key)
-        assert {name[0] for name in found} == set("abc") and found[0] == copies.locate(key)
-        assert copies.prefer(key, 3) == found and copies.prefer(key, 1) == found[:1] and copies.prefer(key, 0) == []
+        assert {name[0] for name in found} == set("abc") and found[0] == copies.locate(
+            key
+        )
+        assert (
+            copies.prefer(key, 3) == found
+            and copies.prefer(key, 1) == found[:1]
+            and copies.prefer(key, 0) == []
+        )
         every = copies.prefer(key, 100)
-        assert every[:3] == found and sorted(every) == sorted(node.name for node in copies.nodes)
+        assert every[:3] == found and sorted(every) == sorted(
+            node.name for node in copies.nodes
+        )
 
 
 def test_a_map_tells_what_is_in_it(members, copies):
-    assert (members.name, members.epoch, members.replicas, members.hash, members.spread) == ("members", 1, 1, "md5", ())
+    assert (
+        members.name,
+        members.epoch,
+        members.replicas,
+        members.hash,
+        members.spread,
+    ) == ("members", 1, 1, "md5", ())
     assert (copies.replicas, copies.spread) == (3, ("zone",))
     assert len(members.digest) == 32 and members.parent == bytes(32)
-    assert [node.name for node in copies.nodes] == [f"{zone}{i}" for zone in "abc" for i in range(3)]
+    assert [node.name for node in copies.nodes] == [
+        f"{zone}{i}" for zone in "abc" for i in range(3)
+    ]
     node = copies.nodes[5]
-    assert (node.name, node.weight, node.labels, node.attributes, node.leaving) == ("b2", 3, {"zone": "b"}, {"address": "10.0.0.2"}, False)
+    assert (node.name, node.weight, node.labels, node.attributes, node.leaving) == (
+        "b2",
+        3,
+        {"zone": "b"},
+        {"address": "10.0.0.2"},
+        False,
+    )
     assert copies.nodes is copies.nodes and copies.slices is copies.slices
 
 
@@ -51,43 +71,72 @@ def test_slices_cover_the_space_and_say_what_locate_says(copies, members):
 
 
 def test_named_policies_and_pins_are_seen():
-    map = stead.build(fleet_of(*NAMES, policy=[{"name": "cray", "kind": "chain", "nodes": ["n4", "n1"]}],
-                               pin=[{"key": "justin", "policy": "cray"}]))  # fmt: skip
+    map = stead.build(
+        fleet_of(
+            *NAMES,
+            policy=[{"name": "cray", "kind": "chain", "nodes": ["n4", "n1"]}],
+            pin=[{"key": "justin", "policy": "cray"}],
+        )
+    )
     assert map.locate_all("justin") == ["n4", "n1"]
     (pinned,) = [one for one in map.slices if one.policy == "cray"]
-    assert pinned.first == pinned.last == map.point("justin") and pinned.nodes == ("n4", "n1")
+    assert pinned.first == pinned.last == map.point("justin") and pinned.nodes == (
+        "n4",
+        "n1",
+    )
 
 
 def test_every_hash_is_named():
     for hash in ("md5", "sha1", "xxh3"):
         assert stead.build(fleet_of("a", hash=hash)).hash == hash
     secret = stead.build(fleet_of("a", hash="siphash", secret="00" * 16))
-    assert secret.hash == "siphash" and "00" * 16 not in repr(secret) + str(secret.report())
+    assert secret.hash == "siphash" and "00" * 16 not in repr(secret) + str(
+        secret.report()
+    )
 
 
 def test_keys_with_the_same_first_segments_live_together():
-    whole, ruled = (stead.build(fleet_of(*NAMES, **more)) for more in ({}, {"key": "first 1 segments"}))
+    whole, ruled = (
+        stead.build(fleet_of(*NAMES, **more))
+        for more in ({}, {"key": "first 1 segments"})
+    )
     assert (whole.key, ruled.key) == ("whole", "first 1 segments")
     files = ["web1", "web1/cpu.rrd", "/web1/disk/0.rrd", b"web1/\xff"]
     assert {ruled.point(file) for file in files} == {whole.point("web1")}
-    assert ruled.locate_many(files) == [ruled.locate(file) for file in files] == [whole.locate("web1")] * 4
+    assert (
+        ruled.locate_many(files)
+        == [ruled.locate(file) for file in files]
+        == [whole.locate("web1")] * 4
+    )
     assert len({whole.point(file) for file in files}) == 4
-    with pytest.raises(stead.IdentityError, match='the fleet says key = "first 2 segments" and the map has "first 1 segments"'):
+    with pytest.raises(
+        stead.IdentityError,
+        match='the fleet says key = "first 2 segments" and the map has "first 1 segments"',
+    ):
         stead.build(fleet_of(*NAMES, key="first 2 segments"), previous=ruled)
 
 
 def test_the_report_has_the_shares(members, copies):
     report = members.report()
-    assert report["name"] == "members" and [node["points"] for node in report["nodes"]] == ["6148914691236517206", "6148914691236517205", "6148914691236517205"]
+    assert report["name"] == "members" and [
+        node["points"] for node in report["nodes"]
+    ] == ["6148914691236517206", "6148914691236517205", "6148914691236517205"]
     assert sum(int(node["points"]) for node in copies.report()["nodes"]) == 3 * 2**64
     assert "moves" not in report
 
 
 def test_equal_maps_are_equal_and_hash_so(members, grown):
     same = stead.Map.from_bytes(members.to_bytes())
-    assert same is not members and same == members and hash(same) == hash(members) and not same != members
-    assert members != grown and not members == grown and len({members, same, grown}) == 2
-    assert members != 1 and not members == "members"
+    assert (
+        same is not members
+        and same == members
+        and hash(same) == hash(members)
+        and not same != members  # noqa: SIM202  both operators are asked
+    )
+    assert members != grown and len({members, same, grown}) == 2
+    assert not members == grown  # noqa: SIM201  both operators are asked
+    assert members != 1
+    assert not members == "members"  # noqa: SIM201  the same
     for compare in (lambda: members < grown, lambda: members >= grown):
         with pytest.raises(TypeError):
             compare()
@@ -95,7 +144,12 @@ def test_equal_maps_are_equal_and_hash_so(members, grown):
 
 def test_same_ignores_the_epoch_alone(members, grown):
     again = stead.build(fleet_of(*NAMES[:3]), members)
-    assert again != members and again.same(members) and members.same(again) and again.epoch == 2
+    assert (
+        again != members
+        and again.same(members)
+        and members.same(again)
+        and again.epoch == 2
+    )
     assert again.parent == members.digest
     assert not grown.same(members)
     with pytest.raises(TypeError):
@@ -104,7 +158,11 @@ def test_same_ignores_the_epoch_alone(members, grown):
 
 def test_a_map_is_its_bytes(members):
     data = members.to_bytes()
-    assert data == members.to_bytes() and data[8:] != b"" and stead.Map.from_bytes(data).digest == members.digest
+    assert (
+        data == members.to_bytes()
+        and data[8:] != b""
+        and stead.Map.from_bytes(data).digest == members.digest
+    )
     for wrong in (bytearray(data), memoryview(data), "text", None):
         with pytest.raises(TypeError):
             stead.Map.from_bytes(wrong)
@@ -115,7 +173,11 @@ def test_a_map_pickles_as_its_bytes(copies, protocol):
     data = pickle.dumps(copies, protocol)
     assert copies.to_bytes() in data
     again = pickle.loads(data)
-    assert again == copies and again.nodes == copies.nodes and again.slices == copies.slices
+    assert (
+        again == copies
+        and again.nodes == copies.nodes
+        and again.slices == copies.slices
+    )
 
 
 def test_a_damaged_pickle_is_refused(members):
@@ -149,7 +211,10 @@ def test_a_map_cannot_be_changed_nor_made_by_hand(members):
 
 
 def test_a_map_says_what_it_is(members, copies):
-    assert repr(members) == f'<stead.Map "members" epoch 1, 3 nodes, 3 slices, {members.digest.hex()[:8]}>'
+    assert (
+        repr(members)
+        == f'<stead.Map "members" epoch 1, 3 nodes, 3 slices, {members.digest.hex()[:8]}>'
+    )
     assert str(copies) == repr(copies) and "9 nodes" in repr(copies)
 
 
@@ -178,6 +243,21 @@ def test_build_is_there_as_a_method_too(members):
 
 
 def test_keyword_names_are_kept(members):
-    assert members.locate(key="frank") == members.locate_all(key=b"frank")[0] == members.prefer(key="frank", n=1)[0]
-    assert members.locate_point(point=0) == ["n1"] and members.point(key="") == 0xD41D8CD98F00B204
-    assert stead.plan(old=members, new=stead.build(fleet=fleet_of(*NAMES[:3]), previous=members, max_move=None)).moved == 0
+    assert (
+        members.locate(key="frank")
+        == members.locate_all(key=b"frank")[0]
+        == members.prefer(key="frank", n=1)[0]
+    )
+    assert (
+        members.locate_point(point=0) == ["n1"]
+        and members.point(key="") == 0xD41D8CD98F00B204
+    )
+    assert (
+        stead.plan(
+            old=members,
+            new=stead.build(
+                fleet=fleet_of(*NAMES[:3]), previous=members, max_move=None
+            ),
+        ).moved
+        == 0
+    )

@@ -5,9 +5,7 @@ import copy
 import pickle
 
 import pytest
-
 import stead
-
 from conftest import NAMES, fleet_of
 
 
@@ -19,13 +17,43 @@ def plan(members, grown):
 @pytest.fixture(scope="module")
 def pairs(members, grown, copies):
     """Maps before and after changes of many kinds."""
-    nodes = [{"name": node.name, "weight": node.weight, "labels": dict(node.labels)} for node in copies.nodes]
+    nodes = [
+        {"name": node.name, "weight": node.weight, "labels": dict(node.labels)}
+        for node in copies.nodes
+    ]
     spread = {"name": "members", "replicas": 3, "spread": ["zone"]}
-    fewer = stead.build({**spread, "node": [n for n in nodes if n["name"] != "b1"]}, copies)
-    heavier = stead.build({**spread, "node": [{**n, "weight": 7} if n["name"] == "c2" else n for n in nodes]}, fewer)
-    pinned = stead.build(fleet_of(*NAMES, pin=[{"key": "user7", "nodes": ["n4"]}, {"range": ["10%", "20%"], "nodes": ["n1"]}]), grown)
+    fewer = stead.build(
+        {**spread, "node": [n for n in nodes if n["name"] != "b1"]}, copies
+    )
+    heavier = stead.build(
+        {
+            **spread,
+            "node": [{**n, "weight": 7} if n["name"] == "c2" else n for n in nodes],
+        },
+        fewer,
+    )
+    pinned = stead.build(
+        fleet_of(
+            *NAMES,
+            pin=[
+                {"key": "user7", "nodes": ["n4"]},
+                {"range": ["10%", "20%"], "nodes": ["n1"]},
+            ],
+        ),
+        grown,
+    )
     two = stead.build(fleet_of(*NAMES, replicas=2), grown)
-    return [(members, grown), (grown, members), (members, members), (copies, fewer), (fewer, heavier), (grown, pinned), (pinned, grown), (grown, two), (two, grown)]
+    return [
+        (members, grown),
+        (grown, members),
+        (members, members),
+        (copies, fewer),
+        (fewer, heavier),
+        (grown, pinned),
+        (pinned, grown),
+        (grown, two),
+        (two, grown),
+    ]
 
 
 def test_affects_is_the_difference_of_locate_all_for_10_000_keys(pairs):
@@ -42,7 +70,11 @@ def test_affects_is_the_difference_of_locate_all_for_10_000_keys(pairs):
             assert all(move.first <= old.point(key) <= move.last for move in moves)
             moved[n] += len(moves)
     # the last two: a copy is added to every point, and dropped
-    assert moved[2] == 0 and min(moved[:2] + moved[3:]) > 0 and moved[-1] == moved[-2] >= 10_000
+    assert (
+        moved[2] == 0
+        and min(moved[:2] + moved[3:]) > 0
+        and moved[-1] == moved[-2] >= 10_000
+    )
 
 
 def test_moves_in_order_are_what_affects_finds(pairs):
@@ -50,23 +82,53 @@ def test_moves_in_order_are_what_affects_finds(pairs):
         plan = stead.plan(old, new)
         moves = list(plan)
         assert [move.first for move in moves] == sorted(move.first for move in moves)
-        assert all(isinstance(move, stead.Move) and move.cause in ("rebalance", "pin", "policy") for move in moves)
+        assert all(
+            isinstance(move, stead.Move)
+            and move.cause in ("rebalance", "pin", "policy")
+            for move in moves
+        )
         # a copy that is dropped is carried nowhere
-        assert sum(move.last - move.first + 1 for move in moves if move.to is not None) == plan.moved + plan.by_hand
+        assert (
+            sum(move.last - move.first + 1 for move in moves if move.to is not None)
+            == plan.moved + plan.by_hand
+        )
         for one in moves[:50]:
-            assert one.from_ in old.locate_point(one.first) + [None] and one.to in new.locate_point(one.last) + [None]
+            assert one.from_ in old.locate_point(one.first) + [
+                None
+            ] and one.to in new.locate_point(one.last) + [None]
 
 
 def test_amounts_are_exact(plan, members, grown):
-    assert plan.moved == plan.lower_bound == 2**62 and plan.by_hand == plan.reordered == 0 and plan.fraction == 0.25
-    assert (plan.old, plan.new) == (members, grown) and plan.old is members and plan.new is grown
-    pinned = stead.plan(grown, stead.build(fleet_of(*NAMES, pin=[{"range": ["0%", "50%"], "nodes": ["n1"]}]), grown))
-    assert pinned.moved == 0 and 0 < pinned.by_hand <= 2**63 and {move.cause for move in pinned} == {"pin"}
+    assert (
+        plan.moved == plan.lower_bound == 2**62
+        and plan.by_hand == plan.reordered == 0
+        and plan.fraction == 0.25
+    )
+    assert (
+        (plan.old, plan.new) == (members, grown)
+        and plan.old is members
+        and plan.new is grown
+    )
+    pinned = stead.plan(
+        grown,
+        stead.build(
+            fleet_of(*NAMES, pin=[{"range": ["0%", "50%"], "nodes": ["n1"]}]), grown
+        ),
+    )
+    assert (
+        pinned.moved == 0
+        and 0 < pinned.by_hand <= 2**63
+        and {move.cause for move in pinned} == {"pin"}
+    )
 
 
 def test_a_plan_is_a_sequence(plan):
     moves = list(plan)
-    assert isinstance(plan, collections.abc.Sequence) and len(plan) == len(moves) == 3 and bool(plan)
+    assert (
+        isinstance(plan, collections.abc.Sequence)
+        and len(plan) == len(moves) == 3
+        and bool(plan)
+    )
     for i in range(-3, 3):
         assert plan[i] == moves[i]
     for i in (3, -4, 10**6, 2**63, -(2**63) - 1, 2**100):
@@ -76,7 +138,11 @@ def test_a_plan_is_a_sequence(plan):
         with pytest.raises(TypeError):
             plan[i]
     assert list(reversed(plan)) == moves[::-1] and moves[1] in plan and "n1" not in plan
-    assert plan.index(moves[2]) == 2 and plan.count(moves[2]) == 1 and plan.count(None) == 0
+    assert (
+        plan.index(moves[2]) == 2
+        and plan.count(moves[2]) == 1
+        and plan.count(None) == 0
+    )
     with pytest.raises(ValueError):
         plan.index(moves[0], 1)
     assert plan.index(moves[1], 1, 2) == 1
@@ -84,8 +150,23 @@ def test_a_plan_is_a_sequence(plan):
     assert first == moves[0] and others == moves[1:]
 
 
-@pytest.mark.parametrize("slice", [slice(None), slice(2), slice(1, None), slice(-2, None), slice(None, None, -1), slice(0, 3, 2), slice(5, 9), slice(2, 0),
-                                   slice(2, 0, -1), slice(-100, 100), slice(None, None, 2**62), slice(2**70, None, -(2**70))])  # fmt: skip
+@pytest.mark.parametrize(
+    "slice",
+    [
+        slice(None),
+        slice(2),
+        slice(1, None),
+        slice(-2, None),
+        slice(None, None, -1),
+        slice(0, 3, 2),
+        slice(5, 9),
+        slice(2, 0),
+        slice(2, 0, -1),
+        slice(-100, 100),
+        slice(None, None, 2**62),
+        slice(2**70, None, -(2**70)),
+    ],
+)
 def test_a_slice_is_a_tuple_of_moves(plan, slice):
     assert plan[slice] == tuple(plan)[slice]
 
@@ -103,14 +184,30 @@ def test_iterators_are_their_own(plan):
 
 def test_a_plan_without_moves_is_empty(members):
     plan = stead.plan(members, members)
-    assert not plan and len(plan) == 0 and list(plan) == [] and plan[:] == () and plan.affects("frank") == [] and plan.fraction == 0.0
+    assert (
+        not plan
+        and len(plan) == 0
+        and list(plan) == []
+        and plan[:] == ()
+        and plan.affects("frank") == []
+        and plan.fraction == 0.0
+    )
 
 
 def test_a_plan_is_a_value(plan, members, grown):
     for again in (pickle.loads(pickle.dumps(plan)), stead.plan(members, grown)):
-        assert again == plan and hash(again) == hash(plan) and not again != plan and list(again) == list(plan)
+        assert (
+            again == plan
+            and hash(again) == hash(plan)
+            and not again != plan  # noqa: SIM202  both operators are asked
+            and list(again) == list(plan)
+        )
     assert copy.copy(plan) is plan and copy.deepcopy(plan) is plan
-    assert plan != stead.plan(grown, members) and plan != list(plan) and len({plan, stead.plan(members, grown)}) == 1
+    assert (
+        plan != stead.plan(grown, members)
+        and plan != list(plan)
+        and len({plan, stead.plan(members, grown)}) == 1
+    )
     assert repr(plan) == '<stead.Plan "members" epoch 1 -> 2, 3 moves, 25.000000 %>'
     with pytest.raises(AttributeError):
         plan.moved = 1
@@ -134,12 +231,31 @@ def test_the_report_is_that_of_the_program(plan, members, grown, program, tmp_pa
     members.save(tmp_path / "old.map")
     grown.save(tmp_path / "new.map")
     for flags, report in (([], plan.report()), (["--moves"], plan.report(moves=True))):
-        said = subprocess.run([program, "diff", tmp_path / "old.map", tmp_path / "new.map", "--json", *flags], stdout=subprocess.PIPE, check=True).stdout
+        said = subprocess.run(
+            [
+                program,
+                "diff",
+                tmp_path / "old.map",
+                tmp_path / "new.map",
+                "--json",
+                *flags,
+            ],
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
         assert report == json.loads(said)
-    assert [int(move["first"], 16) for move in plan.report(moves=True)["moves"]] == [move.first for move in plan]
+    assert [int(move["first"], 16) for move in plan.report(moves=True)["moves"]] == [
+        move.first for move in plan
+    ]
 
 
 def test_wrong_arguments_are_type_errors(members):
-    for arguments in ((), (members,), (members, None), (members, members.to_bytes()), (members, members, members)):
+    for arguments in (
+        (),
+        (members,),
+        (members, None),
+        (members, members.to_bytes()),
+        (members, members, members),
+    ):
         with pytest.raises(TypeError):
             stead.plan(*arguments)

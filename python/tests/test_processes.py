@@ -11,9 +11,7 @@ import threading
 import time
 
 import pytest
-
 import stead
-
 from conftest import NAMES, fleet_of, others_run_while
 
 KEYS = [f"user{i}" for i in range(2000)]
@@ -30,8 +28,15 @@ def failing(path):
 
 def big_fleet(nodes=20_000):
     """One whose map takes some tenths of a second."""
-    return {"name": "big", "replicas": 3, "spread": ["zone"],
-            "node": [{"name": f"n{i:05}", "weight": i % 50 + 1, "labels": {"zone": f"z{i % 5}"}} for i in range(nodes)]}  # fmt: skip
+    return {
+        "name": "big",
+        "replicas": 3,
+        "spread": ["zone"],
+        "node": [
+            {"name": f"n{i:05}", "weight": i % 50 + 1, "labels": {"zone": f"z{i % 5}"}}
+            for i in range(nodes)
+        ],
+    }
 
 
 def test_other_threads_run_while_a_map_is_built():
@@ -61,13 +66,22 @@ def test_many_threads_ask_one_map(members, grown, tmp_path):
         return stead.Map.open(path).epoch
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(ask, range(8)))[0] == 2
+        epochs = list(pool.map(ask, range(8)))
+        assert epochs[0] == 2
     assert stead.Map.open(path) == grown
 
 
 def test_many_threads_build_the_same_map():
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        assert len({map.digest for map in pool.map(lambda _: stead.build(big_fleet(50)), range(16))}) == 1
+        assert (
+            len(
+                {
+                    map.digest
+                    for map in pool.map(lambda _: stead.build(big_fleet(50)), range(16))
+                }
+            )
+            == 1
+        )
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
@@ -76,20 +90,28 @@ def test_worker_processes_get_the_map_as_its_bytes(copies, method):
     with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as pool:
         parts = [KEYS[i::4] for i in range(4)]
         found = list(pool.map(located, [copies] * 4, parts))
-    assert [answers for _, answers in found] == [[copies.locate(key) for key in part] for part in parts]
+    assert [answers for _, answers in found] == [
+        [copies.locate(key) for key in part] for part in parts
+    ]
     assert os.getpid() not in {pid for pid, _ in found}
 
 
 def test_an_error_of_a_worker_process_arrives_whole(tmp_path):
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        with pytest.raises(stead.NotFoundError, match="none.map") as caught:
-            pool.submit(failing, tmp_path / "none.map").result()
+    with (
+        concurrent.futures.ProcessPoolExecutor(
+            1, mp_context=multiprocessing.get_context("spawn")
+        ) as pool,
+        pytest.raises(stead.NotFoundError, match="none.map") as caught,
+    ):
+        pool.submit(failing, tmp_path / "none.map").result()
     assert caught.value.errno == 2 and caught.value.status is stead.Status.NOT_FOUND
 
 
 def test_bound_methods_go_to_worker_processes(members):
     with multiprocessing.get_context("spawn").Pool(2) as pool:
-        assert pool.map(members.locate, KEYS[:100]) == [members.locate(key) for key in KEYS[:100]]
+        assert pool.map(members.locate, KEYS[:100]) == [
+            members.locate(key) for key in KEYS[:100]
+        ]
         assert pool.map(stead.path, KEYS[:10]) == [stead.path(key) for key in KEYS[:10]]
 
 
@@ -97,7 +119,14 @@ def test_a_pickle_is_for_any_python(members, tmp_path):
     """A process that never saw this one, with nothing but the pickle."""
     (tmp_path / "map.pickle").write_bytes(pickle.dumps(members))
     code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).locate('frank'))"
-    assert subprocess.run([sys.executable, "-c", code, tmp_path / "map.pickle"], stdout=subprocess.PIPE, check=True).stdout == b"n1\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code, tmp_path / "map.pickle"],
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+        == b"n1\n"
+    )
 
 
 def test_maps_work_on_after_a_fork(members, grown, tmp_path):
@@ -117,7 +146,9 @@ def test_maps_work_on_after_a_fork(members, grown, tmp_path):
         for _ in range(20):
             child = os.fork()
             if not child:
-                ok = [map.locate(key) for key in KEYS] == answers and stead.Map.open(path) == members
+                ok = [map.locate(key) for key in KEYS] == answers and stead.Map.open(
+                    path
+                ) == members
                 ok = ok and stead.build(fleet_of(*NAMES), map) == grown
                 os._exit(0 if ok else 1)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -127,8 +158,15 @@ def test_maps_work_on_after_a_fork(members, grown, tmp_path):
             thread.join()
 
 
-@pytest.mark.parametrize("work", ["stead.build(fleet)", "stead.survey(name for name in itertools.cycle(['frank']))", "stead.survey(itertools.repeat('frank'))",
-                                  "[members.locate('frank') for _ in itertools.count()]"])  # fmt: skip
+@pytest.mark.parametrize(
+    "work",
+    [
+        "stead.build(fleet)",
+        "stead.survey(name for name in itertools.cycle(['frank']))",
+        "stead.survey(itertools.repeat('frank'))",
+        "[members.locate('frank') for _ in itertools.count()]",
+    ],
+)
 def test_ctrl_c_is_not_lost(work):
     code = f"""
 import itertools, stead
@@ -146,7 +184,10 @@ except KeyboardInterrupt:
         assert process.stdout.readline() == b"ready\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60)[0] == b"interrupted\n" and process.returncode == 0
+        assert (
+            process.communicate(timeout=60)[0] == b"interrupted\n"
+            and process.returncode == 0
+        )
     finally:
         process.kill()
         process.wait()

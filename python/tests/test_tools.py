@@ -6,14 +6,20 @@ import json
 import subprocess
 
 import pytest
-
 import stead
 
 
 def test_paths_are_those_of_the_manual():
-    for key, options, path in (("frank", {}, "38/37/60/frank"), ("frank\n", {}, "18/40/72/frank=0a"), ("Frank", {}, "57/28/119/=46rank"),
-                               ("Frank", {"fold": "ascii"}, "38/37/60/frank"), ("", {}, "20/29/12/="), (b"\0\xff", {"levels": [1]}, "0/=00=ff"),
-                               ("frank", {"fold": "none", "levels": "64,64,128"}, "38/37/60/frank"), ("../..", {"levels": (256,)}, None)):  # fmt: skip
+    for key, options, path in (
+        ("frank", {}, "38/37/60/frank"),
+        ("frank\n", {}, "18/40/72/frank=0a"),
+        ("Frank", {}, "57/28/119/=46rank"),
+        ("Frank", {"fold": "ascii"}, "38/37/60/frank"),
+        ("", {}, "20/29/12/="),
+        (b"\0\xff", {"levels": [1]}, "0/=00=ff"),
+        ("frank", {"fold": "none", "levels": "64,64,128"}, "38/37/60/frank"),
+        ("../..", {"levels": (256,)}, None),
+    ):
         found = stead.path(key, **options)
         assert found == (path or f"{hashlib.md5(b'../..').digest()[0]}/=2e=2e=2f=2e=2e")
 
@@ -21,13 +27,24 @@ def test_paths_are_those_of_the_manual():
 def test_levels_are_a_str_or_an_iterable_of_numbers():
     import numpy
 
-    for levels in ("16,8", [16, 8], (16, 8), iter([16, 8]), range(16, 7, -8), numpy.array([16, 8])):
+    for levels in (
+        "16,8",
+        [16, 8],
+        (16, 8),
+        iter([16, 8]),
+        range(16, 7, -8),
+        numpy.array([16, 8]),
+    ):
         assert stead.path("frank", levels=levels) == "6/5/frank"
     assert stead.path("frank", levels=None) == stead.path("frank")
 
 
 def test_options_go_by_name_only():
-    for call in (lambda: stead.path("frank", [16]), lambda: stead.survey([], 5), lambda: stead.build("", None, "5%")):
+    for call in (
+        lambda: stead.path("frank", [16]),
+        lambda: stead.survey([], 5),
+        lambda: stead.build("", None, "5%"),
+    ):
         with pytest.raises(TypeError, match="positional"):
             call()
 
@@ -37,10 +54,22 @@ def test_the_survey_is_that_of_the_program(program, tmp_path):
     (tmp_path / "names").write_bytes(b"".join(name.encode() + b"\n" for name in names))
 
     def said(*options):
-        return json.loads(subprocess.run([program, "survey", tmp_path / "names", "--json", *options], stdout=subprocess.PIPE, check=True).stdout)
+        return json.loads(
+            subprocess.run(
+                [program, "survey", tmp_path / "names", "--json", *options],
+                stdout=subprocess.PIPE,
+                check=True,
+            ).stdout
+        )
 
-    assert stead.survey(names) == stead.survey(iter([name.encode() for name in names])) == said()
-    assert stead.survey(names, members=10**9, levels=[64, 64]) == said("--members", "1000000000", "--levels", "64,64")
+    assert (
+        stead.survey(names)
+        == stead.survey(iter([name.encode() for name in names]))
+        == said()
+    )
+    assert stead.survey(names, members=10**9, levels=[64, 64]) == said(
+        "--members", "1000000000", "--levels", "64,64"
+    )
 
 
 def test_a_survey_of_much_text_is_the_same_in_any_portions():
@@ -60,6 +89,11 @@ def test_one_name_is_not_an_iterable_of_names():
 
 def test_help_shows_signatures():
     assert str(inspect.signature(stead.path)) == "(key, *, levels=None, fold='none')"
-    assert str(inspect.signature(stead.survey)) == "(names, *, members=None, levels=None)"
-    assert str(inspect.signature(stead.build)) == "(fleet, previous=None, *, max_move=None)"
+    assert (
+        str(inspect.signature(stead.survey)) == "(names, *, members=None, levels=None)"
+    )
+    assert (
+        str(inspect.signature(stead.build))
+        == "(fleet, previous=None, *, max_move=None)"
+    )
     assert str(inspect.signature(stead.Map.open)) == "(path, *, copy=False)"

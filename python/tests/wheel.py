@@ -1,4 +1,6 @@
-"""Builds the wheel as `make wheel` does, looks into it, and tries it in a fresh virtualenv of every Python that is here."""
+"""Builds the wheel as `make wheel` does, looks into it, and tries it in a fresh
+virtualenv of every Python that is here.
+"""
 
 import glob
 import os
@@ -11,10 +13,16 @@ import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-OLDEST, NEWEST = 10, 14  # minor versions: requires-python, and the newest that is released
+# minor versions: requires-python, and the newest that is released
+OLDEST, NEWEST = 10, 14
 # what a wheel has, and nothing else
-CONTENTS = [r"stead/\w+(/\w+)*\.py", r"stead/_stead\.pyi", r"stead/py\.typed", r"stead/_stead\.abi3\.so",
-            r"stead-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/LICENSE-(MIT|APACHE))"]  # fmt: skip
+CONTENTS = [
+    r"stead/\w+(/\w+)*\.py",
+    r"stead/_stead\.pyi",
+    r"stead/py\.typed",
+    r"stead/_stead\.abi3\.so",
+    r"stead-[\d.]+\.dist-info/(METADATA|WHEEL|RECORD|licenses/LICENSE-(MIT|APACHE))",
+]
 
 
 def pythons():
@@ -24,11 +32,18 @@ def pythons():
     for minor in range(OLDEST, NEWEST + 1):
         folders = os.environ.get("PATH", "").split(os.pathsep)
         candidates += [os.path.join(folder, f"python3.{minor}") for folder in folders]
-        candidates += glob.glob(os.path.join(pyenv, "versions", f"3.{minor}.*", "bin", "python3"))
+        candidates += glob.glob(
+            os.path.join(pyenv, "versions", f"3.{minor}.*", "bin", "python3")
+        )
     found = {}
     for candidate in candidates:
         try:
-            done = subprocess.run([candidate, "-c", "import sys, venv; print(*sys.version_info[:2])"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+            done = subprocess.run(
+                [candidate, "-c", "import sys, venv; print(*sys.version_info[:2])"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
         except OSError:
             continue
         match = re.fullmatch(rb"3 (\d+)\n", done.stdout)
@@ -43,29 +58,75 @@ def contents(wheel):
         names = archive.namelist()
         path = next(name for name in names if name.endswith(".so"))
         library = archive.read(path)
-    wrong = [f"{name} does not belong there" for name in names if not any(re.fullmatch(kind, name) for kind in CONTENTS)]
-    wrong += [f"{kind} is missing" for kind in CONTENTS if not any(re.fullmatch(kind, name) for name in names)]
-    wrong += [f"LICENSE-{kind} is missing" for kind in ("MIT", "APACHE") if not any(name.endswith(f"LICENSE-{kind}") for name in names)]
+    wrong = [
+        f"{name} does not belong there"
+        for name in names
+        if not any(re.fullmatch(kind, name) for kind in CONTENTS)
+    ]
+    wrong += [
+        f"{kind} is missing"
+        for kind in CONTENTS
+        if not any(re.fullmatch(kind, name) for name in names)
+    ]
+    wrong += [
+        f"LICENSE-{kind} is missing"
+        for kind in ("MIT", "APACHE")
+        if not any(name.endswith(f"LICENSE-{kind}") for name in names)
+    ]
     # a path of the machine that built it would be in every traceback
-    return wrong + (["the library names the folder that it was built in"] if os.fsencode(ROOT) + b"/" in library else [])
+    return wrong + (
+        ["the library names the folder that it was built in"]
+        if os.fsencode(ROOT) + b"/" in library
+        else []
+    )
 
 
 def tried(python, wheel, scratch):
     """What the smoke test said in a fresh virtualenv, and whether it passed."""
     venv = tempfile.mkdtemp(dir=scratch)
-    steps = [[python, "-m", "venv", "--without-pip", venv],
-             # the pip of .venv, since one for each virtualenv takes seconds
-             [sys.executable, "-m", "pip", "--python", os.path.join(venv, "bin", "python"), "install", "-q", "--disable-pip-version-check", "--no-index", wheel],
-             [os.path.join(venv, "bin", "python"), "-I", "-W", "error", os.path.join(HERE, "smoke.py")]]  # fmt: skip
+    steps = [
+        [python, "-m", "venv", "--without-pip", venv],
+        # the pip of .venv, since one for each virtualenv takes seconds
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            os.path.join(venv, "bin", "python"),
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            "--no-index",
+            wheel,
+        ],
+        [
+            os.path.join(venv, "bin", "python"),
+            "-I",
+            "-W",
+            "error",
+            os.path.join(HERE, "smoke.py"),
+        ],
+    ]
     for step in steps:
-        done = subprocess.run(step, cwd=venv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            step,
+            cwd=venv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
         if done.returncode:
             return done.stdout.decode("utf-8", "replace"), False
     return done.stdout.decode().strip(), True
 
 
 def main():
-    made = subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "python-module"), "--wheel"], stdout=subprocess.PIPE, check=True)
+    made = subprocess.run(
+        [sys.executable, os.path.join(ROOT, "scripts", "python-module"), "--wheel"],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
     wheel = os.path.join(ROOT, made.stdout.decode().strip())
     wrong = contents(wheel)
     print(f"{os.path.basename(wheel)}: {os.path.getsize(wheel) // 1000} kB")
@@ -80,7 +141,9 @@ def main():
         passed, failed = passed + good, failed + (not good)
     shutil.rmtree(scratch)
     if len(found) < 2:
-        print(f"skipped: the wheel was tried with Python 3.{min(found)} alone; no other is installed")
+        print(
+            f"skipped: the wheel was tried with Python 3.{min(found)} alone; no other is installed"
+        )
         skipped = 1
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0

@@ -1,9 +1,11 @@
-"""Holds that programs compiled with an earlier release run with the present libstead, and compile with the present stead.h.
+"""Holds that programs compiled with an earlier release run with the present libstead,
+and compile with the present stead.h.
 
     python3 tests/abi/run.py             everything that tests/abi/1, 2, ... archive, against the present library and header
     python3 tests/abi/run.py --record    archives the present release; it refuses when something was taken away or changed
 
-README.md says what is archived. The controls break copies of the header and of the list of functions, and each must be found.
+README.md says what is archived. The controls break copies of the header and of the list
+of functions, and each must be found.
 """
 
 import os
@@ -18,8 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "runners"))
 sys.dont_write_bytecode = True
 
-from c import compile_c, library  # noqa: E402
-
+from c import compile_c, library
 
 # ---- what there is
 
@@ -42,23 +43,39 @@ def archives(abi):
 
 def exported(libraries):
     """The names that the library exports, sorted."""
-    done = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", os.path.join(libraries, "libstead.so")],
-                          stdout=subprocess.PIPE, check=True)  # fmt: skip
+    done = subprocess.run(
+        [
+            "nm",
+            "-D",
+            "--defined-only",
+            "--format=posix",
+            os.path.join(libraries, "libstead.so"),
+        ],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
     return sorted(line.split()[0] for line in done.stdout.decode().splitlines())
 
 
 def version():
     """The version of the present release."""
-    return re.search(r'^version = "(.*)"$', read(ROOT, "Cargo.toml"), re.M)[1]
+    return re.search(r'^version = "(.*)"$', read(ROOT, "Cargo.toml"), re.MULTILINE)[1]
 
 
 class Header:
     """What a stead.h declares."""
 
     def __init__(self, include):
-        text = re.sub(r"//[^\n]*|/\*.*?\*/", "", read(include, "stead.h"), flags=re.S)
+        text = re.sub(
+            r"//[^\n]*|/\*.*?\*/", "", read(include, "stead.h"), flags=re.DOTALL
+        )
         plus_plus = r'ifdef __cplusplus\s+(extern "C" \{|\})\s+#endif'
-        text = re.sub(rf"^#(include <\w+\.h>|ifndef STEAD_H|define STEAD_H|{plus_plus}|endif)\s*$", "", text, flags=re.M)
+        text = re.sub(
+            rf"^#(include <\w+\.h>|ifndef STEAD_H|define STEAD_H|{plus_plus}|endif)\s*$",
+            "",
+            text,
+            flags=re.MULTILINE,
+        )
         self.enums, self.records, self.functions = {}, {}, {}
 
         def enum(found):
@@ -74,11 +91,21 @@ class Header:
             return ""
 
         text = re.sub(r"typedef enum \{((?:\s*\w+ = \d+,)*)\s*\} (\w+);", enum, text)
-        text = re.sub(r"typedef struct \{((?:\s*\w+ \w+(?:\[\d+\])?;)*)\s*\} (\w+);", record, text)
+        text = re.sub(
+            r"typedef struct \{((?:\s*\w+ \w+(?:\[\d+\])?;)*)\s*\} (\w+);", record, text
+        )
         text = re.sub(r"typedef struct (\w+) \1;", "", text)
-        text = re.sub(r"^((?:const )?\w+ \*?(stead_\w+)\([\w\s*,]*\);)", function, text, flags=re.M)
+        text = re.sub(
+            r"^((?:const )?\w+ \*?(stead_\w+)\([\w\s*,]*\);)",
+            function,
+            text,
+            flags=re.MULTILINE,
+        )
         if text.strip():
-            sys.exit(f"abi: stead.h declares what tests/abi/run.py does not know how to archive: {text.strip()}")
+            sys.exit(
+                "abi: stead.h declares what tests/abi/run.py does not know how to "
+                f"archive: {text.strip()}"
+            )
 
 
 # ---- what is held; each gives a list of what is wrong
@@ -88,13 +115,21 @@ class Held:
     """What the present release keeps of the archived ones."""
 
     def __init__(self, include, libraries, exports, scratch):
-        self.include, self.libraries, self.exports, self.scratch = include, libraries, exports, scratch
+        self.include, self.libraries, self.exports, self.scratch = (
+            include,
+            libraries,
+            exports,
+            scratch,
+        )
 
     def checks(self, archive):
         """(what is held, what is wrong) of one archived release."""
         return [
             ("its client runs as it did", self.client(archive, archive)),
-            ("its client compiles with the present header", self.client(archive, self.include)),
+            (
+                "its client compiles with the present header",
+                self.client(archive, self.include),
+            ),
             ("its client uses every function", unused(archive)),
             ("its layout is what its header says", self.layout(archive, archive)),
             ("its layout is the present header's", self.layout(archive, self.include)),
@@ -104,7 +139,11 @@ class Held:
 
     def broken(self, archive):
         """What of one archived release is not kept."""
-        return [f"{what}: not so: {problem}" for what, problems in self.checks(archive) for problem in problems]
+        return [
+            f"{what}: not so: {problem}"
+            for what, problems in self.checks(archive)
+            for problem in problems
+        ]
 
     def program(self, name, source, include):
         """Compiles a program; its path, and what is wrong."""
@@ -112,39 +151,70 @@ class Held:
         return path, compile_c(source, path, include, self.libraries)
 
     def client(self, archive, include):
-        program, complaint = self.program("client", os.path.join(archive, "client.c"), include)
+        program, complaint = self.program(
+            "client", os.path.join(archive, "client.c"), include
+        )
         if complaint:
             return [complaint]
         with tempfile.TemporaryDirectory() as empty:
-            return compare(os.path.join(archive, "expected.txt"), program, os.path.join(archive, "maps"), empty)
+            return compare(
+                os.path.join(archive, "expected.txt"),
+                program,
+                os.path.join(archive, "maps"),
+                empty,
+            )
 
     def layout(self, archive, include):
-        program, complaint = self.program("layout", os.path.join(archive, "layout.c"), include)
-        return [complaint] if complaint else compare(os.path.join(archive, "layout.txt"), program)
+        program, complaint = self.program(
+            "layout", os.path.join(archive, "layout.c"), include
+        )
+        return (
+            [complaint]
+            if complaint
+            else compare(os.path.join(archive, "layout.txt"), program)
+        )
 
     def symbols(self, archive):
-        return [f"libstead no longer exports {name}" for name in recorded(archive) if name not in self.exports]
+        return [
+            f"libstead no longer exports {name}"
+            for name in recorded(archive)
+            if name not in self.exports
+        ]
 
     def prototypes(self, archive):
         functions = Header(archive).functions
         if sorted(functions) != recorded(archive):
             return ["its header and its symbols.txt do not tell of the same functions"]
         source = os.path.join(self.scratch, "prototypes.c")
-        # an array of all of them first: after the declarations of the archive, none could be missing
+        # an array of all of them first: after the declarations of the archive, none
+        # could be missing
         uses = "".join(f"    (function){name},\n" for name in functions)
         declarations = "\n".join(functions.values())
-        write(f"#include <stead.h>\n\ntypedef void (*function)(void);\nconst function FUNCTIONS[] = {{\n{uses}}};\n\n{declarations}\n\n"
-              "int main(void) {\n    return FUNCTIONS[0] == 0;\n}\n", source)  # fmt: skip
+        write(
+            "#include <stead.h>\n\ntypedef void (*function)(void);\n"
+            f"const function FUNCTIONS[] = {{\n{uses}}};\n\n{declarations}\n\n"
+            "int main(void) {\n    return FUNCTIONS[0] == 0;\n}\n",
+            source,
+        )
         complaint = self.program("prototypes", source, self.include)[1]
         return [complaint] if complaint else []
 
     def unrecorded(self, newest):
         """What the present release has beyond the newest archive."""
         declared = set(Header(self.include).functions)
-        wrong = [f"libstead exports {name}, which stead.h does not declare" for name in self.exports if name not in declared]
+        wrong = [
+            f"libstead exports {name}, which stead.h does not declare"
+            for name in self.exports
+            if name not in declared
+        ]
         place = f"{os.path.relpath(newest, ROOT)}/symbols.txt"
-        return wrong + [f"libstead exports {name}, which {place} does not list: if it is to stay for ever, see tests/abi/README.md and run "
-                        "`python3 tests/abi/run.py --record`" for name in self.exports if name not in recorded(newest)]  # fmt: skip
+        return wrong + [
+            f"libstead exports {name}, which {place} does not list: if it is to stay "
+            "for ever, see tests/abi/README.md and run "
+            "`python3 tests/abi/run.py --record`"
+            for name in self.exports
+            if name not in recorded(newest)
+        ]
 
 
 def recorded(archive):
@@ -155,17 +225,30 @@ def recorded(archive):
 def unused(archive):
     """Functions that the archive's client does not use."""
     client = read(archive, "client.c")
-    return [f"client.c does not use {name}" for name in recorded(archive) if f"{name}(" not in client]
+    return [
+        f"client.c does not use {name}"
+        for name in recorded(archive)
+        if f"{name}(" not in client
+    ]
 
 
 def compare(expected, *command):
     """What a program does otherwise than print what is expected."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    found, wanted = done.stdout.decode("utf-8", "replace").splitlines(), read(expected).splitlines()
+    done = subprocess.run(command, capture_output=True, check=False)
+    found, wanted = (
+        done.stdout.decode("utf-8", "replace").splitlines(),
+        read(expected).splitlines(),
+    )
     if done.returncode or done.stderr:
         return [f"exit {done.returncode}: {done.stderr.decode('utf-8', 'replace')}"]
-    differ = [f"line {i + 1} is {a!r}, was {b!r}" for i, (a, b) in enumerate(zip(found, wanted)) if a != b]
-    return differ + ([f"{len(found)} lines, were {len(wanted)}"] if len(found) != len(wanted) else [])
+    differ = [
+        f"line {i + 1} is {a!r}, was {b!r}"
+        for i, (a, b) in enumerate(zip(found, wanted))
+        if a != b
+    ]
+    return differ + (
+        [f"{len(found)} lines, were {len(wanted)}"] if len(found) != len(wanted) else []
+    )
 
 
 # ---- recording
@@ -198,17 +281,36 @@ def layout_source(header):
     for name, numbers in header.enums.items():
         lines += [f"SIZE({name});", *(f"NUMBER({number});" for number in numbers)]
     for name, fields in header.records.items():
-        lines += [f"SIZE({name});", *(f"FIELD({name}, {kind}, {field}, {many});" for kind, field, many in fields)]
+        lines += [
+            f"SIZE({name});",
+            *(
+                f"FIELD({name}, {kind}, {field}, {many});"
+                for kind, field, many in fields
+            ),
+        ]
     return LAYOUT + "".join(f"    {line}\n" for line in lines) + "    return 0;\n}\n"
 
 
 def record(abi, held, release):
-    """Archives the present release: again in its place if it is the newest, else as the next number. Returns what forbids it."""
+    """Archives the present release: again in its place if it is the newest, else as the
+    next number. Returns what forbids it.
+    """
     numbers = archives(abi)
-    before = [archive for archive in numbers if os.path.exists(os.path.join(archive, "stead.h"))]
+    before = [
+        archive
+        for archive in numbers
+        if os.path.exists(os.path.join(archive, "stead.h"))
+    ]
     header = Header(held.include)
-    wrong = [f"{os.path.relpath(archive, abi)}: {problem}" for archive in before for problem in held.broken(archive)]
-    wrong += [f"stead.h and libstead do not have the same functions: {name}" for name in sorted(set(header.functions) ^ set(held.exports))]
+    wrong = [
+        f"{os.path.relpath(archive, abi)}: {problem}"
+        for archive in before
+        for problem in held.broken(archive)
+    ]
+    wrong += [
+        f"stead.h and libstead do not have the same functions: {name}"
+        for name in sorted(set(header.functions) ^ set(held.exports))
+    ]
     if wrong:
         return wrong
     target = numbers[-1]
@@ -221,21 +323,37 @@ def record(abi, held, release):
     write(release + "\n", target, "version.txt")
     write("".join(name + "\n" for name in held.exports), target, "symbols.txt")
     write(layout_source(header), target, "layout.c")
-    program, complaint = held.program("layout", os.path.join(target, "layout.c"), target)
+    program, complaint = held.program(
+        "layout", os.path.join(target, "layout.c"), target
+    )
     if complaint:
         return [complaint]
-    write(subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout.decode(), target, "layout.txt")
-    print(f"recorded {release} in {os.path.relpath(target, ROOT)}; its client has to use every function: {unused(target) or 'it does'}")
+    write(
+        subprocess.run([program], stdout=subprocess.PIPE, check=True).stdout.decode(),
+        target,
+        "layout.txt",
+    )
+    print(
+        f"recorded {release} in {os.path.relpath(target, ROOT)}; its client has to "
+        f"use every function: {unused(target) or 'it does'}"
+    )
     return []
 
 
-# ---- controls: each breaks a copy, and gives what was found, and a word of what has to be
+# ---- controls: each breaks a copy, and gives what was found, and a word of what has to
+# be
 
 
 def changed_header(held, scratch, pattern, replacement):
     """The same with a header in which one place was changed."""
     include = tempfile.mkdtemp(dir=scratch)
-    text, count = re.subn(pattern, replacement, read(held.include, "stead.h"), count=1, flags=re.S | re.M)
+    text, count = re.subn(
+        pattern,
+        replacement,
+        read(held.include, "stead.h"),
+        count=1,
+        flags=re.DOTALL | re.MULTILINE,
+    )
     if count != 1:
         sys.exit(f"abi: a control finds nothing to change: {pattern}")
     write(text, include, "stead.h")
@@ -244,45 +362,105 @@ def changed_header(held, scratch, pattern, replacement):
 
 def controls(held, archive, scratch):
     """(name, whether what was broken was found)"""
-    header = lambda pattern, replacement: changed_header(held, scratch, pattern, replacement)  # noqa: E731
-    exports = lambda names: Held(held.include, held.libraries, sorted(names), held.scratch)  # noqa: E731
-    added = header(r"^int32_t stead_abi\(void\);", "int32_t stead_abi(void);\n\nint32_t stead_added(const stead_map *map, uint64_t number);")
+    header = lambda pattern, replacement: changed_header(
+        held, scratch, pattern, replacement
+    )
+    exports = lambda names: Held(
+        held.include, held.libraries, sorted(names), held.scratch
+    )
+    added = header(
+        r"^int32_t stead_abi\(void\);",
+        "int32_t stead_abi(void);\n\nint32_t stead_added(const stead_map *map, uint64_t number);",
+    )
     added.exports = sorted([*held.exports, "stead_added"])
-    number = header(r"STEAD_INTERNAL = 15,", "STEAD_INTERNAL = 15,\n  STEAD_ADDED = 16,")
+    number = header(
+        r"STEAD_INTERNAL = 15,", "STEAD_INTERNAL = 15,\n  STEAD_ADDED = 16,"
+    )
     less = exports(set(held.exports) - {"stead_map_locate"})
     wider = header(r"int32_t policy;", "int64_t policy;")
     unsigned = header(r"int32_t from;", "uint32_t from;")
     swapped = header(r"int32_t from;(.*?)int32_t to;", r"int32_t to;\1int32_t from;")
     renumbered = header(r"STEAD_CONFLICT = 10,", "STEAD_CONFLICT = 16,")
     unnamed = header(r"^  STEAD_NAME = 13,\n", "")
-    retyped = header(r"(int32_t stead_map_locate\([^)]*)int32_t \*node", r"\1int64_t *node")
+    retyped = header(
+        r"(int32_t stead_map_locate\([^)]*)int32_t \*node", r"\1int64_t *node"
+    )
     returned = header(r"^size_t stead_plan_count", "int32_t stead_plan_count")
     undeclared = header(r"^int32_t stead_map_same\([^)]*\);", "")
     other = os.path.join(tempfile.mkdtemp(dir=scratch), "1")
     shutil.copytree(archive, other)
-    write(read(archive, "expected.txt").replace("node b2", "node b1", 1), other, "expected.txt")
+    write(
+        read(archive, "expected.txt").replace("node b2", "node b1", 1),
+        other,
+        "expected.txt",
+    )
 
-    yield "a function that is no longer exported is found", finds(less.symbols(archive), "no longer exports stead_map_locate")
-    yield "a function that nobody recorded is found", finds(added.unrecorded(archive), "stead_added", "--record")
-    yield "a field that got wider is found", finds(wider.layout(archive, wider.include), "policy")
-    yield "a field that lost its sign is found", finds(unsigned.layout(archive, unsigned.include), "from")
-    yield "fields in another order are found", finds(swapped.layout(archive, swapped.include), "stead_move.from")
-    yield "another number is found", finds(renumbered.layout(archive, renumbered.include), "STEAD_CONFLICT = 16")
-    yield "a number that is gone is found", finds(unnamed.layout(archive, unnamed.include), "STEAD_NAME")
-    yield "an argument of another type is found", finds(retyped.prototypes(archive), "conflicting types", "stead_map_locate")
-    yield "a result of another type is found", finds(returned.prototypes(archive), "conflicting types", "stead_plan_count")
-    yield "a function that is no longer declared is found", finds(undeclared.prototypes(archive), "stead_map_same", "undeclared")
-    yield "a client that prints something else is found", finds(held.client(other, other), "line 1", "node b1")
-    yield "what is only added breaks nothing", not added.broken(archive) and not number.broken(archive)
+    yield (
+        "a function that is no longer exported is found",
+        finds(less.symbols(archive), "no longer exports stead_map_locate"),
+    )
+    yield (
+        "a function that nobody recorded is found",
+        finds(added.unrecorded(archive), "stead_added", "--record"),
+    )
+    yield (
+        "a field that got wider is found",
+        finds(wider.layout(archive, wider.include), "policy"),
+    )
+    yield (
+        "a field that lost its sign is found",
+        finds(unsigned.layout(archive, unsigned.include), "from"),
+    )
+    yield (
+        "fields in another order are found",
+        finds(swapped.layout(archive, swapped.include), "stead_move.from"),
+    )
+    yield (
+        "another number is found",
+        finds(renumbered.layout(archive, renumbered.include), "STEAD_CONFLICT = 16"),
+    )
+    yield (
+        "a number that is gone is found",
+        finds(unnamed.layout(archive, unnamed.include), "STEAD_NAME"),
+    )
+    yield (
+        "an argument of another type is found",
+        finds(retyped.prototypes(archive), "conflicting types", "stead_map_locate"),
+    )
+    yield (
+        "a result of another type is found",
+        finds(returned.prototypes(archive), "conflicting types", "stead_plan_count"),
+    )
+    yield (
+        "a function that is no longer declared is found",
+        finds(undeclared.prototypes(archive), "stead_map_same", "undeclared"),
+    )
+    yield (
+        "a client that prints something else is found",
+        finds(held.client(other, other), "line 1", "node b1"),
+    )
+    yield (
+        "what is only added breaks nothing",
+        not added.broken(archive) and not number.broken(archive),
+    )
     for name, worse in (("taken away", less), ("changed", retyped)):
         abi, found = recorded_in_copy(archive, worse, "99.0.0", scratch)
-        yield f"--record refuses what was {name}", finds(found, "stead_map_locate") and files(abi) == files(os.path.dirname(archive), "1")
+        yield (
+            f"--record refuses what was {name}",
+            finds(found, "stead_map_locate")
+            and files(abi) == files(os.path.dirname(archive), "1"),
+        )
     abi, found = recorded_in_copy(archive, added, "99.0.0", scratch)
     grown = not found and "stead_added" in recorded(archives(abi)[-1])
     yield "--record adds a number for a new release", grown and len(archives(abi)) == 2
-    abi, found = recorded_in_copy(archive, added, read(archive, "version.txt").strip(), scratch)
+    abi, found = recorded_in_copy(
+        archive, added, read(archive, "version.txt").strip(), scratch
+    )
     grown = not found and "stead_added" in recorded(archives(abi)[-1])
-    yield "--record stays in the number of its release", grown and len(archives(abi)) == 1
+    yield (
+        "--record stays in the number of its release",
+        grown and len(archives(abi)) == 1,
+    )
 
 
 def finds(problems, *words):
@@ -305,8 +483,12 @@ def recorded_in_copy(archive, held, release, scratch):
 def files(abi, *only):
     """{name: text} of the archives."""
     numbers = only or os.listdir(abi)
-    return {f"{number}/{name}": read(abi, number, name) for number in numbers
-            for name in os.listdir(os.path.join(abi, number)) if name != "maps"}
+    return {
+        f"{number}/{name}": read(abi, number, name)
+        for number in numbers
+        for name in os.listdir(os.path.join(abi, number))
+        if name != "maps"
+    }
 
 
 # ---- running
@@ -317,16 +499,24 @@ def main(arguments):
         sys.exit("usage: run.py [--record]")
     with tempfile.TemporaryDirectory() as scratch:
         libraries = library(scratch)
-        held = Held(os.path.join(ROOT, "include"), libraries, exported(libraries), scratch)
+        held = Held(
+            os.path.join(ROOT, "include"), libraries, exported(libraries), scratch
+        )
         if arguments:
             wrong = record(HERE, held, version())
             print("".join(f"refused: {problem}\n" for problem in wrong), end="")
             return 1 if wrong else 0
-        found = [(f"{os.path.basename(archive)}: {what}", problems)
-                 for archive in archives(HERE) for what, problems in held.checks(archive)]  # fmt: skip
+        found = [
+            (f"{os.path.basename(archive)}: {what}", problems)
+            for archive in archives(HERE)
+            for what, problems in held.checks(archive)
+        ]
         newest = archives(HERE)[-1]
         found.append(("all that the library has is recorded", held.unrecorded(newest)))
-        found += [(f"control: {name}", [] if good else ["it is not"]) for name, good in controls(held, newest, scratch)]
+        found += [
+            (f"control: {name}", [] if good else ["it is not"])
+            for name, good in controls(held, newest, scratch)
+        ]
     for what, problems in found:
         print(f"{'FAILED' if problems else 'ok    '} {what}")
         print("".join(f"       {problem}\n" for problem in problems), end="")

@@ -1,11 +1,15 @@
-"""The arithmetic of the table: who places all keys alike, which share of the keys two agree on, and the median pair."""
+"""The arithmetic of the table: who places all keys alike, which share of the keys two
+agree on, and the median pair.
+"""
 
 from statistics import median
 from typing import NamedTuple
 
 
 class Table(NamedTuple):
-    """What the table says. Placements are numbered in the order of `groups`: the largest first."""
+    """What the table says. Placements are numbered in the order of `groups`: the
+    largest first.
+    """
 
     keys: int
     groups: list  # of lists of labels: who places every key alike
@@ -23,7 +27,9 @@ def agree(one, other):
 
 
 def group(answers):
-    """{label: answers} as groups of those whose answers are equal, the largest first; labels and equal sizes stay in the order given."""
+    """{label: answers} as groups of those whose answers are equal, the largest first;
+    labels and equal sizes stay in the order given.
+    """
     groups = {}
     for label, found in answers.items():
         groups.setdefault(tuple(found), []).append(label)
@@ -42,11 +48,20 @@ def table(answers):
         shares += [1.0] * (len(members) * (len(members) - 1) // 2)
         for j in range(i):
             shares += [alike[i][j] / keys] * (len(members) * len(groups[j]))
-    return Table(keys, groups, alike, len(shares), median(shares) if shares else 1.0, sum(share == 1 for share in shares))
+    return Table(
+        keys,
+        groups,
+        alike,
+        len(shares),
+        median(shares) if shares else 1.0,
+        sum(share == 1 for share in shares),
+    )
 
 
 def percent(alike, keys):
-    """What a cell says: whole percents; 100 and 0 are said of all keys and of none alone."""
+    """What a cell says: whole percents; 100 and 0 are said of all keys and of none
+    alone.
+    """
     value = round(100 * alike / keys)
     if value == 100 and alike < keys:
         return ">99"
@@ -54,13 +69,22 @@ def percent(alike, keys):
 
 
 def differing(answers):
-    """Of those who should agree, as {label: answers}: (label, number of keys that it places otherwise than the first, the first such number)."""
+    """Of those who should agree, as {label: answers}: (label, number of keys that it
+    places otherwise than the first, the first such number).
+    """
     labels = list(answers)
     found = []
     for label in labels[1:]:
-        wrong = [i for i, (one, other) in enumerate(zip(answers[labels[0]], answers[label])) if one != other]
+        wrong = [
+            i
+            for i, (one, other) in enumerate(zip(answers[labels[0]], answers[label]))
+            if one != other
+        ]
         if len(answers[label]) != len(answers[labels[0]]):
-            raise ValueError(f"{label} has {len(answers[label])} answers and {labels[0]} {len(answers[labels[0]])}")
+            raise ValueError(
+                f"{label} has {len(answers[label])} answers and {labels[0]} "
+                f"{len(answers[labels[0]])}"
+            )
         if wrong:
             found.append((label, len(wrong), wrong[0]))
     return found

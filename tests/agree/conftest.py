@@ -16,11 +16,37 @@ def keys():
 
 @pytest.fixture(scope="session")
 def every_key():
-    """20,000 keys for stead, which takes any bytes: names, words of many scripts, and bytes that no text has."""
+    """20,000 keys for stead, which takes any bytes: names, words of many scripts, and
+    bytes that no text has.
+    """
     chance = random.Random(20000)
-    scripts = [chr(code) for first, last in ((0x20, 0x7E), (0xC0, 0x24F), (0x391, 0x3C9), (0x430, 0x44F), (0x5D0, 0x5EA), (0x3042, 0x3093),
-                                             (0x4E00, 0x4E80), (0x1F600, 0x1F640)) for code in range(first, last + 1)]  # fmt: skip
-    found = dict.fromkeys([b"", b"\0", b"\n", b"\r\n", b"frank", b"frank\n", b"\xff" * 4095, "été".encode(), "e\u0301te\u0301".encode()])
+    scripts = [
+        chr(code)
+        for first, last in (
+            (0x20, 0x7E),
+            (0xC0, 0x24F),
+            (0x391, 0x3C9),
+            (0x430, 0x44F),
+            (0x5D0, 0x5EA),
+            (0x3042, 0x3093),
+            (0x4E00, 0x4E80),
+            (0x1F600, 0x1F640),
+        )
+        for code in range(first, last + 1)
+    ]
+    found = dict.fromkeys(
+        [
+            b"",
+            b"\0",
+            b"\n",
+            b"\r\n",
+            b"frank",
+            b"frank\n",
+            b"\xff" * 4095,
+            "été".encode(),
+            "e\u0301te\u0301".encode(),
+        ]
+    )
     while len(found) < 6000:
         found["".join(chance.choices(scripts, k=chance.randint(1, 40))).encode()] = None
     while len(found) < 12000:
@@ -30,7 +56,9 @@ def every_key():
 
 @pytest.fixture(scope="session")
 def servers(keys):
-    """Ten servers, filled; only their names where memcached cannot run, and then clients that need them are skipped."""
+    """Ten servers, filled; only their names where memcached cannot run, and then
+    clients that need them are skipped.
+    """
     with fleet.memcacheds() as running:
         if running:
             fleet.fill(running, keys)
@@ -39,7 +67,9 @@ def servers(keys):
 
 @pytest.fixture(scope="session")
 def asked(servers, keys):
-    """A function that asks a client, once for all tests; a client that is not installed skips the test."""
+    """A function that asks a client, once for all tests; a client that is not installed
+    skips the test.
+    """
     found = {}
 
     def ask(client, again=False):

@@ -1,6 +1,8 @@
-"""The faces of stead: the programs in faces/, one for each language, which all ask one map; and maps that stead draws of other programs' rings.
+"""The faces of stead: the programs in faces/, one for each language, which all ask one
+map; and maps that stead draws of other programs' rings.
 
-A face is started as `COMMAND MAP`, reads keys in hex, one a line (so every byte can be in a key), and prints the node of each.
+A face is started as `COMMAND MAP`, reads keys in hex, one a line (so every byte can be
+in a key), and prints the node of each.
 """
 
 import os
@@ -13,13 +15,15 @@ from typing import NamedTuple
 from clients import ROOT, TARGET, Lacking, compiled, run
 
 sys.path.insert(0, os.path.join(ROOT, "tests"))
-import built  # noqa: E402
+import built
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faces")
 
 
 class Face(NamedTuple):
-    """A language, and a function that says how its program is started; it raises Lacking where it cannot be."""
+    """A language, and a function that says how its program is started; it raises
+    Lacking where it cannot be.
+    """
 
     name: str
     start: object
@@ -27,25 +31,51 @@ class Face(NamedTuple):
 
 def c():
     """The C library, with a program of ours."""
-    libraries, source, result = built.libraries(), os.path.join(HERE, "where.c"), os.path.join(TARGET, "where")
+    libraries, source, result = (
+        built.libraries(),
+        os.path.join(HERE, "where.c"),
+        os.path.join(TARGET, "where"),
+    )
     # libstead.so.1 is what loaders ask for
     folder = os.path.join(TARGET, "lib")
     os.makedirs(folder, exist_ok=True)
     for name in ("libstead.so", "libstead.so.1"):
-        link, wanted = os.path.join(folder, name), os.path.join(libraries, "libstead.so")
+        link, wanted = (
+            os.path.join(folder, name),
+            os.path.join(libraries, "libstead.so"),
+        )
         if not os.path.islink(link) or os.readlink(link) != wanted:
             if os.path.lexists(link):
                 os.remove(link)
             os.symlink(wanted, link)
-    command = [os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Wextra", "-O2", "-I", os.path.join(ROOT, "include"), "-o", result, source,
-               "-L", folder, f"-Wl,-rpath,{folder}", "-lstead"]  # fmt: skip
+    command = [
+        os.environ.get("CC", "cc"),
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-O2",
+        "-I",
+        os.path.join(ROOT, "include"),
+        "-o",
+        result,
+        source,
+        "-L",
+        folder,
+        f"-Wl,-rpath,{folder}",
+        "-lstead",
+    ]
     return [compiled(source, result, command)]
 
 
 def python():
     """The Python module of .venv."""
     program = os.path.join(ROOT, ".venv", "bin", "python")
-    if not os.path.exists(program) or subprocess.run([program, "-c", "import stead"], stderr=subprocess.DEVNULL, check=False).returncode:
+    if (
+        not os.path.exists(program)
+        or subprocess.run(
+            [program, "-c", "import stead"], stderr=subprocess.DEVNULL, check=False
+        ).returncode
+    ):
         raise Lacking("stead's module is not in .venv (scripts/setup --tests)")
     return [program, os.path.join(HERE, "where.py")]
 
@@ -53,16 +83,31 @@ def python():
 def php():
     """The PHP package, over libstead."""
     program = os.environ.get("PHP", "php")
-    if not shutil.which(program) or subprocess.run([program, "-r", "exit((int) !extension_loaded('FFI'));"], check=False).returncode:
+    if (
+        not shutil.which(program)
+        or subprocess.run(
+            [program, "-r", "exit((int) !extension_loaded('FFI'));"], check=False
+        ).returncode
+    ):
         raise Lacking("php with FFI is not installed")
-    return ["env", "STEAD_LIBRARY=" + os.path.join(built.libraries(), "libstead.so"), program, os.path.join(HERE, "where.php")]
+    return [
+        "env",
+        "STEAD_LIBRARY=" + os.path.join(built.libraries(), "libstead.so"),
+        program,
+        os.path.join(HERE, "where.php"),
+    ]
 
 
 def perl():
     """The Perl module, built in target/perl."""
     program = os.environ.get("PERL", "perl")
-    if not shutil.which(program) or subprocess.run(
-            [program, "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'], check=False).returncode:  # fmt: skip
+    if (
+        not shutil.which(program)
+        or subprocess.run(
+            [program, "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'],
+            check=False,
+        ).returncode
+    ):
         raise Lacking("perl or its headers (libperl-dev) are not installed")
     module = runpy.run_path(os.path.join(ROOT, "scripts", "perl-module"))["build"]()
     return [program, "-w", f"-Mblib={module}", os.path.join(HERE, "where.pl")]
@@ -87,7 +132,10 @@ def make_map(servers, path):
     """Makes the map of a fleet of these nodes, all of one weight."""
     fleet = path + ".toml"
     with open(fleet, "w", encoding="utf-8") as file:
-        file.write('name = "agree"\n' + "".join(f'[[node]]\nname = "{server}"\n' for server in servers))
+        file.write(
+            'name = "agree"\n'
+            + "".join(f'[[node]]\nname = "{server}"\n' for server in servers)
+        )
     run([built.program(), "apply", fleet, path])
 
 
@@ -95,9 +143,13 @@ def ask(face, path, keys):
     """The node of each key, as a face of stead has it in the map at `path`."""
     out = run([*face.start(), path], "".join(key.hex() + "\n" for key in keys).encode())
     # `stead locate` puts the key before a tab
-    found = [line.rpartition("\t")[2] for line in out.decode("utf-8", "replace").splitlines()]
+    found = [
+        line.rpartition("\t")[2] for line in out.decode("utf-8", "replace").splitlines()
+    ]
     if len(found) != len(keys):
-        raise RuntimeError(f"stead, {face.name}: {len(found)} answers to {len(keys)} keys")
+        raise RuntimeError(
+            f"stead, {face.name}: {len(found)} answers to {len(keys)} keys"
+        )
     return found
 
 
@@ -111,12 +163,26 @@ RINGS = {
     ("libmemcached", "spy"): ["libmemcached", "--set", "mode=spy-consistent"],
     ("php.php", "memcached"): ["libmemcached", "--set", "mode=modula"],
     ("php.php", "memcached-consistent"): ["libmemcached", "--set", "mode=consistent"],
-    ("php.php", "memcached-consistent-md5"): ["libmemcached", "--set", "mode=consistent", "--set", "hash=md5"],
+    ("php.php", "memcached-consistent-md5"): [
+        "libmemcached",
+        "--set",
+        "mode=consistent",
+        "--set",
+        "hash=md5",
+    ],
     ("php.php", "memcached-ketama"): ["libmemcached"],
     ("perl.pl", "cache-memcached"): ["cache-memcached-fast"],
     ("perl.pl", "fast"): ["cache-memcached-fast"],
-    ("perl.pl", "fast-ketama-150"): ["cache-memcached-fast", "--set", "ketama_points=150"],
-    ("perl.pl", "fast-ketama-160"): ["cache-memcached-fast", "--set", "ketama_points=160"],
+    ("perl.pl", "fast-ketama-150"): [
+        "cache-memcached-fast",
+        "--set",
+        "ketama_points=150",
+    ],
+    ("perl.pl", "fast-ketama-160"): [
+        "cache-memcached-fast",
+        "--set",
+        "ketama_points=160",
+    ],
     ("python.py", "python-memcached"): ["cache-memcached-fast"],
     ("python.py", "pylibmc-ketama-weighted"): ["libmemcached"],
     ("python.py", "uhashring"): ["uhashring"],
@@ -134,4 +200,16 @@ def draw(client, servers, path):
     with open(path + ".servers", "w", encoding="utf-8") as file:
         file.write("".join(server + "\n" for server in servers))
     kind, *options = RINGS[client.program, client.mode]
-    run([built.program(), "ring", kind, path + ".servers", "-o", path, "--fleet", path + ".toml", *options])
+    run(
+        [
+            built.program(),
+            "ring",
+            kind,
+            path + ".servers",
+            "-o",
+            path,
+            "--fleet",
+            path + ".toml",
+            *options,
+        ]
+    )

@@ -1,7 +1,9 @@
-"""The ten servers of the table: real memcacheds on addresses of loopback, and the keys that they are asked for.
+"""The ten servers of the table: real memcacheds on addresses of loopback, and the keys
+that they are asked for.
 
-Rings hash the names of servers, so names decide: the port is memcached's own, 11211, as in the fleets of the world, and a free port would
-give another table. Loopback has 2^24 addresses; of the blocks of ten that are tried, the first that is free is taken.
+Rings hash the names of servers, so names decide: the port is memcached's own, 11211, as
+in the fleets of the world, and a free port would give another table. Loopback has 2^24
+addresses; of the blocks of ten that are tried, the first that is free is taken.
 """
 
 import contextlib
@@ -31,7 +33,11 @@ def user_names(count):
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "names")
         maker = os.path.join(ROOT, "examples", "names", "make_names.py")
-        subprocess.run([sys.executable, maker, path, "--count", str(count)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, maker, path, "--count", str(count)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         with open(path, "rb") as file:
             return file.read().split()
 
@@ -74,8 +80,25 @@ def start(server):
     host, port = address(server)
     user = ["-u", "root"] if os.getuid() == 0 else []
     process = subprocess.Popen(
-        ["memcached", "-l", host, "-p", str(port), "-U", "0", "-m", "64", "-t", "1", *user],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=ends_with_us)  # fmt: skip
+        [
+            "memcached",
+            "-l",
+            host,
+            "-p",
+            str(port),
+            "-U",
+            "0",
+            "-m",
+            "64",
+            "-t",
+            "1",
+            *user,
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=ends_with_us,  # noqa: PLW1509  there are no threads here
+    )
     while process.poll() is None:
         if process_that_answers(server) == process.pid:
             return process
@@ -85,7 +108,9 @@ def start(server):
 
 @contextlib.contextmanager
 def memcacheds():
-    """Yields the names of ten memcacheds, which run while this is open; None when there is no memcached program or no free block."""
+    """Yields the names of ten memcacheds, which run while this is open; None when there
+    is no memcached program or no free block.
+    """
     running = []
     try:
         yield start_block(running) if shutil.which("memcached") else None
@@ -116,13 +141,20 @@ def start_block(running):
 
 
 def fill(servers, keys):
-    """Gives every server every key, with the server's name as its value: whoever then gets a key learns where it was looked for."""
+    """Gives every server every key, with the server's name as its value: whoever then
+    gets a key learns where it was looked for.
+    """
     for server in servers:
         value = server.encode()
         with socket.create_connection(address(server), 60) as connection:
             for first in range(0, len(keys), 1000):
                 some = keys[first : first + 1000]
-                connection.sendall(b"".join(b"set %b 0 0 %d noreply\r\n%b\r\n" % (key, len(value), value) for key in some))
+                connection.sendall(
+                    b"".join(
+                        b"set %b 0 0 %d noreply\r\n%b\r\n" % (key, len(value), value)
+                        for key in some
+                    )
+                )
             connection.sendall(b"get %b\r\n" % keys[-1])
             with connection.makefile("rb") as stream:
                 if not stream.readline().startswith(b"VALUE"):

@@ -1,26 +1,46 @@
-"""The table for people: who places alike, and a matrix of percents; on a terminal in colour, or as Markdown."""
+"""The table for people: who places alike, and a matrix of percents; on a terminal in
+colour, or as Markdown.
+"""
 
 import os
 import sys
 
 from agreement import percent
 
-GREEN, YELLOW, DIM, BOLD, PLAIN = "\x1b[1;32m", "\x1b[33m", "\x1b[2m", "\x1b[1m", "\x1b[0m"
+GREEN, YELLOW, DIM, BOLD, PLAIN = (
+    "\x1b[1;32m",
+    "\x1b[33m",
+    "\x1b[2m",
+    "\x1b[1m",
+    "\x1b[0m",
+)
 
 
 def coloured(stream=sys.stdout):
-    """Whether to write in colour: on a terminal, unless NO_COLOR is set to anything (no-color.org) or the terminal is a dumb one."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Whether to write in colour: on a terminal, unless NO_COLOR is set to anything
+    (no-color.org) or the terminal is a dumb one.
+    """
+    return (
+        stream.isatty()
+        and not os.environ.get("NO_COLOR")
+        and os.environ.get("TERM") != "dumb"
+    )
 
 
 def cell(alike, keys, colour):
     """Four characters of the matrix."""
-    paint = (GREEN if alike == keys else YELLOW if 2 * alike >= keys else DIM) if colour else ""
+    paint = (
+        (GREEN if alike == keys else YELLOW if 2 * alike >= keys else DIM)
+        if colour
+        else ""
+    )
     return f"{paint}{percent(alike, keys):>4}{PLAIN if paint else ''}"
 
 
 def text(table, names, colour=False):
-    """Lines: the placements with who has them, and the matrix. `names` is {label: text to show}."""
+    """Lines: the placements with who has them, and the matrix. `names` is {label: text
+    to show}.
+    """
     strong, plain = (BOLD, PLAIN) if colour else ("", "")
     yield f"{strong}placement, and who has it{plain}"
     for number, members in enumerate(table.groups, 1):

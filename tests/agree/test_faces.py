@@ -1,4 +1,6 @@
-"""Every face of stead gives every key the same node; and a face that does not is caught."""
+"""Every face of stead gives every key the same node; and a face that does not is
+caught.
+"""
 
 import agreement
 import clients
@@ -22,7 +24,9 @@ def test_the_keys_are_20000_of_which_many_are_no_text(every_key):
 
 
 @pytest.mark.parametrize("face", FACES[1:], ids=lambda face: face.name)
-def test_a_face_of_stead_agrees_with_the_program_on_every_key(face, made_map, every_key, program_says):
+def test_a_face_of_stead_agrees_with_the_program_on_every_key(
+    face, made_map, every_key, program_says
+):
     try:
         found = faces.ask(face, made_map, every_key)
     except clients.Lacking as why:
@@ -35,29 +39,46 @@ def test_a_face_that_disagrees_on_one_key_is_caught(program_says):
     """The control of the test above."""
     other = list(program_says)
     other[12345] = next(name for name in fleet.names() if name != other[12345])
-    assert agreement.differing({"program": program_says, "other": other}) == [("other", 1, 12345)]
+    assert agreement.differing({"program": program_says, "other": other}) == [
+        ("other", 1, 12345)
+    ]
 
 
 def test_a_face_that_folds_letters_is_caught(made_map, every_key, program_says):
-    """A control with a program: only keys with capitals go elsewhere, and not all of them."""
+    """A control with a program: only keys with capitals go elsewhere, and not all of
+    them.
+    """
     folds = Face("folds", lambda: [*FACES[0].start(), "--fold", "ascii"])
-    ((_, count, first),) = agreement.differing({"program": program_says, "folds": faces.ask(folds, made_map, every_key)})
+    ((_, count, first),) = agreement.differing(
+        {"program": program_says, "folds": faces.ask(folds, made_map, every_key)}
+    )
     assert 0 < count <= sum(key != key.lower() for key in every_key)
     assert every_key[first] != every_key[first].lower()
 
 
-def test_a_ring_with_another_option_is_caught(asked, servers, keys, tmp_path, monkeypatch):
+def test_a_ring_with_another_option_is_caught(
+    asked, servers, keys, tmp_path, monkeypatch
+):
     """The control of the test below."""
     client, path = BY_MODE["libmemcached", "weighted"], str(tmp_path / "drawn.map")
     found = asked(client)
-    monkeypatch.setitem(faces.RINGS, ("libmemcached", "weighted"), ["libmemcached", "--set", "mode=spy"])
+    monkeypatch.setitem(
+        faces.RINGS, ("libmemcached", "weighted"), ["libmemcached", "--set", "mode=spy"]
+    )
     faces.draw(client, servers, path)
-    ((_, wrong, _),) = agreement.differing({"client": found, "stead": faces.ask(FACES[0], path, keys)})
+    ((_, wrong, _),) = agreement.differing(
+        {"client": found, "stead": faces.ask(FACES[0], path, keys)}
+    )
     assert wrong > len(keys) / 2
 
 
 @pytest.mark.parametrize("ring", faces.RINGS, ids=" ".join)
-def test_a_ring_that_stead_draws_places_every_key_as_the_client_does(ring, asked, servers, keys, tmp_path):
+def test_a_ring_that_stead_draws_places_every_key_as_the_client_does(
+    ring, asked, servers, keys, tmp_path
+):
     found, path = asked(BY_MODE[ring]), str(tmp_path / "drawn.map")
     faces.draw(BY_MODE[ring], servers, path)
-    assert agreement.differing({"client": found, "stead": faces.ask(FACES[0], path, keys)}) == []
+    assert (
+        agreement.differing({"client": found, "stead": faces.ask(FACES[0], path, keys)})
+        == []
+    )

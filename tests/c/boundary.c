@@ -1,8 +1,11 @@
-// Every function of the header, called once, against the library that was built with the tests' faults.
+// Every function of the header, called once, against the library that was built
+// with the tests' faults.
 //
-//     boundary pass   SCRATCH     calls each rightly, and prints who went through the boundary
-//     boundary armed  SCRATCH     each call panics inside: the status is STEAD_INTERNAL and the message names the function, or
-//                                 the value is the one that the header gives for wrong arguments; the process lives
+//     boundary pass   SCRATCH     calls each rightly, and prints who went
+//     through the boundary boundary armed  SCRATCH     each call panics inside:
+//     the status is STEAD_INTERNAL and the message names the function, or
+//                                 the value is the one that the header gives
+//                                 for wrong arguments; the process lives
 
 #include "check.h"
 
@@ -16,137 +19,142 @@ const char *stead_test_guarded(size_t index);
 static int armed;
 
 static void begin(void) {
-    poison();
-    stead_test_arm(armed);
+  poison();
+  stead_test_arm(armed);
 }
 
 static void end(int32_t status, const char *name) {
-    stead_test_arm(0);
-    if (!armed) {
-        given(status, name, __FILE__, __LINE__);
-        return;
-    }
-    refused(status, STEAD_INTERNAL, name, __FILE__, __LINE__);
-    const char *found = strstr(error.message, name);
-    check(found != NULL && found[strlen(name)] == ':', name, __FILE__, __LINE__);
+  stead_test_arm(0);
+  if (!armed) {
+    given(status, name, __FILE__, __LINE__);
+    return;
+  }
+  refused(status, STEAD_INTERNAL, name, __FILE__, __LINE__);
+  const char *found = strstr(error.message, name);
+  check(found != NULL && found[strlen(name)] == ':', name, __FILE__, __LINE__);
 }
 
-#define STATUS(name, ...)              \
-    do {                               \
-        begin();                       \
-        end(name(__VA_ARGS__), #name); \
-    } while (0)
+#define STATUS(name, ...)                                                      \
+  do {                                                                         \
+    begin();                                                                   \
+    end(name(__VA_ARGS__), #name);                                             \
+  } while (0)
 // `fallback`: whether the value is what a failing call gives.
-#define VALUE(fallback, name, ...)                         \
-    do {                                                   \
-        begin();                                           \
-        int failed = (fallback(name(__VA_ARGS__)));        \
-        stead_test_arm(0);                                 \
-        check(failed == armed, #name, __FILE__, __LINE__); \
-    } while (0)
+#define VALUE(fallback, name, ...)                                             \
+  do {                                                                         \
+    begin();                                                                   \
+    int failed = (fallback(name(__VA_ARGS__)));                                \
+    stead_test_arm(0);                                                         \
+    check(failed == armed, #name, __FILE__, __LINE__);                         \
+  } while (0)
 #define IS_NULL(value) ((value) == NULL)
 #define IS_ZERO(value) ((value) == 0)
 #define IS_MINUS_ONE(value) ((value) == -1)
 #define IS_NAN(value) isnan(value)
 
 static const char fleet[] = "name = \"m\"\n"
-                            "[[node]]\nname = \"a\"\nlabels = { zone = \"z\" }\nattributes = { note = \"n\" }\n"
-                            "[[node]]\nname = \"b\"\n[[policy]]\nname = \"p\"\nkind = \"k\"\nnodes = [\"a\"]\n";
+                            "[[node]]\nname = \"a\"\nlabels = { zone = \"z\" "
+                            "}\nattributes = { note = \"n\" }\n"
+                            "[[node]]\nname = \"b\"\n[[policy]]\nname = "
+                            "\"p\"\nkind = \"k\"\nnodes = [\"a\"]\n";
 static const uint64_t offsets[] = {0, 1};
 
 int main(int argc, char **argv) {
-    if (argc != 3)
-        return fprintf(stderr, "usage: boundary pass|armed SCRATCH\n"), 2;
-    scratch = argv[2];
-    // what the calls need is there before any of them fails
-    stead_map *map = built(fleet, NULL), *next = built("name = \"m\"\nnode = [{name = \"a\"}]", map);
-    stead_plan *plan;
-    const void *bytes;
-    size_t length;
-    const char *path = in(scratch, "boundary.map"), *file = in(scratch, "boundary.toml");
-    stead_plan_between(map, next, &plan, NULL);
-    stead_map_bytes(map, &bytes, &length, NULL);
-    save_as(map, path);
-    write_file(file, fleet, strlen(fleet));
-    armed = strcmp(argv[1], "armed") == 0;
+  if (argc != 3)
+    return fprintf(stderr, "usage: boundary pass|armed SCRATCH\n"), 2;
+  scratch = argv[2];
+  // what the calls need is there before any of them fails
+  stead_map *map = built(fleet, NULL),
+            *next = built("name = \"m\"\nnode = [{name = \"a\"}]", map);
+  stead_plan *plan;
+  const void *bytes;
+  size_t length;
+  const char *path = in(scratch, "boundary.map"),
+             *file = in(scratch, "boundary.toml");
+  stead_plan_between(map, next, &plan, NULL);
+  stead_map_bytes(map, &bytes, &length, NULL);
+  save_as(map, path);
+  write_file(file, fleet, strlen(fleet));
+  armed = strcmp(argv[1], "armed") == 0;
 
-    VALUE(IS_ZERO, stead_abi);
-    VALUE(IS_NULL, stead_version);
-    VALUE(IS_NULL, stead_status_name, 1);
-    STATUS(stead_map_open, path, 0, &out.map, at);
-    stead_map *first = out.map;
-    STATUS(stead_map_from_bytes, bytes, length, &out.map, at);
-    stead_map *second = out.map;
-    STATUS(stead_map_build, fleet, strlen(fleet), NULL, NULL, NULL, &out.map, at);
-    stead_map *third = out.map;
-    STATUS(stead_map_build_file, file, NULL, NULL, &out.map, at);
-    stead_map *fourth = out.map;
-    STATUS(stead_map_verify, path, at);
-    STATUS(stead_map_peek, path, &out.number, out.digest, at);
-    STATUS(stead_map_publish, next, map, path, at);
-    STATUS(stead_map_save, map, in(scratch, "saved.map"), at);
-    stead_map *shared = NULL;
-    VALUE(IS_NULL, shared = stead_map_share, map);
-    STATUS(stead_map_locate, map, "k", 1, &out.node, at);
-    VALUE(IS_MINUS_ONE, stead_map_node_of, map, "k", 1);
-    STATUS(stead_map_locate_all, map, "k", 1, out.nodes, 16, &out.count, at);
-    STATUS(stead_map_locate_many, map, "k", 1, offsets, 1, out.nodes, at);
-    STATUS(stead_map_prefer, map, "k", 1, out.nodes, 16, &out.count, at);
-    STATUS(stead_map_point, map, "k", 1, &out.number, at);
-    STATUS(stead_map_locate_point, map, 1, out.nodes, 16, &out.count, at);
-    VALUE(IS_NULL, stead_map_name, map);
-    VALUE(IS_ZERO, stead_map_epoch, map);
-    STATUS(stead_map_digest, map, out.digest, at);
-    VALUE(IS_MINUS_ONE, stead_map_same, map, next);
-    STATUS(stead_map_bytes, map, &out.bytes, &out.length, at);
-    VALUE(IS_ZERO, stead_map_replicas, map);
-    VALUE(IS_ZERO, stead_map_node_count, map);
-    VALUE(IS_NULL, stead_map_node_name, map, 0);
-    VALUE(IS_MINUS_ONE, stead_map_node_named, map, "b");
-    STATUS(stead_map_node_weight, map, 0, &out.number, at);
-    VALUE(IS_NULL, stead_map_node_attribute, map, 0, "note");
-    VALUE(IS_NULL, stead_map_node_label, map, 0, "zone");
-    VALUE(IS_ZERO, stead_map_policy_count, map);
-    VALUE(IS_NULL, stead_map_policy_name, map, 0);
-    VALUE(IS_NULL, stead_map_policy_kind, map, 0);
-    STATUS(stead_map_policy_nodes, map, 0, out.nodes, 16, &out.count, at);
-    VALUE(IS_ZERO, stead_map_slice_count, map);
-    STATUS(stead_map_slice, map, 0, &out.slice, at);
-    STATUS(stead_map_report, map, &out.text, at);
-    char *report = out.text;
-    STATUS(stead_plan_between, map, next, &out.plan, at);
-    stead_plan *other = out.plan;
-    VALUE(IS_ZERO, stead_plan_count, plan);
-    STATUS(stead_plan_move, plan, 0, &out.move, at);
-    STATUS(stead_plan_moves_of, plan, "k", 1, out.indexes, 16, &out.count, at);
-    VALUE(IS_NAN, stead_plan_fraction, plan);
-    STATUS(stead_plan_report, plan, 1, &out.text, at);
-    char *moves = out.text;
-    STATUS(stead_point, STEAD_MD5, NULL, "k", 1, &out.number, at);
-    STATUS(stead_path, "k", 1, NULL, 0, out.path, sizeof out.path, &out.count, at);
-    STATUS(stead_fold_ascii, "K", 1, out.path, at);
+  VALUE(IS_ZERO, stead_abi);
+  VALUE(IS_NULL, stead_version);
+  VALUE(IS_NULL, stead_status_name, 1);
+  STATUS(stead_map_open, path, 0, &out.map, at);
+  stead_map *first = out.map;
+  STATUS(stead_map_from_bytes, bytes, length, &out.map, at);
+  stead_map *second = out.map;
+  STATUS(stead_map_build, fleet, strlen(fleet), NULL, NULL, NULL, &out.map, at);
+  stead_map *third = out.map;
+  STATUS(stead_map_build_file, file, NULL, NULL, &out.map, at);
+  stead_map *fourth = out.map;
+  STATUS(stead_map_verify, path, at);
+  STATUS(stead_map_peek, path, &out.number, out.digest, at);
+  STATUS(stead_map_publish, next, map, path, at);
+  STATUS(stead_map_save, map, in(scratch, "saved.map"), at);
+  stead_map *shared = NULL;
+  VALUE(IS_NULL, shared = stead_map_share, map);
+  STATUS(stead_map_locate, map, "k", 1, &out.node, at);
+  VALUE(IS_MINUS_ONE, stead_map_node_of, map, "k", 1);
+  STATUS(stead_map_locate_all, map, "k", 1, out.nodes, 16, &out.count, at);
+  STATUS(stead_map_locate_many, map, "k", 1, offsets, 1, out.nodes, at);
+  STATUS(stead_map_prefer, map, "k", 1, out.nodes, 16, &out.count, at);
+  STATUS(stead_map_point, map, "k", 1, &out.number, at);
+  STATUS(stead_map_locate_point, map, 1, out.nodes, 16, &out.count, at);
+  VALUE(IS_NULL, stead_map_name, map);
+  VALUE(IS_ZERO, stead_map_epoch, map);
+  STATUS(stead_map_digest, map, out.digest, at);
+  VALUE(IS_MINUS_ONE, stead_map_same, map, next);
+  STATUS(stead_map_bytes, map, &out.bytes, &out.length, at);
+  VALUE(IS_ZERO, stead_map_replicas, map);
+  VALUE(IS_ZERO, stead_map_node_count, map);
+  VALUE(IS_NULL, stead_map_node_name, map, 0);
+  VALUE(IS_MINUS_ONE, stead_map_node_named, map, "b");
+  STATUS(stead_map_node_weight, map, 0, &out.number, at);
+  VALUE(IS_NULL, stead_map_node_attribute, map, 0, "note");
+  VALUE(IS_NULL, stead_map_node_label, map, 0, "zone");
+  VALUE(IS_ZERO, stead_map_policy_count, map);
+  VALUE(IS_NULL, stead_map_policy_name, map, 0);
+  VALUE(IS_NULL, stead_map_policy_kind, map, 0);
+  STATUS(stead_map_policy_nodes, map, 0, out.nodes, 16, &out.count, at);
+  VALUE(IS_ZERO, stead_map_slice_count, map);
+  STATUS(stead_map_slice, map, 0, &out.slice, at);
+  STATUS(stead_map_report, map, &out.text, at);
+  char *report = out.text;
+  STATUS(stead_plan_between, map, next, &out.plan, at);
+  stead_plan *other = out.plan;
+  VALUE(IS_ZERO, stead_plan_count, plan);
+  STATUS(stead_plan_move, plan, 0, &out.move, at);
+  STATUS(stead_plan_moves_of, plan, "k", 1, out.indexes, 16, &out.count, at);
+  VALUE(IS_NAN, stead_plan_fraction, plan);
+  STATUS(stead_plan_report, plan, 1, &out.text, at);
+  char *moves = out.text;
+  STATUS(stead_point, STEAD_MD5, NULL, "k", 1, &out.number, at);
+  STATUS(stead_path, "k", 1, NULL, 0, out.path, sizeof out.path, &out.count,
+         at);
+  STATUS(stead_fold_ascii, "K", 1, out.path, at);
 
-    if (armed) {
-        // those that end something end nothing: what they were given is ended below
-        stead_test_arm(1);
-        stead_map_free(map);
-        stead_plan_free(plan);
-        stead_text_free(NULL);
-        stead_test_arm(0);
-        CHECK(shared == NULL);
-    } else {
-        stead_text_free(report);
-        stead_text_free(moves);
-        stead_plan_free(other);
-        stead_map *all[] = {first, second, third, fourth, shared};
-        for (size_t i = 0; i < 5; i++)
-            stead_map_free(all[i]);
-    }
-    SAYS(stead_map_name(map), "m"); // as before
-    stead_plan_free(plan);
-    stead_map_free(next);
+  if (armed) {
+    // those that end something end nothing: what they were given is ended below
+    stead_test_arm(1);
     stead_map_free(map);
-    for (size_t i = 0; stead_test_guarded(i) != NULL; i++)
-        printf("guarded %s\n", stead_test_guarded(i));
-    return closing();
+    stead_plan_free(plan);
+    stead_text_free(NULL);
+    stead_test_arm(0);
+    CHECK(shared == NULL);
+  } else {
+    stead_text_free(report);
+    stead_text_free(moves);
+    stead_plan_free(other);
+    stead_map *all[] = {first, second, third, fourth, shared};
+    for (size_t i = 0; i < 5; i++)
+      stead_map_free(all[i]);
+  }
+  SAYS(stead_map_name(map), "m"); // as before
+  stead_plan_free(plan);
+  stead_map_free(next);
+  stead_map_free(map);
+  for (size_t i = 0; stead_test_guarded(i) != NULL; i++)
+    printf("guarded %s\n", stead_test_guarded(i));
+  return closing();
 }

@@ -1,4 +1,5 @@
-// Wrong arguments of what makes maps, and fleets that are wrong: every number of stead_status that they can give.
+// Wrong arguments of what makes maps, and fleets that are wrong: every number
+// of stead_status that they can give.
 
 #include "check.h"
 
@@ -11,114 +12,166 @@
 static const char one[] = "name = \"m\"\n[[node]]\nname = \"a\"\n";
 
 static void check_build_arguments(void) {
-    REFUSES_WITH(STEAD_INVALID, "stead_map_build: fleet is NULL", stead_map_build(NULL, 1, NULL, NULL, NULL, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "map is NULL", stead_map_build(TEXT(one), NULL, NULL, NULL, NULL, at));
-    REFUSES_WITH(STEAD_INVALID, "not aligned", stead_map_build(TEXT(one), NULL, NULL, NULL, ODD(stead_map *), at));
-    REFUSES_WITH(STEAD_INVALID, "map is not aligned", stead_map_build(TEXT(one), NULL, ODD(stead_map), NULL, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "name is not UTF-8", stead_map_build(TEXT(one), "\xC3(", NULL, NULL, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "max_move is not UTF-8", stead_map_build(TEXT(one), NULL, NULL, "5%\xFF", &out.map, at));
-    static const char *wrong[] = {"", "5", "%", "-1%", "101%", "5 %", "nan%", "1e1%", "5%%", "\n"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        REFUSES_WITH(STEAD_INVALID, "max_move", stead_map_build(TEXT(one), NULL, NULL, wrong[i], &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "fleet cannot be so long", stead_map_build(one, SIZE_MAX, NULL, NULL, NULL, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "fleet cannot be so long", stead_map_build(one, SIZE_MAX / 2, NULL, NULL, NULL, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "path is NULL", stead_map_build_file(NULL, NULL, NULL, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "path is empty", stead_map_build_file("", NULL, NULL, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "map is NULL", stead_map_build_file("x", NULL, NULL, NULL, at));
-    REFUSES_WITH(STEAD_INVALID, "not aligned", stead_map_build_file("x", NULL, NULL, ODD(stead_map *), at));
-    REFUSES_WITH(STEAD_INVALID, "bytes is NULL", stead_map_from_bytes(NULL, 1, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "map is NULL", stead_map_from_bytes("x", 1, NULL, at));
-    REFUSES_WITH(STEAD_INVALID, "not aligned", stead_map_from_bytes("x", 1, ODD(stead_map *), at));
-    REFUSES_WITH(STEAD_INVALID, "bytes cannot be so long", stead_map_from_bytes("x", SIZE_MAX, &out.map, at));
-    REFUSES_WITH(STEAD_INVALID, "bytes cannot be so long", stead_map_from_bytes("x", SIZE_MAX / 2, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "stead_map_build: fleet is NULL",
+               stead_map_build(NULL, 1, NULL, NULL, NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_build(TEXT(one), NULL, NULL, NULL, NULL, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "not aligned",
+      stead_map_build(TEXT(one), NULL, NULL, NULL, ODD(stead_map *), at));
+  REFUSES_WITH(
+      STEAD_INVALID, "map is not aligned",
+      stead_map_build(TEXT(one), NULL, ODD(stead_map), NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "name is not UTF-8",
+               stead_map_build(TEXT(one), "\xC3(", NULL, NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "max_move is not UTF-8",
+               stead_map_build(TEXT(one), NULL, NULL, "5%\xFF", &out.map, at));
+  static const char *wrong[] = {"",    "5",    "%",    "-1%", "101%",
+                                "5 %", "nan%", "1e1%", "5%%", "\n"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    REFUSES_WITH(
+        STEAD_INVALID, "max_move",
+        stead_map_build(TEXT(one), NULL, NULL, wrong[i], &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "fleet cannot be so long",
+               stead_map_build(one, SIZE_MAX, NULL, NULL, NULL, &out.map, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "fleet cannot be so long",
+      stead_map_build(one, SIZE_MAX / 2, NULL, NULL, NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "path is NULL",
+               stead_map_build_file(NULL, NULL, NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "path is empty",
+               stead_map_build_file("", NULL, NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_build_file("x", NULL, NULL, NULL, at));
+  REFUSES_WITH(STEAD_INVALID, "not aligned",
+               stead_map_build_file("x", NULL, NULL, ODD(stead_map *), at));
+  REFUSES_WITH(STEAD_INVALID, "bytes is NULL",
+               stead_map_from_bytes(NULL, 1, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_from_bytes("x", 1, NULL, at));
+  REFUSES_WITH(STEAD_INVALID, "not aligned",
+               stead_map_from_bytes("x", 1, ODD(stead_map *), at));
+  REFUSES_WITH(STEAD_INVALID, "bytes cannot be so long",
+               stead_map_from_bytes("x", SIZE_MAX, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "bytes cannot be so long",
+               stead_map_from_bytes("x", SIZE_MAX / 2, &out.map, at));
 }
 
 // The status and the words of a fleet that is wrong.
-static void wrong_fleet(const char *fleet, size_t length, int32_t wanted, const char *words) {
-    REFUSES(wanted, stead_map_build(fleet, length, "dir/x.toml", NULL, NULL, &out.map, at));
-    CHECK(strstr(error.message, words) != NULL);
+static void wrong_fleet(const char *fleet, size_t length, int32_t wanted,
+                        const char *words) {
+  REFUSES(wanted, stead_map_build(fleet, length, "dir/x.toml", NULL, NULL,
+                                  &out.map, at));
+  CHECK(strstr(error.message, words) != NULL);
 }
 
 static void check_wrong_fleets(void) {
-    wrong_fleet("", 0, STEAD_FLEET, "dir/x.toml:1: ");
-    wrong_fleet(NULL, 0, STEAD_FLEET, "dir/x.toml:1: ");
-    wrong_fleet(TEXT("name = \"m\"\n[[node]]\nname = \"a\"\nwieght = 2\n"), STEAD_FLEET, "dir/x.toml:4: ");
-    wrong_fleet(TEXT("name = \"m\"\n\xFF\n"), STEAD_FLEET, "dir/x.toml:2: ");
-    wrong_fleet("name = \"m\"\n\0\n", 12, STEAD_FLEET, "dir/x.toml:");
-    wrong_fleet(TEXT("{\"name\": \"m\", \"node\": [{\"name\": \"a\", }"), STEAD_FLEET, "dir/x.toml:1: ");
-    wrong_fleet(TEXT("name = \"m\"\nnode = [{name = \"a\"}]\nreplicas = 2\n"), STEAD_FLEET, "");
-    wrong_fleet(TEXT("name = \"m\"\nmax_slices = 1\nnode = [{name = \"a\"}, {name = \"b\"}]\n"), STEAD_IMPOSSIBLE, "");
-    wrong_fleet(TEXT("name = \"m\"\nhash = \"siphash\"\nsecret_file = \"none\"\nnode = [{name = \"a\"}]\n"), STEAD_FLEET, "dir");
-    // without a name it is "fleet"
-    REFUSES_WITH(STEAD_FLEET, "fleet:1: ", stead_map_build("", 0, NULL, NULL, NULL, &out.map, at));
-    // a name is shown, whatever is in it, on one line
-    REFUSES(STEAD_FLEET, stead_map_build("", 0, "two\nlines\r\x1B[31m\x7F", NULL, NULL, &out.map, at));
-    // the secret is not
-    REFUSES(STEAD_FLEET, stead_map_build(TEXT("name = \"m\"\nhash = \"siphash\"\nsecret = \"00112233445566778899aabbccddeef\"\nnode = [{name = \"a\"}]\n"),
-                                         NULL, NULL, NULL, &out.map, at));
-    CHECK(strstr(error.message, "00112233") == NULL);
+  wrong_fleet("", 0, STEAD_FLEET, "dir/x.toml:1: ");
+  wrong_fleet(NULL, 0, STEAD_FLEET, "dir/x.toml:1: ");
+  wrong_fleet(TEXT("name = \"m\"\n[[node]]\nname = \"a\"\nwieght = 2\n"),
+              STEAD_FLEET, "dir/x.toml:4: ");
+  wrong_fleet(TEXT("name = \"m\"\n\xFF\n"), STEAD_FLEET, "dir/x.toml:2: ");
+  wrong_fleet("name = \"m\"\n\0\n", 12, STEAD_FLEET, "dir/x.toml:");
+  wrong_fleet(TEXT("{\"name\": \"m\", \"node\": [{\"name\": \"a\", }"),
+              STEAD_FLEET, "dir/x.toml:1: ");
+  wrong_fleet(TEXT("name = \"m\"\nnode = [{name = \"a\"}]\nreplicas = 2\n"),
+              STEAD_FLEET, "");
+  wrong_fleet(TEXT("name = \"m\"\nmax_slices = 1\nnode = [{name = \"a\"}, "
+                   "{name = \"b\"}]\n"),
+              STEAD_IMPOSSIBLE, "");
+  wrong_fleet(TEXT("name = \"m\"\nhash = \"siphash\"\nsecret_file = "
+                   "\"none\"\nnode = [{name = \"a\"}]\n"),
+              STEAD_FLEET, "dir");
+  // without a name it is "fleet"
+  REFUSES_WITH(STEAD_FLEET, "fleet:1: ",
+               stead_map_build("", 0, NULL, NULL, NULL, &out.map, at));
+  // a name is shown, whatever is in it, on one line
+  REFUSES(STEAD_FLEET, stead_map_build("", 0, "two\nlines\r\x1B[31m\x7F", NULL,
+                                       NULL, &out.map, at));
+  // the secret is not
+  REFUSES(
+      STEAD_FLEET,
+      stead_map_build(
+          TEXT(
+              "name = \"m\"\nhash = \"siphash\"\nsecret = "
+              "\"00112233445566778899aabbccddeef\"\nnode = [{name = \"a\"}]\n"),
+          NULL, NULL, NULL, &out.map, at));
+  CHECK(strstr(error.message, "00112233") == NULL);
 }
 
 static void check_identity(void) {
-    stead_map *map = built(one, NULL);
-    REFUSES(STEAD_IDENTITY, stead_map_build(TEXT("name = \"other\"\n[[node]]\nname = \"a\"\n"), NULL, map, NULL, &out.map, at));
-    REFUSES(STEAD_IDENTITY, stead_map_build(TEXT("name = \"m\"\nhash = \"sha1\"\n[[node]]\nname = \"a\"\n"), NULL, map, NULL, &out.map, at));
-    stead_map *other = built("name = \"other\"\n[[node]]\nname = \"a\"\n", NULL);
-    REFUSES(STEAD_IDENTITY, stead_plan_between(map, other, &out.plan, at));
-    stead_map_free(other);
-    stead_map_free(map);
+  stead_map *map = built(one, NULL);
+  REFUSES(STEAD_IDENTITY,
+          stead_map_build(TEXT("name = \"other\"\n[[node]]\nname = \"a\"\n"),
+                          NULL, map, NULL, &out.map, at));
+  REFUSES(STEAD_IDENTITY,
+          stead_map_build(
+              TEXT("name = \"m\"\nhash = \"sha1\"\n[[node]]\nname = \"a\"\n"),
+              NULL, map, NULL, &out.map, at));
+  stead_map *other = built("name = \"other\"\n[[node]]\nname = \"a\"\n", NULL);
+  REFUSES(STEAD_IDENTITY, stead_plan_between(map, other, &out.plan, at));
+  stead_map_free(other);
+  stead_map_free(map);
 }
 
-// A message that is too long is cut at a character and says so: with pads, so that the cut falls on each byte of one.
+// A message that is too long is cut at a character and says so: with pads, so
+// that the cut falls on each byte of one.
 static void check_long_messages(void) {
-    static const char *pads[] = {"", "x", "xx", "xxx"};
-    for (size_t pad = 0; pad < 4; pad++) {
-        char name[1024];
-        int end = snprintf(name, sizeof name, "%s", pads[pad]);
-        for (int i = 0; i < 100; i++)
-            end += snprintf(name + end, sizeof name - (size_t)end, "\xF0\x9F\x92\x9A");
-        REFUSES(STEAD_FLEET, stead_map_build("", 0, name, NULL, NULL, &out.map, at));
-        size_t length = strlen(error.message);
-        CHECK(length > 240 && length < sizeof error.message && strcmp(error.message + length - 3, "...") == 0);
-        CHECK(strncmp(error.message, name, length - 3) == 0);
-    }
+  static const char *pads[] = {"", "x", "xx", "xxx"};
+  for (size_t pad = 0; pad < 4; pad++) {
+    char name[1024];
+    int end = snprintf(name, sizeof name, "%s", pads[pad]);
+    for (int i = 0; i < 100; i++)
+      end +=
+          snprintf(name + end, sizeof name - (size_t)end, "\xF0\x9F\x92\x9A");
+    REFUSES(STEAD_FLEET,
+            stead_map_build("", 0, name, NULL, NULL, &out.map, at));
+    size_t length = strlen(error.message);
+    CHECK(length > 240 && length < sizeof error.message &&
+          strcmp(error.message + length - 3, "...") == 0);
+    CHECK(strncmp(error.message, name, length - 3) == 0);
+  }
 }
 
-// Every prefix of a small map, and every byte of it changed, is refused with a status for that.
+// Every prefix of a small map, and every byte of it changed, is refused with a
+// status for that.
 static void check_damage(void) {
-    stead_map *map = built(one, NULL);
-    GIVES(stead_map_bytes(map, &out.bytes, &out.length, at));
-    const void *bytes = out.bytes;
-    size_t length = out.length, step = rounds > 1 ? 1 : 7;
-    for (size_t kept = 0; kept < length; kept += step) {
-        char *part = malloc(kept ? kept : 1); // just so large: reading further would be seen
-        memcpy(part, bytes, kept);
-        REFUSES(STEAD_FORMAT, stead_map_from_bytes(part, kept, &out.map, at));
-        free(part);
-    }
-    char *copy = malloc(length + 8);
-    for (size_t i = 0; i < length; i += step) {
-        memcpy(copy, bytes, length);
-        copy[i] ^= 0x41;
-        poison();
-        int32_t status = stead_map_from_bytes(copy, length, &out.map, at);
-        CHECK(status == STEAD_FORMAT || status == STEAD_DIGEST || status == STEAD_VERSION);
-    }
+  stead_map *map = built(one, NULL);
+  GIVES(stead_map_bytes(map, &out.bytes, &out.length, at));
+  const void *bytes = out.bytes;
+  size_t length = out.length, step = rounds > 1 ? 1 : 7;
+  for (size_t kept = 0; kept < length; kept += step) {
+    char *part =
+        malloc(kept ? kept : 1); // just so large: reading further would be seen
+    memcpy(part, bytes, kept);
+    REFUSES(STEAD_FORMAT, stead_map_from_bytes(part, kept, &out.map, at));
+    free(part);
+  }
+  char *copy = malloc(length + 8);
+  for (size_t i = 0; i < length; i += step) {
     memcpy(copy, bytes, length);
-    memset(copy + length, 0, 8);
-    REFUSES(STEAD_FORMAT, stead_map_from_bytes(copy, length + 8, &out.map, at)); // nothing may follow
-    copy[length - 1] ^= 1;
-    REFUSES(STEAD_DIGEST, stead_map_from_bytes(copy, length, &out.map, at));
-    memcpy(copy + 8, "\xFF\xFF", 2); // the format version
-    REFUSES(STEAD_VERSION, stead_map_from_bytes(copy, length, &out.map, at));
-    free(copy);
-    stead_map_free(map);
+    copy[i] ^= 0x41;
+    poison();
+    int32_t status = stead_map_from_bytes(copy, length, &out.map, at);
+    CHECK(status == STEAD_FORMAT || status == STEAD_DIGEST ||
+          status == STEAD_VERSION);
+  }
+  memcpy(copy, bytes, length);
+  memset(copy + length, 0, 8);
+  REFUSES(STEAD_FORMAT, stead_map_from_bytes(copy, length + 8, &out.map,
+                                             at)); // nothing may follow
+  copy[length - 1] ^= 1;
+  REFUSES(STEAD_DIGEST, stead_map_from_bytes(copy, length, &out.map, at));
+  memcpy(copy + 8, "\xFF\xFF", 2); // the format version
+  REFUSES(STEAD_VERSION, stead_map_from_bytes(copy, length, &out.map, at));
+  free(copy);
+  stead_map_free(map);
 }
 
 void check_builders(void) {
-    check_build_arguments();
-    check_wrong_fleets();
-    check_identity();
-    check_long_messages();
-    check_damage();
+  check_build_arguments();
+  check_wrong_fleets();
+  check_identity();
+  check_long_messages();
+  check_damage();
 }

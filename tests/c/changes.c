@@ -1,4 +1,5 @@
-// From fleet to fleet: build, plan before publishing, publish, open, and who comes second.
+// From fleet to fleet: build, plan before publishing, publish, open, and who
+// comes second.
 
 #include "check.h"
 
@@ -8,304 +9,352 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int has(const int32_t *nodes, size_t count, const stead_map *map, const char *name) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(stead_map_node_name(map, nodes[i]), name) == 0)
-            return 1;
-    return 0;
+static int has(const int32_t *nodes, size_t count, const stead_map *map,
+               const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(stead_map_node_name(map, nodes[i]), name) == 0)
+      return 1;
+  return 0;
 }
 
-// The moves of a key are what its nodes lose and get, and nothing else; returns how many there are.
-static size_t check_moves_of(const stead_plan *plan, const stead_map *old, const stead_map *new_map, const char *key) {
-    int32_t before[16], after[16];
-    size_t had, has_now, length = strlen(key);
-    uint64_t point = 0;
-    stead_map_locate_all(old, key, length, before, 16, &had, NULL);
-    stead_map_locate_all(new_map, key, length, after, 16, &has_now, NULL);
-    stead_map_point(old, key, length, &point, NULL);
-    size_t lost = 0, got = 0, found = 0, gone = 0, come = 0;
-    for (size_t i = 0; i < had; i++)
-        lost += !has(after, has_now, new_map, stead_map_node_name(old, before[i]));
-    for (size_t i = 0; i < has_now; i++)
-        got += !has(before, had, old, stead_map_node_name(new_map, after[i]));
-    size_t indexes[16];
-    int right = stead_plan_moves_of(plan, key, length, indexes, 16, &found, NULL) == STEAD_OK && found <= 16;
-    for (size_t i = 0; right && i < found; i++) {
-        stead_move one;
-        right = stead_plan_move(plan, indexes[i], &one, NULL) == STEAD_OK && one.first <= point && point <= one.last && one.reserved == 0;
-        if (right && one.from >= 0) {
-            gone++;
-            right = has(before, had, old, stead_map_node_name(old, one.from)) && !has(after, has_now, new_map, stead_map_node_name(old, one.from));
-        }
-        if (right && one.to >= 0) {
-            come++;
-            right = has(after, has_now, new_map, stead_map_node_name(new_map, one.to)) && !has(before, had, old, stead_map_node_name(new_map, one.to));
-        }
+// The moves of a key are what its nodes lose and get, and nothing else; returns
+// how many there are.
+static size_t check_moves_of(const stead_plan *plan, const stead_map *old,
+                             const stead_map *new_map, const char *key) {
+  int32_t before[16], after[16];
+  size_t had, has_now, length = strlen(key);
+  uint64_t point = 0;
+  stead_map_locate_all(old, key, length, before, 16, &had, NULL);
+  stead_map_locate_all(new_map, key, length, after, 16, &has_now, NULL);
+  stead_map_point(old, key, length, &point, NULL);
+  size_t lost = 0, got = 0, found = 0, gone = 0, come = 0;
+  for (size_t i = 0; i < had; i++)
+    lost += !has(after, has_now, new_map, stead_map_node_name(old, before[i]));
+  for (size_t i = 0; i < has_now; i++)
+    got += !has(before, had, old, stead_map_node_name(new_map, after[i]));
+  size_t indexes[16];
+  int right = stead_plan_moves_of(plan, key, length, indexes, 16, &found,
+                                  NULL) == STEAD_OK &&
+              found <= 16;
+  for (size_t i = 0; right && i < found; i++) {
+    stead_move one;
+    right = stead_plan_move(plan, indexes[i], &one, NULL) == STEAD_OK &&
+            one.first <= point && point <= one.last && one.reserved == 0;
+    if (right && one.from >= 0) {
+      gone++;
+      right = has(before, had, old, stead_map_node_name(old, one.from)) &&
+              !has(after, has_now, new_map, stead_map_node_name(old, one.from));
     }
-    CHECK(right && gone == lost && come == got);
-    return found;
+    if (right && one.to >= 0) {
+      come++;
+      right =
+          has(after, has_now, new_map, stead_map_node_name(new_map, one.to)) &&
+          !has(before, had, old, stead_map_node_name(new_map, one.to));
+    }
+  }
+  CHECK(right && gone == lost && come == got);
+  return found;
 }
 
-// A plan against the maps that it is between, on many keys; returns the share of the space that its moves cover.
+// A plan against the maps that it is between, on many keys; returns the share
+// of the space that its moves cover.
 static double check_plan(const stead_map *old, const stead_map *new_map) {
-    GIVES(stead_plan_between(old, new_map, &out.plan, at));
-    stead_plan *plan = out.plan;
-    int keys = rounds > 1 ? 10000 : 500, moving = 0;
-    for (int i = 0; i < keys; i++) {
-        char key[24];
-        snprintf(key, sizeof key, "user-%d", i);
-        moving += check_moves_of(plan, old, new_map, key) > 0;
-    }
-    double covered = 0, last_first = 0;
-    for (size_t i = 0; i < stead_plan_count(plan); i++) {
-        GIVES(stead_plan_move(plan, i, &out.move, at));
-        CHECK(out.move.cause >= STEAD_CAUSE_PIN && out.move.cause <= STEAD_CAUSE_REBALANCE && (double)out.move.first >= last_first);
-        last_first = (double)out.move.first;
-        covered += ((double)(out.move.last - out.move.first) + 1) / 18446744073709551616.0;
-    }
-    double fraction = stead_plan_fraction(plan), share = covered / stead_map_replicas(new_map);
-    CHECK(fraction > share - 1e-9 && fraction < share + 1e-9);
-    CHECK((moving == 0) == (stead_plan_count(plan) == 0));
-    GIVES(stead_plan_report(plan, 0, &out.text, at));
-    char *brief = out.text;
-    GIVES(stead_plan_report(plan, 1, &out.text, at));
-    CHECK(brief[0] == '{' && strlen(out.text) >= strlen(brief));
-    stead_text_free(out.text);
-    stead_text_free(brief);
-    stead_plan_free(plan);
-    return fraction;
+  GIVES(stead_plan_between(old, new_map, &out.plan, at));
+  stead_plan *plan = out.plan;
+  int keys = rounds > 1 ? 10000 : 500, moving = 0;
+  for (int i = 0; i < keys; i++) {
+    char key[24];
+    snprintf(key, sizeof key, "user-%d", i);
+    moving += check_moves_of(plan, old, new_map, key) > 0;
+  }
+  double covered = 0, last_first = 0;
+  for (size_t i = 0; i < stead_plan_count(plan); i++) {
+    GIVES(stead_plan_move(plan, i, &out.move, at));
+    CHECK(out.move.cause >= STEAD_CAUSE_PIN &&
+          out.move.cause <= STEAD_CAUSE_REBALANCE &&
+          (double)out.move.first >= last_first);
+    last_first = (double)out.move.first;
+    covered +=
+        ((double)(out.move.last - out.move.first) + 1) / 18446744073709551616.0;
+  }
+  double fraction = stead_plan_fraction(plan),
+         share = covered / stead_map_replicas(new_map);
+  CHECK(fraction > share - 1e-9 && fraction < share + 1e-9);
+  CHECK((moving == 0) == (stead_plan_count(plan) == 0));
+  GIVES(stead_plan_report(plan, 0, &out.text, at));
+  char *brief = out.text;
+  GIVES(stead_plan_report(plan, 1, &out.text, at));
+  CHECK(brief[0] == '{' && strlen(out.text) >= strlen(brief));
+  stead_text_free(out.text);
+  stead_text_free(brief);
+  stead_plan_free(plan);
+  return fraction;
 }
 
 static void check_growing(const char *head, const char *file) {
-    const char *path = in(scratch, file);
-    char *three = fleet_of(3, head), *four = fleet_of(4, head);
-    stead_map *first = built(three, NULL);
-    GIVES(stead_map_publish(first, NULL, path, at));
-    stead_map *there = opened(path, 0);
-    IS(stead_map_same(there, first), 1);
-    stead_map *second = built(four, there);
-    IS(stead_map_epoch(second), 2);
-    CHECK(check_plan(there, second) > 0); // before anything is done
-    CHECK(check_plan(second, there) > 0);
-    CHECK(check_plan(second, second) == 0);
-    IS(stead_map_epoch(there), 1);
-    GIVES(stead_map_publish(second, there, path, at));
-    GIVES(stead_map_peek(path, &out.number, out.digest, at));
-    IS(out.number, 2);
-    stead_map *now = opened(path, 0);
-    IS(stead_map_same(now, second), 1);
-    char history[4200];
-    struct stat meta;
-    for (int epoch = 1; epoch <= 2; epoch++) {
-        snprintf(history, sizeof history, "%s.history/%d", path, epoch);
-        CHECK(stat(history, &meta) == 0);
-    }
-    // the same fleet and the same previous map: the same bytes
-    stead_map *twin = built(four, first);
-    uint8_t digest[STEAD_DIGEST_ROOM];
-    GIVES(stead_map_digest(twin, digest, at));
-    GIVES(stead_map_digest(second, out.digest, at));
-    CHECK(memcmp(digest, out.digest, sizeof digest) == 0);
-    // nothing changed: the next epoch would be the same map
-    stead_map *idle = built(four, now);
-    IS(stead_map_same(idle, now), 1);
-    write_file(in(scratch, "four.toml"), four, strlen(four));
-    GIVES(stead_map_build_file(in(scratch, "four.toml"), first, NULL, &out.map, at));
-    IS(stead_map_same(out.map, twin), 1);
-    stead_map_free(out.map);
-    stead_map *all[] = {first, second, there, now, twin, idle};
-    for (size_t i = 0; i < 6; i++)
-        stead_map_free(all[i]);
-    free(three);
-    free(four);
+  const char *path = in(scratch, file);
+  char *three = fleet_of(3, head), *four = fleet_of(4, head);
+  stead_map *first = built(three, NULL);
+  GIVES(stead_map_publish(first, NULL, path, at));
+  stead_map *there = opened(path, 0);
+  IS(stead_map_same(there, first), 1);
+  stead_map *second = built(four, there);
+  IS(stead_map_epoch(second), 2);
+  CHECK(check_plan(there, second) > 0); // before anything is done
+  CHECK(check_plan(second, there) > 0);
+  CHECK(check_plan(second, second) == 0);
+  IS(stead_map_epoch(there), 1);
+  GIVES(stead_map_publish(second, there, path, at));
+  GIVES(stead_map_peek(path, &out.number, out.digest, at));
+  IS(out.number, 2);
+  stead_map *now = opened(path, 0);
+  IS(stead_map_same(now, second), 1);
+  char history[4200];
+  struct stat meta;
+  for (int epoch = 1; epoch <= 2; epoch++) {
+    snprintf(history, sizeof history, "%s.history/%d", path, epoch);
+    CHECK(stat(history, &meta) == 0);
+  }
+  // the same fleet and the same previous map: the same bytes
+  stead_map *twin = built(four, first);
+  uint8_t digest[STEAD_DIGEST_ROOM];
+  GIVES(stead_map_digest(twin, digest, at));
+  GIVES(stead_map_digest(second, out.digest, at));
+  CHECK(memcmp(digest, out.digest, sizeof digest) == 0);
+  // nothing changed: the next epoch would be the same map
+  stead_map *idle = built(four, now);
+  IS(stead_map_same(idle, now), 1);
+  write_file(in(scratch, "four.toml"), four, strlen(four));
+  GIVES(stead_map_build_file(in(scratch, "four.toml"), first, NULL, &out.map,
+                             at));
+  IS(stead_map_same(out.map, twin), 1);
+  stead_map_free(out.map);
+  stead_map *all[] = {first, second, there, now, twin, idle};
+  for (size_t i = 0; i < 6; i++)
+    stead_map_free(all[i]);
+  free(three);
+  free(four);
 }
 
 static void check_gradual(void) {
-    char *before = fleet_of(4, "name = \"gradual\"\n"), *after = fleet_of(8, "name = \"gradual\"\n");
-    stead_map *map = built(before, NULL), *whole = built(after, map);
-    int steps = 0;
-    for (;; steps++) {
-        GIVES(stead_map_build(after, strlen(after), "f", map, "10%", &out.map, at));
-        stead_map *next = out.map;
-        int same = stead_map_same(map, next);
-        CHECK(check_plan(map, next) <= 0.1 + 1e-12);
-        stead_map_free(map);
-        map = next;
-        if (same == 1 || steps > 20)
-            break;
-    }
-    CHECK(steps > 2 && steps < 20);
-    CHECK(check_plan(map, whole) == 0); // it ends where one step would
+  char *before = fleet_of(4, "name = \"gradual\"\n"),
+       *after = fleet_of(8, "name = \"gradual\"\n");
+  stead_map *map = built(before, NULL), *whole = built(after, map);
+  int steps = 0;
+  for (;; steps++) {
+    GIVES(stead_map_build(after, strlen(after), "f", map, "10%", &out.map, at));
+    stead_map *next = out.map;
+    int same = stead_map_same(map, next);
+    CHECK(check_plan(map, next) <= 0.1 + 1e-12);
     stead_map_free(map);
-    stead_map_free(whole);
-    free(before);
-    free(after);
+    map = next;
+    if (same == 1 || steps > 20)
+      break;
+  }
+  CHECK(steps > 2 && steps < 20);
+  CHECK(check_plan(map, whole) == 0); // it ends where one step would
+  stead_map_free(map);
+  stead_map_free(whole);
+  free(before);
+  free(after);
 }
 
 static void check_conflicts(void) {
-    const char *path = in(scratch, "conflict.map");
-    stead_map *base = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
-    stead_map *one = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", base);
-    stead_map *other = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"c\"}]", base);
-    REFUSES(STEAD_CONFLICT, stead_map_publish(one, base, path, at)); // what it was built on is not there
-    GIVES(stead_map_publish(base, NULL, path, at));
-    REFUSES(STEAD_CONFLICT, stead_map_publish(base, NULL, path, at)); // there is a map already
-    GIVES(stead_map_publish(one, base, path, at));
-    REFUSES(STEAD_CONFLICT, stead_map_publish(other, base, path, at));
-    stead_map *now = opened(path, 0);
-    IS(stead_map_same(now, one), 1);
-    stead_map *again = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}, {name = \"c\"}]", now);
-    GIVES(stead_map_publish(again, now, path, at));
-    stead_map *all[] = {base, one, other, now, again};
-    for (size_t i = 0; i < 5; i++)
-        stead_map_free(all[i]);
+  const char *path = in(scratch, "conflict.map");
+  stead_map *base = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
+  stead_map *one =
+      built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", base);
+  stead_map *other =
+      built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"c\"}]", base);
+  REFUSES(STEAD_CONFLICT,
+          stead_map_publish(one, base, path,
+                            at)); // what it was built on is not there
+  GIVES(stead_map_publish(base, NULL, path, at));
+  REFUSES(STEAD_CONFLICT,
+          stead_map_publish(base, NULL, path, at)); // there is a map already
+  GIVES(stead_map_publish(one, base, path, at));
+  REFUSES(STEAD_CONFLICT, stead_map_publish(other, base, path, at));
+  stead_map *now = opened(path, 0);
+  IS(stead_map_same(now, one), 1);
+  stead_map *again = built(
+      "name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}, {name = \"c\"}]",
+      now);
+  GIVES(stead_map_publish(again, now, path, at));
+  stead_map *all[] = {base, one, other, now, again};
+  for (size_t i = 0; i < 5; i++)
+    stead_map_free(all[i]);
 }
 
-// A map that was not built on the one it says it follows would lose epochs: refused, whatever is there.
+// A map that was not built on the one it says it follows would lose epochs:
+// refused, whatever is there.
 static void check_not_built_on(void) {
-    const char *path = in(scratch, "follows.map");
-    stead_map *first = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
-    stead_map *second = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", first);
-    stead_map *third = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}, {name = \"c\"}]", second);
-    stead_map *alien = built("name = \"other\"\nnode = [{name = \"a\"}]", NULL);
-    GIVES(stead_map_publish(first, NULL, path, at));
-    REFUSES_WITH(STEAD_INVALID, "not built on", stead_map_publish(third, first, path, at));
-    REFUSES_WITH(STEAD_INVALID, "not built on", stead_map_publish(first, first, path, at));
-    REFUSES_WITH(STEAD_INVALID, "not built on", stead_map_publish(alien, first, path, at));
-    GIVES(stead_map_publish(second, first, path, at));
-    REFUSES_WITH(STEAD_INVALID, "not built on", stead_map_publish(first, second, path, at));
-    GIVES(stead_map_publish(third, second, path, at));
-    stead_map *all[] = {first, second, third, alien};
-    for (size_t i = 0; i < 4; i++)
-        stead_map_free(all[i]);
+  const char *path = in(scratch, "follows.map");
+  stead_map *first = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
+  stead_map *second =
+      built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", first);
+  stead_map *third = built(
+      "name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}, {name = \"c\"}]",
+      second);
+  stead_map *alien = built("name = \"other\"\nnode = [{name = \"a\"}]", NULL);
+  GIVES(stead_map_publish(first, NULL, path, at));
+  REFUSES_WITH(STEAD_INVALID, "not built on",
+               stead_map_publish(third, first, path, at));
+  REFUSES_WITH(STEAD_INVALID, "not built on",
+               stead_map_publish(first, first, path, at));
+  REFUSES_WITH(STEAD_INVALID, "not built on",
+               stead_map_publish(alien, first, path, at));
+  GIVES(stead_map_publish(second, first, path, at));
+  REFUSES_WITH(STEAD_INVALID, "not built on",
+               stead_map_publish(first, second, path, at));
+  GIVES(stead_map_publish(third, second, path, at));
+  stead_map *all[] = {first, second, third, alien};
+  for (size_t i = 0; i < 4; i++)
+    stead_map_free(all[i]);
 }
 
 struct publisher {
-    stead_map *base, *map;
-    const char *path;
-    int32_t status;
-    pthread_barrier_t *start;
+  stead_map *base, *map;
+  const char *path;
+  int32_t status;
+  pthread_barrier_t *start;
 };
 
 static void *publish_one(void *given) {
-    struct publisher *self = given;
-    pthread_barrier_wait(self->start);
-    self->status = stead_map_publish(self->map, self->base, self->path, NULL);
-    return NULL;
+  struct publisher *self = given;
+  pthread_barrier_wait(self->start);
+  self->status = stead_map_publish(self->map, self->base, self->path, NULL);
+  return NULL;
 }
 
-// Eight at once: one wins, seven conflict, and the map that is there is the winner's.
+// Eight at once: one wins, seven conflict, and the map that is there is the
+// winner's.
 static void check_race(void) {
-    enum { PUBLISHERS = 8 };
-    const char *path = in(scratch, "race.map");
-    stead_map *base = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
-    GIVES(stead_map_publish(base, NULL, path, at));
-    for (int round = 0; round < rounds; round++) {
-        struct publisher all[PUBLISHERS];
-        pthread_t threads[PUBLISHERS];
-        pthread_barrier_t start;
-        pthread_barrier_init(&start, NULL, PUBLISHERS);
-        for (int i = 0; i < PUBLISHERS; i++) {
-            char fleet[128];
-            snprintf(fleet, sizeof fleet, "name = \"m\"\nnode = [{name = \"a\"}, {name = \"b%d-%d\"}]", round, i);
-            all[i] = (struct publisher){base, built(fleet, base), path, -1, &start};
-            pthread_create(&threads[i], NULL, publish_one, &all[i]);
-        }
-        int winner = -1, won = 0, conflicts = 0;
-        for (int i = 0; i < PUBLISHERS; i++) {
-            pthread_join(threads[i], NULL);
-            won += all[i].status == STEAD_OK;
-            conflicts += all[i].status == STEAD_CONFLICT;
-            if (all[i].status == STEAD_OK)
-                winner = i;
-        }
-        CHECK(won == 1 && conflicts == PUBLISHERS - 1);
-        stead_map *now = opened(path, 0);
-        CHECK(winner >= 0 && stead_map_same(now, all[winner].map) == 1);
-        for (int i = 0; i < PUBLISHERS; i++)
-            stead_map_free(all[i].map);
-        stead_map_free(base);
-        base = now;
-        pthread_barrier_destroy(&start);
+  enum { PUBLISHERS = 8 };
+  const char *path = in(scratch, "race.map");
+  stead_map *base = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
+  GIVES(stead_map_publish(base, NULL, path, at));
+  for (int round = 0; round < rounds; round++) {
+    struct publisher all[PUBLISHERS];
+    pthread_t threads[PUBLISHERS];
+    pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, PUBLISHERS);
+    for (int i = 0; i < PUBLISHERS; i++) {
+      char fleet[128];
+      snprintf(fleet, sizeof fleet,
+               "name = \"m\"\nnode = [{name = \"a\"}, {name = \"b%d-%d\"}]",
+               round, i);
+      all[i] = (struct publisher){base, built(fleet, base), path, -1, &start};
+      pthread_create(&threads[i], NULL, publish_one, &all[i]);
     }
+    int winner = -1, won = 0, conflicts = 0;
+    for (int i = 0; i < PUBLISHERS; i++) {
+      pthread_join(threads[i], NULL);
+      won += all[i].status == STEAD_OK;
+      conflicts += all[i].status == STEAD_CONFLICT;
+      if (all[i].status == STEAD_OK)
+        winner = i;
+    }
+    CHECK(won == 1 && conflicts == PUBLISHERS - 1);
+    stead_map *now = opened(path, 0);
+    CHECK(winner >= 0 && stead_map_same(now, all[winner].map) == 1);
+    for (int i = 0; i < PUBLISHERS; i++)
+      stead_map_free(all[i].map);
     stead_map_free(base);
+    base = now;
+    pthread_barrier_destroy(&start);
+  }
+  stead_map_free(base);
 }
 
 // Handles end in any order; what holds a map keeps it.
 static void check_lives(void) {
-    stead_map *old = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
-    stead_map *new_map = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", old);
-    GIVES(stead_plan_between(old, new_map, &out.plan, at));
-    stead_plan *plan = out.plan;
-    stead_map *second = stead_map_share(old), *third = stead_map_share(second);
-    const char *name = stead_map_name(third);
-    stead_map_free(old);
-    stead_map_free(new_map);
-    CHECK(stead_plan_count(plan) > 0 && stead_plan_fraction(plan) == 0.5);
-    GIVES(stead_plan_move(plan, 0, &out.move, at));
-    GIVES(stead_plan_moves_of(plan, "frank", 5, out.indexes, 16, &out.count, at));
-    GIVES(stead_plan_report(plan, 1, &out.text, at));
-    stead_plan_free(plan);
-    CHECK(strstr(out.text, "\"moves\"") != NULL);
-    stead_text_free(out.text);
-    stead_map_free(second);
-    SAYS(name, "m"); // the third handle holds it
-    SAYS(place(third, "frank"), "a");
-    stead_map_free(third);
+  stead_map *old = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
+  stead_map *new_map =
+      built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", old);
+  GIVES(stead_plan_between(old, new_map, &out.plan, at));
+  stead_plan *plan = out.plan;
+  stead_map *second = stead_map_share(old), *third = stead_map_share(second);
+  const char *name = stead_map_name(third);
+  stead_map_free(old);
+  stead_map_free(new_map);
+  CHECK(stead_plan_count(plan) > 0 && stead_plan_fraction(plan) == 0.5);
+  GIVES(stead_plan_move(plan, 0, &out.move, at));
+  GIVES(stead_plan_moves_of(plan, "frank", 5, out.indexes, 16, &out.count, at));
+  GIVES(stead_plan_report(plan, 1, &out.text, at));
+  stead_plan_free(plan);
+  CHECK(strstr(out.text, "\"moves\"") != NULL);
+  stead_text_free(out.text);
+  stead_map_free(second);
+  SAYS(name, "m"); // the third handle holds it
+  SAYS(place(third, "frank"), "a");
+  stead_map_free(third);
 }
 
 static void check_known_plan(void) {
-    stead_map *three = opened(in(maps, "three.map"), 0), *next = opened(in(maps, "node-added.map"), 0);
-    GIVES(stead_plan_between(three, next, &out.plan, at));
-    stead_plan *plan = out.plan;
-    IS(stead_plan_count(plan), 4); // tests/vectors/plans.json
-    GIVES(stead_plan_move(plan, 0, &out.move, at));
-    CHECK(out.move.first == 0x4000000000000000 && out.move.last == 0x5555555555555555 && out.move.cause == STEAD_CAUSE_REBALANCE);
-    SAYS(stead_map_node_name(three, out.move.from), "n0");
-    SAYS(stead_map_node_name(next, out.move.to), "n3");
-    stead_plan_free(plan);
-    stead_map *pinned = opened(in(maps, "pin-added.map"), 0);
-    GIVES(stead_plan_between(three, pinned, &out.plan, at));
-    plan = out.plan;
-    IS(stead_plan_count(plan), 1);
-    GIVES(stead_plan_moves_of(plan, "justin", 6, out.indexes, 16, &out.count, at));
-    CHECK(out.count == 1 && out.indexes[0] == 0);
-    GIVES(stead_plan_move(plan, 0, &out.move, at));
-    CHECK(out.move.first == 0x53dd9c6005f3cdfc && out.move.last == out.move.first && out.move.cause == STEAD_CAUSE_PIN);
-    CHECK(stead_plan_fraction(plan) == 0); // by hand, not by rebalancing
-    stead_plan_free(plan);
-    stead_map_free(pinned);
-    stead_map_free(next);
-    stead_map_free(three);
+  stead_map *three = opened(in(maps, "three.map"), 0),
+            *next = opened(in(maps, "node-added.map"), 0);
+  GIVES(stead_plan_between(three, next, &out.plan, at));
+  stead_plan *plan = out.plan;
+  IS(stead_plan_count(plan), 4); // tests/vectors/plans.json
+  GIVES(stead_plan_move(plan, 0, &out.move, at));
+  CHECK(out.move.first == 0x4000000000000000 &&
+        out.move.last == 0x5555555555555555 &&
+        out.move.cause == STEAD_CAUSE_REBALANCE);
+  SAYS(stead_map_node_name(three, out.move.from), "n0");
+  SAYS(stead_map_node_name(next, out.move.to), "n3");
+  stead_plan_free(plan);
+  stead_map *pinned = opened(in(maps, "pin-added.map"), 0);
+  GIVES(stead_plan_between(three, pinned, &out.plan, at));
+  plan = out.plan;
+  IS(stead_plan_count(plan), 1);
+  GIVES(
+      stead_plan_moves_of(plan, "justin", 6, out.indexes, 16, &out.count, at));
+  CHECK(out.count == 1 && out.indexes[0] == 0);
+  GIVES(stead_plan_move(plan, 0, &out.move, at));
+  CHECK(out.move.first == 0x53dd9c6005f3cdfc &&
+        out.move.last == out.move.first && out.move.cause == STEAD_CAUSE_PIN);
+  CHECK(stead_plan_fraction(plan) == 0); // by hand, not by rebalancing
+  stead_plan_free(plan);
+  stead_map_free(pinned);
+  stead_map_free(next);
+  stead_map_free(three);
 }
 
 static void check_json_and_secrets(void) {
-    stead_map *toml = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\", weight = 2.5}]", NULL);
-    stead_map *json = built(" {\"name\": \"m\", \"node\": [{\"name\": \"b\", \"weight\": 2.5}, {\"name\": \"a\"}]}", NULL);
-    IS(stead_map_same(toml, json), 1);
-    const char *hex = "00112233445566778899aabbccddeeff\n", *fleet = "name = \"s\"\nhash = \"siphash\"\nsecret_file = \"key.hex\"\nnode = [{name = \"a\"}]";
-    write_file(in(scratch, "key.hex"), hex, strlen(hex));
-    GIVES(stead_map_build(fleet, strlen(fleet), in(scratch, "s.toml"), NULL, NULL, &out.map, at)); // beside the name
-    stead_map *secret = out.map;
-    GIVES(stead_map_publish(secret, NULL, in(scratch, "secret-hash.map"), at));
-    struct stat meta;
-    CHECK(stat(in(scratch, "secret-hash.map"), &meta) == 0 && (meta.st_mode & 0777) == 0600);
-    GIVES(stead_map_report(secret, &out.text, at));
-    CHECK(strstr(out.text, "0011223344") == NULL);
-    stead_text_free(out.text);
-    stead_map_free(secret);
-    stead_map_free(toml);
-    stead_map_free(json);
+  stead_map *toml = built(
+      "name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\", weight = 2.5}]",
+      NULL);
+  stead_map *json = built(" {\"name\": \"m\", \"node\": [{\"name\": \"b\", "
+                          "\"weight\": 2.5}, {\"name\": \"a\"}]}",
+                          NULL);
+  IS(stead_map_same(toml, json), 1);
+  const char *hex = "00112233445566778899aabbccddeeff\n",
+             *fleet = "name = \"s\"\nhash = \"siphash\"\nsecret_file = "
+                      "\"key.hex\"\nnode = [{name = \"a\"}]";
+  write_file(in(scratch, "key.hex"), hex, strlen(hex));
+  GIVES(stead_map_build(fleet, strlen(fleet), in(scratch, "s.toml"), NULL, NULL,
+                        &out.map, at)); // beside the name
+  stead_map *secret = out.map;
+  GIVES(stead_map_publish(secret, NULL, in(scratch, "secret-hash.map"), at));
+  struct stat meta;
+  CHECK(stat(in(scratch, "secret-hash.map"), &meta) == 0 &&
+        (meta.st_mode & 0777) == 0600);
+  GIVES(stead_map_report(secret, &out.text, at));
+  CHECK(strstr(out.text, "0011223344") == NULL);
+  stead_text_free(out.text);
+  stead_map_free(secret);
+  stead_map_free(toml);
+  stead_map_free(json);
 }
 
 void check_changes(void) {
-    check_growing("name = \"grows\"\n", "grows.map");
-    check_growing("name = \"grows\"\nreplicas = 3\n", "copies.map");
-    check_gradual();
-    check_conflicts();
-    check_not_built_on();
-    check_race();
-    check_lives();
-    check_known_plan();
-    check_json_and_secrets();
+  check_growing("name = \"grows\"\n", "grows.map");
+  check_growing("name = \"grows\"\nreplicas = 3\n", "copies.map");
+  check_gradual();
+  check_conflicts();
+  check_not_built_on();
+  check_race();
+  check_lives();
+  check_known_plan();
+  check_json_and_secrets();
 }

@@ -9,35 +9,41 @@
 #include "stead.h"
 
 void check(int passed, const char *text, const char *file, int line);
-void check_number(long long found, long long wanted, const char *text, const char *file, int line);
-void check_text(const char *found, const char *wanted, const char *text, const char *file, int line);
+void check_number(long long found, long long wanted, const char *text,
+                  const char *file, int line);
+void check_text(const char *found, const char *wanted, const char *text,
+                const char *file, int line);
 
 // Prints the closing line; the exit code of the program.
 int closing(void);
 
 #define CHECK(condition) check((condition) != 0, #condition, __FILE__, __LINE__)
 // A number, and what it should be.
-#define IS(found, wanted) check_number((long long)(found), (long long)(wanted), #found, __FILE__, __LINE__)
+#define IS(found, wanted)                                                      \
+  check_number((long long)(found), (long long)(wanted), #found, __FILE__,      \
+               __LINE__)
 // A string, and what it should be; NULL is one, too.
-#define SAYS(found, wanted) check_text((found), (wanted), #found, __FILE__, __LINE__)
+#define SAYS(found, wanted)                                                    \
+  check_text((found), (wanted), #found, __FILE__, __LINE__)
 
-// Where all answers of checked calls go: what a failing call writes to is seen whatever it is.
+// Where all answers of checked calls go: what a failing call writes to is seen
+// whatever it is.
 struct outputs {
-    stead_map *map;
-    stead_plan *plan;
-    char *text;
-    const void *bytes;
-    size_t length;
-    size_t count;
-    size_t indexes[16];
-    uint64_t number;
-    double fraction;
-    stead_slice slice;
-    stead_move move;
-    int32_t node;
-    int32_t nodes[16];
-    uint8_t digest[STEAD_DIGEST_ROOM];
-    char path[STEAD_PATH_ROOM];
+  stead_map *map;
+  stead_plan *plan;
+  char *text;
+  const void *bytes;
+  size_t length;
+  size_t count;
+  size_t indexes[16];
+  uint64_t number;
+  double fraction;
+  stead_slice slice;
+  stead_move move;
+  int32_t node;
+  int32_t nodes[16];
+  uint8_t digest[STEAD_DIGEST_ROOM];
+  char path[STEAD_PATH_ROOM];
 };
 extern struct outputs out;
 // The error record of the checked call: pass `at`, which is &error or NULL.
@@ -45,47 +51,56 @@ extern stead_error error;
 extern stead_error *at;
 
 void poison(void);
-void refused(int32_t status, int32_t wanted, const char *text, const char *file, int line);
-void refused_silently(int32_t status, int32_t wanted, const char *text, const char *file, int line);
+void refused(int32_t status, int32_t wanted, const char *text, const char *file,
+             int line);
+void refused_silently(int32_t status, int32_t wanted, const char *text,
+                      const char *file, int line);
 void given(int32_t status, const char *text, const char *file, int line);
 
-// The call fails with this status, with and without a record: the record is filled, and `out` is left as it was.
-#define REFUSES(wanted, call)                                                    \
-    do {                                                                         \
-        poison();                                                                \
-        at = NULL;                                                               \
-        refused_silently((call), (wanted), #call, __FILE__, __LINE__);           \
-        at = &error;                                                             \
-        refused((call), (wanted), #call, __FILE__, __LINE__);                    \
-    } while (0)
+// The call fails with this status, with and without a record: the record is
+// filled, and `out` is left as it was.
+#define REFUSES(wanted, call)                                                  \
+  do {                                                                         \
+    poison();                                                                  \
+    at = NULL;                                                                 \
+    refused_silently((call), (wanted), #call, __FILE__, __LINE__);             \
+    at = &error;                                                               \
+    refused((call), (wanted), #call, __FILE__, __LINE__);                      \
+  } while (0)
 // As REFUSES, and the message has these words.
-#define REFUSES_WITH(wanted, words, call)                                        \
-    do {                                                                         \
-        REFUSES(wanted, call);                                                   \
-        check(strstr(error.message, words) != NULL, "\"" words "\" in the message of " #call, __FILE__, __LINE__); \
-    } while (0)
+#define REFUSES_WITH(wanted, words, call)                                      \
+  do {                                                                         \
+    REFUSES(wanted, call);                                                     \
+    check(strstr(error.message, words) != NULL,                                \
+          "\"" words "\" in the message of " #call, __FILE__, __LINE__);       \
+  } while (0)
 // The call succeeds, and clears the record.
-#define GIVES(call)                                                              \
-    do {                                                                         \
-        poison();                                                                \
-        given((call), #call, __FILE__, __LINE__);                                \
-    } while (0)
+#define GIVES(call)                                                            \
+  do {                                                                         \
+    poison();                                                                  \
+    given((call), #call, __FILE__, __LINE__);                                  \
+  } while (0)
 
 // The test's surroundings, from the command line.
 extern const char *scratch; // a directory of our own
 extern const char *maps;    // tests/maps
-extern int rounds;          // how much of what could be done without end; 1 under valgrind
+extern int
+    rounds; // how much of what could be done without end; 1 under valgrind
 
 // A path: a directory and a name in it. It lives until the eighth next call.
 const char *in(const char *directory, const char *name);
 
-// Helpers that cannot fail in a test that works; they end the program when they do.
+// Helpers that cannot fail in a test that works; they end the program when they
+// do.
 stead_map *built(const char *fleet, const stead_map *previous);
 stead_map *opened(const char *path, uint32_t flags);
 void write_file(const char *path, const void *bytes, size_t length);
 void save_as(const stead_map *map, const char *path); // by stead_map_save
-char *fleet_of(int nodes, const char *head); // nodes n0000 to the last, weights 1 to 7; free() it
-const char *place(const stead_map *map, const char *key); // the name of its node
+char *fleet_of(
+    int nodes,
+    const char *head); // nodes n0000 to the last, weights 1 to 7; free() it
+const char *place(const stead_map *map,
+                  const char *key); // the name of its node
 
 // The parts of the suite.
 void check_answers(void);

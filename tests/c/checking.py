@@ -9,12 +9,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 INCLUDE = os.path.join(ROOT, "include")
 MAPS = os.path.join(ROOT, "tests", "maps")
-# a program that takes longer than this hangs; the longest takes 20 seconds on an idle machine
+# a program that takes longer than this hangs; the longest takes 20 seconds on an idle
+# machine
 PATIENCE = 300
 
 
 class Part:
-    """A part of the suite and what it counted. What it says is printed when it is done: parts run side by side."""
+    """A part of the suite and what it counted. What it says is printed when it is done:
+    parts run side by side.
+    """
 
     def __init__(self, name):
         self.name, self.lines = name, []
@@ -24,7 +27,10 @@ class Part:
         """Counts a check."""
         self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
         if not ok:
-            self.say(f"FAILED: {sentence}" + "".join(f"\n    {line}" for line in str(detail).splitlines()[-25:]))
+            self.say(
+                f"FAILED: {sentence}"
+                + "".join(f"\n    {line}" for line in str(detail).splitlines()[-25:])
+            )
         return ok
 
     def equal(self, sentence, got, wanted):
@@ -41,8 +47,12 @@ class Part:
         self.lines.append(line)
 
     def program(self, sentence, done):
-        """Counts what a program of ours counted; it must have ended well, and have skipped nothing."""
-        found = re.findall(r"^(\d+) passed, (\d+) failed, 0 skipped$", done.text, re.M)
+        """Counts what a program of ours counted; it must have ended well, and have
+        skipped nothing.
+        """
+        found = re.findall(
+            r"^(\d+) passed, (\d+) failed, 0 skipped$", done.text, re.MULTILINE
+        )
         if not found or done.code != (int(found[-1][1]) > 0):
             return self.that(sentence, False, f"exit {done.code}: {done.text[-3000:]}")
         passed, failed = map(int, found[-1])
@@ -53,15 +63,28 @@ class Part:
 
 
 class Done:
-    """What a command said, and how it ended: its exit code, or None when it took too long."""
+    """What a command said, and how it ended: its exit code, or None when it took too
+    long.
+    """
 
     def __init__(self, command, cwd=ROOT, patience=PATIENCE, **env):
         try:
-            done = subprocess.run(command, cwd=cwd, env=dict(os.environ, **env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=patience, check=False)  # fmt: skip
+            done = subprocess.run(
+                command,
+                cwd=cwd,
+                env=dict(os.environ, **env),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=patience,
+                check=False,
+            )
             self.code, out = done.returncode, done.stdout
         except subprocess.TimeoutExpired as late:
-            self.code, out = None, (late.stdout or b"") + b"\ntook too long, and was ended"
+            self.code, out = (
+                None,
+                (late.stdout or b"") + b"\ntook too long, and was ended",
+            )
         self.text = out.decode("utf-8", "replace")
 
 
@@ -71,10 +94,30 @@ def has(command):
 
 
 def compiled(program, sources, libraries, *options, cc="gcc"):
-    """Compiles a program of this directory, and links it; what the compiler complains of. Its library is found where it lies now."""
-    command = [cc, "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *options, "-I", INCLUDE, "-o", program,
-               *(os.path.join(HERE, source) for source in sources),
-               "-L", libraries, f"-Wl,-rpath,{libraries}", "-lstead", "-lpthread", "-lm"]  # fmt: skip
+    """Compiles a program of this directory, and links it; what the compiler complains
+    of. Its library is found where it lies now.
+    """
+    command = [
+        cc,
+        "-std=gnu11",
+        "-g",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        *options,
+        "-I",
+        INCLUDE,
+        "-o",
+        program,
+        *(os.path.join(HERE, source) for source in sources),
+        "-L",
+        libraries,
+        f"-Wl,-rpath,{libraries}",
+        "-lstead",
+        "-lpthread",
+        "-lm",
+    ]
     done = Done(command)
     return "" if done.code == 0 else done.text or "the compiler failed"
 
@@ -82,7 +125,7 @@ def compiled(program, sources, libraries, *options, cc="gcc"):
 def declared():
     """The functions of stead.h, in its order."""
     with open(os.path.join(INCLUDE, "stead.h"), encoding="utf-8") as file:
-        text = re.sub(r"//[^\n]*|/\*.*?\*/", "", file.read(), flags=re.S)
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", "", file.read(), flags=re.DOTALL)
     return re.findall(r"\b(stead_\w+)\s*\(", text)
 
 

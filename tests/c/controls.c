@@ -1,8 +1,8 @@
 // What a tool must report, or its silence about the suite says nothing.
 //
 //     controls leak      a handle that is never ended
-//     controls beyond    a key whose length is one more than its block on the heap
-//     controls overflow  a write behind a block, by the program itself
+//     controls beyond    a key whose length is one more than its block on the
+//     heap controls overflow  a write behind a block, by the program itself
 //     controls overflow-int  a signed overflow, by the program itself
 
 #include <limits.h>
@@ -15,30 +15,32 @@
 static const char fleet[] = "name = \"m\"\nnode = [{name = \"a\"}]";
 
 int main(int argc, char **argv) {
-    const char *mode = argc == 2 ? argv[1] : "";
-    stead_map *map;
-    if (stead_map_build(fleet, strlen(fleet), NULL, NULL, NULL, &map, NULL) != STEAD_OK)
-        return 2;
-    if (strcmp(mode, "leak") == 0) {
-        map = NULL;
-    } else if (strcmp(mode, "beyond") == 0) {
-        char *key = malloc(24);
-        int32_t node;
-        memset(key, 'k', 24);
-        stead_map_locate(map, key, 25, &node, NULL);
-        free(key);
-    } else if (strcmp(mode, "overflow") == 0) {
-        char *volatile block = malloc(24); // volatile: no compiler knows how long it is
-        block[24] = 1;
-        free(block);
-    } else if (strcmp(mode, "overflow-int") == 0) {
-        volatile int most = INT_MAX;
-        printf("%d\n", most + argc);
-    } else {
-        fprintf(stderr, "usage: controls leak|beyond|overflow|overflow-int\n");
-        return 2;
-    }
-    stead_map_free(map);
-    printf("the control ended as if nothing were wrong\n");
-    return 0;
+  const char *mode = argc == 2 ? argv[1] : "";
+  stead_map *map;
+  if (stead_map_build(fleet, strlen(fleet), NULL, NULL, NULL, &map, NULL) !=
+      STEAD_OK)
+    return 2;
+  if (strcmp(mode, "leak") == 0) {
+    map = NULL;
+  } else if (strcmp(mode, "beyond") == 0) {
+    char *key = malloc(24);
+    int32_t node;
+    memset(key, 'k', 24);
+    stead_map_locate(map, key, 25, &node, NULL);
+    free(key);
+  } else if (strcmp(mode, "overflow") == 0) {
+    char *volatile block =
+        malloc(24); // volatile: no compiler knows how long it is
+    block[24] = 1;
+    free(block);
+  } else if (strcmp(mode, "overflow-int") == 0) {
+    volatile int most = INT_MAX;
+    printf("%d\n", most + argc);
+  } else {
+    fprintf(stderr, "usage: controls leak|beyond|overflow|overflow-int\n");
+    return 2;
+  }
+  stead_map_free(map);
+  printf("the control ended as if nothing were wrong\n");
+  return 0;
 }

@@ -1,14 +1,17 @@
-// Forking with threads at work: a child uses its parent's handles, opens maps, and never waits for a thread that it does not have.
+// Forking with threads at work: a child uses its parent's handles, opens maps,
+// and never waits for a thread that it does not have.
 //
 //     forks MODE SCRATCH ROUNDS
 //
 // hammer   threads open and close, and children look up and open
 // first    each process opens for the first time in its threads while it forks
-// names    threads ask a new handle for its first string while their process forks
-// publish  a thread publishes, and children that live on do not keep its lock
-// control  the same as hammer with a mutex of the test's own, held across the fork: that hangs, and must be seen to
+// names    threads ask a new handle for its first string while their process
+// forks publish  a thread publishes, and children that live on do not keep its
+// lock control  the same as hammer with a mutex of the test's own, held across
+// the fork: that hangs, and must be seen to
 //
-// A child that hangs is ended by SIGALRM; it counts as a failure, in control as success.
+// A child that hangs is ended by SIGALRM; it counts as a failure, in control as
+// success.
 
 #include "check.h"
 
@@ -21,258 +24,259 @@
 
 enum { THREADS = 8, PATIENCE = 20 };
 
-static int stop;           // tells the threads to end
-static stead_map *handle;  // what parent and children use
+static int stop;          // tells the threads to end
+static stead_map *handle; // what parent and children use
 static char first[4096], second[4096];
 static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
 
 static void start(pthread_t *threads, void *(*body)(void *)) {
-    __atomic_store_n(&stop, 0, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < THREADS; i++)
-        CHECK(pthread_create(&threads[i], NULL, body, NULL) == 0);
+  __atomic_store_n(&stop, 0, __ATOMIC_SEQ_CST);
+  for (int i = 0; i < THREADS; i++)
+    CHECK(pthread_create(&threads[i], NULL, body, NULL) == 0);
 }
 
 static void end(pthread_t *threads) {
-    __atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < THREADS; i++)
-        CHECK(pthread_join(threads[i], NULL) == 0);
+  __atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
+  for (int i = 0; i < THREADS; i++)
+    CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-// A child that does `body` and gives its answer; it is ended when it takes longer than `patience` seconds.
+// A child that does `body` and gives its answer; it is ended when it takes
+// longer than `patience` seconds.
 static pid_t child(int (*body)(void), unsigned patience) {
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(patience);
-        _exit(body());
-    }
-    CHECK(pid > 0);
-    return pid;
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    alarm(patience);
+    _exit(body());
+  }
+  CHECK(pid > 0);
+  return pid;
 }
 
 // 0: it did what it should. -SIGALRM: it hung.
 static int end_of(pid_t pid) {
-    int status = 0;
-    CHECK(waitpid(pid, &status, 0) == pid);
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+  int status = 0;
+  CHECK(waitpid(pid, &status, 0) == pid);
+  return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static int opens(const char *path) {
-    stead_map *map = NULL;
-    if (stead_map_open(path, STEAD_OPEN_SHARED, &map, NULL) != STEAD_OK)
-        return 0;
-    int good = place(map, "frank") != NULL;
-    stead_map_free(map);
-    return good;
+  stead_map *map = NULL;
+  if (stead_map_open(path, STEAD_OPEN_SHARED, &map, NULL) != STEAD_OK)
+    return 0;
+  int good = place(map, "frank") != NULL;
+  stead_map_free(map);
+  return good;
 }
 
 static int look_up_and_open(void) {
-    if (place(handle, "frank") == NULL || stead_map_epoch(handle) != 1)
-        return 2;
-    return opens(first) && opens(second) ? 0 : 3;
+  if (place(handle, "frank") == NULL || stead_map_epoch(handle) != 1)
+    return 2;
+  return opens(first) && opens(second) ? 0 : 3;
 }
 
 static void *open_and_close(void *nothing) {
-    (void)nothing;
-    while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST))
-        if (!opens(first) || !opens(second))
-            CHECK(!"a thread could not open");
-    return NULL;
+  (void)nothing;
+  while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST))
+    if (!opens(first) || !opens(second))
+      CHECK(!"a thread could not open");
+  return NULL;
 }
 
 static void hammer(void) {
-    pthread_t threads[THREADS];
-    int forks = rounds > 1 ? 200 : 20;
-    start(threads, open_and_close);
-    for (int i = 0; i < forks; i++)
-        IS(end_of(child(look_up_and_open, PATIENCE)), 0);
-    end(threads);
+  pthread_t threads[THREADS];
+  int forks = rounds > 1 ? 200 : 20;
+  start(threads, open_and_close);
+  for (int i = 0; i < forks; i++)
+    IS(end_of(child(look_up_and_open, PATIENCE)), 0);
+  end(threads);
 }
 
 static int lock_own(void) {
-    pthread_mutex_lock(&own);
-    return look_up_and_open();
+  pthread_mutex_lock(&own);
+  return look_up_and_open();
 }
 
 static void *hold_own(void *nothing) {
-    (void)nothing;
-    while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
-        pthread_mutex_lock(&own);
-        usleep(1000);
-        pthread_mutex_unlock(&own);
-    }
-    return NULL;
+  (void)nothing;
+  while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
+    pthread_mutex_lock(&own);
+    usleep(1000);
+    pthread_mutex_unlock(&own);
+  }
+  return NULL;
 }
 
 static void control(void) {
-    pthread_t threads[THREADS];
-    int hangs = 0;
-    start(threads, hold_own);
-    usleep(20000);
-    for (int i = 0; i < 3; i++)
-        hangs += end_of(child(lock_own, 1)) == -SIGALRM;
-    end(threads);
-    CHECK(hangs > 0);
+  pthread_t threads[THREADS];
+  int hangs = 0;
+  start(threads, hold_own);
+  usleep(20000);
+  for (int i = 0; i < 3; i++)
+    hangs += end_of(child(lock_own, 1)) == -SIGALRM;
+  end(threads);
+  CHECK(hangs > 0);
 }
 
 static pthread_barrier_t together;
 
 static void *open_first(void *nothing) {
-    (void)nothing;
-    pthread_barrier_wait(&together);
-    if (!opens(first))
-        CHECK(!"a thread could not open");
-    return NULL;
+  (void)nothing;
+  pthread_barrier_wait(&together);
+  if (!opens(first))
+    CHECK(!"a thread could not open");
+  return NULL;
 }
 
-static int open_it(void) {
-    return opens(first) && opens(second) ? 0 : 3;
-}
+static int open_it(void) { return opens(first) && opens(second) ? 0 : 3; }
 
 static unsigned delay;
 
 // A process of its own, since only one open is the first.
 static int first_open(void) {
-    pthread_t threads[THREADS];
-    pthread_barrier_init(&together, NULL, THREADS + 1);
-    start(threads, open_first);
-    pthread_barrier_wait(&together);
-    for (volatile unsigned spin = 0; spin < delay; spin++) {
-    }
-    int result = end_of(child(open_it, PATIENCE));
-    end(threads);
-    return result == -SIGALRM ? 99 : result;
+  pthread_t threads[THREADS];
+  pthread_barrier_init(&together, NULL, THREADS + 1);
+  start(threads, open_first);
+  pthread_barrier_wait(&together);
+  for (volatile unsigned spin = 0; spin < delay; spin++) {
+  }
+  int result = end_of(child(open_it, PATIENCE));
+  end(threads);
+  return result == -SIGALRM ? 99 : result;
 }
 
 static void first_opens(void) {
-    int processes = rounds > 1 ? 400 : 20;
-    for (int i = 0; i < processes; i++) {
-        delay = (unsigned)i * 97 % 20000;
-        IS(end_of(child(first_open, 2 * PATIENCE)), 0);
-    }
+  int processes = rounds > 1 ? 400 : 20;
+  for (int i = 0; i < processes; i++) {
+    delay = (unsigned)i * 97 % 20000;
+    IS(end_of(child(first_open, 2 * PATIENCE)), 0);
+  }
 }
 
 static void *ask_name(void *nothing) {
-    (void)nothing;
-    stead_map *last = NULL, *now;
-    int problems = 0;
-    while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
-        now = __atomic_load_n(&handle, __ATOMIC_SEQ_CST);
-        if (now != last && now != NULL)
-            problems += strcmp(stead_map_node_name(now, 0), "n0000") != 0;
-        last = now;
-    }
-    CHECK(problems == 0);
-    return NULL;
+  (void)nothing;
+  stead_map *last = NULL, *now;
+  int problems = 0;
+  while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
+    now = __atomic_load_n(&handle, __ATOMIC_SEQ_CST);
+    if (now != last && now != NULL)
+      problems += strcmp(stead_map_node_name(now, 0), "n0000") != 0;
+    last = now;
+  }
+  CHECK(problems == 0);
+  return NULL;
 }
 
 static int name_it(void) {
-    return strcmp(stead_map_node_name(handle, 1), "n0001") != 0;
+  return strcmp(stead_map_node_name(handle, 1), "n0001") != 0;
 }
 
 static void names(void) {
-    enum { FORKS = 60 };
-    stead_map *all[FORKS];
-    pthread_t threads[THREADS];
-    char *fleet = fleet_of(rounds > 1 ? 3000 : 100, "name = \"m\"\n");
-    stead_map *large = built(fleet, NULL);
-    free(fleet);
-    const void *bytes;
-    size_t length;
-    CHECK(stead_map_bytes(large, &bytes, &length, &error) == STEAD_OK);
-    int forks = rounds > 1 ? FORKS : 6;
-    for (int i = 0; i < forks; i++) // nobody asked these for a string
-        CHECK(stead_map_from_bytes(bytes, length, &all[i], &error) == STEAD_OK);
-    handle = NULL;
-    start(threads, ask_name);
-    for (int i = 0; i < forks; i++) {
-        __atomic_store_n(&handle, all[i], __ATOMIC_SEQ_CST);
-        for (volatile int spin = 0; spin < i * 200; spin++) {
-        }
-        IS(end_of(child(name_it, PATIENCE)), 0);
+  enum { FORKS = 60 };
+  stead_map *all[FORKS];
+  pthread_t threads[THREADS];
+  char *fleet = fleet_of(rounds > 1 ? 3000 : 100, "name = \"m\"\n");
+  stead_map *large = built(fleet, NULL);
+  free(fleet);
+  const void *bytes;
+  size_t length;
+  CHECK(stead_map_bytes(large, &bytes, &length, &error) == STEAD_OK);
+  int forks = rounds > 1 ? FORKS : 6;
+  for (int i = 0; i < forks; i++) // nobody asked these for a string
+    CHECK(stead_map_from_bytes(bytes, length, &all[i], &error) == STEAD_OK);
+  handle = NULL;
+  start(threads, ask_name);
+  for (int i = 0; i < forks; i++) {
+    __atomic_store_n(&handle, all[i], __ATOMIC_SEQ_CST);
+    for (volatile int spin = 0; spin < i * 200; spin++) {
     }
-    end(threads);
-    for (int i = 0; i < forks; i++)
-        stead_map_free(all[i]);
-    stead_map_free(large);
+    IS(end_of(child(name_it, PATIENCE)), 0);
+  }
+  end(threads);
+  for (int i = 0; i < forks; i++)
+    stead_map_free(all[i]);
+  stead_map_free(large);
 }
 
 static char published[4096];
 static int conflicts, epochs;
 
 static void *publish(void *nothing) {
-    (void)nothing;
-    stead_map *now = opened(published, 0);
-    while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
-        stead_map *next = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", now);
-        int32_t status = stead_map_publish(next, now, published, &error);
-        conflicts += status == STEAD_CONFLICT;
-        epochs++;
-        if (status == STEAD_OK) {
-            stead_map_free(now);
-            now = next;
-        } else {
-            stead_map_free(next);
-        }
+  (void)nothing;
+  stead_map *now = opened(published, 0);
+  while (!__atomic_load_n(&stop, __ATOMIC_SEQ_CST)) {
+    stead_map *next =
+        built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", now);
+    int32_t status = stead_map_publish(next, now, published, &error);
+    conflicts += status == STEAD_CONFLICT;
+    epochs++;
+    if (status == STEAD_OK) {
+      stead_map_free(now);
+      now = next;
+    } else {
+      stead_map_free(next);
     }
-    stead_map_free(now);
-    return NULL;
+  }
+  stead_map_free(now);
+  return NULL;
 }
 
 static int live_on(void) {
-    sleep(600); // its parent ends it long before
-    return 1;
+  sleep(600); // its parent ends it long before
+  return 1;
 }
 
 static void publishing(void) {
-    pthread_t thread;
-    pid_t children[40];
-    stead_map *map = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
-    snprintf(published, sizeof published, "%s/published.map", scratch);
-    CHECK(stead_map_publish(map, NULL, published, &error) == STEAD_OK);
-    stead_map_free(map);
-    stop = 0;
-    CHECK(pthread_create(&thread, NULL, publish, NULL) == 0);
-    for (int i = 0; i < 40; i++) {
-        usleep(1000 + (unsigned)i * 137 % 3000);
-        children[i] = child(live_on, 600);
-    }
-    usleep(20000);
-    __atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
-    CHECK(pthread_join(thread, NULL) == 0);
-    CHECK(epochs > 5);
-    IS(conflicts, 0);
-    for (int i = 0; i < 40; i++) {
-        CHECK(kill(children[i], SIGKILL) == 0);
-        IS(end_of(children[i]), -SIGKILL);
-    }
+  pthread_t thread;
+  pid_t children[40];
+  stead_map *map = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
+  snprintf(published, sizeof published, "%s/published.map", scratch);
+  CHECK(stead_map_publish(map, NULL, published, &error) == STEAD_OK);
+  stead_map_free(map);
+  stop = 0;
+  CHECK(pthread_create(&thread, NULL, publish, NULL) == 0);
+  for (int i = 0; i < 40; i++) {
+    usleep(1000 + (unsigned)i * 137 % 3000);
+    children[i] = child(live_on, 600);
+  }
+  usleep(20000);
+  __atomic_store_n(&stop, 1, __ATOMIC_SEQ_CST);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(epochs > 5);
+  IS(conflicts, 0);
+  for (int i = 0; i < 40; i++) {
+    CHECK(kill(children[i], SIGKILL) == 0);
+    IS(end_of(children[i]), -SIGKILL);
+  }
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4)
-        return fprintf(stderr, "usage: forks MODE SCRATCH ROUNDS\n"), 2;
-    const char *mode = argv[1];
-    scratch = argv[2];
-    rounds = atoi(argv[3]);
-    snprintf(first, sizeof first, "%s/first.map", scratch);
-    snprintf(second, sizeof second, "%s/second.map", scratch);
-    // a process that has opened nothing yet: building and saving do not use the cache
-    handle = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", NULL);
-    stead_map *mine = handle;
-    save_as(handle, first);
-    save_as(handle, second);
-    if (strcmp(mode, "hammer") == 0)
-        hammer();
-    else if (strcmp(mode, "first") == 0)
-        first_opens();
-    else if (strcmp(mode, "names") == 0)
-        names();
-    else if (strcmp(mode, "publish") == 0)
-        publishing();
-    else if (strcmp(mode, "control") == 0)
-        control();
-    else
-        return fprintf(stderr, "forks: no mode %s\n", mode), 2;
-    stead_map_free(mine);
-    return closing();
+  if (argc != 4)
+    return fprintf(stderr, "usage: forks MODE SCRATCH ROUNDS\n"), 2;
+  const char *mode = argv[1];
+  scratch = argv[2];
+  rounds = atoi(argv[3]);
+  snprintf(first, sizeof first, "%s/first.map", scratch);
+  snprintf(second, sizeof second, "%s/second.map", scratch);
+  // a process that has opened nothing yet: building and saving do not use the
+  // cache
+  handle = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", NULL);
+  stead_map *mine = handle;
+  save_as(handle, first);
+  save_as(handle, second);
+  if (strcmp(mode, "hammer") == 0)
+    hammer();
+  else if (strcmp(mode, "first") == 0)
+    first_opens();
+  else if (strcmp(mode, "names") == 0)
+    names();
+  else if (strcmp(mode, "publish") == 0)
+    publishing();
+  else if (strcmp(mode, "control") == 0)
+    control();
+  else
+    return fprintf(stderr, "forks: no mode %s\n", mode), 2;
+  stead_map_free(mine);
+  return closing();
 }

@@ -1,12 +1,22 @@
-"""The headers: stead.h under every compiler and standard that it promises, its example, and what PHP reads."""
+"""The headers: stead.h under every compiler and standard that it promises, its example,
+and what PHP reads.
+"""
 
 import os
 import re
 
 from checking import HERE, INCLUDE, MAPS, ROOT, Done, declared, has
 
-STANDARDS = [("gcc", "c99"), ("gcc", "c17"), ("clang", "c99"), ("clang", "c17"),
-             ("g++", "c++11"), ("g++", "c++20"), ("clang++", "c++11"), ("clang++", "c++20")]  # fmt: skip
+STANDARDS = [
+    ("gcc", "c99"),
+    ("gcc", "c17"),
+    ("clang", "c99"),
+    ("clang", "c17"),
+    ("g++", "c++11"),
+    ("g++", "c++20"),
+    ("clang++", "c++11"),
+    ("clang++", "c++20"),
+]
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 
 
@@ -33,10 +43,14 @@ def matrix(part, scratch, libraries):
     addresses = "".join(f"    (function){name},\n" for name in declared())
     sources = {
         "alone": "#include <stead.h>\n",
-        "twice": "#include <stead.h>\n#include <stead.h>\nstatic stead_error error;\nint main(void) { return error.status; }\n",
-        "whole": "#include <stead.h>\n\ntypedef void (*function)(void);\nfunction FUNCTIONS[] = {\n" + addresses
+        "twice": (
+            "#include <stead.h>\n#include <stead.h>\nstatic stead_error error;\n"
+            "int main(void) { return error.status; }\n"
+        ),
+        "whole": "#include <stead.h>\n\ntypedef void (*function)(void);\nfunction FUNCTIONS[] = {\n"
+        + addresses
         + "};\n\nint main(void) {\n    return FUNCTIONS[0] == 0;\n}\n",
-    }  # fmt: skip
+    }
     missing = sorted({compiler for compiler, _ in STANDARDS if not has(compiler)})
     for compiler in missing:
         part.without(f"{compiler} is missing, so stead.h is not compiled by it")
@@ -46,62 +60,176 @@ def matrix(part, scratch, libraries):
         end = "cpp" if "++" in compiler else "c"
         for name, text in sources.items():
             source = write(text, scratch, f"{name}-{compiler}-{standard}.{end}")
-            target = ["-fsyntax-only"] if name != "whole" else ["-o", source + ".out", "-L", libraries, f"-Wl,-rpath,{libraries}"]
+            target = (
+                ["-fsyntax-only"]
+                if name != "whole"
+                else ["-o", source + ".out", "-L", libraries, f"-Wl,-rpath,{libraries}"]
+            )
             link = ["-lstead"] if name == "whole" else []
-            done = Done([compiler, f"-std={standard}", *STRICT, "-I", INCLUDE, *target, source, *link])
-            part.that(f"stead.h, {name}, compiles as {standard} with {compiler}", done.code == 0, done.text)
+            done = Done(
+                [
+                    compiler,
+                    f"-std={standard}",
+                    *STRICT,
+                    "-I",
+                    INCLUDE,
+                    *target,
+                    source,
+                    *link,
+                ]
+            )
+            part.that(
+                f"stead.h, {name}, compiles as {standard} with {compiler}",
+                done.code == 0,
+                done.text,
+            )
     if "gcc" not in missing:
-        part.equal("every function of stead.h is in the library", Done([os.path.join(scratch, "whole-gcc-c99.c.out")]).code, 0)
+        part.equal(
+            "every function of stead.h is in the library",
+            Done([os.path.join(scratch, "whole-gcc-c99.c.out")]).code,
+            0,
+        )
         # the control: the strict compiler does complain
-        bad = write("#include <stead.h>\nint main(void) { return stead_abi; }\n", scratch, "bad.c")
-        part.that("a wrong use is seen", Done(["gcc", "-std=c99", *STRICT, "-I", INCLUDE, "-fsyntax-only", bad]).code != 0)
+        bad = write(
+            "#include <stead.h>\nint main(void) { return stead_abi; }\n",
+            scratch,
+            "bad.c",
+        )
+        part.that(
+            "a wrong use is seen",
+            Done(["gcc", "-std=c99", *STRICT, "-I", INCLUDE, "-fsyntax-only", bad]).code
+            != 0,
+        )
 
 
 def example(part, scratch, libraries):
     """The program of the first page compiles and does what it says."""
-    found = re.search(r"^//     (#include <stdio\.h>.*?^//     \})$", read(INCLUDE, "stead.h"), re.M | re.S)
-    text = re.sub(r"^// {0,5}", "", found[1], flags=re.M) if found else ""
-    source, program = write(text + "\n", scratch, "where.c"), os.path.join(scratch, "where")
-    done = Done(["gcc", "-std=c99", *STRICT, "-I", INCLUDE, "-o", program, source, "-L", libraries, f"-Wl,-rpath,{libraries}", "-lstead"])
-    if not part.that("the program of stead.h's first page compiles", done.code == 0, done.text):
+    found = re.search(
+        r"^//     (#include <stdio\.h>.*?^//     \})$",
+        read(INCLUDE, "stead.h"),
+        re.MULTILINE | re.DOTALL,
+    )
+    text = re.sub(r"^// {0,5}", "", found[1], flags=re.MULTILINE) if found else ""
+    source, program = (
+        write(text + "\n", scratch, "where.c"),
+        os.path.join(scratch, "where"),
+    )
+    done = Done(
+        [
+            "gcc",
+            "-std=c99",
+            *STRICT,
+            "-I",
+            INCLUDE,
+            "-o",
+            program,
+            source,
+            "-L",
+            libraries,
+            f"-Wl,-rpath,{libraries}",
+            "-lstead",
+        ]
+    )
+    if not part.that(
+        "the program of stead.h's first page compiles", done.code == 0, done.text
+    ):
         return
     done = Done([program, os.path.join(MAPS, "three.map"), "frank"])
     part.equal("it answers", (done.code, done.text), (0, "frank lives on n0\n"))
     done = Done([program, os.path.join(scratch, "none.map"), "frank"])
-    part.that("it says what is wrong", done.code == 1 and re.fullmatch(r"where: cannot \w+ .*none\.map: .*\n", done.text), done.text)
-    part.equal("it says how it is used", (Done([program]).code, Done([program]).text), (2, "usage: where MAP KEY\n"))
+    part.that(
+        "it says what is wrong",
+        done.code == 1
+        and re.fullmatch(r"where: cannot \w+ .*none\.map: .*\n", done.text),
+        done.text,
+    )
+    part.equal(
+        "it says how it is used",
+        (Done([program]).code, Done([program]).text),
+        (2, "usage: where MAP KEY\n"),
+    )
 
 
 def cdef(part, scratch, libraries):
     """What PHP reads: plain declarations, the same functions, numbers and layouts."""
     text = read(ROOT, "php", "src", "stead.cdef.h")
-    part.that("stead.cdef.h has no line for a preprocessor", not re.search(r"^\s*#", text, re.M))
+    part.that(
+        "stead.cdef.h has no line for a preprocessor",
+        not re.search(r"^\s*#", text, re.MULTILINE),
+    )
     part.that("stead.cdef.h has no comment", "//" not in text and "/*" not in text)
     preload = read(ROOT, "php", "preload", "stead.h")
-    part.equal("preload/stead.h is stead.cdef.h after two defines", preload,
-               '#define FFI_SCOPE "stead"\n#define FFI_LIB "libstead.so.1"\n' + text)  # fmt: skip
-    part.equal("stead.cdef.h declares the functions of stead.h", re.findall(r"\b(stead_\w+)\s*\(", text), declared())
+    part.equal(
+        "preload/stead.h is stead.cdef.h after two defines",
+        preload,
+        '#define FFI_SCOPE "stead"\n#define FFI_LIB "libstead.so.1"\n' + text,
+    )
+    part.equal(
+        "stead.cdef.h declares the functions of stead.h",
+        re.findall(r"\b(stead_\w+)\s*\(", text),
+        declared(),
+    )
     header = re.sub(r"//[^\n]*", "", read(INCLUDE, "stead.h"))
-    numbers = re.findall(r"^\s*(STEAD_\w+) = (\d+),$", header, re.M)
+    numbers = re.findall(r"^\s*(STEAD_\w+) = (\d+),$", header, re.MULTILINE)
     part.that("stead.h has numbers", len(numbers) > 25)
-    part.equal("stead.cdef.h has its numbers", re.findall(r"^\s*(STEAD_\w+) = (\d+),$", text, re.M), numbers)
-    asserts = read(HERE, "layout.h") + "".join(f'_Static_assert({name} == {number}, "{name}");\n' for name, number in numbers)
+    part.equal(
+        "stead.cdef.h has its numbers",
+        re.findall(r"^\s*(STEAD_\w+) = (\d+),$", text, re.MULTILINE),
+        numbers,
+    )
+    asserts = read(HERE, "layout.h") + "".join(
+        f'_Static_assert({name} == {number}, "{name}");\n' for name, number in numbers
+    )
     # two translation units of one program: what the one fills in the other reads
     for name, declarations in (("cdef", text), ("header", "#include <stead.h>\n")):
         unit = "#include <stddef.h>\n#include <stdint.h>\n" + declarations + asserts
-        unit += f"size_t sizes_of_{name}(void);\nsize_t sizes_of_{name}(void) {{ return {SIZES}; }}\n"
+        unit += (
+            f"size_t sizes_of_{name}(void);\n"
+            f"size_t sizes_of_{name}(void) {{ return {SIZES}; }}\n"
+        )
         write(unit, scratch, f"layout-{name}.c")
-    main = write("#include <stddef.h>\nsize_t sizes_of_cdef(void);\nsize_t sizes_of_header(void);\n"
-                 "int main(void) { return sizes_of_cdef() != sizes_of_header(); }\n", scratch, "layout-main.c")  # fmt: skip
+    main = write(
+        "#include <stddef.h>\nsize_t sizes_of_cdef(void);\nsize_t sizes_of_header(void);\n"
+        "int main(void) { return sizes_of_cdef() != sizes_of_header(); }\n",
+        scratch,
+        "layout-main.c",
+    )
     units = [os.path.join(scratch, f"layout-{name}.c") for name in ("cdef", "header")]
     for compiler in ("gcc", "clang"):
         if has(compiler):
             program = os.path.join(scratch, f"layout-{compiler}")
-            done = Done([compiler, "-std=c11", *STRICT, "-I", INCLUDE, "-o", program, main, *units])
-            part.that(f"stead.cdef.h has stead.h's layouts and numbers ({compiler})", done.code == 0, done.text)
+            done = Done(
+                [
+                    compiler,
+                    "-std=c11",
+                    *STRICT,
+                    "-I",
+                    INCLUDE,
+                    "-o",
+                    program,
+                    main,
+                    *units,
+                ]
+            )
+            part.that(
+                f"stead.cdef.h has stead.h's layouts and numbers ({compiler})",
+                done.code == 0,
+                done.text,
+            )
             part.equal("both see records of one size", Done([program]).code, 0)
-    wrong = write(read(scratch, "layout-cdef.c").replace("char message[248];", "char message[240];"), scratch, "layout-wrong.c")
-    part.that("another layout is seen", Done(["gcc", "-std=c11", "-fsyntax-only", wrong]).code != 0)
+    wrong = write(
+        read(scratch, "layout-cdef.c").replace(
+            "char message[248];", "char message[240];"
+        ),
+        scratch,
+        "layout-wrong.c",
+    )
+    part.that(
+        "another layout is seen",
+        Done(["gcc", "-std=c11", "-fsyntax-only", wrong]).code != 0,
+    )
 
 
-SIZES = "sizeof(stead_error) + 1000 * sizeof(stead_slice) + 1000000 * sizeof(stead_move)"
+SIZES = (
+    "sizeof(stead_error) + 1000 * sizeof(stead_slice) + 1000000 * sizeof(stead_move)"
+)

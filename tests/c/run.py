@@ -1,8 +1,10 @@
-"""The C library from outside: its headers, its symbols, every function, threads, forks, the open cache, and its memory.
+"""The C library from outside: its headers, its symbols, every function, threads, forks,
+the open cache, and its memory.
 
     python3 tests/c/run.py [PART ...]     only these; the parts are named as they end
 
-C checks count one each in the plain run; under valgrind and the sanitizers a run of the suite counts once.
+C checks count one each in the plain run; under valgrind and the sanitizers a run of the
+suite counts once.
 """
 
 import os
@@ -15,23 +17,31 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 sys.dont_write_bytecode = True
 
-import built  # noqa: E402
-import headers  # noqa: E402
-import memory  # noqa: E402
-import symbols  # noqa: E402
-import tracing  # noqa: E402
-from checking import MAPS, ROOT, Done, Part, compiled, new_directory  # noqa: E402
+import built
+import headers
+import memory
+import symbols
+import tracing
+from checking import MAPS, Done, Part, compiled, new_directory
 
 ROUNDS = "10"
 MODES = ["hammer", "first", "names", "publish", "control"]
 
 
 def library(scratch, name, *options):
-    """libstead as it is shipped, or built with these options; a directory in which it has the names that linker and loader know it by."""
+    """libstead as it is shipped, or built with these options; a directory in which it
+    has the names that linker and loader know it by.
+    """
     there = os.path.join(built.libraries(), "libstead.so")
     if options:
-        there = next(file for m in built.messages(["build", "--locked", "-q", "-p", "stead-capi", *options])
-                     for file in m.get("filenames", []) if os.path.basename(file) == "libstead.so")  # fmt: skip
+        there = next(
+            file
+            for m in built.messages(
+                ["build", "--locked", "-q", "-p", "stead-capi", *options]
+            )
+            for file in m.get("filenames", [])
+            if os.path.basename(file) == "libstead.so"
+        )
     directory = new_directory(scratch, name)
     for link in ("libstead.so", "libstead.so.1"):
         os.symlink(there, os.path.join(directory, link))
@@ -48,17 +58,37 @@ def suite(part, scratch, program):
 
 
 def forks(part, scratch, program):
-    """Forks while threads work; the last mode is the control, which hangs and must be seen to."""
+    """Forks while threads work; the last mode is the control, which hangs and must be
+    seen to.
+    """
     for mode in MODES:
-        part.program(f"forks, {mode}", Done([program, mode, new_directory(scratch, f"forks-{mode}"), ROUNDS]))
+        part.program(
+            f"forks, {mode}",
+            Done([program, mode, new_directory(scratch, f"forks-{mode}"), ROUNDS]),
+        )
 
 
 def parts(scratch, libraries, faults, programs):
     """name, what to do; the longest first, since they run side by side."""
     return [
-        ("valgrind", lambda part: memory.valgrind(part, scratch, programs["suite"], programs["forks"], programs["controls"])),
-        ("sanitizers of gcc", lambda part: memory.sanitizers(part, scratch, libraries, "gcc")),
-        ("sanitizers of clang", lambda part: memory.sanitizers(part, scratch, libraries, "clang")),
+        (
+            "valgrind",
+            lambda part: memory.valgrind(
+                part,
+                scratch,
+                programs["suite"],
+                programs["forks"],
+                programs["controls"],
+            ),
+        ),
+        (
+            "sanitizers of gcc",
+            lambda part: memory.sanitizers(part, scratch, libraries, "gcc"),
+        ),
+        (
+            "sanitizers of clang",
+            lambda part: memory.sanitizers(part, scratch, libraries, "clang"),
+        ),
         ("forks", lambda part: forks(part, scratch, programs["forks"])),
         ("headers", lambda part: headers.check(part, scratch, libraries)),
         ("symbols", lambda part: symbols.check(part, scratch, libraries, faults)),
@@ -74,7 +104,10 @@ def timed(name, body):
         body(part)
     except (OSError, ValueError) as error:
         part.that(f"{name} runs", False, repr(error))
-    part.say(f"== {name}: {part.passed} passed, {part.failed} failed, {part.skipped} skipped, {time.monotonic() - start:.1f} s")
+    part.say(
+        f"== {name}: {part.passed} passed, {part.failed} failed, {part.skipped} "
+        f"skipped, {time.monotonic() - start:.1f} s"
+    )
     print("\n".join(part.lines), flush=True)
     return part
 
@@ -82,22 +115,36 @@ def timed(name, body):
 def main():
     """Builds, runs the parts side by side, and ends with the total."""
     with tempfile.TemporaryDirectory() as scratch:
-        os.chmod(scratch, 0o755)  # a child of the suite that is nobody must find its files
+        # a child of the suite that is nobody must find its files
+        os.chmod(scratch, 0o755)
         start = time.monotonic()
         libraries = library(scratch, "release")
-        faults = library(scratch, "faults", "--profile", "faults", "--features", "faults")
-        programs = {name: os.path.join(scratch, name) for name in ("suite", "forks", "controls")}
-        complaints = [compiled(programs["suite"], memory.SUITE, libraries), compiled(programs["forks"], ["forks.c", "check.c"], libraries),
-                      compiled(programs["controls"], ["controls.c"], libraries)]  # fmt: skip
+        faults = library(
+            scratch, "faults", "--profile", "faults", "--features", "faults"
+        )
+        programs = {
+            name: os.path.join(scratch, name) for name in ("suite", "forks", "controls")
+        }
+        complaints = [
+            compiled(programs["suite"], memory.SUITE, libraries),
+            compiled(programs["forks"], ["forks.c", "check.c"], libraries),
+            compiled(programs["controls"], ["controls.c"], libraries),
+        ]
         print(f"== built in {time.monotonic() - start:.1f} s", flush=True)
         if any(complaints):
             print("".join(complaints) + "\n0 passed, 1 failed, 0 skipped")
             return 1
-        wanted = [(name, body) for name, body in parts(scratch, libraries, faults, programs)
-                  if not sys.argv[1:] or any(word in name for word in sys.argv[1:])]  # fmt: skip
+        wanted = [
+            (name, body)
+            for name, body in parts(scratch, libraries, faults, programs)
+            if not sys.argv[1:] or any(word in name for word in sys.argv[1:])
+        ]
         with ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1))) as pool:
             done = list(pool.map(lambda one: timed(*one), wanted))
-    passed, failed, skipped = (sum(getattr(part, count) for part in done) for count in ("passed", "failed", "skipped"))
+    passed, failed, skipped = (
+        sum(getattr(part, count) for part in done)
+        for count in ("passed", "failed", "skipped")
+    )
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0
 

@@ -1,12 +1,17 @@
-"""What the library exports, needs and promises to the loader; and that every function goes through the boundary."""
+"""What the library exports, needs and promises to the loader; and that every function
+goes through the boundary.
+"""
 
 import os
 import re
 
 from checking import Done, compiled, declared, has, new_directory
 
-# what stead_abi's list of libraries may name: libm, libpthread and libdl only where the C library keeps them apart
-NEEDED = re.compile(r"libgcc_s\.so\.1|libc\.so\.6|ld-linux[\w-]*\.so\.\d|libm\.so\.6|libpthread\.so\.0|libdl\.so\.2")
+# what stead_abi's list of libraries may name: libm, libpthread and libdl only where the
+# C library keeps them apart
+NEEDED = re.compile(
+    r"libgcc_s\.so\.1|libc\.so\.6|ld-linux[\w-]*\.so\.\d|libm\.so\.6|libpthread\.so\.0|libdl\.so\.2"
+)
 FOR_TESTS = {"stead_test_arm", "stead_test_guarded"}
 
 
@@ -22,7 +27,9 @@ def differences(left, right):
 
 
 def check(part, scratch, libraries, faults):
-    """Symbols, dynamic section and boundary. `faults`: where the library with the tests' faults is."""
+    """Symbols, dynamic section and boundary. `faults`: where the library with the
+    tests' faults is.
+    """
     names = declared()
     part.equal("stead.h declares each function once", len(names), len(set(names)))
     if has("nm"):
@@ -39,41 +46,80 @@ def check(part, scratch, libraries, faults):
 def symbols(part, names, libraries, faults):
     """What is exported is what the header declares."""
     there = exported(os.path.join(libraries, "libstead.so"))
-    part.equal("the library exports the functions of stead.h and nothing else", differences(there, names), [])
-    part.that("the shipped library has none of the tests' functions", not there & FOR_TESTS)
-    part.equal("the library with faults has two more", differences(exported(os.path.join(faults, "libstead.so")), names), sorted(FOR_TESTS))
+    part.equal(
+        "the library exports the functions of stead.h and nothing else",
+        differences(there, names),
+        [],
+    )
+    part.that(
+        "the shipped library has none of the tests' functions", not there & FOR_TESTS
+    )
+    part.equal(
+        "the library with faults has two more",
+        differences(exported(os.path.join(faults, "libstead.so")), names),
+        sorted(FOR_TESTS),
+    )
 
 
 def dynamic(part, library):
     """Name, needs and hardening."""
     text = Done(["readelf", "-dW", library]).text
     tags = re.findall(r"\((\w+)\)\s+(?:[^\[\n]*\[([^\]\n]*)\]|(.*))", text)
-    named = lambda tag: [inside or rest.strip() for found, inside, rest in tags if found == tag]  # noqa: E731
+    named = lambda tag: [
+        inside or rest.strip() for found, inside, rest in tags if found == tag
+    ]
     part.equal("its soname", named("SONAME"), ["libstead.so.1"])
     needed = named("NEEDED")
-    part.that("it needs the C library and the unwinder alone", needed and all(NEEDED.fullmatch(name) for name in needed), needed)
+    part.that(
+        "it needs the C library and the unwinder alone",
+        needed and all(NEEDED.fullmatch(name) for name in needed),
+        needed,
+    )
     flags = " ".join(named("FLAGS") + named("FLAGS_1"))
-    part.that("all is bound when it is loaded", "NOW" in flags or "BIND_NOW" in text, text)
-    part.equal("it takes libraries from where the system has them", named("RUNPATH") + named("RPATH"), [])
+    part.that(
+        "all is bound when it is loaded", "NOW" in flags or "BIND_NOW" in text, text
+    )
+    part.equal(
+        "it takes libraries from where the system has them",
+        named("RUNPATH") + named("RPATH"),
+        [],
+    )
     part.that("no code is changed while it is loaded", "TEXTREL" not in text)
     segments = Done(["readelf", "-lW", library]).text
-    part.that("the tables of addresses are read-only when it is loaded (RELRO)", "GNU_RELRO" in segments)
-    part.that("the stack is not executable", re.search(r"GNU_STACK.* RW +0", segments), segments)
+    part.that(
+        "the tables of addresses are read-only when it is loaded (RELRO)",
+        "GNU_RELRO" in segments,
+    )
+    part.that(
+        "the stack is not executable",
+        re.search(r"GNU_STACK.* RW +0", segments),
+        segments,
+    )
 
 
 def boundary(part, names, scratch, faults):
-    """Each function is called once: all are seen to pass; then all panic, and none lets it out."""
+    """Each function is called once: all are seen to pass; then all panic, and none lets
+    it out.
+    """
     program = os.path.join(scratch, "boundary")
     complaint = compiled(program, ["boundary.c", "check.c"], faults)
     if not part.that("boundary.c compiles", not complaint, complaint):
         return
     done = Done([program, "pass", new_directory(scratch, "boundary-pass")])
     part.program("every function works once", done)
-    passed = re.findall(r"^guarded (\w+)$", done.text, re.M)
-    part.equal("every function went through the boundary", differences(passed, names), [])
-    part.that("one that did not would be seen", differences(passed[1:], names) and differences(passed + ["stead_other"], names))
+    passed = re.findall(r"^guarded (\w+)$", done.text, re.MULTILINE)
+    part.equal(
+        "every function went through the boundary", differences(passed, names), []
+    )
+    part.that(
+        "one that did not would be seen",
+        differences(passed[1:], names) and differences(passed + ["stead_other"], names),
+    )
     done = Done([program, "armed", new_directory(scratch, "boundary-armed")])
-    part.program("a panic in any function is a status or a fallback, and the process lives", done)
+    part.program(
+        "a panic in any function is a status or a fallback, and the process lives", done
+    )
     panics = len(re.findall(r"panicked at .*boundary\.rs", done.text))
-    # status functions are called twice by nobody: one panic each, and stead_text_free(NULL) is one of them
+    # status functions are called twice by nobody: one panic each, and
+    # stead_text_free(NULL) is one of them
     part.equal("each of them did panic", panics, len(names))

@@ -10,23 +10,40 @@ STAT = re.compile(r"(statx|newfstatat|stat|fstatat64|stat64)\(")
 
 
 def calls(log):
-    """The system calls between the marks of a log of strace; None when the marks are not there."""
-    found = re.search(r'^write\(-1, "begin".*?\n(.*?)^write\(-1, "end"', log, re.M | re.S)
-    return [line for line in found[1].splitlines() if re.match(r"\w+\(", line)] if found else None
+    """The system calls between the marks of a log of strace; None when the marks are
+    not there.
+    """
+    found = re.search(
+        r'^write\(-1, "begin".*?\n(.*?)^write\(-1, "end"', log, re.MULTILINE | re.DOTALL
+    )
+    return (
+        [line for line in found[1].splitlines() if re.match(r"\w+\(", line)]
+        if found
+        else None
+    )
 
 
 def check(part, scratch, libraries):
     """The second open is one stat, and nothing else."""
     if not has("strace"):
-        return part.without("strace is missing: the system calls of an open are not counted")
+        return part.without(
+            "strace is missing: the system calls of an open are not counted"
+        )
     if Done(["strace", "-o", os.path.join(scratch, "true.log"), "true"]).code != 0:
-        return part.without("strace may not trace here: the system calls of an open are not counted")
-    program, directory = os.path.join(scratch, "marked"), new_directory(scratch, "marked-maps")
+        return part.without(
+            "strace may not trace here: the system calls of an open are not counted"
+        )
+    program, directory = (
+        os.path.join(scratch, "marked"),
+        new_directory(scratch, "marked-maps"),
+    )
     complaint = compiled(program, ["marked.c", "check.c"], libraries)
     if not part.that("marked.c compiles", not complaint, complaint):
         return None
     for number in range(17):
-        shutil.copy(os.path.join(MAPS, "three.map"), os.path.join(directory, f"{number}.map"))
+        shutil.copy(
+            os.path.join(MAPS, "three.map"), os.path.join(directory, f"{number}.map")
+        )
 
     def traced(mode):
         log = os.path.join(scratch, f"{mode}.log")
@@ -37,11 +54,19 @@ def check(part, scratch, libraries):
 
     for mode in ("again", "relative", "sixteen"):
         found = traced(mode)
-        part.that(f"an open, {mode}, costs exactly one stat", len(found) == 1 and STAT.match(found[0]), found)
+        part.that(
+            f"an open, {mode}, costs exactly one stat",
+            len(found) == 1 and STAT.match(found[0]),
+            found,
+        )
         name = '"0.map"' if mode == "relative" else '/0.map"'
         part.that("of the path as it was given", found and name in found[0], found)
     # the controls: where a file must be opened, it is seen to be
     for mode in ("first", "evicted", "replaced"):
         found = traced(mode)
-        part.that(f"an open, {mode}, opens the file", any("open" in call for call in found) and len(found) > 3, found)
+        part.that(
+            f"an open, {mode}, opens the file",
+            any("open" in call for call in found) and len(found) > 3,
+            found,
+        )
     return None

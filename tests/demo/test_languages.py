@@ -1,4 +1,6 @@
-"""The demo's last table (examples/languages.py): it says that all agree, names who is not here, and catches a language that answers otherwise."""
+"""The demo's last table (examples/languages.py): it says that all agree, names who is
+not here, and catches a language that answers otherwise.
+"""
 
 import os
 import subprocess
@@ -10,9 +12,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 sys.dont_write_bytecode = True
 
-import built  # noqa: E402
+import built
 
-# what stands in for php: it answers what languages.py asks first, and then as the program does, with one thing changed
+# what stands in for php: it answers what languages.py asks first, and then as the
+# program does, with one thing changed
 PHP = """#!{python}
 import subprocess, sys
 if sys.argv[1] == "-r":
@@ -33,23 +36,45 @@ class Agree(unittest.TestCase):
         cls.program = built.program()
         fleet = os.path.join(cls.scratch.name, "fleet.toml")
         with open(fleet, "w", encoding="ascii") as file:
-            file.write('name = "members"\n' + "".join(f'[[node]]\nname = "n{i}"\nattributes = {{ address = "10.0.0.{i}" }}\n' for i in range(9)))
+            file.write(
+                'name = "members"\n'
+                + "".join(
+                    f'[[node]]\nname = "n{i}"\nattributes = {{ address = "10.0.0.{i}" }}\n'
+                    for i in range(9)
+                )
+            )
         cls.map = os.path.join(cls.scratch.name, "members.map")
-        subprocess.run([cls.program, "apply", fleet, cls.map], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            [cls.program, "apply", fleet, cls.map],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
 
     def table(self, **env):
-        """What the table says, and whether it is good. Python and Perl are not asked: their own suites build them."""
+        """What the table says, and whether it is good. Python and Perl are not asked:
+        their own suites build them.
+        """
         env = {**os.environ, "PERL": "/nowhere/perl", **env}
-        code = "import sys, languages; languages.LANGUAGES['Python'] = languages.perl; sys.exit(not languages.agree(sys.argv[1], languages.prepare()))"
-        done = subprocess.run([sys.executable, "-X", "utf8", "-c", code, self.map], cwd=os.path.join(ROOT, "examples"), env=env,
-                              stdout=subprocess.PIPE, check=False)  # fmt: skip
+        code = (
+            "import sys, languages; languages.LANGUAGES['Python'] = languages.perl; "
+            "sys.exit(not languages.agree(sys.argv[1], languages.prepare()))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-X", "utf8", "-c", code, self.map],
+            cwd=os.path.join(ROOT, "examples"),
+            env=env,
+            stdout=subprocess.PIPE,
+            check=False,
+        )
         return done.stdout.decode(), done.returncode == 0
 
     def php(self, fields):
         """A php that answers so."""
         path = os.path.join(self.scratch.name, "php")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(PHP.format(python=sys.executable, program=self.program, fields=fields))
+            file.write(
+                PHP.format(python=sys.executable, program=self.program, fields=fields)
+            )
         os.chmod(path, 0o755)
         return path
 
@@ -65,7 +90,13 @@ class Agree(unittest.TestCase):
         self.assertIn("2 of 5 asked, one answer", text)
 
     def test_another_answer_is_caught(self):
-        for fields in ("key, b'n0', address", "key, node, b'10.0.0.99'", "key.lower(), node, address", "key", "key, node"):
+        for fields in (
+            "key, b'n0', address",
+            "key, node, b'10.0.0.99'",
+            "key.lower(), node, address",
+            "key",
+            "key, node",
+        ):
             text, good = self.table(PHP=self.php(fields))
             self.assertFalse(good, f"{fields}\n{text}")
             self.assertNotIn("one answer", text)

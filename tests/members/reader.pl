@@ -8,7 +8,7 @@ use lib "$Bin/../../examples/members";
 use Members;
 
 $| = 1;
-my ($what, $directory, $first, $more) = @ARGV;
+my ( $what, $directory, $first, $more ) = @ARGV;
 my %counts = map { $_ => 0 } qw(looks moving misses wrong);
 
 # the photo in the first of these places that has one
@@ -22,12 +22,12 @@ sub photo {
 
 # the places of these numbers; who does not move has one
 sub chosen {
-    my ($how, @places) = @_;
-    return map { $places[$_ % @places] } split //, $how;
+    my ( $how, @places ) = @_;
+    return map { $places[ $_ % @places ] } split //, $how;
 }
 
 sub count {
-    my ($user, $photo, @places) = @_;
+    my ( $user, $photo, @places ) = @_;
     $counts{looks}++;
     $counts{moving}++ if @places > 1;
     $counts{misses}++ if !defined $photo;
@@ -36,41 +36,50 @@ sub count {
 
 sub users {
     open my $file, '<:raw', $first or die "$first: $!\n";
-    chomp(my @users = <$file>);
+    chomp( my @users = <$file> );
     return @users;
 }
 
 sub said { return defined $_[0] ? 'found' : 'absent' }
 
-if ($what eq 'run') {
+if ( $what eq 'run' ) {
     my @users = users();
-    while (!-e $more) {
-        my ($user, $members) = ($users[rand @users], Members->new($directory));
+    while ( !-e $more ) {
+        my ( $user, $members ) =
+          ( $users[ rand @users ], Members->new($directory) );
         my @places = $members->places($user);
-        count($user, $members->look($user), @places);
+        count( $user, $members->look($user), @places );
         say 'ready' if $counts{looks} == 100;
         select undef, undef, undef, 0.001;
     }
 }
-elsif ($what eq 'list') {
-    for my $user (users()) {
+elsif ( $what eq 'list' ) {
+    for my $user ( users() ) {
         my $members = Members->new($directory);
         my @places  = $members->places($user);
-        count($user, $more eq 'look' ? $members->look($user) : photo(chosen($more, @places)), @places);
+        count(
+            $user,
+            $more eq 'look'
+            ? $members->look($user)
+            : photo( chosen( $more, @places ) ),
+            @places
+        );
     }
 }
-elsif ($what eq 'pause') {
-    my ($one, @others) = chosen($more, Members->new($directory)->places($first));
+elsif ( $what eq 'pause' ) {
+    my ( $one, @others ) =
+      chosen( $more, Members->new($directory)->places($first) );
     my $photo = photo($one);
     say said($photo);
     readline STDIN;
-    say said($photo // photo(@others));
+    say said( $photo // photo(@others) );
 }
-elsif ($what eq 'stale') {
+elsif ( $what eq 'stale' ) {
     my $members = Members->new($directory);
     my @places  = $members->places($first);
-    say said(photo(@places));
+    say said( photo(@places) );
     readline STDIN;
-    say said(photo(@places)), ' ', said($members->look($first));
+    say said( photo(@places) ), ' ', said( $members->look($first) );
 }
-say join ' ', @counts{qw(looks moving misses wrong)} if $what eq 'run' || $what eq 'list';
+say join ' ', @counts{qw(looks moving misses wrong)}
+  if $what eq 'run' || $what eq 'list';

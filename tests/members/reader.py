@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.path.insert(0, os.path.join(ROOT, "examples", "members"))
 sys.dont_write_bytecode = True
 
-from members import Members  # noqa: E402
+from members import Members
 
 what, directory, *arguments = sys.argv[1:]
 counts = {"looks": 0, "moving": 0, "misses": 0, "wrong": 0}
@@ -70,7 +70,13 @@ elif what == "list":
     for user in users():
         members = Members(directory)
         places = members.places(user)
-        count(user, members.look(user) if arguments[1] == "look" else read(chosen(places, arguments[1])), places)
+        count(
+            user,
+            members.look(user)
+            if arguments[1] == "look"
+            else read(chosen(places, arguments[1])),
+            places,
+        )
 elif what == "pause":
     user, how = os.fsencode(arguments[0]), arguments[1]
     places = chosen(Members(directory).places(user), how)
@@ -82,6 +88,9 @@ elif what == "stale":
     user, members = os.fsencode(arguments[0]), Members(directory)
     places = members.places(user)
     waited("found" if read(places) else "absent")
-    print("found" if read(places) else "absent", "found" if members.look(user) else "absent")
+    print(
+        "found" if read(places) else "absent",
+        "found" if members.look(user) else "absent",
+    )
 if what in ("run", "list"):
     print(*counts.values())

@@ -1,7 +1,9 @@
-"""examples/members: 100,000 photos are carried from four NAS to five, by a mover that is killed on the way, while readers in Python, PHP and
-Perl look all the time; what readers of the wrong order and movers of the wrong order lose is counted, too.
+"""examples/members: 100,000 photos are carried from four NAS to five, by a mover that
+is killed on the way, while readers in Python, PHP and Perl look all the time; what
+readers of the wrong order and movers of the wrong order lose is counted, too.
 
-The files are in /dev/shm where it has room, else in target/. A language that is not here is skipped, with the reason.
+The files are in /dev/shm where it has room, else in target/. A language that is not
+here is skipped, with the reason.
 """
 
 import json
@@ -20,13 +22,24 @@ EXAMPLE = os.path.join(ROOT, "examples", "members")
 sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "examples")]
 sys.dont_write_bytecode = True
 
-import languages  # noqa: E402
-import built  # noqa: E402
+import built
+import languages
 
 STEAD = built.program()
 COUNT = 100_000
 # names that the tree has to take as they are; the list has only a-z, 0-9 and _
-ODD = [b"Frank", b"a b", "zoë".encode(), "łukasz".encode(), b"=", b"..", b"a/b", b"\xff\xfe", b"'; rm -rf *", b".moving"]
+ODD = [
+    b"Frank",
+    b"a b",
+    "zoë".encode(),
+    "łukasz".encode(),
+    b"=",
+    b"..",
+    b"a/b",
+    b"\xff\xfe",
+    b"'; rm -rf *",
+    b".moving",
+]
 LIMIT = 600  # seconds that nothing takes, but on a machine that hangs
 READERS = {"Python": "reader.py", "PHP": "reader.php", "Perl": "reader.pl"}
 COMMANDS, MISSING = {}, {}
@@ -38,7 +51,10 @@ def setUpModule():
         if language in READERS:
             try:
                 _, command, env = ready.result()
-                COMMANDS[language] = [*command[:-1], os.path.join(HERE, READERS[language])], dict(os.environ, **env)
+                COMMANDS[language] = (
+                    [*command[:-1], os.path.join(HERE, READERS[language])],
+                    dict(os.environ, **env),
+                )
             except languages.NotHere as why:
                 MISSING[language] = str(why)
                 print(f"skipped: {language}: {why}", flush=True)
@@ -49,15 +65,27 @@ def scratch():
     room = "/dev/shm"
     try:
         stat = os.statvfs(room)
-        roomy = os.access(room, os.W_OK) and stat.f_bavail * stat.f_frsize > 4 << 30 and (stat.f_favail or 1 << 30) > 1_000_000
+        roomy = (
+            os.access(room, os.W_OK)
+            and stat.f_bavail * stat.f_frsize > 4 << 30
+            and (stat.f_favail or 1 << 30) > 1_000_000
+        )
     except OSError:
         roomy = False
     os.makedirs(languages.TARGET, exist_ok=True)
-    return tempfile.TemporaryDirectory(prefix="stead-members-", dir=room if roomy else languages.TARGET)
+    return tempfile.TemporaryDirectory(
+        prefix="stead-members-", dir=room if roomy else languages.TARGET
+    )
 
 
 def stead(*arguments, **options):
-    return subprocess.run([STEAD, *arguments], stdout=subprocess.PIPE, check=True, timeout=LIMIT, **options).stdout
+    return subprocess.run(
+        [STEAD, *arguments],
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=LIMIT,
+        **options,
+    ).stdout
 
 
 class Site:
@@ -88,15 +116,30 @@ class Site:
     def start(self, *numbers):
         """The first map, and the shards' map."""
         stead("apply", self.fleet(*numbers), self.map)
-        stead("apply", os.path.join(EXAMPLE, "shards.toml"), os.path.join(self.directory, "shards.map"))
+        stead(
+            "apply",
+            os.path.join(EXAMPLE, "shards.toml"),
+            os.path.join(self.directory, "shards.map"),
+        )
 
     def places(self, users, map=None):
         """{user: file}, by the program."""
         given = b"".join(user + b"\0" for user in users)
-        nodes = [record.split(b"\t")[0].decode() for record in stead("locate", "-0", map or self.map, input=given).split(b"\0")[:-1]]
-        paths = [record.split(b"\t")[0].decode() for record in stead("path", "-0", input=given).split(b"\0")[:-1]]
+        nodes = [
+            record.split(b"\t")[0].decode()
+            for record in stead("locate", "-0", map or self.map, input=given).split(
+                b"\0"
+            )[:-1]
+        ]
+        paths = [
+            record.split(b"\t")[0].decode()
+            for record in stead("path", "-0", input=given).split(b"\0")[:-1]
+        ]
         assert len(nodes) == len(paths) == len(users)
-        return {user: os.path.join(self.mount(node), path) for user, node, path in zip(users, nodes, paths)}
+        return {
+            user: os.path.join(self.mount(node), path)
+            for user, node, path in zip(users, nodes, paths)
+        }
 
     def plant(self, users):
         """A photo for each."""
@@ -123,26 +166,39 @@ class Site:
                         path = os.path.join(folder, name)
                         if name != ".node":
                             with open(path, "rb") as file:
-                                found[path] = os.fstat(file.fileno()).st_ino, file.read()
+                                found[path] = (
+                                    os.fstat(file.fileno()).st_ino,
+                                    file.read(),
+                                )
         return found
 
     def mover(self, *arguments, **options):
         """Starts move.py."""
-        return subprocess.Popen([sys.executable, os.path.join(EXAMPLE, "move.py"), *arguments], env=dict(os.environ, STEAD=STEAD),
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # fmt: skip
+        return subprocess.Popen(
+            [sys.executable, os.path.join(EXAMPLE, "move.py"), *arguments],
+            env=dict(os.environ, STEAD=STEAD),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **options,
+        )
 
     def move(self, step, *more, code=0):
         """Runs a step to its end; what it said."""
         mover = self.mover(step, self.directory, *more)
         out, err = mover.communicate(timeout=LIMIT)
         said = (out + err).decode("utf-8", "replace")
-        assert mover.returncode == code, f"move.py {step} ended with {mover.returncode}: {said}"
+        assert mover.returncode == code, (
+            f"move.py {step} ended with {mover.returncode}: {said}"
+        )
         return said
 
     def moving(self, users):
         """{user: (old file, new file)} of those that stead says move."""
         given = b"".join(user + b"\0" for user in users)
-        said = stead("diff", self.before, self.map, "--keys", "-0", input=given).split(b"\0")[:-1]
+        said = stead("diff", self.before, self.map, "--keys", "-0", input=given).split(
+            b"\0"
+        )[:-1]
         names = [record.split(b"\t", 2)[2] for record in said]
         old, new = self.places(names, self.before), self.places(names)
         return {user: (old[user], new[user]) for user in names}
@@ -150,7 +206,12 @@ class Site:
     def reader(self, language, *arguments):
         """Starts a reader."""
         command, env = COMMANDS[language]
-        return subprocess.Popen([*command, arguments[0], self.directory, *arguments[1:]], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return subprocess.Popen(
+            [*command, arguments[0], self.directory, *arguments[1:]],
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def listed(self, language, users, how):
         """looks, moving, misses, wrong of a reader of these users."""
@@ -182,14 +243,25 @@ class WholeMove(Languages):
     @classmethod
     def setUpClass(cls):
         temporary = scratch()
-        # the first that is entered is the last that is done: readers and movers end before their files go
+        # the first that is entered is the last that is done: readers and movers end
+        # before their files go
         cls.addClassCleanup(temporary.cleanup)
         cls.children = []
         cls.addClassCleanup(cls.stop)
         cls.site = site = Site(temporary.name)
         names = os.path.join(site.directory, "names")
-        subprocess.run([sys.executable, os.path.join(ROOT, "examples", "names", "make_names.py"), names, "--count", str(COUNT - len(ODD))],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)  # fmt: skip
+        subprocess.run(
+            [
+                sys.executable,
+                os.path.join(ROOT, "examples", "names", "make_names.py"),
+                names,
+                "--count",
+                str(COUNT - len(ODD)),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
         with open(names, "ab") as file:
             file.writelines(user + b"\n" for user in ODD)
         with open(names, "rb") as file:
@@ -200,22 +272,34 @@ class WholeMove(Languages):
 
         # readers, all the while
         stop = os.path.join(site.directory, "stop")
-        readers = {language: cls.child(language, "run", names, stop) for language in COMMANDS}
+        readers = {
+            language: cls.child(language, "run", names, stop) for language in COMMANDS
+        }
         for reader in readers.values():
             assert reader.stdout.readline() == b"ready\n", "a reader did not get ready"
         a_user = cls.a_moving_user()
-        stale = {language: cls.child(language, "stale", a_user) for language in COMMANDS}
-        cls.stale = {language: [reader.stdout.readline().decode().strip()] for language, reader in stale.items()}
+        stale = {
+            language: cls.child(language, "stale", a_user) for language in COMMANDS
+        }
+        cls.stale = {
+            language: [reader.stdout.readline().decode().strip()]
+            for language, reader in stale.items()
+        }
 
         site.move("begin", site.fleet(1, 2, 3, 4, 5))
         cls.moves = site.moving(cls.users)
         assert a_user in cls.moves
         cls.report = json.loads(stead("diff", site.before, site.map, "--json"))
 
-        # killed in the middle, twice: when the first of nas1, and then the first of nas3, are there
+        # killed in the middle, twice: when the first of nas1, and then the first of
+        # nas3, are there
         cls.killed = []
         for node in ("nas1", "nas3"):
-            heads = sorted((old, new) for old, new in cls.moves.values() if old.startswith(site.mount(node) + os.sep))
+            heads = sorted(
+                (old, new)
+                for old, new in cls.moves.values()
+                if old.startswith(site.mount(node) + os.sep)
+            )
             waited_for = heads[len(heads) // 3][1]
             mover = site.mover("carry", site.directory, "--no-sync")
             cls.children.append(mover)
@@ -225,28 +309,52 @@ class WholeMove(Languages):
             mover.communicate(timeout=LIMIT)
             cls.killed.append((mover.returncode, cls.progress()))
         # what is where now, and what the readers of some orders find of it
-        cls.unmoved = [user for user, (_, new) in cls.moves.items() if not os.path.exists(new)]
-        cls.carried = [user for user, (old, _) in cls.moves.items() if not os.path.exists(old)]
+        cls.unmoved = [
+            user for user, (_, new) in cls.moves.items() if not os.path.exists(new)
+        ]
+        cls.carried = [
+            user for user, (old, _) in cls.moves.items() if not os.path.exists(old)
+        ]
         cls.sample = cls.unmoved[:1500] + cls.carried[:1500]
-        cls.listed = {(language, how): site.listed(language, cls.sample, how) for language in COMMANDS for how in ("0", "1", "10", "look")}
+        cls.listed = {
+            (language, how): site.listed(language, cls.sample, how)
+            for language in COMMANDS
+            for how in ("0", "1", "10", "look")
+        }
 
         # readers between two looks while the mover goes past
         raced = cls.unmoved[-1]
-        race = {(language, how): cls.child(language, "pause", raced, how) for language in COMMANDS for how in ("01", "010")}
-        cls.race = {key: [reader.stdout.readline().decode().strip()] for key, reader in race.items()}
+        race = {
+            (language, how): cls.child(language, "pause", raced, how)
+            for language in COMMANDS
+            for how in ("01", "010")
+        }
+        cls.race = {
+            key: [reader.stdout.readline().decode().strip()]
+            for key, reader in race.items()
+        }
         cls.last_carry = site.move("carry", "--no-sync")
         for found, readers_there in ((cls.race, race), (cls.stale, stale)):
             for key, reader in readers_there.items():
                 found[key].append(ended(reader))
         cls.end = site.move("end", "--no-sync")
         # once more, under the new map alone
-        cls.after = {language: site.listed(language, cls.sample, "look") for language in COMMANDS}
+        cls.after = {
+            language: site.listed(language, cls.sample, "look") for language in COMMANDS
+        }
         with open(stop, "wb"):
             pass
-        cls.ran = {language: tuple(map(int, ended(reader).split())) for language, reader in readers.items()}
+        cls.ran = {
+            language: tuple(map(int, ended(reader).split()))
+            for language, reader in readers.items()
+        }
         cls.at_last = site.files()
         for language, (looks, moving, misses, _) in cls.ran.items():
-            print(f"{language}: {looks:,} looks, {moving:,} of them for files that moved, {misses} misses", flush=True)
+            print(
+                f"{language}: {looks:,} looks, {moving:,} of them for files that "
+                f"moved, {misses} misses",
+                flush=True,
+            )
 
     @classmethod
     def child(cls, language, *arguments):
@@ -272,26 +380,49 @@ class WholeMove(Languages):
 
     @classmethod
     def progress(cls):
-        """How many files are where they were only, in both places, in the new place only; and how many are nowhere."""
-        found = [(os.path.exists(old), os.path.exists(new)) for old, new in cls.moves.values()]
-        return tuple(found.count(state) for state in ((True, False), (True, True), (False, True), (False, False)))
+        """How many files are where they were only, in both places, in the new place
+        only; and how many are nowhere.
+        """
+        found = [
+            (os.path.exists(old), os.path.exists(new))
+            for old, new in cls.moves.values()
+        ]
+        return tuple(
+            found.count(state)
+            for state in ((True, False), (True, True), (False, True), (False, False))
+        )
 
     def test_files_moved_are_those_of_the_plan(self):
-        old, new = self.site.places(self.users, self.site.map + ".history/1"), self.site.places(self.users)
+        old, new = (
+            self.site.places(self.users, self.site.map + ".history/1"),
+            self.site.places(self.users),
+        )
         planned = {user for user in self.users if old[user] != new[user]}
         self.assertEqual(planned, set(self.moves))
         # what is another file than at first, by its name or its inode, was moved
-        moved = {user for user in self.users if self.at_first.get(new[user], [None])[0] != self.at_last[new[user]][0]}
+        moved = {
+            user
+            for user in self.users
+            if self.at_first.get(new[user], [None])[0] != self.at_last[new[user]][0]
+        }
         self.assertEqual(moved, planned)
-        # the plan's share of the hash space, within what chance does to 100,000 names (7 standard deviations)
+        # the plan's share of the hash space, within what chance does to 100,000 names
+        # (7 standard deviations)
         share = self.report["moved"]["fraction"]
         self.assertEqual(share, 0.2)
-        self.assertLess(abs(len(moved) - share * COUNT), 7 * (COUNT * share * (1 - share)) ** 0.5)
+        self.assertLess(
+            abs(len(moved) - share * COUNT), 7 * (COUNT * share * (1 - share)) ** 0.5
+        )
 
     def test_no_file_is_lost_and_none_is_there_twice(self):
-        expected = {path: b"photo of " + user + b"\n" for user, path in self.site.places(self.users).items()}
+        expected = {
+            path: b"photo of " + user + b"\n"
+            for user, path in self.site.places(self.users).items()
+        }
         self.assertEqual(len(expected), COUNT)
-        self.assertEqual({path: photo for path, (_, photo) in self.at_last.items()}, expected)
+        self.assertEqual(
+            {path: photo for path, (_, photo) in self.at_last.items()}, expected
+        )
         self.assertEqual(len(self.at_first), COUNT)
 
     def test_the_mover_was_killed_in_the_middle_and_went_on(self):
@@ -302,7 +433,8 @@ class WholeMove(Languages):
             self.assertLessEqual(both, 1)
             self.assertEqual(nowhere, 0)
         self.assertGreater(self.killed[1][1][2], self.killed[0][1][2])
-        # what the runs after the kills said that they carried; the first two could say nothing any more
+        # what the runs after the kills said that they carried; the first two could say
+        # nothing any more
         left = self.killed[1][1][0] + self.killed[1][1][1]
         self.assertEqual(self.last_carry, f"{left:,} files carried\n")
         self.assertEqual(self.end, "0 files carried\n")
@@ -325,10 +457,14 @@ class WholeMove(Languages):
 
     def one_place_misses(self, language):
         self.need(language)
-        unmoved, carried = (sum(user in group for user in self.sample) for group in (set(self.unmoved), set(self.carried)))
+        unmoved, carried = (
+            sum(user in group for user in self.sample)
+            for group in (set(self.unmoved), set(self.carried))
+        )
         self.assertEqual(self.listed[language, "0"][2], unmoved)
         self.assertEqual(self.listed[language, "1"][2], carried)
-        # old, then new: what is no longer in the old place has come into the new one before
+        # old, then new: what is no longer in the old place has come into the new one
+        # before
         self.assertEqual(self.listed[language, "10"][2], 0)
 
     def two_looks_miss(self, language):
@@ -377,7 +513,8 @@ class WholeMove(Languages):
         self.old_requests_find("Perl")
 
 
-# runs move.py, and ends it by SIGKILL before its Nth step that changes something; prints how many there were when it came to its end
+# runs move.py, and ends it by SIGKILL before its Nth step that changes something;
+# prints how many there were when it came to its end
 KILLED = """
 import os, runpy, shutil, signal, sys
 program, last = sys.argv[1], int(sys.argv[2])
@@ -398,7 +535,10 @@ runpy.run_path(program, run_name="__main__")
 print("steps", steps)
 """
 # a mover that removes before it copies, to show that a reader then misses
-RIGHT, WRONG = b"    try:\n        try:\n            os.link(spare, new)\n", b"    os.unlink(old)\n    os.kill(os.getpid(), 9)\n"
+RIGHT, WRONG = (
+    b"    try:\n        try:\n            os.link(spare, new)\n",
+    b"    os.unlink(old)\n    os.kill(os.getpid(), 9)\n",
+)
 
 
 class SmallMoves(Languages):
@@ -417,13 +557,33 @@ class SmallMoves(Languages):
     def moved_well(self, users=None, map=None):
         """All photos are where the map says, once."""
         users = self.USERS if users is None else users
-        expected = {path: b"photo of " + user + b"\n" for user, path in self.site.places(users, map).items()}
-        self.assertEqual({path: photo for path, (_, photo) in self.site.files().items()}, expected)
+        expected = {
+            path: b"photo of " + user + b"\n"
+            for user, path in self.site.places(users, map).items()
+        }
+        self.assertEqual(
+            {path: photo for path, (_, photo) in self.site.files().items()}, expected
+        )
 
     def killed_at(self, step, *arguments):
         """Runs move.py until a step; whether it came to its end, and its steps then."""
-        command = [sys.executable, "-c", KILLED, os.path.join(EXAMPLE, "move.py"), str(step), arguments[0], self.site.directory, *arguments[1:]]
-        done = subprocess.run(command, env=dict(os.environ, STEAD=STEAD), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LIMIT, check=False)
+        command = [
+            sys.executable,
+            "-c",
+            KILLED,
+            os.path.join(EXAMPLE, "move.py"),
+            str(step),
+            arguments[0],
+            self.site.directory,
+            *arguments[1:],
+        ]
+        done = subprocess.run(
+            command,
+            env=dict(os.environ, STEAD=STEAD),
+            capture_output=True,
+            timeout=LIMIT,
+            check=False,
+        )
         self.assertIn(done.returncode, (0, -signal.SIGKILL), done.stderr)
         return done.returncode == 0
 
@@ -432,7 +592,8 @@ class SmallMoves(Languages):
         self.site.move("begin", self.grown)
         moves = self.site.moving(self.USERS)
         self.assertGreater(len(moves), 3)
-        # each run is killed a step later than the one before, and goes on with what that one left
+        # each run is killed a step later than the one before, and goes on with what
+        # that one left
         step = 1
         while not self.killed_at(step, "carry"):
             kills += 1
@@ -442,7 +603,9 @@ class SmallMoves(Languages):
                     if os.path.exists(path):
                         with open(path, "rb") as file:
                             photos.append(file.read())
-                self.assertIn(photos, [[b"photo of " + user + b"\n"] * n for n in (1, 2)])
+                self.assertIn(
+                    photos, [[b"photo of " + user + b"\n"] * n for n in (1, 2)]
+                )
             step += 1
         self.assertGreater(kills, 5)
         self.site.move("end")
@@ -453,7 +616,10 @@ class SmallMoves(Languages):
         published = False
         while not published:
             step += 1
-            published = self.killed_at(step, "begin", self.grown) or json.loads(stead("show", self.site.map, "--json"))["epoch"] == 2
+            published = (
+                self.killed_at(step, "begin", self.grown)
+                or json.loads(stead("show", self.site.map, "--json"))["epoch"] == 2
+            )
             kills += not published
             self.moved_well(map=self.site.map + ".history/1")
         self.assertTrue(os.path.exists(self.site.before))
@@ -487,7 +653,9 @@ class SmallMoves(Languages):
         self.moved_well()
 
     def test_files_of_others_stay(self):
-        stray = os.path.join(os.path.dirname(self.site.places([b"user0"])[b"user0"]), "Thumbs.db")
+        stray = os.path.join(
+            os.path.dirname(self.site.places([b"user0"])[b"user0"]), "Thumbs.db"
+        )
         with open(stray, "wb") as file:
             file.write(b"not ours")
         self.site.move("begin", self.grown)
@@ -500,7 +668,9 @@ class SmallMoves(Languages):
         self.site.move("end")
         self.site.move("begin", self.site.fleet(1))
         self.site.move("end")
-        self.assertEqual({path.split(os.sep)[-5] for path in self.site.files()}, {"nas1"})
+        self.assertEqual(
+            {path.split(os.sep)[-5] for path in self.site.files()}, {"nas1"}
+        )
         self.moved_well()
 
     def test_what_cannot_be_done_is_said_and_nothing_is_changed(self):
@@ -508,23 +678,38 @@ class SmallMoves(Languages):
             first = file.read()
         self.assertIn("no move is under way", self.site.move("carry", code=1))
         os.rename(self.site.map, self.site.map + ".away")
-        self.assertIn("makes the first map", self.site.move("begin", self.grown, code=1))
+        self.assertIn(
+            "makes the first map", self.site.move("begin", self.grown, code=1)
+        )
         os.rename(self.site.map + ".away", self.site.map)
         os.unlink(os.path.join(self.site.mount("nas3"), ".node"))
-        self.assertIn(".node is missing: mount nas3 there", self.site.move("begin", self.grown, code=1))
-        with open(os.path.join(self.site.mount("nas3"), ".node"), "w", encoding="ascii") as file:
+        self.assertIn(
+            ".node is missing: mount nas3 there",
+            self.site.move("begin", self.grown, code=1),
+        )
+        with open(
+            os.path.join(self.site.mount("nas3"), ".node"), "w", encoding="ascii"
+        ) as file:
             file.write("nas2\n")
         self.assertIn("says `nas2`", self.site.move("begin", self.grown, code=1))
         wrong = os.path.join(self.site.directory, "wrong.toml")
-        with open(self.grown, encoding="utf-8") as source, open(wrong, "w", encoding="utf-8") as file:
+        with (
+            open(self.grown, encoding="utf-8") as source,
+            open(wrong, "w", encoding="utf-8") as file,
+        ):
             file.write(source.read().replace("mount", "mounted"))
-        self.assertIn("has no attribute `mount`", self.site.move("begin", wrong, code=1))
+        self.assertIn(
+            "has no attribute `mount`", self.site.move("begin", wrong, code=1)
+        )
         self.assertIn("nothing to do", self.site.move("begin", self.site.fleet(1, 2)))
         with open(self.site.map, "rb") as file:
             self.assertEqual(file.read(), first)
         self.assertFalse(os.path.exists(self.site.before))
         self.site.move("begin", self.site.fleet(1, 2, 3))
-        self.assertIn("a move is under way", self.site.move("begin", self.site.fleet(1, 2, 3), code=1))
+        self.assertIn(
+            "a move is under way",
+            self.site.move("begin", self.site.fleet(1, 2, 3), code=1),
+        )
         self.moved_well(map=self.site.before)
 
     def test_a_file_that_cannot_be_carried_is_named_and_stays(self):
@@ -535,7 +720,9 @@ class SmallMoves(Languages):
         os.makedirs(os.path.dirname(third), exist_ok=True)
         with open(third, "wb"):
             pass
-        self.assertIn(f"{new}: Not a directory; no photo is lost", self.site.move("carry", code=1))
+        self.assertIn(
+            f"{new}: Not a directory; no photo is lost", self.site.move("carry", code=1)
+        )
         self.assertTrue(os.path.exists(old), user)
         os.unlink(third)
         self.site.move("end")
@@ -551,12 +738,23 @@ class SmallMoves(Languages):
             file.write(source.replace(RIGHT, WRONG + RIGHT))
         self.site.move("begin", self.grown)
         moves = self.site.moving(self.USERS)
-        done = subprocess.run([sys.executable, mover, "carry", self.site.directory], env=dict(os.environ, STEAD=STEAD), timeout=LIMIT, check=False)
+        done = subprocess.run(
+            [sys.executable, mover, "carry", self.site.directory],
+            env=dict(os.environ, STEAD=STEAD),
+            timeout=LIMIT,
+            check=False,
+        )
         self.assertEqual(done.returncode, -signal.SIGKILL)
-        lost = [user for user, places in moves.items() if not any(map(os.path.exists, places))]
+        lost = [
+            user
+            for user, places in moves.items()
+            if not any(map(os.path.exists, places))
+        ]
         self.assertEqual(len(lost), 1)
         for language in COMMANDS:
-            self.assertEqual(self.site.listed(language, self.USERS, "look")[2:], (1, 0), language)
+            self.assertEqual(
+                self.site.listed(language, self.USERS, "look")[2:], (1, 0), language
+            )
         with self.assertRaises(AssertionError):
             self.moved_well()
 
@@ -564,14 +762,36 @@ class SmallMoves(Languages):
         """Photos and shards are those that the program says."""
         self.need(language)
         command, env = COMMANDS[language]
-        program = os.path.join(EXAMPLE, {"Python": "members.py", "PHP": "members.php", "Perl": "Members.pm"}[language])
-        users = [user for user in self.USERS if user != b"\xff\xfe"] + [b"member%d" % i for i in range(1000)]
+        program = os.path.join(
+            EXAMPLE,
+            {"Python": "members.py", "PHP": "members.php", "Perl": "Members.pm"}[
+                language
+            ],
+        )
+        users = [user for user in self.USERS if user != b"\xff\xfe"] + [
+            b"member%d" % i for i in range(1000)
+        ]
         shards = os.path.join(self.site.directory, "shards.map")
-        databases = {node["name"]: node["attributes"]["dsn"].encode() for node in json.loads(stead("show", shards, "--json"))["nodes"]}
+        databases = {
+            node["name"]: node["attributes"]["dsn"].encode()
+            for node in json.loads(stead("show", shards, "--json"))["nodes"]
+        }
         given = b"".join(user + b"\0" for user in users)
-        homes = [databases[record.split(b"\t")[0].decode()] for record in stead("locate", "-0", shards, input=given).split(b"\0")[:-1]]
-        expected = b"".join(b"%b\t%b\t%b\n" % (user, path.encode(), home) for (user, path), home in zip(self.site.places(users).items(), homes))
-        said = subprocess.run([*command[:-1], program, self.site.directory, *users], env=env, stdout=subprocess.PIPE, timeout=LIMIT, check=True).stdout
+        homes = [
+            databases[record.split(b"\t")[0].decode()]
+            for record in stead("locate", "-0", shards, input=given).split(b"\0")[:-1]
+        ]
+        expected = b"".join(
+            b"%b\t%b\t%b\n" % (user, path.encode(), home)
+            for (user, path), home in zip(self.site.places(users).items(), homes)
+        )
+        said = subprocess.run(
+            [*command[:-1], program, self.site.directory, *users],
+            env=env,
+            stdout=subprocess.PIPE,
+            timeout=LIMIT,
+            check=True,
+        ).stdout
         self.assertEqual(said, expected)
         self.assertEqual(len(set(homes)), 3)
 

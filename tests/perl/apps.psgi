@@ -1,5 +1,5 @@
-# The example under test, which says by which worker, and the controls, which are written wrong: /twice/ opens twice in a request, /never/
-# once in a process, /hoard/ keeps every map.
+# The example under test, which says by which worker, and the controls, which are written wrong:
+# /twice/ opens twice in a request, /never/ once in a process, /hoard/ keeps every map.
 
 use strict;
 use warnings;
@@ -17,29 +17,42 @@ my $before_fork = $ENV{OPEN_AT_START} ? Stead::Map->open($path) : undef;
 
 my $where = do $ENV{WHERE_PSGI} or die $@ || $!;
 
-my ($never, %hoard);
+my ( $never, %hoard );
 
 sub control {
-    my ($kind, $key) = @_;
+    my ( $kind, $key ) = @_;
     my $members = my $again = Stead::Map->open($path);
-    if ($kind eq 'twice') {
+    if ( $kind eq 'twice' ) {
         select undef, undef, undef, $GAP;
         $again = Stead::Map->open($path);
     }
-    elsif ($kind eq 'never') {
+    elsif ( $kind eq 'never' ) {
         $members = $again = $never ||= $members;
     }
-    elsif ($kind eq 'hoard') {
+    elsif ( $kind eq 'hoard' ) {
         $hoard{ $members->digest } ||= $members;
     }
-    my $body = $json->encode({ epoch => $members->epoch, node => $again->locate($key), again => $again->epoch });
-    return [200, ['Content-Type' => 'application/json', 'Content-Length' => length $body], [$body]];
+    my $body = $json->encode(
+        {
+            epoch => $members->epoch,
+            node  => $again->locate($key),
+            again => $again->epoch
+        }
+    );
+    return [
+        200,
+        [
+            'Content-Type'   => 'application/json',
+            'Content-Length' => length $body
+        ],
+        [$body]
+    ];
 }
 
 sub {
     my ($env) = @_;
-    my ($kind, $key) = $env->{PATH_INFO} =~ m{\A/(twice|never|hoard)/(.*)\z}s;
-    my $response = defined $kind ? control($kind, $key) : $where->($env);
+    my ( $kind, $key ) = $env->{PATH_INFO} =~ m{\A/(twice|never|hoard)/(.*)\z}s;
+    my $response = defined $kind ? control( $kind, $key ) : $where->($env);
     push @{ $response->[1] }, 'X-Worker' => $$;
     return $response;
 };

@@ -3,7 +3,9 @@
 import runpy
 from pathlib import Path
 
-SCRIPT = runpy.run_path(str(Path(__file__).resolve().parents[2] / "scripts" / "perl-module"))
+SCRIPT = runpy.run_path(
+    str(Path(__file__).resolve().parents[2] / "scripts" / "perl-module")
+)
 PERL, ENV, SOURCES = SCRIPT["PERL"], SCRIPT["ENV"], Path(SCRIPT["SOURCES"])
 MODULE = Path(SCRIPT["build"]())
 LIBRARIES = MODULE.parent / "lib"

@@ -22,27 +22,60 @@ def free_port():
 
 
 class Starman:
-    """A context: Starman with apps.psgi. `before` is a command that runs it, such as strace."""
+    """A context: Starman with apps.psgi. `before` is a command that runs it, such as
+    strace.
+    """
 
     def __init__(self, scratch, *options, workers=3, before=(), **environment):
-        self.scratch, self.count, self.before, self.options = scratch, workers, list(before), list(options)
-        self.environment = dict(os.environ, STEAD_MAP=str(scratch / "members.map"), WHERE_PSGI=str(ROOT / "examples" / "perl" / "where.psgi"),
-                                **environment)  # fmt: skip
+        self.scratch, self.count, self.before, self.options = (
+            scratch,
+            workers,
+            list(before),
+            list(options),
+        )
+        self.environment = dict(
+            os.environ,
+            STEAD_MAP=str(scratch / "members.map"),
+            WHERE_PSGI=str(ROOT / "examples" / "perl" / "where.psgi"),
+            **environment,
+        )
 
     def __enter__(self):
         for _ in range(5):  # somebody else may take the port between
             self.address = ("127.0.0.1", free_port())
-            # a worker ends after 1000 requests unless it is told otherwise, and then its memory could not be compared
-            command = [*self.before, PERL, f"-Mblib={MODULE}", shutil.which("starman"), "--workers", str(self.count), "--max-requests", "100000000",
-                       "--listen", "{}:{}".format(*self.address), *self.options, str(HERE / "apps.psgi")]  # fmt: skip
+            # a worker ends after 1000 requests unless it is told otherwise, and then
+            # its memory could not be compared
+            command = [
+                *self.before,
+                PERL,
+                f"-Mblib={MODULE}",
+                shutil.which("starman"),
+                "--workers",
+                str(self.count),
+                "--max-requests",
+                "100000000",
+                "--listen",
+                "{}:{}".format(*self.address),
+                *self.options,
+                str(HERE / "apps.psgi"),
+            ]
             with open(self.scratch / "starman.log", "ab") as log:
-                self.process = subprocess.Popen(command, cwd=self.scratch, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                self.process = subprocess.Popen(
+                    command,
+                    cwd=self.scratch,
+                    env=self.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
             if self.listens():
                 return self
         raise AssertionError(f"Starman does not start\n{self.log()}")
 
     def listens(self):
-        """Waits until the workers are there and somebody accepts; False when Starman ends instead."""
+        """Waits until the workers are there and somebody accepts; False when Starman
+        ends instead.
+        """
         deadline = time.monotonic() + LONG
         while self.process.poll() is None:
             try:
@@ -80,7 +113,11 @@ class Starman:
         if not self.before:
             return self.process.pid
         deadline = time.monotonic() + LONG
-        while not children(self.process.pid) and self.process.poll() is None and time.monotonic() < deadline:
+        while (
+            not children(self.process.pid)
+            and self.process.poll() is None
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.05)
         return (children(self.process.pid) or [self.process.pid])[0]
 

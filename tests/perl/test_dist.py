@@ -1,4 +1,6 @@
-"""The distribution as CPAN sees it: its list of files, its archive, built from there with an installed libstead, and where it cannot be built."""
+"""The distribution as CPAN sees it: its list of files, its archive, built from there
+with an installed libstead, and where it cannot be built.
+"""
 
 import os
 import shutil
@@ -18,8 +20,16 @@ print $map->locate('frank'), ' ', $INC{'Stead.pm'}, "\\n";
 
 def run(command, folder, **environment):
     """What a command says, both ways, and how it ends."""
-    done = subprocess.run(command, cwd=folder, env=dict(ENV, **environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=dict(ENV, **environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout
 
 
@@ -38,7 +48,9 @@ def copy(tmp_path):
 
 @pytest.fixture
 def prefix(tmp_path):
-    """What `make install PREFIX=` lays out, as far as it matters here; tests/install.py looks at the whole."""
+    """What `make install PREFIX=` lays out, as far as it matters here; tests/install.py
+    looks at the whole.
+    """
     found = tmp_path / "opt" / "stead"
     (found / "include").mkdir(parents=True)
     (found / "lib" / "pkgconfig").mkdir(parents=True)
@@ -46,14 +58,22 @@ def prefix(tmp_path):
     shutil.copy(LIBRARIES / "libstead.so", found / "lib" / "libstead.so.1")
     os.symlink("libstead.so.1", found / "lib" / "libstead.so")
     text = (ROOT / "scripts" / "templates" / "stead.pc.in").read_text()
-    for name, value in {"PREFIX": found, "PC_LIBDIR": found / "lib", "PC_INCLUDEDIR": found / "include", "VERSION": "0.1.0", "STATIC_LIBS": ""}.items():
+    for name, value in {
+        "PREFIX": found,
+        "PC_LIBDIR": found / "lib",
+        "PC_INCLUDEDIR": found / "include",
+        "VERSION": "0.1.0",
+        "STATIC_LIBS": "",
+    }.items():
         text = text.replace(f"@{name}@", str(value))
     (found / "lib" / "pkgconfig" / "stead.pc").write_text(text)
     return found
 
 
 def built_and_installed(folder, *arguments, **environment):
-    """perl Makefile.PL, make, make test, make install; then it is used from where it is."""
+    """perl Makefile.PL, make, make test, make install; then it is used from where it
+    is.
+    """
     said = good([PERL, "Makefile.PL", *arguments], folder, **environment)
     assert "WARNING" not in said and "not a known" not in said, said
     good(["make"], folder)
@@ -62,7 +82,9 @@ def built_and_installed(folder, *arguments, **environment):
     good(["make", "install", f"DESTDIR={root}"], folder)
     (there,) = (path for path in root.rglob("Stead.pm"))
     arch = next(path for path in root.rglob("auto/Stead/Stead.so")).parents[2]
-    node, used = good([PERL, "-w", f"-I{arch}", f"-I{there.parent}", "-e", FIRST], folder).split()
+    node, used = good(
+        [PERL, "-w", f"-I{arch}", f"-I{there.parent}", "-e", FIRST], folder
+    ).split()
     assert node == "db1" and used.startswith(str(root))
     assert [path for path in root.rglob("*.3*") if path.name.startswith("Stead::Map.")]
 
@@ -75,8 +97,17 @@ def test_an_archive_has_every_file_and_builds_with_a_prefix(copy, prefix):
     with tarfile.open(archive) as tar:
         names = {name.partition("/")[2] for name in tar.getnames() if "/" in name}
         tar.extractall(copy / "out", filter="data")
-    kept = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.is_file()}
-    assert kept <= names and names - kept <= {"META.json", "META.yml", "lib", "lib/Stead", "t", "xt"}
+    kept = {
+        str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.is_file()
+    }
+    assert kept <= names and names - kept <= {
+        "META.json",
+        "META.yml",
+        "lib",
+        "lib/Stead",
+        "t",
+        "xt",
+    }
     (folder,) = (copy / "out").iterdir()
     built_and_installed(folder, f"STEAD_PREFIX={prefix}")
 
@@ -87,13 +118,17 @@ def test_a_file_that_is_not_listed_is_seen(copy, prefix):
     assert "lib/Stead/More.pm" in run(["make", "distcheck"], copy)[1]
 
 
-@pytest.mark.skipif(not shutil.which("pkg-config"), reason="pkg-config is not installed")
+@pytest.mark.skipif(
+    not shutil.which("pkg-config"), reason="pkg-config is not installed"
+)
 def test_pkg_config_says_where_the_library_is(copy, prefix):
     built_and_installed(copy, PKG_CONFIG_PATH=str(prefix / "lib" / "pkgconfig"))
 
 
 def refused(copy, *arguments, **environment):
-    """What Makefile.PL says that ends well and makes no Makefile: to CPAN's testers that is NA, and no failure."""
+    """What Makefile.PL says that ends well and makes no Makefile: to CPAN's testers
+    that is NA, and no failure.
+    """
     said = good([PERL, *arguments], copy, **environment)
     assert not (copy / "Makefile").exists() and len(said.splitlines()) == 1, said
     return said
@@ -102,12 +137,29 @@ def refused(copy, *arguments, **environment):
 def test_a_missing_library_is_no_failure_and_says_what_to_do(copy, tmp_path):
     nowhere = str(tmp_path / "nowhere")
     said = refused(copy, "Makefile.PL", f"STEAD_PREFIX={nowhere}")
-    assert said.startswith(f"Stead cannot be built here: libstead is missing (asked: STEAD_PREFIX={nowhere})") and "STEAD_PREFIX=/opt/stead" in said
-    assert "STEAD_PREFIX=/nowhere" in refused(copy, "Makefile.PL", STEAD_PREFIX="/nowhere")
-    assert "INC=-I/nowhere" in refused(copy, "Makefile.PL", "INC=-I/nowhere", "LIBS=-L/nowhere -lstead")
-    assert "asked: pkg-config" in refused(copy, "Makefile.PL", PKG_CONFIG="false", CPATH="", LIBRARY_PATH="")
+    assert (
+        said.startswith(
+            f"Stead cannot be built here: libstead is missing (asked: STEAD_PREFIX={nowhere})"
+        )
+        and "STEAD_PREFIX=/opt/stead" in said
+    )
+    assert "STEAD_PREFIX=/nowhere" in refused(
+        copy, "Makefile.PL", STEAD_PREFIX="/nowhere"
+    )
+    assert "INC=-I/nowhere" in refused(
+        copy, "Makefile.PL", "INC=-I/nowhere", "LIBS=-L/nowhere -lstead"
+    )
+    assert "asked: pkg-config" in refused(
+        copy, "Makefile.PL", PKG_CONFIG="false", CPATH="", LIBRARY_PATH=""
+    )
 
 
 def test_a_perl_of_32_bits_is_refused(copy, prefix):
-    said = refused(copy, "-MConfig", "-e", "(tied %Config)->{uvsize} = 4; do './Makefile.PL'; die $@ if $@", f"STEAD_PREFIX={prefix}")
+    said = refused(
+        copy,
+        "-MConfig",
+        "-e",
+        "(tied %Config)->{uvsize} = 4; do './Makefile.PL'; die $@ if $@",
+        f"STEAD_PREFIX={prefix}",
+    )
     assert "needs a Perl for 64 bits" in said

@@ -1,4 +1,6 @@
-"""The programs of docs/perl.md and of the manual pages, run: what stands behind `#` on a line of `say` is what it says."""
+"""The programs of docs/perl.md and of the manual pages, run: what stands behind `#` on
+a line of `say` is what it says.
+"""
 
 import re
 import subprocess
@@ -17,7 +19,8 @@ name = "db2"
 weight = 1.5
 attributes = { address = "10.0.0.2:3306" }
 """
-# frank lives on db1, as in the README; what is said is compared as the characters that it is
+# frank lives on db1, as in the README; what is said is compared as the characters that
+# it is
 BEGIN = r"""
 sub shown {
     my ($line, $wanted, @said) = @_;
@@ -31,10 +34,16 @@ BEGIN { require Stead; Stead::Map->build_file('fleet.toml')->publish('members.ma
 
 
 def blocks(path):
-    """The Perl programs of a page: what is fenced as perl in Markdown, what is indented in POD, up to another heading one program."""
+    """The Perl programs of a page: what is fenced as perl in Markdown, what is indented
+    in POD, up to another heading one program.
+    """
     text = path.read_text("utf-8")
     if path.suffix == ".md":
-        return ["\n".join(re.findall(r"^```perl\n(.*?)^```", text, re.M | re.S))]
+        return [
+            "\n".join(
+                re.findall(r"^```perl\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+            )
+        ]
     pod = text.partition("__END__")[2]
     return ["\n".join(line for line in pod.splitlines() if line.startswith("    "))]
 
@@ -49,7 +58,9 @@ def program(text):
         indent, said, condition, wanted = match.groups(default="")
         return f"{indent}shown({count}, q\0{wanted}\0, {said}){condition};"
 
-    checking = re.sub(r"^( *)say (.*?)( if [^;]*)?;\s+# (.*)$", check, text, flags=re.M)
+    checking = re.sub(
+        r"^( *)say (.*?)( if [^;]*)?;\s+# (.*)$", check, text, flags=re.MULTILINE
+    )
     return BEGIN + checking, count
 
 
@@ -57,7 +68,15 @@ def run(text, folder):
     """Runs a program where there are a fleet and its map."""
     (folder / "fleet.toml").write_text(FLEET)
     (folder / "program.pl").write_text("use strict; use warnings;\n" + text, "utf-8")
-    return subprocess.run([PERL, f"-Mblib={MODULE}", "program.pl"], cwd=folder, env=ENV, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [PERL, f"-Mblib={MODULE}", "program.pl"],
+        cwd=folder,
+        env=ENV,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("path", [PAGE, *PODS], ids=lambda path: path.name)
@@ -69,7 +88,7 @@ def test_programs_say_what_stands_behind_them(path, tmp_path, record_property):
             continue
         done = run(checking, tmp_path)
         assert done.returncode == 0 and not done.stderr, done.stderr
-        assert done.stdout.count("shown\n") >= count and count >= 1 or path.name == "Error.pm"
+        assert done.stdout.count("shown\n") >= count >= 1 or path.name == "Error.pm"
         record_property("lines", count)
 
 
@@ -77,4 +96,8 @@ def test_a_line_that_says_something_else_is_seen(tmp_path):
     (text,) = blocks(SOURCES / "lib" / "Stead.pm")
     checking, count = program(text.replace("# db1", "# db9", 1))
     done = run(checking, tmp_path)
-    assert count > 3 and done.returncode != 0 and "line 1 says 'db1' and not 'db9'" in done.stderr
+    assert (
+        count > 3
+        and done.returncode != 0
+        and "line 1 says 'db1' and not 'db9'" in done.stderr
+    )

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
-# the judge, the load and the publisher are those of Python's web tests; the reference reads the maps
+# the judge, the load and the publisher are those of Python's web tests; the reference
+# reads the maps
 sys.path[:0] = [str(TESTS), str(TESTS / "web"), str(TESTS / "reference")]
 
 
 @pytest.fixture
 def place():
-    """A directory that the workers' user may enter, which pytest's own may not be; workers create nothing but in `own`."""
+    """A directory that the workers' user may enter, which pytest's own may not be;
+    workers create nothing but in `own`.
+    """
     path = Path(tempfile.mkdtemp(prefix="stead-fpm-"))
     path.chmod(0o755)
     (path / "own").mkdir()
@@ -24,9 +27,13 @@ def place():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests counted."""
+    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
+    counted.
+    """
     for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}")
+        terminalreporter.write_line(
+            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
+        )
     for report in terminalreporter.stats.get("passed", []):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{report.head_line}: {name} {value}")

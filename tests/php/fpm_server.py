@@ -1,4 +1,6 @@
-"""nginx and php-fpm for a test, with the files of examples/php/fpm: on loopback and a socket of their own, and gone when the test ends."""
+"""nginx and php-fpm for a test, with the files of examples/php/fpm: on loopback and a
+socket of their own, and gone when the test ends.
+"""
 
 import glob
 import grp
@@ -24,7 +26,13 @@ ROOM = 2 << 30  # bytes: a worker that leaks fails, and not the machine
 
 def fpm():
     """php-fpm, under whatever name this system has it."""
-    names = ["php-fpm", *sorted((os.path.basename(path) for path in glob.glob("/usr/sbin/php-fpm*")), reverse=True)]
+    names = [
+        "php-fpm",
+        *sorted(
+            (os.path.basename(path) for path in glob.glob("/usr/sbin/php-fpm*")),
+            reverse=True,
+        ),
+    ]
     return next((path for path in map(find, names) if path), None)
 
 
@@ -35,11 +43,26 @@ def find(name):
 
 def why_not():
     """Why this cannot run here; None when it can."""
-    missing = [name for name, path in (("php-fpm", fpm()), ("nginx", find("nginx")), ("wrk", find("wrk")), ("setpriv", find("setpriv"))) if not path]
+    missing = [
+        name
+        for name, path in (
+            ("php-fpm", fpm()),
+            ("nginx", find("nginx")),
+            ("wrk", find("wrk")),
+            ("setpriv", find("setpriv")),
+        )
+        if not path
+    ]
     if missing:
         return f"{', '.join(missing)} not installed"
-    modules = subprocess.run([fpm(), "-m"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout.decode()
-    return None if "FFI" in modules and "OPcache" in modules else "php-fpm has no FFI or no OPcache"
+    modules = subprocess.run(
+        [fpm(), "-m"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+    ).stdout.decode()
+    return (
+        None
+        if "FFI" in modules and "OPcache" in modules
+        else "php-fpm has no FFI or no OPcache"
+    )
 
 
 def user():
@@ -54,10 +77,23 @@ def user():
 
 
 class FpmServer:
-    """A context. way: "preload", "scope" or "enable", the ini file, or "none". root: whether the masters may be root's, when we are; otherwise they
-    are an ordinary user's. before: a command that runs php-fpm, such as strace. page: the script of every request."""
+    """A context. way: "preload", "scope" or "enable", the ini file, or "none". root:
+    whether the masters may be root's, when we are; otherwise they are an ordinary
+    user's. before: a command that runs php-fpm, such as strace. page: the script of
+    every request.
+    """
 
-    def __init__(self, place, way, *, root=True, workers=3, before=(), page="pages.php", settings=""):
+    def __init__(
+        self,
+        place,
+        way,
+        *,
+        root=True,
+        workers=3,
+        before=(),
+        page="pages.php",
+        settings="",
+    ):
         self.place, self.count, self.before = place, workers, list(before)
         self.root = root and os.geteuid() == 0
         # they end when this process is killed, too
@@ -72,23 +108,45 @@ class FpmServer:
     def prepare(self, way, page, settings):
         """The example's files, with this test's paths in place of the example's."""
         package = self.place / "vendor" / "stead" / "stead"
-        shutil.copytree(ROOT / "php", package, ignore=shutil.ignore_patterns("tests", "vendor"))
-        (self.place / "vendor" / "autoload.php").write_text("<?php\nrequire __DIR__ . '/stead/stead/autoload.php';\n")
+        shutil.copytree(
+            ROOT / "php", package, ignore=shutil.ignore_patterns("tests", "vendor")
+        )
+        (self.place / "vendor" / "autoload.php").write_text(
+            "<?php\nrequire __DIR__ . '/stead/stead/autoload.php';\n"
+        )
         for file in (EXAMPLE / "where.php", HERE / "pages.php"):
             shutil.copyfile(file, self.place / file.name)
         (self.place / "lib").mkdir()
-        shutil.copyfile(os.path.join(libraries(), "libstead.so"), self.place / "lib" / "libstead.so.1")
+        shutil.copyfile(
+            os.path.join(libraries(), "libstead.so"),
+            self.place / "lib" / "libstead.so.1",
+        )
         name, group = user() if self.root else ("", "")
-        self.words = [("/usr/local/lib", str(self.place / "lib")), ("/run/php/members.sock", str(self.own / "members.sock")), ("/srv/members/where.php", f"/srv/members/{page}"),
-                      ("location /where/", "location /"), ("/srv/members", str(self.place)), ("www-data", name), ("max_children = 3", f"max_children = {self.count}")]  # fmt: skip
+        self.words = [
+            ("/usr/local/lib", str(self.place / "lib")),
+            ("/run/php/members.sock", str(self.own / "members.sock")),
+            ("/srv/members/where.php", f"/srv/members/{page}"),
+            ("location /where/", "location /"),
+            ("/srv/members", str(self.place)),
+            ("www-data", name),
+            ("max_children = 3", f"max_children = {self.count}"),
+        ]
         pool = self.example("pool.conf")
         if not self.root:
-            pool = "".join(line for line in pool.splitlines(True) if not line.startswith(("user", "group", "listen.")))
+            pool = "".join(
+                line
+                for line in pool.splitlines(True)
+                if not line.startswith(("user", "group", "listen."))
+            )
         elif group != name:
             pool = pool.replace(f"group = {name}", f"group = {group}")
-        (self.place / "fpm.conf").write_text(f"[global]\nerror_log = {self.own}/fpm.log\ndaemonize = no\n{pool}{settings}\n")
+        (self.place / "fpm.conf").write_text(
+            f"[global]\nerror_log = {self.own}/fpm.log\ndaemonize = no\n{pool}{settings}\n"
+        )
         (self.place / "conf.d").mkdir()
-        (self.place / "conf.d" / "50-stead.ini").write_text(self.example(f"{way}.ini") if way != "none" else "")
+        (self.place / "conf.d" / "50-stead.ini").write_text(
+            self.example(f"{way}.ini") if way != "none" else ""
+        )
 
     def example(self, name):
         """A file of the example, with this test's paths."""
@@ -99,31 +157,71 @@ class FpmServer:
 
     def nginx_conf(self, port):
         """A whole configuration around the example's."""
-        server = self.example("nginx.conf").replace("127.0.0.1:8080", f"127.0.0.1:{port}")
+        server = self.example("nginx.conf").replace(
+            "127.0.0.1:8080", f"127.0.0.1:{port}"
+        )
         who = "user {} {};\n".format(*user()) if self.root else ""
-        temporary = "".join(f"{kind}_temp_path {self.own}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        return (f"{who}daemon off;\nworker_processes 1;\npid {self.own}/nginx.pid;\nerror_log {self.own}/nginx.log;\nevents {{ worker_connections 512; }}\n"
-                f"http {{\naccess_log off;\nkeepalive_requests 1000000;\n{temporary}{server}}}\n")  # fmt: skip
+        temporary = "".join(
+            f"{kind}_temp_path {self.own}/{kind};\n"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        return (
+            f"{who}daemon off;\nworker_processes 1;\npid {self.own}/nginx.pid;\n"
+            f"error_log {self.own}/nginx.log;\nevents {{ worker_connections 512; }}\n"
+            f"http {{\naccess_log off;\nkeepalive_requests 1000000;\n{temporary}{server}}}\n"
+        )
 
     def start(self, command, **environment):
         with open(self.own / "said.log", "ab") as log:
-            process = subprocess.Popen(command, cwd=self.place, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=dict(os.environ, **environment),
-                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM)))  # fmt: skip
+            process = subprocess.Popen(
+                command,
+                cwd=self.place,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=dict(os.environ, **environment),
+                # a limit that this process must not have itself
+                preexec_fn=lambda: resource.setrlimit(  # noqa: PLW1509
+                    resource.RLIMIT_AS, (ROOM, ROOM)
+                ),
+            )
         self.running.append(process)
         return process
 
     def __enter__(self):
         try:
             # a leading : stands for the directory that PHP was built with
-            self.process = self.start([*self.before, *self.drop, fpm(), "-y", str(self.place / "fpm.conf")],
-                                      LD_LIBRARY_PATH=str(self.place / "lib"), PHP_INI_SCAN_DIR=f":{self.place}/conf.d")  # fmt: skip
-            self.wait(lambda: (self.own / "members.sock").exists() and len(self.workers()) == self.count, self.process, "php-fpm")
+            self.process = self.start(
+                [*self.before, *self.drop, fpm(), "-y", str(self.place / "fpm.conf")],
+                LD_LIBRARY_PATH=str(self.place / "lib"),
+                PHP_INI_SCAN_DIR=f":{self.place}/conf.d",
+            )
+            self.wait(
+                lambda: (
+                    (self.own / "members.sock").exists()
+                    and len(self.workers()) == self.count
+                ),
+                self.process,
+                "php-fpm",
+            )
             for _ in range(10):
-                # the port may be taken between our asking and nginx's; then it ends at once, and we ask for another
+                # the port may be taken between our asking and nginx's; then it ends at
+                # once, and we ask for another
                 with socket.create_server(("127.0.0.1", 0)) as free:
                     self.address = free.getsockname()
                 (self.place / "nginx.conf").write_text(self.nginx_conf(self.address[1]))
-                nginx = self.start([*self.drop, find("nginx"), "-p", str(self.own), "-e", str(self.own / "nginx.log"), "-c", str(self.place / "nginx.conf")])
+                nginx = self.start(
+                    [
+                        *self.drop,
+                        find("nginx"),
+                        "-p",
+                        str(self.own),
+                        "-e",
+                        str(self.own / "nginx.log"),
+                        "-c",
+                        str(self.place / "nginx.conf"),
+                    ]
+                )
                 if self.wait(self.answers, nginx, None):
                     return self
             raise AssertionError(f"nginx does not start:\n{self.log()}")
@@ -132,14 +230,20 @@ class FpmServer:
             raise
 
     def wait(self, ready, process, name):
-        """Until it is ready; False when the process ends before, which is an error where a name is given."""
+        """Until it is ready; False when the process ends before, which is an error
+        where a name is given.
+        """
         deadline = time.monotonic() + PATIENCE
         while not ready():
             ended = process.poll() is not None
-            assert not name or not ended, f"{name} ended with {process.poll()}:\n{self.log()}"
+            assert not name or not ended, (
+                f"{name} ended with {process.poll()}:\n{self.log()}"
+            )
             if ended:
                 return False
-            assert time.monotonic() < deadline, f"{name or 'nginx'} is not ready:\n{self.log()}"
+            assert time.monotonic() < deadline, (
+                f"{name or 'nginx'} is not ready:\n{self.log()}"
+            )
             time.sleep(0.05)
         return True
 
@@ -155,7 +259,11 @@ class FpmServer:
             if process.poll() is not None:
                 continue
             # strace passes no signal on
-            master = (children(process.pid) or [process.pid])[0] if self.before and process is self.process else process.pid
+            master = (
+                (children(process.pid) or [process.pid])[0]
+                if self.before and process is self.process
+                else process.pid
+            )
             try:
                 os.kill(master, signal.SIGTERM)
                 process.wait(PATIENCE)
@@ -169,11 +277,16 @@ class FpmServer:
 
     def log(self):
         """What they said."""
-        return "".join(path.read_text("utf-8", "replace") for path in sorted(self.own.glob("*.log")))
+        return "".join(
+            path.read_text("utf-8", "replace")
+            for path in sorted(self.own.glob("*.log"))
+        )
 
     def master(self):
         """php-fpm's master."""
-        return (children(self.process.pid) or [0])[0] if self.before else self.process.pid
+        return (
+            (children(self.process.pid) or [0])[0] if self.before else self.process.pid
+        )
 
     def workers(self):
         """The process ids of the workers."""

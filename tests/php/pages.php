@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// The example /where/, and pages that are written wrong: the controls of the tests. Longer than nothing and shorter than an epoch is
-// what /twice/ waits, for a publisher to come between.
+// The example /where/, and pages that are written wrong: the controls of the tests. Longer than
+// nothing and shorter than an epoch is what /twice/ waits, for a publisher to come between.
 
 const GAP = 3000;
 

@@ -1,4 +1,6 @@
-"""nginx and php-fpm with several workers answer while `stead apply` publishes epochs, in each way of allowing FFI."""
+"""nginx and php-fpm with several workers answer while `stead apply` publishes epochs,
+in each way of allowing FFI.
+"""
 
 import json
 import re
@@ -27,9 +29,13 @@ MEMORY = 6 << 20
 
 
 class Run:
-    """What a load during 50 epochs gave: clients that note when, and wrk, which asks more."""
+    """What a load during 50 epochs gave: clients that note when, and wrk, which asks
+    more.
+    """
 
-    def __init__(self, place, way, kinds, wrk_kind, requests=0, epochs=EPOCHS, **options):
+    def __init__(
+        self, place, way, kinds, wrk_kind, requests=0, epochs=EPOCHS, **options
+    ):
         publisher = Publisher(place)
         publisher.publish()
         with FpmServer(place, way, **options) as server:
@@ -37,7 +43,12 @@ class Run:
                 ask_until_all_answered(server, "GET", kind)
             self.workers = server.workers()
             self.wrk = Wrk(server, wrk_kind, place)
-            with self.wrk.all_the_while(), load(server.address, [("GET", kind) for kind in kinds], keep=True) as self.answers:
+            with (
+                self.wrk.all_the_while(),
+                load(
+                    server.address, [("GET", kind) for kind in kinds], keep=True
+                ) as self.answers,
+            ):
                 for _ in range(epochs):
                     publisher.publish()
                     time.sleep(PAUSE)
@@ -46,43 +57,66 @@ class Run:
             while self.wrk.asked < requests:
                 self.wrk.round(5)
                 publisher.publish()
-            self.growth = {worker: memory(worker) - before[worker] for worker in server.workers() & self.workers}
+            self.growth = {
+                worker: memory(worker) - before[worker]
+                for worker in server.workers() & self.workers
+            }
             self.last = ask_until_all_answered(server, "GET", kinds[0])
-            self.open_maps = {worker: open_maps(worker, publisher.map) for worker in server.workers()}
+            self.open_maps = {
+                worker: open_maps(worker, publisher.map) for worker in server.workers()
+            }
             self.workers_at_end, self.log = server.workers(), server.log()
         self.epochs = publisher.epochs
 
     def faults(self, kind=None):
         """The faults in all noted answers, or in those of a kind."""
-        return judge([answer for answer in self.answers if kind in (None, answer.kind)], self.epochs)
+        return judge(
+            [answer for answer in self.answers if kind in (None, answer.kind)],
+            self.epochs,
+        )
 
 
 @pytest.mark.parametrize(("way", "root"), [("preload", True), ("enable", False)])
-def test_every_answer_is_of_one_map_and_of_the_newest(way, root, place, record_property):
+def test_every_answer_is_of_one_map_and_of_the_newest(
+    way, root, place, record_property
+):
     run = Run(place, way, ["where"], "where", REQUESTS, root=root)
     changed = changes(run.answers)
-    record_property("answers", f"{len(run.answers)} and {run.wrk.asked} of wrk, {len(run.epochs)} epochs, epoch changes by worker {sorted(changed.values())}, "
-                               f"growth {max(run.growth.values()) >> 10} KiB")  # fmt: skip
+    record_property(
+        "answers",
+        f"{len(run.answers)} and {run.wrk.asked} of wrk, {len(run.epochs)} epochs, "
+        f"epoch changes by worker {sorted(changed.values())}, "
+        f"growth {max(run.growth.values()) >> 10} KiB",
+    )
     assert not run.faults(), run.log
     assert not run.wrk.faults(run.epochs) and not run.wrk.failed, run.log
     # what wrk asked was judged: all but what was under way when it ended
     assert sum(run.wrk.answers().values()) > REQUESTS * 0.99
     assert run.wrk.asked >= REQUESTS
     # no worker died, none was replaced
-    assert run.workers_at_end == run.workers == set(run.growth) and len(run.workers) == 3
+    assert (
+        run.workers_at_end == run.workers == set(run.growth) and len(run.workers) == 3
+    )
     assert "exited on signal" not in run.log
-    assert {worker: answer.said["epoch"] for worker, answer in run.last.items()} == dict.fromkeys(run.workers, len(run.epochs))
+    assert {
+        worker: answer.said["epoch"] for worker, answer in run.last.items()
+    } == dict.fromkeys(run.workers, len(run.epochs))
     assert max(run.growth.values()) < MEMORY
     # the cache holds the newest
     assert max(run.open_maps.values()) <= 1
-    # a fault could have shown: each worker answered often, and lived through most of the changes
+    # a fault could have shown: each worker answered often, and lived through most of
+    # the changes
     assert set(changed) == run.workers and min(changed.values()) >= EPOCHS // 2
     assert all(len(some) > EPOCHS for some in by_worker(run.answers).values())
 
 
 def test_the_judge_catches_pages_that_are_written_wrong(place, record_property):
     run = Run(place, "enable", ["twice", "never", "hoard"], "twice")
-    record_property("faults", {kind: dict(run.faults(kind)) for kind in ("twice", "never", "hoard")} | {"wrk": dict(run.wrk.faults(run.epochs))})
+    record_property(
+        "faults",
+        {kind: dict(run.faults(kind)) for kind in ("twice", "never", "hoard")}
+        | {"wrk": dict(run.wrk.faults(run.epochs))},
+    )
     assert run.faults("twice")["mixed"] >= 1
     assert run.wrk.faults(run.epochs)["mixed"] >= 1
     assert run.faults("never")["stale"] >= EPOCHS
@@ -107,35 +141,68 @@ def test_who_may_use_ffi(place, record_property):
                 with pytest.raises(HTTPError) as refused:
                     urlopen("http://{}:{}/where/frank".format(*server.address))
                 told = json.load(refused.value)["error"]
-    assert said["preload"][0].said and said["preload"][0].said == said["scope"][0].said == said["enable"][0].said
+    assert (
+        said["preload"][0].said
+        and said["preload"][0].said == said["scope"][0].said == said["enable"][0].said
+    )
     # preloaded classes may, other scripts may not
     assert "restricted" in said["preload"][1]
     assert said["scope"][1] is True and said["enable"][1] is True
     assert "restricted" in said["none"][1]
     # and who has set up nothing is told what to write
     assert refused.value.code == 503 and said["none"][0].said is None
-    for words in ("ffi.enable=preload", "ffi.preload=", "/preload/stead.h", "opcache.preload=", "opcache.preload_user", "ffi.enable=true"):
+    for words in (
+        "ffi.enable=preload",
+        "ffi.preload=",
+        "/preload/stead.h",
+        "opcache.preload=",
+        "opcache.preload_user",
+        "ffi.enable=true",
+    ):
         assert words in told
 
 
 @pytest.mark.skipif(bool(strace_why_not()), reason=str(strace_why_not()))
 # the control opens twice in a request, and the counting must show it
-@pytest.mark.parametrize(("way", "kind", "stats"), [("preload", "where", 1), ("scope", "where", 1), ("enable", "where", 1), ("enable", "twice", 2)])
+@pytest.mark.parametrize(
+    ("way", "kind", "stats"),
+    [
+        ("preload", "where", 1),
+        ("scope", "where", 1),
+        ("enable", "where", 1),
+        ("enable", "twice", 2),
+    ],
+)
 def test_a_request_costs_one_stat_of_the_map(way, kind, stats, place, record_property):
     requests, epochs = 100, 5
     publisher = Publisher(place)
     publisher.publish(3)
     trace = place / "trace"
-    with FpmServer(place, way, workers=1, before=["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace)]) as server:
+    with FpmServer(
+        place,
+        way,
+        workers=1,
+        before=["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace)],
+    ) as server:
         client = Client(server.address, keep=False)
         for number in range(requests):
             if number % (requests // epochs) == 1:
                 publisher.publish(3)
             answer = client.ask(kind, "frank")
-            assert answer.said and answer.said["epoch"] == len(publisher.epochs), answer.error
+            assert answer.said and answer.said["epoch"] == len(publisher.epochs), (
+                answer.error
+            )
     # pid call(..., "/path/members.map", ...
-    calls = re.findall(rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(publisher.map))}"', trace.read_text("utf-8", "replace"), re.M)
+    calls = re.findall(
+        rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(publisher.map))}"',
+        trace.read_text("utf-8", "replace"),
+        re.MULTILINE,
+    )
     opened = sum(call.startswith("open") for call in calls)
-    record_property("calls", f"{len(calls) - opened} stats and {opened} opens in {requests} requests over {epochs + 1} epochs")
+    record_property(
+        "calls",
+        f"{len(calls) - opened} stats and {opened} opens in {requests} requests over "
+        f"{epochs + 1} epochs",
+    )
     assert opened == epochs + 1
     assert len(calls) - opened == stats * requests

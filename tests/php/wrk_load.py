@@ -1,4 +1,6 @@
-"""wrk as a load whose answers are all kept: what it says is judged by the maps that were published, as far as it says it."""
+"""wrk as a load whose answers are all kept: what it says is judged by the maps that
+were published, as far as it says it.
+"""
 
 import json
 import re
@@ -10,7 +12,8 @@ from contextlib import contextmanager
 import stead_reference
 from fpm_server import find
 
-# each thread asks for member0, member1, ... and writes status and body of every answer to a file of its own
+# each thread asks for member0, member1, ... and writes status and body of every answer
+# to a file of its own
 SCRIPT = """
 local threads = 0
 function setup(thread) thread:set("number", threads); threads = threads + 1 end
@@ -41,13 +44,33 @@ class Wrk:
         """Asks for so long."""
         self.rounds += 1
         url = "http://{}:{}".format(*self.server.address)
-        command = [find("wrk"), "-t", "1", "-c", str(connections), "-d", f"{seconds}s", "--timeout", "60s", "-s", str(self.script), url, "--",
-                   self.kind, str(self.directory), str(self.rounds)]  # fmt: skip
-        said = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True).stdout.decode()
+        command = [
+            find("wrk"),
+            "-t",
+            "1",
+            "-c",
+            str(connections),
+            "-d",
+            f"{seconds}s",
+            "--timeout",
+            "60s",
+            "-s",
+            str(self.script),
+            url,
+            "--",
+            self.kind,
+            str(self.directory),
+            str(self.rounds),
+        ]
+        said = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True
+        ).stdout.decode()
         self.asked += int(re.search(r"(\d+) requests in", said)[1])
         self.rates.append(float(re.search(r"Requests/sec: +([\d.]+)", said)[1]))
         # at its end wrk drops what is under way, which is no error
-        self.failed += sum(map(int, re.findall(r"(?:connect|read|write|timeout) (\d+)", said))) + sum(map(int, re.findall(r"Non-2xx or 3xx responses: (\d+)", said)))
+        self.failed += sum(
+            map(int, re.findall(r"(?:connect|read|write|timeout) (\d+)", said))
+        ) + sum(map(int, re.findall(r"Non-2xx or 3xx responses: (\d+)", said)))
 
     @contextmanager
     def all_the_while(self):
@@ -58,7 +81,7 @@ class Wrk:
             try:
                 while not stop.is_set():
                     self.round()
-            except Exception as problem:
+            except Exception as problem:  # noqa: BLE001  the thread that waits says it
                 problems.append(problem)
 
         thread = threading.Thread(target=run)
@@ -77,10 +100,15 @@ class Wrk:
             with open(path, encoding="utf-8") as file:
                 # the last line may be cut when wrk ends
                 found.update(line for line in file if line.endswith("}\n"))
-        return {tuple(line.rstrip("\n").split(" ", 1)): count for line, count in found.items()}
+        return {
+            tuple(line.rstrip("\n").split(" ", 1)): count
+            for line, count in found.items()
+        }
 
     def faults(self, epochs):
-        """{fault: how often}: an error, or what is of no map that was published, or of two"""
+        """{fault: how often}: an error, or what is of no map that was published, or of
+        two
+        """
         faults = Counter()
         for (status, body), count in self.answers().items():
             said = json.loads(body)
@@ -90,7 +118,11 @@ class Wrk:
             published = epochs[said["epoch"]]
             wanted = {"again": published.map.epoch}
             if "key" in said:
-                node = stead_reference.locate(published.map, published.map.point(said["key"].encode()))
+                node = stead_reference.locate(
+                    published.map, published.map.point(said["key"].encode())
+                )
                 wanted.update(node=node, address=published.addresses[node])
-            faults["mixed"] += count * any(said[name] != value for name, value in wanted.items() if name in said)
+            faults["mixed"] += count * any(
+                said[name] != value for name, value in wanted.items() if name in said
+            )
         return +faults

@@ -1,8 +1,9 @@
 """The maps and the keys that the vectors are made of, described by hand.
 
-`maps()` gives {file name: (description for write_map, name of the map before or None)}; `PLANS` names the pairs that are
-compared beside every map with the one before it; the `keys` functions give the keys. Nothing here is drawn at random but
-by SplitMix64 with a fixed seed.
+`maps()` gives {file name: (description for write_map, name of the map before or None)};
+`PLANS` names the pairs that are compared beside every map with the one before it; the
+`keys` functions give the keys. Nothing here is drawn at random but by SplitMix64 with a
+fixed seed.
 """
 
 from hashes import ADOPTED
@@ -24,7 +25,9 @@ class SplitMix64:
 
     def bytes(self, n):
         """n bytes."""
-        return b"".join(self.next().to_bytes(8, "little") for _ in range(n // 8 + 1))[:n]
+        return b"".join(self.next().to_bytes(8, "little") for _ in range(n // 8 + 1))[
+            :n
+        ]
 
     def shuffle(self, items):
         """A new list in another order (Fisher and Yates)."""
@@ -46,27 +49,44 @@ def nodes(*names, **more):
 
 
 def due(description):
-    """The cells that each holder is due, by the largest remainder; a policy's name has "=" before it."""
+    """The cells that each holder is due, by the largest remainder; a policy's name has
+    "=" before it.
+    """
     cells = description.get("cells", 0) or END
-    weights = [(n["name"], millionths(n.get("weight", 1))) for n in sorted(description["nodes"], key=lambda n: n["name"].encode())]
-    weights += [("=" + p["name"], millionths(p["weight"])) for p in description.get("policies", []) if "weight" in p]
+    weights = [
+        (n["name"], millionths(n.get("weight", 1)))
+        for n in sorted(description["nodes"], key=lambda n: n["name"].encode())
+    ]
+    weights += [
+        ("=" + p["name"], millionths(p["weight"]))
+        for p in description.get("policies", [])
+        if "weight" in p
+    ]
     total = sum(weight for _, weight in weights)
     cells_of = {who: cells * weight // total for who, weight in weights}
-    order = sorted(range(len(weights)), key=lambda i: (-(cells * weights[i][1] % total), i))
+    order = sorted(
+        range(len(weights)), key=lambda i: (-(cells * weights[i][1] % total), i)
+    )
     for i in order[: cells - sum(cells_of.values())]:
         cells_of[weights[i][0]] += 1
     return cells_of
 
 
 def runs(description, pieces):
-    """Set the base slices: `pieces` is a list of holder or (holder, parts). What a holder is due, exact to the cell, is
-    split over its pieces by their parts; the last of them takes what the division left."""
+    """Set the base slices: `pieces` is a list of holder or (holder, parts). What a
+    holder is due, exact to the cell, is split over its pieces by their parts; the last
+    of them takes what the division left.
+    """
     pieces = [piece if type(piece) is tuple else (piece, 1) for piece in pieces]
     cells, whole = description.get("cells", 0) or END, due(description)
     at, base, left = 0, [], dict(whole)
     for i, (who, parts) in enumerate(pieces):
         of = sum(other for name, other in pieces if name == who)
-        size = whole[who] * parts // of if who in [name for name, _ in pieces[i + 1 :]] else left[who]
+        size = (
+            whole[who] * parts // of
+            if who in [name for name, _ in pieces[i + 1 :]]
+            else left[who]
+        )
         left[who] -= size
         base.append([point(-(-at * END // cells)), who[1:] if who[0] == "=" else [who]])
         at += size
@@ -82,13 +102,21 @@ def members(*pieces, names=("n0", "n1", "n2"), **more):
 
 def with_base(description, *base):
     """The same with base slices written by hand: percent or hex point, and a holder."""
-    return dict(description, base=[[first if len(first) == 16 else point(int(first) * END // 100), who] for first, who in base])
+    return dict(
+        description,
+        base=[
+            [first if len(first) == 16 else point(int(first) * END // 100), who]
+            for first, who in base
+        ],
+    )
 
 
 def figure_4():
-    """The article's six layouts of three nodes: 1, 2, 4 and 8 rounds, a mixture, and the 24 slices of the fourth in random
-    order, three times with equal neighbours. (The article prints no numbers; rounds of 2, 4, 8 are the fewest that let
-    case 5 be half case 2, a quarter case 4 and a quarter case 3.)"""
+    """The article's six layouts of three nodes: 1, 2, 4 and 8 rounds, a mixture, and
+    the 24 slices of the fourth in random order, three times with equal neighbours. (The
+    article prints no numbers; rounds of 2, 4, 8 are the fewest that let case 5 be half
+    case 2, a quarter case 4 and a quarter case 3.)
+    """
     n = ["n0", "n1", "n2"]
     mixed = [(w, 4) for w in n] + [(w, 1) for w in n * 2] + [(w, 2) for w in n]
     random = SplitMix64(4)
@@ -100,40 +128,129 @@ def figure_4():
 
 def article():
     """The article's five placement policies and its hot key, in one map."""
-    servers = [f"s{i}" for i in [17, 22, 23, *range(31, 40), 77, 82]] + [f"j{i:02}" for i in range(81)]
-    d = {"name": "article", "hash": "sha1", "nodes": nodes(*[s + ":0" for s in servers], "color-printer:0", "n11:0"), "policies": [
-        {"name": "policy-0", "kind": "paxos", "nodes": ["s82", "s17", "s22"], "weight": "1"},
-        {"name": "policy-1", "kind": "chain", "nodes": ["s77", "s23"], "weight": "1"},
-        {"name": "policy-2", "kind": "rs-7-2", "nodes": [f"s{i}" for i in range(31, 40)], "weight": "1"},
-        {"name": "policy-3", "kind": "printer", "nodes": ["color-printer"], "weight": "1.5"},
-        {"name": "justin", "kind": "primary-and-80-caches", "nodes": [f"j{i:02}" for i in range(81)]},
-    ], "pins": [{"range": ["6.00000%", "6.00001%"], "policy": "justin"}, {"key": b"justin".hex(), "nodes": ["n11"]}]}  # fmt: skip
-    return runs(d, ["=policy-0", ("=policy-3", 3), "=policy-1", ("=policy-3", 1), "=policy-2", ("=policy-3", 2)])
+    servers = [f"s{i}" for i in [17, 22, 23, *range(31, 40), 77, 82]] + [
+        f"j{i:02}" for i in range(81)
+    ]
+    d = {
+        "name": "article",
+        "hash": "sha1",
+        "nodes": nodes(*[s + ":0" for s in servers], "color-printer:0", "n11:0"),
+        "policies": [
+            {
+                "name": "policy-0",
+                "kind": "paxos",
+                "nodes": ["s82", "s17", "s22"],
+                "weight": "1",
+            },
+            {
+                "name": "policy-1",
+                "kind": "chain",
+                "nodes": ["s77", "s23"],
+                "weight": "1",
+            },
+            {
+                "name": "policy-2",
+                "kind": "rs-7-2",
+                "nodes": [f"s{i}" for i in range(31, 40)],
+                "weight": "1",
+            },
+            {
+                "name": "policy-3",
+                "kind": "printer",
+                "nodes": ["color-printer"],
+                "weight": "1.5",
+            },
+            {
+                "name": "justin",
+                "kind": "primary-and-80-caches",
+                "nodes": [f"j{i:02}" for i in range(81)],
+            },
+        ],
+        "pins": [
+            {"range": ["6.00000%", "6.00001%"], "policy": "justin"},
+            {"key": b"justin".hex(), "nodes": ["n11"]},
+        ],
+    }
+    return runs(
+        d,
+        [
+            "=policy-0",
+            ("=policy-3", 3),
+            "=policy-1",
+            ("=policy-3", 1),
+            "=policy-2",
+            ("=policy-3", 2),
+        ],
+    )
 
 
 def pins():
-    """Pins of every sort: thin, by key, touching, at both ends, and one that changes nothing."""
-    return members("n0", "n1", "n2", "n3", "n0", "n1", "n2", "n3", names=("n0", "n1", "n11:0", "n2", "n3"), policies=[
-        {"name": "cray", "kind": "chain", "nodes": ["n11", "n3"]}, {"name": "idle", "nodes": ["n2"]},
-    ], pins=[
-        {"range": ["0%", "0.00000001%"], "policy": "cray"}, {"range": ["6.00000%", "6.00001%"], "nodes": ["n11"]},
-        {"range": ["1%", "2%"], "nodes": ["n0"]}, {"range": ["20%", "21%"], "policy": "cray"},
-        {"range": ["21%", "30%"], "policy": "cray"}, {"range": ["30%", "30.5%"], "nodes": ["n2", "n0"]},
-        {"range": ["99.999999999999999999%", "100%"], "policy": "cray"}, {"key": "", "policy": "cray"},
-        {"key": b"justin".hex(), "policy": "cray"}, {"key": b"justin\n".hex(), "nodes": ["n11"]},
-        {"key": "00ff", "nodes": ["n3", "n2", "n1", "n0"]}, {"key": "É".encode().hex(), "policy": "cray"},
-    ])  # fmt: skip
+    """Pins of every sort: thin, by key, touching, at both ends, and one that changes
+    nothing.
+    """
+    return members(
+        "n0",
+        "n1",
+        "n2",
+        "n3",
+        "n0",
+        "n1",
+        "n2",
+        "n3",
+        names=("n0", "n1", "n11:0", "n2", "n3"),
+        policies=[
+            {"name": "cray", "kind": "chain", "nodes": ["n11", "n3"]},
+            {"name": "idle", "nodes": ["n2"]},
+        ],
+        pins=[
+            {"range": ["0%", "0.00000001%"], "policy": "cray"},
+            {"range": ["6.00000%", "6.00001%"], "nodes": ["n11"]},
+            {"range": ["1%", "2%"], "nodes": ["n0"]},
+            {"range": ["20%", "21%"], "policy": "cray"},
+            {"range": ["21%", "30%"], "policy": "cray"},
+            {"range": ["30%", "30.5%"], "nodes": ["n2", "n0"]},
+            {"range": ["99.999999999999999999%", "100%"], "policy": "cray"},
+            {"key": "", "policy": "cray"},
+            {"key": b"justin".hex(), "policy": "cray"},
+            {"key": b"justin\n".hex(), "nodes": ["n11"]},
+            {"key": "00ff", "nodes": ["n3", "n2", "n1", "n0"]},
+            {"key": "É".encode().hex(), "policy": "cray"},
+        ],
+    )
 
 
 def words():
-    """Names, labels and attributes in many alphabets, and of every length that is allowed."""
-    a = {"name": "Ärger", "formerly": "10.0.0.1:11211", "labels": {"zone": "ost", "rack": "é"}, "attributes": {"address": "10.0.0.1:3306", "empty": ""}}
+    """Names, labels and attributes in many alphabets, and of every length that is
+    allowed.
+    """
+    a = {
+        "name": "Ärger",
+        "formerly": "10.0.0.1:11211",
+        "labels": {"zone": "ost", "rack": "é"},
+        "attributes": {"address": "10.0.0.1:3306", "empty": ""},
+    }
     b = {"name": "サーバー", "weight": "0.000001", "attributes": {"note": "x" * 4095}}
-    c = {"name": "z" * 255, "weight": "1000000", "labels": {"l" * 4095: "v"}, "formerly": "z y"}
+    c = {
+        "name": "z" * 255,
+        "weight": "1000000",
+        "labels": {"l" * 4095: "v"},
+        "formerly": "z y",
+    }
     d = {"name": " ", "labels": {"zone": "west"}}
-    e = {"name": "🐘-1", "weight": "2.5", "labels": {"a": "1", "B": "2", "ä": "3", "~": "4"}}
-    all_ = {"name": "Mitglieder/会員 🐘", "nodes": [e, d, c, b, a], "max_slices": 4294967295,
-            "policies": [{"name": "π", "kind": "k" * 255, "nodes": ["🐘-1", " "], "weight": "0.5"}, {"name": "Z", "nodes": [" "]}]}  # fmt: skip
+    e = {
+        "name": "🐘-1",
+        "weight": "2.5",
+        "labels": {"a": "1", "B": "2", "ä": "3", "~": "4"},
+    }
+    all_ = {
+        "name": "Mitglieder/会員 🐘",
+        "nodes": [e, d, c, b, a],
+        "max_slices": 4294967295,
+        "policies": [
+            {"name": "π", "kind": "k" * 255, "nodes": ["🐘-1", " "], "weight": "0.5"},
+            {"name": "Z", "nodes": [" "]},
+        ],
+    }
     return runs(all_, ["=π", "Ärger", "サーバー", "z" * 255, " ", "🐘-1", "=π"])
 
 
@@ -141,17 +258,45 @@ def many():
     """About 300 slices over 40 nodes of five weights, drawn with a fixed seed."""
     random = SplitMix64(300)
     names = [f"m{i:02}" for i in range(40)]
-    weighted = nodes(*[f"{name}:{('1', '0.5', '2', '1.25', '3')[i % 5]}" for i, name in enumerate(names)])
-    pieces = [(name, 1 + random.next() % 9) for name in random.shuffle(names * 8)[:306] + names]
-    return runs({"name": "many", "hash": "xxh3", "nodes": weighted}, random.shuffle(pieces))
+    weighted = nodes(
+        *[
+            f"{name}:{('1', '0.5', '2', '1.25', '3')[i % 5]}"
+            for i, name in enumerate(names)
+        ]
+    )
+    pieces = [
+        (name, 1 + random.next() % 9)
+        for name in random.shuffle(names * 8)[:306] + names
+    ]
+    return runs(
+        {"name": "many", "hash": "xxh3", "nodes": weighted}, random.shuffle(pieces)
+    )
 
 
 def replicas(swap=None):
     """Three copies over three zones of two racks; the order of each policy rotates."""
-    where = {"a1": "a/r1", "a2": "a/r2", "b1": "b/r3", "b2": "b/r4", "c1": "c/r5", "c2": "c/r6"}
-    all_ = [{"name": n, "labels": dict(zip(("zone", "rack"), w.split("/")))} for n, w in where.items()]
-    lists = [["a1", "b1", "c1"], ["b2", "c2", "a2"], ["c1", "a2", "b1"], ["a2", "b2", "c2"], ["c2", "b1", "a1"],
-             ["b2", "a1", "c1"], ["a1", "c2", "b2"], ["c1", "b1", "a2"]]  # fmt: skip
+    where = {
+        "a1": "a/r1",
+        "a2": "a/r2",
+        "b1": "b/r3",
+        "b2": "b/r4",
+        "c1": "c/r5",
+        "c2": "c/r6",
+    }
+    all_ = [
+        {"name": n, "labels": dict(zip(("zone", "rack"), w.split("/")))}
+        for n, w in where.items()
+    ]
+    lists = [
+        ["a1", "b1", "c1"],
+        ["b2", "c2", "a2"],
+        ["c1", "a2", "b1"],
+        ["a2", "b2", "c2"],
+        ["c2", "b1", "a1"],
+        ["b2", "a1", "c1"],
+        ["a1", "c2", "b2"],
+        ["c1", "b1", "a2"],
+    ]
     for at, other in (swap or {}).items():
         lists[at] = other
     d = {"name": "copies", "replicas": 3, "spread": ["zone", "rack"], "nodes": all_}
@@ -161,114 +306,297 @@ def replicas(swap=None):
 def renamed_copies():
     """The same as replicas() with a1 under the name z1."""
     d = replicas()
-    d["nodes"] = [dict(n, name="z1", formerly="a1") if n["name"] == "a1" else n for n in d["nodes"]]
-    return dict(d, base=[[first, ["z1" if n == "a1" else n for n in who]] for first, who in d["base"]])
+    d["nodes"] = [
+        dict(n, name="z1", formerly="a1") if n["name"] == "a1" else n
+        for n in d["nodes"]
+    ]
+    return dict(
+        d,
+        base=[
+            [first, ["z1" if n == "a1" else n for n in who]] for first, who in d["base"]
+        ],
+    )
 
 
 def domains(copies):
-    """One or two copies over three zones of two nodes; the fourth zone holds nothing, so that `prefer` does not wait for it."""
+    """One or two copies over three zones of two nodes; the fourth zone holds nothing,
+    so that `prefer` does not wait for it.
+    """
     names = ["a1", "a2", "b1", "b2", "c1", "c2", "d1"]
-    zoned = [{"name": n, "labels": {"zone": n[0]}, "weight": "0" if n == "d1" else "1"} for n in names]
-    lists = [["a1", "b1"], ["a2", "b2"], ["c1", "a1"], ["b1", "a2"], ["b2", "c1"], ["c2", "b1"], ["a1", "c2"], ["a2", "b1"]]
+    zoned = [
+        {"name": n, "labels": {"zone": n[0]}, "weight": "0" if n == "d1" else "1"}
+        for n in names
+    ]
+    lists = [
+        ["a1", "b1"],
+        ["a2", "b2"],
+        ["c1", "a1"],
+        ["b1", "a2"],
+        ["b2", "c1"],
+        ["c2", "b1"],
+        ["a1", "c2"],
+        ["a2", "b1"],
+    ]
     d = {"name": "domains", "replicas": copies, "spread": ["zone"], "nodes": zoned}
-    return dict(d, base=[[point(i * END // 8), who[:copies]] for i, who in enumerate(lists)])
+    return dict(
+        d, base=[[point(i * END // 8), who[:copies]] for i, who in enumerate(lists)]
+    )
 
 
 def thin():
     """Slices of one point each: at the start, around 2^63, and at 2^64 - 1."""
-    starts = [0, 1, 2, 3, 2**32 - 1, 2**32, 2**63 - 2, 2**63 - 1, 2**63, 2**63 + 1, END - 3, END - 2, END - 1]
-    return {"name": "thin", "nodes": nodes("a", "b", "c"), "base": [[point(p), ["abc"[i % 3]]] for i, p in enumerate(starts)]}
+    starts = [
+        0,
+        1,
+        2,
+        3,
+        2**32 - 1,
+        2**32,
+        2**63 - 2,
+        2**63 - 1,
+        2**63,
+        2**63 + 1,
+        END - 3,
+        END - 2,
+        END - 1,
+    ]
+    return {
+        "name": "thin",
+        "nodes": nodes("a", "b", "c"),
+        "base": [[point(p), ["abc"[i % 3]]] for i, p in enumerate(starts)],
+    }
 
 
 def gradual():
-    """A change from the map cells-1000 that is under way: n1 is leaving, pair and n4 have some already, n3 has nothing yet."""
-    base, target = [(0, "n2"), (125, "n4"), (250, "n0"), (500, "pair"), (575, "n1"), (833, "n2")], [(750, "n3")]
+    """A change from the map cells-1000 that is under way: n1 is leaving, pair and n4
+    have some already, n3 has nothing yet.
+    """
+    base, target = (
+        [(0, "n2"), (125, "n4"), (250, "n0"), (500, "pair"), (575, "n1"), (833, "n2")],
+        [(750, "n3")],
+    )
 
     def laid(slices):
-        return [[point(-(-value * END // 1000)), who if who == "pair" else [who]] for value, who in slices]
+        return [
+            [point(-(-value * END // 1000)), who if who == "pair" else [who]]
+            for value, who in slices
+        ]
 
-    d = {"name": "members", "cells": 1000, "nodes": nodes("n0", "n1:0", "n2:0.5", "n3", "n4:0.5", "n9:0"), "policies": [
-        {"name": "pair", "kind": "chain", "nodes": ["n9", "n0"], "weight": "1"}, {"name": "idle", "nodes": ["n2"]},
-    ], "pins": [{"key": b"frank".hex(), "nodes": ["n0"]}, {"range": ["33.3%", "33.44%"], "nodes": ["n4", "n0"]}]}  # fmt: skip
+    d = {
+        "name": "members",
+        "cells": 1000,
+        "nodes": nodes("n0", "n1:0", "n2:0.5", "n3", "n4:0.5", "n9:0"),
+        "policies": [
+            {"name": "pair", "kind": "chain", "nodes": ["n9", "n0"], "weight": "1"},
+            {"name": "idle", "nodes": ["n2"]},
+        ],
+        "pins": [
+            {"key": b"frank".hex(), "nodes": ["n0"]},
+            {"range": ["33.3%", "33.44%"], "nodes": ["n4", "n0"]},
+        ],
+    }
     return dict(d, base=laid(base), target=laid(base[:4] + target), leaving=["n1"])
 
 
 def gradual_end():
     """The same when all is done."""
     d = gradual()
-    return {**{k: v for k, v in d.items() if k not in ("target", "leaving")}, "base": d["target"],
-            "nodes": [n for n in d["nodes"] if n["name"] != "n1"]}  # fmt: skip
+    return {
+        **{k: v for k, v in d.items() if k not in ("target", "leaving")},
+        "base": d["target"],
+        "nodes": [n for n in d["nodes"] if n["name"] != "n1"],
+    }
 
 
 def gradual_copies(swap, taken, leaving=()):
-    """Three copies on their way from `replicas()` to other policies, of which the first `taken` slices are there."""
+    """Three copies on their way from `replicas()` to other policies, of which the first
+    `taken` slices are there.
+    """
     d, target = replicas(), replicas(swap)["base"]
-    d["nodes"] = [dict(n, weight="0") if n["name"] in leaving else n for n in d["nodes"]]
-    return dict(d, base=target[:taken] + d["base"][taken:], target=target, leaving=list(leaving))
+    d["nodes"] = [
+        dict(n, weight="0") if n["name"] in leaving else n for n in d["nodes"]
+    ]
+    return dict(
+        d, base=target[:taken] + d["base"][taken:], target=target, leaving=list(leaving)
+    )
 
 
 def adopted():
-    """Maps as rings are drawn: one for each hash of theirs; with modulo, with affixes; and one whose policies name a node twice."""
+    """Maps as rings are drawn: one for each hash of theirs; with modulo, with affixes;
+    and one whose policies name a node twice.
+    """
     n, plain = ("n0", "n1", "n2", "n0", "n1"), {}
     for name, (_, bits) in ADOPTED.items():
         plain["hash-" + name] = members(*n, name="ring", hash=name, cells=2**bits % END)
     hot = {"pins": [{"key": b"justin".hex(), "nodes": ["n2"]}]}
     around = {"affixes": [b"changeme".hex(), b"\xff\0".hex()]}
-    plain.update({
-        "hash-crc32-mod": members(*n, name="ring", hash="crc32", cells=12, modulo=True, **hot),
-        "hash-md5-mod": members(*n, name="ring", hash="md5", cells=1000, modulo=True, **hot),
-        "hash-sha1-mod": members(*n, name="ring", hash="sha1", cells=7, modulo=True),
-        "hash-riak-mod": members(*n, name="ring", hash="riak", cells=64, modulo=True),
-        "hash-md5-affixes": members(*n, name="ring", hash="md5", cells=1024, **around, **hot),
-        "hash-crc32-both": members(*n, name="ring", hash="crc32", cells=97, modulo=True, affixes=["", b"/x".hex()]),
-        "hash-decimal-mod": members(*n, name="ring", hash="decimal", cells=12, modulo=True, **hot),
-        "hash-riak-32": members(*n, name="ring", hash="riak", cells=32),
-    })  # fmt: skip
+    plain.update(
+        {
+            "hash-crc32-mod": members(
+                *n, name="ring", hash="crc32", cells=12, modulo=True, **hot
+            ),
+            "hash-md5-mod": members(
+                *n, name="ring", hash="md5", cells=1000, modulo=True, **hot
+            ),
+            "hash-sha1-mod": members(
+                *n, name="ring", hash="sha1", cells=7, modulo=True
+            ),
+            "hash-riak-mod": members(
+                *n, name="ring", hash="riak", cells=64, modulo=True
+            ),
+            "hash-md5-affixes": members(
+                *n, name="ring", hash="md5", cells=1024, **around, **hot
+            ),
+            "hash-crc32-both": members(
+                *n,
+                name="ring",
+                hash="crc32",
+                cells=97,
+                modulo=True,
+                affixes=["", b"/x".hex()],
+            ),
+            "hash-decimal-mod": members(
+                *n, name="ring", hash="decimal", cells=12, modulo=True, **hot
+            ),
+            "hash-riak-32": members(*n, name="ring", hash="riak", cells=32),
+        }
+    )
     lists = [["a", "b", "a"], ["b", "a", "c"], ["c", "c", "c"], ["a", "b", "c"]]
-    twice = {"name": "twice", "replicas": 3, "hash": "sha1", "cells": 4, "nodes": nodes("a", "b", "c")}
-    plain["twice"] = dict(twice, base=[[point(i * END // 4), who] for i, who in enumerate(lists)])
+    twice = {
+        "name": "twice",
+        "replicas": 3,
+        "hash": "sha1",
+        "cells": 4,
+        "nodes": nodes("a", "b", "c"),
+    }
+    plain["twice"] = dict(
+        twice, base=[[point(i * END // 4), who] for i, who in enumerate(lists)]
+    )
     return {name: (description, None) for name, description in plain.items()}
 
 
 def key_rules():
-    """Maps that hash the first segments of a key: under stead's own hashes, and under one of rings with all that may be added to it."""
+    """Maps that hash the first segments of a key: under stead's own hashes, and under
+    one of rings with all that may be added to it.
+    """
     n = ("n0", "n1", "n2", "n0", "n1")
-    # a pin by key holds for all keys that have its first segments; the second key has slashes at its start
-    hot = {"pins": [{"key": b"web1/cpu/0.rrd".hex(), "nodes": ["n2"]}, {"key": b"//justin/x".hex(), "nodes": ["n1", "n0"]}, {"key": "", "nodes": ["n0"]}]}
+    # a pin by key holds for all keys that have its first segments; the second key has
+    # slashes at its start
+    hot = {
+        "pins": [
+            {"key": b"web1/cpu/0.rrd".hex(), "nodes": ["n2"]},
+            {"key": b"//justin/x".hex(), "nodes": ["n1", "n0"]},
+            {"key": "", "nodes": ["n0"]},
+        ]
+    }
     plain = {
         "keys-first-1": members(*n, name="rrd", segments=1, **hot),
-        "keys-first-2": members(*n, name="rrd", hash="siphash", secret="000102030405060708090a0b0c0d0e0f", segments=2, **hot),
+        "keys-first-2": members(
+            *n,
+            name="rrd",
+            hash="siphash",
+            secret="000102030405060708090a0b0c0d0e0f",
+            segments=2,
+            **hot,
+        ),
         "keys-first-255": members(*n, name="rrd", hash="xxh3", segments=255),
-        "keys-both": members(*n, name="rrd", hash="crc32", cells=97, modulo=True, affixes=[b"/a/".hex(), b"/x".hex()], segments=1),
+        "keys-both": members(
+            *n,
+            name="rrd",
+            hash="crc32",
+            cells=97,
+            modulo=True,
+            affixes=[b"/a/".hex(), b"/x".hex()],
+            segments=1,
+        ),
         "keys-riak": members(*n, name="rrd", hash="riak", segments=2),
     }
     return {name: (description, None) for name, description in plain.items()}
 
 
 def maps():
-    """Every map: {name: (description, the map before or None)}; a map stands after the one before it."""
+    """Every map: {name: (description, the map before or None)}; a map stands after the
+    one before it.
+    """
     four, copies = ("n0", "n1", "n2", "n3"), replicas()
     pair = {"name": "pair", "kind": "chain", "nodes": ["b", "a"], "weight": "2"}
-    weighted = runs({"name": "weighted", "nodes": nodes("a", "b", "c:0.5"), "policies": [pair]}, ["a", "=pair", "b", "c", "=pair"])
+    weighted = runs(
+        {"name": "weighted", "nodes": nodes("a", "b", "c:0.5"), "policies": [pair]},
+        ["a", "=pair", "b", "c", "=pair"],
+    )
     all_ = {
         "one": (members(names=("only",)), None),
         "three": (members(), None),
         "quarters": (members(names=four), None),
-        "four-weights": (members(("n0", 1), ("n3", 1), "n1", ("n3", 1), "n2", ("n3", 1), names=("n0", "n1", "n2", "n3:1.5")), None),
-        **{f"figure-4-{i + 1}": (members(*pieces), None) for i, pieces in enumerate(figure_4())},
-        "article": (article(), None), "pins": (pins(), None), "weighted": (weighted, None), "words": (words(), None),
+        "four-weights": (
+            members(
+                ("n0", 1),
+                ("n3", 1),
+                "n1",
+                ("n3", 1),
+                "n2",
+                ("n3", 1),
+                names=("n0", "n1", "n2", "n3:1.5"),
+            ),
+            None,
+        ),
+        **{
+            f"figure-4-{i + 1}": (members(*pieces), None)
+            for i, pieces in enumerate(figure_4())
+        },
+        "article": (article(), None),
+        "pins": (pins(), None),
+        "weighted": (weighted, None),
+        "words": (words(), None),
         "sha1": (members(hash="sha1", name="sha one"), None),
         "xxh3": (members("n1", "n0", "n2", "n0", hash="xxh3"), None),
-        "siphash": (members("n2", "n1", "n0", hash="siphash", secret="000102030405060708090a0b0c0d0e0f"), None),
-        "cells-16384": (members("n0", "n1", "n2", "n0", "n1", cells=16384, pins=[
-            {"key": b"justin".hex(), "nodes": ["n2"]}, {"range": ["6.00000%", "6.01%"], "nodes": ["n1"]},
-            {"range": ["50%", "50.01%"], "nodes": ["n0"]}]), None),
-        "cells-1000": (members("n2", "n0", "n1", "n2", cells=1000, pins=[
-            {"key": b"frank".hex(), "nodes": ["n0", "n1"]}, {"range": ["33.3%", "33.44%"], "nodes": ["n1"]}]), None),
+        "siphash": (
+            members(
+                "n2",
+                "n1",
+                "n0",
+                hash="siphash",
+                secret="000102030405060708090a0b0c0d0e0f",
+            ),
+            None,
+        ),
+        "cells-16384": (
+            members(
+                "n0",
+                "n1",
+                "n2",
+                "n0",
+                "n1",
+                cells=16384,
+                pins=[
+                    {"key": b"justin".hex(), "nodes": ["n2"]},
+                    {"range": ["6.00000%", "6.01%"], "nodes": ["n1"]},
+                    {"range": ["50%", "50.01%"], "nodes": ["n0"]},
+                ],
+            ),
+            None,
+        ),
+        "cells-1000": (
+            members(
+                "n2",
+                "n0",
+                "n1",
+                "n2",
+                cells=1000,
+                pins=[
+                    {"key": b"frank".hex(), "nodes": ["n0", "n1"]},
+                    {"range": ["33.3%", "33.44%"], "nodes": ["n1"]},
+                ],
+            ),
+            None,
+        ),
         "cells-7": (members("n0", "n1", "n2", cells=7), None),
-        "many": (many(), None), "replicas": (copies, None), "thin": (thin(), None),
-        "domains-1": (domains(1), None), "domains-2": (domains(2), None),
-    }  # fmt: skip
+        "many": (many(), None),
+        "replicas": (copies, None),
+        "thin": (thin(), None),
+        "domains-1": (domains(1), None),
+        "domains-2": (domains(2), None),
+    }
     all_.update(adopted())
     all_.update(key_rules())
     all_.update(histories(all_, pair))
@@ -277,84 +605,297 @@ def maps():
 
 def histories(first, pair):
     """The later epochs: what `plan` is asked about."""
-    three, pinned, weighted, copies = (first[name][0] for name in ("three", "pins", "weighted", "replicas"))
+    three, pinned, weighted, _copies = (
+        first[name][0] for name in ("three", "pins", "weighted", "replicas")
+    )
     n, hot = ["n0", "n1", "n2"], {"key": b"justin".hex(), "nodes": ["n2"]}
     third = END // 3
-    six_three = with_base(members(names=n, name="six"), ("0", ["n0"]), (point(third + 1), ["n2"]), ("50", ["n1"]),
-                          (point(END // 2 + third), ["n2"]))  # fmt: skip
+    six_three = with_base(
+        members(names=n, name="six"),
+        ("0", ["n0"]),
+        (point(third + 1), ["n2"]),
+        ("50", ["n1"]),
+        (point(END // 2 + third), ["n2"]),
+    )
     hot_n0 = {"range": ["0%", "50%"], "nodes": ["n2"]}
-    renamed = dict(three, nodes=nodes("n0", "n2") + [{"name": "alpha", "formerly": "n1"}])
+    renamed = dict(
+        three, nodes=nodes("n0", "n2") + [{"name": "alpha", "formerly": "n1"}]
+    )
     all_nodes = nodes("n0", "n1", "n2", "n3", "n4")
     chain = dict(weighted, policies=[dict(pair, nodes=["c", "a"])])
-    swapped = [{"name": "n0", "formerly": "n1"}, {"name": "n1", "formerly": "n0"}, {"name": "n2"}]
-    # another primary thrice, once with other names behind the same primary, and once a move between the others
-    turned = replicas({0: ["c1", "b1", "a1"], 1: ["c2", "a2", "b2"], 2: ["c1", "b1", "a2"], 4: ["a1", "b1", "c2"], 7: ["c1", "b1", "a1"]})
+    swapped = [
+        {"name": "n0", "formerly": "n1"},
+        {"name": "n1", "formerly": "n0"},
+        {"name": "n2"},
+    ]
+    # another primary thrice, once with other names behind the same primary, and once a
+    # move between the others
+    turned = replicas(
+        {
+            0: ["c1", "b1", "a1"],
+            1: ["c2", "a2", "b2"],
+            2: ["c1", "b1", "a2"],
+            4: ["a1", "b1", "c2"],
+            7: ["c1", "b1", "a1"],
+        }
+    )
     return {
         "six-1": (members(names=("n0",), name="six"), None),
         "six-2": (members("n0", "n1", names=("n0", "n1"), name="six"), "six-1"),
-        "six-3": (six_three, "six-2"), "six-4": (six(six_three, "1"), "six-3"), "six-5": (six(six_three, "1.5"), "six-4"),
+        "six-3": (six_three, "six-2"),
+        "six-4": (six(six_three, "1"), "six-3"),
+        "six-5": (six(six_three, "1.5"), "six-4"),
         "naive-4": (members(names=("n0", "n1", "n2", "n3")), "three"),
         "same": (three, "three"),
-        "rename": (with_base(renamed, *[(s, ["alpha"] if w == ["n1"] else w) for s, w in three["base"]]), "three"),
-        "rename-grow": (with_base(renamed, ("0", ["n0"]), ("25", ["alpha"]), ("75", ["n2"])), "three"),
-        "rename-shrink": (with_base(renamed, ("0", ["n0"]), ("45", ["alpha"]), ("50", ["n2"])), "three"),
-        "rename-no": (with_base(dict(three, nodes=all_nodes[:3] + [{"name": "alpha", "formerly": "n1"}]),
-                                ("0", ["n0"]), ("50", ["alpha"]), ("75", ["n2"])), "three"),
+        "rename": (
+            with_base(
+                renamed,
+                *[(s, ["alpha"] if w == ["n1"] else w) for s, w in three["base"]],
+            ),
+            "three",
+        ),
+        "rename-grow": (
+            with_base(renamed, ("0", ["n0"]), ("25", ["alpha"]), ("75", ["n2"])),
+            "three",
+        ),
+        "rename-shrink": (
+            with_base(renamed, ("0", ["n0"]), ("45", ["alpha"]), ("50", ["n2"])),
+            "three",
+        ),
+        "rename-no": (
+            with_base(
+                dict(
+                    three, nodes=all_nodes[:3] + [{"name": "alpha", "formerly": "n1"}]
+                ),
+                ("0", ["n0"]),
+                ("50", ["alpha"]),
+                ("75", ["n2"]),
+            ),
+            "three",
+        ),
         "rename-swap": (dict(three, nodes=swapped), "three"),
         "pin-added": (dict(three, pins=[hot]), "three"),
         "pin-gone": (three, "pin-added"),
         "pin-moved": (dict(three, pins=[dict(hot, nodes=["n0", "n1"])]), "pin-added"),
         "pin-wide": (dict(three, pins=[hot_n0]), "pin-moved"),
-        "pin-over-move": (with_base(dict(three, pins=[hot_n0]), ("0", ["n1"]), ("25", ["n0"]), ("75", ["n2"])), "pin-wide"),
+        "pin-over-move": (
+            with_base(
+                dict(three, pins=[hot_n0]),
+                ("0", ["n1"]),
+                ("25", ["n0"]),
+                ("75", ["n2"]),
+            ),
+            "pin-wide",
+        ),
         "pins-all-gone": ({k: v for k, v in pinned.items() if k != "pins"}, "pins"),
         "policy-by-hand": (chain, "weighted"),
-        "policy-reordered": (dict(weighted, policies=[dict(pair, nodes=["a", "b"])]), "weighted"),
-        "policy-longer": (dict(weighted, policies=[dict(pair, nodes=["b", "a", "c"])]), "weighted"),
-        "policy-shorter": (dict(weighted, policies=[dict(pair, nodes=["a"])]), "policy-longer"),
-        "policy-renamed": (dict(weighted, policies=[dict(pair, name="duo")],
-                                base=[[s, "duo" if w == "pair" else w] for s, w in weighted["base"]]), "weighted"),
+        "policy-reordered": (
+            dict(weighted, policies=[dict(pair, nodes=["a", "b"])]),
+            "weighted",
+        ),
+        "policy-longer": (
+            dict(weighted, policies=[dict(pair, nodes=["b", "a", "c"])]),
+            "weighted",
+        ),
+        "policy-shorter": (
+            dict(weighted, policies=[dict(pair, nodes=["a"])]),
+            "policy-longer",
+        ),
+        "policy-renamed": (
+            dict(
+                weighted,
+                policies=[dict(pair, name="duo")],
+                base=[[s, "duo" if w == "pair" else w] for s, w in weighted["base"]],
+            ),
+            "weighted",
+        ),
         "policy-gone": (runs(dict(weighted, policies=[]), ["a", "b", "c"]), "weighted"),
-        "policy-new": (with_base(dict(three, policies=[{"name": "pair", "nodes": ["n1", "n0"], "weight": "1"}]),
-                                 ("0", ["n0"]), ("25", "pair"), ("50", ["n1"]), ("75", ["n2"])), "three"),
-        "node-added": (with_base(dict(three, nodes=all_nodes[:4]), ("0", ["n0"]), ("25", ["n3"]), ("34", ["n1"]),
-                                 ("60", ["n3"]), ("75", ["n2"])), "three"),
-        "node-lost": (with_base(dict(three, nodes=nodes("n0", "n2")), ("0", ["n0"]), ("50", ["n2"])), "three"),
-        "nodes-all-new": (with_base(dict(three, nodes=nodes("x0", "x1")), ("0", ["x1"]), ("50", ["x0"])), "three"),
-        "lists": (with_base(dict(three, nodes=all_nodes), ("0", ["n0", "n1", "n2"]), ("25", ["n3", "n4"]), ("50", ["n2", "n1"]),
-                            ("75", ["n4"])), "three"),
-        "lists-2": (with_base(dict(three, nodes=all_nodes), ("0", ["n2", "n0", "n3"]), ("25", ["n1", "n0", "n2", "n3"]),
-                              ("50", ["n4", "n3", "n0"]), ("75", ["n2"]), ("80", ["n4", "n0"])), "lists"),
-        "copies-2": (replicas({0: ["a1", "b2", "c1"], 3: ["c2", "a1", "b1"], 6: ["b2", "a1", "c2"]}), "replicas"),
-        # seven target slices: the last two are joined, so that the file ends with padding before an empty section
-        "gradual-copies": (gradual_copies({0: ["a1", "b2", "c1"], 3: ["c2", "a1", "b1"], 5: ["a1", "b2", "c1"],
-                                           6: ["c1", "b1", "a2"]}, 1), "replicas"),
-        "gradual-left": (gradual_copies({0: ["a1", "b2", "c1"], 2: ["c1", "a2", "b2"], 4: ["c2", "b2", "a1"],
-                                         7: ["a1", "b2", "c1"]}, 2, ["b1"]), "replicas"),
-        "gradual": (gradual(), "cells-1000"), "gradual-end": (gradual_end(), "gradual"),
-        "cells-moved": (members("n2", "n1", "n0", "n2", cells=1000, pins=[{"key": b"frank".hex(), "nodes": ["n1"]}]), "cells-1000"),
-        "secret-moved": (members("n1", "n2", "n0", hash="siphash", secret="000102030405060708090a0b0c0d0e0f"), "siphash"),
-        "keys-moved": (members("n1", "n2", "n0", "n2", name="rrd", segments=1, pins=[
-            {"key": b"web1/mem.rrd".hex(), "nodes": ["n0"]}]), "keys-first-1"),
+        "policy-new": (
+            with_base(
+                dict(
+                    three,
+                    policies=[{"name": "pair", "nodes": ["n1", "n0"], "weight": "1"}],
+                ),
+                ("0", ["n0"]),
+                ("25", "pair"),
+                ("50", ["n1"]),
+                ("75", ["n2"]),
+            ),
+            "three",
+        ),
+        "node-added": (
+            with_base(
+                dict(three, nodes=all_nodes[:4]),
+                ("0", ["n0"]),
+                ("25", ["n3"]),
+                ("34", ["n1"]),
+                ("60", ["n3"]),
+                ("75", ["n2"]),
+            ),
+            "three",
+        ),
+        "node-lost": (
+            with_base(
+                dict(three, nodes=nodes("n0", "n2")), ("0", ["n0"]), ("50", ["n2"])
+            ),
+            "three",
+        ),
+        "nodes-all-new": (
+            with_base(
+                dict(three, nodes=nodes("x0", "x1")), ("0", ["x1"]), ("50", ["x0"])
+            ),
+            "three",
+        ),
+        "lists": (
+            with_base(
+                dict(three, nodes=all_nodes),
+                ("0", ["n0", "n1", "n2"]),
+                ("25", ["n3", "n4"]),
+                ("50", ["n2", "n1"]),
+                ("75", ["n4"]),
+            ),
+            "three",
+        ),
+        "lists-2": (
+            with_base(
+                dict(three, nodes=all_nodes),
+                ("0", ["n2", "n0", "n3"]),
+                ("25", ["n1", "n0", "n2", "n3"]),
+                ("50", ["n4", "n3", "n0"]),
+                ("75", ["n2"]),
+                ("80", ["n4", "n0"]),
+            ),
+            "lists",
+        ),
+        "copies-2": (
+            replicas(
+                {0: ["a1", "b2", "c1"], 3: ["c2", "a1", "b1"], 6: ["b2", "a1", "c2"]}
+            ),
+            "replicas",
+        ),
+        # seven target slices: the last two are joined, so that the file ends with
+        # padding before an empty section
+        "gradual-copies": (
+            gradual_copies(
+                {
+                    0: ["a1", "b2", "c1"],
+                    3: ["c2", "a1", "b1"],
+                    5: ["a1", "b2", "c1"],
+                    6: ["c1", "b1", "a2"],
+                },
+                1,
+            ),
+            "replicas",
+        ),
+        "gradual-left": (
+            gradual_copies(
+                {
+                    0: ["a1", "b2", "c1"],
+                    2: ["c1", "a2", "b2"],
+                    4: ["c2", "b2", "a1"],
+                    7: ["a1", "b2", "c1"],
+                },
+                2,
+                ["b1"],
+            ),
+            "replicas",
+        ),
+        "gradual": (gradual(), "cells-1000"),
+        "gradual-end": (gradual_end(), "gradual"),
+        "cells-moved": (
+            members(
+                "n2",
+                "n1",
+                "n0",
+                "n2",
+                cells=1000,
+                pins=[{"key": b"frank".hex(), "nodes": ["n1"]}],
+            ),
+            "cells-1000",
+        ),
+        "secret-moved": (
+            members(
+                "n1",
+                "n2",
+                "n0",
+                hash="siphash",
+                secret="000102030405060708090a0b0c0d0e0f",
+            ),
+            "siphash",
+        ),
+        "keys-moved": (
+            members(
+                "n1",
+                "n2",
+                "n0",
+                "n2",
+                name="rrd",
+                segments=1,
+                pins=[{"key": b"web1/mem.rrd".hex(), "nodes": ["n0"]}],
+            ),
+            "keys-first-1",
+        ),
         "copies-turned": (turned, "replicas"),
         # a primary under its new name is the same primary
         "copies-renamed": (renamed_copies(), "copies-turned"),
-        "twice-repaired": (dict(first["twice"][0], base=[["0000000000000000", ["a", "b", "c"]]]), "twice"),
-        "thin-moved": (with_base(thin(), (point(0), ["a"]), (point(2**63 - 1), ["c"]), (point(END - 1), ["b"])), "thin"),
-    }  # fmt: skip
+        "twice-repaired": (
+            dict(first["twice"][0], base=[["0000000000000000", ["a", "b", "c"]]]),
+            "twice",
+        ),
+        "thin-moved": (
+            with_base(
+                thin(),
+                (point(0), ["a"]),
+                (point(2**63 - 1), ["c"]),
+                (point(END - 1), ["b"]),
+            ),
+            "thin",
+        ),
+    }
 
 
 def six(three, weight):
-    """The article's figure 6 with four nodes: each of the others gives the end of a slice to n3, nothing else moves."""
+    """The article's figure 6 with four nodes: each of the others gives the end of a
+    slice to n3, nothing else moves.
+    """
     d = {"name": "six", "nodes": nodes("n0", "n1", "n2", "n3:" + weight)}
     size, (_, one, two, last) = due(d), [int(first, 16) for first, _ in three["base"]]
-    starts = [(0, "n0"), (size["n0"], "n3"), (one, "n2"), (two, "n1"), (two + size["n1"], "n3"), (last, "n2"),
-              (last + size["n2"] - (two - one), "n3")]  # fmt: skip
+    starts = [
+        (0, "n0"),
+        (size["n0"], "n3"),
+        (one, "n2"),
+        (two, "n1"),
+        (two + size["n1"], "n3"),
+        (last, "n2"),
+        (last + size["n2"] - (two - one), "n3"),
+    ]
     return dict(d, base=[[point(first), [who]] for first, who in starts])
 
 
 # Pairs beside (map before, map): an epoch left out, and the way back.
-PLANS = [("six-1", "six-3"), ("six-1", "six-5"), ("six-2", "six-5"), ("pin-added", "pin-wide"), ("three", "pin-over-move"),
-         ("weighted", "policy-shorter"), ("three", "three"), ("pins", "pins"), ("replicas", "replicas"), ("three", "lists-2"),
-         ("figure-4-1", "figure-4-6"), ("three", "figure-4-5"), ("rename", "node-added"), ("many", "many"),
-         ("twice-repaired", "twice"), ("twice", "twice"), ("rename", "three"), ("rename-grow", "three"), ("rename-shrink", "three"), ("rename-swap", "three"),
-         ("copies-turned", "replicas"), ("copies-2", "copies-turned"), ("replicas", "copies-renamed"), ("copies-renamed", "copies-2")]  # fmt: skip
+PLANS = [
+    ("six-1", "six-3"),
+    ("six-1", "six-5"),
+    ("six-2", "six-5"),
+    ("pin-added", "pin-wide"),
+    ("three", "pin-over-move"),
+    ("weighted", "policy-shorter"),
+    ("three", "three"),
+    ("pins", "pins"),
+    ("replicas", "replicas"),
+    ("three", "lists-2"),
+    ("figure-4-1", "figure-4-6"),
+    ("three", "figure-4-5"),
+    ("rename", "node-added"),
+    ("many", "many"),
+    ("twice-repaired", "twice"),
+    ("twice", "twice"),
+    ("rename", "three"),
+    ("rename-grow", "three"),
+    ("rename-shrink", "three"),
+    ("rename-swap", "three"),
+    ("copies-turned", "replicas"),
+    ("copies-2", "copies-turned"),
+    ("replicas", "copies-renamed"),
+    ("copies-renamed", "copies-2"),
+]

@@ -1,6 +1,8 @@
-"""Shares, and what differs between two maps, by docs/placement.md: the second half of the reference.
+"""Shares, and what differs between two maps, by docs/placement.md: the second half of
+the reference.
 
-`shares` is about one map, `pieces` and `compare` about two. Integers only, pieces cut at every bound there is.
+`shares` is about one map, `pieces` and `compare` about two. Integers only, pieces cut
+at every bound there is.
 """
 
 from stead_reference import SPACE, owner
@@ -13,7 +15,12 @@ def cells_between(m, first, end):
 
 def ends(slices):
     """(first, end, policy) of each slice; `end` is the point after the last one."""
-    return [(first, end, policy) for (first, policy), end in zip(slices, [first for first, _ in slices[1:]] + [SPACE])]
+    return [
+        (first, end, policy)
+        for (first, policy), end in zip(
+            slices, [first for first, _ in slices[1:]] + [SPACE]
+        )
+    ]
 
 
 def shares(m, unit="points", slices=None):
@@ -23,32 +30,47 @@ def shares(m, unit="points", slices=None):
     for first, end, policy in ends(slices or m.base):
         size = end - first if unit == "points" else cells_between(m, first, end)
         p = m.policies[policy]
-        for holder in [("policy", p.name)] if p.named else [("node", m.nodes[i].name) for i in dict.fromkeys(p.members)]:
+        for holder in (
+            [("policy", p.name)]
+            if p.named
+            else [("node", m.nodes[i].name) for i in dict.fromkeys(p.members)]
+        ):
             held[holder] += size
     return held
 
 
 def same_nodes(old, new):
-    """{old name: new name} of the nodes that are in both maps; backwards, what the later map remembers of names holds."""
+    """{old name: new name} of the nodes that are in both maps; backwards, what the
+    later map remembers of names holds.
+    """
     if new.epoch < old.epoch:
         return {before: now for now, before in same_nodes(new, old).items()}
     old_names, new_names = {n.name for n in old.nodes}, {n.name for n in new.nodes}
     same = {name: name for name in old_names & new_names}
     for node in new.nodes:
-        if node.name not in old_names and node.formerly in old_names - new_names and node.formerly not in same:
+        if (
+            node.name not in old_names
+            and node.formerly in old_names - new_names
+            and node.formerly not in same
+        ):
             same[node.formerly] = node.name
     return same
 
 
 def pieces(old, old_slices, new, new_slices):
-    """Cut the space at the bounds of both: (first, end, policy before, policy after) of each piece.
+    """Cut the space at the bounds of both: (first, end, policy before, policy after) of
+    each piece.
 
-    A policy is (its name, or "" when it is unnamed, and its nodes), nodes of the old map by their names in the new one."""
+    A policy is (its name, or "" when it is unnamed, and its nodes), nodes of the old
+    map by their names in the new one.
+    """
     same, before, after = same_nodes(old, new), ends(old_slices), ends(new_slices)
 
     def policy_of(m, number):
         names = [m.nodes[i].name for i in dict.fromkeys(m.policies[number].members)]
-        return m.policies[number].name, names if m is new else [same.get(name, name) for name in names]
+        return m.policies[number].name, names if m is new else [
+            same.get(name, name) for name in names
+        ]
 
     first = i = j = 0
     while first < SPACE:
@@ -66,12 +88,22 @@ def copies_moved(before, after):
 
 def is_reordered(before, after):
     """Whether a piece has another primary although the one before still holds a copy."""
-    return not before[0] and not after[0] and before[1][0] != after[1][0] and before[1][0] in after[1]
+    return (
+        not before[0]
+        and not after[0]
+        and before[1][0] != after[1][0]
+        and before[1][0] in after[1]
+    )
 
 
 def compare(old, new):
-    """moved, reordered, lower_bound, by_hand and moves from one map to a later one: docs/placement.md, "What differs"."""
-    if any(getattr(old, what) != getattr(new, what) for what in ("name", "hash_number", "secret", "affixes", "cells")):
+    """moved, reordered, lower_bound, by_hand and moves from one map to a later one:
+    docs/placement.md, "What differs".
+    """
+    if any(
+        getattr(old, what) != getattr(new, what)
+        for what in ("name", "hash_number", "secret", "affixes", "cells")
+    ):
         raise ValueError("not maps of one cluster")
     same = same_nodes(old, new)
     old_name = {now: before for before, now in same.items()}
@@ -82,19 +114,37 @@ def compare(old, new):
         return p, names if m is new else [same.get(name, name) for name in names]
 
     cuts = {first for m in (old, new) for first, _ in m.base + m.final}
-    cuts |= {point for m in (old, new) for pin in m.pins for point in (pin.first, pin.last + 1)}
+    cuts |= {
+        point
+        for m in (old, new)
+        for pin in m.pins
+        for point in (pin.first, pin.last + 1)
+    }
     cuts = sorted(cuts | {SPACE})
     moved, reordered, moves = 0, 0, {}
     for first, end in zip(cuts, cuts[1:]):
-        (p, old_names), (q, new_names) = policy_of(old, old.base, first), policy_of(new, new.base, first)
+        (p, old_names), (q, new_names) = (
+            policy_of(old, old.base, first),
+            policy_of(new, new.base, first),
+        )
         moved += (end - first) * copies_moved((p.name, old_names), (q.name, new_names))
-        reordered += (end - first) * is_reordered((p.name, old_names), (q.name, new_names))
+        reordered += (end - first) * is_reordered(
+            (p.name, old_names), (q.name, new_names)
+        )
         cause = "policy" if p.named and q.named and p.name == q.name else "rebalance"
         if any(pin.first <= first <= pin.last for m in (old, new) for pin in m.pins):
             cause = "pin"
-        for pair in paired(policy_of(old, old.final, first)[1], policy_of(new, new.final, first)[1], old_name):
+        for pair in paired(
+            policy_of(old, old.final, first)[1],
+            policy_of(new, new.final, first)[1],
+            old_name,
+        ):
             moves.setdefault(pair + (cause,), []).append((first, end - 1))
-    joined = [(first, last) + key for key, pieces in moves.items() for first, last in join(pieces)]
+    joined = [
+        (first, last) + key
+        for key, pieces in moves.items()
+        for first, last in join(pieces)
+    ]
     joined.sort(key=lambda move: (move[0], move[1], move[2] or "", move[3] or ""))
     before, after = {}, shares(new)
     for (kind, name), points in shares(old).items():
@@ -102,23 +152,34 @@ def compare(old, new):
     return {
         "moved": moved,
         "reordered": reordered,
-        "lower_bound": sum(max(0, points - before.get(holder, 0)) for holder, points in after.items()),
-        "by_hand": sum(last - first + 1 for first, last, _, _, cause in joined if cause != "rebalance"),
+        "lower_bound": sum(
+            max(0, points - before.get(holder, 0)) for holder, points in after.items()
+        ),
+        "by_hand": sum(
+            last - first + 1
+            for first, last, _, _, cause in joined
+            if cause != "rebalance"
+        ),
         "moves": joined,
     }
 
 
 def paired(old, new, old_name):
-    """The (from, to) pairs of one piece: by position first, then the rest of both, each by name.
+    """The (from, to) pairs of one piece: by position first, then the rest of both, each
+    by name.
 
-    Both lists have the names of the new map where there is one; `from` is the name in the old map."""
+    Both lists have the names of the new map where there is one; `from` is the name in
+    the old map.
+    """
     lost, come = [n for n in old if n not in new], [n for n in new if n not in old]
     found = [(a, b) for a, b in zip(old, new) if a in lost and b in come]
     lost = sorted(old_name.get(n, n) for n in lost if n not in [a for a, _ in found])
     found = [(old_name.get(a, a), b) for a, b in found]
     come = sorted(n for n in come if n not in [b for _, b in found])
     rest = max(len(lost), len(come))
-    return found + list(zip(lost + [None] * (rest - len(lost)), come + [None] * (rest - len(come))))
+    return found + list(
+        zip(lost + [None] * (rest - len(lost)), come + [None] * (rest - len(come)))
+    )
 
 
 def join(pieces):

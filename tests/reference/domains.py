@@ -1,6 +1,8 @@
-"""Fault domains, their caps, and which policies break them: docs/placement.md, "Fault domains and caps".
+"""Fault domains, their caps, and which policies break them: docs/placement.md, "Fault
+domains and caps".
 
-A domain is the tuple of the values of a node's first spread labels: ("a",) is zone a, ("a", "1") its rack 1, () the whole.
+A domain is the tuple of the values of a node's first spread labels: ("a",) is zone a,
+("a", "1") its rack 1, () the whole.
 """
 
 from collections import Counter
@@ -11,7 +13,9 @@ class Impossible(Exception):
 
 
 def chain(node, spread):
-    """The domains of a node from the whole to the innermost; the chain ends at the first label that the node has not."""
+    """The domains of a node from the whole to the innermost; the chain ends at the
+    first label that the node has not.
+    """
     domains = [()]
     for label in spread:
         if label not in node.labels:
@@ -21,9 +25,15 @@ def chain(node, spread):
 
 
 def caps(m):
-    """{domain: how many copies of one point it may hold}, for the domains that have nodes that can hold."""
+    """{domain: how many copies of one point it may hold}, for the domains that have
+    nodes that can hold.
+    """
     holding = [node for node in m.nodes if node.weight > 0]
-    policies = [p for p in m.policies if p.weighted and p.weight > 0] if m.replicas == 1 else []
+    policies = (
+        [p for p in m.policies if p.weighted and p.weight > 0]
+        if m.replicas == 1
+        else []
+    )
     if len(holding) + len(policies) < m.replicas:
         raise Impossible(f"{len(holding)} nodes can hold, replicas is {m.replicas}")
     for node in holding:
@@ -34,16 +44,22 @@ def caps(m):
     for parent in sorted(count, key=len):
         parts = [d for d in count if d[:-1] == parent and d]
         if parts:
-            c = next(c for c in range(1, m.replicas + 1) if sum(min(c, count[d]) for d in parts) >= found[parent])
+            c = next(
+                c
+                for c in range(1, m.replicas + 1)
+                if sum(min(c, count[d]) for d in parts) >= found[parent]
+            )
             found.update({d: min(c, count[d]) for d in parts})
     return found
 
 
 def violations(m, slices, found_caps):
-    """What is broken by the unnamed policies that hold the slices: too few or too many nodes, or more than the cap in a domain.
+    """What is broken by the unnamed policies that hold the slices: too few or too many
+    nodes, or more than the cap in a domain.
 
-    A list with one entry for each policy and domain; `domain` is [] where the number of nodes is wrong. Domains in which no
-    node can hold have the cap 0."""
+    A list with one entry for each policy and domain; `domain` is [] where the number of
+    nodes is wrong. Domains in which no node can hold have the cap 0.
+    """
     firsts, broken = {}, []
     for first, policy in slices:
         firsts.setdefault(policy, []).append(first)
@@ -54,6 +70,14 @@ def violations(m, slices, found_caps):
         for domain, count in sorted(counts.items()):
             cap = found_caps.get(domain, 0)
             if not p.named and (count > cap or domain == () and count != cap):
-                broken.append({"policy": [node.name for node in nodes], "domain": list(domain), "count": count, "cap": cap,
-                               "first": f"{points[0]:016x}", "slices": [f"{point:016x}" for point in points]})  # fmt: skip
+                broken.append(
+                    {
+                        "policy": [node.name for node in nodes],
+                        "domain": list(domain),
+                        "count": count,
+                        "cap": cap,
+                        "first": f"{points[0]:016x}",
+                        "slices": [f"{point:016x}" for point in points],
+                    }
+                )
     return broken

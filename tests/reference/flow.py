@@ -1,21 +1,26 @@
 """A minimum-cost flow, exact for integers of any size.
 
-Primal-dual: the potentials are shortest distances from the source (Dijkstra, on reduced costs), and over the arcs of reduced
-cost 0 a maximum flow is sent (Dinic). The number of rounds depends on how many distances there are, not on the capacities,
-so 2^64 is as quick as 10. See Ahuja, Magnanti, Orlin, Network Flows, section 9.8.
+Primal-dual: the potentials are shortest distances from the source (Dijkstra, on reduced
+costs), and over the arcs of reduced cost 0 a maximum flow is sent (Dinic). The number
+of rounds depends on how many distances there are, not on the capacities, so 2^64 is as
+quick as 10. See Ahuja, Magnanti, Orlin, Network Flows, section 9.8.
 """
 
 import heapq
 
 
 class Network:
-    """Arcs with capacities and costs of 0 or more; an arc and its reverse have the numbers 2k and 2k + 1."""
+    """Arcs with capacities and costs of 0 or more; an arc and its reverse have the
+    numbers 2k and 2k + 1.
+    """
 
     def __init__(self):
         self.head, self.room, self.cost, self.out = [], [], [], {}
 
     def add(self, tail, head, capacity, cost=0):
-        """A new arc; returns its number. Vertices are any values that can be compared by ==."""
+        """A new arc; returns its number. Vertices are any values that can be compared
+        by ==.
+        """
         for a, b, room, c in ((tail, head, capacity, cost), (head, tail, 0, -cost)):
             self.out.setdefault(a, []).append(len(self.head))
             self.head.append(b)
@@ -38,10 +43,14 @@ class Network:
                 if sink not in levels:
                     break
                 amount += self.block(potential, levels, source, sink)
-        return amount, sum(self.flow(arc) * self.cost[arc] for arc in range(0, len(self.head), 2))
+        return amount, sum(
+            self.flow(arc) * self.cost[arc] for arc in range(0, len(self.head), 2)
+        )
 
     def lengthen(self, potential, source, sink):
-        """Add the reduced distances to the potentials; false when the sink cannot be reached."""
+        """Add the reduced distances to the potentials; false when the sink cannot be
+        reached.
+        """
         distance, heap, number = {source: 0}, [(0, 0, source)], 0
         while heap:
             at, _, v = heapq.heappop(heap)
@@ -64,7 +73,10 @@ class Network:
 
     def open(self, potential, v, arc):
         """Whether flow may be sent over an arc out of v now."""
-        return self.room[arc] and self.cost[arc] + potential[v] == potential[self.head[arc]]
+        return (
+            self.room[arc]
+            and self.cost[arc] + potential[v] == potential[self.head[arc]]
+        )
 
     def levels(self, potential, source, sink):
         """How many open arcs each vertex is from the source, as far as the sink."""
@@ -94,7 +106,9 @@ class Network:
                 v, path = self.head[path[full] ^ 1], path[:full]
             while untried[v]:
                 arc = untried[v][-1]
-                if levels.get(self.head[arc]) == levels[v] + 1 and self.open(potential, v, arc):
+                if levels.get(self.head[arc]) == levels[v] + 1 and self.open(
+                    potential, v, arc
+                ):
                     break
                 untried[v].pop()
             if untried[v]:

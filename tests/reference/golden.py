@@ -1,8 +1,11 @@
-"""The golden vectors: a million keys through a map, as two digests. Every language can compute them, and they are small to keep.
+"""The golden vectors: a million keys through a map, as two digests. Every language can
+compute them, and they are small to keep.
 
-The keys are the decimal numbers from 0 up, in ASCII: b"0", b"1", ... b"999999". For each of them, in this order,
-`digest` takes the names of all its nodes, primary first, joined by "," and ended by a newline, and `points` takes its point as 8 bytes,
-big-endian. Both are SHA-256. (No name has a comma or a control character, so different answers are different bytes.)
+The keys are the decimal numbers from 0 up, in ASCII: b"0", b"1", ... b"999999". For
+each of them, in this order, `digest` takes the names of all its nodes, primary first,
+joined by "," and ended by a newline, and `points` takes its point as 8 bytes,
+big-endian. Both are SHA-256. (No name has a comma or a control character, so different
+answers are different bytes.)
 """
 
 import array
@@ -47,23 +50,36 @@ def asked():
 
 def answers(m, keys):
     """The two digests of a map."""
-    assert m.hash in hashes.HASHES and m.hash_number <= 4, m.name  # of adopted rings there are vectors by key
+    # of adopted rings there are vectors by key
+    assert m.hash in hashes.HASHES and m.hash_number <= 4, m.name
     points = key_points(m.hash, m.secret, keys)
     if m.cells != reference.SPACE:
-        points = array.array("Q", (reference.cell(point, m.cells)[0] for point in points))
-    # locate_all() walks all slices: asked once for each of them, and not a million times
+        points = array.array(
+            "Q", (reference.cell(point, m.cells)[0] for point in points)
+        )
+    # locate_all() walks all slices: asked once for each of them, and not a million
+    # times
     firsts = [first for first, _ in m.final]
-    lines = [(",".join(reference.locate_all(m, first)) + "\n").encode() for first in firsts]
+    lines = [
+        (",".join(reference.locate_all(m, first)) + "\n").encode() for first in firsts
+    ]
     digest = hashlib.sha256()
     for point in points:
         digest.update(lines[bisect.bisect_right(firsts, point) - 1])
-    return {"digest": digest.hexdigest(), "points": hashlib.sha256(big_endian(points)).hexdigest()}
+    return {
+        "digest": digest.hexdigest(),
+        "points": hashlib.sha256(big_endian(points)).hexdigest(),
+    }
 
 
 @functools.cache
 def key_points(hash_name, secret, keys):
-    """The hash of every key, computed once for all maps that share it: a million SipHashes in plain Python take 10 s."""
-    return array.array("Q", (hashes.point_of(hash_name, b"%d" % i, secret) for i in range(keys)))
+    """The hash of every key, computed once for all maps that share it: a million
+    SipHashes in plain Python take 10 s.
+    """
+    return array.array(
+        "Q", (hashes.point_of(hash_name, b"%d" % i, secret) for i in range(keys))
+    )
 
 
 def big_endian(points):

@@ -1,7 +1,9 @@
-"""The hashes of docs/placement.md, written out in plain Python: stead's own four, and those of adopted rings.
+"""The hashes of docs/placement.md, written out in plain Python: stead's own four, and
+those of adopted rings.
 
-MD5 and SHA-1 come from the standard library. XXH3 (64 bits, seed 0) follows the specification of xxHash, "XXH3 algorithm
-overview"; SipHash-2-4 follows Aumasson and Bernstein, "SipHash: a fast short-input PRF". Slow and literal on purpose.
+MD5 and SHA-1 come from the standard library. XXH3 (64 bits, seed 0) follows the
+specification of xxHash, "XXH3 algorithm overview"; SipHash-2-4 follows Aumasson and
+Bernstein, "SipHash: a fast short-input PRF". Slow and literal on purpose.
 """
 
 import binascii
@@ -13,10 +15,28 @@ import zlib
 MASK = 2**64 - 1
 HASHES = {"md5": 1, "sha1": 2, "xxh3": 3, "siphash": 4}
 # of adopted rings: number and width in bits
-ADOPTED = {"md5-le32": (5, 32), "md5-be32": (6, 32), "crc32": (7, 32), "crc32-15": (8, 15), "crc16-tag": (9, 14), "fnv1-32": (10, 32),
-           "fnv1-32-signed": (11, 32), "fnv1a-32": (12, 32), "fnv1a-32-signed": (13, 32), "fnv1-64": (14, 32), "fnv1-64-signed": (15, 32),
-           "fnv1a-64": (16, 32), "fnv1a-64-signed": (17, 32), "one-at-a-time": (18, 32), "one-at-a-time-signed": (19, 32),
-           "fnv1a-fold16": (20, 16), "riak": (21, 64), "riak-typed": (22, 64), "djb2": (23, 64), "decimal": (24, 64)}  # fmt: skip
+ADOPTED = {
+    "md5-le32": (5, 32),
+    "md5-be32": (6, 32),
+    "crc32": (7, 32),
+    "crc32-15": (8, 15),
+    "crc16-tag": (9, 14),
+    "fnv1-32": (10, 32),
+    "fnv1-32-signed": (11, 32),
+    "fnv1a-32": (12, 32),
+    "fnv1a-32-signed": (13, 32),
+    "fnv1-64": (14, 32),
+    "fnv1-64-signed": (15, 32),
+    "fnv1a-64": (16, 32),
+    "fnv1a-64-signed": (17, 32),
+    "one-at-a-time": (18, 32),
+    "one-at-a-time-signed": (19, 32),
+    "fnv1a-fold16": (20, 16),
+    "riak": (21, 64),
+    "riak-typed": (22, 64),
+    "djb2": (23, 64),
+    "decimal": (24, 64),
+}
 NUMBERS = {**HASHES, **{name: number for name, (number, _) in ADOPTED.items()}}
 MODULO, AFFIXED, SEGMENTS = 256, 512, 65536
 
@@ -35,11 +55,21 @@ def point_of(hash_name, key, secret=bytes(16)):
 
 
 def hashed_part(key, segments):
-    """What of a key is hashed: docs/placement.md, "Key rule". `segments` 0 is the whole of it."""
+    """What of a key is hashed: docs/placement.md, "Key rule". `segments` 0 is the whole
+    of it.
+    """
     return b"/".join(key.lstrip(b"/").split(b"/")[:segments]) if segments else key
 
 
-def cell_of(hash_name, key, cells, secret=bytes(16), modulo=False, affixes=(b"", b""), segments=0):
+def cell_of(
+    hash_name,
+    key,
+    cells,
+    secret=bytes(16),
+    modulo=False,
+    affixes=(b"", b""),
+    segments=0,
+):
     """The cell of a key, of so many: docs/placement.md, "Hash", "Key rule" and "Cells"."""
     key = hashed_part(key, segments)
     key = affixes[0] + key + affixes[1]
@@ -49,14 +79,18 @@ def cell_of(hash_name, key, cells, secret=bytes(16), modulo=False, affixes=(b"",
         return int(hashlib.new(hash_name, key).hexdigest(), 16) % cells
     if hash_name.startswith("riak"):
         return int(hashlib.sha1(riak_term(hash_name, key)).hexdigest(), 16) % cells
-    return (number_of(hash_name, key) if hash_name in ADOPTED else point_of(hash_name, key)) % cells
+    return (
+        number_of(hash_name, key) if hash_name in ADOPTED else point_of(hash_name, key)
+    ) % cells
 
 
 def number_of(hash_name, key):
     """The number of a key under a hash of adopted rings."""
     name = hash_name.removesuffix("-signed")
     if name.startswith("md5"):
-        return int.from_bytes(hashlib.md5(key).digest()[:4], "little" if name == "md5-le32" else "big")
+        return int.from_bytes(
+            hashlib.md5(key).digest()[:4], "little" if name == "md5-le32" else "big"
+        )
     if name.startswith("crc32"):
         return zlib.crc32(key) if name == "crc32" else zlib.crc32(key) >> 16 & 0x7FFF
     if name == "crc16-tag":
@@ -67,21 +101,33 @@ def number_of(hash_name, key):
         return functools.reduce(lambda h, c: (h * 33 + c) & MASK, key, 5381)
     if name == "decimal":
         digits = itertools.takewhile(lambda c: 48 <= c <= 57, key)
-        return functools.reduce(lambda number, c: (number * 10 + c - 48) & MASK, digits, 0)
+        return functools.reduce(
+            lambda number, c: (number * 10 + c - 48) & MASK, digits, 0
+        )
     if name == "fnv1a-fold16":
         h = fnv("fnv1a-32", key)
         return h >> 16 ^ h & 0xFFFF
     signed = [c - 256 if c >= 128 and hash_name != name else c for c in key]
-    return one_at_a_time(signed) if name == "one-at-a-time" else fnv(name, signed) & 0xFFFFFFFF
+    return (
+        one_at_a_time(signed)
+        if name == "one-at-a-time"
+        else fnv(name, signed) & 0xFFFFFFFF
+    )
 
 
 def fnv(name, numbers):
     """FNV-1 and FNV-1a, with the numbers of draft-eastlake-fnv."""
     bits = int(name[-2:])
-    h, prime = {32: (2166136261, 16777619), 64: (14695981039346656037, 1099511628211)}[bits]
+    h, prime = {32: (2166136261, 16777619), 64: (14695981039346656037, 1099511628211)}[
+        bits
+    ]
     for c in numbers:
         c %= 2**bits
-        h = (h ^ c) * prime % 2**bits if name.startswith("fnv1a") else h * prime % 2**bits ^ c
+        h = (
+            (h ^ c) * prime % 2**bits
+            if name.startswith("fnv1a")
+            else h * prime % 2**bits ^ c
+        )
     return h
 
 
@@ -99,13 +145,14 @@ def one_at_a_time(numbers):
 
 def redis_tag(key):
     """What Redis Cluster hashes of a key."""
-    before, opened, rest = key.partition(b"{")
-    tag, closed, after = rest.partition(b"}")
+    _before, opened, rest = key.partition(b"{")
+    tag, closed, _after = rest.partition(b"}")
     return tag if opened and closed and tag else key
 
 
 def riak_term(name, key):
     """The bytes that Riak hashes for BUCKET/KEY or TYPE/BUCKET/KEY."""
+
     def binary(part):
         return b"m" + len(part).to_bytes(4, "big") + part
 
@@ -135,7 +182,12 @@ def word(data, at, size=8):
 def siphash(key, secret):
     """SipHash-2-4 with 64 bits: bytes 0-7 of the secret are k0, 8-15 are k1."""
     k0, k1 = word(secret, 0), word(secret, 8)
-    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
+    v = [
+        k0 ^ 0x736F6D6570736575,
+        k1 ^ 0x646F72616E646F6D,
+        k0 ^ 0x6C7967656E657261,
+        k1 ^ 0x7465646279746573,
+    ]
     padded = key + bytes(7 - len(key) % 8) + bytes([len(key) % 256])
     for at in range(0, len(padded), 8):
         m = word(padded, at)
@@ -166,7 +218,11 @@ def sip_round(v):
 # ------------------------------------------------------ XXH3, 64 bits, seed 0
 
 PRIME32_1, PRIME32_2, PRIME32_3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
-PRIME64_1, PRIME64_2, PRIME64_3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
+PRIME64_1, PRIME64_2, PRIME64_3 = (
+    0x9E3779B185EBCA87,
+    0xC2B2AE3D27D4EB4F,
+    0x165667B19E3779F9,
+)
 PRIME64_4, PRIME64_5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
 PRIME_MX1, PRIME_MX2 = 0x165667919E3779F9, 0x9FB21C651E98DF25
 
@@ -201,7 +257,11 @@ def xxh3_to_16(key):
         mixed = key[0] << 16 | key[n >> 1] << 24 | key[n - 1] | n << 8
         return avalanche64(mixed ^ word(SECRET, 0, 4) ^ word(SECRET, 4, 4))
     if n <= 8:
-        h = (word(key, 0, 4) << 32) + word(key, n - 4, 4) ^ word(SECRET, 8) ^ word(SECRET, 16)
+        h = (
+            (word(key, 0, 4) << 32) + word(key, n - 4, 4)
+            ^ word(SECRET, 8)
+            ^ word(SECRET, 16)
+        )
         h ^= rotate(h, 49) ^ rotate(h, 24)
         h = h * PRIME_MX2 & MASK
         h ^= (h >> 35) + n
@@ -238,7 +298,16 @@ def xxh3_to_240(key):
 def xxh3_long(key):
     """Keys above 240 bytes: stripes of 64 bytes, 16 of them to a block."""
     n = len(key)
-    lanes = [PRIME32_3, PRIME64_1, PRIME64_2, PRIME64_3, PRIME64_4, PRIME32_2, PRIME64_5, PRIME32_1]
+    lanes = [
+        PRIME32_3,
+        PRIME64_1,
+        PRIME64_2,
+        PRIME64_3,
+        PRIME64_4,
+        PRIME32_2,
+        PRIME64_5,
+        PRIME32_1,
+    ]
     for stripe in range((n - 1) // 64):
         accumulate(lanes, key, 64 * stripe, 8 * (stripe % 16))
         if stripe % 16 == 15:
@@ -246,7 +315,10 @@ def xxh3_long(key):
     accumulate(lanes, key, n - 64, 192 - 64 - 7)
     total = n * PRIME64_1
     for i in range(4):
-        total += fold(lanes[2 * i] ^ word(SECRET, 11 + 16 * i), lanes[2 * i + 1] ^ word(SECRET, 19 + 16 * i))
+        total += fold(
+            lanes[2 * i] ^ word(SECRET, 11 + 16 * i),
+            lanes[2 * i + 1] ^ word(SECRET, 19 + 16 * i),
+        )
     return avalanche(total)
 
 
@@ -262,12 +334,17 @@ def accumulate(lanes, key, at, secret_at):
 def scramble(lanes):
     """Stir the lanes at the end of a block, with the last 64 bytes of the secret."""
     for i in range(8):
-        lanes[i] = (lanes[i] ^ lanes[i] >> 47 ^ word(SECRET, 128 + 8 * i)) * PRIME32_1 & MASK
+        lanes[i] = (
+            lanes[i] ^ lanes[i] >> 47 ^ word(SECRET, 128 + 8 * i)
+        ) * PRIME32_1 & MASK
 
 
 def mix16(key, at, secret_at):
     """16 bytes of the key, folded with 16 bytes of the secret."""
-    return fold(word(key, at) ^ word(SECRET, secret_at), word(key, at + 8) ^ word(SECRET, secret_at + 8))
+    return fold(
+        word(key, at) ^ word(SECRET, secret_at),
+        word(key, at + 8) ^ word(SECRET, secret_at + 8),
+    )
 
 
 def fold(a, b):

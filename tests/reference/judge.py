@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Judges a map, or a map and the one before it: `judge.py MAP [OLD]`. Prints JSON; exit 1 when something is wrong.
+"""Judges a map, or a map and the one before it: `judge.py MAP [OLD]`. Prints JSON; exit
+1 when something is wrong.
 
-It knows docs/map-format.md and docs/placement.md through the reference, and nothing of the program. It demands that every
-holder has its target to the cell, that every unnamed policy has R nodes, kept apart at every level, that each node is primary of
-its part, and that an OLD map is the map's parent from which no more moved, and no more was reordered, than had to be.
+It knows docs/map-format.md and docs/placement.md through the reference, and nothing of
+the program. It demands that every holder has its target to the cell, that every unnamed
+policy has R nodes, kept apart at every level, that each node is primary of its part,
+and that an OLD map is the map's parent from which no more moved, and no more was
+reordered, than had to be.
 
-Where a gradual change is under way these hold of the target slices; the step from OLD must be a walk from point 0 towards them.
+Where a gradual change is under way these hold of the target slices; the step from OLD
+must be a walk from point 0 towards them.
 """
 
 import json
@@ -13,17 +17,39 @@ import sys
 
 from comparison import compare, pieces, shares
 from domains import Impossible, caps, violations
-from optimum import least_moved, least_reordered, moved, primaries, primary_numbers, reordered
+from optimum import (
+    least_moved,
+    least_reordered,
+    moved,
+    primaries,
+    primary_numbers,
+    reordered,
+)
 from stead_reference import SPACE, Refused, read_map
 from targets import fill
 
-NOTHING = {"ok": False, "max_share_error_points": None, "violations": [], "violating_slices": 0, "pending_violations": 0,
-           "primaries_by_remainder": None, "moved": None, "lower_bound": None, "optimum": None, "moved_cells": None,
-           "optimum_cells": None, "reordered": None, "least_reordered_cells": None, "slices": 0}  # fmt: skip
+NOTHING = {
+    "ok": False,
+    "max_share_error_points": None,
+    "violations": [],
+    "violating_slices": 0,
+    "pending_violations": 0,
+    "primaries_by_remainder": None,
+    "moved": None,
+    "lower_bound": None,
+    "optimum": None,
+    "moved_cells": None,
+    "optimum_cells": None,
+    "reordered": None,
+    "least_reordered_cells": None,
+    "slices": 0,
+}
 
 
 def judge(data, old_data=None):
-    """What is to be said of a map, as a dictionary; `ok` is true when `problems` is empty."""
+    """What is to be said of a map, as a dictionary; `ok` is true when `problems` is
+    empty.
+    """
     try:
         m = read_map(data)
         old = read_map(old_data) if old_data is not None else None
@@ -48,51 +74,86 @@ def judge(data, old_data=None):
 
 
 def judge_shares(m, slices, problems):
-    """The largest distance of a holder from its exact share, in points rounded up; a holder off its target is a problem."""
-    have, points, (due, exact), worst = shares(m, "cells", slices), shares(m, "points", slices), fill(m), 0
+    """The largest distance of a holder from its exact share, in points rounded up; a
+    holder off its target is a problem.
+    """
+    have, points, (due, exact), worst = (
+        shares(m, "cells", slices),
+        shares(m, "points", slices),
+        fill(m),
+        0,
+    )
     for holder, cells in due.items():
         if have[holder] != cells:
-            problems.append(f"{holder[0]} {holder[1]} has {have[holder]} cells, its target is {cells}")
+            problems.append(
+                f"{holder[0]} {holder[1]} has {have[holder]} cells, its target is {cells}"
+            )
         distance = abs(points[holder] - exact[holder] * SPACE / m.cells)
         worst = max(worst, -(-distance.numerator // distance.denominator))
     return worst
 
 
 def judge_domains(m, slices, report, problems):
-    """The caps at every level, and R nodes everywhere; of base slices that wait for their target the broken ones are counted."""
+    """The caps at every level, and R nodes everywhere; of base slices that wait for
+    their target the broken ones are counted.
+    """
     found = caps(m)
     report["violations"] = violations(m, slices, found)
-    report["violating_slices"] = len({first for v in report["violations"] for first in v["slices"]})
+    report["violating_slices"] = len(
+        {first for v in report["violations"] for first in v["slices"]}
+    )
     for v in report["violations"]:
-        what = f"domain {'/'.join(v['domain'])} has {v['count']} copies, its cap is" if v["domain"] else f"{v['count']} nodes, replicas is"
-        problems.append(f"policy {','.join(v['policy'])} from {v['first']}: {what} {v['cap']}")
+        what = (
+            f"domain {'/'.join(v['domain'])} has {v['count']} copies, its cap is"
+            if v["domain"]
+            else f"{v['count']} nodes, replicas is"
+        )
+        problems.append(
+            f"policy {','.join(v['policy'])} from {v['first']}: {what} {v['cap']}"
+        )
     if m.target:
         pending = violations(m, m.base, found)
-        report["pending_violations"] = len({first for v in pending for first in v["slices"]})
+        report["pending_violations"] = len(
+            {first for v in pending for first in v["slices"]}
+        )
 
 
 def judge_primaries(m, slices, balanced, report, problems):
-    """Every node is primary of an R-th of its target, up or down; after the primary the nodes stand by name."""
+    """Every node is primary of an R-th of its target, up or down; after the primary the
+    nodes stand by name.
+    """
     have, due = primaries(m, slices), fill(m)[0]
-    for n in m.nodes if m.replicas > 1 else []:  # at one replica the copy is the primary
+    # at one replica the copy is the primary
+    for n in m.nodes if m.replicas > 1 else []:
         cells = due["node", n.name]
         if not cells // m.replicas <= have[n.name] <= -(-cells // m.replicas):
-            problems.append(f"node {n.name} is primary of {have[n.name]} cells, of {cells} at {m.replicas} replicas")
+            problems.append(
+                f"node {n.name} is primary of {have[n.name]} cells, of {cells} at "
+                f"{m.replicas} replicas"
+            )
     if balanced:
-        report["primaries_by_remainder"] = all(have[name] == cells for name, cells in primary_numbers(m, slices).items())
+        report["primaries_by_remainder"] = all(
+            have[name] == cells for name, cells in primary_numbers(m, slices).items()
+        )
     for number in sorted({policy for _, policy in slices}):
         p = m.policies[number]
         if not p.named and p.members[1:] != sorted(p.members[1:]):
-            problems.append(f"policy {number}: after the primary the nodes do not stand by name")
+            problems.append(
+                f"policy {number}: after the primary the nodes do not stand by name"
+            )
 
 
 def judge_rest(m, problems):
-    """What a gradual change still has to move and to reorder. Every part of a shortest way is a shortest way, so it is the least."""
+    """What a gradual change still has to move and to reorder. Every part of a shortest
+    way is a shortest way, so it is the least.
+    """
     if not m.max_slices:
         if moved(m, m.base, m, m.target) != least_moved(m, m.base, m):
             problems.append("from base to target slices more moves than the least")
         if reordered(m, m.base, m, m.target) != least_reordered(m, m.base, m, m.target):
-            problems.append("from base to target slices more is reordered than the least")
+            problems.append(
+                "from base to target slices more is reordered than the least"
+            )
 
 
 def judge_step(m, old, report, problems):
@@ -116,34 +177,65 @@ def judge_step(m, old, report, problems):
 
 
 def judge_movement(m, old, report, problems):
-    """A whole change moves the least, to the cell; with max_slices it may move and reorder more."""
+    """A whole change moves the least, to the cell; with max_slices it may move and
+    reorder more.
+    """
     here, least = moved(old, old.base, m, m.base), least_moved(old, old.base, m)
     report["moved_cells"], report["optimum_cells"] = str(here), str(least)
-    if SPACE % m.cells == 0:  # else cells have different sizes, and the least in points is not the least in cells
+    # else cells have different sizes, and the least in points is not the least in cells
+    if SPACE % m.cells == 0:
         report["optimum"] = str(least * (SPACE // m.cells))
     if here < least:
-        problems.append(f"{here} cells moved, the least to the targets is {least}: these are not the targets")
+        problems.append(
+            f"{here} cells moved, the least to the targets is {least}: these are not the targets"
+        )
     if here > least and not m.max_slices:
         problems.append(f"{here} cells moved, the least is {least}")
-    # in mid-change the base slices may still have the copies of more replicas, and then the least may be above the bound
-    if m.replicas == old.replicas == 1 and not old.target and not m.max_slices and not report["moved_is_lower_bound"]:
+    # in mid-change the base slices may still have the copies of more replicas, and then
+    # the least may be above the bound
+    if (
+        m.replicas == old.replicas == 1
+        and not old.target
+        and not m.max_slices
+        and not report["moved_is_lower_bound"]
+    ):
         problems.append("at one replica more moved than the lower bound")
-    here, least = reordered(old, old.base, m, m.base), least_reordered(old, old.base, m, m.base)
+    here, least = (
+        reordered(old, old.base, m, m.base),
+        least_reordered(old, old.base, m, m.base),
+    )
     report["least_reordered_cells"] = str(least)
     if here > least and not m.max_slices:
-        problems.append(f"{here} cells have another primary although the one before still holds a copy, the least is {least}")
+        problems.append(
+            f"{here} cells have another primary although the one before still holds a "
+            f"copy, the least is {least}"
+        )
 
 
 def judge_walk(m, old, problems):
-    """A step of a gradual change: up to the last point that it changed, the base slices are the target slices."""
+    """A step of a gradual change: up to the last point that it changed, the base slices
+    are the target slices.
+    """
+
     def what(policy):
-        # a named policy is the same by name; renaming may change the order of the nodes after the primary
+        # a named policy is the same by name; renaming may change the order of the nodes
+        # after the primary
         return policy[0] or (policy[1][0], sorted(policy[1]))
 
-    walked = max([end for _, end, p, q in pieces(old, old.base, m, m.base) if what(p) != what(q)], default=0)
+    walked = max(
+        [
+            end
+            for _, end, p, q in pieces(old, old.base, m, m.base)
+            if what(p) != what(q)
+        ],
+        default=0,
+    )
     for first, _, p, q in pieces(m, m.base, m, m.target):
         if first < walked and p != q:
-            problems.append(f"at {first:016x} the slices are not the target's, and the step changed points behind it")
+            problems.append(
+                f"at {first:016x} the slices are not the target's, and the step "
+                "changed points behind it"
+            )
             return
 
 

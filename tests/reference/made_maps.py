@@ -1,9 +1,12 @@
-"""Makes good maps for the judge's tests: exact shares, caps kept, the least moved and the least reordered.
+"""Makes good maps for the judge's tests: exact shares, caps kept, the least moved and
+the least reordered.
 
-`lay(description)` gives a fleet its base slices; with the map before it is the step from there. The way is the one of the
-theory: the flow says how much of each group of old slices every node gets, and what a group gets is put end to end, domain by
-domain, and folded at the group's length, so that a domain with the amount a shows floor(a / length) or ceil(a / length) times at
-every point. That is no rebalancer to use: it cuts far more slices than it must.
+`lay(description)` gives a fleet its base slices; with the map before it is the step
+from there. The way is the one of the theory: the flow says how much of each group of
+old slices every node gets, and what a group gets is put end to end, domain by domain,
+and folded at the group's length, so that a domain with the amount a shows floor(a /
+length) or ceil(a / length) times at every point. That is no rebalancer to use: it cuts
+far more slices than it must.
 """
 
 from collections import Counter
@@ -15,21 +18,30 @@ from stead_reference import cell_bound, read_map
 from targets import targets
 from write_map import encode
 
-DEAR = 10**6  # more than all orders of a piece can cost: the parts rounded down come first
+# more than all orders of a piece can cost: the parts rounded down come first
+DEAR = 10**6
 
 
 def fleet_of(description, after=None):
-    """The map of a description whose base slices are not known yet: one slice of any node."""
-    any_node = sorted(node["name"] for node in description["nodes"])[0]
+    """The map of a description whose base slices are not known yet: one slice of any
+    node.
+    """
+    any_node = min(node["name"] for node in description["nodes"])
     return read_map(encode(dict(description, base=[["0" * 16, [any_node]]]), after))
 
 
 def lay(description, after=None):
-    """The description with its base slices; `after` is the map before, as bytes. Unnamed policies only."""
+    """The description with its base slices; `after` is the map before, as bytes.
+    Unnamed policies only.
+    """
     m = fleet_of(description, after)
     old = read_map(after) if after else None
     runs = runs_of(old, m)
-    sets = [(first, end, nodes, primary) for run, shares in share_out(m, runs) for first, end, nodes, primary in wrap(m, run, shares)]
+    sets = [
+        (first, end, nodes, primary)
+        for run, shares in share_out(m, runs)
+        for first, end, nodes, primary in wrap(m, run, shares)
+    ]
     base = []
     for first, _, nodes in order(m, sorted(sets)):
         base.append([f"{cell_bound(first, m.cells):016x}", nodes])
@@ -42,7 +54,9 @@ def make(description, after=None):
 
 
 def runs_of(old, m):
-    """[(old nodes that still have a target, [(first cell, end cell, old primary), ...])], old slices with the same nodes together."""
+    """[(old nodes that still have a target, [(first cell, end cell, old primary),
+    ...])], old slices with the same nodes together.
+    """
     target, runs = targets(m), {}
     if old is None:
         return [(frozenset(), [(0, m.cells, None)])]
@@ -50,7 +64,9 @@ def runs_of(old, m):
     for first, end, policy in ends(old.base):
         names = [same.get(old.nodes[i].name) for i in old.policies[policy].members]
         key = frozenset(name for name in names if target.get(("node", name)))
-        runs.setdefault(key, []).append((cells_between(m, 0, first), cells_between(m, 0, end), names[0]))
+        runs.setdefault(key, []).append(
+            (cells_between(m, 0, first), cells_between(m, 0, end), names[0])
+        )
     return sorted(runs.items(), key=lambda run: run[1])
 
 
@@ -64,25 +80,44 @@ def share_out(m, runs):
             network.add((i, domain[:-1]), (i, domain), length * found[domain])
         for node in m.nodes:
             if node.weight:
-                arcs[i, node.name] = network.add((i, chain(node, m.spread)[-1]), node.name, length, int(node.name not in kept))
+                arcs[i, node.name] = network.add(
+                    (i, chain(node, m.spread)[-1]),
+                    node.name,
+                    length,
+                    int(node.name not in kept),
+                )
     for (_, name), cells in targets(m).items():
         network.add(name, "sink", cells)
     network.send("source", "sink")
-    return [(parts, {name: network.flow(arc) for (j, name), arc in arcs.items() if i == j}) for i, (_, parts) in enumerate(runs)]
+    return [
+        (parts, {name: network.flow(arc) for (j, name), arc in arcs.items() if i == j})
+        for i, (_, parts) in enumerate(runs)
+    ]
 
 
 def wrap(m, parts, shares):
-    """Fold the nodes' cells over the parts: [(first cell, end cell, nodes, old primary)]."""
+    """Fold the nodes' cells over the parts: [(first cell, end cell, nodes, old
+    primary)].
+    """
     length = sum(end - first for first, end, _ in parts)
-    in_order = sorted((n for n in m.nodes if shares.get(n.name)), key=lambda n: (chain(n, m.spread)[-1], n.name))
+    in_order = sorted(
+        (n for n in m.nodes if shares.get(n.name)),
+        key=lambda n: (chain(n, m.spread)[-1], n.name),
+    )
     at, held = 0, []  # (first, end, node) within the length
     for n in in_order:
         first, at = at % length, at + shares[n.name]
-        held += [(first, min(first + shares[n.name], length), n.name), (0, max(0, first + shares[n.name] - length), n.name)]
+        held += [
+            (first, min(first + shares[n.name], length), n.name),
+            (0, max(0, first + shares[n.name] - length), n.name),
+        ]
     cuts = {bound for first, end, _ in held for bound in (first, end)}
     pieces, before = [], 0
     for first, end, primary in parts:
-        inside = sorted({0, end - first} | {cut - before for cut in cuts if before < cut < before + end - first})
+        inside = sorted(
+            {0, end - first}
+            | {cut - before for cut in cuts if before < cut < before + end - first}
+        )
         for a, b in zip(inside, inside[1:]):
             nodes = [name for x, y, name in held if x <= a + before < y]
             pieces.append((first + a, first + b, nodes, primary))
@@ -91,12 +126,16 @@ def wrap(m, parts, shares):
 
 
 def order(m, sets):
-    """Choose the primaries, the fewest changed, and cut the pieces where they change: [(first cell, end cell, nodes)]."""
+    """Choose the primaries, the fewest changed, and cut the pieces where they change:
+    [(first cell, end cell, nodes)].
+    """
     network, arcs = Network(), {}
     for i, (first, end, nodes, primary) in enumerate(sets):
         network.add("source", i, end - first)
         for name in nodes:
-            arcs[i, name] = network.add(i, name, end - first, int(primary in nodes and name != primary))
+            arcs[i, name] = network.add(
+                i, name, end - first, int(primary in nodes and name != primary)
+            )
     whole = Counter()
     for first, end, nodes, _ in sets:
         whole.update({name: end - first for name in nodes})
@@ -109,7 +148,13 @@ def order(m, sets):
         for name in sorted(nodes):
             cells = network.flow(arcs[i, name])
             if cells:
-                pieces.append((first, first + cells, [name] + sorted(other for other in nodes if other != name)))
+                pieces.append(
+                    (
+                        first,
+                        first + cells,
+                        [name] + sorted(other for other in nodes if other != name),
+                    )
+                )
                 first += cells
         assert first == end
     return pieces

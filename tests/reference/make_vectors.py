@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/maps/*.map and tests/vectors/*.json, always the same: `make_vectors.py`, or `--check` to compare only.
+"""Makes tests/maps/*.map and tests/vectors/*.json, always the same: `make_vectors.py`,
+or `--check` to compare only.
 
-Each vector file is {"about": ..., "vectors": [...]} with one vector a line. A key is hex, a point 16 hex digits, a count of
-points a decimal string. The answers come from the reference, the maps and the questions from cases.py and golden.py.
+Each vector file is {"about": ..., "vectors": [...]} with one vector a line. A key is
+hex, a point 16 hex digits, a count of points a decimal string. The answers come from
+the reference, the maps and the questions from cases.py and golden.py.
 """
 
 import json
@@ -21,24 +23,130 @@ from hashes import HASHES, point_of
 
 TESTS = Path(__file__).resolve().parent.parent
 SECRET = bytes(range(16))
-NAMES = ["frank", "frank\n", "Frank", "FRANK", "", "justin", "justin\n", "artist/REM", "REM", "bob", "alice", "a", "A", "0",
-         "user:1", "user:2", "user:1000", "/home/frank/mail", "https://example.org/a?b=c&d=%20", "frank@example.org", "böb",
-         "bo\u0308b", "サーバー", "🐘", "10.0.0.1:11211", " frank", "frank ", "frank\r\n", "frank\0", "\0", "..", ".", "a/../b",
-         "con", "-", "--help", "'; DROP TABLE users; --", "x" * 255, "x" * 256, "\\", "\"", "\t", "\ufeff", "e\u0301", "é"]  # fmt: skip
-RAW = [b"\xff", b"\xfe\xff", b"b\xf6b", b"\xed\xa0\x80", b"\xc0\xaf", b"\xf0\x9f\x98", b"a\0b", b"\0" * 64, b"\xff" * 64]
+NAMES = [
+    "frank",
+    "frank\n",
+    "Frank",
+    "FRANK",
+    "",
+    "justin",
+    "justin\n",
+    "artist/REM",
+    "REM",
+    "bob",
+    "alice",
+    "a",
+    "A",
+    "0",
+    "user:1",
+    "user:2",
+    "user:1000",
+    "/home/frank/mail",
+    "https://example.org/a?b=c&d=%20",
+    "frank@example.org",
+    "böb",
+    "bo\u0308b",
+    "サーバー",
+    "🐘",
+    "10.0.0.1:11211",
+    " frank",
+    "frank ",
+    "frank\r\n",
+    "frank\0",
+    "\0",
+    "..",
+    ".",
+    "a/../b",
+    "con",
+    "-",
+    "--help",
+    "'; DROP TABLE users; --",
+    "x" * 255,
+    "x" * 256,
+    "\\",
+    '"',
+    "\t",
+    "\ufeff",
+    "e\u0301",
+    "é",
+]
+RAW = [
+    b"\xff",
+    b"\xfe\xff",
+    b"b\xf6b",
+    b"\xed\xa0\x80",
+    b"\xc0\xaf",
+    b"\xf0\x9f\x98",
+    b"a\0b",
+    b"\0" * 64,
+    b"\xff" * 64,
+]
 
 
-# what `decimal` reads: ids as sites have them, both sides of 2^64, zeros before, what is no digit after and before
-NUMBERS = ["1", "7", "11", "12", "13", "100", "4294967296", "9999999999", "9223372036854775807", "9223372036854775808", "18446744073709551615",
-           "18446744073709551616", "18446744073709551627", "1" * 100, "0042", "42:profile", "42 ", " 42", "+42", "-42", "4.2", "1e3", "0x2a",
-           "user:42", "\u0664\u0662"]  # fmt: skip
+# what `decimal` reads: ids as sites have them, both sides of 2^64, zeros before, what
+# is no digit after and before
+NUMBERS = [
+    "1",
+    "7",
+    "11",
+    "12",
+    "13",
+    "100",
+    "4294967296",
+    "9999999999",
+    "9223372036854775807",
+    "9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "18446744073709551627",
+    "1" * 100,
+    "0042",
+    "42:profile",
+    "42 ",
+    " 42",
+    "+42",
+    "-42",
+    "4.2",
+    "1e3",
+    "0x2a",
+    "user:42",
+    "\u0664\u0662",
+]
 
 
-# what a key rule reads: paths of files as hosts have them, slashes at every place, 256 segments and more
-PATHS = [b"web1/cpu/0.rrd", b"web1/cpu/1.rrd", b"web1/mem.rrd", b"/web1/cpu/0.rrd", b"///web1/cpu/0.rrd", b"web2/cpu/0.rrd", b"web1", b"web1/",
-         b"/web1", b"web1//cpu/0.rrd", b"web1/cpu", b"web1/cpu/", b"./web1/mem.rrd", b"WEB1/cpu/0.rrd", b"web1 /cpu", b"web1\n", b"/", b"//", b"justin/",
-         b"justin/x/y", b"\xff\0/\xfe\n/x", b"a\\b/c/d", b"ab/" * 254 + b"ab", b"ab/" * 255, b"ab/" * 255 + b"c", b"ab/" * 300, b"/" * 300 + b"x/y/z",
-         "h\u00f6st/cpu.rrd".encode(), b"x" * 300 + b"/y/z"]  # fmt: skip
+# what a key rule reads: paths of files as hosts have them, slashes at every place, 256
+# segments and more
+PATHS = [
+    b"web1/cpu/0.rrd",
+    b"web1/cpu/1.rrd",
+    b"web1/mem.rrd",
+    b"/web1/cpu/0.rrd",
+    b"///web1/cpu/0.rrd",
+    b"web2/cpu/0.rrd",
+    b"web1",
+    b"web1/",
+    b"/web1",
+    b"web1//cpu/0.rrd",
+    b"web1/cpu",
+    b"web1/cpu/",
+    b"./web1/mem.rrd",
+    b"WEB1/cpu/0.rrd",
+    b"web1 /cpu",
+    b"web1\n",
+    b"/",
+    b"//",
+    b"justin/",
+    b"justin/x/y",
+    b"\xff\0/\xfe\n/x",
+    b"a\\b/c/d",
+    b"ab/" * 254 + b"ab",
+    b"ab/" * 255,
+    b"ab/" * 255 + b"c",
+    b"ab/" * 300,
+    b"/" * 300 + b"x/y/z",
+    "h\u00f6st/cpu.rrd".encode(),
+    b"x" * 300 + b"/y/z",
+]
 
 
 def hostile_keys():
@@ -47,28 +155,80 @@ def hostile_keys():
 
 
 def points():
-    """Every hash: hostile keys, all bytes, all lengths up to 130 and those around the bounds of XXH3's ways."""
+    """Every hash: hostile keys, all bytes, all lengths up to 130 and those around the
+    bounds of XXH3's ways.
+    """
     random = cases.SplitMix64(1)
-    counted = [bytes(i % 251 for i in range(n)) for n in [*range(131), 191, 192, 239, 240, 241, 256, 257, 511, 512, 513,
-               1023, 1024, 1025, 1087, 1088, 1089, 2048, 2049, 4096]]  # fmt: skip
+    counted = [
+        bytes(i % 251 for i in range(n))
+        for n in [
+            *range(131),
+            191,
+            192,
+            239,
+            240,
+            241,
+            256,
+            257,
+            511,
+            512,
+            513,
+            1023,
+            1024,
+            1025,
+            1087,
+            1088,
+            1089,
+            2048,
+            2049,
+            4096,
+        ]
+    ]
     keys = hostile_keys() + [bytes([b]) for b in range(256)] + counted
     keys += [random.bytes(n) for n in range(1, 130, 4)] + [random.bytes(4096)]
     for name in HASHES:
         for key in dict.fromkeys(keys):
-            v = {"hash": name, "key": key.hex(), "point": cases.point(point_of(name, key, SECRET))}
+            v = {
+                "hash": name,
+                "key": key.hex(),
+                "point": cases.point(point_of(name, key, SECRET)),
+            }
             yield dict(v, secret=SECRET.hex()) if name == "siphash" else v
     for secret in (bytes(16), b"\xff" * 16, bytes(range(16, 0, -1))):
         for key in keys[:60:4]:
-            yield {"hash": "siphash", "key": key.hex(), "point": cases.point(point_of("siphash", key, secret)), "secret": secret.hex()}
+            yield {
+                "hash": "siphash",
+                "key": key.hex(),
+                "point": cases.point(point_of("siphash", key, secret)),
+                "secret": secret.hex(),
+            }
 
 
 def paths():
     """Hostile names under several levels, with and without fold, and what is an error."""
-    keys = hostile_keys() + [bytes([b]) for b in range(256)] + [b"F" * 85, b"F" * 86, b"_" * 255, b"_" * 256, b"=" * 85, b"x" + b"X" * 85]
+    keys = (
+        hostile_keys()
+        + [bytes([b]) for b in range(256)]
+        + [b"F" * 85, b"F" * 86, b"_" * 255, b"_" * 256, b"=" * 85, b"x" + b"X" * 85]
+    )
     keys += [b"Fr\xc3\x84NK", b"con", b"aux.txt", b"a=41", b"a=", b"aA", b"=41"]
-    levels = [(64, 64, 128), (256,), (1,), (16,) * 16, (64, 64, 64), (7, 100, 255), (256,) * 16, (1, 2, 3, 4)]
-    asked = [(key, levels[0], fold) for key in keys for fold in (False, True)] + [(k, l, False) for k in keys[:40] for l in levels[1:]]
-    asked += [(b"frank", wrong, False) for wrong in ((), (0,), (257,), (64, 0), (64, 64, 257), (1,) * 17)]
+    levels = [
+        (64, 64, 128),
+        (256,),
+        (1,),
+        (16,) * 16,
+        (64, 64, 64),
+        (7, 100, 255),
+        (256,) * 16,
+        (1, 2, 3, 4),
+    ]
+    asked = [(key, levels[0], fold) for key in keys for fold in (False, True)] + [
+        (k, l, False) for k in keys[:40] for l in levels[1:]
+    ]
+    asked += [
+        (b"frank", wrong, False)
+        for wrong in ((), (0,), (257,), (64, 0), (64, 64, 257), (1,) * 17)
+    ]
     for key, level, fold in asked:
         v = {"key": key.hex(), "levels": list(level), "fold": fold}
         try:
@@ -81,39 +241,81 @@ def locate(files):
     """Per map: keys, and points on both sides of every bound."""
     for name, data in files.items():
         m = reference.read_map(data)
-        keys = hostile_keys() if m.epoch == 1 and not name.startswith("figure") else hostile_keys()[:12]
-        keys = keys + [number.encode() for number in NUMBERS if name.startswith("hash-decimal")]
+        keys = (
+            hostile_keys()
+            if m.epoch == 1 and not name.startswith("figure")
+            else hostile_keys()[:12]
+        )
+        keys = keys + [
+            number.encode() for number in NUMBERS if name.startswith("hash-decimal")
+        ]
         keys = keys + [path for path in PATHS if m.segments]
         for key in keys + [pin.key for pin in m.pins if pin.kind == 1]:
             yield {"map": name, "key": key.hex(), **located(m, m.point(key))}
-        for key in (b"Frank", b"FRANK\xc3\x84", b"JUSTIN") + (b"/WEB1/CPU/0.rrd", b"Web1/MEM.rrd") * bool(m.segments):
-            yield {"map": name, "key": key.hex(), "fold": True, **located(m, m.point(reference.ascii_fold(key)))}
-        bounds = [first for first, _ in m.final + m.base] + [p.last + 1 for p in m.pins] + [1, cases.END]
-        for point in sorted({p for first in bounds for p in (first - 1, first) if 0 <= p < cases.END}):
+        for key in (b"Frank", b"FRANK\xc3\x84", b"JUSTIN") + (
+            b"/WEB1/CPU/0.rrd",
+            b"Web1/MEM.rrd",
+        ) * bool(m.segments):
+            yield {
+                "map": name,
+                "key": key.hex(),
+                "fold": True,
+                **located(m, m.point(reference.ascii_fold(key))),
+            }
+        bounds = (
+            [first for first, _ in m.final + m.base]
+            + [p.last + 1 for p in m.pins]
+            + [1, cases.END]
+        )
+        for point in sorted(
+            {p for first in bounds for p in (first - 1, first) if 0 <= p < cases.END}
+        ):
             yield {"map": name, **located(m, point)}
 
 
 def rings(maps):
-    """Keys on the maps of adopted rings; the answers are the original's rule's, which the map's must be as well."""
-    keys = hostile_keys()[::4] + RAW + [b"user/%d" % i for i in range(20)] + ["clé:%d".encode() % i for i in range(8)]
+    """Keys on the maps of adopted rings; the answers are the original's rule's, which
+    the map's must be as well.
+    """
+    keys = (
+        hostile_keys()[::4]
+        + RAW
+        + [b"user/%d" % i for i in range(20)]
+        + ["clé:%d".encode() % i for i in range(8)]
+    )
     for example in ring_examples.examples():
         name = f"ring-{example.name}"
         m = reference.read_map(maps[name])
         for key in filter(example.takes, keys):
             nodes, point = example.place(key), m.point(key)
             found = reference.locate_all(m, point)
-            assert found == nodes, f"{name} has {key!r} on {found}, and the rule of {example.kind} on {nodes}"
-            yield {"map": name, "key": key.hex(), "point": cases.point(point), "locate": nodes[0], "all": nodes}
+            assert found == nodes, (
+                f"{name} has {key!r} on {found}, and the rule of {example.kind} on {nodes}"
+            )
+            yield {
+                "map": name,
+                "key": key.hex(),
+                "point": cases.point(point),
+                "locate": nodes[0],
+                "all": nodes,
+            }
 
 
 def ring_maps():
     """The maps of adopted rings by name, as tests/rings/draw_maps.py wrote them."""
-    return {f"ring-{e.name}": (TESTS / "maps" / f"ring-{e.name}.map").read_bytes() for e in ring_examples.examples()}
+    return {
+        f"ring-{e.name}": (TESTS / "maps" / f"ring-{e.name}.map").read_bytes()
+        for e in ring_examples.examples()
+    }
 
 
 def located(m, point):
     """The answers for one point."""
-    return {"point": cases.point(point), "locate": reference.locate(m, point), "all": reference.locate_all(m, point)}
+    return {
+        "point": cases.point(point),
+        "locate": reference.locate(m, point),
+        "all": reference.locate_all(m, point),
+    }
 
 
 def prefer(files):
@@ -121,43 +323,91 @@ def prefer(files):
     for name, data in files.items():
         m = reference.read_map(data)
         few = len(m.nodes) > 30
-        keys = hostile_keys()[: 3 if few else 6 if m.epoch > 1 else 30 if m.spread else 10]
+        keys = hostile_keys()[
+            : 3 if few else 6 if m.epoch > 1 else 30 if m.spread else 10
+        ]
         for key in keys + [path for path in PATHS[:6] if m.segments]:
-            for n in sorted({*range(1, min(len(m.nodes), 6) + 1), len(m.nodes), len(m.nodes) + 1}):
-                yield {"map": name, "key": key.hex(), "n": n, "prefer": reference.prefer(m, m.point(key), n)}
+            for n in sorted(
+                {*range(1, min(len(m.nodes), 6) + 1), len(m.nodes), len(m.nodes) + 1}
+            ):
+                yield {
+                    "map": name,
+                    "key": key.hex(),
+                    "n": n,
+                    "prefer": reference.prefer(m, m.point(key), n),
+                }
 
 
 def plans(files):
-    """Each map with the one before it, and the pairs of cases.PLANS; a first map with itself."""
-    pairs = [(after, name) for name, (_, after) in cases.maps().items() if after] + cases.PLANS
+    """Each map with the one before it, and the pairs of cases.PLANS; a first map with
+    itself.
+    """
+    pairs = [
+        (after, name) for name, (_, after) in cases.maps().items() if after
+    ] + cases.PLANS
     for old, new in pairs:
-        d = comparison.compare(reference.read_map(files[old]), reference.read_map(files[new]))
-        moves = [{"first": cases.point(a), "last": cases.point(b), "from": f, "to": t, "cause": c} for a, b, f, t, c in d["moves"]]
-        yield {"old": old, "new": new, **{k: str(d[k]) for k in ("moved", "reordered", "lower_bound", "by_hand")}, "moves": moves}
+        d = comparison.compare(
+            reference.read_map(files[old]), reference.read_map(files[new])
+        )
+        moves = [
+            {
+                "first": cases.point(a),
+                "last": cases.point(b),
+                "from": f,
+                "to": t,
+                "cause": c,
+            }
+            for a, b, f, t, c in d["moves"]
+        ]
+        yield {
+            "old": old,
+            "new": new,
+            **{k: str(d[k]) for k in ("moved", "reordered", "lower_bound", "by_hand")},
+            "moves": moves,
+        }
 
 
 ABOUT = {
     "points": "hash of key (hex) -> point; siphash with its secret",
     "paths": "key (hex), levels and fold -> path; null where it is an error",
-    "locate": "map and key (hex; fold: ASCII fold first), or map and point alone -> point, primary, all nodes",
+    "locate": (
+        "map and key (hex; fold: ASCII fold first), or map and point alone -> point, "
+        "primary, all nodes"
+    ),
     "prefer": "map, key (hex) and n -> names, best first",
     "plans": "old and new map -> what differs, in points",
-    "damaged": "map cut or zero-filled to size, then patched at [offset, hex]; reseal: digest made anew last -> status",
-    "fleet_errors": "fleet text as a first map's -> status, line, and words that the message has; hex instead of text where it is no text",
-    "golden": "map and keys (how many: the decimal numbers from 0 up, in ASCII) -> SHA-256 of a line for each key, all its nodes joined by "
-              "a comma, and a newline; SHA-256 of their points, 8 bytes each, big-endian",
-}  # fmt: skip
+    "damaged": (
+        "map cut or zero-filled to size, then patched at [offset, hex]; reseal: "
+        "digest made anew last -> status"
+    ),
+    "fleet_errors": (
+        "fleet text as a first map's -> status, line, and words that the message has; "
+        "hex instead of text where it is no text"
+    ),
+    "golden": "map and keys (how many: the decimal numbers from 0 up, in ASCII) -> SHA-256 "
+    "of a line for each key, all its nodes joined by "
+    "a comma, and a newline; SHA-256 of their points, 8 bytes each, big-endian",
+}
 
 
 def everything():
-    """{path below tests/: bytes} of all that is made, but for the answers of golden.json, and the maps by name."""
+    """{path below tests/: bytes} of all that is made, but for the answers of
+    golden.json, and the maps by name.
+    """
     files = {}
     for name, (description, after) in cases.maps().items():
         files[name] = write_map.encode(description, files[after] if after else None)
     adopted = ring_maps()
     made = {f"maps/{name}.map": data for name, data in {**files, **adopted}.items()}
-    vectors = {"points": points(), "paths": paths(), "locate": [*locate(files), *rings(adopted)], "prefer": prefer(files), "plans": plans(files),
-               "damaged": damage.damaged(files, cases.maps()), "fleet_errors": fleets.errors()}  # fmt: skip
+    vectors = {
+        "points": points(),
+        "paths": paths(),
+        "locate": [*locate(files), *rings(adopted)],
+        "prefer": prefer(files),
+        "plans": plans(files),
+        "damaged": damage.damaged(files, cases.maps()),
+        "fleet_errors": fleets.errors(),
+    }
     for name, list_ in vectors.items():
         made[f"vectors/{name}.json"] = vector_file(name, list_)
     return made, files
@@ -165,26 +415,44 @@ def everything():
 
 def vector_file(name, vectors):
     """The bytes of a vector file."""
-    lines = ",\n".join(json.dumps(v, separators=(",", ":"), ensure_ascii=True) for v in vectors)
+    lines = ",\n".join(
+        json.dumps(v, separators=(",", ":"), ensure_ascii=True) for v in vectors
+    )
     return f'{{"about":{json.dumps(ABOUT[name])},"vectors":[\n{lines}\n]}}\n'.encode()
 
 
 def golden_file(files, check):
-    """The bytes of golden.json. To compute its answers takes a quarter of a minute: --check takes those that are there to the questions of
-    today, and tests/runners/reference_runner.py computes them again, at every `make test`."""
+    """The bytes of golden.json. To compute its answers takes a quarter of a minute:
+    --check takes those that are there to the questions of today, and
+    tests/runners/reference_runner.py computes them again, at every `make test`.
+    """
     if not check:
-        return vector_file("golden", golden.golden({name: reference.read_map(files[name]) for name in golden.MAPS}))
+        return vector_file(
+            "golden",
+            golden.golden(
+                {name: reference.read_map(files[name]) for name in golden.MAPS}
+            ),
+        )
     place = TESTS / "vectors" / "golden.json"
     there = json.loads(place.read_text())["vectors"] if place.exists() else []
-    answers = {v["map"]: {name: v.get(name) for name in ("digest", "points")} for v in there}
-    return vector_file("golden", [{**asked, **answers.get(asked["map"], {})} for asked in golden.asked()])
+    answers = {
+        v["map"]: {name: v.get(name) for name in ("digest", "points")} for v in there
+    }
+    return vector_file(
+        "golden",
+        [{**asked, **answers.get(asked["map"], {})} for asked in golden.asked()],
+    )
 
 
 def main(check):
     """Write all files, or say which differ."""
     (made, files), wrong = everything(), []
     made["vectors/golden.json"] = golden_file(files, check)
-    there = {str(p.relative_to(TESTS)) for pattern in ("maps/*.map", "vectors/*.json") for p in TESTS.glob(pattern)}
+    there = {
+        str(p.relative_to(TESTS))
+        for pattern in ("maps/*.map", "vectors/*.json")
+        for p in TESTS.glob(pattern)
+    }
     wrong += sorted(there - set(made))
     for name, data in made.items():
         place = TESTS / name
@@ -195,7 +463,9 @@ def main(check):
             wrong.append(name)
         assert len(data) < 2**20, name
     for name in wrong:
-        print(f"tests/{name}: differs from what make_vectors.py makes, or is not made by it")
+        print(
+            f"tests/{name}: differs from what make_vectors.py makes, or is not made by it"
+        )
     return 1 if wrong else 0
 
 

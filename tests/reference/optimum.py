@@ -1,12 +1,21 @@
-"""The least that a step can move, and the least that it can reorder: docs/placement.md, "What every map keeps", 3, and "Primaries".
+"""The least that a step can move, and the least that it can reorder: docs/placement.md,
+"What every map keeps", 3, and "Primaries".
 
-Both are minimum-cost flows, in cells, exact. The R nodes of a slice that keep the caps are the bases of a laminar matroid, and the
-cost of a set is the sum over its nodes, so a flow through the domains costs what the best cutting of the slices costs.
+Both are minimum-cost flows, in cells, exact. The R nodes of a slice that keep the caps
+are the bases of a laminar matroid, and the cost of a set is the sum over its nodes, so
+a flow through the domains costs what the best cutting of the slices costs.
 """
 
 from collections import Counter
 
-from comparison import cells_between, copies_moved, ends, is_reordered, pieces, same_nodes
+from comparison import (
+    cells_between,
+    copies_moved,
+    ends,
+    is_reordered,
+    pieces,
+    same_nodes,
+)
 from domains import caps, chain
 from flow import Network
 from targets import targets
@@ -14,16 +23,24 @@ from targets import targets
 
 def moved(old, old_slices, m, slices):
     """What moves between two sets of slices, in cells."""
-    return sum(cells_between(m, first, end) * copies_moved(p, q) for first, end, p, q in pieces(old, old_slices, m, slices))
+    return sum(
+        cells_between(m, first, end) * copies_moved(p, q)
+        for first, end, p, q in pieces(old, old_slices, m, slices)
+    )
 
 
 def reordered(old, old_slices, m, slices):
     """How many cells change their primary although the one before still holds a copy."""
-    return sum(cells_between(m, first, end) * is_reordered(p, q) for first, end, p, q in pieces(old, old_slices, m, slices))
+    return sum(
+        cells_between(m, first, end) * is_reordered(p, q)
+        for first, end, p, q in pieces(old, old_slices, m, slices)
+    )
 
 
 def least_moved(old, old_slices, m):
-    """The fewest cells that move on any way from the slices of an old map to the targets of the fleet of `m`."""
+    """The fewest cells that move on any way from the slices of an old map to the
+    targets of the fleet of `m`.
+    """
     target = {holder: cells for holder, cells in targets(m).items() if cells}
     groups = groups_of(old, old_slices, m, target)
     network, found = Network(), caps(m)
@@ -34,21 +51,34 @@ def least_moved(old, old_slices, m):
             network.add((key, domain[:-1]), (key, domain), cells * found[domain])
         for holder in target:
             free = holder in key[1] or is_named(key) and m.replicas > 1
-            network.add((key, inner.get(holder, ())), ("holder", holder), cells, 0 if free else 1)
+            network.add(
+                (key, inner.get(holder, ())),
+                ("holder", holder),
+                cells,
+                0 if free else 1,
+            )
     for holder, cells in target.items():
         network.add(("holder", holder), "sink", cells)
     amount, cost = network.send("source", "sink")
     assert amount == m.replicas * m.cells, "the targets cannot be met under the caps"
     # what was held by a named policy moves once, to however many nodes
-    return cost + sum(cells for key, cells in groups.items() if is_named(key) and m.replicas > 1)
+    return cost + sum(
+        cells for key, cells in groups.items() if is_named(key) and m.replicas > 1
+    )
 
 
 def groups_of(old, old_slices, m, target):
-    """{the holders of old slices that still are holders: cells}. Slices with the same are one: their feasible sets are the same."""
+    """{the holders of old slices that still are holders: cells}. Slices with the same
+    are one: their feasible sets are the same.
+    """
     same, groups = same_nodes(old, m), Counter()
     for first, end, policy in ends(old_slices):
         p = old.policies[policy]
-        names = [("policy", p.name)] if p.named else [("node", same.get(old.nodes[i].name)) for i in p.members]
+        names = (
+            [("policy", p.name)]
+            if p.named
+            else [("node", same.get(old.nodes[i].name)) for i in p.members]
+        )
         key = (p.named, frozenset(name for name in names if name in target))
         groups[key] += cells_between(m, first, end)
     return groups
@@ -70,29 +100,40 @@ def primaries(m, slices):
 
 
 def least_reordered(old, old_slices, m, slices):
-    """The fewest cells that can be reordered when every slice keeps its nodes and every node its number of primaries."""
+    """The fewest cells that can be reordered when every slice keeps its nodes and every
+    node its number of primaries.
+    """
     groups = Counter()
     for first, end, before, after in pieces(old, old_slices, m, slices):
         if not after[0]:
-            primary = before[1][0] if not before[0] and before[1][0] in after[1] else None
+            primary = (
+                before[1][0] if not before[0] and before[1][0] in after[1] else None
+            )
             groups[primary, frozenset(after[1])] += cells_between(m, first, end)
     network = Network()
     for key, cells in groups.items():
         primary, nodes = key
         network.add("source", key, cells)
         for node in sorted(nodes):
-            network.add(key, ("node", node), cells, int(primary is not None and node != primary))
+            network.add(
+                key, ("node", node), cells, int(primary is not None and node != primary)
+            )
     for node, cells in primaries(m, slices).items():
         network.add(("node", node), "sink", cells)
     return network.send("source", "sink")[1]
 
 
 def primary_numbers(m, slices):
-    """{node: how many primaries it is due} by the page's rule of remainders, on slices whose nodes all have their targets.
+    """{node: how many primaries it is due} by the page's rule of remainders, on slices
+    whose nodes all have their targets.
 
-    Every node gets its part rounded down; then one node after the other, by the largest remainder, is rounded up if the slices
-    let it be, together with those that were rounded up before it."""
-    target = {name: cells for (kind, name), cells in targets(m).items() if kind == "node"}
+    Every node gets its part rounded down; then one node after the other, by the largest
+    remainder, is rounded up if the slices let it be, together with those that were
+    rounded up before it.
+    """
+    target = {
+        name: cells for (kind, name), cells in targets(m).items() if kind == "node"
+    }
     network, arcs, sets = Network(), {}, Counter()
     for first, end, policy in ends(slices):
         if not m.policies[policy].named:

@@ -1,7 +1,8 @@
-"""Random fleets for the judge's tests: small, with 0 to 3 spread levels and 1 to 5 replicas, and changes of them.
+"""Random fleets for the judge's tests: small, with 0 to 3 spread levels and 1 to 5
+replicas, and changes of them.
 
-`draw` is a random.Random of a fixed seed. Few different weights and few cells are as likely as many, so that ties and
-remainders come up.
+`draw` is a random.Random of a fixed seed. Few different weights and few cells are as
+likely as many, so that ties and remainders come up.
 """
 
 SPREAD = ["zone", "rack", "shelf"]
@@ -14,19 +15,41 @@ def random_fleet(draw, most=9, cells=None):
     levels = draw.randrange(4)
     names = [f"n{i}" for i in range(draw.randrange(replicas, max(replicas, most) + 1))]
     return {
-        "name": "random", "replicas": replicas, "spread": SPREAD[:levels], "cells": draw.choice(CELLS) if cells is None else cells,
-        "nodes": [random_node(draw, name) for name in names[:replicas]] + [random_node(draw, name, zero=True) for name in names[replicas:]],
-    }  # fmt: skip
+        "name": "random",
+        "replicas": replicas,
+        "spread": SPREAD[:levels],
+        "cells": draw.choice(CELLS) if cells is None else cells,
+        "nodes": [random_node(draw, name) for name in names[:replicas]]
+        + [random_node(draw, name, zero=True) for name in names[replicas:]],
+    }
 
 
 def random_node(draw, name, zero=False):
     """A node with all labels."""
-    weight = draw.choice(["1", "1", "2", str(draw.randrange(1, 100)), f"0.{draw.randrange(1, 10**6):06}", "10"] + ["0"] * zero)
-    return {"name": name, "weight": weight, "labels": {label: draw.choice("abc"[: draw.randrange(1, 4)]) for label in SPREAD}}
+    weight = draw.choice(
+        [
+            "1",
+            "1",
+            "2",
+            str(draw.randrange(1, 100)),
+            f"0.{draw.randrange(1, 10**6):06}",
+            "10",
+        ]
+        + ["0"] * zero
+    )
+    return {
+        "name": name,
+        "weight": weight,
+        "labels": {
+            label: draw.choice("abc"[: draw.randrange(1, 4)]) for label in SPREAD
+        },
+    }
 
 
 def changed(draw, description):
-    """The fleet after one to three changes: nodes come, go, are drained, weighed or moved, replicas or spread change."""
+    """The fleet after one to three changes: nodes come, go, are drained, weighed or
+    moved, replicas or spread change.
+    """
     nodes = [dict(node, formerly="") for node in description["nodes"]]
     replicas, spread = description["replicas"], description["spread"]
     for _ in range(draw.randrange(1, 4)):
@@ -40,7 +63,9 @@ def changed(draw, description):
         elif what == 4:
             nodes[i] = random_node(draw, nodes[i]["name"])
         elif what == 5:
-            nodes[i] = dict(nodes[i], name=f"r{draw.randrange(10**6)}", formerly=nodes[i]["name"])
+            nodes[i] = dict(
+                nodes[i], name=f"r{draw.randrange(10**6)}", formerly=nodes[i]["name"]
+            )
         elif what == 6:
             replicas = draw.randrange(1, 5)
         else:

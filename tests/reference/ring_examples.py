@@ -1,9 +1,12 @@
-"""The rings that the vectors have: the examples of tests/reference/rings, each a module with the rule of one kind in plain Python.
+"""The rings that the vectors have: the examples of tests/reference/rings, each a module
+with the rule of one kind in plain Python.
 
-A module has `EXAMPLES`, a list of (name, list of servers, choices); `parse(list of servers)`, which gives what `place` wants; and `place(key, servers,
-choices)`, which gives the servers of a key, primary first, by walking as the original does. It may have `takes(key)`: whether the original has a rule for
-a key. The maps, tests/maps/ring-NAME.map, are drawn by the program (tests/rings/draw_maps.py), so the vectors hold two things against each other that
-share no code.
+A module has `EXAMPLES`, a list of (name, list of servers, choices); `parse(list of
+servers)`, which gives what `place` wants; and `place(key, servers, choices)`, which
+gives the servers of a key, primary first, by walking as the original does. It may have
+`takes(key)`: whether the original has a rule for a key. The maps,
+tests/maps/ring-NAME.map, are drawn by the program (tests/rings/draw_maps.py), so the
+vectors hold two things against each other that share no code.
 """
 
 import importlib
@@ -23,6 +26,13 @@ def examples():
         module = importlib.import_module(file.stem)
         for name, servers, choices in getattr(module, "EXAMPLES", []):
             parsed = module.parse(servers)
-            yield Example(file.stem.replace("_", "-"), name, servers, choices,
-                          lambda key, module=module, parsed=parsed, choices=choices: module.place(key, parsed, choices),
-                          getattr(module, "takes", lambda key: True))  # fmt: skip
+            yield Example(
+                file.stem.replace("_", "-"),
+                name,
+                servers,
+                choices,
+                lambda key, module=module, parsed=parsed, choices=choices: module.place(
+                    key, parsed, choices
+                ),
+                getattr(module, "takes", lambda key: True),
+            )

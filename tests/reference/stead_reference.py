@@ -1,9 +1,11 @@
-"""The independent reference of stead: slow, plain, written from docs/ alone, so that it can judge the program.
+"""The independent reference of stead: slow, plain, written from docs/ alone, so that it
+can judge the program.
 
-It reads a map by docs/map-format.md (`read_map`), places keys by docs/placement.md (`locate`, `locate_all`, `prefer`) and
-makes paths by docs/paths.md (`path`). The hashes are in hashes.py, the comparison of two maps is in comparison.py. Integers
-only. Nothing here was taken from the program.
-A rule whose name ends in "(reading)" is not written on the page in so many words; it is how we read the page.
+It reads a map by docs/map-format.md (`read_map`), places keys by docs/placement.md
+(`locate`, `locate_all`, `prefer`) and makes paths by docs/paths.md (`path`). The hashes
+are in hashes.py, the comparison of two maps is in comparison.py. Integers only. Nothing
+here was taken from the program. A rule whose name ends in "(reading)" is not written on
+the page in so many words; it is how we read the page.
 """
 
 import bisect
@@ -17,12 +19,26 @@ SPACE = 2**64
 HEADER = "<8sIIQQ16sQII32s32sIIQ16sIIII"
 MAGIC = bytes.fromhex("895354440d0a1a0a")
 SECTIONS = [  # name and record, as in the section table of docs/map-format.md
-    ("strings", "<B"), ("spread", "<II"), ("nodes", "<IIIIQIIII"), ("labels", "<IIII"), ("attributes", "<IIII"),
-    ("policies", "<IIIIQIIII"), ("members", "<I"), ("base points", "<Q"), ("base policies", "<I"),
-    ("pins", "<QQIIII"), ("final points", "<Q"), ("final policies", "<I"), ("index", "<I"),
-    ("target points", "<Q"), ("target policies", "<I"), ("leaving", "<I"),
-]  # fmt: skip
-GRADUAL = 1  # required feature, bit 0: a gradual change is under way, and there are 16 sections, otherwise 13
+    ("strings", "<B"),
+    ("spread", "<II"),
+    ("nodes", "<IIIIQIIII"),
+    ("labels", "<IIII"),
+    ("attributes", "<IIII"),
+    ("policies", "<IIIIQIIII"),
+    ("members", "<I"),
+    ("base points", "<Q"),
+    ("base policies", "<I"),
+    ("pins", "<QQIIII"),
+    ("final points", "<Q"),
+    ("final policies", "<I"),
+    ("index", "<I"),
+    ("target points", "<Q"),
+    ("target policies", "<I"),
+    ("leaving", "<I"),
+]
+# required feature, bit 0: a gradual change is under way, and there are 16 sections,
+# otherwise 13
+GRADUAL = 1
 ADOPTED = 2  # bit 1: the number of the hash is above 4
 TWICE = 4  # bit 2: an unnamed policy names a node twice
 
@@ -32,7 +48,9 @@ Pin = namedtuple("Pin", "first last policy kind key")
 
 
 class Refused(Exception):
-    """A map that breaks a rule: `status` is format, digest or version; `rule` names the rule."""
+    """A map that breaks a rule: `status` is format, digest or version; `rule` names the
+    rule.
+    """
 
     def __init__(self, status, rule):
         super().__init__(f"{status}: {rule}")
@@ -49,12 +67,24 @@ def need(holds, rule, status="format"):
 
 
 class Map:
-    """A verified map. `nodes`, `policies` and `pins` are lists; `base` and `final` are lists of (first point, policy), and so
-    is `target`, or None when no gradual change is under way; `leaving` is a list of node numbers."""
+    """A verified map. `nodes`, `policies` and `pins` are lists; `base` and `final` are
+    lists of (first point, policy), and so is `target`, or None when no gradual change
+    is under way; `leaving` is a list of node numbers.
+    """
 
     def point(self, key):
-        """The point of a key, under this map: the first point of the cell that its hash falls into."""
-        value = cell_of(self.hash, key, self.cells, self.secret, self.modulo, self.affixes, self.segments)
+        """The point of a key, under this map: the first point of the cell that its hash
+        falls into.
+        """
+        value = cell_of(
+            self.hash,
+            key,
+            self.cells,
+            self.secret,
+            self.modulo,
+            self.affixes,
+            self.segments,
+        )
         return cell_bound(value, self.cells)
 
 
@@ -72,7 +102,9 @@ def read_map(data):
 
 
 def read_header(m, data):
-    """The header, in the order of checks that the page gives, up to the digest; returns the section table."""
+    """The header, in the order of checks that the page gives, up to the digest; returns
+    the section table.
+    """
     need(len(data) >= 176, "at least 176 bytes")
     h = struct.unpack_from(HEADER, data)
     need(h[0] == MAGIC, "magic")
@@ -85,17 +117,34 @@ def read_header(m, data):
     need(h[3] == len(data), "file length")
     need(len(data) >= 176 + 24 * count, "file shorter than its header")
     m.digest = h[10]
-    need(m.digest == hashlib.sha256(data[:96] + bytes(32) + data[128:]).digest(), "digest", "digest")
+    need(
+        m.digest == hashlib.sha256(data[:96] + bytes(32) + data[128:]).digest(),
+        "digest",
+        "digest",
+    )
     m.map_id, m.epoch, m.algorithm, m.replicas, m.parent = h[5:10]
-    m.hash_number, m.max_slices, m.cells, m.secret, m.name_at, m.name_length, m.bits, m.section_count = h[11:]
+    (
+        m.hash_number,
+        m.max_slices,
+        m.cells,
+        m.secret,
+        m.name_at,
+        m.name_length,
+        m.bits,
+        m.section_count,
+    ) = h[11:]
     need(m.section_count == count, "number of sections")
     return [struct.unpack_from("<IIQQ", data, 176 + 24 * i) for i in range(count)]
 
 
 def read_sections(table, data):
-    """The records of each section, by its name; their places, sizes and the zeros between them."""
+    """The records of each section, by its name; their places, sizes and the zeros
+    between them.
+    """
     sections, end = {}, 176 + 24 * len(table)
-    for i, ((name, record), (kind, size, offset, count)) in enumerate(zip(SECTIONS, table)):
+    for i, ((name, record), (kind, size, offset, count)) in enumerate(
+        zip(SECTIONS, table)
+    ):
         need(kind == i + 1, "section type")
         need(size == struct.calcsize(record), "section record size")
         need(offset == -(-end // 8) * 8, "section offset")
@@ -103,13 +152,17 @@ def read_sections(table, data):
         need(not any(data[end:offset]), "zero padding")
         end = offset + size * count
         body = data[offset:end]
-        sections[name] = body if name == "strings" else list(struct.iter_unpack(record, body))
+        sections[name] = (
+            body if name == "strings" else list(struct.iter_unpack(record, body))
+        )
     need(end == len(data), "end of the last section")
     return sections
 
 
 def read_strings(m, sections):
-    """Turn each (offset, length) into its bytes, in the order of the references; they must fill section 1 exactly."""
+    """Turn each (offset, length) into its bytes, in the order of the references; they
+    must fill section 1 exactly.
+    """
     strings, cursor = sections["strings"], 0
 
     def take(offset, length):
@@ -123,25 +176,36 @@ def read_strings(m, sections):
     if m.hash_number & AFFIXED:
         places = struct.unpack("<IIII", m.secret)
         m.affixes, m.secret = (take(*places[:2]), take(*places[2:])), bytes(16)
-        need(any(m.affixes) and all(len(affix) <= 255 for affix in m.affixes), "affixes")
+        need(
+            any(m.affixes) and all(len(affix) <= 255 for affix in m.affixes), "affixes"
+        )
     m.name = take(m.name_at, m.name_length)
     m.spread = [take(*r) for r in sections["spread"]]
-    sections["nodes"] = [(take(*r[0:2]), take(*r[2:4])) + r[4:] for r in sections["nodes"]]
+    sections["nodes"] = [
+        (take(*r[0:2]), take(*r[2:4])) + r[4:] for r in sections["nodes"]
+    ]
     for name in ("labels", "attributes"):
         sections[name] = [(take(*r[0:2]), take(*r[2:4])) for r in sections[name]]
-    sections["policies"] = [(take(*r[0:2]), take(*r[2:4])) + r[4:] for r in sections["policies"]]
+    sections["policies"] = [
+        (take(*r[0:2]), take(*r[2:4])) + r[4:] for r in sections["policies"]
+    ]
     sections["pins"] = [r[:4] + (take(*r[4:6]),) for r in sections["pins"]]
     need(cursor == len(strings), "no bytes beyond the strings")
 
 
 def text(data, rule, least=1, most=255, comma=True):
-    """Bytes that must be UTF-8 of a certain length, without control characters, perhaps without comma."""
+    """Bytes that must be UTF-8 of a certain length, without control characters, perhaps
+    without comma.
+    """
     need(least <= len(data) <= most, f"{rule}: length")
     try:
         string = data.decode("utf-8")
     except UnicodeDecodeError:
         raise Refused("format", f"{rule}: UTF-8") from None
-    need(not any(c <= "\x1f" or "\x7f" <= c <= "\x9f" for c in string), f"{rule}: control character")
+    need(
+        not any(c <= "\x1f" or "\x7f" <= c <= "\x9f" for c in string),
+        f"{rule}: control character",
+    )
     need(comma or "," not in string, f"{rule}: comma")
     return string
 
@@ -163,7 +227,10 @@ def check_header(m):
     else:
         need(any(m.map_id), "later epoch: map id is not zero")
         need(any(m.parent), "later epoch: parent is not zero")
-        need(m.epoch > 2 or m.map_id == m.parent[:16], "epoch 2: map id is the parent's start (reading)")
+        need(
+            m.epoch > 2 or m.map_id == m.parent[:16],
+            "epoch 2: map id is the parent's start (reading)",
+        )
     need(m.algorithm == 1, "algorithm version")
     need(1 <= m.replicas <= 255, "replicas")
     need((m.hash_number > 4) == bool(m.features & ADOPTED), "feature bit 1")
@@ -172,7 +239,11 @@ def check_header(m):
     number = m.hash_number - SEGMENTS * m.segments
     function = number & ~(MODULO | AFFIXED)
     names = [name for name, number in NUMBERS.items() if number == function]
-    need(names and (function != 4 or number == 4), "hash number", "version" if m.hash_number > 4 else "format")
+    need(
+        names and (function != 4 or number == 4),
+        "hash number",
+        "version" if m.hash_number > 4 else "format",
+    )
     m.hash = names[0]
     need(m.hash == "siphash" or not any(m.secret), "secret without a keyed hash")
     need(not m.modulo or m.cells, "modulo 2^64")
@@ -191,23 +262,45 @@ def consecutive(records, first, count, total, rule):
 def pairs(records, rule, least):
     """The labels or attributes of one node."""
     need(ascending([name for name, _ in records]), f"{rule}: names ascending")
-    return {text(n, f"{rule} name", 1, 4095): text(v, f"{rule} value", least, 4095) for n, v in records}
+    return {
+        text(n, f"{rule} name", 1, 4095): text(v, f"{rule} value", least, 4095)
+        for n, v in records
+    }
 
 
 def read_nodes(m, sections):
     """Sections 3, 4 and 5."""
-    records, labels, attributes = sections["nodes"], sections["labels"], sections["attributes"]
+    records, labels, attributes = (
+        sections["nodes"],
+        sections["labels"],
+        sections["attributes"],
+    )
     need(1 <= len(records) <= 65536, "number of nodes")
     need(ascending([r[0] for r in records]), "nodes: names ascending")
     consecutive(records, 3, 4, len(labels), "labels")
     consecutive(records, 5, 6, len(attributes), "attributes")
     m.nodes = []
-    for name, formerly, weight, label, label_count, attribute, attribute_count in records:
+    for (
+        name,
+        formerly,
+        weight,
+        label,
+        label_count,
+        attribute,
+        attribute_count,
+    ) in records:
         need(weight <= 10**12, "node weight")
-        m.nodes.append(Node(
-            text(name, "node name", comma=False), text(formerly, "formerly", least=0, comma=False), weight,
-            pairs(labels[label : label + label_count], "label", 1),
-            pairs(attributes[attribute : attribute + attribute_count], "attribute", 0)))  # fmt: skip
+        m.nodes.append(
+            Node(
+                text(name, "node name", comma=False),
+                text(formerly, "formerly", least=0, comma=False),
+                weight,
+                pairs(labels[label : label + label_count], "label", 1),
+                pairs(
+                    attributes[attribute : attribute + attribute_count], "attribute", 0
+                ),
+            )
+        )
 
 
 def read_policies(m, sections):
@@ -222,23 +315,37 @@ def read_policies(m, sections):
         need(1 <= count <= 65536, "number of members")
         nodes = members[first : first + count]
         need(all(node < len(m.nodes) for node in nodes), "members are nodes")
-        need(len(set(nodes)) == count or not named and m.features & TWICE, "policy names a node twice")
+        need(
+            len(set(nodes)) == count or not named and m.features & TWICE,
+            "policy names a node twice",
+        )
         need(weighted or weight == 0, "weight without the weight flag")
         need(weight <= 10**12, "policy weight (reading)")
         if named:
             name = text(name, "policy name (reading)", comma=False)
             kind = text(kind, "policy kind (reading)", least=0)
         need(named or name == kind == b"", "unnamed policy with a name or kind")
-        m.policies.append(Policy(name or "", kind or "", weight, nodes, named, weighted))
-    need(any(len(set(p.members)) < len(p.members) for p in m.policies) == bool(m.features & TWICE), "feature bit 2")
+        m.policies.append(
+            Policy(name or "", kind or "", weight, nodes, named, weighted)
+        )
+    need(
+        any(len(set(p.members)) < len(p.members) for p in m.policies)
+        == bool(m.features & TWICE),
+        "feature bit 2",
+    )
     named = [p for p in m.policies if p.named]
     need(m.policies[: len(named)] == named, "named policies first")
     need(ascending([p.name for p in named]), "named policies ascending")
-    need(ascending([p.members for p in m.policies[len(named) :]]), "unnamed policies ascending")
+    need(
+        ascending([p.members for p in m.policies[len(named) :]]),
+        "unnamed policies ascending",
+    )
 
 
 def read_slices(m, sections):
-    """Sections 8 to 16: the base slices, the pins, the final slices and the index over them, and the target slices."""
+    """Sections 8 to 16: the base slices, the pins, the final slices and the index over
+    them, and the target slices.
+    """
     m.base, m.target, m.leaving = covering(m, sections, "base"), None, []
     if "target points" in sections:
         m.target = covering(m, sections, "target")
@@ -246,9 +353,17 @@ def read_slices(m, sections):
     m.pins = [Pin(*record) for record in sections["pins"]]
     for pin in m.pins:
         check_pin(m, pin)
-    need(all(a.last < b.first for a, b in zip(m.pins, m.pins[1:])), "pins: ascending, not overlapping")
-    used = {policy for _, policy in m.base + (m.target or [])} | {pin.policy for pin in m.pins}
-    need(all(p.named or i in used for i, p in enumerate(m.policies)), "unnamed policy is used")
+    need(
+        all(a.last < b.first for a, b in zip(m.pins, m.pins[1:])),
+        "pins: ascending, not overlapping",
+    )
+    used = {policy for _, policy in m.base + (m.target or [])} | {
+        pin.policy for pin in m.pins
+    }
+    need(
+        all(p.named or i in used for i, p in enumerate(m.policies)),
+        "unnamed policy is used",
+    )
     m.final = slices(sections, "final")
     need(m.final == (lay_pins(m.base, m.pins) if m.pins else []), "final slices")
     m.final = m.final or m.base
@@ -269,24 +384,44 @@ def covering(m, sections, name):
     need(found[0][0] == 0, f"{name}: starts at 0")
     need(ascending([first for first, _ in found]), f"{name}: ascending")
     need(all(policy < len(m.policies) for _, policy in found), f"{name}: policy exists")
-    need(all(a[1] != b[1] for a, b in zip(found, found[1:])), f"{name}: neighbours differ")
+    need(
+        all(a[1] != b[1] for a, b in zip(found, found[1:])),
+        f"{name}: neighbours differ",
+    )
     need(all(is_bound(first, m.cells) for first, _ in found), f"{name}: cell bounds")
     for _, policy in found:
-        need(m.policies[policy].weighted or not m.policies[policy].named, f"{name}: named policy without weight")
+        need(
+            m.policies[policy].weighted or not m.policies[policy].named,
+            f"{name}: named policy without weight",
+        )
     return found
 
 
 def check_leaving(m):
     """The rules of the nodes that the fleet dropped and that slices still name."""
-    unnamed = [m.policies[policy] for _, policy in m.base if not m.policies[policy].named]
+    unnamed = [
+        m.policies[policy] for _, policy in m.base if not m.policies[policy].named
+    ]
     need(ascending(m.leaving), "leaving: ascending")
     for node in m.leaving:
         need(node < len(m.nodes), "leaving: node exists")
         need(m.nodes[node].weight == 0, "leaving: weight 0")
-        need(any(node in p.members for p in unnamed), "leaving: in a base slice's unnamed policy")
-        need(all(node not in m.policies[policy].members for _, policy in m.target), "leaving: in no target slice's policy")
-        need(all(node not in m.policies[pin.policy].members for pin in m.pins), "leaving: in no pin's policy")
-        need(not any(node in p.members for p in m.policies if p.named), "leaving: in no named policy")
+        need(
+            any(node in p.members for p in unnamed),
+            "leaving: in a base slice's unnamed policy",
+        )
+        need(
+            all(node not in m.policies[policy].members for _, policy in m.target),
+            "leaving: in no target slice's policy",
+        )
+        need(
+            all(node not in m.policies[pin.policy].members for pin in m.pins),
+            "leaving: in no pin's policy",
+        )
+        need(
+            not any(node in p.members for p in m.policies if p.named),
+            "leaving: in no named policy",
+        )
 
 
 def slices(sections, name):
@@ -301,11 +436,17 @@ def check_pin(m, pin):
     need(pin.kind in (0, 1), "pin kind")
     need(pin.first <= pin.last, "pin: first <= last")
     need(pin.policy < len(m.policies), "pin: policy exists")
-    need(is_bound(pin.first, m.cells) and is_bound(pin.last + 1, m.cells), "pin: cell bounds")
+    need(
+        is_bound(pin.first, m.cells) and is_bound(pin.last + 1, m.cells),
+        "pin: cell bounds",
+    )
     if pin.kind == 0:
         need(pin.key == b"", "pin by range has no key")
     else:
-        need((pin.first, pin.last) == cell(m.point(pin.key), m.cells), "pin by key covers the key's cell")
+        need(
+            (pin.first, pin.last) == cell(m.point(pin.key), m.cells),
+            "pin by key covers the key's cell",
+        )
 
 
 # ------------------------------------------------------------------- placement
@@ -343,8 +484,14 @@ def locate(m, point):
 
 
 def lay_pins(base, pins):
-    """The base slices with the pins laid over them, neighbours with the same policy joined."""
-    cuts = {first for first, _ in base} | {p.first for p in pins} | {p.last + 1 for p in pins}
+    """The base slices with the pins laid over them, neighbours with the same policy
+    joined.
+    """
+    cuts = (
+        {first for first, _ in base}
+        | {p.first for p in pins}
+        | {p.last + 1 for p in pins}
+    )
     final = []
     for point in sorted(cuts - {SPACE}):
         policy = next((p.policy for p in pins if p.first <= point <= p.last), None)
@@ -369,11 +516,14 @@ def mix(point, j):
 
 def prefer(m, point, n):
     """Up to n distinct nodes for a point, best first."""
+
     def domain(i):
         return m.nodes[i].labels.get(m.spread[0]) if m.spread else None
 
     listed = list(dict.fromkeys(m.policies[owner(m.final, point)].members))
-    holding = {domain(i) for _, policy in m.base for i in m.policies[policy].members} - {None}
+    holding = {
+        domain(i) for _, policy in m.base for i in m.policies[policy].members
+    } - {None}
     for j in range(1, 65):
         for i in m.policies[owner(m.base, mix(point, j))].members:
             used = {domain(other) for other in listed}

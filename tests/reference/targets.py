@@ -1,7 +1,8 @@
-"""The targets of a fleet by progressive filling: docs/placement.md, "Targets". Integers and exact fractions only.
+"""The targets of a fleet by progressive filling: docs/placement.md, "Targets". Integers
+and exact fractions only.
 
-A holder is ("node", name) or, at one replica, ("policy", name). Holders stand in their order everywhere: nodes before
-policies, each by name.
+A holder is ("node", name) or, at one replica, ("policy", name). Holders stand in their
+order everywhere: nodes before policies, each by name.
 """
 
 from collections import namedtuple
@@ -9,20 +10,30 @@ from fractions import Fraction
 
 from domains import caps, chain
 
-# `rank` puts bounds that are reached together in order: nodes, the deepest domains, ..., the whole; `cells` is the most
-# that the holders under it may have together
+# `rank` puts bounds that are reached together in order: nodes, the deepest domains,
+# ..., the whole; `cells` is the most that the holders under it may have together
 Bound = namedtuple("Bound", "rank name cells holders")
 
 
 def weights(m):
-    """{holder: weight} in the order of the holders; with more than one replica a policy has no share."""
+    """{holder: weight} in the order of the holders; with more than one replica a policy
+    has no share.
+    """
     found = {("node", n.name): n.weight for n in m.nodes}
-    found.update({("policy", p.name): p.weight if m.replicas == 1 else 0 for p in m.policies if p.weighted})
+    found.update(
+        {
+            ("policy", p.name): p.weight if m.replicas == 1 else 0
+            for p in m.policies
+            if p.weighted
+        }
+    )
     return found
 
 
 def bounds(m):
-    """All bounds of a fleet, those first that come first where they are reached together."""
+    """All bounds of a fleet, those first that come first where they are reached
+    together.
+    """
     under = {}
     for n in m.nodes:
         for domain in chain(n, m.spread)[1:] if n.weight > 0 else []:
@@ -31,23 +42,38 @@ def bounds(m):
     for domain, cap in caps(m).items():
         if domain:
             name = tuple(value.encode() for value in domain)
-            found.append(Bound(1 + len(m.spread) - len(domain), name, cap * m.cells, under[domain]))
+            found.append(
+                Bound(
+                    1 + len(m.spread) - len(domain), name, cap * m.cells, under[domain]
+                )
+            )
     found.append(Bound(1 + len(m.spread), (), m.replicas * m.cells, list(weights(m))))
     return sorted(found, key=lambda bound: (bound.rank, bound.name))
 
 
 def fill(m):
-    """({holder: target in cells}, {holder: its exact share, a fraction of cells}). Raises `Impossible`."""
+    """({holder: target in cells}, {holder: its exact share, a fraction of cells}).
+    Raises `Impossible`.
+    """
     weight, all_bounds = weights(m), bounds(m)
     target = {holder: 0 for holder, w in weight.items() if w == 0}
     exact = {holder: Fraction(0) for holder in target}
     while len(target) < len(weight):
         # min() takes the first of equal ones: the bounds stand in the order of the page
-        level, bound = min(((reached_at(b, weight, target), b) for b in all_bounds if rising(b, target)), key=lambda pair: pair[0])
+        level, bound = min(
+            (
+                (reached_at(b, weight, target), b)
+                for b in all_bounds
+                if rising(b, target)
+            ),
+            key=lambda pair: pair[0],
+        )
         frozen = rising(bound, target)
         exact.update({holder: level * weight[holder] for holder in frozen})
         freeze(bound, frozen, weight, target, all_bounds)
-    return {holder: target[holder] for holder in weight}, {holder: exact[holder] for holder in weight}
+    return {holder: target[holder] for holder in weight}, {
+        holder: exact[holder] for holder in weight
+    }
 
 
 def targets(m):
@@ -67,7 +93,9 @@ def left(bound, target):
 
 def reached_at(bound, weight, target):
     """The level at which a bound with rising holders is reached."""
-    return Fraction(left(bound, target), sum(weight[holder] for holder in rising(bound, target)))
+    return Fraction(
+        left(bound, target), sum(weight[holder] for holder in rising(bound, target))
+    )
 
 
 def freeze(bound, frozen, weight, target, all_bounds):
@@ -75,7 +103,8 @@ def freeze(bound, frozen, weight, target, all_bounds):
     whole, total = left(bound, target), sum(weight[holder] for holder in frozen)
     target.update({holder: whole * weight[holder] // total for holder in frozen})
     over = left(bound, target)
-    order = sorted(frozen, key=lambda holder: -(whole * weight[holder] % total))  # stable: of equal ones the earlier holder
+    # stable: of equal ones the earlier holder
+    order = sorted(frozen, key=lambda holder: -(whole * weight[holder] % total))
     for holder in order:
         if over and all(left(b, target) > 0 for b in all_bounds if holder in b.holders):
             target[holder] += 1

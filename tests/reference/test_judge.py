@@ -1,4 +1,6 @@
-"""Tests of the judge: good maps that it accepts, and for every rule a broken one that it must reject."""
+"""Tests of the judge: good maps that it accepts, and for every rule a broken one that
+it must reject.
+"""
 
 import random
 import sys
@@ -8,43 +10,85 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import cases  # noqa: E402
-from comparison import ends  # noqa: E402
-from judge import judge  # noqa: E402
-from made_maps import lay, make  # noqa: E402
-from random_fleets import changed, random_fleet  # noqa: E402
-from stead_reference import read_map  # noqa: E402
-from targets import targets  # noqa: E402
-from write_map import END, encode  # noqa: E402
+import cases
+from comparison import ends
+from judge import judge
+from made_maps import lay, make
+from random_fleets import changed, random_fleet
+from stead_reference import read_map
+from targets import targets
+from write_map import END, encode
 
 MAPS = {p.stem: p.read_bytes() for p in (HERE.parent / "maps").glob("*.map")}
 
 
 def fleet(replicas, spread, *nodes, **more):
-    """A fleet of nodes `name` or `name:weight`; its labels are the first characters of the name: a1x is of zone a, rack 1."""
+    """A fleet of nodes `name` or `name:weight`; its labels are the first characters of
+    the name: a1x is of zone a, rack 1.
+    """
     split = [node.partition(":") for node in nodes]
-    labelled = [{"name": n, "weight": w or "1", "labels": {label: n[i] for i, label in enumerate(spread)}} for n, _, w in split]
-    return {"name": "copies", "replicas": replicas, "spread": spread, "nodes": labelled, **more}
+    labelled = [
+        {
+            "name": n,
+            "weight": w or "1",
+            "labels": {label: n[i] for i, label in enumerate(spread)},
+        }
+        for n, _, w in split
+    ]
+    return {
+        "name": "copies",
+        "replicas": replicas,
+        "spread": spread,
+        "nodes": labelled,
+        **more,
+    }
 
 
 def parts(description, *lists):
     """Equal parts of the space, one for each list of nodes: "a b" is primary a, then b."""
-    return dict(description, base=[[f"{-(-i * END // len(lists)):016x}", who.split()] for i, who in enumerate(lists)])
+    return dict(
+        description,
+        base=[
+            [f"{-(-i * END // len(lists)):016x}", who.split()]
+            for i, who in enumerate(lists)
+        ],
+    )
 
 
 class AtOneReplica(unittest.TestCase):
     def test_balanced_maps_and_the_steps_of_figure_6_are_ok(self):
-        for name in ("one", "three", "four-weights", "article", "weighted", "words", "cells-7", "cells-1000", "many"):
+        for name in (
+            "one",
+            "three",
+            "four-weights",
+            "article",
+            "weighted",
+            "words",
+            "cells-7",
+            "cells-1000",
+            "many",
+        ):
             self.assertTrue(judge(MAPS[name])["ok"], name)
         for name in (f"figure-4-{i}" for i in range(1, 7)):
             self.assertEqual(judge(MAPS[name])["max_share_error_points"], "1", name)
         for i in range(2, 6):
             report = judge(MAPS[f"six-{i}"], MAPS[f"six-{i - 1}"])
-            self.assertTrue(report["ok"] and report["moved"] == report["lower_bound"] == report["optimum"], report)
+            self.assertTrue(
+                report["ok"]
+                and report["moved"] == report["lower_bound"] == report["optimum"],
+                report,
+            )
             self.assertEqual(report["reordered"], "0")
 
     def test_one_point_too_many_is_rejected(self):
-        description = dict(cases.members(), base=[["0000000000000000", ["n0"]], ["5555555555555557", ["n1"]], ["aaaaaaaaaaaaaaab", ["n2"]]])
+        description = dict(
+            cases.members(),
+            base=[
+                ["0000000000000000", ["n0"]],
+                ["5555555555555557", ["n1"]],
+                ["aaaaaaaaaaaaaaab", ["n2"]],
+            ],
+        )
         report = judge(encode(description))
         self.assertFalse(report["ok"])
         self.assertEqual(len(report["problems"]), 2)
@@ -55,9 +99,12 @@ class AtOneReplica(unittest.TestCase):
         self.assertLess(int(report["optimum"]), int(report["moved"]))
 
     def test_weighted_policies_are_holders(self):
-        self.assertTrue(judge(MAPS["policy-gone"], MAPS["weighted"])["ok"] is False)  # a new layout moves too much
+        # a new layout moves too much
+        self.assertTrue(judge(MAPS["policy-gone"], MAPS["weighted"])["ok"] is False)
         report = judge(MAPS["policy-by-hand"], MAPS["weighted"])
-        self.assertEqual((report["ok"], report["moved"], report["optimum"]), (True, "0", "0"))
+        self.assertEqual(
+            (report["ok"], report["moved"], report["optimum"]), (True, "0", "0")
+        )
 
     def test_too_many_slices_are_rejected(self):
         self.assertFalse(judge(encode(dict(cases.members(), max_slices=2)))["ok"])
@@ -71,21 +118,28 @@ class AtOneReplica(unittest.TestCase):
         self.assertFalse(judge(MAPS["three"][:-1])["ok"])
 
     def test_a_renaming_moves_no_more_than_a_remainder_that_goes_by_name(self):
-        # n1 becomes alpha, the first by name, to which the one cell over goes now; the map was made without that
+        # n1 becomes alpha, the first by name, to which the one cell over goes now; the
+        # map was made without that
         report = judge(MAPS["rename"], MAPS["three"])
         self.assertEqual((report["moved"], report["optimum"]), ("0", "1"))
-        old = encode(parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c"))
+        old = encode(
+            parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
+        )
         renamed = parts(fleet(2, [], "a", "b", "c", "x"), "a b", "b a", "c x", "x c")
         self.assertEqual(judge(encode(renamed, old), old)["optimum"], str(END // 2))
         renamed["nodes"][3]["formerly"] = "d"
         report = judge(encode(renamed, old), old)
-        self.assertEqual((report["ok"], report["optimum"], report["reordered"]), (True, "0", "0"))
+        self.assertEqual(
+            (report["ok"], report["optimum"], report["reordered"]), (True, "0", "0")
+        )
 
     def test_with_max_slices_it_may_move_more(self):
         old = dict(cases.members(), max_slices=4)
         new = dict(cases.members(names=("n0", "n1", "n2", "n3")), max_slices=4)
         report = judge(encode(new, encode(old)), encode(old))
-        self.assertTrue(report["ok"] and int(report["moved"]) > int(report["optimum"]), report)
+        self.assertTrue(
+            report["ok"] and int(report["moved"]) > int(report["optimum"]), report
+        )
 
 
 class GoodMapsByHand(unittest.TestCase):
@@ -97,13 +151,25 @@ class GoodMapsByHand(unittest.TestCase):
         return data, report
 
     def test_two_copies_without_domains(self):
-        self.accepted(parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c"))
+        self.accepted(
+            parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
+        )
 
     def test_two_copies_of_which_one_node_holds_all(self):
         self.accepted(parts(fleet(2, [], "a:9", "b", "c"), "a b", "b a", "c a", "a c"))
 
     def test_three_copies_in_three_zones_of_two(self):
-        self.accepted(parts(fleet(3, ["zone"], "a1", "a2", "b1", "b2", "c1", "c2"), "a1 b1 c1", "b1 a1 c1", "c1 a1 b1", "a2 b2 c2", "b2 a2 c2", "c2 a2 b2"))
+        self.accepted(
+            parts(
+                fleet(3, ["zone"], "a1", "a2", "b1", "b2", "c1", "c2"),
+                "a1 b1 c1",
+                "b1 a1 c1",
+                "c1 a1 b1",
+                "a2 b2 c2",
+                "b2 a2 c2",
+                "c2 a2 b2",
+            )
+        )
 
     def test_three_copies_in_two_zones_of_two_racks(self):
         # both zones have the cap 2, each rack the cap 1
@@ -112,28 +178,45 @@ class GoodMapsByHand(unittest.TestCase):
 
     def test_a_node_joins_two_copies_and_gets_its_share_from_all(self):
         old, _ = self.accepted(parts(fleet(2, [], "a", "b"), "a b", "b a"))
-        three = fleet(2, [], "a", "b", "c:2")  # 2 of 4 shares, and no node may hold more than one copy of a point
+        # 2 of 4 shares, and no node may hold more than one copy of a point
+        three = fleet(2, [], "a", "b", "c:2")
         _, report = self.accepted(parts(three, "c b", "a c", "b c", "c a"), old)
         self.assertEqual(report["optimum"], str(END))
         self.assertEqual(report["lower_bound"], str(END))
 
     def test_a_change_whose_optimum_is_above_the_lower_bound(self):
-        # from slicing theory: {a,b} | {c,d}, and a is to hold everything: a must also enter {c,d}, which costs a point twice
-        old, _ = self.accepted(parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c"))
+        # from slicing theory: {a,b} | {c,d}, and a is to hold everything: a must also
+        # enter {c,d}, which costs a point twice
+        old, _ = self.accepted(
+            parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
+        )
         new = parts(fleet(2, [], "a:2", "b:0", "c", "d"), "a c", "a d", "c a", "d a")
         report = judge(encode(new, old), old)
-        self.assertEqual((report["lower_bound"], report["optimum"]), (str(END // 2), str(END)))
+        self.assertEqual(
+            (report["lower_bound"], report["optimum"]), (str(END // 2), str(END))
+        )
         self.assertEqual(report["moved"], str(END))
         self.assertEqual(report["problems"], [])
 
     def test_more_replicas_keep_the_copies_and_the_primaries_that_can_stay(self):
-        old, _ = self.accepted(parts(fleet(1, [], "a", "b", "c", "d"), "a", "b", "c", "d"))
-        _, report = self.accepted(parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c"), old)
-        self.assertEqual((report["moved"], report["optimum"], report["reordered"]), (str(END), str(END), "0"))
+        old, _ = self.accepted(
+            parts(fleet(1, [], "a", "b", "c", "d"), "a", "b", "c", "d")
+        )
+        _, report = self.accepted(
+            parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c"), old
+        )
+        self.assertEqual(
+            (report["moved"], report["optimum"], report["reordered"]),
+            (str(END), str(END), "0"),
+        )
 
     def test_fewer_replicas_move_nothing(self):
-        old, _ = self.accepted(parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c"))
-        _, report = self.accepted(parts(fleet(1, [], "a", "b", "c", "d"), "a", "b", "c", "d"), old)
+        old, _ = self.accepted(
+            parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
+        )
+        _, report = self.accepted(
+            parts(fleet(1, [], "a", "b", "c", "d"), "a", "b", "c", "d"), old
+        )
         self.assertEqual((report["moved"], report["optimum"]), ("0", "0"))
 
 
@@ -142,7 +225,9 @@ class BrokenMaps(unittest.TestCase):
     good = parts(two_zones, "a1 a2 b1", "a2 b1 b2", "b1 a1 b2", "b2 a1 a2")
 
     def rejected(self, words, description, after=None):
-        """The report; the judge must reject the map, and for nothing but the rule with these words."""
+        """The report; the judge must reject the map, and for nothing but the rule with
+        these words.
+        """
         report = judge(encode(description, after), after)
         self.assertFalse(report["ok"])
         for problem in report["problems"]:
@@ -152,22 +237,50 @@ class BrokenMaps(unittest.TestCase):
     def test_one_cell_too_many_is_rejected(self):
         base = [list(slice_) for slice_ in self.good["base"]]
         base[1][0] = "4000000000000001"
-        self.rejected("^node (a1|b2) has .* cells, its target|^node a[12] is primary", dict(self.good, base=base))
+        self.rejected(
+            "^node (a1|b2) has .* cells, its target|^node a[12] is primary",
+            dict(self.good, base=base),
+        )
 
     def test_a_broken_cap_of_a_zone_is_rejected(self):
         zones = fleet(2, ["zone"], "a1", "a2", "b1", "b2")
-        self.assertTrue(judge(encode(parts(zones, "a1 b1", "b2 a2", "a2 b2", "b1 a1")))["ok"])
-        report = self.rejected("domain [ab] has 2 copies, its cap is 1", parts(zones, "a1 a2", "b2 b1", "a2 a1", "b1 b2"))
+        self.assertTrue(
+            judge(encode(parts(zones, "a1 b1", "b2 a2", "a2 b2", "b1 a1")))["ok"]
+        )
+        report = self.rejected(
+            "domain [ab] has 2 copies, its cap is 1",
+            parts(zones, "a1 a2", "b2 b1", "a2 a1", "b1 b2"),
+        )
         self.assertEqual(len(report["violations"]), 4)
         self.assertEqual(report["violating_slices"], 4)
-        self.assertIn({"policy": ["a1", "a2"], "domain": ["a"], "count": 2, "cap": 1, "first": "0" * 16, "slices": ["0" * 16]}, report["violations"])
+        self.assertIn(
+            {
+                "policy": ["a1", "a2"],
+                "domain": ["a"],
+                "count": 2,
+                "cap": 1,
+                "first": "0" * 16,
+                "slices": ["0" * 16],
+            },
+            report["violations"],
+        )
 
     def test_a_broken_cap_of_a_rack_is_rejected(self):
-        racks = fleet(3, ["zone", "rack"], "a1x", "a1y", "a2z", "b1x", "b1y", "b2z", cells=12)
+        racks = fleet(
+            3, ["zone", "rack"], "a1x", "a1y", "a2z", "b1x", "b1y", "b2z", cells=12
+        )
         right = lay(racks)
         self.assertTrue(judge(encode(right))["ok"])
         # zone by zone all stays as it is, but both nodes of a rack meet
-        wrong = parts(racks, "a1x a1y b1x", "a1y a2z b1x", "b1x a1x a2z", "b2z a1x b1y", "b1y a1y b2z", "a2z b1y b2z")
+        wrong = parts(
+            racks,
+            "a1x a1y b1x",
+            "a1y a2z b1x",
+            "b1x a1x a2z",
+            "b2z a1x b1y",
+            "b1y a1y b2z",
+            "a2z b1y b2z",
+        )
         self.rejected("domain a/1 has 2 copies, its cap is 1", wrong)
 
     def test_a_rack_of_the_same_name_in_another_zone_is_another_rack(self):
@@ -193,32 +306,56 @@ class BrokenMaps(unittest.TestCase):
         self.assertTrue(judge(three)["ok"])
 
     def test_nodes_that_do_not_stand_by_name_are_rejected(self):
-        self.rejected("do not stand by name", parts(self.two_zones, "a1 a2 b1", "a2 b2 b1", "b1 a1 b2", "b2 a1 a2"))
+        self.rejected(
+            "do not stand by name",
+            parts(self.two_zones, "a1 a2 b1", "a2 b2 b1", "b1 a1 b2", "b2 a1 a2"),
+        )
 
     def test_a_pointless_move_is_rejected(self):
         old = parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
-        report = self.rejected("cells moved, the least is 0", parts(old, "a c", "b d", "c b", "d a"), encode(old))
+        report = self.rejected(
+            "cells moved, the least is 0",
+            parts(old, "a c", "b d", "c b", "d a"),
+            encode(old),
+        )
         self.assertEqual((report["optimum"], report["lower_bound"]), ("0", "0"))
 
     def test_a_detour_beside_a_needed_move_is_rejected(self):
-        old = encode(parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c"))
+        old = encode(
+            parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
+        )
         new = parts(fleet(2, [], "a", "b", "c", "e"), "a b", "b a", "c e", "e c")
         self.assertTrue(judge(encode(new, old), old)["ok"])
-        self.rejected("cells moved, the least is", parts(new, "a e", "b a", "c b", "e c"), old)
+        self.rejected(
+            "cells moved, the least is", parts(new, "a e", "b a", "c b", "e c"), old
+        )
 
     def test_a_pointless_reorder_is_rejected(self):
         old = parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
-        report = self.rejected("another primary although", parts(old, "b a", "a b", "c d", "d c"), encode(old))
-        self.assertEqual((report["reordered"], report["least_reordered_cells"]), (str(END // 2), "0"))
+        report = self.rejected(
+            "another primary although",
+            parts(old, "b a", "a b", "c d", "d c"),
+            encode(old),
+        )
+        self.assertEqual(
+            (report["reordered"], report["least_reordered_cells"]), (str(END // 2), "0")
+        )
 
     def test_a_reorder_that_must_be_is_accepted(self):
-        # c comes to every point and is to be primary of half of them, where a and b both stay that were primary there
+        # c comes to every point and is to be primary of half of them, where a and b
+        # both stay that were primary there
         old = encode(parts(fleet(2, [], "a", "b"), "a b", "b a"))
-        report = judge(encode(parts(fleet(2, [], "a", "b", "c:2"), "a c", "c a", "b c", "c b"), old), old)
+        report = judge(
+            encode(
+                parts(fleet(2, [], "a", "b", "c:2"), "a c", "c a", "b c", "c b"), old
+            ),
+            old,
+        )
         self.assertEqual((report["problems"], report["reordered"]), ([], str(END // 2)))
 
     def test_targets_by_weight_alone_are_rejected_where_a_cap_binds(self):
-        # a has 4 of 7 shares of 2 copies: more than one copy of each point; by weight b and c would have 3/7 each
+        # a has 4 of 7 shares of 2 copies: more than one copy of each point; by weight b
+        # and c would have 3/7 each
         capped = fleet(2, ["zone"], "a1:4", "b1:2", "c1")
         right = lay(capped)
         self.assertTrue(judge(encode(right))["ok"])
@@ -226,14 +363,26 @@ class BrokenMaps(unittest.TestCase):
         self.rejected("^node [bc]1 (has .* cells, its target|is primary)", wrong)
 
     def test_impossible_fleets_are_rejected(self):
-        self.rejected("impossible: 2 nodes can hold", parts(fleet(3, [], "a", "b", "c:0"), "a b c"))
+        self.rejected(
+            "impossible: 2 nodes can hold",
+            parts(fleet(3, [], "a", "b", "c:0"), "a b c"),
+        )
         bare = parts(fleet(2, ["zone"], "a", "b"), "a b", "b a")
         del bare["nodes"][0]["labels"]
         self.rejected("impossible: node a has not all labels", bare)
 
     def test_a_named_policy_has_no_share_at_two_replicas(self):
-        two = fleet(2, [], "a", "b", policies=[{"name": "p", "nodes": ["a", "b"], "weight": "1"}])
-        self.rejected("policy p has .* its target is 0|^node [ab] (has|is primary)", dict(two, base=[["0" * 16, ["a", "b"]], ["8" + "0" * 15, "p"]]))
+        two = fleet(
+            2,
+            [],
+            "a",
+            "b",
+            policies=[{"name": "p", "nodes": ["a", "b"], "weight": "1"}],
+        )
+        self.rejected(
+            "policy p has .* its target is 0|^node [ab] (has|is primary)",
+            dict(two, base=[["0" * 16, ["a", "b"]], ["8" + "0" * 15, "p"]]),
+        )
 
     def test_too_many_slices_are_rejected(self):
         self.rejected("4 slices, max_slices is 3", dict(self.good, max_slices=3))
@@ -252,7 +401,9 @@ class RandomSteps(unittest.TestCase):
                 self.assertEqual(report["problems"], [], (seed, step))
                 self.assertEqual(report["moved_cells"], report["optimum_cells"])
                 for other in self.spoil(draw, new):
-                    self.assertFalse(judge(encode(other, old), old)["ok"], (seed, step, other))
+                    self.assertFalse(
+                        judge(encode(other, old), old)["ok"], (seed, step, other)
+                    )
                     spoiled += 1
                 description, old = changed(draw, description), data
         self.assertGreater(spoiled, 200)
@@ -264,18 +415,32 @@ class RandomSteps(unittest.TestCase):
         firsts = [int(first, 16) for first, _ in base] + [END]
         cells = description.get("cells") or END
         i = draw.randrange(len(base))
-        if i and set(base[i][1]) != set(base[i - 1][1]) and firsts[i + 1] - firsts[i] > -(-END // cells):
+        if (
+            i
+            and set(base[i][1]) != set(base[i - 1][1])
+            and firsts[i + 1] - firsts[i] > -(-END // cells)
+        ):
             further = f"{-(-(firsts[i] * cells // END + 1) * END // cells):016x}"
-            yield dict(description, base=base[:i] + [[further, base[i][1]]] + base[i + 1 :])
+            yield dict(
+                description, base=base[:i] + [[further, base[i][1]]] + base[i + 1 :]
+            )
         who = base[i][1]
         if len(who) > 1 and (firsts[i + 1] - firsts[i]) * cells // END > 2:
-            yield dict(description, base=base[:i] + [[base[i][0], who[1:] + who[:1]]] + base[i + 1 :])
+            yield dict(
+                description,
+                base=base[:i] + [[base[i][0], who[1:] + who[:1]]] + base[i + 1 :],
+            )
 
     def test_as_many_outermost_domains_as_replicas_move_the_lower_bound(self):
         for seed in range(20):
             draw, old = random.Random(seed), None
             for _ in range(4):
-                names = [f"{zone}{rack}{i}" for zone in "abc" for rack in "12" for i in range(draw.randrange(1, 3))]
+                names = [
+                    f"{zone}{rack}{i}"
+                    for zone in "abc"
+                    for rack in "12"
+                    for i in range(draw.randrange(1, 3))
+                ]
                 weighted = [f"{name}:{draw.randrange(1, 9)}" for name in names]
                 new = make(fleet(3, ["zone", "rack"], *weighted), old)
                 report = judge(new, old)
@@ -287,17 +452,38 @@ class RandomSteps(unittest.TestCase):
 class GradualChanges(unittest.TestCase):
     """A change of three zones for two: a1 leaves, c1 comes; taken up to a point."""
 
-    old = encode(parts(fleet(2, ["zone"], "a1", "a2", "b1", "b2"), "a1 b1", "b2 a2", "a2 b2", "b1 a1"))
+    old = encode(
+        parts(
+            fleet(2, ["zone"], "a1", "a2", "b1", "b2"),
+            "a1 b1",
+            "b2 a2",
+            "a2 b2",
+            "b1 a1",
+        )
+    )
     new = fleet(2, ["zone"], "a1:0", "a2", "b1", "b2", "c1")
 
     def under_way(self, cut, new=None, target=None):
-        """The description of the new fleet that has the target slices below a point, and the old ones above it."""
+        """The description of the new fleet that has the target slices below a point,
+        and the old ones above it.
+        """
         new = new or self.new
         target = target or lay(new, self.old)["base"]
         before = read_map(self.old)
-        kept = [[f"{max(cut, first):016x}", [before.nodes[i].name for i in before.policies[policy].members]]
-                for first, end, policy in ends(before.base) if end > cut]  # fmt: skip
-        return dict(new, base=[[first, who] for first, who in target if int(first, 16) < cut] + kept, target=target, leaving=["a1"])
+        kept = [
+            [
+                f"{max(cut, first):016x}",
+                [before.nodes[i].name for i in before.policies[policy].members],
+            ]
+            for first, end, policy in ends(before.base)
+            if end > cut
+        ]
+        return dict(
+            new,
+            base=[[first, who] for first, who in target if int(first, 16) < cut] + kept,
+            target=target,
+            leaving=["a1"],
+        )
 
     def verdict(self, description):
         return judge(encode(description, self.old), self.old)
@@ -305,22 +491,38 @@ class GradualChanges(unittest.TestCase):
     def test_any_part_of_a_change_is_accepted(self):
         for cut in (0, 1, END // 8, END // 2, END - 1):
             report = self.verdict(self.under_way(cut))
-            self.assertEqual((report["problems"], report["violations"], report["optimum"]), ([], [], None), cut)
+            self.assertEqual(
+                (report["problems"], report["violations"], report["optimum"]),
+                ([], [], None),
+                cut,
+            )
 
     def test_at_one_replica_with_a_weighted_policy_and_cells_of_two_sizes(self):
         self.assertEqual(judge(MAPS["gradual"], MAPS["cells-1000"])["problems"], [])
         report = judge(MAPS["gradual-end"], MAPS["gradual"])
-        self.assertEqual((report["problems"], report["moved_cells"]), ([], report["optimum_cells"]))
+        self.assertEqual(
+            (report["problems"], report["moved_cells"]), ([], report["optimum_cells"])
+        )
         self.assertIsNone(report["optimum"])
 
     def test_what_waits_is_counted_and_no_violation(self):
         self.assertEqual(self.verdict(self.under_way(1))["pending_violations"], 0)
         together = dict(self.new, nodes=[dict(node) for node in self.new["nodes"]])
-        for node in together["nodes"]:  # b1 is put into the zone of a1, beside which it still stands in two slices
-            node["labels"] = {"zone": "a" if node["name"] in ("a1", "b1") else node["name"]}
+        # b1 is put into the zone of a1, beside which it still stands in two slices
+        for node in together["nodes"]:
+            node["labels"] = {
+                "zone": "a" if node["name"] in ("a1", "b1") else node["name"]
+            }
         for cut, pending in ((1, 2), (END // 2, 1)):
             report = self.verdict(self.under_way(cut, together))
-            self.assertEqual((report["problems"], report["violating_slices"], report["pending_violations"]), ([], 0, pending))
+            self.assertEqual(
+                (
+                    report["problems"],
+                    report["violating_slices"],
+                    report["pending_violations"],
+                ),
+                ([], 0, pending),
+            )
 
     def test_another_number_of_replicas_waits_too(self):
         one = parts(fleet(1, [], "a1", "a2", "b1", "b2"), "a1", "a2", "b1", "b2")
@@ -331,27 +533,54 @@ class GradualChanges(unittest.TestCase):
 
     def test_a_change_behind_a_gap_is_rejected(self):
         whole = self.under_way(END - 1)
-        late = [[first, who] for first, who in whole["base"] if int(first, 16) >= END // 2]
+        late = [
+            [first, who] for first, who in whole["base"] if int(first, 16) >= END // 2
+        ]
         gap = [["0" * 16, ["a1", "b1"]], ["4" + "0" * 15, ["b2", "a2"]]] + late
-        self.assertIn("the step changed points behind it", " ".join(self.verdict(dict(whole, base=gap))["problems"]))
+        self.assertIn(
+            "the step changed points behind it",
+            " ".join(self.verdict(dict(whole, base=gap))["problems"]),
+        )
 
     def test_a_change_that_is_not_the_targets_is_rejected(self):
         good = self.under_way(END // 2)
-        self.assertFalse(self.verdict(dict(good, base=[[good["base"][0][0], ["b2", "c1"]]] + good["base"][1:]))["ok"])
+        self.assertFalse(
+            self.verdict(
+                dict(good, base=[[good["base"][0][0], ["b2", "c1"]]] + good["base"][1:])
+            )["ok"]
+        )
 
     def test_a_target_off_balance_or_with_a_broken_cap_is_rejected(self):
         good = self.under_way(1)
         target = good["target"]
-        further = [[f"{int(first, 16) + (i == 1):016x}", who] for i, (first, who) in enumerate(target)]
-        self.assertRegex(" ".join(self.verdict(dict(good, target=further))["problems"]), "its target is|is primary of")
-        together = dict(good, nodes=[dict(n, labels={"zone": "b" if n["name"] == "c1" else n["labels"]["zone"]}) for n in good["nodes"]])
+        further = [
+            [f"{int(first, 16) + (i == 1):016x}", who]
+            for i, (first, who) in enumerate(target)
+        ]
+        self.assertRegex(
+            " ".join(self.verdict(dict(good, target=further))["problems"]),
+            "its target is|is primary of",
+        )
+        together = dict(
+            good,
+            nodes=[
+                dict(
+                    n,
+                    labels={"zone": "b" if n["name"] == "c1" else n["labels"]["zone"]},
+                )
+                for n in good["nodes"]
+            ],
+        )
         report = self.verdict(together)
         self.assertTrue(report["violations"] and not report["ok"])
 
     def test_a_target_further_than_it_must_be_is_rejected(self):
-        target = lay(self.new)["base"]  # a first layout: good shares, but it knows nothing of the map before
+        # a first layout: good shares, but it knows nothing of the map before
+        target = lay(self.new)["base"]
         report = self.verdict(self.under_way(1, target=target))
-        self.assertIn("from base to target slices more moves than the least", report["problems"])
+        self.assertIn(
+            "from base to target slices more moves than the least", report["problems"]
+        )
 
     def test_the_last_step_is_judged_as_a_whole_change(self):
         half = encode(self.under_way(END // 2), self.old)

@@ -1,4 +1,6 @@
-"""Tests of the judge's flow: against another solver, and against trying everything where the space has a few cells."""
+"""Tests of the judge's flow: against another solver, and against trying everything
+where the space has a few cells.
+"""
 
 import itertools
 import random
@@ -10,25 +12,30 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from comparison import cells_between, ends, pieces, same_nodes  # noqa: E402
-from domains import caps, chain  # noqa: E402
-from flow import Network  # noqa: E402
-from made_maps import fleet_of, make  # noqa: E402
-from optimum import least_moved, least_reordered, primaries, primary_numbers  # noqa: E402
-from random_fleets import changed, random_fleet  # noqa: E402
-from stead_reference import read_map  # noqa: E402
-from targets import targets  # noqa: E402
-from write_map import encode  # noqa: E402
+from comparison import cells_between, ends, pieces, same_nodes
+from domains import caps, chain
+from flow import Network
+from made_maps import fleet_of, make
+from optimum import least_moved, least_reordered, primaries, primary_numbers
+from random_fleets import changed, random_fleet
+from stead_reference import read_map
+from targets import targets
+from write_map import encode
 
 try:
     from ortools.graph.python import min_cost_flow
 except ImportError:
     min_cost_flow = None
-    print("skipped: OR-tools is not there (scripts/setup --tests installs it into .venv)", flush=True)
+    print(
+        "skipped: OR-tools is not there (scripts/setup --tests installs it into .venv)",
+        flush=True,
+    )
 
 
 def steps(count, most, cells):
-    """Random (map before, fleet after, description and bytes before): some of the fleets change more than once."""
+    """Random (map before, fleet after, description and bytes before): some of the
+    fleets change more than once.
+    """
     for seed in range(count):
         draw = random.Random(seed)
         description = random_fleet(draw, most, draw.choice(cells))
@@ -42,8 +49,11 @@ def steps(count, most, cells):
 
 def cell_sets(m, slices, names):
     """Of each cell the nodes that hold it, primary first, by names."""
-    return [[names.get(m.nodes[i].name) for i in m.policies[p].members]
-            for first, end, p in ends(slices) for _ in range(cells_between(m, first, end))]  # fmt: skip
+    return [
+        [names.get(m.nodes[i].name) for i in m.policies[p].members]
+        for first, end, p in ends(slices)
+        for _ in range(cells_between(m, first, end))
+    ]
 
 
 class Flow(unittest.TestCase):
@@ -68,16 +78,27 @@ class Flow(unittest.TestCase):
     @unittest.skipUnless(min_cost_flow, "OR-tools is not there")
     def test_random_networks_cost_what_another_solver_says(self):
         for seed in range(200):
-            draw, network, solver = random.Random(seed), Network(), min_cost_flow.SimpleMinCostFlow()
+            draw, network, solver = (
+                random.Random(seed),
+                Network(),
+                min_cost_flow.SimpleMinCostFlow(),
+            )
             n = draw.randrange(3, 9)
             for _ in range(draw.randrange(4, 30)):
                 a, b = draw.sample(range(n), 2)
-                capacity, cost = draw.randrange(10 ** draw.randrange(1, 9)), draw.randrange(6)
+                capacity, cost = (
+                    draw.randrange(10 ** draw.randrange(1, 9)),
+                    draw.randrange(6),
+                )
                 network.add(a, b, capacity, cost)
                 solver.add_arc_with_capacity_and_unit_cost(a, b, capacity, cost)
             solver.set_nodes_supplies([0, n - 1], [10**12, -(10**12)])
             self.assertEqual(solver.solve_max_flow_with_min_cost(), solver.OPTIMAL)
-            self.assertEqual(network.send(0, n - 1), (solver.maximum_flow(), solver.optimal_cost()), seed)
+            self.assertEqual(
+                network.send(0, n - 1),
+                (solver.maximum_flow(), solver.optimal_cost()),
+                seed,
+            )
 
 
 class LeastMovement(unittest.TestCase):
@@ -93,7 +114,10 @@ class LeastMovement(unittest.TestCase):
     @staticmethod
     def solved(old, m):
         """The same, every slice for itself, with the domains as a tree of their own."""
-        solver, number = min_cost_flow.SimpleMinCostFlow(), itertools.count(len(m.nodes))
+        solver, number = (
+            min_cost_flow.SimpleMinCostFlow(),
+            itertools.count(len(m.nodes)),
+        )
         found, names, target = caps(m), same_nodes(old, m), targets(m)
         for i, node in enumerate(m.nodes):
             solver.set_node_supply(i, -target["node", node.name])
@@ -104,11 +128,15 @@ class LeastMovement(unittest.TestCase):
             solver.set_node_supply(vertex[()], length * m.replicas)
             for domain, cap in found.items():
                 if domain:
-                    solver.add_arc_with_capacity_and_unit_cost(vertex[domain[:-1]], vertex[domain], length * cap, 0)
+                    solver.add_arc_with_capacity_and_unit_cost(
+                        vertex[domain[:-1]], vertex[domain], length * cap, 0
+                    )
             for i, node in enumerate(m.nodes):
                 if node.weight:
                     inner = vertex[chain(node, m.spread)[-1]]
-                    solver.add_arc_with_capacity_and_unit_cost(inner, i, length, int(node.name not in kept))
+                    solver.add_arc_with_capacity_and_unit_cost(
+                        inner, i, length, int(node.name not in kept)
+                    )
         assert solver.solve() == solver.OPTIMAL
         return solver.optimal_cost()
 
@@ -116,9 +144,17 @@ class LeastMovement(unittest.TestCase):
         tried = 0
         for old, m, *_ in steps(150, 6, [2, 3, 4, 5]):
             cells = cell_sets(old, old.base, same_nodes(old, m))
-            sets = [names for names in itertools.combinations([n for n in m.nodes if n.weight], m.replicas) if self.legal(m, names)]
+            sets = [
+                names
+                for names in itertools.combinations(
+                    [n for n in m.nodes if n.weight], m.replicas
+                )
+                if self.legal(m, names)
+            ]
             demand = tuple(targets(m)["node", n.name] for n in m.nodes)
-            self.assertEqual(least_moved(old, old.base, m), self.try_all(m, cells, sets, demand))
+            self.assertEqual(
+                least_moved(old, old.base, m), self.try_all(m, cells, sets, demand)
+            )
             tried += len(sets) > 1
         self.assertGreater(tried, 80)
 
@@ -130,7 +166,9 @@ class LeastMovement(unittest.TestCase):
 
     @staticmethod
     def try_all(m, cells, sets, demand):
-        """The least that moves when every cell gets one of the sets and every node its demand."""
+        """The least that moves when every cell gets one of the sets and every node its
+        demand.
+        """
         place = {n.name: i for i, n in enumerate(m.nodes)}
 
         @lru_cache(None)
@@ -143,20 +181,32 @@ class LeastMovement(unittest.TestCase):
                 for n in names:
                     after[place[n.name]] -= 1
                 if min(after) >= 0:
-                    costs.append(sum(n.name not in cells[at] for n in names) + best(at + 1, tuple(after)))
+                    costs.append(
+                        sum(n.name not in cells[at] for n in names)
+                        + best(at + 1, tuple(after))
+                    )
             return min(costs, default=float("inf"))
 
         return best(0, demand)
 
     def test_what_named_policies_held_moves_once_to_however_many_nodes(self):
         policy = {"name": "p", "nodes": ["a", "b"], "weight": "1"}
-        old = read_map(make_pair([policy], 1, [["0" * 16, "p"], ["8" + "0" * 15, ["c"]]]))
-        self.assertEqual(least_moved(old, old.base, read_map(make_pair([], 2, [["0" * 16, ["a", "b"]]]))), 3 * 2**63)
+        old = read_map(
+            make_pair([policy], 1, [["0" * 16, "p"], ["8" + "0" * 15, ["c"]]])
+        )
+        self.assertEqual(
+            least_moved(
+                old, old.base, read_map(make_pair([], 2, [["0" * 16, ["a", "b"]]]))
+            ),
+            3 * 2**63,
+        )
 
     def test_from_two_copies_to_named_policies_moves_once(self):
         policy = {"name": "p", "nodes": ["a", "b"], "weight": "1"}
         old = read_map(make_pair([], 2, [["0" * 16, ["a", "b"]]]))
-        new = read_map(make_pair([policy], 1, [["0" * 16, "p"], ["8" + "0" * 15, ["c"]]]))
+        new = read_map(
+            make_pair([policy], 1, [["0" * 16, "p"], ["8" + "0" * 15, ["c"]]])
+        )
         self.assertEqual(least_moved(old, old.base, new), 2**64)
 
 
@@ -164,7 +214,15 @@ def make_pair(policies, replicas, base):
     """A map of three nodes, of which at one replica only c has a weight."""
     weights = "001" if replicas == 1 else "110"
     nodes = [{"name": name, "weight": weight} for name, weight in zip("abc", weights)]
-    return encode({"name": "pair", "replicas": replicas, "nodes": nodes, "policies": policies, "base": base})
+    return encode(
+        {
+            "name": "pair",
+            "replicas": replicas,
+            "nodes": nodes,
+            "policies": policies,
+            "base": base,
+        }
+    )
 
 
 class LeastReorder(unittest.TestCase):
@@ -176,13 +234,18 @@ class LeastReorder(unittest.TestCase):
             before = [nodes[0] for nodes in cell_sets(old, old.base, names)]
             now = cell_sets(m, m.base, {n.name: n.name for n in m.nodes})
             least = least_reordered(old, old.base, m, m.base)
-            self.assertEqual(least, self.try_all(before, now, tuple(sorted(primaries(m, m.base).items()))))
+            self.assertEqual(
+                least,
+                self.try_all(before, now, tuple(sorted(primaries(m, m.base).items()))),
+            )
             reordered += least > 0
         self.assertGreater(reordered, 10)
 
     @staticmethod
     def try_all(before, now, demand):
-        """The fewest cells with another primary, when every node gets its number of them."""
+        """The fewest cells with another primary, when every node gets its number of
+        them.
+        """
 
         @lru_cache(None)
         def best(at, left):
@@ -192,7 +255,10 @@ class LeastReorder(unittest.TestCase):
             for i, (name, cells) in enumerate(left):
                 if name in now[at] and cells:
                     after = left[:i] + ((name, cells - 1),) + left[i + 1 :]
-                    costs.append(int(before[at] in now[at] and before[at] != name) + best(at + 1, after))
+                    costs.append(
+                        int(before[at] in now[at] and before[at] != name)
+                        + best(at + 1, after)
+                    )
             return min(costs, default=float("inf"))
 
         return best(0, demand)
@@ -202,29 +268,55 @@ class LeastReorder(unittest.TestCase):
         for _, _, after, data in steps(150, 6, [2, 3, 4, 5, 7]):
             m = read_map(make(after, data))
             sets = cell_sets(m, m.base, {n.name: n.name for n in m.nodes})
-            possible = {frozenset(Counter(choice).items()) for choice in itertools.product(*sets)} if len(sets) * m.replicas < 21 else []
+            possible = (
+                {
+                    frozenset(Counter(choice).items())
+                    for choice in itertools.product(*sets)
+                }
+                if len(sets) * m.replicas < 21
+                else []
+            )
             if possible:
-                got = {name: cells for name, cells in primary_numbers(m, m.base).items() if cells}
+                got = {
+                    name: cells
+                    for name, cells in primary_numbers(m, m.base).items()
+                    if cells
+                }
                 self.assertEqual(got, self.first(m, possible))
                 tried += m.replicas > 1
         self.assertGreater(tried, 80)
 
     def test_a_node_that_the_slices_do_not_let_be_is_not_rounded_up(self):
-        # every node has one of two cells: by the remainders a and b would be primary of one each, but they hold the same one
-        four = {"name": "four", "replicas": 2, "cells": 2, "nodes": [{"name": name} for name in "abcd"]}
-        m = read_map(encode(dict(four, base=[["0" * 16, ["a", "b"]], ["8" + "0" * 15, ["c", "d"]]])))
+        # every node has one of two cells: by the remainders a and b would be primary of
+        # one each, but they hold the same one
+        four = {
+            "name": "four",
+            "replicas": 2,
+            "cells": 2,
+            "nodes": [{"name": name} for name in "abcd"],
+        }
+        m = read_map(
+            encode(
+                dict(four, base=[["0" * 16, ["a", "b"]], ["8" + "0" * 15, ["c", "d"]]])
+            )
+        )
         self.assertEqual(primary_numbers(m, m.base), {"a": 1, "b": 0, "c": 1, "d": 0})
 
     @staticmethod
     def first(m, possible):
-        """The possible numbers that round up the nodes of the largest remainders, compared node by node."""
+        """The possible numbers that round up the nodes of the largest remainders,
+        compared node by node.
+        """
         target = {name: cells for (_, name), cells in targets(m).items()}
         order = sorted(target, key=lambda name: -(target[name] % m.replicas))
         best = []
         for numbers in possible:
             count = dict(numbers)
             up = [count.get(name, 0) - target[name] // m.replicas for name in order]
-            if all(x in (0, 1) and (not x or target[name] % m.replicas) for x, name in zip(up, order)):
+            if all(
+                x in (0, 1) and (not x or target[name] % m.replicas)
+                for x, name in zip(up, order)
+            ):
                 best.append((up, count))
         return max(best, key=lambda pair: pair[0])[1]
 
@@ -234,7 +326,9 @@ class Pieces(unittest.TestCase):
         for old, m, after, data in steps(20, 8, [0, 1000]):
             m = read_map(make(after, data))
             found = list(pieces(old, old.base, m, m.base))
-            self.assertEqual([first for first, *_ in found], [0] + [end for _, end, *_ in found[:-1]])
+            self.assertEqual(
+                [first for first, *_ in found], [0] + [end for _, end, *_ in found[:-1]]
+            )
             self.assertEqual(found[-1][1], 2**64)
 
 

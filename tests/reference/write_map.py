@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""Writes a map file, format 1, from a plain description: `write_map.py DESCRIPTION.json MAP`.
+"""Writes a map file, format 1, from a plain description: `write_map.py DESCRIPTION.json
+MAP`.
 
-`lay_out` turns a description into records, `finish` adds the final slices and the index, `pack` turns records into bytes.
-The steps are apart so that the tests can spoil records in between. With the reader it shares the hashes and nothing else.
+`lay_out` turns a description into records, `finish` adds the final slices and the
+index, `pack` turns records into bytes. The steps are apart so that the tests can spoil
+records in between. With the reader it shares the hashes and nothing else.
 
     {"name": "members", "hash": "md5", "nodes": [{"name": "a", "weight": "1.5", "labels": {"zone": "x"}}, {"name": "b"}],
      "policies": [{"name": "cray", "kind": "chain", "nodes": ["b", "a"], "weight": "2"}],
      "base": [["0000000000000000", ["a"]], ["8000000000000000", "cray"]],
      "pins": [{"key": "6a757374696e", "policy": "cray"}, {"range": ["6.00000%", "6.00001%"], "nodes": ["b"]}]}
 
-"modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring; "segments": N is the key rule "first N segments".
-A base slice names its nodes, or a named policy. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all else
-empty. `after` (bytes of the map before, from Python only) gives epoch, map id and parent. "target", like "base", and
-"leaving", a list of node names, make a map with a gradual change under way.
+"modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring;
+"segments": N is the key rule "first N segments". A base slice names its nodes, or a
+named policy. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all
+else empty. `after` (bytes of the map before, from Python only) gives epoch, map id and
+parent. "target", like "base", and "leaving", a list of node names, make a map with a
+gradual change under way.
 """
 
 import hashlib
@@ -39,7 +43,9 @@ def millionths(text):
 
 
 def percent(text, cells):
-    """The cell bound that a percentage stands for: rounded down to a point, then up to a cell bound."""
+    """The cell bound that a percentage stands for: rounded down to a point, then up to
+    a cell bound.
+    """
     whole, _, places = text.rstrip("%").partition(".")
     point = int(whole + places) * END // (100 * 10 ** len(places))
     value = (point * cells + END - 1) // END
@@ -49,17 +55,32 @@ def percent(text, cells):
 def lay_out(d, after=None):
     """The records of a map, but for final slices and index."""
     r = {
-        "version": 1, "header_length": 488, "features": 0, "algorithm": 1, "sections": 13, "gradual": "target" in d,
-        "map_id": bytes.fromhex(d.get("map_id", "00" * 16)), "parent": bytes.fromhex(d.get("parent", "00" * 32)),
-        "epoch": d.get("epoch", 1), "replicas": d.get("replicas", 1),
-        "hash_name": d.get("hash", "md5"), "hash": NUMBERS[d.get("hash", "md5")], "modulo": d.get("modulo", False),
+        "version": 1,
+        "header_length": 488,
+        "features": 0,
+        "algorithm": 1,
+        "sections": 13,
+        "gradual": "target" in d,
+        "map_id": bytes.fromhex(d.get("map_id", "00" * 16)),
+        "parent": bytes.fromhex(d.get("parent", "00" * 32)),
+        "epoch": d.get("epoch", 1),
+        "replicas": d.get("replicas", 1),
+        "hash_name": d.get("hash", "md5"),
+        "hash": NUMBERS[d.get("hash", "md5")],
+        "modulo": d.get("modulo", False),
         "affixes": [bytes.fromhex(affix) for affix in d.get("affixes", ["", ""])],
-        "segments": d.get("segments", 0), "max_slices": d.get("max_slices", 0), "cells": d.get("cells", 0), "name": d["name"].encode(),
-        "secret": bytes.fromhex(d.get("secret", "00" * 16)), "spread": [s.encode() for s in d.get("spread", [])],
-    }  # fmt: skip
+        "segments": d.get("segments", 0),
+        "max_slices": d.get("max_slices", 0),
+        "cells": d.get("cells", 0),
+        "name": d["name"].encode(),
+        "secret": bytes.fromhex(d.get("secret", "00" * 16)),
+        "spread": [s.encode() for s in d.get("spread", [])],
+    }
     if r["gradual"]:
         r.update(header_length=560, features=1, sections=16)
-    r["hash"] += MODULO * r["modulo"] + AFFIXED * any(r["affixes"]) + SEGMENTS * r["segments"]
+    r["hash"] += (
+        MODULO * r["modulo"] + AFFIXED * any(r["affixes"]) + SEGMENTS * r["segments"]
+    )
     r["features"] |= 2 * (r["hash"] > 4)
     if after:
         r["parent"] = after[96:128]
@@ -74,19 +95,35 @@ def lay_nodes(nodes):
     """Sections 3, 4 and 5."""
     records, labels, attributes = [], [], []
     for n in sorted(nodes, key=lambda n: n["name"].encode()):
-        own = [sorted([a.encode(), b.encode()] for a, b in n.get(what, {}).items()) for what in ("labels", "attributes")]
-        records.append([n["name"].encode(), n.get("formerly", "").encode(), millionths(n.get("weight", 1)),
-                        len(labels), len(own[0]), len(attributes), len(own[1])])  # fmt: skip
+        own = [
+            sorted([a.encode(), b.encode()] for a, b in n.get(what, {}).items())
+            for what in ("labels", "attributes")
+        ]
+        records.append(
+            [
+                n["name"].encode(),
+                n.get("formerly", "").encode(),
+                millionths(n.get("weight", 1)),
+                len(labels),
+                len(own[0]),
+                len(attributes),
+                len(own[1]),
+            ]
+        )
         labels += own[0]
         attributes += own[1]
     return records, labels, attributes
 
 
 def lay_policies(r, d):
-    """Sections 6 to 10 and 14 to 16: policies in their order, and the slices and pins that name them."""
+    """Sections 6 to 10 and 14 to 16: policies in their order, and the slices and pins
+    that name them.
+    """
     place = {record[0].decode(): i for i, record in enumerate(r["nodes"])}
     named = sorted(d.get("policies", []), key=lambda p: p["name"].encode())
-    pins = [(p, p["policy"] if "policy" in p else p["nodes"]) for p in d.get("pins", [])]
+    pins = [
+        (p, p["policy"] if "policy" in p else p["nodes"]) for p in d.get("pins", [])
+    ]
     holders = [who for _, who in d["base"] + d.get("target", []) + pins]
     lists = {tuple(place[n] for n in who) for who in holders if type(who) is list}
     number = {p["name"]: i for i, p in enumerate(named)}
@@ -97,7 +134,14 @@ def lay_policies(r, d):
 
     r["policies"], r["members"] = [], []
     for p in named:
-        add_policy(r, p["name"], p.get("kind", ""), p.get("weight"), [place[n] for n in p["nodes"]], 1)
+        add_policy(
+            r,
+            p["name"],
+            p.get("kind", ""),
+            p.get("weight"),
+            [place[n] for n in p["nodes"]],
+            1,
+        )
     for members in sorted(lists):
         add_policy(r, "", "", None, members, 0)
         if len(set(members)) < len(members):
@@ -115,7 +159,17 @@ def lay_policies(r, d):
 def add_policy(r, name, kind, weight, members, flags):
     """One record of section 6 and its members."""
     flags |= 2 if weight is not None else 0
-    r["policies"].append([name.encode(), kind.encode(), millionths(weight or 0), len(r["members"]), len(members), flags, 0])
+    r["policies"].append(
+        [
+            name.encode(),
+            kind.encode(),
+            millionths(weight or 0),
+            len(r["members"]),
+            len(members),
+            flags,
+            0,
+        ]
+    )
     r["members"] += members
 
 
@@ -124,8 +178,21 @@ def lay_pin(r, pin):
     cells = r["cells"] or END
     if "key" in pin:
         key = bytes.fromhex(pin["key"])
-        value = cell_of(r["hash_name"], key, cells, r["secret"], r["modulo"], r["affixes"], r["segments"])
-        return (value * END + cells - 1) // cells, ((value + 1) * END + cells - 1) // cells - 1, 1, key
+        value = cell_of(
+            r["hash_name"],
+            key,
+            cells,
+            r["secret"],
+            r["modulo"],
+            r["affixes"],
+            r["segments"],
+        )
+        return (
+            (value * END + cells - 1) // cells,
+            ((value + 1) * END + cells - 1) // cells - 1,
+            1,
+            key,
+        )
     first, end = (percent(bound, cells) for bound in pin["range"])
     return first, end - 1, 0, b""
 
@@ -140,7 +207,9 @@ def joined(slices):
 
 
 def finish(r):
-    """Add what follows from base slices and pins: the final slices, the index bits and the index."""
+    """Add what follows from base slices and pins: the final slices, the index bits and
+    the index.
+    """
     final, ends = [], [first for first, _ in r["base"][1:]] + [END]
     for (first, policy), end in zip(r["base"], ends):
         for pin in [p for p in r["pins"] if p[0] < end and p[1] >= first]:
@@ -156,7 +225,10 @@ def finish(r):
     while bits < 18 and 1 << bits < 4 * len(final):
         bits += 1
     r["bits"] = bits
-    r["index"] = [sum(1 for first, _ in final if first < b << (64 - bits)) for b in range(2**bits + 1)]
+    r["index"] = [
+        sum(1 for first, _ in final if first < b << (64 - bits))
+        for b in range(2**bits + 1)
+    ]
     return r
 
 
@@ -168,29 +240,70 @@ def pack(r):
         strings.extend(string)
         return struct.pack("<II", len(strings) - len(string), len(string))
 
-    secret = b"".join(put(affix) for affix in r["affixes"]) if any(r["affixes"]) else r["secret"]
+    secret = (
+        b"".join(put(affix) for affix in r["affixes"])
+        if any(r["affixes"])
+        else r["secret"]
+    )
     name = put(r["name"])
     spread = b"".join(put(s) for s in r["spread"])
-    nodes = b"".join(put(n[0]) + put(n[1]) + struct.pack("<QIIII", *n[2:]) for n in r["nodes"])
+    nodes = b"".join(
+        put(n[0]) + put(n[1]) + struct.pack("<QIIII", *n[2:]) for n in r["nodes"]
+    )
     labels = b"".join(put(a) + put(b) for a, b in r["labels"])
     attributes = b"".join(put(a) + put(b) for a, b in r["attributes"])
-    policies = b"".join(put(p[0]) + put(p[1]) + struct.pack("<QIIII", *p[2:]) for p in r["policies"])
+    policies = b"".join(
+        put(p[0]) + put(p[1]) + struct.pack("<QIIII", *p[2:]) for p in r["policies"]
+    )
     pins = b"".join(struct.pack("<QQII", *p[:4]) + put(p[4]) for p in r["pins"])
-    u32 = {what: b"".join(struct.pack("<I", x) for x in r[what]) for what in ("members", "index", "leaving")}
-    split = {what: [b"".join(struct.pack(form, s[i]) for s in r[what]) for i, form in ((0, "<Q"), (1, "<I"))]
-             for what in ("base", "final", "target")}  # fmt: skip
-    bodies = [(1, bytes(strings)), (8, spread), (40, nodes), (16, labels), (16, attributes), (40, policies), (4, u32["members"]),
-              (8, split["base"][0]), (4, split["base"][1]), (32, pins), (8, split["final"][0]), (4, split["final"][1]),
-              (4, u32["index"])]  # fmt: skip
+    u32 = {
+        what: b"".join(struct.pack("<I", x) for x in r[what])
+        for what in ("members", "index", "leaving")
+    }
+    split = {
+        what: [
+            b"".join(struct.pack(form, s[i]) for s in r[what])
+            for i, form in ((0, "<Q"), (1, "<I"))
+        ]
+        for what in ("base", "final", "target")
+    }
+    bodies = [
+        (1, bytes(strings)),
+        (8, spread),
+        (40, nodes),
+        (16, labels),
+        (16, attributes),
+        (40, policies),
+        (4, u32["members"]),
+        (8, split["base"][0]),
+        (4, split["base"][1]),
+        (32, pins),
+        (8, split["final"][0]),
+        (4, split["final"][1]),
+        (4, u32["index"]),
+    ]
     if r["gradual"]:
-        bodies += [(8, split["target"][0]), (4, split["target"][1]), (4, u32["leaving"])]
+        bodies += [
+            (8, split["target"][0]),
+            (4, split["target"][1]),
+            (4, u32["leaving"]),
+        ]
     start, table, body = 176 + 24 * len(bodies), b"", b""
     for i, (size, content) in enumerate(bodies):
         body += bytes(-len(body) % 8)
-        table += struct.pack("<IIQQ", i + 1, size, start + len(body), len(content) // size)
+        table += struct.pack(
+            "<IIQQ", i + 1, size, start + len(body), len(content) // size
+        )
         body += content
-    head = b"\x89STD\r\n\x1a\n" + struct.pack("<IIQQ", r["version"], r["header_length"], start + len(body), r["features"])
-    head += r["map_id"] + struct.pack("<QII", r["epoch"], r["algorithm"], r["replicas"]) + r["parent"] + bytes(32)
+    head = b"\x89STD\r\n\x1a\n" + struct.pack(
+        "<IIQQ", r["version"], r["header_length"], start + len(body), r["features"]
+    )
+    head += (
+        r["map_id"]
+        + struct.pack("<QII", r["epoch"], r["algorithm"], r["replicas"])
+        + r["parent"]
+        + bytes(32)
+    )
     head += struct.pack("<IIQ", r["hash"], r["max_slices"], r["cells"]) + secret + name
     return seal(head + struct.pack("<II", r["bits"], r["sections"]) + table + body)
 
@@ -202,5 +315,8 @@ def seal(data):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as source, open(sys.argv[2], "wb") as target:
+    with (
+        open(sys.argv[1], encoding="utf-8") as source,
+        open(sys.argv[2], "wb") as target,
+    ):
         target.write(encode(json.load(source)))

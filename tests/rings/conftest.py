@@ -7,25 +7,35 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import rings  # noqa: E402
+import rings
 
 
 @pytest.fixture
 def draw(tmp_path):
-    """Draws a ring: draw(kind, servers, **choices) is a rings.Ring; each has its own directory."""
+    """Draws a ring: draw(kind, servers, **choices) is a rings.Ring; each has its own
+    directory.
+    """
     drawn = []
 
     def one(kind, servers, name="ring", **choices):
-        drawn.append(rings.Ring(kind, servers, tmp_path / str(len(drawn)), name, **choices))
+        drawn.append(
+            rings.Ring(kind, servers, tmp_path / str(len(drawn)), name, **choices)
+        )
         return drawn[-1]
 
     return one
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests counted."""
+    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
+    counted.
+    """
     for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}")
-    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", []):
+        terminalreporter.write_line(
+            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
+        )
+    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get(
+        "failed", []
+    ):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{name}: {value}")

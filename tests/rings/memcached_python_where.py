@@ -1,6 +1,8 @@
-"""Where python-memcached puts each key: `memcached_python_where.py SERVERS`, JSON of [address, weight] pairs, keys in hex, an address a line.
+"""Where python-memcached puts each key: `memcached_python_where.py SERVERS`, JSON of
+[address, weight] pairs, keys in hex, an address a line.
 
-It runs in .venv-rings-tests, where the package python-memcached is. The servers must answer, or it would take the next one.
+It runs in .venv-rings-tests, where the package python-memcached is. The servers must
+answer, or it would take the next one.
 """
 
 import json
@@ -8,7 +10,10 @@ import sys
 
 import memcache
 
-client = memcache.Client([tuple(server) for server in json.loads(sys.argv[1])], socket_timeout=60)
+client = memcache.Client(
+    [tuple(server) for server in json.loads(sys.argv[1])], socket_timeout=60
+)
 for line in sys.stdin:
     server, _ = client._get_server(bytes.fromhex(line))
-    print("%s:%d" % server.address)
+    host, port = server.address
+    print(f"{host}:{port}")

@@ -1,6 +1,8 @@
 <?php
-// Reads a task as JSON from standard input, answers with one HOST:PORT a line: where php-memcached says that each key lives.
-// keys: in hex. options: pairs of constant and value, set before the servers are added. servers: what addServers takes.
+
+// Reads a task as JSON from standard input, answers with one HOST:PORT a line: where php-memcached
+// says that each key lives. keys: in hex. options: pairs of constant and value, set before the
+// servers are added. servers: what addServers takes.
 $task = json_decode(stream_get_contents(STDIN), true);
 $memcached = new Memcached();
 foreach ($task['options'] as [$option, $value]) {

@@ -1,4 +1,6 @@
-"""What the tests of rings share: drawing a ring with the program, asking its map, growing it, and running the real programs beside it."""
+"""What the tests of rings share: drawing a ring with the program, asking its map,
+growing it, and running the real programs beside it.
+"""
 
 import json
 import os
@@ -11,7 +13,11 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "reference"), str(ROOT / "tests" / "reference" / "rings")]
+sys.path[:0] = [
+    str(ROOT / "tests"),
+    str(ROOT / "tests" / "reference"),
+    str(ROOT / "tests" / "reference" / "rings"),
+]
 
 SPACE = 2**64
 # How long a program may take that is asked something; the machine may be very busy
@@ -32,14 +38,26 @@ def program():
 
 
 def stead(*arguments, ends=(0,)):
-    """Runs the program; what it wrote. Fails the test when it ends with another number than one of `ends`."""
-    done = subprocess.run([program(), *map(str, arguments)], capture_output=True, timeout=PATIENCE, check=False)
-    assert done.returncode in ends, f"stead {' '.join(map(str, arguments))} ended with {done.returncode}: {done.stderr.decode()}"
+    """Runs the program; what it wrote. Fails the test when it ends with another number
+    than one of `ends`.
+    """
+    done = subprocess.run(
+        [program(), *map(str, arguments)],
+        capture_output=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.returncode in ends, (
+        f"stead {' '.join(map(str, arguments))} ended with {done.returncode}: "
+        f"{done.stderr.decode()}"
+    )
     return done.stdout.decode()
 
 
 class Ring:
-    """A ring that the program drew: `map` and `fleet` are paths, `servers` the list's text."""
+    """A ring that the program drew: `map` and `fleet` are paths, `servers` the list's
+    text.
+    """
 
     def __init__(self, kind, servers, directory, name="ring", **choices):
         self.kind, self.servers, self.choices, self.name = kind, servers, choices, name
@@ -47,8 +65,23 @@ class Ring:
         self.map, self.fleet = directory / f"{name}.map", directory / f"{name}.toml"
         listed = directory / f"{name}.servers"
         listed.write_bytes(servers if isinstance(servers, bytes) else servers.encode())
-        set_ = [word for choice, value in choices.items() for word in ("--set", f"{choice}={value}")]
-        stead("ring", kind, listed, "-o", self.map, "--fleet", self.fleet, "--name", name, *set_)
+        set_ = [
+            word
+            for choice, value in choices.items()
+            for word in ("--set", f"{choice}={value}")
+        ]
+        stead(
+            "ring",
+            kind,
+            listed,
+            "-o",
+            self.map,
+            "--fleet",
+            self.fleet,
+            "--name",
+            name,
+            *set_,
+        )
 
     def locate(self, keys):
         """The node of each key: keys are bytes, any bytes."""
@@ -74,7 +107,8 @@ class Ring:
         return self.map.stat().st_size
 
     def grow(self, *nodes):
-        """Adds nodes to the written fleet ({name, weight} dicts, or names), plans, applies, and returns (plan's report, slices after).
+        """Adds nodes to the written fleet ({name, weight} dicts, or names), plans,
+        applies, and returns (plan's report, slices after).
 
         The map at `self.map` stays; the grown one is a copy.
         """
@@ -84,13 +118,17 @@ class Ring:
         text = self.fleet.read_text()
         for node in nodes:
             node = {"name": node} if isinstance(node, str) else node
-            text += "\n[[node]]\n" + "".join(f"{field} = {json.dumps(value)}\n" for field, value in node.items())
+            text += "\n[[node]]\n" + "".join(
+                f"{field} = {json.dumps(value)}\n" for field, value in node.items()
+            )
         fleet.write_text(text)
         report = json.loads(stead("plan", fleet, grown, "--json"))
         stead("apply", fleet, grown)
         import stead as module
 
-        return report, [(s.first, s.last, s.nodes) for s in module.Map.open(grown).slices]
+        return report, [
+            (s.first, s.last, s.nodes) for s in module.Map.open(grown).slices
+        ]
 
 
 def cell_bound(value, cells):
@@ -104,13 +142,19 @@ def is_cell_bound(point, cells):
 
 
 def grown_well(ring, node, cells):
-    """Adds a node; asserts that what moves is the least that can, and that no cell is split. `cells`: how many the ORIGINAL has."""
-    assert all(is_cell_bound(first, cells) for first, _, _ in ring.slices()), "the adopted map splits a cell"
+    """Adds a node; asserts that what moves is the least that can, and that no cell is
+    split. `cells`: how many the ORIGINAL has.
+    """
+    assert all(is_cell_bound(first, cells) for first, _, _ in ring.slices()), (
+        "the adopted map splits a cell"
+    )
     report, after = ring.grow(node)
-    amount = lambda what: int(report[what]["points"])  # noqa: E731
+    amount = lambda what: int(report[what]["points"])
     assert amount("moved") == amount("lower_bound") > 0
     split = [first for first, _, _ in after if not is_cell_bound(first, cells)]
-    assert not split, f"{len(split)} slices start inside a cell, the first at {split[0]:#x}"
+    assert not split, (
+        f"{len(split)} slices start inside a cell, the first at {split[0]:#x}"
+    )
     name = node if isinstance(node, str) else node["name"]
     assert any(name in nodes for _, _, nodes in after), f"{name} got nothing"
     return report
@@ -129,20 +173,69 @@ def accented_keys(count):
 
 
 def odd_keys(empty=True, binary=True, longest=5000):
-    """Keys at the edges: empty, of one byte, of the lengths around MD5's blocks, long, and binary (also NUL, and no UTF-8)."""
+    """Keys at the edges: empty, of one byte, of the lengths around MD5's blocks, long,
+    and binary (also NUL, and no UTF-8).
+    """
     keys = [bytes([byte]) for byte in range(0x21, 0x7F)]
-    keys += [b"k" * n for n in (2, 3, 31, 54, 55, 56, 57, 63, 64, 65, 119, 120, 128, 200, 249, 250, 255, 256, 1000, longest) if n <= longest]
-    keys += [b"a b", b"a\tb", b" a", b"a ", b"{a}b", b"{}b", b"a{b", b"a}b{c", b"a,b", b"%41"]
+    keys += [
+        b"k" * n
+        for n in (
+            2,
+            3,
+            31,
+            54,
+            55,
+            56,
+            57,
+            63,
+            64,
+            65,
+            119,
+            120,
+            128,
+            200,
+            249,
+            250,
+            255,
+            256,
+            1000,
+            longest,
+        )
+        if n <= longest
+    ]
+    keys += [
+        b"a b",
+        b"a\tb",
+        b" a",
+        b"a ",
+        b"{a}b",
+        b"{}b",
+        b"a{b",
+        b"a}b{c",
+        b"a,b",
+        b"%41",
+    ]
     if empty:
         keys.append(b"")
     if binary:
-        keys += [b"\0", b"a\0b", b"a\n", b"\xff", b"\x80\x81", bytes(range(256)), b"\xc3", b"a\r\n"]
+        keys += [
+            b"\0",
+            b"a\0b",
+            b"a\n",
+            b"\xff",
+            b"\x80\x81",
+            bytes(range(256)),
+            b"\xc3",
+            b"a\r\n",
+        ]
         keys += [bytes([i, 255 - i, i * 7 % 256]) for i in range(256)]
     return keys
 
 
 def sample(count=100_000, accented=True, **odd):
-    """`count` keys: plain ones, a fifth of them accented, and the odd ones; `odd` as in odd_keys."""
+    """`count` keys: plain ones, a fifth of them accented, and the odd ones; `odd` as in
+    odd_keys.
+    """
     edge = odd_keys(**odd)
     some = accented_keys(count // 5) if accented else []
     keys = edge + some + plain_keys(count - len(edge) - len(some))
@@ -157,34 +250,62 @@ def disagreements(ours, theirs):
 
 
 def agreed(record, ring, keys, theirs, against):
-    """Compares the answers of a ring for keys with the original's; records the figures; fails when one differs.
+    """Compares the answers of a ring for keys with the original's; records the figures;
+    fails when one differs.
 
-    record: pytest's record_property; against: the program and its version, or "the reference, no program".
+    record: pytest's record_property; against: the program and its version, or "the
+    reference, no program".
     """
     ours = ring.locate(keys)
     wrong = [i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b]
-    about = " ".join([ring.kind, *(f"{name}={value}" for name, value in ring.choices.items())])
-    record(f"{about} ({len(set(ours))} nodes)", f"{len(keys)} keys, {len(wrong)} disagreements with {against}")
+    about = " ".join(
+        [ring.kind, *(f"{name}={value}" for name, value in ring.choices.items())]
+    )
+    record(
+        f"{about} ({len(set(ours))} nodes)",
+        f"{len(keys)} keys, {len(wrong)} disagreements with {against}",
+    )
     assert len(ours) == len(theirs), (len(ours), len(theirs))
-    assert not wrong, f"{len(wrong)} of {len(keys)}; first {keys[wrong[0]]!r}: {ours[wrong[0]]}, {against} says {theirs[wrong[0]]}"
+    assert not wrong, (
+        f"{len(wrong)} of {len(keys)}; first {keys[wrong[0]]!r}: {ours[wrong[0]]}, "
+        f"{against} says {theirs[wrong[0]]}"
+    )
 
 
 def measured(record, ring):
     """Records slices and file size."""
-    record(f"{ring.kind} {ring.choices or ''} size", f"{len(ring.slices())} slices, {ring.size()} bytes")
+    record(
+        f"{ring.kind} {ring.choices or ''} size",
+        f"{len(ring.slices())} slices, {ring.size()} bytes",
+    )
 
 
 def output(command, text=None, **more):
-    """Runs a program, hands it bytes, returns what it wrote; fails the test with what it said when it fails."""
-    done = subprocess.run(command, input=text, capture_output=True, timeout=PATIENCE, check=False, **more)
-    assert done.returncode == 0, f"{command[0]} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}"
+    """Runs a program, hands it bytes, returns what it wrote; fails the test with what
+    it said when it fails.
+    """
+    done = subprocess.run(
+        command, input=text, capture_output=True, timeout=PATIENCE, check=False, **more
+    )
+    assert done.returncode == 0, (
+        f"{command[0]} ended with {done.returncode}: {done.stderr.decode(errors='replace')[-2000:]}"
+    )
     return done.stdout
 
 
 def works(*command):
     """Whether a command can be run and ends well: for skips."""
     try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False).returncode == 0
+        return (
+            subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PATIENCE,
+                check=False,
+            ).returncode
+            == 0
+        )
     except OSError:
         return False
 
@@ -199,7 +320,8 @@ def free_port():
 class Server:
     """A context: a real program on a free port of loopback, ended by its process id.
 
-    command: a function from the port to the words that start it. When somebody takes the port first, another is tried.
+    command: a function from the port to the words that start it. When somebody takes
+    the port first, another is tried.
     """
 
     def __init__(self, command, log):
@@ -209,10 +331,17 @@ class Server:
         for _ in range(20):
             self.port = free_port()
             with open(self.log, "ab") as log:
-                self.process = subprocess.Popen(self.command(self.port), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                self.process = subprocess.Popen(
+                    self.command(self.port),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                )
             if self._answers():
                 return self
-        raise AssertionError(f"{self.command(0)[0]} does not start: {Path(self.log).read_bytes()[-2000:]!r}")
+        raise AssertionError(
+            f"{self.command(0)[0]} does not start: {Path(self.log).read_bytes()[-2000:]!r}"
+        )
 
     def _answers(self):
         deadline = time.monotonic() + PATIENCE

@@ -1,4 +1,6 @@
-"""Tables of bounds and buckets, against what the sites that have such tables compute themselves."""
+"""Tables of bounds and buckets, against what the sites that have such tables compute
+themselves.
+"""
 
 import hashlib
 import zlib
@@ -8,7 +10,10 @@ import rings
 
 KEYS = rings.sample()
 # also with something behind the number
-IDS = [b"%d%b" % (n * n * 7919 % 10**9 + n % 97, [b"", b"", b":profile", b"/x1"][n % 4]) for n in range(100_000)]
+IDS = [
+    b"%d%b" % (n * n * 7919 % 10**9 + n % 97, [b"", b"", b":profile", b"/x1"][n % 4])
+    for n in range(100_000)
+]
 
 
 def number(key):
@@ -19,21 +24,54 @@ def number(key):
 def test_user_id_modulo_n(draw, record_property):
     listed = "".join(f"{bucket} db{bucket % 16}\n" for bucket in range(64))
     ring = draw("explicit", listed, hash="decimal", modulo=64)
-    rings.agreed(record_property, ring, IDS, [f"db{number(key) % 64 % 16}" for key in IDS], "int(id) % 64")
+    rings.agreed(
+        record_property,
+        ring,
+        IDS,
+        [f"db{number(key) % 64 % 16}" for key in IDS],
+        "int(id) % 64",
+    )
     ring = draw("explicit", listed, modulo=64)
     md5 = [f"db{int(hashlib.md5(key).hexdigest(), 16) % 64 % 16}" for key in KEYS]
     rings.agreed(record_property, ring, KEYS, md5, "int(md5(key), 16) % 64")
     ring = draw("explicit", listed, hash="crc32", modulo=64)
-    rings.agreed(record_property, ring, KEYS, [f"db{zlib.crc32(key) % 64 % 16}" for key in KEYS], "crc32(key) % 64")
-    assert rings.disagreements(ring.locate(KEYS), md5) > 50_000, "a wrong hash is not noticed"
+    rings.agreed(
+        record_property,
+        ring,
+        KEYS,
+        [f"db{zlib.crc32(key) % 64 % 16}" for key in KEYS],
+        "crc32(key) % 64",
+    )
+    assert rings.disagreements(ring.locate(KEYS), md5) > 50_000, (
+        "a wrong hash is not noticed"
+    )
 
 
 def test_ranges_of_ids_and_of_a_hash(draw, record_property):
-    ring = draw("explicit", "0 a\n1000 b\n250000000-999999999999 c\n".replace("-999999999999", ""), hash="decimal")
-    wanted = ["a" if number(key) < 1000 else "b" if number(key) < 250_000_000 else "c" for key in IDS]
-    rings.agreed(record_property, ring, IDS, wanted, "comparing int(id) with the bounds")
-    ring = draw("explicit", "0x00000000-0x7fffffff a,b\n0x80000000-0xffffffff b,a\n", hash="crc32")
-    rings.agreed(record_property, ring, KEYS, ["ab"[zlib.crc32(key) >> 31] for key in KEYS], "crc32(key) >> 31")
+    ring = draw(
+        "explicit",
+        "0 a\n1000 b\n250000000-999999999999 c\n".replace("-999999999999", ""),
+        hash="decimal",
+    )
+    wanted = [
+        "a" if number(key) < 1000 else "b" if number(key) < 250_000_000 else "c"
+        for key in IDS
+    ]
+    rings.agreed(
+        record_property, ring, IDS, wanted, "comparing int(id) with the bounds"
+    )
+    ring = draw(
+        "explicit",
+        "0x00000000-0x7fffffff a,b\n0x80000000-0xffffffff b,a\n",
+        hash="crc32",
+    )
+    rings.agreed(
+        record_property,
+        ring,
+        KEYS,
+        ["ab"[zlib.crc32(key) >> 31] for key in KEYS],
+        "crc32(key) >> 31",
+    )
 
 
 def test_every_example_is_as_the_reference_has_it(draw, record_property):
@@ -41,17 +79,34 @@ def test_every_example_is_as_the_reference_has_it(draw, record_property):
         ring, keys = draw("explicit", listed, **choices), IDS[:50_000] + KEYS[:50_000]
         rows = explicit.parse(listed)
         lists = [explicit.place(key, rows, choices) for key in keys]
-        rings.agreed(record_property, ring, keys, [nodes[0] for nodes in lists], "the reference")
+        rings.agreed(
+            record_property, ring, keys, [nodes[0] for nodes in lists], "the reference"
+        )
         assert rings.disagreements(ring.locate_all(keys), lists) == 0
-    assert rings.disagreements(ring.locate_all(keys), [nodes[::-1] for nodes in lists]) == 0  # of one node each
-    assert rings.disagreements(ring.locate(keys), [nodes[0].replace("a", "b") for nodes in lists]) > 10_000
+    # of one node each
+    assert (
+        rings.disagreements(ring.locate_all(keys), [nodes[::-1] for nodes in lists])
+        == 0
+    )
+    assert (
+        rings.disagreements(
+            ring.locate(keys), [nodes[0].replace("a", "b") for nodes in lists]
+        )
+        > 10_000
+    )
 
 
 def test_a_bucket_is_not_split_when_the_fleet_grows(draw, record_property):
     buckets = "".join(f"{bucket} db{bucket % 16}\n" for bucket in range(1000))
-    rings.grown_well(draw("explicit", buckets, hash="decimal", modulo=1000), "db16", 1000)
-    copies = "".join(f"{bucket} db{bucket % 16},db{(bucket + 1) % 16}\n" for bucket in range(1000))
+    rings.grown_well(
+        draw("explicit", buckets, hash="decimal", modulo=1000), "db16", 1000
+    )
+    copies = "".join(
+        f"{bucket} db{bucket % 16},db{(bucket + 1) % 16}\n" for bucket in range(1000)
+    )
     rings.grown_well(draw("explicit", copies, hash="md5", modulo=1000), "db16", 1000)
-    rings.grown_well(draw("explicit", "0 a\n0x8000 b\n", hash="fnv1a-fold16"), "c", 2**16)
+    rings.grown_well(
+        draw("explicit", "0 a\n0x8000 b\n", hash="fnv1a-fold16"), "c", 2**16
+    )
     hundred = "".join(f"{bucket} db{bucket % 100}\n" for bucket in range(1000))
     rings.measured(record_property, draw("explicit", hundred, modulo=1000))

@@ -1,4 +1,6 @@
-"""The ring of the RRD article, against the article's words in plain Python: there is no program of it to install."""
+"""The ring of the RRD article, against the article's words in plain Python: there is no
+program of it to install.
+"""
 
 from functools import lru_cache
 
@@ -12,14 +14,24 @@ LIST = "".join(f"rrd{i}.example.com {1 + i % 3}\n" for i in range(10))
 
 
 def expected(listed, some, **choices):
-    """All servers of each key, by the reference; keys of one place share the walk, since a ring of 8 bits has 256 of them."""
+    """All servers of each key, by the reference; keys of one place share the walk,
+    since a ring of 8 bits has 256 of them.
+    """
     servers, bits = karger.parse(listed), choices.get("bits", 64)
     walk = lru_cache(None)(lambda key: karger.place(key, servers, choices))
     first_of = {}
-    return [walk(first_of.setdefault(karger.sha1(key).digest()[0], key)) if bits == 8 else walk(key) for key in some]
+    return [
+        walk(first_of.setdefault(karger.sha1(key).digest()[0], key))
+        if bits == 8
+        else walk(key)
+        for key in some
+    ]
 
 
-@pytest.mark.parametrize(("choices", "some"), [({"bits": 8, "replicas": 3}, KEYS), ({"vnodes": 4, "replicas": 3}, KEYS)])
+@pytest.mark.parametrize(
+    ("choices", "some"),
+    [({"bits": 8, "replicas": 3}, KEYS), ({"vnodes": 4, "replicas": 3}, KEYS)],
+)
 def test_every_key_is_where_the_article_has_it(draw, record_property, choices, some):
     ring, lists = draw("karger", LIST, **choices), expected(LIST, some, **choices)
     rings.agreed(record_property, ring, some, [nodes[0] for nodes in lists], AGAINST)
@@ -30,7 +42,12 @@ def test_a_wrong_ring_is_noticed(draw):
     some = KEYS[:5000]
     lists = draw("karger", LIST, vnodes=4).locate_all(some)
     assert rings.disagreements(lists, expected(LIST, some, vnodes=5)) > 500
-    assert rings.disagreements(lists, expected(LIST.replace("rrd3", "rrd33"), some, vnodes=4)) > 100
+    assert (
+        rings.disagreements(
+            lists, expected(LIST.replace("rrd3", "rrd33"), some, vnodes=4)
+        )
+        > 100
+    )
 
 
 @pytest.mark.parametrize(("choices", "cells"), [({}, 2**64), ({"bits": 8}, 2**8)])

@@ -6,24 +6,49 @@ import rings
 HERE = rings.ROOT / "tests" / "rings"
 VENV = rings.ROOT / ".venv-rings-tests" / "bin" / "python"
 
-TEN = "".join(f"10.0.1.{i}:11211\t{memory}\n" for i, memory in enumerate([600, 300, 200, 350, 1000, 800, 950, 100, 64, 512], 1))
-EQUAL = {n: "".join(f"10.0.{i // 200}.{i % 200}:11211 512\n" for i in range(n)) for n in (25, 61, 100)}
-# a comment, an empty line, an end of DOS, and a last line whose memory loses its last digit
-ODD = "# caches\n10.0.1.1:11211\t600\n\n10.0.1.2:11212 300\r\n10.0.1.3:11211 200 # the third\n10.0.1.4:11211 600"
+TEN = "".join(
+    f"10.0.1.{i}:11211\t{memory}\n"
+    for i, memory in enumerate([600, 300, 200, 350, 1000, 800, 950, 100, 64, 512], 1)
+)
+EQUAL = {
+    n: "".join(f"10.0.{i // 200}.{i % 200}:11211 512\n" for i in range(n))
+    for n in (25, 61, 100)
+}
+# a comment, an empty line, an end of DOS, and a last line whose memory loses its last
+# digit
+ODD = (
+    "# caches\n10.0.1.1:11211\t600\n\n10.0.1.2:11212 300\r\n"
+    "10.0.1.3:11211 200 # the third\n10.0.1.4:11211 600"
+)
 
 
 @pytest.fixture
 def where(tmp_path):
     """where(servers, keys): libketama's own answers."""
     if not rings.works(VENV, "-c", "import ketama"):
-        pytest.skip("ketama (PyPI) is not in .venv-rings-tests; scripts/rings-tests-venv makes it")
+        pytest.skip(
+            "ketama (PyPI) is not in .venv-rings-tests; scripts/rings-tests-venv makes it"
+        )
 
     def ask(servers, keys):
         file = tmp_path / "servers"
         file.write_bytes(servers.encode())
-        return rings.output([VENV, HERE / "ketama_where.py", file], "".join(key.hex() + "\n" for key in keys).encode()).decode().split("\n")[:-1]
+        return (
+            rings.output(
+                [VENV, HERE / "ketama_where.py", file],
+                "".join(key.hex() + "\n" for key in keys).encode(),
+            )
+            .decode()
+            .split("\n")[:-1]
+        )
 
-    version = rings.output([VENV, "-c", "import importlib.metadata as m; print(m.version('ketama'))"]).decode().strip()
+    version = (
+        rings.output(
+            [VENV, "-c", "import importlib.metadata as m; print(m.version('ketama'))"]
+        )
+        .decode()
+        .strip()
+    )
     ask.about = f"libketama (PyPI ketama {version})"
     return ask
 
@@ -46,11 +71,20 @@ def test_single_precision(count, where, draw, record_property):
 def test_the_controls_are_caught(where, draw):
     asked = rings.sample(20_000)
     theirs = where(TEN, asked)
-    others = [draw("libketama", TEN.replace("10.0.1.3:11211", "10.0.1.3:11212")), draw("libketama", TEN.replace("600", "60"))]
+    others = [
+        draw("libketama", TEN.replace("10.0.1.3:11211", "10.0.1.3:11212")),
+        draw("libketama", TEN.replace("600", "60")),
+    ]
     # libmemcached leaves the default port out of the name
     others.append(draw("libmemcached", TEN.replace("\t", " ")))
     for other in others:
         assert rings.disagreements(other.locate(asked), theirs) > 500
-    # and where it does not, 25 equal servers still differ: its arithmetic is single precision throughout
+    # and where it does not, 25 equal servers still differ: its arithmetic is single
+    # precision throughout
     servers = EQUAL[25].replace(":11211", ":11212")
-    assert rings.disagreements(draw("libmemcached", servers).locate(asked), where(servers, asked)) > 100
+    assert (
+        rings.disagreements(
+            draw("libmemcached", servers).locate(asked), where(servers, asked)
+        )
+        > 100
+    )

@@ -1,10 +1,14 @@
-"""The program's maps of the examples of tests/reference/rings answer as the rules in plain Python do."""
+"""The program's maps of the examples of tests/reference/rings answer as the rules in
+plain Python do.
+"""
 
 import pytest
 import rings
 from ring_examples import examples
 
-KEYS = rings.odd_keys(longest=300)[::7] + rings.accented_keys(40) + rings.plain_keys(150)
+KEYS = (
+    rings.odd_keys(longest=300)[::7] + rings.accented_keys(40) + rings.plain_keys(150)
+)
 
 
 @pytest.mark.parametrize("example", list(examples()), ids=lambda example: example.name)

@@ -1,4 +1,6 @@
-"""Wallaroo's partitions, against the rule in plain Python: Wallaroo is not to be had any more."""
+"""Wallaroo's partitions, against the rule in plain Python: Wallaroo is not to be had
+any more.
+"""
 
 import rings
 import wallaroo
@@ -15,14 +17,21 @@ def expected(listed, some):
 
 
 def test_every_key_is_with_the_worker_of_its_partition(draw, record_property):
-    rings.agreed(record_property, draw("wallaroo", LIST), KEYS, expected(LIST, KEYS), AGAINST)
+    rings.agreed(
+        record_property, draw("wallaroo", LIST), KEYS, expected(LIST, KEYS), AGAINST
+    )
 
 
 def test_a_wrong_bound_or_worker_is_noticed(draw):
     some = KEYS[:5000]
     found = draw("wallaroo", LIST).locate(some)
-    assert rings.disagreements(found, expected(LIST.replace("worker3", "worker9"), some)) > 500
-    moved = "".join(f"{bound and bound + 2**123} worker{i % 5}\n" for i, bound in enumerate(BOUNDS))
+    assert (
+        rings.disagreements(found, expected(LIST.replace("worker3", "worker9"), some))
+        > 500
+    )
+    moved = "".join(
+        f"{bound and bound + 2**123} worker{i % 5}\n" for i, bound in enumerate(BOUNDS)
+    )
     assert rings.disagreements(found, expected(moved, some)) > 50
 
 

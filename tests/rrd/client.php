@@ -1,7 +1,9 @@
 <?php
-// What a program with php-rrd does: files made, updated, read and drawn; prints all that it sees. RRDCACHED_ADDRESS says where.
-// client.php DIRECTORY START PICTURE WAY: DIRECTORY stands before the names, and may be empty; WAY is unix or tcp.
-// What opens the file itself, whatever the daemon has, is called over TCP only: there no file is at hand.
+
+// What a program with php-rrd does: files made, updated, read and drawn; prints all that it sees.
+// RRDCACHED_ADDRESS says where. client.php DIRECTORY START PICTURE WAY: DIRECTORY stands before the
+// names, and may be empty; WAY is unix or tcp. What opens the file itself, whatever the daemon has,
+// is called over TCP only: there no file is at hand.
 [, $directory, $start, $picture, $way] = $argv;
 
 // what a call gives, or its error

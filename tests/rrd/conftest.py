@@ -10,8 +10,8 @@ import pytest
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
-import built  # noqa: E402
-from rrd_servers import Cluster  # noqa: E402
+import built
+from rrd_servers import Cluster
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,9 @@ def cluster(programs, place):
 
 @pytest.fixture
 def quiet(programs, place):
-    """The same, and nothing is flushed but by a client: then what waits is the same on all of them."""
+    """The same, and nothing is flushed but by a client: then what waits is the same on
+    all of them.
+    """
     with Cluster(programs, place, quiet=True) as made:
         yield made
 
@@ -48,7 +50,12 @@ def quiet(programs, place):
 @pytest.fixture
 def dump():
     """Dumps files, by one rrdtool."""
-    tool = subprocess.Popen(["rrdtool", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    tool = subprocess.Popen(
+        ["rrdtool", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
     def one(path):
         tool.stdin.write(f'dump "{path}"\n'.encode())
@@ -68,9 +75,13 @@ def dump():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests counted."""
+    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
+    counted.
+    """
     for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}")
+        terminalreporter.write_line(
+            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
+        )
     for report in terminalreporter.stats.get("passed", []):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{report.head_line}: {name} {value}")

@@ -1,4 +1,6 @@
-"""The same client beside the router and beside one rrdcached, and what each of them then has on disk."""
+"""The same client beside the router and beside one rrdcached, and what each of them
+then has on disk.
+"""
 
 import difflib
 import os
@@ -15,7 +17,9 @@ SCRIPTS = Path(__file__).resolve().parent
 
 
 def comparable(text):
-    """Without what rrdtool draws by lot when it makes a file: the row that an archive begins with."""
+    """Without what rrdtool draws by lot when it makes a file: the row that an archive
+    begins with.
+    """
     return re.sub(rb"(cur_row[^0-9]+(?:1 )?)\d+", rb"\1LOT", text)
 
 
@@ -25,7 +29,9 @@ def escaped(name):
 
 
 class Pair:
-    """The router and `single`, both by unix socket or both by TCP; librrd treats the two kinds of address differently."""
+    """The router and `single`, both by unix socket or both by TCP; librrd treats the
+    two kinds of address differently.
+    """
 
     def __init__(self, cluster, way):
         self.cluster, self.way = cluster, way
@@ -36,23 +42,46 @@ class Pair:
         self.routed, self.single = getattr(cluster, way), cluster.single.address
 
     def path(self, name):
-        """The name as a client has to write it: over TCP librrd refuses absolute paths, over a unix socket it makes all absolute."""
+        """The name as a client has to write it: over TCP librrd refuses absolute paths,
+        over a unix socket it makes all absolute.
+        """
         return f"{self.cluster.base}/{name}" if self.way == "unix" else name
 
     def both(self, run):
-        """What `run(address)` gives for the two, without the address and what is drawn by lot."""
+        """What `run(address)` gives for the two, without the address and what is drawn
+        by lot.
+        """
         given = []
         for address in (self.routed, self.single):
             done = run(address)
-            given.append((done.returncode, *(comparable(text.replace(address.encode(), b"ADDRESS")) for text in (done.stdout, done.stderr))))
+            given.append(
+                (
+                    done.returncode,
+                    *(
+                        comparable(text.replace(address.encode(), b"ADDRESS"))
+                        for text in (done.stdout, done.stderr)
+                    ),
+                )
+            )
         return given
 
     def same(self, run, code=0):
-        """The one thing that `run(address)` prints for both; it has to end with this code."""
+        """The one thing that `run(address)` prints for both; it has to end with this
+        code.
+        """
         routed, single = self.both(run)
         assert routed[0] == single[0], (routed, single)
         for mine, theirs in zip(routed[1:], single[1:]):
-            assert mine == theirs, "\n".join(difflib.unified_diff(theirs.decode().split("\n"), mine.decode().split("\n"), "single", "router", n=1, lineterm=""))
+            assert mine == theirs, "\n".join(
+                difflib.unified_diff(
+                    theirs.decode().split("\n"),
+                    mine.decode().split("\n"),
+                    "single",
+                    "router",
+                    n=1,
+                    lineterm="",
+                )
+            )
         assert routed[0] == code, routed
         return routed[1]
 
@@ -61,20 +90,45 @@ def rrdtool(*words, text=None, place=None):
     """For Pair: rrdtool with these arguments, and `text` as its input."""
 
     def run(address):
-        command = ["rrdtool", *map(str, words), *([] if words == ("-",) else ["--daemon", address])]
+        command = [
+            "rrdtool",
+            *map(str, words),
+            *([] if words == ("-",) else ["--daemon", address]),
+        ]
         given = None if text is None else text.replace("ADDRESS", address).encode()
-        return subprocess.run(command, input=given, stdin=subprocess.DEVNULL if given is None else None, capture_output=True, check=False, cwd=place)
+        return subprocess.run(
+            command,
+            input=given,
+            stdin=subprocess.DEVNULL if given is None else None,
+            capture_output=True,
+            check=False,
+            cwd=place,
+        )
 
     return run
 
 
 def script(interpreter, file, *words, place):
-    """For Pair: a script from this directory, told the address by the environment as librrd reads it."""
+    """For Pair: a script from this directory, told the address by the environment as
+    librrd reads it.
+    """
 
     def run(address):
-        environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TZ": "UTC", "RRDCACHED_ADDRESS": address}
+        environment = {
+            "PATH": "/usr/bin:/bin",
+            "LC_ALL": "C.UTF-8",
+            "TZ": "UTC",
+            "RRDCACHED_ADDRESS": address,
+        }
         command = [interpreter, SCRIPTS / file, *map(str, words)]
-        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, cwd=place, env=environment)
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            cwd=place,
+            env=environment,
+        )
 
     return run
 
@@ -93,22 +147,36 @@ def flush(cluster, names):
 
 
 def unequal(cluster, names, look):
-    """Flushes, and gives the copies whose `look` is not the one of `single`: (name, backend). Every file has to have two copies."""
+    """Flushes, and gives the copies whose `look` is not the one of `single`: (name,
+    backend). Every file has to have two copies.
+    """
     flush(cluster, names)
     wrong = []
     for name in names:
         expected = look(cluster.single.base / name)
-        copies = {backend: server.base / name for backend, server in cluster.backends.items() if (server.base / name).exists()}
+        copies = {
+            backend: server.base / name
+            for backend, server in cluster.backends.items()
+            if (server.base / name).exists()
+        }
         assert len(copies) == 2, (name, copies)
-        wrong += [(name, backend) for backend, path in copies.items() if look(path) != expected]
+        wrong += [
+            (name, backend)
+            for backend, path in copies.items()
+            if look(path) != expected
+        ]
     return wrong
 
 
 class Tee:
-    """Stands before a server and keeps what clients send, connection by connection; passes everything on as it is."""
+    """Stands before a server and keeps what clients send, connection by connection;
+    passes everything on as it is.
+    """
 
     def __init__(self, server, place):
-        """Listens as the server does: on a unix socket in `place`, or on a port of 127.0.0.1."""
+        """Listens as the server does: on a unix socket in `place`, or on a port of
+        127.0.0.1.
+        """
         self.server, self.connections = server, []
         if server.startswith("unix:"):
             self.socket = socket.socket(socket.AF_UNIX)
@@ -138,8 +206,12 @@ class Tee:
             self.connections.append(sent)
             server = Client(self.server).socket
             server.settimeout(None)
-            threading.Thread(target=self.carry, args=(client, server, sent), daemon=True).start()
-            threading.Thread(target=self.carry, args=(server, client, None), daemon=True).start()
+            threading.Thread(
+                target=self.carry, args=(client, server, sent), daemon=True
+            ).start()
+            threading.Thread(
+                target=self.carry, args=(server, client, None), daemon=True
+            ).start()
 
     def carry(self, source, target, kept):
         try:
@@ -157,4 +229,8 @@ class Tee:
 
     def lines(self):
         """All whole lines that came, of one connection after the other."""
-        return [line for sent in list(self.connections) for line in bytes(sent).split(b"\n")[:-1]]
+        return [
+            line
+            for sent in list(self.connections)
+            for line in bytes(sent).split(b"\n")[:-1]
+        ]

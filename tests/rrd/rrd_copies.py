@@ -5,13 +5,21 @@ import subprocess
 
 
 def dumped(path):
-    """What rrdtool dumps, without what it draws by lot when it makes a file: the row that an archive begins with."""
-    done = subprocess.run([b"rrdtool", b"dump", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    """What rrdtool dumps, without what it draws by lot when it makes a file: the row
+    that an archive begins with.
+    """
+    done = subprocess.run(
+        [b"rrdtool", b"dump", path],
+        capture_output=True,
+        check=True,
+    )
     return re.sub(rb"(cur_row (?:1|=)) \d+", rb"\1 LOT", done.stdout)
 
 
 def differing(cluster, names):
-    """The copies whose dump is not the one of `single`: (name, backend), and how many copies there are."""
+    """The copies whose dump is not the one of `single`: (name, backend), and how many
+    copies there are.
+    """
     wrong, copies = [], 0
     for name in names:
         expected = dumped(bytes(cluster.single.base) + b"/" + name)

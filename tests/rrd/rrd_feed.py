@@ -1,4 +1,6 @@
-"""Updates under load, what of them was acknowledged, and what of that a copy does not have."""
+"""Updates under load, what of them was acknowledged, and what of that a copy does not
+have.
+"""
 
 import subprocess
 import threading
@@ -15,10 +17,16 @@ def names(files=FILES):
 
 
 class Feed:
-    """Updates one file after the other, a value each second of the file's time, and keeps what was acknowledged and what was said instead."""
+    """Updates one file after the other, a value each second of the file's time, and
+    keeps what was acknowledged and what was said instead.
+    """
 
     def __init__(self, cluster, files=FILES):
-        self.cluster, self.acknowledged, self.ended = cluster, {name: [] for name in names(files)}, False
+        self.cluster, self.acknowledged, self.ended = (
+            cluster,
+            {name: [] for name in names(files)},
+            False,
+        )
         self.refused = {}  # what was said instead of success, and how often
         self.thread = threading.Thread(target=self.run)
 
@@ -53,19 +61,27 @@ class Feed:
 def create(cluster, files=FILES):
     with Client(cluster.unix) as client:
         for name in names(files):
-            said = client.ask(f"CREATE {name} -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000")
+            said = client.ask(
+                f"CREATE {name} -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000"
+            )
             assert said == b"0 RRD created OK\n"
 
 
 def there(file, until):
     """The values of a file by their times."""
     command = ["rrdtool", "fetch", file, "LAST", "-s", str(START), "-e", str(until + 1)]
-    rows = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    return {int(at): value for at, value in (row.split(": ") for row in rows if ": " in row)}
+    rows = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.splitlines()
+    return {
+        int(at): value for at, value in (row.split(": ") for row in rows if ": " in row)
+    }
 
 
 def lost(cluster, acknowledged):
-    """The acknowledged values that a copy does not have; and how many copies were looked into."""
+    """The acknowledged values that a copy does not have; and how many copies were
+    looked into.
+    """
     with Client(cluster.unix) as client:
         for name in acknowledged:
             assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
@@ -77,11 +93,19 @@ def lost(cluster, acknowledged):
                 continue
             copies += 1
             found = there(file, times[-1] if times else START)
-            missing += [(name, at) for at in times if "nan" in found.get(at, "nan") or float(found[at]) != at - START]
+            missing += [
+                (name, at)
+                for at in times
+                if "nan" in found.get(at, "nan") or float(found[at]) != at - START
+            ]
     return missing, copies
 
 
 def row(record_property, fault, acknowledged, missing):
     """A row of the table of faults."""
     count = sum(map(len, acknowledged.values()))
-    record_property("fault", f"{fault}: {count} updates acknowledged, {count - len(set(missing))} present on every copy, {len(set(missing))} lost")
+    record_property(
+        "fault",
+        f"{fault}: {count} updates acknowledged, {count - len(set(missing))} present "
+        f"on every copy, {len(set(missing))} lost",
+    )

@@ -1,11 +1,14 @@
-"""Protocol lines by a seed: valid, nearly valid and garbage, and what an rrdcached and the router must say to each.
+"""Protocol lines by a seed: valid, nearly valid and garbage, and what an rrdcached and
+the router must say to each.
 
-A conversation is what one connection sends. Most of its lines go to a single rrdcached and to the router, whose answers have to be
-equal; some go to the router alone, since rrdcached dies of them, answers with what happens to be in its memory, or closes the
+A conversation is what one connection sends. Most of its lines go to a single rrdcached
+and to the router, whose answers have to be equal; some go to the router alone, since
+rrdcached dies of them, answers with what happens to be in its memory, or closes the
 connection: the router must answer each of those with an error and go on.
 
-What follows from rrdcached 1.7.2, and was tried on it: an answer of more than 4,095 bytes brings along bytes of its stack, a line of more
-than 8,192 is taken for the end of the connection, more than 128 words DS: and RRA: overwrite its stack, a NUL ends a word.
+What follows from rrdcached 1.7.2, and was tried on it: an answer of more than 4,095
+bytes brings along bytes of its stack, a line of more than 8,192 is taken for the end of
+the connection, more than 128 words DS: and RRA: overwrite its stack, a NUL ends a word.
 """
 
 import random
@@ -13,14 +16,17 @@ import re
 
 START = 1_700_000_000
 WITH_PATH = b"UPDATE FLUSH PENDING FORGET FETCH FETCHBIN INFO FIRST LAST CREATE SUSPEND RESUME".split()
-# how many files are in use at a time; older ones are left as they are and compared at the end
+# how many files are in use at a time; older ones are left as they are and compared at
+# the end
 POOL = 24
 # what a number looks like to the router
 NUMBER = rb"[+-]?(inf|infinity|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)"
 
 
 def field(line):
-    """The first word without its backslashes, what follows it, and whether the line ends in a single backslash."""
+    """The first word without its backslashes, what follows it, and whether the line
+    ends in a single backslash.
+    """
     text, at = bytearray(), 0
     while at < len(line):
         byte = line[at : at + 1]
@@ -37,7 +43,9 @@ def field(line):
 
 
 def split(line):
-    """The words of a line and whether its end is a single backslash; `UPDATE f ` has three words, the last one empty."""
+    """The words of a line and whether its end is a single backslash; `UPDATE f ` has
+    three words, the last one empty.
+    """
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     words, rest = [], line
     while True:
@@ -58,13 +66,17 @@ def escaped(name):
 
 
 def writable(value):
-    """Whether the router passes a value on: rrdcached would take it, and drop it and all after it when it comes to write."""
+    """Whether the router passes a value on: rrdcached would take it, and drop it and
+    all after it when it comes to write.
+    """
     time, *values = value.split(b":")
     if not time[:1].isdigit():
         return True  # rrdcached refuses it
-    if not re.fullmatch(NUMBER, time, re.I) or float(time) >= 2**40:
+    if not re.fullmatch(NUMBER, time, re.IGNORECASE) or float(time) >= 2**40:
         return False
-    return all(each == b"U" or re.fullmatch(NUMBER, each, re.I) for each in values)
+    return all(
+        each == b"U" or re.fullmatch(NUMBER, each, re.IGNORECASE) for each in values
+    )
 
 
 class Line:
@@ -76,7 +88,11 @@ class Line:
         self.verb = self.words[0].upper()
 
     def __repr__(self):
-        return repr(self.text if len(self.text) < 300 else self.text[:200] + b"..." + self.text[-60:])
+        return repr(
+            self.text
+            if len(self.text) < 300
+            else self.text[:200] + b"..." + self.text[-60:]
+        )
 
 
 class Lines:
@@ -86,8 +102,11 @@ class Lines:
         self.choice, self.base = random.Random(seed), base
         self.files = {}  # in use: name -> [time, columns]
         self.created, self.made = 0, set()
-        self.stones = set()  # files that were sent what rrdcached takes and cannot write, or that were suspended
-        self.without, self.polite = (), False  # what is not sent to the router; whether its answers are waited for at the end
+        # files that were sent what rrdcached takes and cannot write, or that were
+        # suspended
+        self.stones = set()
+        # what is not sent to the router; whether its answers are waited for at the end
+        self.without, self.polite = (), False
 
     def conversation(self):
         """The lines of one connection."""
@@ -103,9 +122,12 @@ class Lines:
             lines.append(Line(b"PING\n"))
         end = self.choice.random()
         if end < 0.1:
-            lines.append(Line(b"FLUSHALL\n"))  # takes its time, so that nothing may follow but what waits for it
+            # takes its time, so that nothing may follow but what waits for it
+            lines.append(Line(b"FLUSHALL\n"))
         elif end < 0.2:
-            lines += [Line(b"QUIT\n"), Line(b"PING\n"), Line(self.update()[0].text)][: self.choice.randrange(1, 4)]
+            lines += [Line(b"QUIT\n"), Line(b"PING\n"), Line(self.update()[0].text)][
+                : self.choice.randrange(1, 4)
+            ]
         elif end < 0.3:
             lines += [Line(b"BATCH\n"), Line(b"bogus\n")]  # and no end
         elif end < 0.4:
@@ -113,7 +135,9 @@ class Lines:
         return [line for line in lines if line.alone not in self.without]
 
     def chunks(self, data):
-        """The bytes in pieces of any size; by a lot of their own, since a connection may end before all are sent."""
+        """The bytes in pieces of any size; by a lot of their own, since a connection
+        may end before all are sent.
+        """
         choice = random.Random(len(data))
         most = choice.choice((3, 40, 1000, 1 << 16, 1 << 20))
         if len(data) > 4000 * most:
@@ -131,7 +155,11 @@ class Lines:
         kind = self.choice.choices(*kinds)[0]
         lines = kind(self)
         # a FORGET without the FLUSH before it is another thing
-        if lines and kind not in (Lines.forget, Lines.suspend) and self.choice.random() < 0.12:
+        if (
+            lines
+            and kind not in (Lines.forget, Lines.suspend)
+            and self.choice.random() < 0.12
+        ):
             lines = self.damaged(lines)
         return lines
 
@@ -140,7 +168,12 @@ class Lines:
         for _ in range(self.choice.choice((0, 3, 30, 300))):
             lines += self.unit(batch=self.choice.random() < 0.9)
         # what starts or ends a batch, or the connection, has no place within
-        lines = lines[:1] + [line for line in lines[1:] if line.verb not in (b".", b"QUIT", b"FLUSHALL") and not (line.loose and len(line.words) == 1)]
+        lines = lines[:1] + [
+            line
+            for line in lines[1:]
+            if line.verb not in (b".", b"QUIT", b"FLUSHALL")
+            and not (line.loose and len(line.words) == 1)
+        ]
         return [*lines, Line(b".\n")]
 
     def verb(self, word):
@@ -149,7 +182,10 @@ class Lines:
             return word
         if way < 0.8:
             return word.lower()
-        return bytes(self.choice.choice((byte, byte ^ 32)) if chr(byte).isalpha() else byte for byte in word)
+        return bytes(
+            self.choice.choice((byte, byte ^ 32)) if chr(byte).isalpha() else byte
+            for byte in word
+        )
 
     def name(self):
         return self.choice.choice(list(self.files))
@@ -165,27 +201,72 @@ class Lines:
     def create(self):
         self.created += 1
         host = b"h%d" % self.choice.randrange(40)
-        last = self.choice.choice((b"v%d.rrd", b"v%d.rrd", b"v%d.rrd", b"with blank %d.rrd", b"back\\slash%d.rrd", b"\xc3\xbc%d.rrd", b"\xff\xfe%d.rrd"))
+        last = self.choice.choice(
+            (
+                b"v%d.rrd",
+                b"v%d.rrd",
+                b"v%d.rrd",
+                b"with blank %d.rrd",
+                b"back\\slash%d.rrd",
+                b"\xc3\xbc%d.rrd",
+                b"\xff\xfe%d.rrd",
+            )
+        )
         name = host + b"/" + last % self.created
         columns = self.choice.choice((1, 1, 1, 2))
         step = self.choice.choice((60, 60, 300))
         self.files[name] = [START, columns]
         self.made.add(name)
-        sources = [b"DS:d%d:%s:%d:U:U" % (i, self.choice.choice((b"GAUGE", b"DERIVE", b"COUNTER", b"ABSOLUTE")), 2 * step) for i in range(columns)]
-        return [self.line(b"CREATE", self.path(name), b"-b %d -s %d" % (START, step), b"-O", *sources, b"RRA:AVERAGE:0.5:1:20 RRA:MAX:0.5:3:8")]
+        sources = [
+            b"DS:d%d:%s:%d:U:U"
+            % (
+                i,
+                self.choice.choice((b"GAUGE", b"DERIVE", b"COUNTER", b"ABSOLUTE")),
+                2 * step,
+            )
+            for i in range(columns)
+        ]
+        return [
+            self.line(
+                b"CREATE",
+                self.path(name),
+                b"-b %d -s %d" % (START, step),
+                b"-O",
+                *sources,
+                b"RRA:AVERAGE:0.5:1:20 RRA:MAX:0.5:3:8",
+            )
+        ]
 
     def value(self, name, step=None):
         time, columns = self.files[name]
-        self.files[name][0] = time = time + (step or self.choice.choice((1, 7, 60, 61, 300, 1000)))
-        said = b"%d" % time if self.choice.random() < 0.9 else b"%d.%d" % (time, self.choice.randrange(10))
-        return b":".join([said, *(self.choice.choice((b"U", b"%d" % self.choice.randrange(10**6), b"1e3", b"-4.5"))
-                                  if self.choice.random() < 0.2 else b"%d" % self.choice.randrange(1000) for _ in range(columns))])  # fmt: skip
+        self.files[name][0] = time = time + (
+            step or self.choice.choice((1, 7, 60, 61, 300, 1000))
+        )
+        said = (
+            b"%d" % time
+            if self.choice.random() < 0.9
+            else b"%d.%d" % (time, self.choice.randrange(10))
+        )
+        return b":".join(
+            [
+                said,
+                *(
+                    self.choice.choice(
+                        (b"U", b"%d" % self.choice.randrange(10**6), b"1e3", b"-4.5")
+                    )
+                    if self.choice.random() < 0.2
+                    else b"%d" % self.choice.randrange(1000)
+                    for _ in range(columns)
+                ),
+            ]
+        )
 
     def update(self):
         name = self.name()
         values = [self.value(name) for _ in range(self.choice.choice((1, 1, 1, 2, 5)))]
         lines = [self.line(b"UPDATE", self.path(name), *values)]
-        # DERIVE and COUNTER take whole numbers: rrd_update stops at another, and what follows must not be behind it
+        # DERIVE and COUNTER take whole numbers: rrd_update stops at another, and what
+        # follows must not be behind it
         if not re.search(rb"[e-]|:[0-9]*\.", b" ".join(values)):
             return lines
         self.stones.add(name)
@@ -194,111 +275,367 @@ class Lines:
     def repeated(self):
         name = self.name()
         # what was refused before may let it pass, with a column too few
-        return self.update_made_safe(self.line(b"UPDATE", self.path(name), b"%d:1" % (self.files[name][0] - self.choice.randrange(100))))
+        return self.update_made_safe(
+            self.line(
+                b"UPDATE",
+                self.path(name),
+                b"%d:1" % (self.files[name][0] - self.choice.randrange(100)),
+            )
+        )
 
     def odd_value(self):
-        """Some of them are taken by rrdcached, and a stone in the way of what follows in the cache: flushed at once, so that nothing does."""
+        """Some of them are taken by rrdcached, and a stone in the way of what follows
+        in the cache: flushed at once, so that nothing does.
+        """
         name = self.name()
         time = self.files[name][0] + 1
-        odd = self.choice.choice((b"%d", b"%d:", b"%d:1:2:3:4", b"%d:x", b"%d:1:", b"%d@1", b"x%d:1", b"N:1%d", b"%d :1", b":%d", b"-%d:1", b"%d:\\ 1", b"+%d:1"))
+        odd = self.choice.choice(
+            (
+                b"%d",
+                b"%d:",
+                b"%d:1:2:3:4",
+                b"%d:x",
+                b"%d:1:",
+                b"%d@1",
+                b"x%d:1",
+                b"N:1%d",
+                b"%d :1",
+                b":%d",
+                b"-%d:1",
+                b"%d:\\ 1",
+                b"+%d:1",
+            )
+        )
         return self.update_made_safe(self.line(b"UPDATE", self.path(name), odd % time))
 
     def unknown_file(self):
-        name = self.choice.choice((b"none/x.rrd", b"h1/none.rrd", b"n\\ one.rrd", b"x" * 300, b"%s%n%d", b"h1/x../y.rrd", b"\xff\xff", b"N:1", b"-b", b"RECURSIVE"))
-        verb = self.choice.choice([word for word in WITH_PATH if word not in (b"CREATE", b"SUSPEND", b"RESUME")])
-        return [self.line(verb, name, *self.choice.choice(([], [b"0"], [b"%d:1" % START], [b"AVERAGE", b"%d" % START, b"%d" % (START + 600)])))]
+        name = self.choice.choice(
+            (
+                b"none/x.rrd",
+                b"h1/none.rrd",
+                b"n\\ one.rrd",
+                b"x" * 300,
+                b"%s%n%d",
+                b"h1/x../y.rrd",
+                b"\xff\xff",
+                b"N:1",
+                b"-b",
+                b"RECURSIVE",
+            )
+        )
+        verb = self.choice.choice(
+            [
+                word
+                for word in WITH_PATH
+                if word not in (b"CREATE", b"SUSPEND", b"RESUME")
+            ]
+        )
+        return [
+            self.line(
+                verb,
+                name,
+                *self.choice.choice(
+                    (
+                        [],
+                        [b"0"],
+                        [b"%d:1" % START],
+                        [b"AVERAGE", b"%d" % START, b"%d" % (START + 600)],
+                    )
+                ),
+            )
+        ]
 
     def outside(self):
-        path = self.choice.choice((b"../x.rrd", b"h1/../x.rrd", b"/etc/passwd", b"/", self.base + b"x/a.rrd", self.base + b"/../x.rrd", b"../../../../etc/passwd", b"/etc/../x"))
-        verb = self.choice.choice([word for word in WITH_PATH if word not in (b"PENDING", b"SUSPEND", b"RESUME", b"CREATE")])
-        return [self.line(verb, path, *([b"1:1"] if verb == b"UPDATE" else [b"AVERAGE", b"1", b"2"] if b"FETCH" in verb else []))]
+        path = self.choice.choice(
+            (
+                b"../x.rrd",
+                b"h1/../x.rrd",
+                b"/etc/passwd",
+                b"/",
+                self.base + b"x/a.rrd",
+                self.base + b"/../x.rrd",
+                b"../../../../etc/passwd",
+                b"/etc/../x",
+            )
+        )
+        verb = self.choice.choice(
+            [
+                word
+                for word in WITH_PATH
+                if word not in (b"PENDING", b"SUSPEND", b"RESUME", b"CREATE")
+            ]
+        )
+        return [
+            self.line(
+                verb,
+                path,
+                *(
+                    [b"1:1"]
+                    if verb == b"UPDATE"
+                    else [b"AVERAGE", b"1", b"2"]
+                    if b"FETCH" in verb
+                    else []
+                ),
+            )
+        ]
 
     def create_oddly(self):
-        name = self.name() if self.choice.random() < 0.3 else b"h%d/odd.rrd" % self.choice.randrange(40)
-        odd = self.choice.choice((b"", b"DS:x", b"RRA:AVERAGE:0.5:1:5", b"DS:x:GAUGE:60:U:U", b"DS:x:NONE:60:U:U RRA:AVERAGE:0.5:1:5", b"bogus", b"-b", b"-s",
-                                  b"DS:x:GAUGE:60:U:U RRA:NONE:0.5:1:5", b"DS:x:GAUGE:60:U:U RRA:AVERAGE:7:1:5", b"DS:x:GAUGE:60:U:U RRA:AVERAGE:0.5:1:99999999999999",
-                                  b"DS:" + b"n" * 30 + b":GAUGE:60:U:U RRA:AVERAGE:0.5:1:5", b"DS:x:COMPUTE:a,b,+ RRA:AVERAGE:0.5:1:5"))  # fmt: skip
+        name = (
+            self.name()
+            if self.choice.random() < 0.3
+            else b"h%d/odd.rrd" % self.choice.randrange(40)
+        )
+        odd = self.choice.choice(
+            (
+                b"",
+                b"DS:x",
+                b"RRA:AVERAGE:0.5:1:5",
+                b"DS:x:GAUGE:60:U:U",
+                b"DS:x:NONE:60:U:U RRA:AVERAGE:0.5:1:5",
+                b"bogus",
+                b"-b",
+                b"-s",
+                b"DS:x:GAUGE:60:U:U RRA:NONE:0.5:1:5",
+                b"DS:x:GAUGE:60:U:U RRA:AVERAGE:7:1:5",
+                b"DS:x:GAUGE:60:U:U RRA:AVERAGE:0.5:1:99999999999999",
+                b"DS:" + b"n" * 30 + b":GAUGE:60:U:U RRA:AVERAGE:0.5:1:5",
+                b"DS:x:COMPUTE:a,b,+ RRA:AVERAGE:0.5:1:5",
+            )
+        )
         time = self.choice.choice((b"%d" % START, b"5"))
-        return [self.line(b"CREATE", self.path(name), b"-O", b"-b", time, *([odd] if odd else []))]
+        return [
+            self.line(
+                b"CREATE", self.path(name), b"-O", b"-b", time, *([odd] if odd else [])
+            )
+        ]
 
     def fetch(self):
         name = self.name()
         start = START + self.choice.randrange(-600, 20000)
-        words = [self.choice.choice((b"AVERAGE", b"AVERAGE", b"MAX", b"LAST", b"average", b"x"))]
-        words += [b"%d" % start, b"%d" % (start + self.choice.choice((-100, 0, 1, 60, 600, 5000)))]
+        words = [
+            self.choice.choice(
+                (b"AVERAGE", b"AVERAGE", b"MAX", b"LAST", b"average", b"x")
+            )
+        ]
+        words += [
+            b"%d" % start,
+            b"%d" % (start + self.choice.choice((-100, 0, 1, 60, 600, 5000))),
+        ]
         way = self.choice.random()
         if way < 0.1:
             words[1] = self.choice.choice((b"x", b"99999999999999999999999", b""))
         elif way < 0.2:
-            words.append(self.choice.choice((b"d0", b"d0 d0", b"d0 d1", b"d0 d0 d0")) if self.files[name][1] == 2 else self.choice.choice((b"d0", b"d0 d0")))
-        return [self.line(self.choice.choice((b"FETCH", b"FETCHBIN")), self.path(name), *words)]
+            words.append(
+                self.choice.choice((b"d0", b"d0 d0", b"d0 d1", b"d0 d0 d0"))
+                if self.files[name][1] == 2
+                else self.choice.choice((b"d0", b"d0 d0"))
+            )
+        return [
+            self.line(
+                self.choice.choice((b"FETCH", b"FETCHBIN")), self.path(name), *words
+            )
+        ]
 
     def fetch_recent(self):
-        return [self.line(b"FETCH", self.path(self.name()), *self.choice.choice(([b"AVERAGE"], [b"AVERAGE", b"-600"], [])))]
+        return [
+            self.line(
+                b"FETCH",
+                self.path(self.name()),
+                *self.choice.choice(([b"AVERAGE"], [b"AVERAGE", b"-600"], [])),
+            )
+        ]
 
     def read(self):
         verb = self.choice.choice((b"PENDING", b"INFO", b"LAST", b"FIRST", b"FLUSH"))
-        words = [self.choice.choice((b"0", b"1", b"7", b"-1", b"99999999999", b"x", b""))] if verb == b"FIRST" else []
+        words = (
+            [self.choice.choice((b"0", b"1", b"7", b"-1", b"99999999999", b"x", b""))]
+            if verb == b"FIRST"
+            else []
+        )
         return [self.line(verb, self.path(self.name()), *words)]
 
     def forget(self):
-        """With nothing that waits: the router writes what does, so that copies do not differ in it, and rrdcached drops it."""
+        """With nothing that waits: the router writes what does, so that copies do not
+        differ in it, and rrdcached drops it.
+        """
         path = escaped(self.name())
         return [Line(b"FLUSH " + path + b"\n"), self.line(b"FORGET", path)]
 
     def suspend(self):
-        """Out and back at once: what a FLUSH of a suspended file does is a test of its own."""
+        """Out and back at once: what a FLUSH of a suspended file does is a test of its
+        own.
+        """
         name = self.name()
         path = escaped(name)
         self.stones.add(name)
-        return [Line(b"FLUSH " + path + b"\n"), Line(b"UPDATE " + path + b" " + self.value(name) + b"\n"),
-                self.line(b"SUSPEND", path), self.line(b"SUSPEND", path), self.line(b"RESUME", path), self.line(b"RESUME", path),
-                Line(b"FLUSH " + path + b"\n")]  # fmt: skip
+        return [
+            Line(b"FLUSH " + path + b"\n"),
+            Line(b"UPDATE " + path + b" " + self.value(name) + b"\n"),
+            self.line(b"SUSPEND", path),
+            self.line(b"SUSPEND", path),
+            self.line(b"RESUME", path),
+            self.line(b"RESUME", path),
+            Line(b"FLUSH " + path + b"\n"),
+        ]
 
     def all_of_them(self):
         return [self.line(b"SUSPENDALL"), self.line(b"RESUMEALL")]
 
     def listing(self):
-        return [self.line(b"LIST", self.choice.choice((b"/", b"RECURSIVE /", b"/h1", b"/h1/", b"/none", b"h1", b"RECURSIVE /h2", b"/h1/v1.rrd", b"/../", b"/h1/../", b"recursive /")))]
+        return [
+            self.line(
+                b"LIST",
+                self.choice.choice(
+                    (
+                        b"/",
+                        b"RECURSIVE /",
+                        b"/h1",
+                        b"/h1/",
+                        b"/none",
+                        b"h1",
+                        b"RECURSIVE /h2",
+                        b"/h1/v1.rrd",
+                        b"/../",
+                        b"/h1/../",
+                        b"recursive /",
+                    )
+                ),
+            )
+        ]
 
     def small(self):
-        return [Line(self.choice.choice((b"PING\n", b"ping x y\n", b"\n", b"\r\n", b" \n", b" PING\n", b"PING \n", b"WROTE h1/v1.rrd 1:1\n", b".\n", b". x\n", b"PINGPING\n",
-                                         b"%s%n\n", b"HELP\n", b"help update\n", b"QUEUE\n", b"STATS\n", b"P\\ING\n", b"\\PING\n", b"PING\\ \n", b"-1 x\n", b"UPDATE\n", b"flush\n",
-                                         b"FETCH\n", b"CREATE\n", b"LIST\n", b"forget\n", b"info\n", b"first\n", b"pending\n", b"fetchbin\n", b"last\n")))]  # fmt: skip
+        return [
+            Line(
+                self.choice.choice(
+                    (
+                        b"PING\n",
+                        b"ping x y\n",
+                        b"\n",
+                        b"\r\n",
+                        b" \n",
+                        b" PING\n",
+                        b"PING \n",
+                        b"WROTE h1/v1.rrd 1:1\n",
+                        b".\n",
+                        b". x\n",
+                        b"PINGPING\n",
+                        b"%s%n\n",
+                        b"HELP\n",
+                        b"help update\n",
+                        b"QUEUE\n",
+                        b"STATS\n",
+                        b"P\\ING\n",
+                        b"\\PING\n",
+                        b"PING\\ \n",
+                        b"-1 x\n",
+                        b"UPDATE\n",
+                        b"flush\n",
+                        b"FETCH\n",
+                        b"CREATE\n",
+                        b"LIST\n",
+                        b"forget\n",
+                        b"info\n",
+                        b"first\n",
+                        b"pending\n",
+                        b"fetchbin\n",
+                        b"last\n",
+                    )
+                )
+            )
+        ]
 
     def garbage(self):
         size = self.choice.choice((1, 5, 20, 200, 900))
-        text = bytes(self.choice.choice((self.choice.randrange(256), self.choice.choice(b" \\\r\0./:%0159UPF"))) for _ in range(size)).replace(b"\n", b"")
+        text = bytes(
+            self.choice.choice(
+                (self.choice.randrange(256), self.choice.choice(b" \\\r\0./:%0159UPF"))
+            )
+            for _ in range(size)
+        ).replace(b"\n", b"")
         return self.damaged([Line(text + b"\n")], 0)
 
     def long(self):
-        """More than rrdcached can take; most are of no use to it, and one, an UPDATE of many values, can be sent to it in pieces."""
+        """More than rrdcached can take; most are of no use to it, and one, an UPDATE of
+        many values, can be sent to it in pieces.
+        """
         size = self.choice.choice((5000, 9000, 20_000, 60_000))
         path = b"x/" * (size // 2)
-        kinds = (b"UPDATE " + path + b" 1:1", b"FLUSH " + path, b"PENDING " + path, b"y" * size, b"FETCH " + escaped(self.name()) + b" " + b"L" * size,
-                 b"UPDATE " + escaped(self.name()) + b" " + b"z" * size, b"LIST /" + path, b"CREATE h1/long.rrd -O " + b"DS:x:GAUGE:60:U:U " * (size // 18),
-                 b"CREATE h1/many.rrd -O " + b"DS: " * 300)  # fmt: skip
+        kinds = (
+            b"UPDATE " + path + b" 1:1",
+            b"FLUSH " + path,
+            b"PENDING " + path,
+            b"y" * size,
+            b"FETCH " + escaped(self.name()) + b" " + b"L" * size,
+            b"UPDATE " + escaped(self.name()) + b" " + b"z" * size,
+            b"LIST /" + path,
+            b"CREATE h1/long.rrd -O " + b"DS:x:GAUGE:60:U:U " * (size // 18),
+            b"CREATE h1/many.rrd -O " + b"DS: " * 300,
+        )
         return [Line(self.choice.choice(kinds) + b"\n", alone="long")]
 
     kinds = (
-        [update, repeated, odd_value, unknown_file, outside, create_oddly, fetch, fetch_recent, read, forget, suspend, all_of_them, listing, small, garbage, long],
+        [
+            update,
+            repeated,
+            odd_value,
+            unknown_file,
+            outside,
+            create_oddly,
+            fetch,
+            fetch_recent,
+            read,
+            forget,
+            suspend,
+            all_of_them,
+            listing,
+            small,
+            garbage,
+            long,
+        ],
         [40, 3, 4, 4, 3, 2, 8, 0.2, 14, 3, 1, 0.3, 2, 6, 4, 0.3],
     )
-    batchable = ([update, repeated, odd_value, unknown_file, outside, create_oddly, forget, suspend, small, garbage, long], [60, 3, 4, 4, 3, 2, 3, 1, 3, 2, 0.2])
+    batchable = (
+        [
+            update,
+            repeated,
+            odd_value,
+            unknown_file,
+            outside,
+            create_oddly,
+            forget,
+            suspend,
+            small,
+            garbage,
+            long,
+        ],
+        [60, 3, 4, 4, 3, 2, 3, 1, 3, 2, 0.2],
+    )
 
     def damaged(self, lines, changes=None):
-        """One byte or more of a line changed, doubled or left out. What rrdcached must not see goes to the router alone; what neither can be asked goes away."""
+        """One byte or more of a line changed, doubled or left out. What rrdcached must
+        not see goes to the router alone; what neither can be asked goes away.
+        """
         at = 0  # what stands behind it may be the FLUSH that it needs
         if lines[at].alone:
             return lines
         text = bytearray(lines[at].text)
-        for _ in range(self.choice.choice((1, 1, 2, 5)) if changes is None else changes):
+        for _ in range(
+            self.choice.choice((1, 1, 2, 5)) if changes is None else changes
+        ):
             where = self.choice.randrange(len(text)) if text else 0
             way = self.choice.randrange(4)
             if way == 0 and text:
-                text[where] = self.choice.choice((self.choice.randrange(256), *b" \\\r\0./:-09aN"))
+                text[where] = self.choice.choice(
+                    (self.choice.randrange(256), *b" \\\r\0./:-09aN")
+                )
             elif way == 1:
-                text[where:where] = bytes([self.choice.choice((self.choice.randrange(256), *b" \\\r\0./:-09aN"))])
+                text[where:where] = bytes(
+                    [
+                        self.choice.choice(
+                            (self.choice.randrange(256), *b" \\\r\0./:-09aN")
+                        )
+                    ]
+                )
             elif way == 2:
                 del text[where : where + 1]
             else:
@@ -307,19 +644,43 @@ class Lines:
         return [*lines[:at], *self.made_safe(line), *lines[at + 1 :]]
 
     def made_safe(self, line):
-        """See DIFFERENT in rrd_same.py for what may be asked and answered in another way; here is what must not be asked at all."""
+        """See DIFFERENT in rrd_same.py for what may be asked and answered in another
+        way; here is what must not be asked at all.
+        """
         verb, words = line.verb, line.words
         if b"\0" in line.text:
             return [Line(line.text, alone="NUL")]
-        if verb in (b"BATCH", b".", b"QUIT", b"FLUSHALL", b"SUSPENDALL", b"RESUMEALL", b"SUSPEND", b"RESUME"):
+        if verb in (
+            b"BATCH",
+            b".",
+            b"QUIT",
+            b"FLUSHALL",
+            b"SUSPENDALL",
+            b"RESUMEALL",
+            b"SUSPEND",
+            b"RESUME",
+        ):
             return []  # changes what the lines behind it mean
         if line.loose and len(words) == 1:
             return []  # rrdcached closes the connection
-        if verb == b"CREATE" and not re.fullmatch(rb"create \S*h\d+/((v|with\\ blank\\ |back\\\\slash|\xc3\xbc|\xff\xfe)\d+|odd)\.rrd (-O -b|-b) 17\d{8}( -s \d{2,3} -O|) [^\\\0-\x1f]*", line.text.strip().lower(), re.I):
-            return []  # the time of the day comes in, or another file or directory, or an overwriting
-        if verb == b"CREATE" and any(word.startswith((b"-r", b"-t", b"-b", b"-s")) for word in words[6:]):
+        if verb == b"CREATE" and not re.fullmatch(
+            rb"create \S*h\d+/((v|with\\ blank\\ |back\\\\slash|\xc3\xbc|\xff\xfe)\d+|odd)"
+            rb"\.rrd (-O -b|-b) 17\d{8}( -s \d{2,3} -O|) [^\\\0-\x1f]*",
+            line.text.strip().lower(),
+            re.IGNORECASE,
+        ):
+            # the time of the day comes in, or another file or directory, or an
+            # overwriting
             return []
-        if verb in (b"FETCH", b"FETCHBIN") and not re.fullmatch(rb"fetch(bin)? \S+ \S+ 17\d{8} 17000\d{5}( d\d)*", line.text.strip().lower(), re.I):
+        if verb == b"CREATE" and any(
+            word.startswith((b"-r", b"-t", b"-b", b"-s")) for word in words[6:]
+        ):
+            return []
+        if verb in (b"FETCH", b"FETCHBIN") and not re.fullmatch(
+            rb"fetch(bin)? \S+ \S+ 17\d{8} 17000\d{5}( d\d)*",
+            line.text.strip().lower(),
+            re.IGNORECASE,
+        ):
             return []  # rrdcached takes memory for any range that is asked for
         if verb == b"FORGET":
             return []
@@ -337,18 +698,27 @@ class Lines:
     def update_made_safe(self, line):
         words = line.words
         # as they were written
-        values = re.findall(rb"(?:\\.|[^ \\])+\\?", line.text.removesuffix(b"\n").removesuffix(b"\r"), re.S)[2 - (b"" in words[:2]) :]
+        values = re.findall(
+            rb"(?:\\.|[^ \\])+\\?",
+            line.text.removesuffix(b"\n").removesuffix(b"\r"),
+            re.DOTALL,
+        )[2 - (b"" in words[:2]) :]
         if not all(map(writable, values)):
             return [Line(line.text, alone="a value that cannot be written")]
         name = words[1].removeprefix(self.base + b"/") if len(words) > 1 else b""
         if name not in self.made:
             return [line]
-        if b"" in words[2:-1] or re.search(rb"\r *\r?\n$", line.text.removesuffix(b"\r\n") + b"\n"):
+        if b"" in words[2:-1] or re.search(
+            rb"\r *\r?\n$", line.text.removesuffix(b"\r\n") + b"\n"
+        ):
             return []
         times = [re.match(rb"[+-]?(\d+)", word) for word in words[2:]]
         if any(time and len(time[1]) > 10 for time in times):
             return []  # in the far future: nothing could follow
         for time in times if name in self.files else ():
-            self.files[name][0] = max(self.files[name][0], int(time[1]) if time and int(time[1]) < START + 10**7 else 0)
+            self.files[name][0] = max(
+                self.files[name][0],
+                int(time[1]) if time and int(time[1]) < START + 10**7 else 0,
+            )
         self.stones.add(name)
         return [line, Line(b"FLUSH " + escaped(name) + b"\n")]

@@ -1,4 +1,5 @@
-"""Sends conversations to the router and to one rrdcached and compares what comes back, to the byte; alone it is a campaign:
+"""Sends conversations to the router and to one rrdcached and compares what comes back,
+to the byte; alone it is a campaign:
 
     python3 tests/rrd/rrd_same.py --lines 1000000 --seed 1
 """
@@ -12,30 +13,139 @@ import time
 
 from rrd_lines import Lines
 
-# (what, why the answers differ, how to tell it: a pattern of the line, one of rrdcached's answer, one of the router's)
+# (what, why the answers differ, how to tell it: a pattern of the line, one of
+# rrdcached's answer, one of the router's)
 SUCCESS, ERROR = rb"\d+ .*", rb"-1 .*"
 DIFFERENT = [
     # not the same twice, or not of one server
-    ("STATS", "counters of all servers, and copies are counted each", rb"stats\b.*", rb"9 Statistics follow\n.*", rb"\d+ Statistics follow\n.*"),
-    ("QUEUE", "what waits for the disk at that moment", rb"queue\b.*", rb"\d+ in queue\..*", rb"\d+ in queue\..*"),
-    ("SUSPENDALL", "copies are counted each", rb"(suspend|resume)all\b.*", rb"0 \d+ rrds (suspend|resumed)", rb"0 \d+ rrds (suspend|resumed)"),
-    ("recent FETCH", "by the time of the day", rb"fetch (?:\\.|\S)+ ?\S*( -600)?\r?", rb"\d+ Success\n.*", rb"\d+ Success\n.*"),
-    ("HELP", "the router's own words", rb"help\b.*", rb"\d+ (Command overview|Help for \w+)\n.*", rb"\d+ (Command overview|Help for \w+)\n.*"),
+    (
+        "STATS",
+        "counters of all servers, and copies are counted each",
+        rb"stats\b.*",
+        rb"9 Statistics follow\n.*",
+        rb"\d+ Statistics follow\n.*",
+    ),
+    (
+        "QUEUE",
+        "what waits for the disk at that moment",
+        rb"queue\b.*",
+        rb"\d+ in queue\..*",
+        rb"\d+ in queue\..*",
+    ),
+    (
+        "SUSPENDALL",
+        "copies are counted each",
+        rb"(suspend|resume)all\b.*",
+        rb"0 \d+ rrds (suspend|resumed)",
+        rb"0 \d+ rrds (suspend|resumed)",
+    ),
+    (
+        "recent FETCH",
+        "by the time of the day",
+        rb"fetch (?:\\.|\S)+ ?\S*( -600)?\r?",
+        rb"\d+ Success\n.*",
+        rb"\d+ Success\n.*",
+    ),
+    (
+        "HELP",
+        "the router's own words",
+        rb"help\b.*",
+        rb"\d+ (Command overview|Help for \w+)\n.*",
+        rb"\d+ (Command overview|Help for \w+)\n.*",
+    ),
     # paths
-    ("control characters", "no file of ours has one in its name", rb".*[\x01-\x1f\x7f].*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
-    ("LIST of odd names", "the router reads over two blanks, and the server over a CR at the end", rb"list (.*[\x01-\x1f]/*| .*|recursive  .*)", ERROR, rb"(?:\d+ RRDs|-1 ).*"),
-    ("LIST of a word", "RECURSIVE is taken as it is written, and a path begins with a slash", rb"list (\S*\\\S* .*|recursive [^/].*)", rb".*", rb"-1 Usage: LIST .*"),
-    ("an empty path", "for rrdcached it is the base", rb"\w+ (|[ /].*)", rb"-1 .*|0 updates pending", rb"-1 Usage: .*|-1 .*: Permission denied"),
-    ("..", "refused wherever it stands as a part", rb".*\.\..*", rb"-1 .*|0 updates pending", rb"-1 .*: Permission denied"),
-    ("x../", "the slash at its end is no part of the name that the server gets", rb"\w+ \S*\.\./+( .*)?", rb"-1 .*: Permission denied", rb"-1 .*"),
-    ("outside", "rrdcached tells whoever asks that nothing is pending for /etc/passwd", rb"pending /.*", rb"0 updates pending", rb"-1 .*: Permission denied"),
-    ("a directory or file in the way", "it may be on other servers", rb".*", rb"-1 (stat failed with error 20\.|No such file: .*|.*: Not a directory)", rb"-1 (stat failed with error 20\.|.*No such file.*)"),
-    ("a directory that is read", "it may be on other servers", rb".*", rb"-1 .*mmaping file '.*': No such device", rb"-1 .*opening '.*': No such file or directory"),
-    ("blanks side by side", "the router makes one of them", rb"create .*(  .*| \r?)", ERROR, rb"-1 .*"),
+    (
+        "control characters",
+        "no file of ours has one in its name",
+        rb".*[\x01-\x1f\x7f].*",
+        rb"-1 .*|0 updates pending",
+        rb"-1 .*: Permission denied",
+    ),
+    (
+        "LIST of odd names",
+        "the router reads over two blanks, and the server over a CR at the end",
+        rb"list (.*[\x01-\x1f]/*| .*|recursive  .*)",
+        ERROR,
+        rb"(?:\d+ RRDs|-1 ).*",
+    ),
+    (
+        "LIST of a word",
+        "RECURSIVE is taken as it is written, and a path begins with a slash",
+        rb"list (\S*\\\S* .*|recursive [^/].*)",
+        rb".*",
+        rb"-1 Usage: LIST .*",
+    ),
+    (
+        "an empty path",
+        "for rrdcached it is the base",
+        rb"\w+ (|[ /].*)",
+        rb"-1 .*|0 updates pending",
+        rb"-1 Usage: .*|-1 .*: Permission denied",
+    ),
+    (
+        "..",
+        "refused wherever it stands as a part",
+        rb".*\.\..*",
+        rb"-1 .*|0 updates pending",
+        rb"-1 .*: Permission denied",
+    ),
+    (
+        "x../",
+        "the slash at its end is no part of the name that the server gets",
+        rb"\w+ \S*\.\./+( .*)?",
+        rb"-1 .*: Permission denied",
+        rb"-1 .*",
+    ),
+    (
+        "outside",
+        "rrdcached tells whoever asks that nothing is pending for /etc/passwd",
+        rb"pending /.*",
+        rb"0 updates pending",
+        rb"-1 .*: Permission denied",
+    ),
+    (
+        "a directory or file in the way",
+        "it may be on other servers",
+        rb".*",
+        rb"-1 (stat failed with error 20\.|No such file: .*|.*: Not a directory)",
+        rb"-1 (stat failed with error 20\.|.*No such file.*)",
+    ),
+    (
+        "a directory that is read",
+        "it may be on other servers",
+        rb".*",
+        rb"-1 .*mmaping file '.*': No such device",
+        rb"-1 .*opening '.*': No such file or directory",
+    ),
+    (
+        "blanks side by side",
+        "the router makes one of them",
+        rb"create .*(  .*| \r?)",
+        ERROR,
+        rb"-1 .*",
+    ),
     # values
-    ("two faults", "the router looks for values first", rb"update .*", ERROR, rb"-1 No values updated\."),
-    ("a blank at the end", "rrdcached takes the values, and says -1 since there is one more, which is empty", rb"update .* \r?", rb"-1 Cannot find timestamp in ''!", rb"0 .*"),
-    ("a backslash at the end", "it stands for nothing; rrdcached sees no word then", rb".*\\\r?", rb"-1 (Usage: .*|No values updated\.)", rb".*"),
+    (
+        "two faults",
+        "the router looks for values first",
+        rb"update .*",
+        ERROR,
+        rb"-1 No values updated\.",
+    ),
+    (
+        "a blank at the end",
+        "rrdcached takes the values, and says -1 since there is one more, which is empty",
+        rb"update .* \r?",
+        rb"-1 Cannot find timestamp in ''!",
+        rb"0 .*",
+    ),
+    (
+        "a backslash at the end",
+        "it stands for nothing; rrdcached sees no word then",
+        rb".*\\\r?",
+        rb"-1 (Usage: .*|No values updated\.)",
+        rb".*",
+    ),
 ]
 
 
@@ -44,7 +154,9 @@ class Differs(AssertionError):
 
 
 def exchange(address, chunks):
-    """Sends the pieces and the end of the connection; everything that comes back, until its end."""
+    """Sends the pieces and the end of the connection; everything that comes back, until
+    its end.
+    """
     if address.startswith("unix:"):
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(address.removeprefix("unix:"))
@@ -58,7 +170,9 @@ def exchange(address, chunks):
         while True:
             ready = selector.select(120)
             if not ready:
-                raise Differs(f"{address} says nothing for 120 s, after {bytes(got[-200:])!r}")
+                raise Differs(
+                    f"{address} says nothing for 120 s, after {bytes(got[-200:])!r}"
+                )
             if ready[0][1] & selectors.EVENT_READ:
                 try:
                     part = connection.recv(1 << 20)
@@ -100,7 +214,9 @@ def replies(data):
 
 
 def answered(lines):
-    """Which lines get an answer: (line, the lines of the BATCH that it ends), as far as the connection lasts."""
+    """Which lines get an answer: (line, the lines of the BATCH that it ends), as far as
+    the connection lasts.
+    """
     found, batch = [], None
     for line in lines:
         if not line.text.endswith(b"\n"):
@@ -151,9 +267,23 @@ def errors(reply):
 
 def known(line, single, routed):
     """Whether this difference is one of those that are known."""
-    text = line.verb.lower() + line.text.removesuffix(b"\n")[len(re.match(rb"(?:\\.|[^ \\\n])*", line.text, re.S)[0]) :]
-    patterns = (((said, text), (by_one, single), (by_router, routed)) for _, _, said, by_one, by_router in DIFFERENT)
-    return any(all(re.fullmatch(pattern, found, re.I | re.S) for pattern, found in three) for three in patterns)
+    text = (
+        line.verb.lower()
+        + line.text.removesuffix(b"\n")[
+            len(re.match(rb"(?:\\.|[^ \\\n])*", line.text, re.DOTALL)[0]) :
+        ]
+    )
+    patterns = (
+        ((said, text), (by_one, single), (by_router, routed))
+        for _, _, said, by_one, by_router in DIFFERENT
+    )
+    return any(
+        all(
+            re.fullmatch(pattern, found, re.IGNORECASE | re.DOTALL)
+            for pattern, found in three
+        )
+        for three in patterns
+    )
 
 
 class Same:
@@ -162,7 +292,13 @@ class Same:
     def __init__(self, cluster, seed):
         self.cluster, self.base = cluster, str(cluster.base).encode()
         self.lines = Lines(seed, self.base)
-        self.seed, self.sent, self.compared, self.alone, self.conversations = seed, 0, 0, 0, 0
+        self.seed, self.sent, self.compared, self.alone, self.conversations = (
+            seed,
+            0,
+            0,
+            0,
+            0,
+        )
         self.differ, self.refused, self.survey, self.here = {}, 0, False, f"seed {seed}"
 
     def run(self, count):
@@ -178,7 +314,10 @@ class Same:
         self.sent += len(lines)
         both = [line for line in lines if not line.alone]
         said = []
-        for address, own in ((self.cluster.single.address, both), (self.cluster.tcp if self.conversations % 2 else self.cluster.unix, lines)):
+        for address, own in (
+            (self.cluster.single.address, both),
+            (self.cluster.tcp if self.conversations % 2 else self.cluster.unix, lines),
+        ):
             data = b"".join(line.text for line in own)
             self.here = f"seed {self.seed}, conversation {self.conversations}"
             said.append(replies(exchange(address, self.lines.chunks(data))))
@@ -188,10 +327,19 @@ class Same:
             for at, (line, batch) in enumerate(wanted):
                 if at >= len(mine):
                     who = "rrdcached" if found is single else "the router"
-                    raise Differs(f"{self.here}: {who} gave {len(mine)} answers and not {len(wanted)}; without one: {line!r}, before it {own[max(0, own.index(line) - 3) : own.index(line)]}, last {mine[-2:]}")
+                    raise Differs(
+                        f"{self.here}: {who} gave {len(mine)} answers and not "
+                        f"{len(wanted)}; without one: {line!r}, before it "
+                        f"{own[max(0, own.index(line) - 3) : own.index(line)]}, last "
+                        f"{mine[-2:]}"
+                    )
                 found.append((line, batch, mine[at]))
             if len(mine) > len(wanted):
-                raise Differs(f"{self.here}: {'rrdcached' if found is single else 'the router'} gave more answers than questions: {mine[len(wanted)][:300]!r} ...")
+                raise Differs(
+                    f"{self.here}: {'rrdcached' if found is single else 'the router'} "
+                    f"gave more answers than questions: {mine[len(wanted)][:300]!r} "
+                    "..."
+                )
         by_line = {id(line): (batch, reply) for line, batch, reply in single}
         for line, batch, reply in routed:
             if line.alone:
@@ -211,15 +359,24 @@ class Same:
     def compare(self, line, single, routed):
         self.compared += 1
         self.refused += single.startswith(b"-")
-        single, routed = (comparable(line, reply, self.base) for reply in (single, routed))
+        single, routed = (
+            comparable(line, reply, self.base) for reply in (single, routed)
+        )
         if single != routed and not known(line, single, routed):
             self.differs(line, single, routed)
 
     def differs(self, line, single, routed):
-        text = f"{self.here}: {line!r}\n  rrdcached says {single[:300]!r}\n the router says {routed[:300]!r}"
+        text = (
+            f"{self.here}: {line!r}\n  rrdcached says {single[:300]!r}\n"
+            f" the router says {routed[:300]!r}"
+        )
         if not self.survey:
             raise Differs(text)
-        kind = (line.verb[:10], re.sub(rb"[0-9a-f]+|/\S+|'.*'", b"", single)[:60], re.sub(rb"[0-9a-f]+|/\S+|'.*'", b"", routed)[:60])
+        kind = (
+            line.verb[:10],
+            re.sub(rb"[0-9a-f]+|/\S+|'.*'", b"", single)[:60],
+            re.sub(rb"[0-9a-f]+|/\S+|'.*'", b"", routed)[:60],
+        )
         if kind not in self.differ:
             self.differ[kind] = text
             print(text, flush=True)
@@ -231,24 +388,45 @@ class Same:
         for number, line in enumerate(batch, 1):
             if line.alone:
                 if number not in many:
-                    self.differs(line, b"(" + line.alone.encode() + b": to be refused in a BATCH)", b"0 ")
+                    self.differs(
+                        line,
+                        b"(" + line.alone.encode() + b": to be refused in a BATCH)",
+                        b"0 ",
+                    )
                 self.alone += 1
                 continue
-            self.compare(line, *(b"-1 " + said[at] if at in said else b"0 " for said, at in ((one, numbers[id(line)]), (many, number))))
+            self.compare(
+                line,
+                *(
+                    b"-1 " + said[at] if at in said else b"0 "
+                    for said, at in ((one, numbers[id(line)]), (many, number))
+                ),
+            )
 
     def settle(self):
         """Flushes every file, on both."""
-        lines = [b"FLUSH " + name.replace(b"\\", b"\\\\").replace(b" ", b"\\ ") + b"\n" for name in self.files()]
+        lines = [
+            b"FLUSH " + name.replace(b"\\", b"\\\\").replace(b" ", b"\\ ") + b"\n"
+            for name in self.files()
+        ]
         for address in (self.cluster.single.address, self.cluster.unix):
             got = replies(exchange(address, [b"".join(lines)]))
-            bad = [(line, reply) for line, reply in zip(lines, got, strict=True) if not reply.startswith(b"0 ")]
+            bad = [
+                (line, reply)
+                for line, reply in zip(lines, got, strict=True)
+                if not reply.startswith(b"0 ")
+            ]
             if bad:
                 raise Differs(f"{self.here}: {address} does not flush: {bad[:3]}")
 
     def files(self):
         """The names of all files that the single rrdcached has."""
         base = self.cluster.base
-        return sorted(str(path.relative_to(base)).encode(errors="surrogateescape") for path in base.rglob("*.rrd") if path.is_file())
+        return sorted(
+            str(path.relative_to(base)).encode(errors="surrogateescape")
+            for path in base.rglob("*.rrd")
+            if path.is_file()
+        )
 
 
 def main():
@@ -263,15 +441,29 @@ def main():
     from rrd_copies import differing, dumped
     from rrd_servers import Cluster, resident
 
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     arguments.add_argument("--lines", type=int, default=1_000_000)
     arguments.add_argument("--seed", type=int, default=int(time.time()))
-    arguments.add_argument("--survey", action="store_true", help="go on at a difference; one of each kind is printed")
-    arguments.add_argument("--polite", action="store_true", help="wait for the answers before the end")
-    arguments.add_argument("--without", default="", help="kinds of lines for the router alone that are left out: long,NUL")
+    arguments.add_argument(
+        "--survey",
+        action="store_true",
+        help="go on at a difference; one of each kind is printed",
+    )
+    arguments.add_argument(
+        "--polite", action="store_true", help="wait for the answers before the end"
+    )
+    arguments.add_argument(
+        "--without",
+        default="",
+        help="kinds of lines for the router alone that are left out: long,NUL",
+    )
     asked = arguments.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))  # with all that it has started
-    with tempfile.TemporaryDirectory(prefix="stead-rrd-", dir="/tmp") as place, Cluster(built.programs(), Path(place), quiet=True) as cluster:
+    # with all that it has started
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
+    with (
+        tempfile.TemporaryDirectory(prefix="stead-rrd-", dir="/tmp") as place,
+        Cluster(built.programs(), Path(place), quiet=True) as cluster,
+    ):
         same = Same(cluster, asked.seed)
         same.lines.polite = asked.polite
         same.survey, same.lines.without = asked.survey, tuple(asked.without.split(","))
@@ -279,17 +471,41 @@ def main():
             try:
                 same.run(min(asked.lines, same.sent + 100_000))
             except Differs as differs:
-                servers = {name: server.process.poll() for name, server in [("single", cluster.single), *cluster.backends.items()]}
-                sys.exit(f"{differs}\n the router says {(cluster.place / 'router').read_text()[-3000:]}\n ended: {servers}")
-            print(f"seed {asked.seed}: {same.sent} lines, {same.compared} answers compared, {same.refused} errors among them, "
-                  f"{same.alone} lines refused by the router alone; it holds {resident(cluster.router.pid) >> 20} MiB", flush=True)  # fmt: skip
+                servers = {
+                    name: server.process.poll()
+                    for name, server in [
+                        ("single", cluster.single),
+                        *cluster.backends.items(),
+                    ]
+                }
+                sys.exit(
+                    f"{differs}\n the router says "
+                    f"{(cluster.place / 'router').read_text()[-3000:]}\n"
+                    f" ended: {servers}"
+                )
+            print(
+                f"seed {asked.seed}: {same.sent} lines, {same.compared} answers "
+                f"compared, {same.refused} errors among them, "
+                f"{same.alone} lines refused by the router alone; it holds "
+                f"{resident(cluster.router.pid) >> 20} MiB",
+                flush=True,
+            )
         for text in cluster.router_said(r".* is down.*"):
             print(text)
         wrong, copies = differing(cluster, same.files())
-        print(f"{copies} copies of {len(same.files())} files, {len(wrong)} differ {wrong[:3] or ''}")
+        print(
+            f"{copies} copies of {len(same.files())} files, {len(wrong)} differ {wrong[:3] or ''}"
+        )
         for name, backend in wrong[:1]:
-            texts = [dumped(bytes(server.base) + b"/" + name).decode().splitlines() for server in (cluster.single, cluster.backends[backend])]
-            print("\n".join(difflib.unified_diff(*texts, "rrdcached", backend, lineterm="", n=1)))
+            texts = [
+                dumped(bytes(server.base) + b"/" + name).decode().splitlines()
+                for server in (cluster.single, cluster.backends[backend])
+            ]
+            print(
+                "\n".join(
+                    difflib.unified_diff(*texts, "rrdcached", backend, lineterm="", n=1)
+                )
+            )
         sys.exit(bool(wrong or same.differ))
 
 

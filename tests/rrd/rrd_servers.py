@@ -1,4 +1,6 @@
-"""Real rrdcached servers, the router before them, and a client that says what it is told to, byte by byte."""
+"""Real rrdcached servers, the router before them, and a client that says what it is
+told to, byte by byte.
+"""
 
 import os
 import re
@@ -30,7 +32,9 @@ def free_port():
 
 
 class Client:
-    """A connection to an rrdcached or to the router; address as rrdtool takes it: unix:/path or host:port."""
+    """A connection to an rrdcached or to the router; address as rrdtool takes it:
+    unix:/path or host:port.
+    """
 
     def __init__(self, address):
         if address.startswith("unix:"):
@@ -60,7 +64,8 @@ class Client:
         lines = []
         for _ in range(max(0, int(head.split()[0]))):
             lines.append(self.file.readline())
-            data = re.match(rb"DSName-.*: BinaryData (\d+) (\d+) ", lines[-1])  # FETCHBIN
+            # FETCHBIN
+            data = re.match(rb"DSName-.*: BinaryData (\d+) (\d+) ", lines[-1])
             if data:
                 lines.append(self.file.read(int(data[1]) * int(data[2]) + 1))
         return head + b"".join(lines)
@@ -93,10 +98,22 @@ class Rrdcached:
     def start_agent(self, programs):
         """Gives its files by an agent instead of by the directory."""
         self.files = f"unix:{self.directory}/files"
-        command = [programs["stead-rrd"], "files", "--base", self.base, "--listen", self.files]
+        command = [
+            programs["stead-rrd"],
+            "files",
+            "--base",
+            self.base,
+            "--listen",
+            self.files,
+        ]
         with open(self.directory / "agent", "ab") as said:
-            self.agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-        wait_for(lambda: "listening on" in (self.directory / "agent").read_text(), "the agent to listen")
+            self.agent = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
+        wait_for(
+            lambda: "listening on" in (self.directory / "agent").read_text(),
+            "the agent to listen",
+        )
 
     def stop_agent(self, how=signal.SIGTERM):
         """Ends the agent."""
@@ -109,12 +126,33 @@ class Rrdcached:
     def start(self):
         """Starts it and waits until it answers."""
         (self.directory / "pid").unlink(missing_ok=True)
-        command = ["rrdcached", "-g", "-l", self.address, "-p", self.directory / "pid", "-b", self.base, "-B", "-R",
-                   "-w", "3600", "-f", "7200", "-z", "1", "-F", "-t", str(self.threads)]  # fmt: skip
+        command = [
+            "rrdcached",
+            "-g",
+            "-l",
+            self.address,
+            "-p",
+            self.directory / "pid",
+            "-b",
+            self.base,
+            "-B",
+            "-R",
+            "-w",
+            "3600",
+            "-f",
+            "7200",
+            "-z",
+            "1",
+            "-F",
+            "-t",
+            str(self.threads),
+        ]
         if self.journal:
             command += ["-j", self.journal]
         with open(self.directory / "said", "ab") as said:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
 
         def answers():
             assert self.process.poll() is None, (self.directory / "said").read_text()
@@ -139,7 +177,14 @@ def resident(pid):
     """The bytes of memory that a process holds; 0 when it has ended."""
     try:
         with open(f"/proc/{pid}/status") as status:
-            return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:")), 0)
+            return next(
+                (
+                    int(line.split()[1]) << 10
+                    for line in status
+                    if line.startswith("VmRSS:")
+                ),
+                0,
+            )
     except OSError:
         return 0
 
@@ -150,15 +195,25 @@ def descriptors(pid):
 
 
 class Cluster:
-    """Four backends in two zones, R = 2, the router, and `single`: one rrdcached whose base is the one that the router claims."""
+    """Four backends in two zones, R = 2, the router, and `single`: one rrdcached whose
+    base is the one that the router claims.
+    """
 
     # nothing is flushed but by a client
     QUIET = ("--flush-after", "86400")
 
     def __init__(self, programs, place, quiet=False):
         self.programs, self.place = programs, place
-        addresses = [f"127.0.0.1:{free_port()}", f"unix:{place}/a2/s", f"unix:{place}/b1/s", f"127.0.0.1:{free_port()}"]
-        self.backends = {name: Rrdcached(place / name, address) for name, address in zip(("a1", "a2", "b1", "b2"), addresses)}
+        addresses = [
+            f"127.0.0.1:{free_port()}",
+            f"unix:{place}/a2/s",
+            f"unix:{place}/b1/s",
+            f"127.0.0.1:{free_port()}",
+        ]
+        self.backends = {
+            name: Rrdcached(place / name, address)
+            for name, address in zip(("a1", "a2", "b1", "b2"), addresses)
+        }
         self.base = place / "rrd"
         self.single = Rrdcached(place / "single", f"unix:{place}/single/s", self.base)
         self.router = None
@@ -168,15 +223,25 @@ class Cluster:
         self.options = [*self.QUIET] if quiet else []
 
     def publish(self, names=None, rule=""):
-        """A map of these backends, or of all, with a line more in the fleet; the program's words."""
+        """A map of these backends, or of all, with a line more in the fleet; the
+        program's words.
+        """
         nodes = "".join(
             f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
-            f'attributes = {{ rrdcached = "{self.backends[name].address}", files = "{self.backends[name].files}" }}\n'
+            f'attributes = {{ rrdcached = "{self.backends[name].address}", files = '
+            f'"{self.backends[name].files}" }}\n'
             for name in names or self.backends
         )
         fleet = self.place / "fleet.toml"
-        fleet.write_text(f'name = "rrd"\nreplicas = 2\nspread = ["zone"]\n{rule}\n{nodes}')
-        return subprocess.run([self.programs["stead"], "apply", fleet, self.map], check=True, stdout=subprocess.PIPE, text=True).stdout
+        fleet.write_text(
+            f'name = "rrd"\nreplicas = 2\nspread = ["zone"]\n{rule}\n{nodes}'
+        )
+        return subprocess.run(
+            [self.programs["stead"], "apply", fleet, self.map],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        ).stdout
 
     def __enter__(self):
         self.publish()
@@ -197,11 +262,29 @@ class Cluster:
 
     def start_router(self, *options):
         """Starts the router and waits until its backends are up."""
-        command = [self.programs["stead-rrd"], "serve", "--map", self.map, "--base", self.base, "--state", self.state,
-                   "--listen", self.unix, "--listen", "127.0.0.1:0", *options, *self.options]  # fmt: skip
+        command = [
+            self.programs["stead-rrd"],
+            "serve",
+            "--map",
+            self.map,
+            "--base",
+            self.base,
+            "--state",
+            self.state,
+            "--listen",
+            self.unix,
+            "--listen",
+            "127.0.0.1:0",
+            *options,
+            *self.options,
+        ]
         with open(self.place / "router", "wb") as said:
-            self.router = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-        self.tcp = wait_for(lambda: self.router_said(r"listening on (127\.\S+)"), "the router to listen")[0]
+            self.router = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
+        self.tcp = wait_for(
+            lambda: self.router_said(r"listening on (127\.\S+)"), "the router to listen"
+        )[0]
         self.all_up(1)
 
     def router_said(self, pattern):
@@ -213,7 +296,12 @@ class Cluster:
     def all_up(self, times):
         """Waits until every backend has come up so many times."""
         for name in self.backends:
-            wait_for(lambda: len(self.router_said(rf"backend {name} \(\S+ is up")) >= times, f"{name} to be up")  # noqa: B023
+            wait_for(
+                lambda name=name: (
+                    len(self.router_said(rf"backend {name} \(\S+ is up")) >= times
+                ),
+                f"{name} to be up",
+            )
 
     def stop_router(self, how=signal.SIGTERM):
         """Ends the router."""
@@ -227,5 +315,10 @@ class Cluster:
         """For each name its backends, as the program `stead` says, primary first."""
         text = "".join(f"{name}\n" for name in names)
         command = [self.programs["stead"], "locate", self.map]
-        lines = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-        return {name: nodes.split(",") for name, nodes in (line.split("\t") for line in lines)}
+        lines = subprocess.run(
+            command, input=text, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout.splitlines()
+        return {
+            name: nodes.split(",")
+            for name, nodes in (line.split("\t") for line in lines)
+        }

@@ -1,4 +1,6 @@
-"""The clients that Debian has, unchanged, on the router and on one rrdcached: what they see, and what lies on disk afterwards, is equal."""
+"""The clients that Debian has, unchanged, on the router and on one rrdcached: what they
+see, and what lies on disk afterwards, is equal.
+"""
 
 import re
 import subprocess
@@ -9,7 +11,10 @@ from rrd_clients import Pair, Tee, comparable, installed, rrdtool, script, unequ
 from rrd_servers import Client, wait_for
 
 START = 1_700_000_040  # a multiple of 60
-SOURCES = f"-b {START} -s 60 DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:50 RRA:MAX:0.5:5:20".split()
+SOURCES = (
+    f"-b {START} -s 60 DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:50 "
+    "RRA:MAX:0.5:5:20"
+).split()
 PNG = b"\x89PNG\r\n"
 
 both_ways = pytest.mark.parametrize("way", ["unix", "tcp"])
@@ -17,7 +22,11 @@ both_ways = pytest.mark.parametrize("way", ["unix", "tcp"])
 
 def info(path):
     """What a file is, without its rows: quicker than a dump."""
-    return comparable(subprocess.run(["rrdtool", "info", path], stdout=subprocess.PIPE, check=True).stdout).replace(bytes(path), b"FILE")
+    return comparable(
+        subprocess.run(
+            ["rrdtool", "info", path], stdout=subprocess.PIPE, check=True
+        ).stdout
+    ).replace(bytes(path), b"FILE")
 
 
 @both_ways
@@ -26,28 +35,60 @@ def test_rrdtool(cluster, dump, way):
     names = ["tool/load.rrd", "tool/with blank.rrd", "tool/deep/er/a.rrd"]
     for name in names:
         file = pair.path(name)
-        (cluster.base / name).parent.mkdir(parents=True, exist_ok=True)  # over a unix socket rrdtool looks for the directory itself
+        # over a unix socket rrdtool looks for the directory itself
+        (cluster.base / name).parent.mkdir(parents=True, exist_ok=True)
         pair.same(rrdtool("create", file, *SOURCES))
         pair.same(rrdtool("create", file, "--no-overwrite", *SOURCES), code=1)
         for minute in range(1, 6):
             at = START + 60 * minute
-            pair.same(rrdtool("update", file, f"{at}:{minute}:{100 * minute}", f"{at + 30}:U:{100 * minute + 7}"))
-        pair.same(rrdtool("update", file, "--template", "out:in", f"{START + 360}:700:2.5"), code=int(way == "tcp"))  # it looks into the local file
-        pair.same(rrdtool("update", file, f"{START + 420}.25:8:950", f"{START + 421}.75:9:U"))
+            pair.same(
+                rrdtool(
+                    "update",
+                    file,
+                    f"{at}:{minute}:{100 * minute}",
+                    f"{at + 30}:U:{100 * minute + 7}",
+                )
+            )
+        # it looks into the local file
+        pair.same(
+            rrdtool("update", file, "--template", "out:in", f"{START + 360}:700:2.5"),
+            code=int(way == "tcp"),
+        )
+        pair.same(
+            rrdtool("update", file, f"{START + 420}.25:8:950", f"{START + 421}.75:9:U")
+        )
         pair.same(rrdtool("update", file, f"{START}:1:1"), code=1)
-        pair.same(rrdtool("update", file, f"{START + 480}:1"), code=0)  # too few values: rrdcached sees that only when it writes
-        for function in ("AVERAGE", "MAX", "MIN"):  # MIN is not there: rrdtool takes what fits best
-            assert b"nan" in pair.same(rrdtool("fetch", file, function, "-s", START, "-e", START + 600))
+        # too few values: rrdcached sees that only when it writes
+        pair.same(rrdtool("update", file, f"{START + 480}:1"), code=0)
+        # MIN is not there: rrdtool takes what fits best
+        for function in ("AVERAGE", "MAX", "MIN"):
+            assert b"nan" in pair.same(
+                rrdtool("fetch", file, function, "-s", START, "-e", START + 600)
+            )
         assert b"ds[out].type" in pair.same(rrdtool("info", file))
         assert int(pair.same(rrdtool("last", file))) > START
         pair.same(rrdtool("first", file))
         pair.same(rrdtool("first", file, "--rraindex", 1))
         pair.same(rrdtool("flushcached", file))
         quoted = file.replace(":", "\\:")
-        exported = rrdtool("xport", "-s", START, "-e", START + 600, f"DEF:x={quoted}:in:AVERAGE", "CDEF:y=x,2,*", "XPORT:y:twice")
+        exported = rrdtool(
+            "xport",
+            "-s",
+            START,
+            "-e",
+            START + 600,
+            f"DEF:x={quoted}:in:AVERAGE",
+            "CDEF:y=x,2,*",
+            "XPORT:y:twice",
+        )
         assert b"<entry>twice</entry>" in pair.same(exported)
     assert unequal(cluster, names, dump) == []
-    for words in (("update", "tool/none.rrd", f"{START}:1:1"), ("fetch", "tool/none.rrd", "AVERAGE"), ("last", "tool/none.rrd"), ("info", "tool/none.rrd")):
+    for words in (
+        ("update", "tool/none.rrd", f"{START}:1:1"),
+        ("fetch", "tool/none.rrd", "AVERAGE"),
+        ("last", "tool/none.rrd"),
+        ("info", "tool/none.rrd"),
+    ):
         pair.same(rrdtool(words[0], pair.path(words[1]), *words[2:]), code=1)
     listed = [sorted(out.split()) for _, out, _ in pair.both(rrdtool("list", "/tool"))]
     assert listed[0] == listed[1] and b"load.rrd" in listed[0]
@@ -65,7 +106,10 @@ def test_rrdtool_in_pipe_mode(cluster, dump, way):
         text += f"create {file} {' '.join(SOURCES)}\n"
         for minute in range(1, 4):
             text += f"update {file} {START + 60 * minute}:{minute}:{minute}\n"
-        text += f"update {file} {START}:1:1\nfetch {file} AVERAGE -s {START} -e {START + 300}\nlast {file}\ninfo {file}\nflushcached {file}\n"
+        text += (
+            f"update {file} {START}:1:1\nfetch {file} AVERAGE -s {START} -e "
+            f"{START + 300}\nlast {file}\ninfo {file}\nflushcached {file}\n"
+        )
     text += "update pipe/none.rrd --daemon ADDRESS 1:1\nhelp\nquit\n"
 
     def timeless(address):
@@ -75,7 +119,10 @@ def test_rrdtool_in_pipe_mode(cluster, dump, way):
         return done
 
     said = pair.same(timeless)
-    assert said.count(b"OK\n") == 8 * len(names) + 1 and said.count(b"ERROR") == len(names) + 1, said
+    assert (
+        said.count(b"OK\n") == 8 * len(names) + 1
+        and said.count(b"ERROR") == len(names) + 1
+    ), said
     assert unequal(cluster, names, dump) == []
 
 
@@ -86,36 +133,62 @@ def test_now_and_the_default_begin_of_a_file(cluster, dump, way):
     (cluster.base / "now").mkdir()
     file = pair.path("now/a.rrd")
     before = int(time.time())
-    assert rrdtool("create", file, "-s", 1, "DS:v:GAUGE:120:U:U", "RRA:AVERAGE:0.5:1:50")(pair.routed).returncode == 0
+    assert (
+        rrdtool("create", file, "-s", 1, "DS:v:GAUGE:120:U:U", "RRA:AVERAGE:0.5:1:50")(
+            pair.routed
+        ).returncode
+        == 0
+    )
     assert rrdtool("update", file, "N:5")(pair.routed).returncode == 0
     last = int(rrdtool("last", file)(pair.routed).stdout)
     assert before <= last <= time.time()
     with Client(cluster.unix) as client:
         assert client.ask("FLUSH now/a.rrd").startswith(b"0 ")
-    copies = [server.base / "now/a.rrd" for server in cluster.backends.values() if (server.base / "now/a.rrd").exists()]
+    copies = [
+        server.base / "now/a.rrd"
+        for server in cluster.backends.values()
+        if (server.base / "now/a.rrd").exists()
+    ]
     assert len(copies) == 2
     assert dump(copies[0]) == dump(copies[1])
     assert f"<lastupdate>{last}</lastupdate>".encode() in dump(copies[0])
 
 
 def test_what_rrdtool_does_to_the_local_file_flushes_it_first(cluster):
-    """dump, lastupdate and tune ask the daemon for a FLUSH, and then open the file where they are; here that is the file of `single`."""
+    """dump, lastupdate and tune ask the daemon for a FLUSH, and then open the file
+    where they are; here that is the file of `single`.
+    """
     pair = Pair(cluster, "unix")
     (cluster.base / "local").mkdir()
-    for number, words in enumerate((["dump"], ["lastupdate"], ["tune", "--heartbeat", "in:240"])):
+    for number, words in enumerate(
+        (["dump"], ["lastupdate"], ["tune", "--heartbeat", "in:240"])
+    ):
         name = f"local/v{number}.rrd"
         pair.same(rrdtool("create", pair.path(name), *SOURCES))
         pair.same(rrdtool("update", pair.path(name), f"{START + 60}:1:1"))
-        copies = [server for server in cluster.backends.values() if (server.base / name).exists()]
+        copies = [
+            server
+            for server in cluster.backends.values()
+            if (server.base / name).exists()
+        ]
         assert len(copies) == 2
 
         def on_disk(copies=copies, name=name):
-            return [subprocess.run(["rrdtool", "last", server.base / name], stdout=subprocess.PIPE, check=True).stdout for server in copies]
+            return [
+                subprocess.run(
+                    ["rrdtool", "last", server.base / name],
+                    stdout=subprocess.PIPE,
+                    check=True,
+                ).stdout
+                for server in copies
+            ]
 
         with Client(cluster.unix) as client:
             assert client.ask(f"PENDING {name}").startswith(b"1 ")
         assert on_disk() == [b"%d\n" % START] * 2
-        assert rrdtool(words[0], pair.path(name), *words[1:])(pair.routed).returncode == 0
+        assert (
+            rrdtool(words[0], pair.path(name), *words[1:])(pair.routed).returncode == 0
+        )
         assert on_disk() == [b"%d\n" % (START + 60)] * 2, words
         # over TCP there is no file for them; rrdtool refuses to do it then
         assert rrdtool(words[0], name, *words[1:])(cluster.tcp).returncode == 1
@@ -125,34 +198,59 @@ def test_what_rrdtool_does_to_the_local_file_flushes_it_first(cluster):
 @pytest.mark.parametrize("client", ["perl", "php"])
 def test_librrd_from(client, cluster, dump, way):
     file = "client.pl" if client == "perl" else "client.php"
-    loads = ["perl", "-MRRDs", "-e", "1"] if client == "perl" else ["php", "-r", "exit((int) !extension_loaded('rrd'));"]
-    if not installed(client) or subprocess.run(loads, capture_output=True, check=False).returncode:
-        pytest.skip(f"{'librrds-perl' if client == 'perl' else 'php-rrd'} is not installed")
+    loads = (
+        ["perl", "-MRRDs", "-e", "1"]
+        if client == "perl"
+        else ["php", "-r", "exit((int) !extension_loaded('rrd'));"]
+    )
+    if (
+        not installed(client)
+        or subprocess.run(loads, capture_output=True, check=False).returncode
+    ):
+        pytest.skip(
+            f"{'librrds-perl' if client == 'perl' else 'php-rrd'} is not installed"
+        )
     pair = Pair(cluster, way)
     (cluster.base / client).mkdir()
     picture = cluster.place / "picture.png"
     drawn = []
 
     def run(address):
-        done = script(client, file, pair.path(""), START, picture, way, place=cluster.place)(address)
+        done = script(
+            client, file, pair.path(""), START, picture, way, place=cluster.place
+        )(address)
         drawn.append(picture.read_bytes())
         picture.unlink()
         return done
 
     (cluster.place / "a").mkdir()
     (cluster.place / "b").mkdir()
-    with Tee(pair.routed, cluster.place / "a") as routed, Tee(pair.single, cluster.place / "b") as single:
+    with (
+        Tee(pair.routed, cluster.place / "a") as routed,
+        Tee(pair.single, cluster.place / "b") as single,
+    ):
         pair.routed, pair.single = routed.address, single.address
         said = pair.same(run).decode()
-        # the same requests over as many connections, of which there is a new one after most errors
-        timeless = [[re.sub(rb" 17[0-9]{8} 17[0-9]{8}$", b"", line) for line in tee.lines()] for tee in (routed, single)]
+        # the same requests over as many connections, of which there is a new one after
+        # most errors
+        timeless = [
+            [re.sub(rb" 17[0-9]{8} 17[0-9]{8}$", b"", line) for line in tee.lines()]
+            for tee in (routed, single)
+        ]
         assert timeless[0] == timeless[1]
         assert len(routed.connections) == len(single.connections)
-    assert {b"CREATE", b"UPDATE", b"FETCH", b"INFO"} < {line.split(b" ")[0].upper() for line in timeless[0]}
-    # what opens the file itself has no chance from another machine: with the router as with rrdcached
-    assert said.count("ERROR opening") == (0 if way == "unix" else 2 if client == "perl" else 12)
+    assert {b"CREATE", b"UPDATE", b"FETCH", b"INFO"} < {
+        line.split(b" ")[0].upper() for line in timeless[0]
+    }
+    # what opens the file itself has no chance from another machine: with the router as
+    # with rrdcached
+    assert said.count("ERROR opening") == (
+        0 if way == "unix" else 2 if client == "perl" else 12
+    )
     assert drawn[0] == drawn[1] and drawn[0].startswith(PNG)
-    names = [f"{client}/load.rrd", f"{client}/with blank.rrd"] + ["php/object.rrd"] * (client == "php")
+    names = [f"{client}/load.rrd", f"{client}/with blank.rrd"] + ["php/object.rrd"] * (
+        client == "php"
+    )
     assert unequal(cluster, names, dump) == []
 
 
@@ -161,14 +259,38 @@ def test_a_graph_through_the_router_is_the_same_picture(cluster):
     for number in range(3):
         for address in (pair.routed, pair.single):
             with Client(address) as client:
-                assert client.ask(f"CREATE graph/v{number}.rrd {' '.join(SOURCES)}").startswith(b"0 ")
-                lines = [f"UPDATE graph/v{number}.rrd {START + 60 * at}:{(at * (number + 3)) % 17}:{at * at}" for at in range(1, 50)]
+                assert client.ask(
+                    f"CREATE graph/v{number}.rrd {' '.join(SOURCES)}"
+                ).startswith(b"0 ")
+                lines = [
+                    (
+                        f"UPDATE graph/v{number}.rrd "
+                        f"{START + 60 * at}:{(at * (number + 3)) % 17}:{at * at}"
+                    )
+                    for at in range(1, 50)
+                ]
                 assert client.batch(lines) == b"0 errors\n"
 
     def picture(address):
-        words = ["-s", START, "-e", START + 3000, "-w", 600, "-h", 200, "--title", "three files", "--disable-rrdtool-tag"]
+        words = [
+            "-s",
+            START,
+            "-e",
+            START + 3000,
+            "-w",
+            600,
+            "-h",
+            200,
+            "--title",
+            "three files",
+            "--disable-rrdtool-tag",
+        ]
         for number, colour in enumerate(("ff0000", "00aa00", "0000ff")):
-            words += [f"DEF:v{number}=graph/v{number}.rrd:in:AVERAGE", f"AREA:v{number}#{colour}40", f"LINE1:v{number}#{colour}:v{number}"]
+            words += [
+                f"DEF:v{number}=graph/v{number}.rrd:in:AVERAGE",
+                f"AREA:v{number}#{colour}40",
+                f"LINE1:v{number}#{colour}:v{number}",
+            ]
         done = rrdtool("graph", "-", *words)(address)
         assert done.returncode == 0 and PNG in done.stdout[:200], done.stderr
         return done.stdout
@@ -177,7 +299,9 @@ def test_a_graph_through_the_router_is_the_same_picture(cluster):
     assert picture(pair.routed) == expected
     # the control: one other value
     with Client(pair.routed) as client:
-        assert client.ask(f"UPDATE graph/v1.rrd {START + 60 * 50}:500:5000").startswith(b"0 ")
+        assert client.ask(f"UPDATE graph/v1.rrd {START + 60 * 50}:500:5000").startswith(
+            b"0 "
+        )
     assert picture(pair.routed) != expected
 
 
@@ -190,8 +314,12 @@ def test_an_unequal_copy_is_found(cluster, dump):
     backend = cluster.located(["control/b.rrd"])["control/b.rrd"][1]
     with Client(cluster.backends[backend].address) as client:
         assert client.ask(f"UPDATE control/b.rrd {START + 60}:1:1").startswith(b"0 ")
-    assert unequal(cluster, ["control/a.rrd", "control/b.rrd"], dump) == [("control/b.rrd", backend)]
-    assert unequal(cluster, ["control/a.rrd", "control/b.rrd"], info) == [("control/b.rrd", backend)]
+    assert unequal(cluster, ["control/a.rrd", "control/b.rrd"], dump) == [
+        ("control/b.rrd", backend)
+    ]
+    assert unequal(cluster, ["control/a.rrd", "control/b.rrd"], info) == [
+        ("control/b.rrd", backend)
+    ]
 
 
 class Collectd:
@@ -229,8 +357,16 @@ class Collectd:
     def __enter__(self):
         command = [installed("collectd"), "-f", "-C", self.place / "collectd.conf"]
         with open(self.place / "collectd.out", "wb") as said:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-        wait_for(lambda: (self.place / "collectd.sock").exists() and "Initialization complete" in self.said(), "collectd to be ready")
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
+        wait_for(
+            lambda: (
+                (self.place / "collectd.sock").exists()
+                and "Initialization complete" in self.said()
+            ),
+            "collectd to be ready",
+        )
         return self
 
     def __exit__(self, *_):
@@ -259,9 +395,15 @@ def collectd():
 
 
 def templates(cluster, control=""):
-    """A file of templates for what the tests' collectd sends, by the intervals in the host's name; `control` stands before all rules."""
+    """A file of templates for what the tests' collectd sends, by the intervals in the
+    host's name; `control` stands before all rules.
+    """
     patterns = [(f"every-{step}/**", step) for step in STEPS] + [("**", 1)]
-    rules = "".join(f'[[create]]\nmatch = "{pattern}"\nstep = {step}\ntypes-db = "/usr/share/collectd/types.db"\n\n' for pattern, step in patterns)
+    rules = "".join(
+        f'[[create]]\nmatch = "{pattern}"\nstep = {step}\n'
+        'types-db = "/usr/share/collectd/types.db"\n\n'
+        for pattern, step in patterns
+    )
     path = cluster.place / "create.toml"
     path.write_text(control + rules)
     return path
@@ -280,48 +422,93 @@ def types():
 
 
 def values_for_collectd():
-    """Of every type a file with values every 10 seconds, and of some types files at all other steps."""
+    """Of every type a file with values every 10 seconds, and of some types files at all
+    other steps.
+    """
     for number, (name, kinds) in enumerate(types()):
-        for step in STEPS if name in ("load", "if_octets", "ps_count", "counter", "absolute") else (10,):
+        for step in (
+            STEPS
+            if name in ("load", "if_octets", "ps_count", "counter", "absolute")
+            else (10,)
+        ):
             first = START + number * 7
             for turn in range(3):
-                values = ":".join(str((turn + 1) * (at + 2)) + (".5" if kind == "GAUGE" else "") for at, kind in enumerate(kinds))
+                values = ":".join(
+                    str((turn + 1) * (at + 2)) + (".5" if kind == "GAUGE" else "")
+                    for at, kind in enumerate(kinds)
+                )
                 part = "" if turn else (".25", ".5", ".75")[number % 3]
-                yield f"every-{step}/plug in-a/{name}-an instance-{number}", step, f"{first + turn * step}{part}:{values}"
+                yield (
+                    f"every-{step}/plug in-a/{name}-an instance-{number}",
+                    step,
+                    f"{first + turn * step}{part}:{values}",
+                )
 
 
 @both_ways
-def test_collectd_and_the_files_that_nobody_creates(cluster, collectd, dump, way, record_property):
-    """collectd makes files of its own in the base of `single`, and the router makes them at the backends by templates: all equal.
+def test_collectd_and_the_files_that_nobody_creates(
+    cluster, collectd, dump, way, record_property
+):
+    """collectd makes files of its own in the base of `single`, and the router makes
+    them at the backends by templates: all equal.
 
-    What collectd sends is kept, and said again to `single`, whose files are those that collectd made."""
-    control = '[[create]]\nmatch = "every-60/*/counter-*"\nstep = 60\nheartbeat = 119\ntypes-db = "/usr/share/collectd/types.db"\n'
+    What collectd sends is kept, and said again to `single`, whose files are those that
+    collectd made.
+    """
+    control = (
+        '[[create]]\nmatch = "every-60/*/counter-*"\nstep = 60\nheartbeat = 119\n'
+        'types-db = "/usr/share/collectd/types.db"\n'
+    )
     cluster.stop_router()
     cluster.start_router("--create", templates(cluster, control))
     pair = Pair(cluster, way)
-    plugins = "\n".join(f"LoadPlugin {name}" for name in ("load", "memory", "uptime", "cpu", "users", "interface"))
+    plugins = "\n".join(
+        f"LoadPlugin {name}"
+        for name in ("load", "memory", "uptime", "cpu", "users", "interface")
+    )
     data = f'DataDir "{cluster.base}"' if way == "unix" else ""
     with Tee(pair.routed, cluster.place) as tee:
         with collectd(cluster, tee.address, data, plugins) as running:
             sent = list(values_for_collectd())
             running.put(sent)
-            wait_for(lambda: sum(b"every-" in line for line in tee.lines()) >= len(sent), "the values to come through")
-            wait_for(lambda: sum(b"load/load.rrd" in line for line in tee.lines()) >= 4, "four values of the load")
+            wait_for(
+                lambda: sum(b"every-" in line for line in tee.lines()) >= len(sent),
+                "the values to come through",
+            )
+            wait_for(
+                lambda: sum(b"load/load.rrd" in line for line in tee.lines()) >= 4,
+                "four values of the load",
+            )
         updates = tee.lines()
         said = running.place.joinpath("collectd.said").read_text()
     assert "failed" not in said and len(tee.connections) == 1, said
     # it creates nothing here; of a file that librrd has made at home it sends a FORGET
-    assert {line.split(b" ")[0].lower() for line in updates} == {b"update", b"stats", b"forget"}
+    assert {line.split(b" ")[0].lower() for line in updates} == {
+        b"update",
+        b"stats",
+        b"forget",
+    }
     with Client(pair.single) as client:
         for line in updates:
-            assert not line.startswith(b"update") or client.ask(line + b"\n") == b"0 errors, enqueued 1 value(s).\n", line
-    names = sorted(str(path.relative_to(cluster.base)) for path in cluster.base.rglob("*.rrd"))
+            assert (
+                not line.startswith(b"update")
+                or client.ask(line + b"\n") == b"0 errors, enqueued 1 value(s).\n"
+            ), line
+    names = sorted(
+        str(path.relative_to(cluster.base)) for path in cluster.base.rglob("*.rrd")
+    )
     own = [name for name in names if not name.startswith("every-")]
-    assert len(own) >= 8 and len(names) - len(own) >= len(set(name for name, _, _ in sent)), names
+    assert len(own) >= 8 and len(names) - len(own) >= len(
+        {name for name, _, _ in sent}
+    ), names
     record_property("files of collectd", len(names))
     # the whole of some, of all what they are: an info has everything but the rows
-    assert [name.split("-an ")[0] for name, _ in unequal(cluster, names, info)] == ["every-60/plug in-a/counter"] * 2  # the control
-    names = [name for name in names if not name.startswith("every-60/plug in-a/counter-")]
+    assert [name.split("-an ")[0] for name, _ in unequal(cluster, names, info)] == [
+        "every-60/plug in-a/counter"
+    ] * 2  # the control
+    names = [
+        name for name in names if not name.startswith("every-60/plug in-a/counter-")
+    ]
     sampled = own + names[:: len(names) // 25]
     assert unequal(cluster, sampled, dump) == []
     record_property("of these dumped", len(sampled))
@@ -329,39 +516,67 @@ def test_collectd_and_the_files_that_nobody_creates(cluster, collectd, dump, way
 
 def test_collectd_over_tcp_without_templates_gets_nothing_through(cluster, collectd):
     """The control; and with templates it needs no disk of its own."""
-    values = [("every-10/load/load", 10, f"{START + 10 * turn}:1:2:3") for turn in range(5)]
+    values = [
+        ("every-10/load/load", 10, f"{START + 10 * turn}:1:2:3") for turn in range(5)
+    ]
     rrd = "every-10/load/load.rrd"
 
     def held():
-        return [server for server in cluster.backends.values() if (server.base / rrd).exists()]
+        return [
+            server
+            for server in cluster.backends.values()
+            if (server.base / rrd).exists()
+        ]
 
     with collectd(cluster, cluster.tcp, "CreateFiles false") as running:
         running.put(values)
-        wait_for(lambda: running.said().count(f"No such file: {cluster.base}/{rrd}") >= len(values), "collectd to say that it cannot")
+        wait_for(
+            lambda: (
+                running.said().count(f"No such file: {cluster.base}/{rrd}")
+                >= len(values)
+            ),
+            "collectd to say that it cannot",
+        )
     assert held() == []
     cluster.stop_router()
     cluster.start_router("--create", templates(cluster))
     with collectd(cluster, cluster.tcp, "CreateFiles false") as running:
         running.put(values)
         with Client(cluster.tcp) as client:
-            wait_for(lambda: client.ask(f"PENDING {rrd}").startswith(b"5 "), "the last value")
+            wait_for(
+                lambda: client.ask(f"PENDING {rrd}").startswith(b"5 "), "the last value"
+            )
             with Client(f"unix:{cluster.place}/collectd.sock") as own:
-                assert own.ask('FLUSH plugin=rrdcached identifier="every-10/load/load"').startswith(b"0 Done")
+                assert own.ask(
+                    'FLUSH plugin=rrdcached identifier="every-10/load/load"'
+                ).startswith(b"0 Done")
             assert client.ask(f"PENDING {rrd}").startswith(b"0 ")
     assert len(held()) == 2 and not list(cluster.base.rglob("*.rrd"))
 
 
 def test_a_template_makes_what_is_missing_and_spares_what_is_there(cluster, dump):
-    """Also when no backend is up, and after a restart of the router, which then knows no file."""
+    """Also when no backend is up, and after a restart of the router, which then knows
+    no file.
+    """
     name = "every-10/load/load.rrd"
     cluster.stop_router()
     cluster.start_router("--create", templates(cluster))
     for backend in cluster.backends.values():
         backend.stop(9)
     for backend in cluster.backends:
-        wait_for(lambda: cluster.router_said(rf"backend {backend} \(\S+ is down"), f"{backend} to be seen as down")  # noqa: B023
+        wait_for(
+            lambda backend=backend: cluster.router_said(
+                rf"backend {backend} \(\S+ is down"
+            ),
+            f"{backend} to be seen as down",
+        )
     with Client(cluster.tcp) as client:
-        assert client.batch([f"UPDATE {name} {START + 10 * turn}:1:2:3" for turn in range(3)]) == b"0 errors\n"
+        assert (
+            client.batch(
+                [f"UPDATE {name} {START + 10 * turn}:1:2:3" for turn in range(3)]
+            )
+            == b"0 errors\n"
+        )
         assert client.ask(f"UPDATE {name} {START + 30}:1:2:3").startswith(b"0 ")
         assert client.ask(f"LAST {name}").startswith(b"-1 ")
     for backend in cluster.backends.values():
@@ -371,22 +586,56 @@ def test_a_template_makes_what_is_missing_and_spares_what_is_there(cluster, dump
     cluster.start_router("--create", templates(cluster))
     with Client(cluster.tcp) as client, Client(cluster.single.address) as single:
         assert client.ask(f"UPDATE {name} {START + 40}:1:2:3").startswith(b"0 ")
-        assert client.ask(f"UPDATE every-10/none/none.rrd {START + 40}:1:2:3").startswith(b"-1 No such file")
-        sources = " ".join(f"DS:{part}:GAUGE:20:0:5000" for part in ("shortterm", "midterm", "longterm"))
+        assert client.ask(
+            f"UPDATE every-10/none/none.rrd {START + 40}:1:2:3"
+        ).startswith(b"-1 No such file")
+        sources = " ".join(
+            f"DS:{part}:GAUGE:20:0:5000"
+            for part in ("shortterm", "midterm", "longterm")
+        )
         archives = ((1, 1200), (7, 1235), (50, 1210), (223, 1202), (2635, 1201))
-        archives = " ".join(f"RRA:{kind}:0.1:{steps}:{rows}" for steps, rows in archives for kind in ("AVERAGE", "MIN", "MAX"))
-        assert single.ask(f"CREATE {name} -b {START - 1} -s 10 {sources} {archives}").startswith(b"0 ")
+        archives = " ".join(
+            f"RRA:{kind}:0.1:{steps}:{rows}"
+            for steps, rows in archives
+            for kind in ("AVERAGE", "MIN", "MAX")
+        )
+        assert single.ask(
+            f"CREATE {name} -b {START - 1} -s 10 {sources} {archives}"
+        ).startswith(b"0 ")
         for turn in range(5):
-            assert single.ask(f"UPDATE {name} {START + 10 * turn}:1:2:3").startswith(b"0 ")
+            assert single.ask(f"UPDATE {name} {START + 10 * turn}:1:2:3").startswith(
+                b"0 "
+            )
     assert unequal(cluster, [name], dump) == []
 
 
 def test_a_bad_file_of_templates_is_refused_at_the_start(cluster):
     bad = cluster.place / "bad.toml"
     bad.write_text('[[create]]\nmatch = "**"\nstep = "ten"\n')
-    command = [cluster.programs["stead-rrd"], "serve", "--map", cluster.map, "--base", cluster.base, "--state", cluster.place / "other", "--listen", "127.0.0.1:0"]
-    done = subprocess.run([*command, "--create", bad], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert done.returncode == 65 and done.stderr.count("\n") == 1 and f"{bad}:3: " in done.stderr, done
+    command = [
+        cluster.programs["stead-rrd"],
+        "serve",
+        "--map",
+        cluster.map,
+        "--base",
+        cluster.base,
+        "--state",
+        cluster.place / "other",
+        "--listen",
+        "127.0.0.1:0",
+    ]
+    done = subprocess.run(
+        [*command, "--create", bad],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (
+        done.returncode == 65
+        and done.stderr.count("\n") == 1
+        and f"{bad}:3: " in done.stderr
+    ), done
 
 
 def test_a_lost_copy_is_not_made_anew_and_empty(cluster):
@@ -397,7 +646,9 @@ def test_a_lost_copy_is_not_made_anew_and_empty(cluster):
     with Client(cluster.tcp) as client:
         assert client.ask(f"UPDATE {name} {START}:1:2:3").startswith(b"0 ")
         assert client.ask(f"FLUSH {name}").startswith(b"0 ")
-    first, second = (cluster.backends[backend] for backend in cluster.located([name])[name])
+    first, second = (
+        cluster.backends[backend] for backend in cluster.located([name])[name]
+    )
     cluster.stop_router()
     first.stop(9)
     (first.base / name).unlink()
@@ -406,7 +657,15 @@ def test_a_lost_copy_is_not_made_anew_and_empty(cluster):
     cluster.start_router("--create", templates(cluster))
     with Client(cluster.tcp) as client:
         for turn in range(1, 4):
-            assert client.ask(f"UPDATE {name} {START + 10 * turn}:1:2:3").startswith(b"0 ")
-            assert client.batch([f"UPDATE {name} {START + 10 * turn + 5}:1:2:3"]) == b"0 errors\n"
-        assert client.ask(f"FETCH {name} AVERAGE {START} {START + 30}").count(b": 1.0") >= 2
+            assert client.ask(f"UPDATE {name} {START + 10 * turn}:1:2:3").startswith(
+                b"0 "
+            )
+            assert (
+                client.batch([f"UPDATE {name} {START + 10 * turn + 5}:1:2:3"])
+                == b"0 errors\n"
+            )
+        assert (
+            client.ask(f"FETCH {name} AVERAGE {START} {START + 30}").count(b": 1.0")
+            >= 2
+        )
     assert not (first.base / name).exists() and (second.base / name).exists()

@@ -1,4 +1,6 @@
-"""Faults that are no kill: a server that stands still, disks that are full, a server that comes back with nothing. What was acknowledged is on every copy."""
+"""Faults that are no kill: a server that stands still, disks that are full, a server
+that comes back with nothing. What was acknowledged is on every copy.
+"""
 
 import os
 import shutil
@@ -18,9 +20,16 @@ def small_disk(place):
 
     def mount(directory, mib):
         directory.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", directory], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", directory],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
-            pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+            pytest.skip(
+                f"a small file system cannot be mounted here: {done.stderr.strip()}"
+            )
         mounted.append(directory)
         return directory
 
@@ -50,19 +59,37 @@ def more(feed, count, what):
 
 
 def finished(cluster, feed, record_property, fault, refused=()):
-    """Nothing is lost, both copies of each file are equal, and nothing but what is named was refused."""
+    """Nothing is lost, both copies of each file are equal, and nothing but what is
+    named was refused.
+    """
     missing, copies = lost(cluster, feed.acknowledged)
     row(record_property, fault, feed.acknowledged, missing)
-    record_property("refused", f"{fault}: {sum(feed.refused.values())} {[said.decode(errors='replace')[:120] for said in list(feed.refused)[:3]]}")
+    record_property(
+        "refused",
+        f"{fault}: {sum(feed.refused.values())} "
+        f"{[said.decode(errors='replace')[:120] for said in list(feed.refused)[:3]]}",
+    )
     assert copies == 2 * len(feed.acknowledged) and not missing, missing[:10]
     unequal = []
     for name in feed.acknowledged:
-        dumps = {subprocess.run(["rrdtool", "dump", server.base / name], stdout=subprocess.PIPE, check=True).stdout
-                 for server in cluster.backends.values() if (server.base / name).exists()}  # fmt: skip
-        if len({text.split(b"<!-- Round Robin Archives -->")[0] for text in dumps}) != 1:
+        dumps = {
+            subprocess.run(
+                ["rrdtool", "dump", server.base / name],
+                stdout=subprocess.PIPE,
+                check=True,
+            ).stdout
+            for server in cluster.backends.values()
+            if (server.base / name).exists()
+        }
+        if (
+            len({text.split(b"<!-- Round Robin Archives -->")[0] for text in dumps})
+            != 1
+        ):
             unequal.append(name)
     assert not unequal
-    assert all(any(words in said for words in refused) for said in feed.refused), feed.refused
+    assert all(any(words in said for words in refused) for said in feed.refused), (
+        feed.refused
+    )
 
 
 def test_a_server_that_stands_still_holds_nobody_up(cluster, record_property):
@@ -72,31 +99,44 @@ def test_a_server_that_stands_still_holds_nobody_up(cluster, record_property):
     create(cluster)
     slow = cluster.backends["a1"]
     places = cluster.located(names()).values()
-    assert any(place[0] == "a1" for place in places) and any(place[1] == "a1" for place in places)
+    assert any(place[0] == "a1" for place in places) and any(
+        place[1] == "a1" for place in places
+    )
     with Feed(cluster) as feed:
         more(feed, 10 * FILES, "updates")
         os.kill(slow.process.pid, signal.SIGSTOP)
         try:
-            wait_for(lambda: cluster.router_said(r"backend a1 \(\S+ is down"), "the server that stands still to be taken for down")
+            wait_for(
+                lambda: cluster.router_said(r"backend a1 \(\S+ is down"),
+                "the server that stands still to be taken for down",
+            )
             more(feed, 20 * FILES, "updates beside a server that stands still")
             with Client(cluster.tcp) as client:
                 for name in names():
                     assert client.ask(f"LAST {name}").startswith(b"0 17"), name
         finally:
             os.kill(slow.process.pid, signal.SIGCONT)
-        wait_for(lambda: len(cluster.router_said(r"backend a1 \(\S+ is up")) >= 2, "it to be up again")
+        wait_for(
+            lambda: len(cluster.router_said(r"backend a1 \(\S+ is up")) >= 2,
+            "it to be up again",
+        )
         more(feed, 10 * FILES, "updates afterwards")
     finished(cluster, feed, record_property, "a server stands still (SIGSTOP)")
 
 
 def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
-    """What exists has its place on the disk and goes on; a new file is made or refused, and never half: its copies come when there is room."""
+    """What exists has its place on the disk and goes on; a new file is made or refused,
+    and never half: its copies come when there is room.
+    """
     full = cluster.backends["b1"]
     full.stop()
     shutil.rmtree(full.base)
     small_disk(full.base, 64)
     full.start()
-    wait_for(lambda: len(cluster.router_said(r"backend b1 \(\S+ is up")) >= 2, "it to be up again")
+    wait_for(
+        lambda: len(cluster.router_said(r"backend b1 \(\S+ is up")) >= 2,
+        "it to be up again",
+    )
     create(cluster)
     with Feed(cluster) as feed:
         more(feed, 10 * FILES, "updates")
@@ -105,21 +145,34 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
         said = {}
         with Client(cluster.unix) as client:
             for number in range(12):
-                said[f"new{number}/v.rrd"] = client.ask(f"CREATE new{number}/v.rrd -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000")
+                said[f"new{number}/v.rrd"] = client.ask(
+                    f"CREATE new{number}/v.rrd -b {START} -s 1 DS:v:GAUGE:3600:U:U "
+                    "RRA:LAST:0.5:1:100000"
+                )
         more(feed, 10 * FILES, "updates after files could not be made")
         filler.unlink()
         more(feed, 10 * FILES, "updates with room on the disk")
-    hit = [name for name, places in cluster.located(list(said)).items() if "b1" in places]
+    hit = [
+        name for name, places in cluster.located(list(said)).items() if "b1" in places
+    ]
     assert hit, "no new file would have been on the full disk"
-    record_property("created", f"{sum(said[name].startswith(b'0 ') for name in hit)} of {len(hit)} files that belong on the full disk")
+    record_property(
+        "created",
+        f"{sum(said[name].startswith(b'0 ') for name in hit)} of {len(hit)} files "
+        "that belong on the full disk",
+    )
     finished(cluster, feed, record_property, "the disk of a server is full")
     # what was acknowledged is there twice; what was refused can be made now
     with Client(cluster.unix) as client:
-        for name in said:
-            if not said[name].startswith(b"0 "):
-                assert said[name].startswith(b"-1 ") and name in hit, said[name]
-                said[name] = client.ask(f"CREATE {name} -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000")
-                assert said[name].startswith(b"0 ") or said[name].endswith(b"File exists\n"), said[name]
+        for name, answer in said.items():
+            if not answer.startswith(b"0 "):
+                assert answer.startswith(b"-1 ") and name in hit, answer
+                again = client.ask(
+                    f"CREATE {name} -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000"
+                )
+                assert again.startswith(b"0 ") or again.endswith(b"File exists\n"), (
+                    again
+                )
             assert client.ask(f"UPDATE {name} {START + 1}:1").startswith(b"0 "), name
             assert client.ask(f"FLUSH {name}").startswith(b"0 "), name
     assert lost(cluster, {name: [START + 1] for name in said}) == ([], 2 * len(said))
@@ -136,16 +189,26 @@ def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_pro
         more(feed, 10 * FILES, "updates")
         away.stop(signal.SIGKILL)
         with Client(cluster.unix) as client:
-            values = " ".join(f"{START + second}:{second}" for second in range(10_000, 10_200))
+            values = " ".join(
+                f"{START + second}:{second}" for second in range(10_000, 10_200)
+            )
             end = False
             while not end:
-                said = client.batch([f"UPDATE wide{number % 40}/v.rrd {values}" for number in range(200)])
+                said = client.batch(
+                    [
+                        f"UPDATE wide{number % 40}/v.rrd {values}"
+                        for number in range(200)
+                    ]
+                )
                 end = b"log" in said
                 # these files are not there: their updates fill the log all the same
                 assert end or b"No such file" in said, said[:300]
         wait_for(lambda: feed.refused, "an update to be refused")
         away.start()
-        wait_for(lambda: len(cluster.router_said(r"backend a2 \(\S+ is up")) >= 2, "it to be up again")
+        wait_for(
+            lambda: len(cluster.router_said(r"backend a2 \(\S+ is up")) >= 2,
+            "it to be up again",
+        )
         more(feed, 20 * FILES, "updates when the log has room")
     assert feed.refused
     finished(cluster, feed, record_property, "the log is full", refused=[b"log"])
@@ -162,24 +225,40 @@ def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
         more(feed, 10 * FILES, "updates")
         filler = filled(cluster.state)
         away.stop(signal.SIGKILL)  # so that the log keeps all
-        values = " ".join(f"{START + second}:{second}" for second in range(10_000, 10_200))
+        values = " ".join(
+            f"{START + second}:{second}" for second in range(10_000, 10_200)
+        )
         with Client(cluster.unix) as client:
             for _ in range(300):
                 if feed.refused:
                     break
-                client.batch([f"UPDATE wide{number % 40}/v.rrd {values}" for number in range(200)])
+                client.batch(
+                    [
+                        f"UPDATE wide{number % 40}/v.rrd {values}"
+                        for number in range(200)
+                    ]
+                )
         wait_for(lambda: feed.refused, "an update to be refused")
         filler.unlink()
         away.start()
-        # a log that cannot know what is on its disk takes nothing more: the router has to be started again
+        # a log that cannot know what is on its disk takes nothing more: the router has
+        # to be started again
         before = feed.count()
         try:
-            wait_for(lambda: len(cluster.router_said(r"backend a2 \(\S+ is up")) >= 2 or feed.count() > before, "it to be up again")
+            wait_for(
+                lambda: (
+                    len(cluster.router_said(r"backend a2 \(\S+ is up")) >= 2
+                    or feed.count() > before
+                ),
+                "it to be up again",
+            )
         finally:
             cluster.stop_router()
             cluster.start_router()
         more(feed, 20 * FILES, "updates when the disk has room")
-    finished(cluster, feed, record_property, "the disk of the log is full", refused=[b"log"])
+    finished(
+        cluster, feed, record_property, "the disk of the log is full", refused=[b"log"]
+    )
 
 
 def test_a_server_comes_back_with_an_empty_disk(cluster, record_property):
@@ -192,19 +271,31 @@ def test_a_server_comes_back_with_an_empty_disk(cluster, record_property):
         shutil.rmtree(empty.base)
         empty.base.mkdir()
         empty.start()
-        wait_for(lambda: len(cluster.router_said(r"backend b2 \(\S+ is up")) >= 2, "it to be up again")
+        wait_for(
+            lambda: len(cluster.router_said(r"backend b2 \(\S+ is up")) >= 2,
+            "it to be up again",
+        )
         more(feed, 10 * FILES, "updates when it is back")
-        mine = [name for name, places in cluster.located(names()).items() if "b2" in places]
+        mine = [
+            name for name, places in cluster.located(names()).items() if "b2" in places
+        ]
         assert mine
-        wait_for(lambda: all((empty.base / name).exists() for name in mine), "its files to be there again")
+        wait_for(
+            lambda: all((empty.base / name).exists() for name in mine),
+            "its files to be there again",
+        )
         more(feed, 5 * FILES, "updates when its files are back")
     finished(cluster, feed, record_property, "a server comes back with an empty disk")
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_rrdcached_keeps_what_it_acknowledged_only_with_one_write_thread(programs, place, threads, record_property):
-    """No router here: with its default of 4 threads, two of them write the same file when flushes overlap, one finds it locked, and what
-    it was to write is dropped, with the word that it was flushed. That is why docs/rrd.md says `-t 1`."""
+def test_rrdcached_keeps_what_it_acknowledged_only_with_one_write_thread(
+    programs, place, threads, record_property
+):
+    """No router here: with its default of 4 threads, two of them write the same file
+    when flushes overlap, one finds it locked, and what it was to write is dropped, with
+    the word that it was flushed. That is why docs/rrd.md says `-t 1`.
+    """
     server = Rrdcached(place / "x", f"unix:{place}/s")
     server.threads = threads
     server.start()
@@ -219,16 +310,25 @@ def test_rrdcached_keeps_what_it_acknowledged_only_with_one_write_thread(program
     missing, last = [], START
     try:
         with Client(server.address) as client:
-            client.ask(f"CREATE v.rrd -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000")
+            client.ask(
+                f"CREATE v.rrd -b {START} -s 1 DS:v:GAUGE:3600:U:U RRA:LAST:0.5:1:100000"
+            )
             for each in flushers:
                 each.start()
-            for _ in range(1 if threads == 1 else 20):  # whether threads meet is a matter of luck
+            # whether threads meet is a matter of luck
+            for _ in range(1 if threads == 1 else 20):
                 for at in range(last + 1, last + count):
-                    assert client.ask(f"UPDATE v.rrd {at}:{at - START}").startswith(b"0 ")
+                    assert client.ask(f"UPDATE v.rrd {at}:{at - START}").startswith(
+                        b"0 "
+                    )
                 assert client.ask("FLUSH v.rrd").startswith(b"0 ")
                 last += count - 1
                 found = there(server.base / "v.rrd", last)
-                missing = [at for at in range(START + 1, last) if float(found.get(at, "nan")) != at - START]
+                missing = [
+                    at
+                    for at in range(START + 1, last)
+                    if float(found.get(at, "nan")) != at - START
+                ]
                 if missing:
                     break
     finally:
@@ -236,29 +336,58 @@ def test_rrdcached_keeps_what_it_acknowledged_only_with_one_write_thread(program
         for each in flushers:
             each.join()
         server.stop()
-    record_property("updates", f"{len(missing)} of {last - START} lost by one rrdcached with {threads} write threads")
+    record_property(
+        "updates",
+        f"{len(missing)} of {last - START} lost by one rrdcached with {threads} write threads",
+    )
     assert bool(missing) == (threads > 1)
 
 
-def test_rrdcached_loses_what_came_during_a_write_when_it_reads_its_journal(programs, place):
-    """No router here: `wrote` stands in the journal behind the updates that came while the file was written, and after a crash rrdcached
-    takes these for written, too. It refuses them when they are sent again. That is why docs/rrd.md wants no `-j` behind a router."""
+def test_rrdcached_loses_what_came_during_a_write_when_it_reads_its_journal(
+    programs, place
+):
+    """No router here: `wrote` stands in the journal behind the updates that came while
+    the file was written, and after a crash rrdcached takes these for written, too. It
+    refuses them when they are sent again. That is why docs/rrd.md wants no `-j` behind
+    a router.
+    """
     server = Rrdcached(place / "x", f"unix:{place}/s")
     server.journal = place / "journal"
     server.journal.mkdir()
     file = server.base / "v.rrd"
-    subprocess.run(["rrdtool", "create", file, "-b", str(START), "-s", "1", "DS:v:GAUGE:3600:U:U", "RRA:LAST:0.5:1:100"], check=True)
+    subprocess.run(
+        [
+            "rrdtool",
+            "create",
+            file,
+            "-b",
+            str(START),
+            "-s",
+            "1",
+            "DS:v:GAUGE:3600:U:U",
+            "RRA:LAST:0.5:1:100",
+        ],
+        check=True,
+    )
     subprocess.run(["rrdtool", "update", file, f"{START + 1}:1"], check=True)
     lines = [f"update {file} {START + at}:{at}\n" for at in (1, 2, 3)]
-    (server.journal / f"rrd.journal.{START}.000000").write_text("".join([*lines, f"wrote {file}\n"]))
+    (server.journal / f"rrd.journal.{START}.000000").write_text(
+        "".join([*lines, f"wrote {file}\n"])
+    )
     server.start()
     try:
         with Client(server.address) as client:
             assert client.ask("PENDING v.rrd") == b"0 updates pending\n"
             for at in (2, 3):
-                assert client.ask(f"UPDATE v.rrd {START + at}:{at}").startswith(b"-1 illegal attempt")
+                assert client.ask(f"UPDATE v.rrd {START + at}:{at}").startswith(
+                    b"-1 illegal attempt"
+                )
             client.ask("FLUSH v.rrd")
     finally:
         server.stop()
     found = there(file, START + 3)
-    assert float(found[START + 1]) == 1 and "nan" in found[START + 2] and "nan" in found[START + 3]
+    assert (
+        float(found[START + 1]) == 1
+        and "nan" in found[START + 2]
+        and "nan" in found[START + 3]
+    )

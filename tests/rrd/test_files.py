@@ -1,6 +1,7 @@
 """The program `stead-rrd files` beside real rrdcached and with real RRD files.
 
-The Rust tests copy by its client. Here is another client, written from the description of the protocol in wire.rs alone.
+The Rust tests copy by its client. Here is another client, written from the description
+of the protocol in wire.rs alone.
 """
 
 import re
@@ -22,8 +23,19 @@ class Agent:
     """The program, and a connection to it."""
 
     def __init__(self, program, base, address, *options, before=()):
-        command = [*before, program, "files", "--base", base, "--listen", address, *options]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        command = [
+            *before,
+            program,
+            "files",
+            "--base",
+            base,
+            "--listen",
+            address,
+            *options,
+        ]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
         self.said = self.process.stderr.readline().decode()
         self.socket = None
 
@@ -99,7 +111,9 @@ class Agent:
         return found
 
 
-NAMES = [f"host{number // 3}/value{number % 3}.rrd" for number in range(30)] + ["host0/with blank.rrd"]
+NAMES = [f"host{number // 3}/value{number % 3}.rrd" for number in range(30)] + [
+    "host0/with blank.rrd"
+]
 # some of a chunk and some of several
 SOURCES = "DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:{rows} RRA:MAX:0.5:5:20"
 
@@ -110,14 +124,23 @@ def filled(address):
         for number, name in enumerate(NAMES):
             name = name.replace(" ", "\\ ")
             rows = 20_000 if number % 7 == 0 else 50
-            assert client.ask(f"CREATE {name} -b {START} -s 60 {SOURCES.format(rows=rows)}") == b"0 RRD created OK\n"
+            assert (
+                client.ask(
+                    f"CREATE {name} -b {START} -s 60 {SOURCES.format(rows=rows)}"
+                )
+                == b"0 RRD created OK\n"
+            )
             for minute in range(1, 9):
-                assert client.ask(f"UPDATE {name} {START + 60 * minute}:{number + minute}:{number * minute}").startswith(b"0 ")
+                assert client.ask(
+                    f"UPDATE {name} {START + 60 * minute}:{number + minute}:{number * minute}"
+                ).startswith(b"0 ")
             assert client.ask(f"FLUSH {name}").startswith(b"0 ")
 
 
 def carried(source, target):
-    """Carries every file from one agent to the other, as the mover does; how many bytes."""
+    """Carries every file from one agent to the other, as the mover does; how many
+    bytes.
+    """
     listed, count = source.list(), 0
     assert sorted(listed) == sorted(name.encode() for name in NAMES)
     for name, size in listed.items():
@@ -133,7 +156,10 @@ def carried(source, target):
 @pytest.fixture
 def servers(place):
     """Two rrdcached: one with files, one without any."""
-    made = [Rrdcached(place / "a", f"127.0.0.1:{free_port()}"), Rrdcached(place / "b", f"unix:{place}/b/s")]
+    made = [
+        Rrdcached(place / "a", f"127.0.0.1:{free_port()}"),
+        Rrdcached(place / "b", f"unix:{place}/b/s"),
+    ]
     try:
         for server in made:
             server.start()
@@ -143,13 +169,20 @@ def servers(place):
             server.stop()
 
 
-def test_files_are_carried_between_two_rrdcached_and_go_on_there(programs, place, servers, dump, record_property):
+def test_files_are_carried_between_two_rrdcached_and_go_on_there(
+    programs, place, servers, dump, record_property
+):
     program = programs["stead-rrd"]
     one, other = servers
     filled(one.address)
-    with Agent(program, one.base, f"unix:{place}/agent", "--read-only") as source, Agent(program, other.base, "127.0.0.1:0") as target:
+    with (
+        Agent(program, one.base, f"unix:{place}/agent", "--read-only") as source,
+        Agent(program, other.base, "127.0.0.1:0") as target,
+    ):
         dumps = {name: dump(one.base / name) for name in NAMES}
-        record_property("files", f"{len(NAMES)} carried, {carried(source, target)} bytes")
+        record_property(
+            "files", f"{len(NAMES)} carried, {carried(source, target)} bytes"
+        )
         different = [name for name in NAMES if dump(other.base / name) != dumps[name]]
         assert not different, different
         # the control: a file that went on is not equal
@@ -157,15 +190,20 @@ def test_files_are_carried_between_two_rrdcached_and_go_on_there(programs, place
             assert client.ask(f"UPDATE {NAMES[0]} {START + 600}:1:1").startswith(b"0 ")
             assert client.ask(f"FLUSH {NAMES[0]}").startswith(b"0 ")
         assert dump(one.base / NAMES[0]) != dump(other.base / NAMES[0])
-        # and the other rrdcached, which never made them, goes on with them: the same updates, the same files
+        # and the other rrdcached, which never made them, goes on with them: the same
+        # updates, the same files
         with Client(one.address) as client, Client(other.address) as second:
             assert second.ask(f"UPDATE {NAMES[0]} {START + 600}:1:1").startswith(b"0 ")
             for name in NAMES:
                 name = name.replace(" ", "\\ ")
                 for server in (client, second):
-                    assert server.ask(f"UPDATE {name} {START + 660}:7:{2**20}").startswith(b"0 "), name
+                    assert server.ask(
+                        f"UPDATE {name} {START + 660}:7:{2**20}"
+                    ).startswith(b"0 "), name
                     assert server.ask(f"FLUSH {name}").startswith(b"0 "), name
-        different = [name for name in NAMES if dump(other.base / name) != dump(one.base / name)]
+        different = [
+            name for name in NAMES if dump(other.base / name) != dump(one.base / name)
+        ]
         assert not different, different
         # the old copies go, with their directories; an agent that may only read refuses
         source.send(b"r", NAMES[0].encode())
@@ -179,7 +217,9 @@ def test_files_are_carried_between_two_rrdcached_and_go_on_there(programs, place
 
 
 def unsynced(calls, place):
-    """The files and directories whose last changes a power cut after these system calls could take; the file is put at `place`."""
+    """The files and directories whose last changes a power cut after these system calls
+    could take; the file is put at `place`.
+    """
     missing, temporary = set(), None
     for call in calls:
         if made := re.match(r"mkdirat\(\d+<(.*?)>, .* = 0", call):
@@ -187,9 +227,16 @@ def unsynced(calls, place):
         elif wrote := re.match(r"pwrite64\(\d+<(.*?)>", call):
             temporary = wrote[1]
             missing.add(temporary)
-        elif renamed := re.match(r"renameat2?\(\d+<(.*?)>, \"(.*?)\", \d+<(.*?)>, \"(.*?)\"", call):
-            assert f"{renamed[1]}/{renamed[2]}" == temporary and f"{renamed[3]}/{renamed[4]}" == place, call
-            missing.add(renamed[3])  # and what was not on disk by then stays missing: the name came before the bytes
+        elif renamed := re.match(
+            r"renameat2?\(\d+<(.*?)>, \"(.*?)\", \d+<(.*?)>, \"(.*?)\"", call
+        ):
+            assert (
+                f"{renamed[1]}/{renamed[2]}" == temporary
+                and f"{renamed[3]}/{renamed[4]}" == place
+            ), call
+            # what was not on disk by then stays missing, too: the name came before the
+            # bytes
+            missing.add(renamed[3])
         elif synced := re.match(r"f(?:data)?sync\(\d+<(.*?)>\) += 0", call):
             missing.discard(synced[1])
     assert temporary, calls
@@ -197,18 +244,40 @@ def unsynced(calls, place):
 
 
 def test_all_of_a_copy_is_on_disk_before_the_agent_says_so(programs, place):
-    if not shutil.which("strace") or subprocess.run(["strace", "-qq", "-o", place / "true", "true"], check=False).returncode:
+    if (
+        not shutil.which("strace")
+        or subprocess.run(
+            ["strace", "-qq", "-o", place / "true", "true"], check=False
+        ).returncode
+    ):
         pytest.skip("strace is missing or may not trace here")
     base, log = (place / "db").resolve(), place / "calls"
     base.mkdir()
     # -D: the agent is our child, and strace is its; so it ends when the agent does
     watched = "trace=mkdirat,pwrite64,renameat,renameat2,fsync,fdatasync"
-    before = ["strace", "-D", "-f", "-qq", "-y", "-s", "8", "-e", watched, "-e", "signal=none", "-o", log]
-    with Agent(programs["stead-rrd"], base, f"unix:{place}/agent", before=before) as agent:
+    before = [
+        "strace",
+        "-D",
+        "-f",
+        "-qq",
+        "-y",
+        "-s",
+        "8",
+        "-e",
+        watched,
+        "-e",
+        "signal=none",
+        "-o",
+        log,
+    ]
+    with Agent(
+        programs["stead-rrd"], base, f"unix:{place}/agent", before=before
+    ) as agent:
         agent.put(b"host/cpu/load.rrd", 0o644, b"RRD\0" + bytes(300_000))
         agent.process.terminate()
         assert agent.process.wait(LIMIT) == 0
-    # one call after the other, though by more than one thread: no line is cut by another
+    # one call after the other, though by more than one thread: no line is cut by
+    # another
     calls = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines()]
     file = f"{base}/host/cpu/load.rrd"
     assert unsynced(calls, file) == set(), calls
@@ -231,7 +300,9 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
     # the socket that it left is taken over; one in use is not
     with Agent(programs["stead-rrd"], place / "db", f"unix:{place}/agent") as agent:
         second = Agent(programs["stead-rrd"], place / "db", f"unix:{place}/agent")
-        assert second.process.wait(LIMIT) == 74 and second.said.endswith("somebody listens there\n"), second.said
+        assert second.process.wait(LIMIT) == 74 and second.said.endswith(
+            "somebody listens there\n"
+        ), second.said
         second.process.stderr.close()
         assert agent.list() == {}
         agent.process.kill()
@@ -241,16 +312,49 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
 @pytest.mark.parametrize(
     ("options", "code", "text"),
     [
-        (["--base", "{place}", "--listen", "0.0.0.0:0"], 74, "cannot give files on 0.0.0.0:0: not a loopback address"),
-        (["--base", "{place}/none", "--listen", "127.0.0.1:0"], 74, "{place}/none: No such file or directory"),
-        (["--base", "{place}/file", "--listen", "127.0.0.1:0"], 74, "{place}/file: Not a directory"),
-        (["--base", "{place}", "--listen", "agent"], 64, '--listen "agent" is no address: write unix:/path or host:port'),
-        (["--base", "{place}", "--listen", "unix:/no/such/s"], 74, "cannot give files on unix:/no/such/s: No such file or directory"),
+        (
+            ["--base", "{place}", "--listen", "0.0.0.0:0"],
+            74,
+            "cannot give files on 0.0.0.0:0: not a loopback address",
+        ),
+        (
+            ["--base", "{place}/none", "--listen", "127.0.0.1:0"],
+            74,
+            "{place}/none: No such file or directory",
+        ),
+        (
+            ["--base", "{place}/file", "--listen", "127.0.0.1:0"],
+            74,
+            "{place}/file: Not a directory",
+        ),
+        (
+            ["--base", "{place}", "--listen", "agent"],
+            64,
+            '--listen "agent" is no address: write unix:/path or host:port',
+        ),
+        (
+            ["--base", "{place}", "--listen", "unix:/no/such/s"],
+            74,
+            "cannot give files on unix:/no/such/s: No such file or directory",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(programs, place, options, code, text):
     (place / "file").touch()
-    command = [programs["stead-rrd"], "files", *(option.format(place=place) for option in options)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT, check=False)
+    command = [
+        programs["stead-rrd"],
+        "files",
+        *(option.format(place=place) for option in options),
+    ]
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
     assert done.returncode == code
-    assert text.format(place=place) in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert text.format(place=place) in done.stderr and done.stderr.count("\n") == 1, (
+        done.stderr
+    )

@@ -1,4 +1,6 @@
-"""Hostile and unlucky clients: what they send, and what a normal client beside them notices of it, which is nothing."""
+"""Hostile and unlucky clients: what they send, and what a normal client beside them
+notices of it, which is nothing.
+"""
 
 import re
 import resource
@@ -25,29 +27,60 @@ def test_random_lines_get_the_answers_of_one_rrdcached(quiet, seed, record_prope
     same.run(2000)
     early = resident(quiet.router.pid)
     same.run(LINES // len(SEEDS))
-    record_property("lines", f"{same.sent} sent, {same.compared} answers compared, {same.refused} of them errors, {same.alone} lines refused by the router alone")
+    record_property(
+        "lines",
+        f"{same.sent} sent, {same.compared} answers compared, {same.refused} of them "
+        f"errors, {same.alone} lines refused by the router alone",
+    )
     assert same.refused > same.compared / 100 and same.compared > same.sent / 3
     # what was said once is not kept: a few buffers, whatever their number
     assert resident(quiet.router.pid) < early + 64 * MIB
     assert quiet.router_said(r".* is down.*") == []
     wrong, copies = differing(quiet, same.files())
-    # docs/rrd.md, "Values that no RRD can take": a copy may lose what was in the cache with such a value; seen of one file in some runs
-    assert copies == 2 * len(same.files()) and len(wrong) <= 2 and {name for name, _ in wrong} <= same.lines.stones, wrong
-    record_property("copies", f"{copies} compared, {len(wrong)} differ after a value that no RRD can take")
+    # docs/rrd.md, "Values that no RRD can take": a copy may lose what was in the cache
+    # with such a value; seen of one file in some runs
+    assert (
+        copies == 2 * len(same.files())
+        and len(wrong) <= 2
+        and {name for name, _ in wrong} <= same.lines.stones
+    ), wrong
+    record_property(
+        "copies",
+        f"{copies} compared, {len(wrong)} differ after a value that no RRD can take",
+    )
     with Client(quiet.tcp) as client:
-        assert client.ask(f"CREATE c/after.rrd -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:10") == b"0 RRD created OK\n"
-        assert client.ask(f"UPDATE c/after.rrd {START + 60}:1") == b"0 errors, enqueued 1 value(s).\n"
+        assert (
+            client.ask(
+                f"CREATE c/after.rrd -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:10"
+            )
+            == b"0 RRD created OK\n"
+        )
+        assert (
+            client.ask(f"UPDATE c/after.rrd {START + 60}:1")
+            == b"0 errors, enqueued 1 value(s).\n"
+        )
 
 
 def test_flush_of_a_suspended_file_says_what_is_not_so(cluster):
-    """The control of the test below: what a server itself does, and why the router must not believe it."""
+    """The control of the test below: what a server itself does, and why the router must
+    not believe it.
+    """
     with Client(cluster.single.address) as client:
-        assert client.ask(f"CREATE c/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:100").startswith(b"0 ")
+        assert client.ask(
+            f"CREATE c/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:100"
+        ).startswith(b"0 ")
         assert client.ask(f"UPDATE c/a.rrd {START + 1}:1").startswith(b"0 ")
         assert client.ask("SUSPEND c/a.rrd").endswith(b" suspended\n")
         assert client.ask("FLUSH c/a.rrd").startswith(b"0 Successfully flushed ")
-        assert client.ask("PENDING c/a.rrd") == f"1 updates pending\n{START + 1}:1\n".encode()
-        assert there(cluster.single.base / "c/a.rrd", START + 1).get(START + 1, "nan").endswith("nan")
+        assert (
+            client.ask("PENDING c/a.rrd")
+            == f"1 updates pending\n{START + 1}:1\n".encode()
+        )
+        assert (
+            there(cluster.single.base / "c/a.rrd", START + 1)
+            .get(START + 1, "nan")
+            .endswith("nan")
+        )
 
 
 def test_a_difference_is_seen(quiet):
@@ -57,7 +90,12 @@ def test_a_difference_is_seen(quiet):
     assert differing(quiet, same.files())[0] == []
     for address in (quiet.unix, quiet.single.address):
         with Client(address) as client:
-            assert client.ask(f"CREATE c/a.rrd -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:10") == b"0 RRD created OK\n"
+            assert (
+                client.ask(
+                    f"CREATE c/a.rrd -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:10"
+                )
+                == b"0 RRD created OK\n"
+            )
     backend = quiet.located(["c/a.rrd"])["c/a.rrd"][0]
     with Client(quiet.backends[backend].address) as client:
         assert client.ask(f"UPDATE c/a.rrd {START + 60}:1").startswith(b"0 ")
@@ -75,8 +113,16 @@ def test_no_known_difference_covers_another():
     for text, single, routed in [
         (b"UPDATE a 1:1\n", b"0 errors, enqueued 1 value(s).", b"-1 illegal attempt"),
         (b"UPDATE a 1:1\n", b"-1 illegal attempt", b"0 errors, enqueued 1 value(s)."),
-        (b"UPDATE a 1:1\n", b"0 errors, enqueued 2 value(s).", b"0 errors, enqueued 1 value(s)."),
-        (b"FETCH a AVERAGE 1700000000 1700000060\n", b"7 Success\n1: 1", b"7 Success\n1: 2"),
+        (
+            b"UPDATE a 1:1\n",
+            b"0 errors, enqueued 2 value(s).",
+            b"0 errors, enqueued 1 value(s).",
+        ),
+        (
+            b"FETCH a AVERAGE 1700000000 1700000060\n",
+            b"7 Success\n1: 1",
+            b"7 Success\n1: 2",
+        ),
         (b"PENDING a\n", b"1 updates pending\n1:1", b"0 updates pending"),
         (b"FLUSH a\n", b"0 Successfully flushed a.", b"-1 No such file: a."),
         (b"INFO a\n", b"-1 RRD Error: a", b"-1 a: Permission denied"),
@@ -96,7 +142,10 @@ def test_no_known_difference_covers_another():
         ("long path", b"FLUSH " + b"p/" * 3000),
         ("long path", b"LIST /" + b"p/" * 3000),
         ("long path", b"FETCH " + b"p/" * 3000 + b" AVERAGE 1 2"),
-        ("long path", b"CREATE " + b"p/" * 3000 + b" DS:x:GAUGE:60:U:U RRA:AVERAGE:0.5:1:5"),
+        (
+            "long path",
+            b"CREATE " + b"p/" * 3000 + b" DS:x:GAUGE:60:U:U RRA:AVERAGE:0.5:1:5",
+        ),
         ("long value", b"UPDATE c/a.rrd " + b"1" * 6000),
         ("long word", b"FETCH c/a.rrd " + b"L" * 6000 + b" 1700000000 1700000060"),
         ("long line", b"FETCH c/a.rrd AVERAGE 1700000000 1700000060" + b" d0" * 3000),
@@ -109,9 +158,16 @@ def test_no_known_difference_covers_another():
     ],
 )
 def test_what_an_rrdcached_cannot_take_does_not_reach_one(cluster, name, line):
-    """It dies of it, or closes the connection, or sends bytes of its memory after the answer, or reads another file than was meant."""
+    """It dies of it, or closes the connection, or sends bytes of its memory after the
+    answer, or reads another file than was meant.
+    """
     with Client(cluster.unix) as client:
-        assert client.ask(f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5") == b"0 RRD created OK\n"
+        assert (
+            client.ask(
+                f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5"
+            )
+            == b"0 RRD created OK\n"
+        )
         for _ in range(3):
             assert client.ask(line + b"\n").startswith(b"-1 ")
             assert client.ask("PING") == b"0 PONG\n"
@@ -119,21 +175,42 @@ def test_what_an_rrdcached_cannot_take_does_not_reach_one(cluster, name, line):
                 assert client.ask("BATCH").startswith(b"0 ")
                 client.send(line + b"\nUPDATE c/a.rrd none\n.\n")
                 said = client.reply().split(b"\n")
-                assert said[0] == b"2 errors" and said[1].startswith(b"1 ") and said[2].startswith(b"2 Cannot find timestamp"), said
-        assert client.ask(f"UPDATE c/a.rrd {START + 60}:1") == b"0 errors, enqueued 1 value(s).\n"
-        assert client.ask("PENDING c/a.rrd") == f"1 updates pending\n{START + 60}:1\n".encode()
+                assert (
+                    said[0] == b"2 errors"
+                    and said[1].startswith(b"1 ")
+                    and said[2].startswith(b"2 Cannot find timestamp")
+                ), said
+        assert (
+            client.ask(f"UPDATE c/a.rrd {START + 60}:1")
+            == b"0 errors, enqueued 1 value(s).\n"
+        )
+        assert (
+            client.ask("PENDING c/a.rrd")
+            == f"1 updates pending\n{START + 60}:1\n".encode()
+        )
     assert cluster.router_said(r".* is down.*") == []
-    assert [backend for backend, server in cluster.backends.items() if server.process.poll() is not None] == []
+    assert [
+        backend
+        for backend, server in cluster.backends.items()
+        if server.process.poll() is not None
+    ] == []
 
     # the control: the server itself, told the same
     one = Rrdcached(cluster.place / "one", f"unix:{cluster.place}/one/s")
     one.start()
     try:
         with Client(one.address) as client:
-            assert client.ask(f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5") == b"0 RRD created OK\n"
+            assert (
+                client.ask(
+                    f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5"
+                )
+                == b"0 RRD created OK\n"
+            )
         got = exchange(one.address, [line + b"\nPING\n"])
         if name == "definitions":
-            wait_for(lambda: one.process.poll() is not None, "the rrdcached to die of it")
+            wait_for(
+                lambda: one.process.poll() is not None, "the rrdcached to die of it"
+            )
         elif name in ("suspend", "long line"):
             assert not got.endswith(b"0 PONG\n")  # closed
         elif name in ("template", "source", "nul"):
@@ -148,10 +225,20 @@ def test_an_update_that_is_too_long_for_an_rrdcached_goes_there_in_pieces(cluste
     values = [f"{START + second}:{second}" for second in range(1, 2001)]
     with Client(cluster.unix) as client, Client(cluster.single.address) as single:
         for each in (client, single):
-            assert each.ask(f"CREATE c/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:5000") == b"0 RRD created OK\n"
-        assert client.ask(f"UPDATE c/a.rrd {' '.join(values)}") == b"0 errors, enqueued 2000 value(s).\n"
+            assert (
+                each.ask(
+                    f"CREATE c/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:5000"
+                )
+                == b"0 RRD created OK\n"
+            )
+        assert (
+            client.ask(f"UPDATE c/a.rrd {' '.join(values)}")
+            == b"0 errors, enqueued 2000 value(s).\n"
+        )
         for at in range(0, 2000, 100):
-            assert single.ask(f"UPDATE c/a.rrd {' '.join(values[at : at + 100])}").startswith(b"0 ")
+            assert single.ask(
+                f"UPDATE c/a.rrd {' '.join(values[at : at + 100])}"
+            ).startswith(b"0 ")
         assert client.ask("PENDING c/a.rrd") == single.ask("PENDING c/a.rrd")
         for each in (client, single):
             assert each.ask("FLUSH c/a.rrd").startswith(b"0 ")
@@ -160,17 +247,33 @@ def test_an_update_that_is_too_long_for_an_rrdcached_goes_there_in_pieces(cluste
 
 def test_a_client_that_has_said_all_it_wants_still_hears_the_answers(cluster):
     with Client(cluster.unix) as client:
-        assert client.ask(f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5") == b"0 RRD created OK\n"
+        assert (
+            client.ask(
+                f"CREATE c/a.rrd -b {START} -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5"
+            )
+            == b"0 RRD created OK\n"
+        )
     for number in range(1, 21):
         for address in (cluster.unix, cluster.tcp):
             at = START + 2 * number + (address == cluster.tcp)
-            assert exchange(address, [f"UPDATE c/a.rrd {at}:1\n".encode()]) == b"0 errors, enqueued 1 value(s).\n"
-            assert exchange(address, [f"BATCH\nUPDATE c/a.rrd {at}:1\n.\n".encode()]).endswith(b"(minimum one second step)\n")
+            assert (
+                exchange(address, [f"UPDATE c/a.rrd {at}:1\n".encode()])
+                == b"0 errors, enqueued 1 value(s).\n"
+            )
+            assert exchange(
+                address, [f"BATCH\nUPDATE c/a.rrd {at}:1\n.\n".encode()]
+            ).endswith(b"(minimum one second step)\n")
 
 
-@pytest.mark.parametrize("restarted", [False, True], ids=["", "and the router restarted"])
-def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(cluster, restarted, record_property):
-    """rrdcached answers a FLUSH of a suspended file with success and writes nothing: that must not count as written."""
+@pytest.mark.parametrize(
+    "restarted", [False, True], ids=["", "and the router restarted"]
+)
+def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(
+    cluster, restarted, record_property
+):
+    """rrdcached answers a FLUSH of a suspended file with success and writes nothing:
+    that must not count as written.
+    """
     name = names()[0]
     cluster.stop_router()
     cluster.options += ["--flush-after", "0"]
@@ -194,11 +297,17 @@ def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(cluster, restarte
     with Client(cluster.unix) as client:
         assert client.ask(f"FLUSH {name}").startswith(b"0 ")
         update(client, 60, 70)
-        # the router flushes the others, and would have flushed the suspended one before them: it holds nobody up
+        # the router flushes the others, and would have flushed the suspended one before
+        # them: it holds nobody up
         for each in names(4)[1:]:
             for backend in cluster.located([each])[each]:
                 file = cluster.backends[backend].base / each
-                wait_for(lambda file=file: "nan" not in there(file, START + 70).get(START + 69, "nan"), f"{file} to be flushed")
+                wait_for(
+                    lambda file=file: (
+                        "nan" not in there(file, START + 70).get(START + 69, "nan")
+                    ),
+                    f"{file} to be flushed",
+                )
     for backend in cluster.backends.values():
         backend.stop(signal.SIGKILL)
     for backend in cluster.backends.values():
@@ -207,7 +316,13 @@ def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(cluster, restarte
     with Client(cluster.unix) as client:
         client.ask(f"RESUME {name}")
     missing, copies = lost(cluster, acknowledged)
-    row(record_property, f"kill -9 of all backends while a file is suspended{' and the router restarted' * restarted}", acknowledged, missing)
+    row(
+        record_property,
+        "kill -9 of all backends while a file is "
+        f"suspended{' and the router restarted' * restarted}",
+        acknowledged,
+        missing,
+    )
     assert copies == 8 and not missing, missing[:10]
 
 
@@ -225,7 +340,9 @@ class Crowd:
             each.close()
 
     def more(self, count, say=b""):
-        """So many that say this and then nothing; what the router does not take at once is not sent."""
+        """So many that say this and then nothing; what the router does not take at once
+        is not sent.
+        """
         made = []
         for _ in range(count):
             each = socket.socket(socket.AF_UNIX)
@@ -264,16 +381,26 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
         pytest.skip("fewer than 2,500 descriptors are allowed (ulimit -n)")
     create(cluster)
     with Client(cluster.unix) as client:
-        assert client.ask(f"CREATE big/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:2000") == b"0 RRD created OK\n"
-        assert client.ask(f"FETCH big/a.rrd LAST {START - 2000} {START - 1}").startswith(b"200")
+        assert (
+            client.ask(
+                f"CREATE big/a.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:2000"
+            )
+            == b"0 RRD created OK\n"
+        )
+        assert client.ask(
+            f"FETCH big/a.rrd LAST {START - 2000} {START - 1}"
+        ).startswith(b"200")
     pid = cluster.router.pid
-    fetch = f"FETCH big/a.rrd LAST {START - 2000} {START - 1}\n".encode()  # some 50 KiB of answer
+    # some 50 KiB of answer
+    fetch = f"FETCH big/a.rrd LAST {START - 2000} {START - 1}\n".encode()
     grown = {}
 
     def measured(what, count, bytes_each):
         """Updates go on, and the memory for these clients is bounded."""
         before = feed.count()
-        wait_for(lambda: feed.count() > before + 3 * FILES, f"updates beside {count} {what}")
+        wait_for(
+            lambda: feed.count() > before + 3 * FILES, f"updates beside {count} {what}"
+        )
         now = resident(pid)
         grown[what] = (now - measured.last) // count
         measured.last = now
@@ -295,7 +422,8 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
                     each.send(bytes([byte]))
             measured("clients that send a byte at a time", 150, 96 << 10)
             crowd.slow(200, fetch)
-            # an answer in the router's memory, one in the socket, and requests that were read ahead
+            # an answer in the router's memory, one in the socket, and requests that
+            # were read ahead
             measured("clients that ask and never read", 200, 1 << 20)
             crowd.more(50, b"x" * (1 << 20))
             measured("lines without an end", 50, 1 << 20)
@@ -316,18 +444,25 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
                 while not got.endswith(b"PONG\n"):
                     got += each.recv(1000)
                 assert got.startswith(b"-1 No such file") and got.count(b"\n") == 2
-        wait_for(lambda: descriptors(pid) <= start + 64, "the descriptors to be given back")
+        wait_for(
+            lambda: descriptors(pid) <= start + 64, "the descriptors to be given back"
+        )
         before = feed.count()
         wait_for(lambda: feed.count() > before + 3 * FILES, "updates afterwards")
     missing, copies = lost(cluster, feed.acknowledged)
     row(record_property, "1,000 idle and hostile clients", feed.acknowledged, missing)
-    record_property("memory", ", ".join(f"{what} {bytes_ >> 10} KiB each" for what, bytes_ in grown.items()))
+    record_property(
+        "memory",
+        ", ".join(f"{what} {bytes_ >> 10} KiB each" for what, bytes_ in grown.items()),
+    )
     assert feed.refused == {}
     assert copies == 2 * FILES and not missing, missing[:10]
     assert cluster.router_said(r".* is down.*") == []
 
 
-def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(cluster, record_property):
+def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(
+    cluster, record_property
+):
     create(cluster, 8)
     pid = cluster.router.pid
     with Feed(cluster, 8) as feed:
@@ -336,32 +471,65 @@ def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(cluster, r
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
         with Crowd(cluster.unix) as crowd:
             crowd.more(min(200, most + 40))  # those above stay in the listener's queue
-            wait_for(lambda: descriptors(pid) >= most - 2, "all descriptors to be taken")
+            wait_for(
+                lambda: descriptors(pid) >= most - 2, "all descriptors to be taken"
+            )
             before = feed.count()
-            wait_for(lambda: feed.count() > before + 400, "updates without a free descriptor")
+            wait_for(
+                lambda: feed.count() > before + 400, "updates without a free descriptor"
+            )
         with Client(cluster.unix) as client:
             assert client.ask("PING") == b"0 PONG\n"
         before = feed.count()
         wait_for(lambda: feed.count() > before + 400, "updates afterwards")
     missing, copies = lost(cluster, feed.acknowledged)
     row(record_property, "no descriptor left in the router", feed.acknowledged, missing)
-    assert copies == 16 and not missing and feed.refused == {}, (missing[:10], feed.refused)
+    assert copies == 16 and not missing and feed.refused == {}, (
+        missing[:10],
+        feed.refused,
+    )
 
 
 def test_a_fetch_of_everything_harms_nobody(cluster):
-    """rrdcached makes a row for each step of the time that it is asked for: of nine years of seconds it takes all memory there is."""
+    """rrdcached makes a row for each step of the time that it is asked for: of nine
+    years of seconds it takes all memory there is.
+    """
     with Client(cluster.unix) as client, Client(cluster.single.address) as single:
         for each in (client, single):
-            assert each.ask(f"CREATE a/v.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U DS:w:GAUGE:60:U:U RRA:LAST:0.5:1:2000 RRA:LAST:0.5:60:2000") == b"0 RRD created OK\n"
+            assert (
+                each.ask(
+                    f"CREATE a/v.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U "
+                    "DS:w:GAUGE:60:U:U RRA:LAST:0.5:1:2000 RRA:LAST:0.5:60:2000"
+                )
+                == b"0 RRD created OK\n"
+            )
         for verb in ("FETCH", "FETCHBIN"):
-            for time in (f"{START} 2000000000", f"{START} 0x77359400", f"{START} 99999999999999999999", "1", f"-{START} -1"):
-                said = client.ask(f"{verb} a/v.rrd {'MIN' if verb == 'FETCH' else 'LAST'} {time}")
-                assert re.match(rb"-1 \d+ values from \d+ to \d+; at most 4194304 in one answer: ask for a shorter time\n", said), (time, said)
+            for time in (
+                f"{START} 2000000000",
+                f"{START} 0x77359400",
+                f"{START} 99999999999999999999",
+                "1",
+                f"-{START} -1",
+            ):
+                said = client.ask(
+                    f"{verb} a/v.rrd {'MIN' if verb == 'FETCH' else 'LAST'} {time}"
+                )
+                assert re.match(
+                    rb"-1 \d+ values from \d+ to \d+; at most 4194304 in one answer: "
+                    rb"ask for a shorter time\n",
+                    said,
+                ), (time, said)
         # what is large and not too much comes, as rrdcached has it
         for verb in ("FETCH", "FETCHBIN"):
-            for rest in (f"LAST {START} {START + 100_000}", f"LAST {START - 8_000_000} {START}", f"MIN {START} {START + 100_000} w"):
+            for rest in (
+                f"LAST {START} {START + 100_000}",
+                f"LAST {START - 8_000_000} {START}",
+                f"MIN {START} {START + 100_000} w",
+            ):
                 said = client.ask(f"{verb} a/v.rrd {rest}")
-                assert said == single.ask(f"{verb} a/v.rrd {rest}") and len(said) > 500_000, rest
+                assert (
+                    said == single.ask(f"{verb} a/v.rrd {rest}") and len(said) > 500_000
+                ), rest
     assert cluster.router_said(r".* is down.*") == []
 
 
@@ -369,7 +537,12 @@ def test_clients_that_fetch_much_and_never_read_are_not_waited_for(cluster):
     cluster.stop_router()
     cluster.start_router("--timeout", "3")
     with Client(cluster.unix) as client:
-        assert client.ask(f"CREATE a/v.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:2000") == b"0 RRD created OK\n"
+        assert (
+            client.ask(
+                f"CREATE a/v.rrd -b {START} -s 1 DS:v:GAUGE:60:U:U RRA:LAST:0.5:1:2000"
+            )
+            == b"0 RRD created OK\n"
+        )
         fetch = f"FETCH a/v.rrd LAST {START} {START + 1_000_000}\n"  # some 25 MiB
         before = resident(cluster.router.pid)
         crowd = [Client(cluster.unix) for _ in range(12)]

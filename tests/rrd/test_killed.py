@@ -1,4 +1,6 @@
-"""kill -9 of the router, of the backends, of all at once, under updates: what was acknowledged is on every copy afterwards."""
+"""kill -9 of the router, of the backends, of all at once, under updates: what was
+acknowledged is on every copy afterwards.
+"""
 
 import random
 import signal
@@ -11,16 +13,26 @@ KILLS = 6
 
 
 def killed(cluster, what, kills=KILLS):
-    """Feeds while what is named is killed and started again, so many times; the feed's acknowledged values at the end."""
+    """Feeds while what is named is killed and started again, so many times; the feed's
+    acknowledged values at the end.
+    """
     choice = random.Random(what)
     create(cluster)
     with Feed(cluster) as feed:
         for kill in range(1, kills + 1):
             before = feed.count()
-            wait_for(lambda before=before: feed.count() > before + choice.randrange(50, 400), "updates")
+            wait_for(
+                lambda before=before: feed.count() > before + choice.randrange(50, 400),
+                "updates",
+            )
             if what in ("router", "all"):
                 cluster.stop_router(signal.SIGKILL)
-            hit = list(cluster.backends.values()) if what == "all" else [choice.choice(list(cluster.backends.values()))] * (what == "backend")
+            hit = (
+                list(cluster.backends.values())
+                if what == "all"
+                else [choice.choice(list(cluster.backends.values()))]
+                * (what == "backend")
+            )
             for backend in hit:
                 backend.stop(signal.SIGKILL)
             for backend in hit:
@@ -28,7 +40,13 @@ def killed(cluster, what, kills=KILLS):
             if what in ("router", "all"):
                 cluster.start_router()
             else:
-                wait_for(lambda kill=kill: len(cluster.router_said(r"is up")) >= len(cluster.backends) + kill, "the backend to be up again")
+                wait_for(
+                    lambda kill=kill: (
+                        len(cluster.router_said(r"is up"))
+                        >= len(cluster.backends) + kill
+                    ),
+                    "the backend to be up again",
+                )
     return feed.acknowledged
 
 
@@ -37,7 +55,10 @@ def test_what_was_acknowledged_is_on_every_copy(cluster, what, record_property):
     acknowledged = killed(cluster, what)
     missing, copies = lost(cluster, acknowledged)
     count = sum(map(len, acknowledged.values()))
-    record_property("updates", f"{what}: {count} acknowledged, {KILLS} times kill -9, {len(missing)} lost")
+    record_property(
+        "updates",
+        f"{what}: {count} acknowledged, {KILLS} times kill -9, {len(missing)} lost",
+    )
     assert copies == 2 * FILES and not missing, missing[:10]
 
 

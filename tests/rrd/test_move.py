@@ -1,4 +1,6 @@
-"""Nodes come and go while clients write and read: files move by the plan, no update is lost, no read is without its answer."""
+"""Nodes come and go while clients write and read: files move by the plan, no update is
+lost, no read is without its answer.
+"""
 
 import collections
 import difflib
@@ -16,12 +18,19 @@ from rrd_feed import START, Feed, create, lost, names, row
 from rrd_servers import Client, Rrdcached, free_port, wait_for
 
 STILL = 400
-SOURCES = f"-b {START} -s 60 DS:in:GAUGE:120:U:U RRA:AVERAGE:0.5:1:600 RRA:MAX:0.5:10:600"
+SOURCES = (
+    f"-b {START} -s 60 DS:in:GAUGE:120:U:U RRA:AVERAGE:0.5:1:600 RRA:MAX:0.5:10:600"
+)
 
 
 def still_names():
-    """Files that nobody updates while they move; one with a blank, one that does not end in .rrd."""
-    return [f"still{i // 10:02}/v{i % 10}.rrd" for i in range(STILL - 2)] + ["still00/with blank.rrd", "still00/no-suffix"]
+    """Files that nobody updates while they move; one with a blank, one that does not
+    end in .rrd.
+    """
+    return [f"still{i // 10:02}/v{i % 10}.rrd" for i in range(STILL - 2)] + [
+        "still00/with blank.rrd",
+        "still00/no-suffix",
+    ]
 
 
 def fill(cluster):
@@ -30,15 +39,25 @@ def fill(cluster):
         for number, name in enumerate(still_names()):
             name = name.replace(" ", "\\ ")
             assert client.ask(f"CREATE {name} {SOURCES}") == b"0 RRD created OK\n"
-            values = " ".join(f"{START + 60 * step}:{number + step % 7}" for step in range(1, 60))
+            values = " ".join(
+                f"{START + 60 * step}:{number + step % 7}" for step in range(1, 60)
+            )
             assert client.ask(f"UPDATE {name} {values}").startswith(b"0 "), name
 
 
 class Reader:
-    """Asks for the last time of one file after the other: never an error, never before what was acknowledged when it asked."""
+    """Asks for the last time of one file after the other: never an error, never before
+    what was acknowledged when it asked.
+    """
 
     def __init__(self, cluster, feed):
-        self.cluster, self.feed, self.ended, self.looks, self.wrong = cluster, feed, False, 0, []
+        self.cluster, self.feed, self.ended, self.looks, self.wrong = (
+            cluster,
+            feed,
+            False,
+            0,
+            [],
+        )
         self.thread = threading.Thread(target=self.run)
 
     def __enter__(self):
@@ -61,7 +80,10 @@ class Reader:
                     self.wrong.append((name, least, said))
                 name = choice.choice(still).replace(" ", "\\ ")
                 said = client.ask(f"FETCH {name} AVERAGE {START} {START + 3600}")
-                if not said.split(b" ", 1)[1].startswith(b"Success") or said.count(b"nan") > 3:
+                if (
+                    not said.split(b" ", 1)[1].startswith(b"Success")
+                    or said.count(b"nan") > 3
+                ):
                     self.wrong.append((name, said))
                 self.looks += 2
 
@@ -78,23 +100,39 @@ def add(cluster, name, by_agent):
 def move(cluster, *options):
     """Runs `stead-rrd move`; its end and its words."""
     command = [cluster.programs["stead-rrd"], "move", cluster.state, *options]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout
 
 
 def status(cluster):
     """What `stead-rrd status --json` says."""
-    done = subprocess.run([cluster.programs["stead-rrd"], "status", cluster.state, "--json"], stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [cluster.programs["stead-rrd"], "status", cluster.state, "--json"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     return json.loads(done.stdout)
 
 
 def publish(cluster, nodes):
-    """A new map, and the router serves by both; where the files were and where they shall be."""
+    """A new map, and the router serves by both; where the files were and where they
+    shall be.
+    """
     every = [*names(), *still_names()]
     old = cluster.located(every)
     plan = cluster.publish(nodes)
     epoch = status(cluster)["epoch"]
-    wait_for(lambda: status(cluster)["next_epoch"] == epoch + 1, "the router to take the map up")
+    wait_for(
+        lambda: status(cluster)["next_epoch"] == epoch + 1,
+        "the router to take the map up",
+    )
     return old, cluster.located(every), plan
 
 
@@ -104,7 +142,9 @@ def placed(cluster):
     for name, server in cluster.backends.items():
         for directory, _, files in os.walk(server.base):
             for file in files:
-                found[os.path.relpath(os.path.join(directory, file), server.base)].add(name)
+                found[os.path.relpath(os.path.join(directory, file), server.base)].add(
+                    name
+                )
     return found
 
 
@@ -115,9 +155,21 @@ def check(cluster, new):
         with Client(cluster.unix) as client:
             assert client.ask("FLUSH " + name.replace(" ", "\\ ")).startswith(b"0 ")
     for name, nodes in new.items():
-        first, second = (dumped(bytes(cluster.backends[node].base) + b"/" + name.encode()) for node in nodes)
+        first, second = (
+            dumped(bytes(cluster.backends[node].base) + b"/" + name.encode())
+            for node in nodes
+        )
         if first != second:
-            pytest.fail("\n".join(difflib.unified_diff(*(dump.decode().splitlines() for dump in (first, second)), *(f"{name} at {node}" for node in nodes), n=0, lineterm="")))
+            pytest.fail(
+                "\n".join(
+                    difflib.unified_diff(
+                        *(dump.decode().splitlines() for dump in (first, second)),
+                        *(f"{name} at {node}" for node in nodes),
+                        n=0,
+                        lineterm="",
+                    )
+                )
+            )
 
 
 def copies(old, new):
@@ -143,26 +195,47 @@ def test_nodes_come_and_go_under_load(filled, record_property):
         # a router that has nothing to move says so
         code, said = move(filled)
         assert code and "no file has to move" in said, said
-        for what, nodes, agents in (("two added", ["a1", "a2", "a3", "b1", "b2", "b3"], {"a3": False, "b3": True}), ("one removed", ["a2", "a3", "b1", "b2", "b3"], {})):
+        for what, nodes, agents in (
+            (
+                "two added",
+                ["a1", "a2", "a3", "b1", "b2", "b3"],
+                {"a3": False, "b3": True},
+            ),
+            ("one removed", ["a2", "a3", "b1", "b2", "b3"], {}),
+        ):
             for name, by_agent in agents.items():
                 add(filled, name, by_agent)
             old, new, plan = publish(filled, nodes)
             count, looks = feed.count(), reader.looks
             # before anything has moved, both are asked and written to
-            wait_for(lambda: feed.count() > count + 50 and reader.looks > looks + 50, "updates and looks")  # noqa: B023
+            wait_for(
+                lambda count=count, looks=looks: (
+                    feed.count() > count + 50 and reader.looks > looks + 50
+                ),
+                "updates and looks",
+            )
             code, said = move(filled)
             assert code == 0, (said, (filled.place / "router").read_text())
             assert status(filled)["next_epoch"] is None
             count = feed.count()
-            wait_for(lambda: feed.count() > count + 50, "updates")  # noqa: B023
+            wait_for(lambda count=count: feed.count() > count + 50, "updates")
             needed = copies(old, new)
-            record_property("files", f"{what}: {len(needed)} copies carried of {2 * len(old)}, {100 * len(needed) / (2 * len(old)):.1f} %; {plan.splitlines()[-1]}")
+            record_property(
+                "files",
+                f"{what}: {len(needed)} copies carried of {2 * len(old)}, "
+                f"{100 * len(needed) / (2 * len(old)):.1f} %; {plan.splitlines()[-1]}",
+            )
             check_places = placed(filled)
             assert check_places == {name: set(places) for name, places in new.items()}
     assert not reader.wrong, reader.wrong[:5]
     assert not feed.refused, feed.refused
     missing, found = lost(filled, feed.acknowledged)
-    row(record_property, "two nodes added and one removed, files moving", feed.acknowledged, missing)
+    row(
+        record_property,
+        "two nodes added and one removed, files moving",
+        feed.acknowledged,
+        missing,
+    )
     record_property("looks", reader.looks)
     assert (missing, found) == ([], 2 * len(feed.acknowledged))
     check(filled, new)
@@ -180,11 +253,24 @@ def test_a_move_that_was_interrupted_goes_on(filled, what, record_property):
         kills = 0
         while True:
             # slow enough to be caught in the middle
-            command = [filled.programs["stead-rrd"], "move", filled.state, "--rate", "1"]
-            mover = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            command = [
+                filled.programs["stead-rrd"],
+                "move",
+                filled.state,
+                "--rate",
+                "1",
+            ]
+            mover = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
             while mover.poll() is None and kills < 3:
                 goal = len(placed_at(filled, "a3")) + choice.randrange(5, 20)
-                wait_for(lambda: mover.poll() is not None or len(placed_at(filled, "a3")) >= goal, "files to move")  # noqa: B023
+                wait_for(
+                    lambda mover=mover, goal=goal: (
+                        mover.poll() is not None or len(placed_at(filled, "a3")) >= goal
+                    ),
+                    "files to move",
+                )
                 if mover.poll() is None:
                     kills += 1
                     strike(filled, what, mover)
@@ -193,17 +279,27 @@ def test_a_move_that_was_interrupted_goes_on(filled, what, record_property):
                 break
         assert kills == 3, said
     missing, found = lost(filled, feed.acknowledged)
-    row(record_property, f"kill -9 of the {what} three times while files move", feed.acknowledged, missing)
+    row(
+        record_property,
+        f"kill -9 of the {what} three times while files move",
+        feed.acknowledged,
+        missing,
+    )
     assert (missing, found) == ([], 2 * len(feed.acknowledged))
     assert len(needed) == len(placed_at(filled, "a3"))
     check(filled, new)
 
 
 def test_a_target_that_dies_with_the_router_gets_what_was_for_it(filled):
-    """A new server is in the log from the day that files move to it, also for a router that is started again meanwhile."""
+    """A new server is in the log from the day that files move to it, also for a router
+    that is started again meanwhile.
+    """
     add(filled, "a3", False)
     _, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2"])
-    mover = subprocess.Popen([filled.programs["stead-rrd"], "move", filled.state, "--rate", "1"], stdout=subprocess.DEVNULL)
+    mover = subprocess.Popen(
+        [filled.programs["stead-rrd"], "move", filled.state, "--rate", "1"],
+        stdout=subprocess.DEVNULL,
+    )
     wait_for(lambda: len(placed_at(filled, "a3")) >= 10, "files to move")
     os.kill(mover.pid, signal.SIGKILL)
     mover.wait()
@@ -217,7 +313,10 @@ def test_a_target_that_dies_with_the_router_gets_what_was_for_it(filled):
     filled.backends["a3"].stop(signal.SIGKILL)
     filled.backends["a3"].start()
     filled.start_router()
-    wait_for(lambda: all(backend["state"] == "up" for backend in status(filled)["backends"]), "all to be up")
+    wait_for(
+        lambda: all(backend["state"] == "up" for backend in status(filled)["backends"]),
+        "all to be up",
+    )
     code, said = move(filled)
     assert code == 0, said
     missing, found = lost(filled, acknowledged)
@@ -228,7 +327,12 @@ def test_a_target_that_dies_with_the_router_gets_what_was_for_it(filled):
 def placed_at(cluster, name):
     """The files of one backend, those being written left out."""
     base = cluster.backends[name].base
-    return [file for _, _, files in os.walk(base) for file in files if file.endswith((".rrd", "no-suffix"))]
+    return [
+        file
+        for _, _, files in os.walk(base)
+        for file in files
+        if file.endswith((".rrd", "no-suffix"))
+    ]
 
 
 def strike(cluster, what, mover):
@@ -243,22 +347,33 @@ def strike(cluster, what, mover):
         server.stop(signal.SIGKILL)
         time.sleep(0.2)
         server.start()
-        wait_for(lambda: all(backend["state"] == "up" for backend in status(cluster)["backends"]), "all to be up")
+        wait_for(
+            lambda: all(
+                backend["state"] == "up" for backend in status(cluster)["backends"]
+            ),
+            "all to be up",
+        )
 
 
 def test_a_backend_is_given_its_files_again(filled):
-    """Some are stale, as after a restored disk: the router cannot know, and is told to repair them."""
+    """Some are stale, as after a restored disk: the router cannot know, and is told to
+    repair them.
+    """
     victim = filled.backends["b1"]
     code, said = repair(filled, "b9")
     assert code and "b9" in said
-    mine = [name for name, places in filled.located(still_names()).items() if "b1" in places]
+    mine = [
+        name for name, places in filled.located(still_names()).items() if "b1" in places
+    ]
     with Client(filled.unix) as client:
         for name in mine:
             assert client.ask("FLUSH " + name.replace(" ", "\\ ")).startswith(b"0 ")
     stale = {name: (victim.base / name).read_bytes() for name in mine}
     with Client(filled.unix) as client:
         for name in mine:
-            assert client.ask(f"UPDATE {name} {START + 7200}:5".replace("with blank", "with\\ blank")).startswith(b"0 ")
+            assert client.ask(
+                f"UPDATE {name} {START + 7200}:5".replace("with blank", "with\\ blank")
+            ).startswith(b"0 ")
             assert client.ask("FLUSH " + name.replace(" ", "\\ ")).startswith(b"0 ")
     for name, before in stale.items():
         assert (victim.base / name).read_bytes() != before
@@ -272,7 +387,13 @@ def test_a_backend_is_given_its_files_again(filled):
 
 def repair(cluster, node):
     """Runs `stead-rrd repair`; its end and its words."""
-    done = subprocess.run([cluster.programs["stead-rrd"], "repair", cluster.state, node], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        [cluster.programs["stead-rrd"], "repair", cluster.state, node],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout
 
 
@@ -283,8 +404,26 @@ def test_a_graph_has_no_gap_before_during_and_after_a_move(filled, place):
         file = place / f"{when}.png"
         lines = []
         for number, name in enumerate(still_names()[:40:4]):
-            lines += [f"DEF:v{number}={name}:in:AVERAGE", f"LINE1:v{number}#{number * 25:02x}40{255 - number * 25:02x}"]
-        command = ["rrdtool", "graph", file, "--daemon", filled.tcp, "-s", str(START), "-e", str(START + 3600), "-w", "600", "-h", "200", *lines]
+            lines += [
+                f"DEF:v{number}={name}:in:AVERAGE",
+                f"LINE1:v{number}#{number * 25:02x}40{255 - number * 25:02x}",
+            ]
+        command = [
+            "rrdtool",
+            "graph",
+            file,
+            "--daemon",
+            filled.tcp,
+            "-s",
+            str(START),
+            "-e",
+            str(START + 3600),
+            "-w",
+            "600",
+            "-h",
+            "200",
+            *lines,
+        ]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         return file.read_bytes()
 
@@ -294,7 +433,10 @@ def test_a_graph_has_no_gap_before_during_and_after_a_move(filled, place):
     old, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2", "b3"])
     shown = {name for name, _ in copies(old, new)} & set(still_names()[:40:4])
     assert shown
-    mover = subprocess.Popen([filled.programs["stead-rrd"], "move", filled.state, "--rate", "3"], stdout=subprocess.DEVNULL)
+    mover = subprocess.Popen(
+        [filled.programs["stead-rrd"], "move", filled.state, "--rate", "3"],
+        stdout=subprocess.DEVNULL,
+    )
     during = 0
     while mover.poll() is None:
         assert graph("during") == before
@@ -304,5 +446,7 @@ def test_a_graph_has_no_gap_before_during_and_after_a_move(filled, place):
     check(filled, new)
     # the control: a value more, and the picture is another
     with Client(filled.unix) as client:
-        assert client.ask(f"UPDATE {sorted(shown)[0]} {START + 3601}:900 {START + 3720}:900").startswith(b"0 ")
+        assert client.ask(
+            f"UPDATE {min(shown)} {START + 3601}:900 {START + 3720}:900"
+        ).startswith(b"0 ")
     assert graph("control") != before

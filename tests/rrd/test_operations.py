@@ -1,4 +1,6 @@
-"""A running router as its operator sees it: status, metrics, log lines, the control socket, its end; and the units of systemd."""
+"""A running router as its operator sees it: status, metrics, log lines, the control
+socket, its end; and the units of systemd.
+"""
 
 import json
 import os
@@ -20,7 +22,13 @@ START = 1_700_000_000
 
 def stead_rrd(programs, *words):
     """What the program prints, says and ends with."""
-    done = subprocess.run([programs["stead-rrd"], *map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [programs["stead-rrd"], *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -38,20 +46,40 @@ def restart(cluster, *options):
 
 
 def create(client, name):
-    assert client.ask(f"CREATE {name} -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:100") == b"0 RRD created OK\n"
+    assert (
+        client.ask(
+            f"CREATE {name} -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:100"
+        )
+        == b"0 RRD created OK\n"
+    )
+
+
+def status_once(cluster, fits, what):
+    """Waits until the exit code and the page of `stead-rrd status` fit; these, and what
+    it complained of.
+    """
+
+    def asked():
+        done = stead_rrd(cluster.programs, "status", cluster.state)
+        return done if fits(*done[:2]) else None
+
+    return wait_for(asked, what)
 
 
 def test_status_says_first_whether_all_is_well(cluster):
     code, page, said = stead_rrd(cluster.programs, "status", cluster.state)
     assert (code, said, page.splitlines()[0]) == (0, "", "all is well: 4 backends up")
     found = status(cluster)
-    assert {b["name"]: (b["state"], b["address"], b["labels"]) for b in found["backends"]} == {
-        name: ("up", server.address, [["zone", name[0]]]) for name, server in cluster.backends.items()
+    assert {
+        b["name"]: (b["state"], b["address"], b["labels"]) for b in found["backends"]
+    } == {
+        name: ("up", server.address, [["zone", name[0]]])
+        for name, server in cluster.backends.items()
     }
     assert (found["epoch"], found["next_epoch"], found["fleet"]) == (1, None, "rrd")
     address = cluster.backends["b1"].address
     cluster.backends["b1"].stop(signal.SIGKILL)
-    code, page, _ = wait_for(lambda: (lambda done: done if done[0] else None)(stead_rrd(cluster.programs, "status", cluster.state)), "a bad status")
+    code, page, _ = status_once(cluster, lambda code, _: code, "a bad status")
     assert code == 1
     assert page.startswith(f"not well: backend b1 ({address}) is down for "), page
     # half of the files have a copy there
@@ -59,7 +87,10 @@ def test_status_says_first_whether_all_is_well(cluster):
     assert 0.4 < status(cluster)["exposed"]["single"] < 0.6
     # and it ends
     cluster.backends["b1"].start()
-    wait_for(lambda: stead_rrd(cluster.programs, "status", cluster.state)[0] == 0, "a good status")
+    wait_for(
+        lambda: stead_rrd(cluster.programs, "status", cluster.state)[0] == 0,
+        "a good status",
+    )
     assert {b["name"]: b["reconnects"] for b in status(cluster)["backends"]}["b1"] >= 1
 
 
@@ -73,10 +104,16 @@ def test_status_says_which_server_keeps_a_journal(cluster):
         server.journal.mkdir()
         server.start()
 
-        def update_and_look(at=iter(range(1_700_000_001, 1_800_000_000))):
+        times = iter(range(1_700_000_001, 1_800_000_000))
+
+        def update_and_look():
             for host in range(8):
-                client.ask(f"UPDATE h{host}/v.rrd {next(at)}:1")
-            return [backend["name"] for backend in status(cluster)["backends"] if backend["journal"]]
+                client.ask(f"UPDATE h{host}/v.rrd {next(times)}:1")
+            return [
+                backend["name"]
+                for backend in status(cluster)["backends"]
+                if backend["journal"]
+            ]
 
         assert wait_for(update_and_look, "the journal to be seen") == ["a1"]
     _, page, _ = stead_rrd(cluster.programs, "status", cluster.state)
@@ -90,28 +127,58 @@ def test_status_counts_what_clients_do(cluster):
         create(client, "a.rrd")
         for i in range(1, 8):
             assert client.ask(f"UPDATE a.rrd {START + i}:1").startswith(b"0 ")
-        assert client.ask(f"UPDATE a.rrd {START + 1}:1").startswith(b"-1 illegal attempt")
-        assert client.batch([f"UPDATE a.rrd {START + 10 + i}:1" for i in range(5)] + ["UPDATE b.rrd 1:1", "NONE"]).startswith(b"2 errors")
+        assert client.ask(f"UPDATE a.rrd {START + 1}:1").startswith(
+            b"-1 illegal attempt"
+        )
+        assert client.batch(
+            [f"UPDATE a.rrd {START + 10 + i}:1" for i in range(5)]
+            + ["UPDATE b.rrd 1:1", "NONE"]
+        ).startswith(b"2 errors")
         assert client.ask("nonsense").startswith(b"-1 Unknown command")
         found = status(cluster)
         assert found["clients"]["connected"] == before["connected"] + 1
-    verbs = {verb["verb"]: (verb["requests"], verb["errors"]) for verb in found["clients"]["verbs"] if verb["requests"]}
-    assert verbs == {"update": (14, 2), "create": (1, 0), "batch": (1, 0), "unknown": (2, 2)}
-    assert all(sum(verb["buckets"]) == verb["requests"] for verb in found["clients"]["verbs"])
-    assert found["log"]["newest"] > 0 and found["log"]["bytes"] > 0 and found["log"]["bound"] == 1 << 30
-    wait_for(lambda: status(cluster)["clients"]["connected"] == before["connected"], "the client to be gone")
+    verbs = {
+        verb["verb"]: (verb["requests"], verb["errors"])
+        for verb in found["clients"]["verbs"]
+        if verb["requests"]
+    }
+    assert verbs == {
+        "update": (14, 2),
+        "create": (1, 0),
+        "batch": (1, 0),
+        "unknown": (2, 2),
+    }
+    assert all(
+        sum(verb["buckets"]) == verb["requests"] for verb in found["clients"]["verbs"]
+    )
+    assert (
+        found["log"]["newest"] > 0
+        and found["log"]["bytes"] > 0
+        and found["log"]["bound"] == 1 << 30
+    )
+    wait_for(
+        lambda: status(cluster)["clients"]["connected"] == before["connected"],
+        "the client to be gone",
+    )
 
 
 def test_without_a_router_it_is_said_what_to_do(cluster, place):
     for verb in (["status"], ["move"]):
         code, out, said = stead_rrd(cluster.programs, *verb, place / "none")
-        assert (code, out) == (69, "") and said == f"stead-rrd: {place}/none/control: there is no such directory; give the one that the router has as --state\n"
+        assert (code, out) == (69, "") and said == (
+            f"stead-rrd: {place}/none/control: there is no such directory; give "
+            "the one that the router has as --state\n"
+        )
     code, _, said = stead_rrd(cluster.programs, "repair", place, "a1")
     assert code == 69 and "no router runs on this directory" in said
     cluster.stop_router(signal.SIGKILL)
     code, _, said = stead_rrd(cluster.programs, "status", cluster.state)
-    assert code == 69 and "the router that ran on this directory has ended; start it again" in said
-    # the socket that it left is no obstacle, and a router that ends in order leaves none
+    assert (
+        code == 69
+        and "the router that ran on this directory has ended; start it again" in said
+    )
+    # the socket that it left is no obstacle, and a router that ends in order leaves
+    # none
     cluster.start_router()
     assert stead_rrd(cluster.programs, "status", cluster.state)[0] == 0
     assert stat.S_IMODE((cluster.state / "control").stat().st_mode) == 0o600
@@ -120,15 +187,36 @@ def test_without_a_router_it_is_said_what_to_do(cluster, place):
 
 
 def scrape(url):
-    """The metrics, as a strict parser reads them: {(name, labels): value} and {family: (type, help, unit)}."""
-    parser = pytest.importorskip("prometheus_client.openmetrics.parser", reason="prometheus-client is not in .venv")
+    """The metrics, as a strict parser reads them: {(name, labels): value} and {family:
+    (type, help, unit)}.
+    """
+    parser = pytest.importorskip(
+        "prometheus_client.openmetrics.parser",
+        reason="prometheus-client is not in .venv",
+    )
     with urllib.request.urlopen(url, timeout=LIMIT) as answer:
-        assert answer.headers["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        assert (
+            answer.headers["Content-Type"]
+            == "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        )
         text = answer.read().decode()
     families = list(parser.text_string_to_metric_families(text))
-    samples = {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families for s in family.samples}
-    assert len(samples) == sum(len(family.samples) for family in families), "a sample stands twice"
-    return samples, {family.name: (family.type, family.documentation, family.unit) for family in families}, text
+    samples = {
+        (s.name, tuple(sorted(s.labels.items()))): s.value
+        for family in families
+        for s in family.samples
+    }
+    assert len(samples) == sum(len(family.samples) for family in families), (
+        "a sample stands twice"
+    )
+    return (
+        samples,
+        {
+            family.name: (family.type, family.documentation, family.unit)
+            for family in families
+        },
+        text,
+    )
 
 
 def conventions_broken(families):
@@ -139,9 +227,16 @@ def conventions_broken(families):
             broken.append((name, "no name of ours"))
         if not help_text or help_text == name:
             broken.append((name, "no help"))
-        if re.search(r"(?<!_time)_(milliseconds|minutes|hours|kilobytes|mib|gauge|counter|histogram)(_|$)", name):
+        if re.search(
+            r"(?<!_time)_(milliseconds|minutes|hours|kilobytes|mib|gauge|counter|histogram)(_|$)",
+            name,
+        ):
             broken.append((name, "not a base unit, or its type in its name"))
-        if kind == "unknown" or (kind != "counter" and name.endswith("_total")) or (kind != "histogram" and name.endswith(("_count", "_sum", "_bucket"))):
+        if (
+            kind == "unknown"
+            or (kind != "counter" and name.endswith("_total"))
+            or (kind != "histogram" and name.endswith(("_count", "_sum", "_bucket")))
+        ):
             broken.append((name, "its suffix is not that of its type"))
         if unit and not name.endswith(unit):
             broken.append((name, "its unit is not in its name"))
@@ -152,9 +247,13 @@ def test_the_conventions_are_checked():
     good = {"stead_rrd_x_seconds": ("gauge", "Some", "seconds")}
     assert conventions_broken(good) == []
     for name, family in [
-        ("other", ("gauge", "Some", "")), ("stead_rrd_x", ("gauge", "", "")), ("stead_rrd_x_total", ("gauge", "Some", "")),
-        ("stead_rrd_x_milliseconds", ("gauge", "Some", "")), ("stead_rrd_x", ("gauge", "Some", "bytes")), ("stead_rrd_x", ("unknown", "Some", "")),
-    ]:  # fmt: skip
+        ("other", ("gauge", "Some", "")),
+        ("stead_rrd_x", ("gauge", "", "")),
+        ("stead_rrd_x_total", ("gauge", "Some", "")),
+        ("stead_rrd_x_milliseconds", ("gauge", "Some", "")),
+        ("stead_rrd_x", ("gauge", "Some", "bytes")),
+        ("stead_rrd_x", ("unknown", "Some", "")),
+    ]:
         assert conventions_broken({name: family}), name
 
 
@@ -172,22 +271,42 @@ def test_metrics_are_what_prometheus_reads(cluster):
     assert samples["stead_rrd_requests_total", update] == 21
     assert samples["stead_rrd_request_errors_total", update] == 1
     assert samples["stead_rrd_request_duration_seconds_count", update] == 21
-    assert samples["stead_rrd_request_duration_seconds_bucket", (("le", "+Inf"), *update)] == 21
+    assert (
+        samples["stead_rrd_request_duration_seconds_bucket", (("le", "+Inf"), *update)]
+        == 21
+    )
     assert samples["stead_rrd_problems", ()] == 0
     for name in cluster.backends:
         assert samples["stead_rrd_backend_up", (("backend", name),)] == 1
     # each value of a.rrd is on two backends, and what was refused on both
-    assert sum(samples["stead_rrd_backend_writes_total", (("backend", name),)] for name in cluster.backends) == 2 * 22
+    assert (
+        sum(
+            samples["stead_rrd_backend_writes_total", (("backend", name),)]
+            for name in cluster.backends
+        )
+        == 2 * 22
+    )
     assert samples["stead_rrd_log_bound_bytes", ()] == 1 << 30
     page = (ROOT / "docs" / "rrd.md").read_text()
-    rows = set(re.findall(r"^\| `(stead_rrd_\w+)", page, re.M))
-    names = {name.removesuffix("_bucket").removesuffix("_count").removesuffix("_sum") for name, _ in samples}
+    rows = set(re.findall(r"^\| `(stead_rrd_\w+)", page, re.MULTILINE))
+    names = {
+        name.removesuffix("_bucket").removesuffix("_count").removesuffix("_sum")
+        for name, _ in samples
+    }
     assert names <= rows | {"stead_rrd_request_duration_seconds"}, sorted(names - rows)
-    assert rows - {name for name in rows if name.startswith("stead_rrd_move_")} <= names, sorted(rows - names)
-    # a strict reader, so that what it reads says something: it takes no text that is cut, no type that is none, no counter without its
-    # suffix, no histogram that does not add up
+    assert (
+        rows - {name for name in rows if name.startswith("stead_rrd_move_")} <= names
+    ), sorted(rows - names)
+    # a strict reader, so that what it reads says something: it takes no text that is
+    # cut, no type that is none, no counter without its suffix, no histogram that does
+    # not add up
     parser = pytest.importorskip("prometheus_client.openmetrics.parser")
-    for damaged in (("# EOF\n", ""), (" gauge\n", " gague\n"), ("_total{", "{"), ('le="+Inf",verb="update"} 21', 'le="+Inf",verb="update"} 20')):
+    for damaged in (
+        ("# EOF\n", ""),
+        (" gauge\n", " gague\n"),
+        ("_total{", "{"),
+        ('le="+Inf",verb="update"} 21', 'le="+Inf",verb="update"} 20'),
+    ):
         assert damaged[0] in text
         with pytest.raises(ValueError):
             list(parser.text_string_to_metric_families(text.replace(*damaged)))
@@ -198,9 +317,25 @@ def test_metrics_are_what_prometheus_reads(cluster):
 
 
 def test_metrics_are_for_this_machine_unless_told_otherwise(cluster, place):
-    command = ["serve", "--map", cluster.map, "--base", place, "--state", place / "other", "--listen", f"unix:{place}/other.s", "--metrics", "0.0.0.0:0"]
+    command = [
+        "serve",
+        "--map",
+        cluster.map,
+        "--base",
+        place,
+        "--state",
+        place / "other",
+        "--listen",
+        f"unix:{place}/other.s",
+        "--metrics",
+        "0.0.0.0:0",
+    ]
     code, _, said = stead_rrd(cluster.programs, *command)
-    assert code == 74 and "--metrics 0.0.0.0:0: not a loopback address" in said and "--public" in said, said
+    assert (
+        code == 74
+        and "--metrics 0.0.0.0:0: not a loopback address" in said
+        and "--public" in said
+    ), said
 
 
 def test_log_lines_are_json_when_asked_for(cluster):
@@ -209,45 +344,70 @@ def test_log_lines_are_json_when_asked_for(cluster):
     cluster.backends["a2"].stop(signal.SIGKILL)
 
     def lines():
-        return [json.loads(line) for line in (cluster.place / "router").read_text().splitlines()]
+        return [
+            json.loads(line)
+            for line in (cluster.place / "router").read_text().splitlines()
+        ]
 
-    (down,) = wait_for(lambda: [line for line in lines() if line.get("state") == "down"], "the line that says that a2 is down")
+    (down,) = wait_for(
+        lambda: [line for line in lines() if line.get("state") == "down"],
+        "the line that says that a2 is down",
+    )
     assert (down["level"], down["backend"], down["address"]) == ("WARN", "a2", address)
     assert down["message"] == f"backend a2 ({address}) is down: {down['error']}"
-    assert {line["backend"] for line in lines() if line.get("state") == "up"} == set(cluster.backends)
+    assert {line["backend"] for line in lines() if line.get("state") == "up"} == set(
+        cluster.backends
+    )
     assert all(line["timestamp"] for line in lines())
 
 
 def test_the_journal_gets_levels_and_no_times(cluster):
-    """JOURNAL_STREAM names the file that standard error goes to; when it names another, lines are as for a terminal."""
+    """JOURNAL_STREAM names the file that standard error goes to; when it names another,
+    lines are as for a terminal.
+    """
     cluster.stop_router()
     said = cluster.place / "router"
-    for same, begin in ((True, rb"<6>listening on "), (False, rb"20\d\d-\S+Z INFO  stead-rrd: listening on ")):
+    for same, begin in (
+        (True, rb"<6>listening on "),
+        (False, rb"20\d\d-\S+Z INFO  stead-rrd: listening on "),
+    ):
         found = said.stat()
-        os.environ["JOURNAL_STREAM"] = f"{found.st_dev}:{found.st_ino if same else found.st_ino + 1}"
+        os.environ["JOURNAL_STREAM"] = (
+            f"{found.st_dev}:{found.st_ino if same else found.st_ino + 1}"
+        )
         try:
             cluster.start_router()
         finally:
             del os.environ["JOURNAL_STREAM"]
         lines = said.read_bytes().splitlines()
-        assert lines and all(re.match(rb"<[3467]>\w" if same else rb"20\d\d-", line) for line in lines), lines
+        assert lines and all(
+            re.match(rb"<[3467]>\w" if same else rb"20\d\d-", line) for line in lines
+        ), lines
         assert re.match(begin, lines[0]), lines
         cluster.stop_router()
 
 
 def test_a_request_in_hand_is_answered_before_the_end(cluster):
-    """Its backends hang while the router is told to end: it does not end before they have answered, and takes nobody new."""
+    """Its backends hang while the router is told to end: it does not end before they
+    have answered, and takes nobody new.
+    """
     restart(cluster, "--grace", str(LIMIT), "--timeout", str(LIMIT))
     with Client(cluster.tcp) as client, Client(cluster.tcp) as idle:
         create(client, "a.rrd")
         assert idle.ask("PING") == b"0 PONG\n"
-        hanging = [cluster.backends[name].process.pid for name in cluster.located(["a.rrd"])["a.rrd"]]
+        hanging = [
+            cluster.backends[name].process.pid
+            for name in cluster.located(["a.rrd"])["a.rrd"]
+        ]
         newest = status(cluster)["log"]["newest"]
         for pid in hanging:
             os.kill(pid, signal.SIGSTOP)
         try:
             client.send(f"UPDATE a.rrd {START + 60}:5\n")
-            wait_for(lambda: status(cluster)["log"]["newest"] > newest, "the update to be in the log")
+            wait_for(
+                lambda: status(cluster)["log"]["newest"] > newest,
+                "the update to be in the log",
+            )
             os.kill(cluster.router.pid, signal.SIGTERM)
             # who waits for nothing is let go
             assert idle.file.read() == b""
@@ -266,65 +426,110 @@ def created(cluster, count, rows=100):
     names = [f"host{i:03}/v.rrd" for i in range(count)]
     with Client(cluster.unix) as client:
         for name in names:
-            assert client.ask(f"CREATE {name} -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:{rows}") == b"0 RRD created OK\n"
+            assert (
+                client.ask(
+                    f"CREATE {name} -b {START} -s 60 DS:v:GAUGE:120:U:U RRA:LAST:0.5:1:{rows}"
+                )
+                == b"0 RRD created OK\n"
+            )
     return names
 
 
 def test_a_server_is_added_as_the_manual_says(cluster, place):
     names = created(cluster, 40)
-    cluster.backends["b3"] = server = Rrdcached(place / "b3", f"127.0.0.1:{free_port()}")
+    cluster.backends["b3"] = server = Rrdcached(
+        place / "b3", f"127.0.0.1:{free_port()}"
+    )
     server.start()
     cluster.publish()
-    code, page = wait_for(lambda: (lambda done: done[:2] if "epoch 1 -> 2" in done[1] else None)(stead_rrd(cluster.programs, "status", cluster.state)), "epoch 2")
-    assert code == 1 and "files have to be moved from epoch 1 to 2, and nothing moves them: run stead-rrd move" in page, page
+    code, page, _ = status_once(
+        cluster, lambda _, page: "epoch 1 -> 2" in page, "epoch 2"
+    )
+    assert (
+        code == 1
+        and "files have to be moved from epoch 1 to 2, and nothing moves them: run stead-rrd move"
+        in page
+    ), page
     code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
     assert (code, said) == (0, ""), (code, out, said)
     last = out.splitlines()[-1]
     moved = re.fullmatch(r"move to epoch 2: (\d+) of \1 files?, [\d.]+ \w+: done", last)
-    assert moved and int(moved[1]) == sum("b3" in nodes for nodes in cluster.located(names).values()) > 0, out
-    code, page, _ = wait_for(lambda: (lambda done: done if done[0] == 0 else None)(stead_rrd(cluster.programs, "status", cluster.state)), "all to be well")
+    assert (
+        moved
+        and int(moved[1])
+        == sum("b3" in nodes for nodes in cluster.located(names).values())
+        > 0
+    ), out
+    code, page, _ = status_once(cluster, lambda code, _: code == 0, "all to be well")
     assert page.startswith("all is well: 5 backends up\nrrd, epoch 2, ")
     code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
     assert (code, out) == (75, "") and "no file has to move" in said
     code, out, said = stead_rrd(cluster.programs, "repair", cluster.state, "b9")
     assert (code, out) == (75, "") and "b9" in said
     code, out, _ = stead_rrd(cluster.programs, "repair", cluster.state, "b3")
-    assert code == 0 and re.search(rf"^repair of b3: {moved[1]} of {moved[1]} files?, .*: done$", out, re.M), out
+    assert code == 0 and re.search(
+        rf"^repair of b3: {moved[1]} of {moved[1]} files?, .*: done$", out, re.MULTILINE
+    ), out
 
 
 def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
-    """At 1 MiB a second the files of 0.8 MB each take half a minute: the client is ended long before."""
+    """At 1 MiB a second the files of 0.8 MB each take half a minute: the client is
+    ended long before.
+    """
     created(cluster, 80, rows=100_000)
-    cluster.backends["b3"] = server = Rrdcached(place / "b3", f"127.0.0.1:{free_port()}")
+    cluster.backends["b3"] = server = Rrdcached(
+        place / "b3", f"127.0.0.1:{free_port()}"
+    )
     server.start()
     cluster.publish()
     wait_for(lambda: status(cluster)["next_epoch"] == 2, "epoch 2")
-    with subprocess.Popen([cluster.programs["stead-rrd"], "move", cluster.state, "--rate", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
-        wait_for(lambda: (status(cluster)["moving"] or {"done": 0})["done"], "a file to have moved")
+    with subprocess.Popen(
+        [cluster.programs["stead-rrd"], "move", cluster.state, "--rate", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as client:
+        wait_for(
+            lambda: (status(cluster)["moving"] or {"done": 0})["done"],
+            "a file to have moved",
+        )
         code, _, said = stead_rrd(cluster.programs, "move", cluster.state)
         assert code == 75 and "already" in said
         client.send_signal(signal.SIGINT)
         out, said = client.communicate()
-    assert client.returncode == 130 and "Run the same again to go on" in said, (out, said)
+    assert client.returncode == 130 and "Run the same again to go on" in said, (
+        out,
+        said,
+    )
     assert out.startswith("move to epoch 2: "), out
-    code, page, _ = wait_for(lambda: (lambda done: done if "nothing moves them" in done[1] else None)(stead_rrd(cluster.programs, "status", cluster.state)), "the end of it")
+    code, page, _ = status_once(
+        cluster, lambda _, page: "nothing moves them" in page, "the end of it"
+    )
     assert code == 1 and ", epoch 1 -> 2, " in page, page
     code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
     # it begins with what the other has done
     done = int(re.match(r"move to epoch 2: (\d+) files?, looking for more, ", out)[1])
-    files = int(re.fullmatch(r"move to epoch 2: (\d+) of \1 files, .*: done", out.splitlines()[-1])[1])
+    files = int(
+        re.fullmatch(
+            r"move to epoch 2: (\d+) of \1 files, .*: done", out.splitlines()[-1]
+        )[1]
+    )
     assert (code, said) == (0, "") and 0 < done < files, (code, out, said)
     assert status(cluster)["epoch"] == 2
 
 
 def unknown_messages(page, sources):
-    """The messages of the table of troubleshooting of which the program knows nothing: of each, the longest part without names, numbers and dots."""
+    """The messages of the table of troubleshooting of which the program knows nothing:
+    of each, the longest part without names, numbers and dots.
+    """
     unknown, count = [], 0
     for line in page.split("## Troubleshooting")[1].splitlines():
         message = re.match(r"\| \w[\w, ]*: `([^`]+)`", line)
         if message:
             count += 1
-            part = max(re.split(r"\brrd\d|\d+|[()]|\.\.\.|: |; |, |\"", message[1]), key=len).strip()
+            part = max(
+                re.split(r"\brrd\d|\d+|[()]|\.\.\.|: |; |, |\"", message[1]), key=len
+            ).strip()
             if part not in sources:
                 unknown.append(part)
     return count, unknown
@@ -332,20 +537,41 @@ def unknown_messages(page, sources):
 
 def test_the_messages_of_the_manual_are_the_programs():
     page = (ROOT / "docs" / "rrd.md").read_text()
-    sources = "".join(path.read_text() for path in (ROOT / "crates" / "stead-rrd" / "src").rglob("*.rs"))
-    sources += "illegal attempt to update using time Address already in use Too many open files"  # of rrdcached and of the system
+    sources = "".join(
+        path.read_text()
+        for path in (ROOT / "crates" / "stead-rrd" / "src").rglob("*.rs")
+    )
+    # of rrdcached and of the system
+    sources += (
+        "illegal attempt to update using time Address already in use Too many open "
+        "files"
+    )
     count, unknown = unknown_messages(page, sources)
     assert count > 15 and unknown == []
-    assert unknown_messages("## Troubleshooting\n| router: `the moon is full (rrd1)` | wait |", sources) == (1, ["the moon is full"])
+    assert unknown_messages(
+        "## Troubleshooting\n| router: `the moon is full (rrd1)` | wait |", sources
+    ) == (1, ["the moon is full"])
 
 
 def test_the_fleet_of_the_manual_is_one(programs, place):
     page = (ROOT / "docs" / "rrd.md").read_text()
-    (place / "rrd.toml").write_text(re.search(r"```toml\n(.*?)```", page, re.S)[1])
-    subprocess.run([programs["stead"], "apply", place / "rrd.toml", place / "rrd.map"], check=True, stdout=subprocess.DEVNULL)
-    located = subprocess.run([programs["stead"], "locate", place / "rrd.map", "web1/cpu.rrd"], check=True, capture_output=True, text=True).stdout
+    (place / "rrd.toml").write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
+    subprocess.run(
+        [programs["stead"], "apply", place / "rrd.toml", place / "rrd.map"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    located = subprocess.run(
+        [programs["stead"], "locate", place / "rrd.map", "web1/cpu.rrd"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
     file, nodes = located.strip().split("\t")
-    assert f"prints `{file}`, a tab and\n`{nodes}`" in page and f"{file}: on {nodes.replace(',', ' and ')}" in page, located
+    assert (
+        f"prints `{file}`, a tab and\n`{nodes}`" in page
+        and f"{file}: on {nodes.replace(',', ' and ')}" in page
+    ), located
 
 
 def refused(address):
@@ -357,17 +583,25 @@ def refused(address):
 
 
 def test_an_end_does_not_wait_for_ever(cluster):
-    """The control of the test above: with no grace it ends while they hang. What the client hears then is the log's word for it, or nothing."""
+    """The control of the test above: with no grace it ends while they hang. What the
+    client hears then is the log's word for it, or nothing.
+    """
     restart(cluster, "--grace", "0", "--timeout", str(LIMIT))
     with Client(cluster.tcp) as client:
         create(client, "a.rrd")
-        hanging = [cluster.backends[name].process.pid for name in cluster.located(["a.rrd"])["a.rrd"]]
+        hanging = [
+            cluster.backends[name].process.pid
+            for name in cluster.located(["a.rrd"])["a.rrd"]
+        ]
         newest = status(cluster)["log"]["newest"]
         for pid in hanging:
             os.kill(pid, signal.SIGSTOP)
         try:
             client.send(f"UPDATE a.rrd {START + 60}:5\n")
-            wait_for(lambda: status(cluster)["log"]["newest"] > newest, "the update to be in the log")
+            wait_for(
+                lambda: status(cluster)["log"]["newest"] > newest,
+                "the update to be in the log",
+            )
             os.kill(cluster.router.pid, signal.SIGTERM)
             assert cluster.router.wait() == 0
             assert client.file.read() in (b"", b"0 errors, enqueued 1 value(s).\n")
@@ -402,10 +636,15 @@ def test_the_units_are_what_systemd_takes(programs, place):
         text = text.replace("/usr/local/bin/stead-rrd", programs["stead-rrd"])
         for wrong, line in ((False, ""), (True, "ProtectSystme=strict\n")):
             unit.write_text(text.replace("[Service]\n", f"[Service]\n{line}"))
-            done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                ["systemd-analyze", "verify", "--man=no", unit],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert (source.name in done.stderr) == wrong, done.stderr
         # the options are ones that the program has
-        verb, *words = re.search(r"^ExecStart=\S+ (.*)$", text, re.M)[1].split()
+        verb, *words = re.search(r"^ExecStart=\S+ (.*)$", text, re.MULTILINE)[1].split()
         _, usage, _ = stead_rrd(programs, verb, "--help")
         options = [word for word in words if word.startswith("--")]
         assert options and all(f"{option} " in usage for option in options), options
@@ -415,22 +654,35 @@ def options(programs, verb):
     """The long options of a verb, by its help."""
     code, usage, _ = stead_rrd(programs, verb, "--help")
     assert code == 0
-    return set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", usage, re.M)) - {"--help", "--version"}
+    return set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", usage, re.MULTILINE)) - {
+        "--help",
+        "--version",
+    }
 
 
 def test_the_manual_has_every_option_and_every_exit_code(programs):
     page = (ROOT / "docs" / "rrd.md").read_text()
     verbs = ("serve", "files", "status", "move", "repair")
     _, usage, _ = stead_rrd(programs, "--help")
-    assert set(re.findall(r"^  ([a-z]+) ", usage.split("Commands:\n")[1].split("\nOptions:")[0], re.M)) == set(verbs)
+    assert set(
+        re.findall(
+            r"^  ([a-z]+) ",
+            usage.split("Commands:\n")[1].split("\nOptions:")[0],
+            re.MULTILINE,
+        )
+    ) == set(verbs)
     for verb in verbs:
-        section = re.search(rf"^### stead-rrd {verb}\n(.*?)(?=^##)", page + "\n##", re.M | re.S)
+        section = re.search(
+            rf"^### stead-rrd {verb}\n(.*?)(?=^##)",
+            page + "\n##",
+            re.MULTILINE | re.DOTALL,
+        )
         assert section, f"docs/rrd.md has no section on stead-rrd {verb}"
-        rows = set(re.findall(r"^\| `(--[a-z-]+)", section[1], re.M))
+        rows = set(re.findall(r"^\| `(--[a-z-]+)", section[1], re.MULTILINE))
         assert rows == options(programs, verb), verb
-    codes = set(re.findall(r"^  (\d+) ", usage.split("Exit codes:\n")[1], re.M))
+    codes = set(re.findall(r"^  (\d+) ", usage.split("Exit codes:\n")[1], re.MULTILINE))
     table = page.split("## Exit codes\n")[1].split("\n## ")[0]
-    assert set(re.findall(r"^\| (\d+) \|", table, re.M)) == codes
+    assert set(re.findall(r"^\| (\d+) \|", table, re.MULTILINE)) == codes
 
 
 def test_a_port_in_use_is_said(cluster, place):
@@ -438,6 +690,19 @@ def test_a_port_in_use_is_said(cluster, place):
         port = free_port()
         taken.bind(("127.0.0.1", port))
         taken.listen()
-        command = ["serve", "--map", cluster.map, "--base", place, "--state", place / "other", "--listen", f"127.0.0.1:{port}"]
+        command = [
+            "serve",
+            "--map",
+            cluster.map,
+            "--base",
+            place,
+            "--state",
+            place / "other",
+            "--listen",
+            f"127.0.0.1:{port}",
+        ]
         code, _, said = stead_rrd(cluster.programs, *command)
-    assert code == 74 and f"cannot listen on 127.0.0.1:{port}: Address already in use" in said, said
+    assert (
+        code == 74
+        and f"cannot listen on 127.0.0.1:{port}: Address already in use" in said
+    ), said

@@ -1,4 +1,6 @@
-"""Real clients on the router, and what they see and leave behind, against one rrdcached that is fed the same."""
+"""Real clients on the router, and what they see and leave behind, against one rrdcached
+that is fed the same.
+"""
 
 import random
 import re
@@ -9,13 +11,18 @@ import pytest
 from rrd_servers import Client, free_port, wait_for
 
 START = 1_700_000_000
-SOURCES = f"-b {START} -s 60 DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:50 RRA:MAX:0.5:5:20"
+SOURCES = (
+    f"-b {START} -s 60 DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:50 "
+    "RRA:MAX:0.5:5:20"
+)
 FILES = 2000
 
 
 def names():
     """The files: some hosts with ten each, one with a blank in its name."""
-    return [f"host{number // 10:03}/value{number % 10}.rrd" for number in range(FILES - 1)] + ["host000/with blank.rrd"]
+    return [
+        f"host{number // 10:03}/value{number % 10}.rrd" for number in range(FILES - 1)
+    ] + ["host000/with blank.rrd"]
 
 
 def escaped(name):
@@ -23,7 +30,9 @@ def escaped(name):
 
 
 def feed(seed):
-    """BATCHes of updates: every file four times in all, in a random order of files, some with more than one value."""
+    """BATCHes of updates: every file four times in all, in a random order of files,
+    some with more than one value.
+    """
     choice = random.Random(seed)
     time = {name: START for name in names()}
     for _ in range(4):
@@ -32,20 +41,33 @@ def feed(seed):
             values = []
             for _ in range(choice.choice((1, 1, 3))):
                 time[name] += choice.randrange(1, 90)
-                values.append(f"{time[name]}:{choice.randrange(1000)}:{choice.randrange(10**6)}")
+                values.append(
+                    f"{time[name]}:{choice.randrange(1000)}:{choice.randrange(10**6)}"
+                )
             lines.append(f"UPDATE {escaped(name)} {' '.join(values)}")
         yield lines
 
 
 def comparable(text):
-    """Without what rrdtool draws by lot when it makes a file: the row that an archive begins with."""
+    """Without what rrdtool draws by lot when it makes a file: the row that an archive
+    begins with.
+    """
     return re.sub(rb"(cur_row (?:1|=)) \d+", rb"\1 LOT", text)
 
 
 def rrdtool(address, *words):
     """What rrdtool prints and how it ends."""
-    done = subprocess.run(["rrdtool", *map(str, words), "--daemon", address], stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return done.returncode, comparable(done.stdout), done.stderr.replace(address.encode(), b"ADDRESS")
+    done = subprocess.run(
+        ["rrdtool", *map(str, words), "--daemon", address],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    return (
+        done.returncode,
+        comparable(done.stdout),
+        done.stderr.replace(address.encode(), b"ADDRESS"),
+    )
 
 
 def fill(client, batches):
@@ -57,7 +79,9 @@ def fill(client, batches):
 
 
 def differing(cluster, dump):
-    """Flushes all, and gives the copies whose dump is not the one of `single`, and how many copies there are."""
+    """Flushes all, and gives the copies whose dump is not the one of `single`, and how
+    many copies there are.
+    """
     for address in (cluster.unix, cluster.single.address):
         with Client(address) as client:
             for name in names():
@@ -73,12 +97,17 @@ def differing(cluster, dump):
     return wrong, copies
 
 
-def test_every_copy_of_every_file_is_what_one_rrdcached_makes(cluster, dump, record_property):
+def test_every_copy_of_every_file_is_what_one_rrdcached_makes(
+    cluster, dump, record_property
+):
     with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
         for client in (routed, single):
             fill(client, feed(1))
         # one by one, without waiting: the answers come in order
-        last = [f"UPDATE {escaped(name)} {START + 5000}:{number}:{number}" for number, name in enumerate(names())]
+        last = [
+            f"UPDATE {escaped(name)} {START + 5000}:{number}:{number}"
+            for number, name in enumerate(names())
+        ]
         for client in (routed, single):
             for at in range(0, FILES, 200):
                 client.send("".join(f"{line}\n" for line in last[at : at + 200]))
@@ -90,9 +119,15 @@ def test_every_copy_of_every_file_is_what_one_rrdcached_makes(cluster, dump, rec
 
     places = cluster.located(names())
     for name in names():
-        has = sorted(backend for backend, server in cluster.backends.items() if (server.base / name).exists())
+        has = sorted(
+            backend
+            for backend, server in cluster.backends.items()
+            if (server.base / name).exists()
+        )
         assert has == sorted(places[name])
-        assert [backend[0] for backend in has] == ["a", "b"], f"{name} is twice in one zone"
+        assert [backend[0] for backend in has] == ["a", "b"], (
+            f"{name} is twice in one zone"
+        )
 
     # the control: one more update behind the router's back has to be seen
     name, backend = names()[7], places[names()[7]][1]
@@ -103,12 +138,19 @@ def test_every_copy_of_every_file_is_what_one_rrdcached_makes(cluster, dump, rec
 
 @pytest.mark.parametrize("way", ["tcp", "unix"])
 def test_rrdtool_gets_the_same_answers(cluster, way):
-    """Relative paths over TCP, and over the unix socket absolute ones, which rrdtool makes of all."""
+    """Relative paths over TCP, and over the unix socket absolute ones, which rrdtool
+    makes of all.
+    """
     routed = getattr(cluster, way)
     single = cluster.single.address
-    path = (lambda name: str(cluster.base / name)) if way == "unix" else (lambda name: name)
+    path = (
+        (lambda name: str(cluster.base / name))
+        if way == "unix"
+        else (lambda name: name)
+    )
     if way == "tcp":
-        # rrdtool treats the two kinds of address differently, so `single` has to listen on TCP, too
+        # rrdtool treats the two kinds of address differently, so `single` has to listen
+        # on TCP, too
         cluster.single.stop()
         single = cluster.single.address = f"127.0.0.1:{free_port()}"
         cluster.single.start()
@@ -124,13 +166,21 @@ def test_rrdtool_gets_the_same_answers(cluster, way):
 
     for number in range(6):
         file = path(f"c{number}/load.rrd")
-        (cluster.base / f"c{number}").mkdir(exist_ok=True)  # over a unix socket rrdtool looks for the directory itself
+        # over a unix socket rrdtool looks for the directory itself
+        (cluster.base / f"c{number}").mkdir(exist_ok=True)
         same("create", file, *SOURCES.split())
         same("create", file, "--no-overwrite", *SOURCES.split(), code=1)
         for minute in range(1, 5):
-            same("update", file, f"{START + 60 * minute}:{minute}:{minute * number}", f"{START + 60 * minute + 30}:1:{minute * number + 1}")
+            same(
+                "update",
+                file,
+                f"{START + 60 * minute}:{minute}:{minute * number}",
+                f"{START + 60 * minute + 30}:1:{minute * number + 1}",
+            )
         same("update", file, f"{START}:1:1", code=1)
-        assert b": 2.1666666667e+00 " in same("fetch", file, "MAX", "-s", START, "-e", START + 600)
+        assert b": 2.1666666667e+00 " in same(
+            "fetch", file, "MAX", "-s", START, "-e", START + 600
+        )
         same("fetch", file, "AVERAGE", "-s", START, "-e", START + 300)
         assert same("info", file)
         assert int(same("last", file)) == (START + 270) // 60 * 60
@@ -140,13 +190,19 @@ def test_rrdtool_gets_the_same_answers(cluster, way):
     same("fetch", path("c0/none.rrd"), "AVERAGE", code=1)
     same("last", path("c0/none.rrd"), code=1)
     same("info", path("c0/none.rrd"), code=1)
-    listed = [sorted(rrdtool(address, "list", "/")[1].split()) for address in (routed, single)]
+    listed = [
+        sorted(rrdtool(address, "list", "/")[1].split()) for address in (routed, single)
+    ]
     assert listed[0] == listed[1] == [f"c{number}".encode() for number in range(6)]
-    assert sorted(rrdtool(routed, "list", "--recursive", "/")[1].split()) == [f"c{number}/load.rrd".encode() for number in range(6)]
+    assert sorted(rrdtool(routed, "list", "--recursive", "/")[1].split()) == [
+        f"c{number}/load.rrd".encode() for number in range(6)
+    ]
     graph = ["graph", cluster.place / "graph.png", "-s", START, "-e", START + 300]
     drawn = []
     for address in (routed, single):
-        code, _, error = rrdtool(address, *graph, f"DEF:x={path('c1/load.rrd')}:in:AVERAGE", "LINE1:x#ff0000")
+        code, _, error = rrdtool(
+            address, *graph, f"DEF:x={path('c1/load.rrd')}:in:AVERAGE", "LINE1:x#ff0000"
+        )
         assert code == 0, error
         drawn.append((cluster.place / "graph.png").read_bytes())
     assert drawn[0] == drawn[1] and drawn[0].startswith(b"\x89PNG")
@@ -164,17 +220,28 @@ def test_replies_are_those_of_one_rrdcached_to_the_byte(cluster):
         fetchbin c/a.rrd AVERAGE {START} {START + 300}|flushall|ping|PING x|help|queue|bogus|wrote c/a.rrd 1:2||.|list c|list /|list /c|list RECURSIVE /|list /none
         create c/sp\\ ace.rrd {SOURCES}|update c/sp\\ ace.rrd {START + 60}:1:1|pending c/sp\\ ace.rrd|update c/a.rrd {START + 600}:1:1\r|forget c/a.rrd|forget c/none.rrd
         suspend c/sp\\ ace.rrd|resume c/sp\\ ace.rrd"""
-    lines = [line.lstrip(" ") for row in requests.split("\n")[1:] for line in row.strip(" ").split("|")]
+    lines = [
+        line.lstrip(" ")
+        for row in requests.split("\n")[1:]
+        for line in row.strip(" ").split("|")
+    ]
     differ = {}
     with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
         for line in lines:
-            answers = [comparable(client.ask(f"{line}\n".encode())) for client in (routed, single)]
+            answers = [
+                comparable(client.ask(f"{line}\n".encode()))
+                for client in (routed, single)
+            ]
             if line.startswith("wrote"):
                 assert all(answer.startswith(b"-1 ") for answer in answers)
             elif answers[0] != answers[1]:
                 differ[line] = answers
-        # here rrdcached keeps two queues for one file, and the values of one are lost; for us it is one file
-        assert routed.ask(f"UPDATE c//./a.rrd {START + 1200}:1:2") == b"0 errors, enqueued 1 value(s).\n"
+        # here rrdcached keeps two queues for one file, and the values of one are lost;
+        # for us it is one file
+        assert (
+            routed.ask(f"UPDATE c//./a.rrd {START + 1200}:1:2")
+            == b"0 errors, enqueued 1 value(s).\n"
+        )
         assert routed.ask("PENDING c/a.rrd").endswith(f"{START + 1200}:1:2\n".encode())
     assert not differ
     assert len(lines) > 50
@@ -187,7 +254,9 @@ def test_a_batch_names_the_clients_own_lines(cluster):
         kinds = {
             0: f"UPDATE h{host}/a.rrd {START + number + 60}:1:1",
             1: f"update h{host}/none.rrd {START}:1:1",
-            2: f"FLUSH h{host}/a.rrd" if number % 100 == 2 else f"UPDATE h{host}/a.rrd {START + number + 60}:U:U",
+            2: f"FLUSH h{host}/a.rrd"
+            if number % 100 == 2
+            else f"UPDATE h{host}/a.rrd {START + number + 60}:U:U",
             3: "" if number % 2 else f"FETCH h{host}/a.rrd AVERAGE",
             4: f"UPDATE h{host}/a.rrd {START}:1:1",
         }
@@ -204,39 +273,64 @@ def test_a_batch_names_the_clients_own_lines(cluster):
 
 
 def test_a_backend_that_comes_back_has_what_it_missed(cluster, dump, record_property):
-    """kill -9 loses what the backend had in memory and what came while it was away; reads go on, and all copies are equal at the end."""
+    """kill -9 loses what the backend had in memory and what came while it was away;
+    reads go on, and all copies are equal at the end.
+    """
     away = cluster.backends["b2"]
     with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
         batches = list(feed(2))
         for client in (routed, single):
             fill(client, batches[:2])
         away.stop(9)
-        wait_for(lambda: cluster.router_said(r"backend b2 \(\S+ is down"), "b2 to be seen as down")
+        wait_for(
+            lambda: cluster.router_said(r"backend b2 \(\S+ is down"),
+            "b2 to be seen as down",
+        )
         for client in (routed, single):
             for lines in batches[2:]:
                 assert client.batch(lines) == b"0 errors\n"
-        mine = [name for name, places in cluster.located(names()).items() if places[0] == "b2"][:50]
+        mine = [
+            name
+            for name, places in cluster.located(names()).items()
+            if places[0] == "b2"
+        ][:50]
         assert mine
         for name in mine:
-            assert routed.ask(f"LAST {escaped(name)}") == single.ask(f"LAST {escaped(name)}")
+            assert routed.ask(f"LAST {escaped(name)}") == single.ask(
+                f"LAST {escaped(name)}"
+            )
         # the control: it did lose updates
         for name in mine:
             assert single.ask(f"FLUSH {escaped(name)}").startswith(b"0 ")
-        lost = [name for name in mine if dump(away.base / name) != dump(cluster.single.base / name)]
+        lost = [
+            name
+            for name in mine
+            if dump(away.base / name) != dump(cluster.single.base / name)
+        ]
         assert lost
         away.start()
-        wait_for(lambda: len(cluster.router_said(r"backend b2 \(\S+ is up")) == 2, "b2 to be up again")
+        wait_for(
+            lambda: len(cluster.router_said(r"backend b2 \(\S+ is up")) == 2,
+            "b2 to be up again",
+        )
     wrong, copies = differing(cluster, dump)
     record_property("copies compared", copies)
     assert (wrong, copies) == ([], 2 * FILES)
 
 
 def test_what_waits_in_a_backend_is_flushed_by_the_router(cluster):
-    """That is what lets the log forget it; the servers themselves would keep it for an hour."""
+    """That is what lets the log forget it; the servers themselves would keep it for an
+    hour.
+    """
     name = "c/a.rrd"
 
     def has(backend):
-        info = subprocess.run(["rrdtool", "info", cluster.backends[backend].base / name], capture_output=True, text=True, check=True).stdout
+        info = subprocess.run(
+            ["rrdtool", "info", cluster.backends[backend].base / name],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         return f"last_update = {START + 60}\n" in info
 
     with Client(cluster.tcp) as client:
@@ -248,11 +342,23 @@ def test_what_waits_in_a_backend_is_flushed_by_the_router(cluster):
     cluster.start_router("--flush-after", "0")
     with Client(cluster.tcp) as client:
         # refused, since it is a repetition; a new one carries both to the disk
-        assert client.ask(f"UPDATE {name} {START + 60}:1:1").startswith(b"-1 illegal attempt")
+        assert client.ask(f"UPDATE {name} {START + 60}:1:1").startswith(
+            b"-1 illegal attempt"
+        )
         assert client.ask(f"UPDATE {name} {START + 61}:1:1").startswith(b"0 ")
     for backend in places:
-        wait_for(lambda: f"{START + 61}" in subprocess.run(["rrdtool", "last", cluster.backends[backend].base / name],  # noqa: B023
-                 capture_output=True, text=True, check=True).stdout, f"{backend} to have it on disk")  # fmt: skip
+        wait_for(
+            lambda backend=backend: (
+                f"{START + 61}"
+                in subprocess.run(
+                    ["rrdtool", "last", cluster.backends[backend].base / name],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                ).stdout
+            ),
+            f"{backend} to have it on disk",
+        )
 
 
 def test_a_listener_takes_only_what_it_is_allowed(cluster):
@@ -268,23 +374,37 @@ def test_a_listener_takes_only_what_it_is_allowed(cluster):
 
 
 def test_the_files_of_a_host_stay_together_by_the_key_rule(cluster):
-    """`key = "first 1 segments"` in the fleet: the router and `stead locate` place a whole host by its name."""
+    """`key = "first 1 segments"` in the fleet: the router and `stead locate` place a
+    whole host by its name.
+    """
     hosts = [f"host{number:03}" for number in range(40)]
     files = [f"{host}/value{number}.rrd" for host in hosts for number in range(5)]
     # the control: without the rule a host is torn apart
     apart = cluster.located(files)
-    assert len({tuple(apart[f"{hosts[0]}/value{number}.rrd"]) for number in range(5)}) > 1
+    assert (
+        len({tuple(apart[f"{hosts[0]}/value{number}.rrd"]) for number in range(5)}) > 1
+    )
     cluster.stop_router()
-    cluster.map = cluster.place / "hosts.map"  # another fleet: the rule of a map never changes
+    # another fleet: the rule of a map never changes
+    cluster.map = cluster.place / "hosts.map"
     cluster.publish(rule='key = "first 1 segments"')
     shutil.rmtree(cluster.state)
     cluster.start_router()
     with Client(cluster.unix) as client:
         for name in files:
-            assert client.ask(f"CREATE /{cluster.base}/{name} {SOURCES}".replace("//", "/")) == b"0 RRD created OK\n"
+            assert (
+                client.ask(
+                    f"CREATE /{cluster.base}/{name} {SOURCES}".replace("//", "/")
+                )
+                == b"0 RRD created OK\n"
+            )
             assert client.ask(f"UPDATE .//{name} {START + 60}:1:1").startswith(b"0 ")
     located = cluster.located(files)
     for name in files:
         host = name.split("/")[0]
         assert located[name] == located[f"{host}/value0.rrd"]
-        assert {backend for backend, server in cluster.backends.items() if (server.base / name).exists()} == set(located[name])
+        assert {
+            backend
+            for backend, server in cluster.backends.items()
+            if (server.base / name).exists()
+        } == set(located[name])

@@ -2,13 +2,15 @@
 
 declare(strict_types=1);
 
-// Answers requests through the public classes of PHP, one a line, as answer.c does, which says what they are. answers.py asks.
+// Answers requests through the public classes of PHP, one a line, as answer.c does, which says what
+// they are. answers.py asks.
 //
 //     php answer.php                       requests from standard input
 //     php answer.php lines MAP COUNT       the nodes of the keys "0", "1", ... one line each
 //     php answer.php points MAP COUNT      their points, 8 bytes each
 //
-// STEAD_LIBRARY says which libstead. ANSWER_LOCALE: the locale that it has to run in, which must take, and show.
+// STEAD_LIBRARY says which libstead. ANSWER_LOCALE: the locale that it has to run in, which must
+// take, and show.
 
 use Stead\Exception as Failure;
 use Stead\Fold;
@@ -130,7 +132,8 @@ function answer(array $field): string
             case 'bytes 1':
                 return rtrim(made(fn () => Map::fromBytes($text(0))), "\t");
             case 'file 1':
-                // there is no verify here, and a map that is refused is not kept: the first is as good
+                // there is no verify here, and a map that is refused is not kept: the first is as
+                // good
                 return implode("\t", array_map(fn (bool $copy) => made(fn () => Map::open($text(0), $copy)), [false, false, true]));
             case 'build 3':
                 $map = Map::build($text(1), name: $text(0));

@@ -1,14 +1,16 @@
-# Answers requests through the Perl module, for tests/runners/answers.py: answer.c says what they are. All of it goes through the public
-# classes; where Perl has no call of its own (a point without a map), by a map that the module builds.
+# Answers requests through the Perl module, for tests/runners/answers.py: answer.c says what they
+# are. All of it goes through the public classes; where Perl has no call of its own (a point without
+# a map), by a map that the module builds.
 #
-# ANSWER_LOCALE=NAME: under `use locale`, in this locale, which must have taken: 1.5 must be 1,5, or nothing is answered.
+# ANSWER_LOCALE=NAME: under `use locale`, in this locale, which must have taken: 1.5 must be 1,5, or
+# nothing is answered.
 
 use strict;
 use warnings;
 use if $ENV{ANSWER_LOCALE}, 'locale';
 
-use Encode qw(decode encode);
-use POSIX ();
+use Encode       qw(decode encode);
+use POSIX        ();
 use Scalar::Util qw(blessed);
 
 use Stead;
@@ -19,12 +21,17 @@ sub stop {
     exit 3;
 }
 
-if (my $locale = $ENV{ANSWER_LOCALE}) {
-    my $set = POSIX::setlocale(POSIX::LC_ALL(), '');
-    stop("the locale $locale does not take: setlocale says " . ($set // 'nothing')) if !defined $set || $set ne $locale;
-    stop("$locale does not take: 1.5 is written " . sprintf '%.1f', 1.5) if sprintf('%.1f', 1.5) ne '1,5';
-    # what the locale does to letters is seen, too: a Turkish I has a small letter of its own
-    stop("$locale does not take: lc('I') is i") if $locale =~ /^tr/ && lc('I') eq 'i' && $] >= 5.030;
+if ( my $locale = $ENV{ANSWER_LOCALE} ) {
+    my $set = POSIX::setlocale( POSIX::LC_ALL(), '' );
+    stop( "the locale $locale does not take: setlocale says "
+          . ( $set // 'nothing' ) )
+      if !defined $set || $set ne $locale;
+    stop( "$locale does not take: 1.5 is written " . sprintf '%.1f', 1.5 )
+      if sprintf( '%.1f', 1.5 ) ne '1,5';
+
+# what the locale does to letters is seen, too: a Turkish I has a small letter of its own
+    stop("$locale does not take: lc('I') is i")
+      if $locale =~ /^tr/ && lc('I') eq 'i' && $] >= 5.030;
 }
 
 # ---- the notation
@@ -32,18 +39,22 @@ if (my $locale = $ENV{ANSWER_LOCALE}) {
 sub unhex { return pack 'H*', $_[0] }
 
 # names and messages are characters
-sub in_hex { return unpack 'H*', encode('UTF-8', $_[0], Encode::FB_CROAK) }
+sub in_hex { return unpack 'H*', encode( 'UTF-8', $_[0], Encode::FB_CROAK ) }
 
-sub names { return join ',', map { in_hex($_) } @_ }
+sub names {
+    return join ',', map { in_hex($_) } @_;
+}
 
 # a list of keys, of which even an empty one has one
-sub unlist { return map { unhex($_) } split /,/, $_[0], -1 }
+sub unlist {
+    return map { unhex($_) } split /,/, $_[0], -1;
+}
 
 sub point { return sprintf '%016x', $_[0] }
 
 # The same key in each spelling that Perl has for it must give the same; the answer of the last.
 sub each_spelling {
-    my ($key, $ask) = @_;
+    my ( $key, $ask ) = @_;
     my $upgraded = $key;
     utf8::upgrade($upgraded);
     my @answers = map { join "\t", $ask->($_) } $key, $upgraded;
@@ -56,18 +67,18 @@ my %maps;
 
 sub opened {
     my ($path) = @_;
-    return $maps{$path} //= Stead::Map->open(unhex($path));
+    return $maps{$path} //= Stead::Map->open( unhex($path) );
 }
 
 # a map of this hash
 sub hashing {
-    my ($hash, $secret) = @_;
+    my ( $hash, $secret ) = @_;
     return $maps{"$hash $secret"} //= Stead::build(
         {
             name => 'points',
-            hash => (undef, qw(md5 sha1 xxh3 siphash))[$hash],
-            node => [{ name => 'a' }],
-            $secret ne '' ? (secret => $secret) : (),
+            hash => ( undef, qw(md5 sha1 xxh3 siphash) )[$hash],
+            node => [ { name => 'a' } ],
+            $secret ne '' ? ( secret => $secret ) : (),
         }
     );
 }
@@ -75,11 +86,16 @@ sub hashing {
 # JSON of a report; JSON::PP writes numbers with 15 digits, which is not all of a fraction
 sub json {
     my ($value) = @_;
-    return 'null'                                                                               if !defined $value;
-    return '{' . join(',', map { string($_) . ':' . json($value->{$_}) } sort keys %$value) . '}' if ref $value eq 'HASH';
-    return '[' . join(',', map { json($_) } @$value) . ']'                                       if ref $value eq 'ARRAY';
-    return $value ? 'true' : 'false'                                                             if ref $value;
-    return number($value)                                                                        if is_number($value);
+    return 'null' if !defined $value;
+    return '{'
+      . join( ',',
+        map { string($_) . ':' . json( $value->{$_} ) } sort keys %$value )
+      . '}'
+      if ref $value eq 'HASH';
+    return '[' . join( ',', map { json($_) } @$value ) . ']'
+      if ref $value eq 'ARRAY';
+    return $value ? 'true' : 'false' if ref $value;
+    return number($value)            if is_number($value);
     return string($value);
 }
 
@@ -87,8 +103,9 @@ sub string { return JSON::PP->new->allow_nonref->ascii->encode("$_[0]") }
 
 sub is_number {
     no warnings 'numeric';
-    my $flags = B::svref_2object(\$_[0])->FLAGS;
-    return $flags & (B::SVf_IOK() | B::SVf_NOK()) && !($flags & B::SVf_POK());
+    my $flags = B::svref_2object( \$_[0] )->FLAGS;
+    return $flags & ( B::SVf_IOK() | B::SVf_NOK() )
+      && !( $flags & B::SVf_POK() );
 }
 
 sub number {
@@ -100,128 +117,184 @@ sub number {
 
 my %requests = (
     'point' => sub {
-        my ($hash, $secret, $key) = @_;
-        return each_spelling(unhex($key), sub { point(hashing($hash, $secret)->point($_[0])) });
+        my ( $hash, $secret, $key ) = @_;
+        return each_spelling( unhex($key),
+            sub { point( hashing( $hash, $secret )->point( $_[0] ) ) } );
     },
     'map-point' => sub {
-        my ($map, $key) = @_;
-        return each_spelling(unhex($key), sub { point(opened($map)->point($_[0])) });
+        my ( $map, $key ) = @_;
+        return each_spelling( unhex($key),
+            sub { point( opened($map)->point( $_[0] ) ) } );
     },
     'locate' => sub {
-        my ($map, $fold, $key) = @_;
+        my ( $map, $fold, $key ) = @_;
         $key = unhex($key);
         $key =~ tr/A-Z/a-z/ if $fold;
         return each_spelling(
             $key,
             sub {
-                my ($map, $key) = (opened($map), @_);
+                my ( $map, $key ) = ( opened($map), @_ );
                 my @all = $map->locate_all($key);
-                stop('locate_all counts otherwise') if @all != $map->locate_all($key);
-                return point($map->point($key)), names(scalar $map->locate($key)), names(@all);
+                stop('locate_all counts otherwise')
+                  if @all != $map->locate_all($key);
+                return point( $map->point($key) ),
+                  names( scalar $map->locate($key) ), names(@all);
             }
         );
     },
-    'locate-point' => sub { my ($map, $point) = @_; return names(opened($map)->locate_point(unpack 'Q>', unhex($point))) },
-    'locate-many'  => sub {
-        my ($map, $keys) = @_;
+    'locate-point' => sub {
+        my ( $map, $point ) = @_;
+        return names(
+            opened($map)->locate_point( unpack 'Q>', unhex($point) ) );
+    },
+    'locate-many' => sub {
+        my ( $map, $keys ) = @_;
         my @keys  = unlist($keys);
-        my $found = opened($map)->locate_many(\@keys);
-        my $nodes = [map { $_->name } opened($map)->nodes];
-        my $same  = join ',', map { $nodes->[$_] } @{ opened($map)->locate_many(\@keys, numbers => 1) };
+        my $found = opened($map)->locate_many( \@keys );
+        my $nodes = [ map { $_->name } opened($map)->nodes ];
+        my $same  = join ',',
+          map { $nodes->[$_] }
+          @{ opened($map)->locate_many( \@keys, numbers => 1 ) };
         stop('numbers are not those of nodes') if $same ne join ',', @$found;
         return names(@$found);
     },
     'prefer' => sub {
-        my ($map, $n, $key) = @_;
-        return each_spelling(unhex($key), sub { names(opened($map)->prefer($_[0], $n)) });
+        my ( $map, $n, $key ) = @_;
+        return each_spelling( unhex($key),
+            sub { names( opened($map)->prefer( $_[0], $n ) ) } );
     },
     'path' => sub {
-        my ($levels, $fold, $key) = @_;
-        return each_spelling(unhex($key), sub { in_hex(Stead::path($_[0], levels => unhex($levels), fold => $fold ? 'ascii' : 'none')) });
+        my ( $levels, $fold, $key ) = @_;
+        return each_spelling(
+            unhex($key),
+            sub {
+                in_hex(
+                    Stead::path(
+                        $_[0],
+                        levels => unhex($levels),
+                        fold   => $fold ? 'ascii' : 'none'
+                    )
+                );
+            }
+        );
     },
     'plan' => sub {
-        my ($old, $new, $keys) = @_;
-        my $plan  = Stead::plan(opened($old), opened($new));
+        my ( $old, $new, $keys ) = @_;
+        my $plan  = Stead::plan( opened($old), opened($new) );
         my @moves = $plan->moves;
         stop('a plan counts otherwise') if @moves != $plan->count;
-        my @texts = map { join ',', point($_->first), point($_->last), (map { defined $_ ? in_hex($_) : '' } $_->from, $_->to), $_->cause } @moves;
+        my @texts = map {
+            join ',', point( $_->first ), point( $_->last ),
+              ( map { defined $_ ? in_hex($_) : '' } $_->from, $_->to ),
+              $_->cause
+        } @moves;
         my %number;
-        for my $i (0 .. $#texts) {
+        for my $i ( 0 .. $#texts ) {
             stop('two moves are the same') if exists $number{ $texts[$i] };
             $number{ $texts[$i] } = $i;
         }
         my $index = sub {
             my ($move) = @_;
-            return $number{ join ',', point($move->first), point($move->last), (map { defined $_ ? in_hex($_) : '' } $move->from, $move->to), $move->cause };
+            return $number{
+                join ',',
+                point( $move->first ),
+                point( $move->last ),
+                ( map { defined $_ ? in_hex($_) : '' } $move->from, $move->to ),
+                $move->cause
+            };
         };
-        my @affected = map { join ',', map { $index->($_) } $plan->affects($_) } unlist($keys);
-        return join "\t", number($plan->fraction), in_hex(json($plan->report(moves => 1))), scalar @moves, @texts, @affected;
+        my @affected = map {
+            join ',',
+              map { $index->($_) }
+              $plan->affects($_)
+        } unlist($keys);
+        return join "\t", number( $plan->fraction ),
+          in_hex( json( $plan->report( moves => 1 ) ) ), scalar @moves, @texts,
+          @affected;
     },
-    'bytes' => sub { Stead::Map->from_bytes(unhex($_[0])); return },
+    'bytes' => sub { Stead::Map->from_bytes( unhex( $_[0] ) ); return },
     'build' => sub {
-        my ($name, $fleet, $save) = @_;
-        my $map = Stead::build(unhex($fleet), undef, name => unhex($name));
-        $map->save(unhex($save)) if $save ne '';
+        my ( $name, $fleet, $save ) = @_;
+        my $map = Stead::build( unhex($fleet), undef, name => unhex($name) );
+        $map->save( unhex($save) ) if $save ne '';
         return;
     },
-    'build-file' => sub { Stead::Map->build_file(unhex($_[0])); return },
+    'build-file' => sub { Stead::Map->build_file( unhex( $_[0] ) ); return },
 );
 
 # status, and what comes behind it
 sub answer {
-    my ($call, @fields) = @_;
+    my ( $call, @fields ) = @_;
     my $said;
-    return join "\t", 'STEAD_OK', defined $said ? $said : () if eval { $said = $call->(@fields); 1 };
+    return join "\t", 'STEAD_OK', defined $said ? $said : ()
+      if eval { $said = $call->(@fields); 1 };
     my $error = $@;
-    stop("not a Stead::Error: $error") if !blessed($error) || !$error->isa('Stead::Error');
+    stop("not a Stead::Error: $error")
+      if !blessed($error) || !$error->isa('Stead::Error');
     my $line = $error->line;
     stop("the text is not the message and its place: $error")
-        if "$error" ne $error->message . " at $0 line $line.\n" || $error->file ne $0;
-    return join "\t", $error->status_name, in_hex($error->message);
+      if "$error" ne $error->message . " at $0 line $line.\n"
+      || $error->file ne $0;
+    return join "\t", $error->status_name, in_hex( $error->message );
 }
 
 # three answers in one: there is no call that only verifies
 sub answer_file {
     my ($path) = map { unhex($_) } @_;
-    my @ways = (sub { Stead::Map->open($path) }, sub { Stead::Map->open($path, copy => 0) }, sub { Stead::Map->open($path, copy => 1) });
-    return join "\t", map { my $said = answer($_); $said eq 'STEAD_OK' ? "$said\t" : $said } map { my $way = $_; sub { $way->(); return } } @ways;
+    my @ways = (
+        sub { Stead::Map->open($path) },
+        sub { Stead::Map->open( $path, copy => 0 ) },
+        sub { Stead::Map->open( $path, copy => 1 ) }
+    );
+    return join "\t",
+      map { my $said = answer($_); $said eq 'STEAD_OK' ? "$said\t" : $said }
+      map {
+        my $way = $_;
+        sub { $way->(); return }
+      } @ways;
 }
 
 sub million {
-    my ($what, $map, $count) = @_;
+    my ( $what, $map, $count ) = @_;
     my $batch = 10_000;
-    for (my $from = 0; $from < $count; $from += $batch) {
-        my $end = $from + $batch < $count ? $from + $batch : $count;
+    for ( my $from = 0 ; $from < $count ; $from += $batch ) {
+        my $end  = $from + $batch < $count ? $from + $batch : $count;
         my @keys = map { "$_" } $from .. $end - 1;
-        if ($what eq 'points') {
+        if ( $what eq 'points' ) {
             print pack 'Q>*', map { $map->point($_) } @keys;
             next;
         }
         my @lines     = map { join ',', $map->locate_all($_) } @keys;
-        my $primaries = $map->locate_many(\@keys);
-        for my $i (0 .. $#lines) {
-            stop('locate_many disagrees with locate_all') if $primaries->[$i] ne $lines[$i] && index($lines[$i], "$primaries->[$i],") != 0;
+        my $primaries = $map->locate_many( \@keys );
+        for my $i ( 0 .. $#lines ) {
+            stop('locate_many disagrees with locate_all')
+              if $primaries->[$i] ne $lines[$i]
+              && index( $lines[$i], "$primaries->[$i]," ) != 0;
         }
-        print encode('UTF-8', join('', map { "$_\n" } @lines));
+        print encode( 'UTF-8', join( '', map { "$_\n" } @lines ) );
     }
 }
 
 require B;
 binmode STDIN;
 binmode STDOUT;
-if (@ARGV == 3 && $ARGV[0] =~ /\A(?:lines|points)\z/) {
-    million($ARGV[0], Stead::Map->open($ARGV[1]), $ARGV[2]);
+if ( @ARGV == 3 && $ARGV[0] =~ /\A(?:lines|points)\z/ ) {
+    million( $ARGV[0], Stead::Map->open( $ARGV[1] ), $ARGV[2] );
 }
-elsif (@ARGV == 0) {
-    while (my $line = <STDIN>) {
+elsif ( @ARGV == 0 ) {
+    while ( my $line = <STDIN> ) {
         chomp $line;
-        my ($name, @fields) = split /\t/, $line, -1;
-        if    ($name eq 'file')   { print answer_file(@fields), "\n" }
-        elsif ($requests{$name})  { print answer($requests{$name}, @fields), "\n" }
-        else                      { stop('a request that is none') }
+        my ( $name, @fields ) = split /\t/, $line, -1;
+        if    ( $name eq 'file' ) { print answer_file(@fields), "\n" }
+        elsif ( $requests{$name} ) {
+            print answer( $requests{$name}, @fields ), "\n";
+        }
+        else { stop('a request that is none') }
     }
 }
 else {
-    stop('usage: answer.pl | answer.pl lines MAP COUNT | answer.pl points MAP COUNT');
+    stop(
+'usage: answer.pl | answer.pl lines MAP COUNT | answer.pl points MAP COUNT'
+    );
 }
 close STDOUT or stop("cannot write: $!");

@@ -1,6 +1,8 @@
-"""Every vector through a program that answers requests in a language's own way: answer.c, and its likes in other languages.
+"""Every vector through a program that answers requests in a language's own way:
+answer.c, and its likes in other languages.
 
-answer.c says what the requests are. A runner names the program, and has each file counted:
+answer.c says what the requests are. A runner names the program, and has each file
+counted:
 
     files = {"locate.json": [...], ...}
     counts = passed("C", ["./answer"], files, scratch)
@@ -20,7 +22,9 @@ OK = b"STEAD_OK"
 
 
 def passed(language, program, files, scratch):
-    """{file: how many of its vectors passed} by this command, which is run anew for each kind of request."""
+    """{file: how many of its vectors passed} by this command, which is run anew for
+    each kind of request.
+    """
     runner = Runner(language, program, files["locate.json"], scratch)
     return {file: runner.count(file, vectors) for file, vectors in files.items()}
 
@@ -30,106 +34,222 @@ class Runner:
 
     def __init__(self, language, program, places, scratch):
         self.language, self.program, self.scratch = language, program, scratch
-        self.keys = defaultdict(list)  # {map: vectors with a key that is taken as it is}
+        # {map: vectors with a key that is taken as it is}
+        self.keys = defaultdict(list)
         for v in places:
             if "key" in v and not v.get("fold"):
                 self.keys[v["map"]].append(v)
 
     def count(self, file, vectors):
         """How many vectors of a file pass; the first that do not are printed."""
-        checks = {"points.json": self.points, "locate.json": self.places, "prefer.json": self.prefer,
-                  "paths.json": self.paths, "plans.json": self.plans, "damaged.json": self.damaged,
-                  "fleet_errors.json": self.fleets, "golden.json": self.golden}  # fmt: skip
-        good = [bool(passed) for passed in checks[file](vectors)] if file in checks else []
+        checks = {
+            "points.json": self.points,
+            "locate.json": self.places,
+            "prefer.json": self.prefer,
+            "paths.json": self.paths,
+            "plans.json": self.plans,
+            "damaged.json": self.damaged,
+            "fleet_errors.json": self.fleets,
+            "golden.json": self.golden,
+        }
+        good = (
+            [bool(passed) for passed in checks[file](vectors)] if file in checks else []
+        )
         for v in [v for v, passed in zip(vectors, good) if not passed][:4]:
             print(f"{self.language}: {file}: {json.dumps(v)[:400]}")
         return sum(good)
 
     def ask(self, requests):
         """The fields of each answer."""
-        lines = "".join("\t".join(map(str, request)) + "\n" for request in requests).encode("ascii")
-        done = subprocess.run(self.program, input=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        lines = "".join(
+            "\t".join(map(str, request)) + "\n" for request in requests
+        ).encode("ascii")
+        done = subprocess.run(
+            self.program,
+            input=lines,
+            capture_output=True,
+            check=False,
+        )
         answers = [line.split(b"\t") for line in done.stdout.split(b"\n")[:-1]]
         if done.returncode or done.stderr or len(answers) != len(requests):
             said = done.stderr.decode("utf-8", "replace")
-            print(f"{self.language}: exit {done.returncode}, {len(answers)} answers to {len(requests)} requests: {said}")
+            print(
+                f"{self.language}: exit {done.returncode}, {len(answers)} answers to "
+                f"{len(requests)} requests: {said}"
+            )
             return [[b""]] * len(requests)
         return answers
 
     def points(self, vectors):
-        """Without a map, and by a map of the vector's hash, which the library builds and saves."""
+        """Without a map, and by a map of the vector's hash, which the library builds
+        and saves.
+        """
         fleets = {}
         for v in vectors:
             secret = f'secret = "{v["secret"]}"\n' if "secret" in v else ""
-            fleets.setdefault(f'name = "points"\nhash = "{v["hash"]}"\n{secret}[[node]]\nname = "a"\n', []).append(v)
-        saved = {id(v): in_hex(os.path.join(self.scratch, f"points-{i}.map")) for i, group in enumerate(fleets.values()) for v in group}
-        built = self.ask([("build", in_hex("points.toml"), in_hex(fleet), saved[id(group[0])]) for fleet, group in fleets.items()])
-        alone = self.ask([("point", HASHES[v["hash"]], v.get("secret", ""), v["key"]) for v in vectors])
+            fleets.setdefault(
+                f'name = "points"\nhash = "{v["hash"]}"\n{secret}[[node]]\nname = "a"\n',
+                [],
+            ).append(v)
+        saved = {
+            id(v): in_hex(os.path.join(self.scratch, f"points-{i}.map"))
+            for i, group in enumerate(fleets.values())
+            for v in group
+        }
+        built = self.ask(
+            [
+                ("build", in_hex("points.toml"), in_hex(fleet), saved[id(group[0])])
+                for fleet, group in fleets.items()
+            ]
+        )
+        alone = self.ask(
+            [
+                ("point", HASHES[v["hash"]], v.get("secret", ""), v["key"])
+                for v in vectors
+            ]
+        )
         by_map = self.ask([("map-point", saved[id(v)], v["key"]) for v in vectors])
         good = all(answer == [OK] for answer in built)
-        return [good and a == b == [OK, v["point"].encode()] for v, a, b in zip(vectors, alone, by_map)]
+        return [
+            good and a == b == [OK, v["point"].encode()]
+            for v, a, b in zip(vectors, alone, by_map)
+        ]
 
     def places(self, vectors):
-        """Each vector by its point, those with a key by that, too, and all keys of a map at once."""
-        by_point = self.ask([("locate-point", map_in_hex(v["map"]), v["point"]) for v in vectors])
-        good = {id(v): answer == [OK, nodes(v["all"])] for v, answer in zip(vectors, by_point)}
+        """Each vector by its point, those with a key by that, too, and all keys of a
+        map at once.
+        """
+        by_point = self.ask(
+            [("locate-point", map_in_hex(v["map"]), v["point"]) for v in vectors]
+        )
+        good = {
+            id(v): answer == [OK, nodes(v["all"])]
+            for v, answer in zip(vectors, by_point)
+        }
         with_key = [v for v in vectors if "key" in v]
-        by_key = self.ask([("locate", map_in_hex(v["map"]), int(v.get("fold", False)), v["key"]) for v in with_key])
+        by_key = self.ask(
+            [
+                ("locate", map_in_hex(v["map"]), int(v.get("fold", False)), v["key"])
+                for v in with_key
+            ]
+        )
         for v, answer in zip(with_key, by_key):
-            good[id(v)] &= answer == [OK, v["point"].encode(), nodes([v["locate"]]), nodes(v["all"])]
-        at_once = self.ask([("locate-many", map_in_hex(name), ",".join(v["key"] for v in group)) for name, group in self.keys.items()])
+            good[id(v)] &= answer == [
+                OK,
+                v["point"].encode(),
+                nodes([v["locate"]]),
+                nodes(v["all"]),
+            ]
+        at_once = self.ask(
+            [
+                ("locate-many", map_in_hex(name), ",".join(v["key"] for v in group))
+                for name, group in self.keys.items()
+            ]
+        )
         for group, answer in zip(self.keys.values(), at_once):
             for v in group:
                 good[id(v)] &= answer == [OK, nodes(v["locate"] for v in group)]
         return [good[id(v)] for v in vectors]
 
     def prefer(self, vectors):
-        answers = self.ask([("prefer", map_in_hex(v["map"]), v["n"], v["key"]) for v in vectors])
-        return [answer == [OK, nodes(v["prefer"])] for v, answer in zip(vectors, answers)]
+        answers = self.ask(
+            [("prefer", map_in_hex(v["map"]), v["n"], v["key"]) for v in vectors]
+        )
+        return [
+            answer == [OK, nodes(v["prefer"])] for v, answer in zip(vectors, answers)
+        ]
 
     def paths(self, vectors):
-        requests = [("path", in_hex(",".join(map(str, v["levels"]))), int(v["fold"]), v["key"]) for v in vectors]
+        requests = [
+            ("path", in_hex(",".join(map(str, v["levels"]))), int(v["fold"]), v["key"])
+            for v in vectors
+        ]
         wrong = {"levels": "STEAD_INVALID", "file name": "STEAD_NAME"}
-        return [answer == [OK, in_hex(v["path"]).encode()] if v["path"] is not None else refused(answer, wrong[v["error"]])
-                for v, answer in zip(vectors, self.ask(requests))]  # fmt: skip
+        return [
+            answer == [OK, in_hex(v["path"]).encode()]
+            if v["path"] is not None
+            else refused(answer, wrong[v["error"]])
+            for v, answer in zip(vectors, self.ask(requests))
+        ]
 
     def plans(self, vectors):
         """Moves, what they concern, fraction, and the report, which must tell the same."""
         keys = [self.keys[v["new"]] for v in vectors]
-        requests = [("plan", map_in_hex(v["old"]), map_in_hex(v["new"]), ",".join(k["key"] for k in asked))
-                    for v, asked in zip(vectors, keys)]  # fmt: skip
-        return [answer[0] == OK and plan(v, asked, answer[1:]) for v, asked, answer in zip(vectors, keys, self.ask(requests))]
+        requests = [
+            (
+                "plan",
+                map_in_hex(v["old"]),
+                map_in_hex(v["new"]),
+                ",".join(k["key"] for k in asked),
+            )
+            for v, asked in zip(vectors, keys)
+        ]
+        return [
+            answer[0] == OK and plan(v, asked, answer[1:])
+            for v, asked, answer in zip(vectors, keys, self.ask(requests))
+        ]
 
     def damaged(self, vectors):
         """As bytes, and as a file that is verified and opened."""
         maps = {name: read(map_file(name)) for name in {v["map"] for v in vectors}}
         data = [damage(maps[v["map"]], v) for v in vectors]
-        paths = [os.path.join(self.scratch, f"damaged-{i}.map") for i in range(len(vectors))]
+        paths = [
+            os.path.join(self.scratch, f"damaged-{i}.map") for i in range(len(vectors))
+        ]
         for path, damaged in zip(paths, data):
             write(path, damaged)
         by_bytes = self.ask([("bytes", damaged.hex()) for damaged in data])
         by_file = self.ask([("file", in_hex(path)) for path in paths])
-        return [refused(a, wanted(v)) and len(b) == 6 and all(refused(b[i : i + 2], wanted(v), path) for i in (0, 2, 4))
-                for v, a, b, path in zip(vectors, by_bytes, by_file, paths)]  # fmt: skip
+        return [
+            refused(a, wanted(v))
+            and len(b) == 6
+            and all(refused(b[i : i + 2], wanted(v), path) for i in (0, 2, 4))
+            for v, a, b, path in zip(vectors, by_bytes, by_file, paths)
+        ]
 
     def fleets(self, vectors):
         """As bytes with a name, and as a file."""
-        texts = [v["text"].encode() if "text" in v else bytes.fromhex(v["hex"]) for v in vectors]
-        paths = [os.path.join(self.scratch, f"fleet-{i}-" + v["file"]) for i, v in enumerate(vectors)]
+        texts = [
+            v["text"].encode() if "text" in v else bytes.fromhex(v["hex"])
+            for v in vectors
+        ]
+        paths = [
+            os.path.join(self.scratch, f"fleet-{i}-" + v["file"])
+            for i, v in enumerate(vectors)
+        ]
         for path, text in zip(paths, texts):
             write(path, text)
-        by_bytes = self.ask([("build", in_hex(v["file"]), text.hex(), "") for v, text in zip(vectors, texts)])
+        by_bytes = self.ask(
+            [
+                ("build", in_hex(v["file"]), text.hex(), "")
+                for v, text in zip(vectors, texts)
+            ]
+        )
         by_file = self.ask([("build-file", in_hex(path)) for path in paths])
-        return [all(refused(answer, wanted(v), f"{name}:{v['line']}: ", v["words"]) for answer, name in ((a, v["file"]), (b, path)))
-                for v, a, b, path in zip(vectors, by_bytes, by_file, paths)]  # fmt: skip
+        return [
+            all(
+                refused(answer, wanted(v), f"{name}:{v['line']}: ", v["words"])
+                for answer, name in ((a, v["file"]), (b, path))
+            )
+            for v, a, b, path in zip(vectors, by_bytes, by_file, paths)
+        ]
 
     def golden(self, vectors):
-        return [[self.digest(what, v) for what in ("lines", "points")] == [v["digest"], v["points"]] for v in vectors]
+        return [
+            [self.digest(what, v) for what in ("lines", "points")]
+            == [v["digest"], v["points"]]
+            for v in vectors
+        ]
 
     def digest(self, what, v):
-        """SHA-256 of what the program says of so many keys; what it says is up to 400 MB, and never held."""
+        """SHA-256 of what the program says of so many keys; what it says is up to 400
+        MB, and never held.
+        """
         found = hashlib.sha256()
-        with subprocess.Popen([*self.program, what, map_file(v["map"]), str(v["keys"])], stdout=subprocess.PIPE) as running:
+        with subprocess.Popen(
+            [*self.program, what, map_file(v["map"]), str(v["keys"])],
+            stdout=subprocess.PIPE,
+        ) as running:
             for part in iter(lambda: running.stdout.read(1 << 20), b""):
                 found.update(part)
         return found.hexdigest() if running.returncode == 0 else None
@@ -161,25 +281,55 @@ def wanted(v):
 
 
 def refused(answer, status, start="", words=()):
-    """Whether an answer is this status, with a message of one line that begins so and has these words."""
+    """Whether an answer is this status, with a message of one line that begins so and
+    has these words.
+    """
     if len(answer) != 2 or answer[0] != status.encode():
         return False
     message = bytes.fromhex(answer[1].decode()).decode("utf-8")
-    return message != "" and "\n" not in message and message.startswith(start) and all(word in message for word in words)
+    return (
+        message != ""
+        and "\n" not in message
+        and message.startswith(start)
+        and all(word in message for word in words)
+    )
 
 
 def plan(v, keys, answer):
-    """Whether the answer to a plan is the vector: in moves, in the report, and in which moves concern the keys."""
-    fraction, report, count = float(answer[0]), json.loads(bytes.fromhex(answer[1].decode())), int(answer[2])
-    moves = [dict(zip(("first", "last", "from", "to", "cause"), move.decode().split(","))) for move in answer[3 : 3 + count]]
+    """Whether the answer to a plan is the vector: in moves, in the report, and in which
+    moves concern the keys.
+    """
+    fraction, report, count = (
+        float(answer[0]),
+        json.loads(bytes.fromhex(answer[1].decode())),
+        int(answer[2]),
+    )
+    moves = [
+        dict(zip(("first", "last", "from", "to", "cause"), move.decode().split(",")))
+        for move in answer[3 : 3 + count]
+    ]
     for move in moves:
-        move.update({side: bytes.fromhex(move[side]).decode("utf-8") or None for side in ("from", "to")})
-    concerned = [[i for i, m in enumerate(v["moves"]) if m["first"] <= k["point"] <= m["last"]] for k in keys]
-    found = [[int(i) for i in numbers.split(b",") if i] for numbers in answer[3 + count :]]
-    return (moves == report["moves"] == v["moves"]
-            and all(report[name]["points"] == v[name] for name in AMOUNTS)
-            and fraction == report["moved"]["fraction"] == int(v["moved"]) / (report["replicas"] << 64)
-            and (found == concerned or not keys))  # fmt: skip
+        move.update(
+            {
+                side: bytes.fromhex(move[side]).decode("utf-8") or None
+                for side in ("from", "to")
+            }
+        )
+    concerned = [
+        [i for i, m in enumerate(v["moves"]) if m["first"] <= k["point"] <= m["last"]]
+        for k in keys
+    ]
+    found = [
+        [int(i) for i in numbers.split(b",") if i] for numbers in answer[3 + count :]
+    ]
+    return (
+        moves == report["moves"] == v["moves"]
+        and all(report[name]["points"] == v[name] for name in AMOUNTS)
+        and fraction
+        == report["moved"]["fraction"]
+        == int(v["moved"]) / (report["replicas"] << 64)
+        and (found == concerned or not keys)
+    )
 
 
 def read(path):

@@ -1,4 +1,6 @@
-"""The Python module as a runner: every vector through `import stead`. tests/run starts it with the interpreter of .venv."""
+"""The Python module as a runner: every vector through `import stead`. tests/run starts
+it with the interpreter of .venv.
+"""
 
 import hashlib
 import os
@@ -8,7 +10,10 @@ import tempfile
 from pathlib import Path
 
 # as the others are built by cargo before they run; it does nothing when nothing changed
-subprocess.run([sys.executable, Path(__file__).parents[2] / "scripts" / "python-module"], check=True)
+subprocess.run(
+    [sys.executable, Path(__file__).parents[2] / "scripts" / "python-module"],
+    check=True,
+)
 
 import stead
 from reference_runner import AMOUNTS, damage
@@ -29,7 +34,14 @@ def map_of(name):
 def hashing(hash, secret):
     """A map of this hash, made by the module."""
     if (hash, secret) not in MAPS:
-        MAPS[hash, secret] = stead.build({"name": "m", "hash": hash, "node": [{"name": "a"}], **({"secret": secret} if secret else {})})
+        MAPS[hash, secret] = stead.build(
+            {
+                "name": "m",
+                "hash": hash,
+                "node": [{"name": "a"}],
+                **({"secret": secret} if secret else {}),
+            }
+        )
     return MAPS[hash, secret]
 
 
@@ -57,17 +69,27 @@ def place(v):
     good = map.locate_point(point) == v["all"] and v["all"][0] == v["locate"]
     keys = spellings(key_of(v)) if "key" in v else ()
     good = good and map.locate_many(keys) == [v["locate"]] * len(keys)
-    return good and all((map.point(key), map.locate(key), map.locate_all(key)) == (point, v["locate"], v["all"]) for key in keys)
+    return good and all(
+        (map.point(key), map.locate(key), map.locate_all(key))
+        == (point, v["locate"], v["all"])
+        for key in keys
+    )
 
 
 def prefer(v):
-    return all(map_of(v["map"]).prefer(key, v["n"]) == v["prefer"] for key in spellings(key_of(v)))
+    return all(
+        map_of(v["map"]).prefer(key, v["n"]) == v["prefer"]
+        for key in spellings(key_of(v))
+    )
 
 
 def path(v):
     options = {"levels": v["levels"], "fold": "ascii" if v["fold"] else "none"}
     try:
-        return all(stead.path(key, **options) == v["path"] for key in spellings(bytes.fromhex(v["key"])))
+        return all(
+            stead.path(key, **options) == v["path"]
+            for key in spellings(bytes.fromhex(v["key"]))
+        )
     except stead.InvalidError:
         return v["path"] is None and v["error"] == "levels"
     except stead.PathNameError:
@@ -77,14 +99,31 @@ def path(v):
 def plan(v):
     old, new = map_of(v["old"]), map_of(v["new"])
     plan = stead.plan(old, new)
-    moves = [{"first": f"{m.first:016x}", "last": f"{m.last:016x}", "from": m.from_, "to": m.to, "cause": m.cause} for m in plan]
-    good = moves == v["moves"] and all(str(getattr(plan, name)) == v[name] for name in AMOUNTS)
+    moves = [
+        {
+            "first": f"{m.first:016x}",
+            "last": f"{m.last:016x}",
+            "from": m.from_,
+            "to": m.to,
+            "cause": m.cause,
+        }
+        for m in plan
+    ]
+    good = moves == v["moves"] and all(
+        str(getattr(plan, name)) == v[name] for name in AMOUNTS
+    )
     report = plan.report(moves=True)
-    good = good and report["moves"] == v["moves"] and all(report[name]["points"] == v[name] for name in AMOUNTS)
+    good = (
+        good
+        and report["moves"] == v["moves"]
+        and all(report[name]["points"] == v[name] for name in AMOUNTS)
+    )
 
     def concerned(key):
         point = new.point(key)
-        return plan.affects(key) == [move for move in plan if move.first <= point <= move.last]
+        return plan.affects(key) == [
+            move for move in plan if move.first <= point <= move.last
+        ]
 
     return good and all(concerned(b"%d" % i) for i in range(100))
 
@@ -107,18 +146,28 @@ def damaged(v, scratch):
     with open(path, "wb") as file:
         file.write(data)
     opened, said = status(stead.Map.open, path)
-    return status(stead.Map.from_bytes, data)[0] == opened == v["status"] and said.startswith(f"{path}: ")
+    return status(stead.Map.from_bytes, data)[0] == opened == v[
+        "status"
+    ] and said.startswith(f"{path}: ")
 
 
 def fleet(v, scratch):
     data = v["text"].encode() if "text" in v else bytes.fromhex(v["hex"])
     file = Path(scratch, v["file"])
     file.write_bytes(data)
-    shapes = [(data, "fleet"), (file, str(file)), *([(v["text"], "fleet")] if "text" in v else [])]
+    shapes = [
+        (data, "fleet"),
+        (file, str(file)),
+        *([(v["text"], "fleet")] if "text" in v else []),
+    ]
 
     def refused(shape, name):
         found, said = status(stead.build, shape)
-        return found == v["status"] and said.startswith(f"{name}:{v['line']}: ") and all(word in said for word in v["words"])
+        return (
+            found == v["status"]
+            and said.startswith(f"{name}:{v['line']}: ")
+            and all(word in said for word in v["words"])
+        )
 
     return all(refused(*shape) for shape in shapes)
 
@@ -129,17 +178,32 @@ def golden(v):
     found = [map.locate_all(key) for key in keys]
     if map.locate_many(keys) != [nodes[0] for nodes in found]:
         return False
-    nodes = hashlib.sha256("".join([",".join(nodes) + "\n" for nodes in found]).encode()).hexdigest()
-    points = hashlib.sha256(b"".join([map.point(key).to_bytes(8, "big") for key in keys])).hexdigest()
+    nodes = hashlib.sha256(
+        "".join([",".join(nodes) + "\n" for nodes in found]).encode()
+    ).hexdigest()
+    points = hashlib.sha256(
+        b"".join([map.point(key).to_bytes(8, "big") for key in keys])
+    ).hexdigest()
     return (nodes, points) == (v["digest"], v["points"])
 
 
 def run(files):
     """{file: passed}"""
     with tempfile.TemporaryDirectory() as scratch:
-        checks = {"points.json": point, "locate.json": place, "prefer.json": prefer, "paths.json": path, "plans.json": plan, "golden.json": golden,
-                  "damaged.json": lambda v: damaged(v, scratch), "fleet_errors.json": lambda v: fleet(v, scratch)}  # fmt: skip
-        return {file: sum(bool(checks[file](v)) for v in vectors) for file, vectors in files.items()}
+        checks = {
+            "points.json": point,
+            "locate.json": place,
+            "prefer.json": prefer,
+            "paths.json": path,
+            "plans.json": plan,
+            "golden.json": golden,
+            "damaged.json": lambda v: damaged(v, scratch),
+            "fleet_errors.json": lambda v: fleet(v, scratch),
+        }
+        return {
+            file: sum(bool(checks[file](v)) for v in vectors)
+            for file, vectors in files.items()
+        }
 
 
 if __name__ == "__main__":

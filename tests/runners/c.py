@@ -1,4 +1,6 @@
-"""The C library as a runner: every vector through answer.c, which is linked with libstead.so; many requests to one run."""
+"""The C library as a runner: every vector through answer.c, which is linked with
+libstead.so; many requests to one run.
+"""
 
 import os
 import subprocess
@@ -8,6 +10,7 @@ import tempfile
 from answers import passed
 from report import TESTS, report
 
+# isort: split
 import built  # report says where it is
 
 CC = os.environ.get("CC", "cc")
@@ -18,7 +21,9 @@ ROOT = os.path.dirname(TESTS)
 
 
 def library(scratch):
-    """Builds libstead and gives it, in the directory `scratch`, the names that linker and loader know it by."""
+    """Builds libstead and gives it, in the directory `scratch`, the names that linker
+    and loader know it by.
+    """
     built_there = os.path.join(built.libraries(), "libstead.so")
     for name in ("libstead.so", "libstead.so.1"):
         os.symlink(built_there, os.path.join(scratch, name))
@@ -26,17 +31,46 @@ def library(scratch):
 
 
 def compile_c(source, program, include, libraries, *options):
-    """Compiles a program against the header in `include` and links it with the library in `libraries`; what the compiler complains of."""
-    command = [CC, "-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", *options, "-I", include, "-o", program, source,
-               "-L", libraries, f"-Wl,-rpath,{libraries}", "-lstead"]  # fmt: skip
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    return "" if done.returncode == 0 else done.stdout.decode("utf-8", "replace") or "the compiler failed"
+    """Compiles a program against the header in `include` and links it with the library
+    in `libraries`; what the compiler complains of.
+    """
+    command = [
+        CC,
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-O2",
+        *options,
+        "-I",
+        include,
+        "-o",
+        program,
+        source,
+        "-L",
+        libraries,
+        f"-Wl,-rpath,{libraries}",
+        "-lstead",
+    ]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
+    return (
+        ""
+        if done.returncode == 0
+        else done.stdout.decode("utf-8", "replace") or "the compiler failed"
+    )
 
 
 def build(scratch):
     """Builds library and program and says where the program is."""
     program = os.path.join(scratch, "answer")
-    complaint = compile_c(os.path.join(TESTS, "runners", "answer.c"), program, os.path.join(ROOT, "include"), library(scratch))
+    complaint = compile_c(
+        os.path.join(TESTS, "runners", "answer.c"),
+        program,
+        os.path.join(ROOT, "include"),
+        library(scratch),
+    )
     if complaint:
         sys.exit(complaint)
     return program

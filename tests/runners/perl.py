@@ -1,4 +1,6 @@
-"""The Perl module as a runner: every vector through answer.pl, that is, through Stead's public classes; with the name of a locale it runs in that (locales.py)."""
+"""The Perl module as a runner: every vector through answer.pl, that is, through Stead's
+public classes; with the name of a locale it runs in that (locales.py).
+"""
 
 import os
 import runpy

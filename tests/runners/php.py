@@ -1,4 +1,6 @@
-"""The PHP package as a runner: every vector through answer.php; with the name of a locale it runs in that (locales.py)."""
+"""The PHP package as a runner: every vector through answer.php; with the name of a
+locale it runs in that (locales.py).
+"""
 
 import os
 import sys
@@ -8,6 +10,7 @@ from answers import passed
 from locales import locales
 from report import TESTS, report
 
+# isort: split
 import built  # report says where it is
 
 PHP = os.environ.get("PHP", "php")
@@ -19,7 +22,9 @@ def run(locale, files):
         os.environ["STEAD_LIBRARY"] = os.path.join(built.libraries(), "libstead.so")
         if locale:
             os.environ.update(locales(scratch)[locale], ANSWER_LOCALE=locale)
-        return passed("PHP", [PHP, os.path.join(TESTS, "runners", "answer.php")], files, scratch)
+        return passed(
+            "PHP", [PHP, os.path.join(TESTS, "runners", "answer.php")], files, scratch
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""The program as a runner: every vector through the command line, many keys to one call."""
+"""The program as a runner: every vector through the command line, many keys to one
+call.
+"""
 
 import hashlib
 import json
@@ -10,6 +12,7 @@ from collections import defaultdict
 from reference_runner import AMOUNTS, damage
 from report import TESTS, report
 
+# isort: split
 import built  # report says where it is
 
 
@@ -28,15 +31,19 @@ def run_with(stead, files, scratch):
         "paths.json": paths(stead, files["paths.json"]),
         "plans.json": sum(plan(stead, v) for v in files["plans.json"]),
         "damaged.json": sum(damaged(stead, v, scratch) for v in files["damaged.json"]),
-        "fleet_errors.json": sum(fleet(stead, v, scratch) for v in files["fleet_errors.json"]),
+        "fleet_errors.json": sum(
+            fleet(stead, v, scratch) for v in files["fleet_errors.json"]
+        ),
         "golden.json": sum(golden(stead, v, scratch) for v in files["golden.json"]),
     }
 
 
 def call(*command, keys=None):
-    """Exit code, what was printed and what was complained of. Keys go in with a NUL behind each."""
+    """Exit code, what was printed and what was complained of. Keys go in with a NUL
+    behind each.
+    """
     data = b"".join(key + b"\0" for key in keys) if keys is not None else b""
-    done = subprocess.run(command, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(command, input=data, capture_output=True, check=False)
     return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")
 
 
@@ -49,16 +56,30 @@ def has_nul(v):
 
 
 def records(stead, arguments, vectors):
-    """The fields of each vector's answer: keys end in NUL (-0), and those that have a NUL are written in hex."""
+    """The fields of each vector's answer: keys end in NUL (-0), and those that have a
+    NUL are written in hex.
+    """
     answers = {}
-    for part, flags in (([v for v in vectors if not has_nul(v)], []), ([v for v in vectors if has_nul(v)], ["--hex"])):
+    for part, flags in (
+        ([v for v in vectors if not has_nul(v)], []),
+        ([v for v in vectors if has_nul(v)], ["--hex"]),
+    ):
         keys = [v["key"].encode() if flags else bytes.fromhex(v["key"]) for v in part]
         if part:
             code, out, error = call(stead, *arguments, *flags, "-0", keys=keys)
             found = out.split(b"\0")[:-1]
             if code or len(found) != len(part):
-                print(f"program: {arguments}: exit {code}, {len(found)} records for {len(part)} keys: {error}")
-            answers.update({id(v): record for v, key, record in zip(part, keys, found) if record.endswith(b"\t" + key)})
+                print(
+                    f"program: {arguments}: exit {code}, {len(found)} records for "
+                    f"{len(part)} keys: {error}"
+                )
+            answers.update(
+                {
+                    id(v): record
+                    for v, key, record in zip(part, keys, found)
+                    if record.endswith(b"\t" + key)
+                }
+            )
     return answers
 
 
@@ -70,19 +91,35 @@ def grouped(vectors, *fields):
 
 
 def points(stead, vectors, scratch):
-    """Through `locate --json` on a map of the vector's hash, which the program makes itself."""
+    """Through `locate --json` on a map of the vector's hash, which the program makes
+    itself.
+    """
     passed = 0
     for number, group in enumerate(grouped(vectors, "hash", "secret")):
         secret = f'secret = "{group[0]["secret"]}"\n' if "secret" in group[0] else ""
-        fleet, path = os.path.join(scratch, f"p{number}.toml"), os.path.join(scratch, f"p{number}.map")
+        fleet, path = (
+            os.path.join(scratch, f"p{number}.toml"),
+            os.path.join(scratch, f"p{number}.map"),
+        )
         with open(fleet, "w", encoding="ascii") as file:
-            file.write(f'name = "points"\nhash = "{group[0]["hash"]}"\n{secret}[[node]]\nname = "a"\n')
+            file.write(
+                f'name = "points"\nhash = "{group[0]["hash"]}"\n{secret}[[node]]\nname = "a"\n'
+            )
         call(stead, "apply", fleet, path)
         for flags in ([], ["--hex"]):
             part = [v for v in group if has_nul(v) == bool(flags)]
-            keys = [v["key"].encode() if flags else bytes.fromhex(v["key"]) for v in part]
-            out = call(stead, "locate", path, "--json", "-0", *flags, keys=keys)[1] if part else b""
-            passed += sum(json.loads(line)["point"] == v["point"] for v, line in zip(part, out.splitlines()))
+            keys = [
+                v["key"].encode() if flags else bytes.fromhex(v["key"]) for v in part
+            ]
+            out = (
+                call(stead, "locate", path, "--json", "-0", *flags, keys=keys)[1]
+                if part
+                else b""
+            )
+            passed += sum(
+                json.loads(line)["point"] == v["point"]
+                for v, line in zip(part, out.splitlines())
+            )
     return passed
 
 
@@ -94,11 +131,20 @@ def places(stead, vectors):
         fold = ["--fold", "ascii"] if group[0].get("fold") else []
         with_key = [v for v in group if "key" in v]
         answers = records(stead, ["locate", path, *fold], with_key) if with_key else {}
-        out = call(stead, "locate", path, "--points", "-0", keys=[v["point"].encode() for v in group])[1]
+        out = call(
+            stead,
+            "locate",
+            path,
+            "--points",
+            "-0",
+            keys=[v["point"].encode() for v in group],
+        )[1]
         for v, by_point in zip(group, out.split(b"\0")):
             nodes = by_point.partition(b"\t")[0].decode().split(",")
             good = nodes == v["all"] and nodes[0] == v["locate"]
-            passed += good and ("key" not in v or answer_nodes(answers.get(id(v), b"")) == nodes)
+            passed += good and (
+                "key" not in v or answer_nodes(answers.get(id(v), b"")) == nodes
+            )
     return passed
 
 
@@ -110,36 +156,88 @@ def answer_nodes(record):
 def prefer(stead, vectors):
     passed = 0
     for group in grouped(vectors, "map", "n"):
-        answers = records(stead, ["locate", map_file(group[0]["map"]), "--prefer", str(group[0]["n"])], group)
-        passed += sum(answer_nodes(answers.get(id(v), b"")) == v["prefer"] for v in group)
+        answers = records(
+            stead,
+            ["locate", map_file(group[0]["map"]), "--prefer", str(group[0]["n"])],
+            group,
+        )
+        passed += sum(
+            answer_nodes(answers.get(id(v), b"")) == v["prefer"] for v in group
+        )
     return passed
 
 
 def paths(stead, vectors):
     passed = 0
     for group in grouped(vectors, "levels", "fold"):
-        options = ["--levels", ",".join(map(str, group[0]["levels"])), *(["--fold", "ascii"] if group[0]["fold"] else [])]
+        options = [
+            "--levels",
+            ",".join(map(str, group[0]["levels"])),
+            *(["--fold", "ascii"] if group[0]["fold"] else []),
+        ]
         good = [v for v in group if v["path"] is not None]
-        # a path's record is the path alone; names with a NUL go one a line (none has a newline too)
-        plain, with_nul = [v for v in good if not has_nul(v)], [v for v in good if has_nul(v)]
-        out = call(stead, "path", *options, "-0", keys=[bytes.fromhex(v["key"]) for v in plain])[1] if plain else b""
-        passed += sum(found.decode() == v["path"] for v, found in zip(plain, out.split(b"\0")))
+        # a path's record is the path alone; names with a NUL go one a line (none has a
+        # newline too)
+        plain, with_nul = (
+            [v for v in good if not has_nul(v)],
+            [v for v in good if has_nul(v)],
+        )
+        out = (
+            call(
+                stead,
+                "path",
+                *options,
+                "-0",
+                keys=[bytes.fromhex(v["key"]) for v in plain],
+            )[1]
+            if plain
+            else b""
+        )
+        passed += sum(
+            found.decode() == v["path"] for v, found in zip(plain, out.split(b"\0"))
+        )
         data = b"".join(bytes.fromhex(v["key"]) + b"\n" for v in with_nul)
-        done = subprocess.run([stead, "path", *options], input=data, stdout=subprocess.PIPE, check=False) if with_nul else None
-        passed += sum(found.decode() == v["path"] for v, found in zip(with_nul, done.stdout.split(b"\n"))) if done else 0
+        done = (
+            subprocess.run(
+                [stead, "path", *options],
+                input=data,
+                stdout=subprocess.PIPE,
+                check=False,
+            )
+            if with_nul
+            else None
+        )
+        passed += (
+            sum(
+                found.decode() == v["path"]
+                for v, found in zip(with_nul, done.stdout.split(b"\n"))
+            )
+            if done
+            else 0
+        )
         for v in group:
             if v["path"] is None:
-                code, out, error = call(stead, "path", *options, "-0", keys=[bytes.fromhex(v["key"])])
-                passed += code == (64 if v["error"] == "levels" else 65) and out == b"" and error.count("\n") == 1
+                code, out, error = call(
+                    stead, "path", *options, "-0", keys=[bytes.fromhex(v["key"])]
+                )
+                passed += (
+                    code == (64 if v["error"] == "levels" else 65)
+                    and out == b""
+                    and error.count("\n") == 1
+                )
     return passed
 
 
 def plan(stead, v):
-    code, out, error = call(stead, "diff", map_file(v["old"]), map_file(v["new"]), "--json", "--moves")
+    code, out, error = call(
+        stead, "diff", map_file(v["old"]), map_file(v["new"]), "--json", "--moves"
+    )
     if code or error:
         return False
     d = json.loads(out)
-    return d["moves"] == v["moves"] and all(d[name]["points"] == v[name] for name in AMOUNTS)
+    return d["moves"] == v["moves"] and all(
+        d[name]["points"] == v[name] for name in AMOUNTS
+    )
 
 
 def damaged(stead, v, scratch):
@@ -149,7 +247,12 @@ def damaged(stead, v, scratch):
     with open(path, "wb") as file:
         file.write(data)
     code, out, error = call(stead, "check", path)
-    return code == 65 and out == b"" and error.startswith(f"stead: {path}") and error.count("\n") == 1
+    return (
+        code == 65
+        and out == b""
+        and error.startswith(f"stead: {path}")
+        and error.count("\n") == 1
+    )
 
 
 def fleet(stead, v, scratch):
@@ -158,18 +261,34 @@ def fleet(stead, v, scratch):
         file.write(v["text"].encode() if "text" in v else bytes.fromhex(v["hex"]))
     code, out, error = call(stead, "plan", path)
     place = f"stead: {path}:{v['line']}: "
-    return code == 78 and out == b"" and error.startswith(place) and error.count("\n") == 1 and all(w in error for w in v["words"])
+    return (
+        code == 78
+        and out == b""
+        and error.startswith(place)
+        and error.count("\n") == 1
+        and all(w in error for w in v["words"])
+    )
 
 
 def golden(stead, v, scratch):
-    """A line for each key, and an object for each; its point is cut out, since json.loads would take longer than all else."""
-    file_of_keys, nodes, keys, points = os.path.join(scratch, "keys"), hashlib.sha256(), 0, []
+    """A line for each key, and an object for each; its point is cut out, since
+    json.loads would take longer than all else.
+    """
+    file_of_keys, nodes, keys, points = (
+        os.path.join(scratch, "keys"),
+        hashlib.sha256(),
+        0,
+        [],
+    )
     with open(file_of_keys, "wb") as file:
         file.writelines(b"%d\n" % i for i in range(v["keys"]))
 
     def printed(*flags):
         command = [stead, "locate", map_file(v["map"]), *flags]
-        with open(file_of_keys, "rb") as stdin, subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE) as process:
+        with (
+            open(file_of_keys, "rb") as stdin,
+            subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE) as process,
+        ):
             yield from process.stdout
         if process.returncode:
             raise subprocess.CalledProcessError(process.returncode, command)
@@ -179,9 +298,13 @@ def golden(stead, v, scratch):
         keys += key == b"%d" % keys
         nodes.update(answer)
     for line in printed("--json"):
-        points.append(line.split(b'"', 8)[7])  # {"key":"0","point":"cfcd208495d565ef",...
+        # {"key":"0","point":"cfcd208495d565ef",...
+        points.append(line.split(b'"', 8)[7])
     points = hashlib.sha256(bytes.fromhex(b"".join(points).decode()))
-    return keys == v["keys"] and (nodes.hexdigest(), points.hexdigest()) == (v["digest"], v["points"])
+    return keys == v["keys"] and (nodes.hexdigest(), points.hexdigest()) == (
+        v["digest"],
+        v["points"],
+    )
 
 
 if __name__ == "__main__":

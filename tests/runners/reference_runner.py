@@ -1,7 +1,8 @@
 """The reference as a runner: it reads every checked-in vector and answers it again.
 
-The reference made the vectors, so this shows that the files are whole and current, not that they are true; what speaks for
-their truth is that code which never saw the reference agrees with them.
+The reference made the vectors, so this shows that the files are whole and current, not
+that they are true; what speaks for their truth is that code which never saw the
+reference agrees with them.
 """
 
 import os
@@ -43,7 +44,11 @@ def run(files):
     def places(v):
         m = map_of(v["map"])
         point = m.point(key(v)) if "key" in v else int(v["point"], 16)
-        return (f"{point:016x}", reference.locate(m, point), reference.locate_all(m, point)) == (v["point"], v["locate"], v["all"])
+        return (
+            f"{point:016x}",
+            reference.locate(m, point),
+            reference.locate_all(m, point),
+        ) == (v["point"], v["locate"], v["all"])
 
     def prefer(v):
         m = map_of(v["map"])
@@ -51,13 +56,19 @@ def run(files):
 
     def paths(v):
         try:
-            return reference.path(bytes.fromhex(v["key"]), v["levels"], v["fold"]) == v["path"]
+            return (
+                reference.path(bytes.fromhex(v["key"]), v["levels"], v["fold"])
+                == v["path"]
+            )
         except ValueError:
             return v["path"] is None
 
     def plans(v):
         d = compare(map_of(v["old"]), map_of(v["new"]))
-        moves = [(int(m["first"], 16), int(m["last"], 16), m["from"], m["to"], m["cause"]) for m in v["moves"]]
+        moves = [
+            (int(m["first"], 16), int(m["last"], 16), m["from"], m["to"], m["cause"])
+            for m in v["moves"]
+        ]
         return d["moves"] == moves and all(str(d[name]) == v[name] for name in AMOUNTS)
 
     def damaged(v):
@@ -71,15 +82,32 @@ def run(files):
 
     def fleets(v):
         # the reference reads no fleets: a vector counts when it is complete
-        return v["status"] in ("fleet", "impossible") and v["line"] >= 1 and ("text" in v or "hex" in v)
+        return (
+            v["status"] in ("fleet", "impossible")
+            and v["line"] >= 1
+            and ("text" in v or "hex" in v)
+        )
 
     def goldens(v):
         # in full, which make_vectors.py --check leaves to this
-        return golden.answers(map_of(v["map"]), v["keys"]) == {name: v[name] for name in ("digest", "points")}
+        return golden.answers(map_of(v["map"]), v["keys"]) == {
+            name: v[name] for name in ("digest", "points")
+        }
 
-    checks = {"points.json": points, "locate.json": places, "prefer.json": prefer, "paths.json": paths, "plans.json": plans,
-              "damaged.json": damaged, "fleet_errors.json": fleets, "golden.json": goldens}  # fmt: skip
-    return {file: sum(bool(checks[file](v)) for v in vectors) for file, vectors in files.items()}
+    checks = {
+        "points.json": points,
+        "locate.json": places,
+        "prefer.json": prefer,
+        "paths.json": paths,
+        "plans.json": plans,
+        "damaged.json": damaged,
+        "fleet_errors.json": fleets,
+        "golden.json": goldens,
+    }
+    return {
+        file: sum(bool(checks[file](v)) for v in vectors)
+        for file, vectors in files.items()
+    }
 
 
 def damage(data, v):
@@ -92,7 +120,9 @@ def damage(data, v):
         patch = bytes.fromhex(patch)
         data[offset : offset + len(patch)] = patch
     if v["reseal"]:
-        data[96:128] = hashlib.sha256(bytes(data[:96]) + bytes(32) + bytes(data[128:])).digest()
+        data[96:128] = hashlib.sha256(
+            bytes(data[:96]) + bytes(32) + bytes(data[128:])
+        ).digest()
     return bytes(data)
 
 

@@ -1,6 +1,8 @@
-"""What the runners in Python share: the vector files, and the lines that tests/run reads.
+"""What the runners in Python share: the vector files, and the lines that tests/run
+reads.
 
-A runner has a function from {file: its vectors} to {file: how many passed}. `report` calls it with all files and prints its answer.
+A runner has a function from {file: its vectors} to {file: how many passed}. `report`
+calls it with all files and prints its answer.
 """
 
 import json
@@ -8,10 +10,11 @@ import os
 import sys
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VECTORS = os.path.join(TESTS, "vectors")
 sys.path.insert(0, TESTS)  # for what all of tests/ shares
 
 
-def vector_files(folder=os.path.join(TESTS, "vectors")):
+def vector_files(folder=VECTORS):
     """{file: its vectors}"""
     found = {}
     for name in sorted(os.listdir(folder)):

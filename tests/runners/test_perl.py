@@ -1,4 +1,6 @@
-"""What the Perl runner must catch: a locale that does not take, and a module that is wrong in one place. And that the vectors have odd keys."""
+"""What the Perl runner must catch: a locale that does not take, and a module that is
+wrong in one place. And that the vectors have odd keys.
+"""
 
 import contextlib
 import io
@@ -15,13 +17,37 @@ from locales import locales, why_not
 from report import vector_files
 
 PERL = perl.MODULE["PERL"]
-HAS_PERL = shutil.which(PERL) and subprocess.run([PERL, "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'], check=False).returncode == 0
+HAS_PERL = (
+    shutil.which(PERL)
+    and subprocess.run(
+        [PERL, "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'],
+        check=False,
+    ).returncode
+    == 0
+)
 # file, what is made wrong in it, and the vector file that must show it
 WRONG = [
-    ("given.h", "(SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)", "(SVf_POK | SVs_GMG | SVf_ROK)", "locate.json"),  # how Perl keeps a string is taken for its bytes
-    ("given.h", "key->length = SvCUR(sv);", "key->length = strlen(SvPVX_const(sv));", "locate.json"),  # a NUL ends a key
+    # how Perl keeps a string is taken for its bytes
+    (
+        "given.h",
+        "(SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)",
+        "(SVf_POK | SVs_GMG | SVf_ROK)",
+        "locate.json",
+    ),
+    # a NUL ends a key
+    (
+        "given.h",
+        "key->length = SvCUR(sv);",
+        "key->length = strlen(SvPVX_const(sv));",
+        "locate.json",
+    ),
     ("Stead.xs", "RETVAL = point;", "RETVAL = (UV)(NV)point;", "points.json"),
-    ("Stead.xs", "if (most > (UV)map->count)", "if (most > 3) most = 3;\n    if (most > (UV)map->count)", "prefer.json"),
+    (
+        "Stead.xs",
+        "if (most > (UV)map->count)",
+        "if (most > 3) most = 3;\n    if (most > (UV)map->count)",
+        "prefer.json",
+    ),
 ]
 
 
@@ -32,34 +58,53 @@ class TestPerl(unittest.TestCase):
         command = perl.command(perl.MODULE["build"]())
 
         def started(**environment):
-            return subprocess.run(command, env=dict(os.environ, **environment), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+            return subprocess.run(
+                command,
+                env=dict(os.environ, **environment),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+            )
 
         with tempfile.TemporaryDirectory() as scratch:
             for name, environment in locales(scratch).items():
                 taken = started(ANSWER_LOCALE=name, **environment)
                 self.assertEqual((taken.returncode, taken.stderr), (0, b""))
                 missing = started(ANSWER_LOCALE=name, LOCPATH="/nowhere", LC_ALL=name)
-                self.assertEqual((missing.returncode, b"does not take" in missing.stderr), (3, True))
+                self.assertEqual(
+                    (missing.returncode, b"does not take" in missing.stderr), (3, True)
+                )
 
     def test_a_module_that_is_wrong_fails_vectors(self):
         files = vector_files()
         with tempfile.TemporaryDirectory() as scratch:
-            for i, (source, right, wrong, file) in enumerate([("given.h", "", "", None), *WRONG]):
+            for i, (source, right, wrong, file) in enumerate(
+                [("given.h", "", "", None), *WRONG]
+            ):
                 tree = os.path.join(scratch, str(i))
                 shutil.copytree(perl.MODULE["SOURCES"], os.path.join(tree, "changed"))
                 path = os.path.join(tree, "changed", source)
                 text = answers.read(path).decode()
                 self.assertIn(right, text)
                 answers.write(path, text.replace(right, wrong).encode())
-                command = perl.command(perl.MODULE["build"](os.path.join(tree, "changed"), tree))
-                asked = {name: files[name] for name in ("locate.json", file or "points.json")}
-                with mock.patch("builtins.print"), contextlib.redirect_stdout(io.StringIO()):
+                command = perl.command(
+                    perl.MODULE["build"](os.path.join(tree, "changed"), tree)
+                )
+                asked = {
+                    name: files[name] for name in ("locate.json", file or "points.json")
+                }
+                with (
+                    mock.patch("builtins.print"),
+                    contextlib.redirect_stdout(io.StringIO()),
+                ):
                     counts = answers.passed("Perl", command, asked, tree)
                 sizes = {name: len(vectors) for name, vectors in asked.items()}
                 self.assertEqual(counts == sizes, file is None, wrong)
 
     def test_the_vectors_have_odd_keys(self):
-        keys = [bytes.fromhex(v["key"]) for v in vector_files()["locate.json"] if "key" in v]
+        keys = [
+            bytes.fromhex(v["key"]) for v in vector_files()["locate.json"] if "key" in v
+        ]
 
         def text(key):
             with contextlib.suppress(UnicodeDecodeError):
@@ -67,9 +112,16 @@ class TestPerl(unittest.TestCase):
             return ""
 
         self.assertTrue(any(b"\0" in key for key in keys), "a NUL")
-        self.assertTrue(any(key and not text(key) and len(key) > 1 for key in keys), "no UTF-8")
-        self.assertTrue(any(any(0x80 <= ord(c) <= 0xFF for c in text(key)) for key in keys), "the UTF-8 of Latin-1's letters")
-        self.assertTrue(any(any(ord(c) > 0xFFFF for c in text(key)) for key in keys), "an emoji")
+        self.assertTrue(
+            any(key and not text(key) and len(key) > 1 for key in keys), "no UTF-8"
+        )
+        self.assertTrue(
+            any(any(0x80 <= ord(c) <= 0xFF for c in text(key)) for key in keys),
+            "the UTF-8 of Latin-1's letters",
+        )
+        self.assertTrue(
+            any(any(ord(c) > 0xFFFF for c in text(key)) for key in keys), "an emoji"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What the PHP runner must catch: a locale that does not take, and a package that is wrong in one place."""
+"""What the PHP runner must catch: a locale that does not take, and a package that is
+wrong in one place.
+"""
 
 import os
 import shutil
@@ -8,18 +10,32 @@ import unittest
 from unittest import mock
 
 import answers
-import php
+import built
 from locales import locales, why_not
 from report import TESTS, vector_files
 
-import built
+import php
 
 ANSWER = os.path.join(TESTS, "runners", "answer.php")
-HAS_PHP = shutil.which(php.PHP) and subprocess.run([php.PHP, "-r", "exit((int) !extension_loaded('FFI'));"], check=False).returncode == 0
+HAS_PHP = (
+    shutil.which(php.PHP)
+    and subprocess.run(
+        [php.PHP, "-r", "exit((int) !extension_loaded('FFI'));"], check=False
+    ).returncode
+    == 0
+)
 # what is made wrong in Map.php, and the vector file that must show it
 WRONG = [
-    ("stead_map_node_of($this->map, $key, \\strlen($key)", "stead_map_node_of($this->map, $key, \\strcspn($key, \"\\0\")", "locate.json"),
-    ("return $this->library->point[0];", "return (int) (float) $this->library->point[0];", "points.json"),
+    (
+        "stead_map_node_of($this->map, $key, \\strlen($key)",
+        'stead_map_node_of($this->map, $key, \\strcspn($key, "\\0")',
+        "locate.json",
+    ),
+    (
+        "return $this->library->point[0];",
+        "return (int) (float) $this->library->point[0];",
+        "points.json",
+    ),
     ("$n = \\min($n, ", "$n = \\min($n, 3, ", "prefer.json"),
 ]
 
@@ -31,32 +47,55 @@ class TestPhp(unittest.TestCase):
         cls.library = os.path.join(built.libraries(), "libstead.so")
 
     def started(self, **environment):
-        return subprocess.run([php.PHP, ANSWER], env=dict(os.environ, STEAD_LIBRARY=self.library, **environment), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)  # fmt: skip
+        return subprocess.run(
+            [php.PHP, ANSWER],
+            env=dict(os.environ, STEAD_LIBRARY=self.library, **environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
 
     @unittest.skipIf(why_not(), why_not())
     def test_a_locale_that_is_not_there_stops_the_runner(self):
         with tempfile.TemporaryDirectory() as scratch:
             for name, environment in locales(scratch).items():
-                self.assertEqual(self.started(ANSWER_LOCALE=name, **environment).returncode, 0)
-                missing = self.started(ANSWER_LOCALE=name, LOCPATH="/nowhere", LC_ALL=name)
-                self.assertEqual((missing.returncode, b"does not take" in missing.stderr), (3, True))
+                self.assertEqual(
+                    self.started(ANSWER_LOCALE=name, **environment).returncode, 0
+                )
+                missing = self.started(
+                    ANSWER_LOCALE=name, LOCPATH="/nowhere", LC_ALL=name
+                )
+                self.assertEqual(
+                    (missing.returncode, b"does not take" in missing.stderr), (3, True)
+                )
 
     def test_a_package_that_is_wrong_fails_vectors(self):
         files = vector_files()
         with tempfile.TemporaryDirectory() as scratch:
             for i, (right, wrong, file) in enumerate([("", "", None), *WRONG]):
                 tree = os.path.join(scratch, str(i))
-                shutil.copytree(os.path.join(os.path.dirname(TESTS), "php"), os.path.join(tree, "php"), ignore=shutil.ignore_patterns("vendor"))
+                shutil.copytree(
+                    os.path.join(os.path.dirname(TESTS), "php"),
+                    os.path.join(tree, "php"),
+                    ignore=shutil.ignore_patterns("vendor"),
+                )
                 os.makedirs(os.path.join(tree, "tests", "runners"))
                 shutil.copy(ANSWER, os.path.join(tree, "tests", "runners"))
                 source = os.path.join(tree, "php", "src", "Map.php")
                 text = answers.read(source).decode()
                 self.assertIn(right, text)
                 answers.write(source, text.replace(right, wrong).encode())
-                command = [php.PHP, os.path.join(tree, "tests", "runners", "answer.php")]
-                asked = {name: files[name] for name in ("locate.json", file or "points.json")}
-                with mock.patch.dict(os.environ, STEAD_LIBRARY=self.library), mock.patch("builtins.print"):
+                command = [
+                    php.PHP,
+                    os.path.join(tree, "tests", "runners", "answer.php"),
+                ]
+                asked = {
+                    name: files[name] for name in ("locate.json", file or "points.json")
+                }
+                with (
+                    mock.patch.dict(os.environ, STEAD_LIBRARY=self.library),
+                    mock.patch("builtins.print"),
+                ):
                     counts = answers.passed("PHP", command, asked, tree)
                 sizes = {name: len(vectors) for name, vectors in asked.items()}
                 self.assertEqual(counts == sizes, file is None, wrong)

@@ -19,7 +19,9 @@ RIGHT = [("a.json", 3), ("b.json", 2)]
 
 def runner(counts, name="made-up", then=""):
     """A command that reports these counts, and goes on with a line of Python."""
-    lines = "".join(f"vectors: {name} {file} {passed} passed\n" for file, passed in counts)
+    lines = "".join(
+        f"vectors: {name} {file} {passed} passed\n" for file, passed in counts
+    )
     return [sys.executable, "-c", f"print({lines!r}, flush=True)\n{then}"]
 
 
@@ -27,7 +29,13 @@ def judged(command, sizes=None, least=1, arguments=(), needs=None, **others):
     """The exit code and what was printed."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = run.main(list(arguments), {"made-up": command, **others}, SIZES if sizes is None else sizes, least, needs or {})
+        code = run.main(
+            list(arguments),
+            {"made-up": command, **others},
+            SIZES if sizes is None else sizes,
+            least,
+            needs or {},
+        )
     return code, printed.getvalue()
 
 
@@ -39,35 +47,55 @@ class Judged(unittest.TestCase):
         code, printed = judged(*arguments, **named)
         self.assertEqual(code, 1, printed)
         self.assertIn(why, printed)
-        self.assertRegex(printed.splitlines()[-1], r"^\d+ passed, [1-9]\d* failed, 0 skipped$")
+        self.assertRegex(
+            printed.splitlines()[-1], r"^\d+ passed, [1-9]\d* failed, 0 skipped$"
+        )
         return printed
 
     def test_a_runner_that_passes_every_vector_once_passes(self):
         code, printed = judged(runner(RIGHT))
-        self.assertEqual((code, printed.splitlines()[-1]), (0, "5 passed, 0 failed, 0 skipped"))
+        self.assertEqual(
+            (code, printed.splitlines()[-1]), (0, "5 passed, 0 failed, 0 skipped")
+        )
 
     def test_one_too_few_fails(self):
-        printed = self.fails("FAILED: made-up: a.json: 2 of 3 passed", runner([("a.json", 2), ("b.json", 2)]))
+        printed = self.fails(
+            "FAILED: made-up: a.json: 2 of 3 passed",
+            runner([("a.json", 2), ("b.json", 2)]),
+        )
         self.assertIn("4 passed, 1 failed", printed)
         self.assertRegex(printed, r"(?m)^made-up +2! +2 +4 +\d")
 
     def test_one_too_many_fails(self):
-        self.fails("FAILED: made-up: a.json: 4 of 3 passed", runner([("a.json", 4), ("b.json", 2)]))
+        self.fails(
+            "FAILED: made-up: a.json: 4 of 3 passed",
+            runner([("a.json", 4), ("b.json", 2)]),
+        )
 
     def test_one_too_many_does_not_make_up_for_one_too_few(self):
-        self.fails("FAILED: made-up: a.json: 4 of 3 passed", runner([("a.json", 4), ("b.json", 1)]))
+        self.fails(
+            "FAILED: made-up: a.json: 4 of 3 passed",
+            runner([("a.json", 4), ("b.json", 1)]),
+        )
 
     def test_a_file_that_is_reported_twice_fails(self):
         self.fails("made-up: b.json: 4 of 2 passed", runner(RIGHT + [("b.json", 2)]))
 
     def test_a_skipped_vector_fails(self):
-        self.fails("made-up: b.json: 1 of 2 passed", runner(RIGHT[:1], then="print('vectors: made-up b.json 1 passed, 1 skipped')"))
+        self.fails(
+            "made-up: b.json: 1 of 2 passed",
+            runner(
+                RIGHT[:1], then="print('vectors: made-up b.json 1 passed, 1 skipped')"
+            ),
+        )
 
     def test_a_file_left_out_fails(self):
         self.fails("made-up: b.json: 0 of 2 passed", runner(RIGHT[:1]))
 
     def test_a_file_that_nobody_has_fails(self):
-        self.fails("made-up: c.json: there is no such file", runner(RIGHT + [("c.json", 1)]))
+        self.fails(
+            "made-up: c.json: there is no such file", runner(RIGHT + [("c.json", 1)])
+        )
 
     def test_no_report_at_all_fails(self):
         self.fails("made-up: a.json: 0 of 3 passed", runner([]))
@@ -76,12 +104,17 @@ class Judged(unittest.TestCase):
         self.fails("made-up: a.json: 0 of 3 passed", runner(RIGHT, name="other"))
 
     def test_a_runner_that_raises_fails_although_all_its_numbers_are_right(self):
-        printed = self.fails("FAILED: made-up: ended with 1", runner(RIGHT, then="raise ValueError('as it should')"))
+        printed = self.fails(
+            "FAILED: made-up: ended with 1",
+            runner(RIGHT, then="raise ValueError('as it should')"),
+        )
         self.assertIn("ValueError: as it should", printed)
 
     def test_a_runner_that_is_killed_fails_and_the_others_still_run(self):
         command = runner(RIGHT, then="import os; os.kill(os.getpid(), 9)")
-        printed = self.fails("FAILED: made-up: ended with -9", command, after=runner(RIGHT, name="after"))
+        printed = self.fails(
+            "FAILED: made-up: ended with -9", command, after=runner(RIGHT, name="after")
+        )
         self.assertRegex(printed, r"(?m)^after +3 +2 +5 +\d")
         self.assertNotIn("FAILED: after", printed)
 
@@ -89,10 +122,18 @@ class Judged(unittest.TestCase):
         self.fails("FAILED: made-up: ended with 127", ["/no/such/program"])
 
     def test_an_empty_vector_file_fails(self):
-        self.fails("FAILED: c.json: no vectors", runner(RIGHT + [("c.json", 0)]), sizes={**SIZES, "c.json": 0})
+        self.fails(
+            "FAILED: c.json: no vectors",
+            runner(RIGHT + [("c.json", 0)]),
+            sizes={**SIZES, "c.json": 0},
+        )
 
     def test_too_few_vectors_in_all_fail(self):
-        self.fails("FAILED: 5 vectors in all, and at least 6 are wanted", runner(RIGHT), least=6)
+        self.fails(
+            "FAILED: 5 vectors in all, and at least 6 are wanted",
+            runner(RIGHT),
+            least=6,
+        )
         self.assertEqual(judged(runner(RIGHT), least=5)[0], 0)
         self.fails("at least 5000 are wanted", runner(RIGHT), least=run.LEAST)
 
@@ -102,22 +143,42 @@ class Judged(unittest.TestCase):
         self.fails("0 vectors in all", runner([]), sizes={})
 
     def test_only_the_runners_that_are_asked_for_run(self):
-        code, printed = judged(runner([]), arguments=["--runner", "other"], other=runner(RIGHT, name="other"))
+        code, printed = judged(
+            runner([]),
+            arguments=["--runner", "other"],
+            other=runner(RIGHT, name="other"),
+        )
         self.assertEqual((code, "made-up" in printed), (0, False), printed)
         with self.assertRaises(SystemExit):
             judged(runner(RIGHT), arguments=["--runner", "unheard-of"])
 
     def test_what_is_missing_on_this_machine_is_skipped_and_said(self):
-        needs = {"other": ([sys.executable, "-c", "raise SystemExit(1)"], "it is not there"), "made-up": ([sys.executable, "-c", ""], "never")}
+        needs = {
+            "other": ([sys.executable, "-c", "raise SystemExit(1)"], "it is not there"),
+            "made-up": ([sys.executable, "-c", ""], "never"),
+        }
         for need in (needs, {"other": (["/no/such/program"], "it is not there")}):
             code, printed = judged(runner(RIGHT), other=runner([]), needs=need)
-            self.assertEqual((code, printed.splitlines()[0]), (0, "skipped: other: it is not there"), printed)
+            self.assertEqual(
+                (code, printed.splitlines()[0]),
+                (0, "skipped: other: it is not there"),
+                printed,
+            )
             self.assertEqual(printed.splitlines()[-1], "5 passed, 0 failed, 5 skipped")
-        code, printed = judged(runner([]), needs={"made-up": (["/no/such/program"], "it is not there")})
-        self.assertEqual((code, printed.splitlines()[-1]), (1, "0 passed, 0 failed, 5 skipped"), printed)
+        code, printed = judged(
+            runner([]), needs={"made-up": (["/no/such/program"], "it is not there")}
+        )
+        self.assertEqual(
+            (code, printed.splitlines()[-1]),
+            (1, "0 passed, 0 failed, 5 skipped"),
+            printed,
+        )
 
     def test_the_list_names_all_and_runs_none(self):
-        self.assertEqual(judged(runner([]), arguments=["--list"], other=runner([])), (0, "made-up\nother\n"))
+        self.assertEqual(
+            judged(runner([]), arguments=["--list"], other=runner([])),
+            (0, "made-up\nother\n"),
+        )
 
 
 if __name__ == "__main__":

@@ -7,8 +7,13 @@ import pytest
 from web_manage import manage
 from web_server import EXAMPLES, ROOT
 
-# the reference reads the maps, tests/built.py knows how to build the program, and the WSGI example
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "reference"), str(EXAMPLES / "wsgi")]
+# the reference reads the maps, tests/built.py knows how to build the program, and the
+# WSGI example
+sys.path[:0] = [
+    str(ROOT / "tests"),
+    str(ROOT / "tests" / "reference"),
+    str(EXAMPLES / "wsgi"),
+]
 
 MIGRATE = """
 from django.conf import settings
@@ -33,11 +38,13 @@ def databases(migrated, tmp_path):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests counted."""
+    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
+    counted.
+    """
     for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}")
+        terminalreporter.write_line(
+            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
+        )
     for report in terminalreporter.stats.get("passed", []):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{report.head_line}: {name} {value}")
-
-

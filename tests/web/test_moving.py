@@ -1,4 +1,6 @@
-"""Members are read and written all the while as `manage.py stead_plan --move` moves them to other databases; none is lost, no visit is."""
+"""Members are read and written all the while as `manage.py stead_plan --move` moves
+them to other databases; none is lost, no visit is.
+"""
 
 import re
 import sqlite3
@@ -20,25 +22,37 @@ GTHREAD = ["--worker-class", "gthread", "--threads", "4"]
 
 
 class Visitors:
-    """Clients that each have members of their own, visit them and read them again, and count what should be counted."""
+    """Clients that each have members of their own, visit them and read them again, and
+    count what should be counted.
+    """
 
     def __init__(self, address):
         self.visits = {f"member{i}": 0 for i in range(MEMBERS)}
         self.faults, self.answers, self.from_the_old_place = [], 0, 0
         self.stop = threading.Event()
-        self.threads = [threading.Thread(target=self.run, args=(Client(address, keep=True), i)) for i in range(CLIENTS)]
+        self.threads = [
+            threading.Thread(target=self.run, args=(Client(address, keep=True), i))
+            for i in range(CLIENTS)
+        ]
 
     def run(self, client, mine):
         names = [f"member{i}" for i in range(mine, MEMBERS, CLIENTS)]
         while not self.stop.is_set():
             for name in names:
-                for method in ("GET", "POST", "GET") if self.visits[name] else ("POST",):
+                for method in (
+                    ("GET", "POST", "GET") if self.visits[name] else ("POST",)
+                ):
                     answer = client.ask("members", name, method)
                     self.visits[name] += method == "POST"
                     self.answers += 1
-                    if answer.said is None or answer.said["visits"] != self.visits[name]:
+                    if (
+                        answer.said is None
+                        or answer.said["visits"] != self.visits[name]
+                    ):
                         self.faults.append((name, self.visits[name], answer))
-                        self.visits[name] = answer.said["visits"] if answer.said else self.visits[name]
+                        self.visits[name] = (
+                            answer.said["visits"] if answer.said else self.visits[name]
+                        )
                     elif answer.said["database"] != answer.said["shard"]:
                         self.from_the_old_place += 1
         client.close()
@@ -62,7 +76,9 @@ def rows(scratch):
     found = {}
     for number in range(1, 7):
         connection = sqlite3.connect(scratch / f"db{number}.sqlite3")
-        for name, visits in connection.execute("SELECT name, visits FROM members_member"):
+        for name, visits in connection.execute(
+            "SELECT name, visits FROM members_member"
+        ):
             found.setdefault(name, []).append((f"db{number}", visits))
         connection.close()
     return found
@@ -76,7 +92,16 @@ def moved(said):
 def change(publisher, size):
     """Another fleet, and its members moved; says how many were."""
     publisher.write_fleet(size)
-    return moved(manage(publisher.scratch, "stead_plan", publisher.scratch / "fleet.toml", "--move", "--grace", GRACE))
+    return moved(
+        manage(
+            publisher.scratch,
+            "stead_plan",
+            publisher.scratch / "fleet.toml",
+            "--move",
+            "--grace",
+            GRACE,
+        )
+    )
 
 
 def test_members_are_always_found_while_they_move(databases, record_property):
@@ -85,26 +110,44 @@ def test_members_are_always_found_while_they_move(databases, record_property):
     with Server("django", databases, *GTHREAD) as server:
         warm_up(server, [("POST", "members")])
         with Visitors(server.address) as visitors:
-            # interrupted after the map was published: readers look back, and the next call goes on
+            # interrupted after the map was published: readers look back, and the next
+            # call goes on
             new, before = publisher.next_map(6), databases / "members.map.before"
-            interrupted = manage(databases, "stead_plan", new, "--move", "--grace", 60, wait=False)
+            interrupted = manage(
+                databases, "stead_plan", new, "--move", "--grace", 60, wait=False
+            )
             deadline = time.monotonic() + 20
-            while publisher.map.read_bytes() != new.read_bytes() and time.monotonic() < deadline:
+            while (
+                publisher.map.read_bytes() != new.read_bytes()
+                and time.monotonic() < deadline
+            ):
                 time.sleep(0.01)
             interrupted.kill()
             interrupted.wait()
             assert before.exists()
             time.sleep(GRACE)
-            counts = [moved(manage(databases, "stead_plan", new, "--move", "--grace", GRACE)), change(publisher, 4)]
+            counts = [
+                moved(manage(databases, "stead_plan", new, "--move", "--grace", GRACE)),
+                change(publisher, 4),
+            ]
             assert not before.exists()
         log = server.log()
-    record_property("answers", f"{visitors.answers}, {visitors.from_the_old_place} of them from the old place, rows moved {counts}")
+    record_property(
+        "answers",
+        f"{visitors.answers}, {visitors.from_the_old_place} of them from the old "
+        f"place, rows moved {counts}",
+    )
     assert not visitors.faults, (visitors.faults[:5], log)
 
     there = rows(databases)
     last = stead_reference.read_map(publisher.map.read_bytes())
-    places = {name: stead_reference.locate(last, last.point(name.encode())) for name in visitors.visits}
-    assert {name: there[name] for name in places} == {name: [(places[name], visitors.visits[name])] for name in places}
+    places = {
+        name: stead_reference.locate(last, last.point(name.encode()))
+        for name in visitors.visits
+    }
+    assert {name: there[name] for name in places} == {
+        name: [(places[name], visitors.visits[name])] for name in places
+    }
     # there was something to lose
     assert min(counts) >= MEMBERS // 5 and visitors.from_the_old_place >= 10
 
@@ -122,7 +165,13 @@ def test_readers_that_do_not_look_back_lose_members(databases):
 def test_the_command_refuses_before_it_changes_anything(databases):
     publisher = Publisher(databases)
     publisher.publish(3)
-    manage(databases, "shell", "-c", "from members.models import Member\nfor i in range(40): Member.objects.for_key(f'm{i}').create(name=f'm{i}')")
+    manage(
+        databases,
+        "shell",
+        "-c",
+        "from members.models import Member\n"
+        "for i in range(40): Member.objects.for_key(f'm{i}').create(name=f'm{i}')",
+    )
     (databases / "members.map.before").write_bytes(publisher.next_map(4).read_bytes())
     before = publisher.map.read_bytes(), rows(databases)
     for size, most, complaint in (
@@ -131,5 +180,14 @@ def test_the_command_refuses_before_it_changes_anything(databases):
         (7, 1000, "not in DATABASES: db7;"),
     ):
         with pytest.raises(AssertionError, match=complaint):
-            manage(databases, "stead_plan", publisher.next_map(size), "--move", "--grace", 0, "--most", most)
+            manage(
+                databases,
+                "stead_plan",
+                publisher.next_map(size),
+                "--move",
+                "--grace",
+                0,
+                "--most",
+                most,
+            )
         assert (publisher.map.read_bytes(), rows(databases)) == before

@@ -6,9 +6,8 @@ import json
 import threading
 
 import pytest
-from django.conf import settings
-
 import stead
+from django.conf import settings
 from stead.django import current_map, one_map, one_map_per_request, shard
 
 if not settings.configured:
@@ -25,7 +24,9 @@ def publish(tmp_path, monkeypatch):
     def next_epoch():
         nodes.append({"name": f"db{len(nodes) + 1}"})
         previous = stead.Map.open(path) if path.exists() else None
-        stead.build({"name": "members", "node": nodes}, previous).publish(path, previous)
+        stead.build({"name": "members", "node": nodes}, previous).publish(
+            path, previous
+        )
 
     next_epoch()
     return next_epoch
@@ -70,7 +71,11 @@ def test_tasks_and_threads_of_a_request_share_its_map(publish):
 
     async def requests():
         handler = one_map_per_request(view)
-        return await handler(None), await handler(None), *await asyncio.gather(handler(None), handler(None))
+        return (
+            await handler(None),
+            await handler(None),
+            *await asyncio.gather(handler(None), handler(None)),
+        )
 
     one, two, *both = asyncio.run(requests())
     assert (one, two) == ({1}, {2})
@@ -87,7 +92,10 @@ def test_threads_that_open_at_once_get_the_same_map(publish):
             start.wait()
             found.append(current_map())
 
-        threads = [threading.Thread(target=contextvars.copy_context().run, args=(ask,)) for _ in range(8)]
+        threads = [
+            threading.Thread(target=contextvars.copy_context().run, args=(ask,))
+            for _ in range(8)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -99,7 +107,10 @@ def test_maps_of_other_paths_are_kept_apart(publish, tmp_path):
     current_map().save(tmp_path / "other.map")
     publish()
     with one_map():
-        assert (current_map().epoch, current_map(tmp_path / "other.map").epoch) == (2, 1)
+        assert (current_map().epoch, current_map(tmp_path / "other.map").epoch) == (
+            2,
+            1,
+        )
         assert shard("frank", str(tmp_path / "other.map")) == "db1"
         with pytest.raises(stead.NotFoundError):
             current_map(tmp_path / "none.map")
@@ -111,11 +122,17 @@ def test_the_wsgi_example_says_what_is_wrong(publish, tmp_path, monkeypatch):
     def ask(path, file):
         monkeypatch.setattr(where, "MAP", str(tmp_path / file))
         said = []
-        body = where.application({"PATH_INFO": path}, lambda status, headers: said.append((status, dict(headers))))
+        body = where.application(
+            {"PATH_INFO": path},
+            lambda status, headers: said.append((status, dict(headers))),
+        )
         assert said[0][1]["Content-Length"] == str(len(b"".join(body)))
         return said[0][0], json.loads(b"".join(body))
 
-    assert ask("/where/frank", "members.map") == ("200 OK", {"epoch": 1, "key": "frank", "node": "db1", "address": None})
+    assert ask("/where/frank", "members.map") == (
+        "200 OK",
+        {"epoch": 1, "key": "frank", "node": "db1", "address": None},
+    )
     assert ask("/", "members.map")[0] == "404 Not Found"
     status, said = ask("/where/frank", "none.map")
     assert status == "503 Service Unavailable" and "none.map" in said["error"]

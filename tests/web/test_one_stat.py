@@ -1,4 +1,6 @@
-"""What a request costs the file system: one stat, and one open when the epoch is another one."""
+"""What a request costs the file system: one stat, and one open when the epoch is
+another one.
+"""
 
 import re
 
@@ -18,22 +20,38 @@ EPOCHS = 5
     # the control opens twice in a request, and the counting must show it
     [("where", "where", 1), ("django", "members", 1), ("controls", "twice", 2)],
 )
-def test_a_request_costs_one_stat_of_the_map(application, kind, stats, databases, record_property):
+def test_a_request_costs_one_stat_of_the_map(
+    application, kind, stats, databases, record_property
+):
     publisher = Publisher(databases)
     publisher.publish(3)
     trace = databases / "trace"
-    with Server(application, databases, workers=1, before=["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace)]) as server:
+    with Server(
+        application,
+        databases,
+        workers=1,
+        before=["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace)],
+    ) as server:
         client = Client(server.address, keep=False)
-        # a member that is there is read with one look; his database stays his, since nothing but addresses changes
+        # a member that is there is read with one look; his database stays his, since
+        # nothing but addresses changes
         assert client.ask(kind, "frank", "POST").said
         for number in range(REQUESTS):
             if number % (REQUESTS // EPOCHS) == 1:
                 publisher.publish(3)
             assert client.ask(kind, "frank").said["epoch"] == len(publisher.epochs)
     # pid call(..., "/path/members.map", ...
-    calls = re.findall(rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(publisher.map))}"', trace.read_text("utf-8", "replace"), re.M)
+    calls = re.findall(
+        rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(publisher.map))}"',
+        trace.read_text("utf-8", "replace"),
+        re.MULTILINE,
+    )
     opened = sum(call.startswith("open") for call in calls)
-    record_property("calls", f"{len(calls) - opened} stats and {opened} opens in {REQUESTS + 1} requests over {EPOCHS + 1} epochs")
+    record_property(
+        "calls",
+        f"{len(calls) - opened} stats and {opened} opens in {REQUESTS + 1} requests "
+        f"over {EPOCHS + 1} epochs",
+    )
     assert opened == EPOCHS + 1
     # the first member is created after a miss, whose second look is at another file
     assert len(calls) - opened == stats * (REQUESTS + 1)

@@ -48,7 +48,12 @@ print("all checked")
 
 def tables(path):
     connection = sqlite3.connect(path)
-    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    names = {
+        name
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+        )
+    }
     connection.close()
     return names
 
@@ -59,7 +64,9 @@ def test_rows_live_where_their_key_says_and_a_query_without_a_key_is_refused(dat
 
 
 def test_shards_have_the_sharded_tables_and_nobody_else(databases):
-    assert "members_member" not in tables(databases / "default.sqlite3") and "django_content_type" in tables(databases / "default.sqlite3")
+    assert "members_member" not in tables(
+        databases / "default.sqlite3"
+    ) and "django_content_type" in tables(databases / "default.sqlite3")
     for number in range(1, 7):
         assert "members_member" in tables(databases / f"db{number}.sqlite3")
         assert "django_content_type" not in tables(databases / f"db{number}.sqlite3")

@@ -1,4 +1,6 @@
-"""The applications under test, which say by which worker, and the controls, which are written wrong."""
+"""The applications under test, which say by which worker, and the controls, which are
+written wrong.
+"""
 
 import json
 import os
@@ -20,7 +22,9 @@ def with_worker(application):
 
     def wrapped(environ, start_response):
         def start(status, headers, *more):
-            return start_response(status, [*headers, ("X-Worker", str(os.getpid()))], *more)
+            return start_response(
+                status, [*headers, ("X-Worker", str(os.getpid()))], *more
+            )
 
         return application(environ, start)
 
@@ -41,7 +45,9 @@ hoard = []
 
 @with_worker
 def controls(environ, start_response):
-    """/twice/ opens twice in a request, /never/ once in a process, /hoard/ keeps every map."""
+    """/twice/ opens twice in a request, /never/ once in a process, /hoard/ keeps every
+    map.
+    """
     _, kind, key = environ["PATH_INFO"].encode("latin-1").split(b"/", 2)
     members = again = stead.Map.open(MAP)
     if kind == b"twice":
@@ -53,8 +59,13 @@ def controls(environ, start_response):
         del never_again[1:]
     elif kind == b"hoard" and members not in hoard:
         hoard.append(members)
-    body = json.dumps({"epoch": members.epoch, "node": again.locate(key), "again": again.epoch}).encode()
-    start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+    body = json.dumps(
+        {"epoch": members.epoch, "node": again.locate(key), "again": again.epoch}
+    ).encode()
+    start_response(
+        "200 OK",
+        [("Content-Type", "application/json"), ("Content-Length", str(len(body)))],
+    )
     return [body]
 
 

@@ -1,4 +1,6 @@
-"""Judges answers afterwards by the maps that were published, which the reference reads: the judge shares no code with what it judges."""
+"""Judges answers afterwards by the maps that were published, which the reference reads:
+the judge shares no code with what it judges.
+"""
 
 from collections import Counter, defaultdict
 
@@ -12,7 +14,8 @@ def judge(answers, epochs):
     mixed      epoch, node, address, database are not of one map
     stale      an epoch that had a successor when the request began
     early      an epoch of which nobody had begun to publish the map when the answer was there
-    backwards  a worker answered an older epoch than in a request that had ended when this one began
+    backwards  a worker answered an older epoch than in a request that had ended when
+    this one began
     """
     faults = Counter()
     for answer in answers:
@@ -21,7 +24,9 @@ def judge(answers, epochs):
             continue
         epoch = answer.said["epoch"]
         faults["mixed"] += mixed(answer, epochs[epoch])
-        faults["stale"] += epoch + 1 in epochs and epochs[epoch + 1].done <= answer.start
+        faults["stale"] += (
+            epoch + 1 in epochs and epochs[epoch + 1].done <= answer.start
+        )
         faults["early"] += epochs[epoch].begun > answer.end
     faults["backwards"] = sum(map(backwards, by_worker(answers).values()))
     return +faults
@@ -32,7 +37,14 @@ def mixed(answer, published):
     said, read = answer.said, published.map
     node = stead_reference.locate(read, read.point(answer.key.encode()))
     # an answer says some of these
-    wanted = {"epoch": read.epoch, "again": read.epoch, "node": node, "shard": node, "database": node, "address": published.addresses[node]}
+    wanted = {
+        "epoch": read.epoch,
+        "again": read.epoch,
+        "node": node,
+        "shard": node,
+        "database": node,
+        "address": published.addresses[node],
+    }
     return any(said[name] != value for name, value in wanted.items() if name in said)
 
 
@@ -46,7 +58,9 @@ def by_worker(answers):
 
 
 def backwards(answers):
-    """How many answers of one worker have an older epoch than one that had ended before they began."""
+    """How many answers of one worker have an older epoch than one that had ended before
+    they began.
+    """
     ended = sorted(answers, key=lambda answer: answer.end)
     count, newest, at = 0, 0, 0
     for answer in sorted(answers, key=lambda answer: answer.start):
@@ -58,5 +72,10 @@ def backwards(answers):
 
 
 def changes(answers):
-    """{worker: how many changes of the epoch it answered}, and so how often a fault of changing could have shown."""
-    return {worker: len({answer.said["epoch"] for answer in some}) - 1 for worker, some in by_worker(answers).items()}
+    """{worker: how many changes of the epoch it answered}, and so how often a fault of
+    changing could have shown.
+    """
+    return {
+        worker: len({answer.said["epoch"] for answer in some}) - 1
+        for worker, some in by_worker(answers).items()
+    }

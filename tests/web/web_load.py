@@ -1,4 +1,8 @@
-"""Clients that ask all the while, and note what they were answered, when, and by which worker."""
+"""Clients that ask all the while, and note what they were answered, when, and by which
+worker.
+"""
+
+from __future__ import annotations
 
 import http.client
 import json
@@ -10,15 +14,19 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 CLIENTS = 6
-# Between a client's requests: the processors are for the workers and for stead apply, too
+# Between a client's requests: the processors are for the workers and for stead apply,
+# too
 PAUSE = 0.003
-# After so many requests a client that keeps its connection takes another one, which another worker may accept.
+# After so many requests a client that keeps its connection takes another one, which
+# another worker may accept.
 REQUESTS_OF_A_CONNECTION = 20
 KEYS = ["", "späti", "a/b", "frank\n", *(f"member{i}" for i in range(200))]
 
 
 class Answer(NamedTuple):
-    """One request. `said` is the JSON of the answer, or None with `error` when there was none."""
+    """One request. `said` is the JSON of the answer, or None with `error` when there
+    was none.
+    """
 
     start: float
     end: float
@@ -43,7 +51,10 @@ class Client:
         start, worker, said, error = time.monotonic(), 0, None, ""
         try:
             if self.connection is None:
-                self.connection, self.asked = http.client.HTTPConnection(*self.address, timeout=20), 0
+                self.connection, self.asked = (
+                    http.client.HTTPConnection(*self.address, timeout=20),
+                    0,
+                )
             self.connection.request(method, f"/{kind}/{quote(key, safe='')}")
             response = self.connection.getresponse()
             body = response.read()
@@ -71,7 +82,9 @@ class Client:
 
 @contextmanager
 def load(address, requests, keep):
-    """Clients that ask from begin to end for what `requests`, (method, kind) pairs, say; gives the list of answers, filled at the end."""
+    """Clients that ask from begin to end for what `requests`, (method, kind) pairs,
+    say; gives the list of answers, filled at the end.
+    """
     stop, answers = threading.Event(), []
     clients = [Client(address, keep) for _ in range(CLIENTS)]
 
@@ -85,7 +98,10 @@ def load(address, requests, keep):
             time.sleep(PAUSE)
         client.close()
 
-    threads = [threading.Thread(target=run, args=(client, seed)) for seed, client in enumerate(clients)]
+    threads = [
+        threading.Thread(target=run, args=(client, seed))
+        for seed, client in enumerate(clients)
+    ]
     for thread in threads:
         thread.start()
     try:

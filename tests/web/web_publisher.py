@@ -1,4 +1,6 @@
-"""Publishes epoch after epoch with the program `stead`, and keeps each map and when it came."""
+"""Publishes epoch after epoch with the program `stead`, and keeps each map and when it
+came.
+"""
 
 import shutil
 import subprocess
@@ -12,13 +14,16 @@ from built import program
 
 # The fleet grows and shrinks; the databases of the Django example are db1 to db6.
 SIZES = [3, 4, 5, 6, 5, 4]
-# A map of 400 KB, so that 50 maps that were kept would show in a worker's memory; an attribute has at most 4095 bytes.
+# A map of 400 KB, so that 50 maps that were kept would show in a worker's memory; an
+# attribute has at most 4095 bytes.
 BALLAST = "".join(f', b{i} = "{"x" * 4000}"' for i in range(100))
 STEAD = None
 
 
 class Epoch(NamedTuple):
-    """A published map, as the reference reads it, its addresses by node, and when `stead apply` began and ended."""
+    """A published map, as the reference reads it, its addresses by node, and when
+    `stead apply` began and ended.
+    """
 
     map: object
     addresses: dict
@@ -36,12 +41,17 @@ class Publisher:
         self.epochs = {}
 
     def write_fleet(self, size):
-        """A fleet whose addresses say the epoch: an address and an epoch of two maps do not fit."""
+        """A fleet whose addresses say the epoch: an address and an epoch of two maps do
+        not fit.
+        """
         epoch = len(self.epochs) + 1
         text = 'name = "members"\n'
         for i in range(1, size + 1):
             more = BALLAST if i == 1 else ""
-            text += f'\n[[node]]\nname = "db{i}"\nattributes = {{ address = "10.0.{epoch}.{i}:3306"{more} }}\n'
+            text += (
+                f'\n[[node]]\nname = "db{i}"\n'
+                f'attributes = {{ address = "10.0.{epoch}.{i}:3306"{more} }}\n'
+            )
         (self.scratch / "fleet.toml").write_text(text)
 
     def publish(self, size=None):
@@ -49,17 +59,30 @@ class Publisher:
         number = len(self.epochs) + 1
         self.write_fleet(size or SIZES[number % len(SIZES)])
         begun = time.monotonic()
-        subprocess.run([STEAD, "apply", self.scratch / "fleet.toml", self.map], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            [STEAD, "apply", self.scratch / "fleet.toml", self.map],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
         done = time.monotonic()
         # the history keeps 32
         read = stead_reference.read_map(self.map.read_bytes())
         assert read.epoch == number
-        self.epochs[number] = Epoch(read, {node.name: dict(node.attributes)["address"] for node in read.nodes}, begun, done)
+        self.epochs[number] = Epoch(
+            read,
+            {node.name: dict(node.attributes)["address"] for node in read.nodes},
+            begun,
+            done,
+        )
 
     def next_map(self, size):
         """The next epoch as a file of its own, which nobody uses yet."""
         new = Path(tempfile.mkdtemp(dir=self.scratch)) / "new.map"
         shutil.copyfile(self.map, new)
         self.write_fleet(size)
-        subprocess.run([STEAD, "apply", self.scratch / "fleet.toml", new], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            [STEAD, "apply", self.scratch / "fleet.toml", new],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
         return new

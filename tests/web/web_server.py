@@ -1,4 +1,6 @@
-"""gunicorn for a test: on loopback, on a port that the system chose, and gone when the test ends."""
+"""gunicorn for a test: on loopback, on a port that the system chose, and gone when the
+test ends.
+"""
 
 import os
 import signal
@@ -14,22 +16,50 @@ EXAMPLES = ROOT / "examples" / "python"
 
 
 class Server:
-    """A context: gunicorn with an application of web_apps.py. `before` is a command that runs it, such as strace."""
+    """A context: gunicorn with an application of web_apps.py. `before` is a command
+    that runs it, such as strace.
+    """
 
-    def __init__(self, application, scratch, *options, workers=3, before=(), **environment):
+    def __init__(
+        self, application, scratch, *options, workers=3, before=(), **environment
+    ):
         self.scratch, self.count, self.before = scratch, workers, before
-        self.command = [*before, sys.executable, "-m", "gunicorn", "--no-control-socket", "--workers", str(workers), *options, f"web_apps:{application}"]
+        self.command = [
+            *before,
+            sys.executable,
+            "-m",
+            "gunicorn",
+            "--no-control-socket",
+            "--workers",
+            str(workers),
+            *options,
+            f"web_apps:{application}",
+        ]
         paths = [HERE, EXAMPLES / "wsgi", EXAMPLES / "django"]
-        self.environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, paths)), PYTHONDONTWRITEBYTECODE="1", MEMBERS_DATA=str(scratch),
-                                STEAD_MAP=str(scratch / "members.map"), DJANGO_SETTINGS_MODULE="web_settings", **environment)  # fmt: skip
+        self.environment = dict(
+            os.environ,
+            PYTHONPATH=os.pathsep.join(map(str, paths)),
+            PYTHONDONTWRITEBYTECODE="1",
+            MEMBERS_DATA=str(scratch),
+            STEAD_MAP=str(scratch / "members.map"),
+            DJANGO_SETTINGS_MODULE="web_settings",
+            **environment,
+        )
 
     def __enter__(self):
         # we bind and gunicorn inherits: nobody can take the port between
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.address = self.socket.getsockname()
         with open(self.scratch / "gunicorn.log", "ab") as log:
-            self.process = subprocess.Popen([*self.command, "--bind", f"fd://{self.socket.fileno()}"], cwd=self.scratch, env=self.environment,
-                                            pass_fds=[self.socket.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=log)  # fmt: skip
+            self.process = subprocess.Popen(
+                [*self.command, "--bind", f"fd://{self.socket.fileno()}"],
+                cwd=self.scratch,
+                env=self.environment,
+                pass_fds=[self.socket.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
         return self
 
     def __exit__(self, *_):
@@ -66,14 +96,19 @@ class Server:
 def children(pid):
     """The process ids of a process's children."""
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(child)
+            for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     except FileNotFoundError:
         return []
 
 
 def memory(pid):
     """The bytes that a process has in memory."""
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf(
+        "SC_PAGESIZE"
+    )
 
 
 def open_maps(pid, path):
@@ -82,7 +117,8 @@ def open_maps(pid, path):
     def target(fd):
         try:
             return os.readlink(f"/proc/{pid}/fd/{fd}")
-        except FileNotFoundError:  # a connection that was closed since the names were read
+        except FileNotFoundError:
+            # a connection that was closed since the names were read
             return ""
 
     return sum(target(fd).startswith(str(path)) for fd in os.listdir(f"/proc/{pid}/fd"))

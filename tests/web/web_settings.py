@@ -1,8 +1,10 @@
-"""The settings of the Django example, with one more address, and with what makes it a control."""
+"""The settings of the Django example, with one more address, and with what makes it a
+control.
+"""
 
 import os
 
-from shards.settings import *  # noqa: F403
+from shards.settings import *
 from shards.settings import DATA, MIDDLEWARE
 
 ROOT_URLCONF = "web_urls"

@@ -7,7 +7,6 @@ from django.http import JsonResponse
 from django.urls import path
 from members.models import Member
 from shards import urls
-
 from stead.django import current_map, shard
 
 
@@ -15,7 +14,13 @@ def twice(request, name):
     """Asks the map, lets a publisher come between, and asks again through the router."""
     said = {"epoch": current_map().epoch, "shard": shard(name)}
     time.sleep(0.003)
-    return JsonResponse({**said, "database": router.db_for_write(Member, instance=Member(name=name)), "again": current_map().epoch})
+    return JsonResponse(
+        {
+            **said,
+            "database": router.db_for_write(Member, instance=Member(name=name)),
+            "again": current_map().epoch,
+        }
+    )
 
 
 urlpatterns = [*urls.urlpatterns, path("twice/<str:name>", twice)]

@@ -6,7 +6,7 @@ use warnings;
 our $VERSION = '0.001000';
 
 require XSLoader;
-XSLoader::load('Stead', $VERSION);
+XSLoader::load( 'Stead', $VERSION );
 
 require JSON::PP;
 require Stead::Error;
@@ -47,8 +47,9 @@ Stead - where does this key live? the same answer in every language
     say $members->locate('frank');                    # db1
     say $members->locate(encode_utf8('Zoë'));         # db2
 
-A key is bytes. Text with characters above 0x7F has to be encoded first, as above; C<encode_utf8> gives what Python, PHP and the
-program C<stead> place. Without it, C<Zoë> is the three bytes of Latin-1, and another key:
+A key is bytes. Text with characters above 0x7F has to be encoded first, as above; C<encode_utf8>
+gives what Python, PHP and the program C<stead> place. Without it, C<Zoë> is the three bytes of
+Latin-1, and another key:
 
     say $members->locate('Zoë');                      # db1
     say eval { $members->locate('Zoë ✓') } // 'refused';    # refused
@@ -69,13 +70,15 @@ A fleet grows, and as little as is possible moves:
 
 =head1 DESCRIPTION
 
-stead keeps a small map between keys (user names, files, cache items) and nodes (database shards, directories, servers). This module asks
-and makes such maps through C<libstead>, and answers as every other language does, to the byte.
+stead keeps a small map between keys (user names, files, cache items) and nodes (database shards,
+directories, servers). This module asks and makes such maps through C<libstead>, and answers as
+every other language does, to the byte.
 
-L<Stead::Map> has the maps, L<Stead::Plan> what differs between two, L<Stead::Node>, L<Stead::Slice> and L<Stead::Move> what is in
-them, L<Stead::Error> what goes wrong.
+L<Stead::Map> has the maps, L<Stead::Plan> what differs between two, L<Stead::Node>, L<Stead::Slice>
+and L<Stead::Move> what is in them, L<Stead::Error> what goes wrong.
 
-It needs Perl 5.14 for 64 bits: points are integers from 0 to 2^64 - 1, and Makefile.PL refuses a Perl whose integers are shorter.
+It needs Perl 5.14 for 64 bits: points are integers from 0 to 2^64 - 1, and Makefile.PL refuses a
+Perl whose integers are shorter.
 
 =head1 KEYS
 
@@ -85,21 +88,24 @@ Nothing is trimmed, folded or decoded.
 
 =item *
 
-B<A string is its bytes>, NUL included. How Perl keeps it inside (its UTF-8 flag) means nothing: two strings that are C<eq> have one
-place. The scalar that you give is never changed.
+B<A string is its bytes>, NUL included. How Perl keeps it inside (its UTF-8 flag) means nothing: two
+strings that are C<eq> have one place. The scalar that you give is never changed.
 
 =item *
 
-B<A character above 0xFF> is no byte: such a key is refused. Perl cannot tell text from bytes below that, so text that has characters
-from 0x80 to 0xFF is taken as Latin-1, and lives elsewhere than its UTF-8: encode it.
+B<A character above 0xFF> is no byte: such a key is refused. Perl cannot tell text from bytes below
+that, so text that has characters from 0x80 to 0xFF is taken as Latin-1, and lives elsewhere than
+its UTF-8: encode it.
 
 =item *
 
-B<undef, references and globs> are refused, objects that become strings by overloading among them: write C<"$object">.
+B<undef, references and globs> are refused, objects that become strings by overloading among them:
+write C<"$object">.
 
 =item *
 
-B<A whole number> is its decimal digits. Other floats, and those of 1e15 and more, have no one spelling, and are refused.
+B<A whole number> is its decimal digits. Other floats, and those of 1e15 and more, have no one
+spelling, and are refused.
 
 =item *
 
@@ -107,7 +113,8 @@ B<A tied scalar> is fetched once.
 
 =back
 
-Names of nodes, labels and messages are text: strings of characters, which you encode when you print them.
+Names of nodes, labels and messages are text: strings of characters, which you encode when you print
+them.
 
 =head1 FUNCTIONS
 
@@ -128,7 +135,8 @@ The directories and the file name of a key:
     say Stead::path('frank');                         # 38/37/60/frank
     say Stead::path('Frank', fold => 'ascii', levels => [16, 16]);    # 6/5/frank
 
-C<levels>: how many directories each level has, as a string or an array. C<fold>: C<ascii> makes A-Z a-z before anything else.
+C<levels>: how many directories each level has, as a string or an array. C<fold>: C<ascii> makes A-Z
+a-z before anything else.
 
 =head2 Stead::version()
 
@@ -138,8 +146,9 @@ The version of libstead.
 
 =head1 THREADS AND FORKS
 
-Maps and plans may be used in a child after C<fork>, and in threads: a thread that is made while an object exists has one of its own for the
-same map, which is shared and not copied. Each is freed once, by the thread that it belongs to.
+Maps and plans may be used in a child after C<fork>, and in threads: a thread that is made while an
+object exists has one of its own for the same map, which is shared and not copied. Each is freed
+once, by the thread that it belongs to.
 
 =head1 LICENCE
 

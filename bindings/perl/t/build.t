@@ -7,115 +7,263 @@ use Test::More;
 
 require './t/lib.pl';
 
-my $text = "name = 'members'\n[[node]]\nname = 'db1'\n[[node]]\nname = 'db2'\nweight = 1.5\nattributes = { address = '10.0.0.2:3306' }\n";
-my $map  = members();
+my $text =
+"name = 'members'\n[[node]]\nname = 'db1'\n[[node]]\nname = 'db2'\nweight = 1.5\nattributes = { address = '10.0.0.2:3306' }\n";
+my $map = members();
 
-is Stead::build($text)->digest, $map->digest, 'a text and a hash make the same map';
+is Stead::build($text)->digest, $map->digest,
+  'a text and a hash make the same map';
 is Stead::Map->build($text)->digest, $map->digest, 'as a method';
 my $scratch = File::Temp->newdir;
 open my $out, '>', "$scratch/fleet.toml" or die $!;
 print {$out} $text;
 close $out;
-is Stead::Map->build_file("$scratch/fleet.toml")->digest, $map->digest, 'and so does a file';
-(my $upgraded = $text) =~ s/\z/# caf\xc3\xa9\n/;
+is Stead::Map->build_file("$scratch/fleet.toml")->digest, $map->digest,
+  'and so does a file';
+( my $upgraded = $text ) =~ s/\z/# caf\xc3\xa9\n/;
 utf8::upgrade($upgraded);
-is Stead::build($upgraded)->digest, $map->digest, 'a text whose bytes Perl keeps as characters';
-fails('a text in Latin-1', 2, qr/UTF-8/, sub { Stead::build("$text# caf\xe9\n") });
-fails('a text with wide characters', 1, qr/^a fleet has a character above 0xFF/, sub { Stead::build("$text# \x{2713}\n") });
-fails('the path of a file', 2, qr/this string is read as a fleet's text: to read a file, use build_file$/, sub { Stead::build("$scratch/fleet.toml") });
-fails('no file', 8, qr/nowhere/, sub { Stead::Map->build_file("$scratch/nowhere.toml") });
-fails('a mistake in a text', 2, qr/^fleet:2: /, sub { Stead::build("name = 'm'\nnode = 1\n") });
-fails('a text with a name', 2, qr/^my\.toml:2: /, sub { Stead::build("name = 'm'\nnode = 1\n", undef, name => 'my.toml') });
-fails('a fleet that cannot be', 2, qr/replicas/, sub { Stead::build({ name => 'm', replicas => 3, node => [{ name => 'a' }] }) });
+is Stead::build($upgraded)->digest, $map->digest,
+  'a text whose bytes Perl keeps as characters';
+fails( 'a text in Latin-1',
+    2, qr/UTF-8/, sub { Stead::build("$text# caf\xe9\n") } );
+fails(
+    'a text with wide characters',
+    1,
+    qr/^a fleet has a character above 0xFF/,
+    sub { Stead::build("$text# \x{2713}\n") }
+);
+fails(
+    'the path of a file',
+    2,
+    qr/this string is read as a fleet's text: to read a file, use build_file$/,
+    sub { Stead::build("$scratch/fleet.toml") }
+);
+fails( 'no file', 8, qr/nowhere/,
+    sub { Stead::Map->build_file("$scratch/nowhere.toml") } );
+fails( 'a mistake in a text',
+    2, qr/^fleet:2: /, sub { Stead::build("name = 'm'\nnode = 1\n") } );
+fails(
+    'a text with a name',
+    2,
+    qr/^my\.toml:2: /,
+    sub { Stead::build( "name = 'm'\nnode = 1\n", undef, name => 'my.toml' ) }
+);
+fails(
+    'a fleet that cannot be',
+    2,
+    qr/replicas/,
+    sub {
+        Stead::build(
+            { name => 'm', replicas => 3, node => [ { name => 'a' } ] } );
+    }
+);
 
 # ---- numbers in a hash
 
-sub weight { return (Stead::build({ name => 'm', node => [{ name => 'a', weight => $_[0] }] })->nodes)[0]->weight }
-is weight(1),          '1',        'an integer';
-is weight('1.50'),     '1.5',      'a string';
-is weight(0.1),        '0.1',      'a float is the decimal that it is written as';
-is weight(0.1 * 3 - 0.2 + 0.3 - 0.3 == 0 ? 0 : 0.123456), '0.123456', 'six places';
-is weight(1e5),        '100000',   'a float that is whole';
-is weight(1 / 4),      '0.25',     'a quarter';
+sub weight {
+    return (
+        Stead::build(
+            { name => 'm', node => [ { name => 'a', weight => $_[0] } ] }
+        )->nodes
+    )[0]->weight;
+}
+is weight(1),      '1',   'an integer';
+is weight('1.50'), '1.5', 'a string';
+is weight(0.1),    '0.1', 'a float is the decimal that it is written as';
+is weight( 0.1 * 3 - 0.2 + 0.3 - 0.3 == 0 ? 0 : 0.123456 ), '0.123456',
+  'six places';
+is weight(1e5),     '100000', 'a float that is whole';
+is weight( 1 / 4 ), '0.25',   'a quarter';
 my $used = '1.5';
 my $sum  = $used + 0;
 is weight($used), '1.5', 'a string that was used as a number';
-is weight("$_"), $_, "weight $_" for '0.000001', '999999.999999', '123456.789012';
-is((Stead::build({ name => 'm', replicas => '2', max_slices => '4000', node => [{ name => 7 }, { name => 8 }] })->nodes)[0]->name,
-    '7', 'a name that looks like a number is text, and replicas that look like text are a number');
-for my $wrong ([0.1 + 0.2, qr/0\.30000000000000004 has 17 places/], [1 / 3, qr/places/], ['1.0000001', qr/places/], ['viel', qr/plain decimal/], [-1, qr/sign/], [1e7, qr/1000000/], ['', qr/./], ['1e3', qr/./], [9**9**9, qr/./], [1e-7, qr/./], [1e300, qr/./])
+is weight("$_"), $_, "weight $_"
+  for '0.000001', '999999.999999', '123456.789012';
+is(
+    (
+        Stead::build(
+            {
+                name       => 'm',
+                replicas   => '2',
+                max_slices => '4000',
+                node       => [ { name => 7 }, { name => 8 } ]
+            }
+        )->nodes
+    )[0]->name,
+    '7',
+'a name that looks like a number is text, and replicas that look like text are a number'
+);
+
+for my $wrong (
+    [ 0.1 + 0.2,   qr/0\.30000000000000004 has 17 places/ ],
+    [ 1 / 3,       qr/places/ ],
+    [ '1.0000001', qr/places/ ],
+    [ 'viel',      qr/plain decimal/ ],
+    [ -1,          qr/sign/ ],
+    [ 1e7,         qr/1000000/ ],
+    [ '',          qr/./ ],
+    [ '1e3',       qr/./ ],
+    [ 9**9**9,     qr/./ ],
+    [ 1e-7,        qr/./ ],
+    [ 1e300,       qr/./ ]
+  )
 {
-    fails("weight $wrong->[0]", 2, qr/^fleet->\{node\}\[0\]\{weight\}: .*$wrong->[1]/, sub { weight($wrong->[0]) });
+    fails(
+        "weight $wrong->[0]",
+        2,
+        qr/^fleet->\{node\}\[0\]\{weight\}: .*$wrong->[1]/,
+        sub { weight( $wrong->[0] ) }
+    );
 }
 
 # ---- the place of a mistake in a hash
 
 for my $wrong (
-    [{ name => 'm', node => [{ name => 'a' }, { name => 'b', wieght => 2 }] }, qr/^fleet->\{node\}\[1\]\{wieght\}: unknown key `wieght`/],
-    [{ name => 'm', nodes => [] }, qr/^fleet->\{nodes\}: unknown key/],
-    [{ name => 'm', node => [{ name => undef }] }, qr/^fleet->\{node\}\[0\]\{name\}: is undef; leave out what is not there$/],
-    [{ name => 'm', node => [{ name => \'a' }] }, qr/^fleet->\{node\}\[0\]\{name\}: .*this is SCALAR$/],
-    [{ name => 'm', node => [bless {}, 'My::Node'] }, qr/^fleet->\{node\}\[0\]: .*this is My::Node$/],
-    [{ name => 'm', node => 'a' }, qr/^fleet->\{node\}: /],
-    [{ name => 'm', node => [{ name => 'a' }, { name => 'a' }] }, qr/^fleet->\{node\}\[1\]/],
-    [{}, qr/name/],
-    [do { my $deep = []; $deep = [$deep] for 1 .. 40; { name => $deep } }, qr/too deep in each other$/],
-    )
+    [
+        {
+            name => 'm',
+            node => [ { name => 'a' }, { name => 'b', wieght => 2 } ]
+        },
+        qr/^fleet->\{node\}\[1\]\{wieght\}: unknown key `wieght`/
+    ],
+    [ { name => 'm', nodes => [] }, qr/^fleet->\{nodes\}: unknown key/ ],
+    [
+        { name => 'm', node => [ { name => undef } ] },
+qr/^fleet->\{node\}\[0\]\{name\}: is undef; leave out what is not there$/
+    ],
+    [
+        { name => 'm', node => [ { name => \'a' } ] },
+        qr/^fleet->\{node\}\[0\]\{name\}: .*this is SCALAR$/
+    ],
+    [
+        { name => 'm', node => [ bless {}, 'My::Node' ] },
+        qr/^fleet->\{node\}\[0\]: .*this is My::Node$/
+    ],
+    [ { name => 'm', node => 'a' }, qr/^fleet->\{node\}: / ],
+    [
+        { name => 'm', node => [ { name => 'a' }, { name => 'a' } ] },
+        qr/^fleet->\{node\}\[1\]/
+    ],
+    [ {}, qr/name/ ],
+    [
+        do { my $deep = []; $deep = [$deep] for 1 .. 40; { name => $deep } },
+        qr/too deep in each other$/
+    ],
+  )
 {
-    fails("a hash: $wrong->[1]", 2, $wrong->[1], sub { Stead::build($wrong->[0]) });
+    fails( "a hash: $wrong->[1]",
+        2, $wrong->[1], sub { Stead::build( $wrong->[0] ) } );
 }
 my $circle = {};
 $circle->{node} = $circle;
-fails('a circle', 2, qr/too deep/, sub { Stead::build($circle) });
+fails( 'a circle', 2, qr/too deep/, sub { Stead::build($circle) } );
 delete $circle->{node};
-fails('an array',  1, qr/^a fleet is its text or a reference to a hash/, sub { Stead::build([]) });
-fails('an object', 1, qr/^a fleet is its text/, sub { Stead::build(bless {}, 'Fleet') });
-fails('undef',     1, qr/^a fleet is undef/, sub { Stead::build(undef) });
-fails('nothing',   1, qr/^the fleet is missing/, sub { Stead::build() });
-fails('an option that is none', 1, qr/^there is no option 'max_mov'; known: max_move name$/, sub { Stead::build($text, undef, max_mov => 1) });
-fails('half an option', 1, qr/^options come in pairs/, sub { Stead::build($text, undef, 'max_move') });
-fails('a previous that is none', 1, qr/^previous is not a Stead::Map/, sub { Stead::build($text, $text) });
-my $names = { name => "\x{2713}\"\\", node => [{ name => "a\x{e9}\x{1F600}", attributes => { quote => "\"\t\\/" } }] };
+fails(
+    'an array', 1,
+    qr/^a fleet is its text or a reference to a hash/,
+    sub { Stead::build( [] ) }
+);
+fails(
+    'an object', 1,
+    qr/^a fleet is its text/,
+    sub { Stead::build( bless {}, 'Fleet' ) }
+);
+fails( 'undef',   1, qr/^a fleet is undef/,     sub { Stead::build(undef) } );
+fails( 'nothing', 1, qr/^the fleet is missing/, sub { Stead::build() } );
+fails(
+    'an option that is none',
+    1,
+    qr/^there is no option 'max_mov'; known: max_move name$/,
+    sub { Stead::build( $text, undef, max_mov => 1 ) }
+);
+fails(
+    'half an option',
+    1,
+    qr/^options come in pairs/,
+    sub { Stead::build( $text, undef, 'max_move' ) }
+);
+fails(
+    'a previous that is none',
+    1,
+    qr/^previous is not a Stead::Map/,
+    sub { Stead::build( $text, $text ) }
+);
+my $names = {
+    name => "\x{2713}\"\\",
+    node =>
+      [ { name => "a\x{e9}\x{1F600}", attributes => { quote => "\"\t\\/" } } ]
+};
 SKIP: {
     my $odd = eval { Stead::build($names) };
-    fails('a control character', 2, qr/control/, sub { Stead::build($names) });
+    fails( 'a control character', 2, qr/control/,
+        sub { Stead::build($names) } );
     $names->{node}[0]{attributes}{quote} = '"\\/';
     $odd = Stead::build($names);
     is $odd->name, "\x{2713}\"\\", 'a name is text, whatever is in it';
-    is +($odd->nodes)[0]->attribute('quote'), '"\\/', 'and so are attributes';
+    is + ( $odd->nodes )[0]->attribute('quote'), '"\\/',
+      'and so are attributes';
     is $odd->locate('x'), "a\x{e9}\x{1F600}", 'and answers';
 }
 
 # ---- the next map, and the plan
 
-my $after = members($map, { name => 'db3' });
+my $after = members( $map, { name => 'db3' } );
 is $after->epoch, 2, 'the next epoch';
-my $plan = Stead::plan($map, $after);
+my $plan = Stead::plan( $map, $after );
 isa_ok $plan, 'Stead::Plan';
-is sprintf('%.6f', $plan->fraction), '0.285714', 'the least that can move';
+is sprintf( '%.6f', $plan->fraction ), '0.285714', 'the least that can move';
 my @moves = $plan->moves;
-is $plan->count, scalar @moves, 'count';
+is $plan->count,        scalar @moves, 'count';
 is scalar $plan->moves, scalar @moves, 'moves count themselves';
-is_deeply [map { [$_->from, $_->to, $_->cause] } @moves], [['db1', 'db3', 'rebalance'], ['db2', 'db3', 'rebalance']], 'moves';
+is_deeply [ map { [ $_->from, $_->to, $_->cause ] } @moves ],
+  [ [ 'db1', 'db3', 'rebalance' ], [ 'db2', 'db3', 'rebalance' ] ], 'moves';
 my @bare = $plan->affects('frank');
-is_deeply [scalar @bare, scalar $plan->affects('frank')], [0, 0], 'a key that stays';
-for my $key ('alice', 1 .. 200) {
-    my @found  = $plan->affects($key);
-    my @wanted = grep { $_->first <= $map->point($key) && $map->point($key) <= $_->last } @moves;
-    is_deeply [map { $_->first } @found], [map { $_->first } @wanted], "moves of $key" or last;
-    is $after->locate($key), @found ? $found[0]->to : $map->locate($key), "where $key goes" or last;
-}
-is $plan->report->{moved}{points}, $plan->report->{lower_bound}{points}, 'a report';
-is $plan->report->{moves}, undef, 'without its moves';
-is scalar @{ $plan->report(moves => 1)->{moves} }, $plan->count, 'and with them';
-fails('maps of two clusters', 7, qr/./, sub { Stead::plan($map, Stead::build({ name => 'others', node => [{ name => 'a' }] })) });
-fails('no map', 1, qr/^new_map is not a Stead::Map/, sub { Stead::plan($map, undef) });
-fails('no plan', 1, qr/^plan is not a Stead::Plan/, sub { Stead::Plan::count($map) });
-my $alone = Stead::plan(members(), members(members(), { name => 'db3' }));
-is +($alone->moves)[0]->to, 'db3', 'a plan keeps its maps';
+is_deeply [ scalar @bare, scalar $plan->affects('frank') ], [ 0, 0 ],
+  'a key that stays';
 
-my $step = Stead::build({ name => 'members', node => [map { { name => "db$_" } } 1 .. 5] }, $map, max_move => '5%');
-ok Stead::plan($map, $step)->fraction <= 0.05, 'a part of the way';
-fails('a part that is none', 1, qr/./, sub { Stead::build($text, $map, max_move => 'much') });
+for my $key ( 'alice', 1 .. 200 ) {
+    my @found = $plan->affects($key);
+    my @wanted =
+      grep { $_->first <= $map->point($key) && $map->point($key) <= $_->last }
+      @moves;
+    is_deeply [ map { $_->first } @found ], [ map { $_->first } @wanted ],
+      "moves of $key"
+      or last;
+    is $after->locate($key), @found ? $found[0]->to : $map->locate($key),
+      "where $key goes"
+      or last;
+}
+is $plan->report->{moved}{points}, $plan->report->{lower_bound}{points},
+  'a report';
+is $plan->report->{moves}, undef, 'without its moves';
+is scalar @{ $plan->report( moves => 1 )->{moves} }, $plan->count,
+  'and with them';
+fails(
+    'maps of two clusters',
+    7, qr/./,
+    sub {
+        Stead::plan( $map,
+            Stead::build( { name => 'others', node => [ { name => 'a' } ] } ) );
+    }
+);
+fails(
+    'no map', 1,
+    qr/^new_map is not a Stead::Map/,
+    sub { Stead::plan( $map, undef ) }
+);
+fails(
+    'no plan', 1,
+    qr/^plan is not a Stead::Plan/,
+    sub { Stead::Plan::count($map) }
+);
+my $alone = Stead::plan( members(), members( members(), { name => 'db3' } ) );
+is + ( $alone->moves )[0]->to, 'db3', 'a plan keeps its maps';
+
+my $step = Stead::build(
+    { name => 'members', node => [ map { { name => "db$_" } } 1 .. 5 ] },
+    $map, max_move => '5%' );
+ok Stead::plan( $map, $step )->fraction <= 0.05, 'a part of the way';
+fails( 'a part that is none',
+    1, qr/./, sub { Stead::build( $text, $map, max_move => 'much' ) } );
 
 done_testing;

@@ -2,7 +2,7 @@
 use strict;
 use warnings;
 
-use Errno qw(ENOENT EACCES);
+use Errno      qw(ENOENT EACCES);
 use File::Temp ();
 use Stead;
 use Test::More;
@@ -18,15 +18,23 @@ my $first   = members();
 $first->publish($path);
 is +Stead::Map->open($path)->digest, $first->digest, 'published and opened';
 ok -e "$path.history/1", 'with its history';
-my $next = members($first, { name => 'db3' });
-$next->publish($path, $first);
+my $next = members( $first, { name => 'db3' } );
+$next->publish( $path, $first );
 is +Stead::Map->open($path)->epoch, 2, 'the next epoch is seen';
-is $first->epoch, 1, 'and open maps stay as they are';
-fails('somebody was faster', 10, qr/./, sub { members($first, { name => 'db4' })->publish($path, $first) });
-fails('built on another', 1, qr/was not built on/, sub { members($first, { name => 'x' })->publish($path, $next) });
+is $first->epoch,                   1, 'and open maps stay as they are';
+fails( 'somebody was faster',
+    10, qr/./,
+    sub { members( $first, { name => 'db4' } )->publish( $path, $first ) } );
+fails(
+    'built on another',
+    1,
+    qr/was not built on/,
+    sub { members( $first, { name => 'x' } )->publish( $path, $next ) }
+);
 is +Stead::Map->open($path)->digest, $next->digest, 'nothing was changed';
 $first->save("$scratch/copy.map");
-is +Stead::Map->open("$scratch/copy.map", copy => 1)->digest, $first->digest, 'saved, and read whole';
+is +Stead::Map->open( "$scratch/copy.map", copy => 1 )->digest, $first->digest,
+  'saved, and read whole';
 ok !-e "$scratch/copy.map.history", 'without a history';
 
 # ---- paths
@@ -35,36 +43,69 @@ my $name = "$scratch/caf\xc3\xa9.map";
 $first->save($name);
 my $upgraded = $name;
 utf8::upgrade($upgraded);
-is +Stead::Map->open($upgraded)->epoch, 1, 'a path is its bytes, however Perl keeps them';
+is +Stead::Map->open($upgraded)->epoch, 1,
+  'a path is its bytes, however Perl keeps them';
 ok utf8::is_utf8($upgraded), 'and stays as it was';
 {
+
     package Path;
     use overload '""' => sub { $_[0][0] }, fallback => 1;
 }
-is +Stead::Map->open(bless [$path], 'Path')->epoch, 2, 'an object that is a string by overloading';
-for my $wrong ([undef, qr/is undef/], ["a\0b", qr/has a NUL/], ["\x{2713}", qr/has a character above 0xFF/], [[], qr/is a reference/], [{}, qr/is a reference/], [*STDOUT, qr/is a file handle/]) {
-    fails('no path: ' . (defined $wrong->[0] ? 'wrong' : 'undef'), 1, qr/^the path of a map $wrong->[1]/, sub { Stead::Map->open($wrong->[0]) });
+is +Stead::Map->open( bless [$path], 'Path' )->epoch, 2,
+  'an object that is a string by overloading';
+for my $wrong (
+    [ undef,      qr/is undef/ ],
+    [ "a\0b",     qr/has a NUL/ ],
+    [ "\x{2713}", qr/has a character above 0xFF/ ],
+    [ [],         qr/is a reference/ ],
+    [ {},         qr/is a reference/ ],
+    [ *STDOUT,    qr/is a file handle/ ]
+  )
+{
+    fails(
+        'no path: ' . ( defined $wrong->[0] ? 'wrong' : 'undef' ),
+        1,
+        qr/^the path of a map $wrong->[1]/,
+        sub { Stead::Map->open( $wrong->[0] ) }
+    );
 }
-fails('an option that is none', 1, qr/^there is no option 'flags'; known: copy$/, sub { Stead::Map->open($path, flags => 1) });
+fails(
+    'an option that is none',
+    1,
+    qr/^there is no option 'flags'; known: copy$/,
+    sub { Stead::Map->open( $path, flags => 1 ) }
+);
 
 # ---- files that are no maps
 
-is fails('no file', 8, qr/nowhere\.map: /, sub { Stead::Map->open("$scratch/nowhere.map") })->errno, ENOENT, 'errno';
+is fails(
+    'no file', 8,
+    qr/nowhere\.map: /,
+    sub { Stead::Map->open("$scratch/nowhere.map") }
+)->errno, ENOENT, 'errno';
 open my $out, '>', "$scratch/text.map" or die $!;
 print {$out} "not a map\n" x 50;
 close $out;
-my $format = fails('no map', 4, qr/text\.map: /, sub { Stead::Map->open("$scratch/text.map") });
-is $format->errno, 0, 'which is none of the system';
+my $format = fails(
+    'no map', 4,
+    qr/text\.map: /,
+    sub { Stead::Map->open("$scratch/text.map") }
+);
+is $format->errno,  0,                          'which is none of the system';
 is $format->status, Stead::Error::STEAD_FORMAT, 'the constants';
-is $format->status_name, 'STEAD_FORMAT', 'and their names';
+is $format->status_name, 'STEAD_FORMAT',        'and their names';
 my $bytes = $first->to_bytes;
-substr($bytes, 300, 1) ^= "\1";
-fails('a damaged map', 5, qr/./, sub { Stead::Map->from_bytes($bytes) });
-fails('a map that ends early', 4, qr/./, sub { Stead::Map->from_bytes(substr $first->to_bytes, 0, 100) });
+substr( $bytes, 300, 1 ) ^= "\1";
+fails( 'a damaged map', 5, qr/./, sub { Stead::Map->from_bytes($bytes) } );
+fails( 'a map that ends early',
+    4, qr/./,
+    sub { Stead::Map->from_bytes( substr $first->to_bytes, 0, 100 ) } );
 $bytes = $first->to_bytes;
 utf8::upgrade($bytes);
-is +Stead::Map->from_bytes($bytes)->digest, $first->digest, 'bytes that Perl keeps as characters';
-fails('a path that cannot be', 9, qr/./, sub { $first->save("$path/below.map") });
+is +Stead::Map->from_bytes($bytes)->digest, $first->digest,
+  'bytes that Perl keeps as characters';
+fails( 'a path that cannot be',
+    9, qr/./, sub { $first->save("$path/below.map") } );
 
 # ---- $! and $@
 
@@ -74,12 +115,12 @@ my $opened = Stead::Map->open($path);
 Stead::Map->open("$scratch/copy.map");
 $opened->locate('frank');
 $opened->report;
-Stead::plan($first, $next)->report(moves => 1);
-members($opened, { name => 'db9' });
+Stead::plan( $first, $next )->report( moves => 1 );
+members( $opened, { name => 'db9' } );
 $next->save("$scratch/again.map");
 undef $opened;
 is $! + 0, EACCES, 'what succeeds leaves $! alone';
-is $@, 'mine', 'and $@';
+is $@,     'mine', 'and $@';
 eval { Stead::Map->open("$scratch/nowhere.map") };
 is $! + 0, EACCES, 'what fails leaves $! alone, too: the error has it';
 
@@ -90,21 +131,28 @@ my @calls = (
     sub { Stead::Map->open('/nowhere') },
     sub { $first->locate(undef) },
     sub { Stead::build('x = ') },
-    sub { Stead::build({ name => undef }) },
-    sub { $first->locate_many([undef]) },
+    sub { Stead::build( { name => undef } ) },
+    sub { $first->locate_many( [undef] ) },
     sub { Stead::path(undef) },
     sub { $first->publish(undef) },
-    sub { my @sorted = sort { $first->locate(undef) } 1, 2 },
-    sub { my @found = map { $first->point([]) } 1 },
+    sub {
+        my @sorted = sort { $first->locate(undef) } 1, 2;
+    },
+    sub {
+        my @found = map { $first->point( [] ) } 1;
+    },
 );
 my $count = 0;
 for my $call (@calls) {
     eval { $call->() };
-    is ref $@ ? $@->file . ' ' . $@->line : $@, 'elsewhere.pl ' . (2 + $count), "the place of call $count";
+    is ref $@ ? $@->file . ' ' . $@->line : $@,
+      'elsewhere.pl ' . ( 2 + $count ), "the place of call $count";
     $count++;
 }
-eval { Stead::Map->open('/nowhere') }; is $@->line, __LINE__, 'the line of a plain call';
-like "$@", qr{\A\Qcannot stat /nowhere: \E.* at elsewhere\.pl line \d+\.\n\z}, 'the text is like that of die';
+eval { Stead::Map->open('/nowhere') };
+is $@->line, __LINE__, 'the line of a plain call';
+like "$@", qr{\A\Qcannot stat /nowhere: \E.* at elsewhere\.pl line \d+\.\n\z},
+  'the text is like that of die';
 ok $@, 'an error is true';
 is "x$@", 'x' . $@->as_string, 'and joins as text';
 

@@ -12,21 +12,29 @@ my $path    = "$scratch/members.map";
 my $map     = members();
 $map->publish($path);
 my $opened = Stead::Map->open($path);
-my $next   = members($opened, { name => 'db3' });
-my $plan   = Stead::plan($opened, $next);
+my $next   = members( $opened, { name => 'db3' } );
+my $plan   = Stead::plan( $opened, $next );
 
 my @children;
-for my $number (1 .. 8) {
+for my $number ( 1 .. 8 ) {
     my $pid = fork;
     die "cannot fork: $!" if !defined $pid;
-    if (!$pid) {
-        my $good = $opened->locate('frank') eq 'db1'
-            && Stead::Map->open($path)->locate('bob') eq 'db2'
-            && $plan->count == 2
-            && ($plan->affects('alice'))[0]->to eq 'db3'
-            && ($number % 2 || do { undef $opened; undef $plan; Stead::Map->open($path)->epoch == 1 });
+    if ( !$pid ) {
+        my $good =
+             $opened->locate('frank') eq 'db1'
+          && Stead::Map->open($path)->locate('bob') eq 'db2'
+          && $plan->count == 2
+          && ( $plan->affects('alice') )[0]->to eq 'db3'
+          && (
+            $number % 2 || do {
+                undef $opened;
+                undef $plan;
+                Stead::Map->open($path)->epoch == 1;
+            }
+          );
+
         # all of Perl's own end, with what it frees
-        exit($good ? 7 : 1);
+        exit( $good ? 7 : 1 );
     }
     push @children, $pid;
 }
@@ -35,10 +43,10 @@ for my $pid (@children) {
     is $?, 7 << 8, 'a child answered rightly, and ended well';
 }
 is $opened->locate('frank'), 'db1', 'the parent has its maps';
-$next->publish($path, $opened);
+$next->publish( $path, $opened );
 my $pid = fork;
-die "cannot fork: $!" if !defined $pid;
-exit(Stead::Map->open($path)->epoch == 2 ? 7 : 1) if !$pid;
+die "cannot fork: $!"                               if !defined $pid;
+exit( Stead::Map->open($path)->epoch == 2 ? 7 : 1 ) if !$pid;
 waitpid $pid, 0;
 is $?, 7 << 8, 'a child sees what is new';
 

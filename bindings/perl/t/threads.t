@@ -5,9 +5,9 @@ use warnings;
 use Config;
 
 BEGIN {
-    if (!$Config{useithreads}) {
+    if ( !$Config{useithreads} ) {
         require Test::More;
-        Test::More::plan(skip_all => 'this Perl has no threads');
+        Test::More::plan( skip_all => 'this Perl has no threads' );
     }
 }
 use threads;
@@ -15,43 +15,62 @@ use Test::More;
 
 require './t/lib.pl';
 
-my $map  = members();
-my $next = members($map, { name => 'db3' });
-my $plan = Stead::plan($map, $next);
+my $map     = members();
+my $next    = members( $map, { name => 'db3' } );
+my $plan    = Stead::plan( $map, $next );
 my ($node)  = $map->nodes;
 my ($slice) = $map->slices;
 is $map->locate('frank'), 'db1', 'before';
 
-for my $round (1 .. 5) {
+for my $round ( 1 .. 5 ) {
     my @threads = map {
         threads->create(
             { context => 'list' },
             sub {
-                my @found = ($map->locate('frank'), $map->locate('bob'), $plan->count, ($plan->affects('alice'))[0]->to, $node->name, $node->weight, $slice->first);
-                push @found, "@{ $map->locate_many(['frank', 'bob']) }", ref $map, members($map, { name => 'db4' })->epoch;
-                push @found, eval { $map->locate(undef); 1 } ? 'lived' : $@->status;
+                my @found = (
+                    $map->locate('frank'), $map->locate('bob'),
+                    $plan->count, ( $plan->affects('alice') )[0]->to,
+                    $node->name, $node->weight,
+                    $slice->first
+                );
+                push @found, "@{ $map->locate_many(['frank', 'bob']) }",
+                  ref $map, members( $map, { name => 'db4' } )->epoch;
+                push @found,
+                  eval { $map->locate(undef); 1 } ? 'lived' : $@->status;
+
                 # a thread of a thread
-                push @found, threads->create(sub { $map->locate('bob') . $plan->count })->join;
+                push @found,
+                  threads->create( sub { $map->locate('bob') . $plan->count } )
+                  ->join;
                 undef $map;
                 return @found;
             }
         )
     } 1 .. 4;
-    is_deeply [$_->join], ['db1', 'db2', 2, 'db3', 'db1', '1', 0, 'db1 db2', 'Stead::Map', 2, 1, 'db22'], "a thread of round $round" for @threads;
+    is_deeply [ $_->join ],
+      [
+        'db1', 'db2', 2, 'db3', 'db1', '1', 0, 'db1 db2', 'Stead::Map', 2, 1,
+        'db22'
+      ],
+      "a thread of round $round"
+      for @threads;
 }
 is $map->locate('frank'), 'db1', 'the first thread has its own';
-is $plan->count, 2, 'and its plan';
+is $plan->count,          2,     'and its plan';
 
 # an object that only a thread has is given back
-my ($made) = threads->create({ context => 'list' }, sub { return members() })->join;
+my ($made) =
+  threads->create( { context => 'list' }, sub { return members() } )->join;
 is $made->locate('bob'), 'db2', 'a map that a thread made';
 undef $map;
-is(threads->create(sub { $made->locate('frank') })->join, 'db1', 'and another has');
+is( threads->create( sub { $made->locate('frank') } )->join,
+    'db1', 'and another has' );
 
 # the first one to go is the parent's
 my $late = do {
     my $mine = members();
-    threads->create(sub { threads->yield for 1 .. 1000; $mine->locate('frank') });
+    threads->create(
+        sub { threads->yield for 1 .. 1000; $mine->locate('frank') } );
 };
 is $late->join, 'db1', 'a thread has its map when the parent has none any more';
 

@@ -11,71 +11,124 @@ require './t/lib.pl';
 my $scratch = File::Temp->newdir;
 my $map     = members();
 $map->publish("$scratch/members.map");
-my $next = members($map, { name => 'db3' });
+my $next = members( $map, { name => 'db3' } );
 my $up   = "caf\xe9";
 utf8::upgrade($up);
 
 my %calls = (
-    open        => sub { Stead::Map->open("$scratch/members.map")->locate('frank') },
-    copy        => sub { Stead::Map->open("$scratch/members.map", copy => 1) },
-    from_bytes  => sub { Stead::Map->from_bytes($map->to_bytes) },
-    build       => sub { Stead::build("name = 'm'\n[[node]]\nname = 'a'\n") },
-    hash        => sub { members($map, { name => 'db4', weight => 0.5 }) },
-    locate      => sub { $map->locate($_) for 'frank', $up, 42, 7.0 },
-    lists       => sub { my @all = ($map->locate_all('frank'), $map->prefer('frank', 2), $map->locate_point(5)); my $count = $map->locate_all('bob') },
-    many        => sub { my $nodes = $map->locate_many(['frank', $up, 42]); $map->locate_many(['a'], numbers => 1) },
-    inside      => sub { my @inside = ($map->nodes, $map->slices, $map->name, $map->epoch, $map->digest); $_->label('zone') for $map->nodes },
-    report      => sub { my $report = $map->report },
-    plan        => sub { my $plan = Stead::plan($map, $next); my @moves = ($plan->moves, $plan->affects('alice')); $plan->report(moves => 1) },
-    path        => sub { Stead::path('frank', levels => [16, 16], fold => 'ascii') },
-    'bad key'   => sub { eval { $map->locate($_) } for undef, "\x{2713}", [], 1.5 },
-    'bad keys'  => sub { eval { $map->locate_many(['a', $up, undef]) } },
-    'bad open'  => sub { eval { Stead::Map->open("$scratch/nowhere") } },
-    'bad bytes' => sub { eval { Stead::Map->from_bytes('not a map') } },
-    'bad fleet' => sub { eval { Stead::build({ name => 'm', node => [{ name => 'a', wieght => 1 }] }) } },
-    'bad hash'  => sub { eval { Stead::build({ name => 'm', node => [{ name => undef }] }) } },
-    'bad plan'  => sub { eval { Stead::plan($map, undef) } },
-    'bad path'  => sub { eval { Stead::path('x' x 300) } },
-    option      => sub { eval { Stead::Map->open('x', y => 1) } },
-    save        => sub { $map->save("$scratch/saved.map") },
+    open => sub { Stead::Map->open("$scratch/members.map")->locate('frank') },
+    copy => sub { Stead::Map->open( "$scratch/members.map", copy => 1 ) },
+    from_bytes => sub { Stead::Map->from_bytes( $map->to_bytes ) },
+    build      => sub { Stead::build("name = 'm'\n[[node]]\nname = 'a'\n") },
+    hash       => sub { members( $map, { name => 'db4', weight => 0.5 } ) },
+    locate     => sub { $map->locate($_) for 'frank', $up, 42, 7.0 },
+    lists      => sub {
+        my @all = (
+            $map->locate_all('frank'),
+            $map->prefer( 'frank', 2 ),
+            $map->locate_point(5)
+        );
+        my $count = $map->locate_all('bob');
+    },
+    many => sub {
+        my $nodes = $map->locate_many( [ 'frank', $up, 42 ] );
+        $map->locate_many( ['a'], numbers => 1 );
+    },
+    inside => sub {
+        my @inside =
+          ( $map->nodes, $map->slices, $map->name, $map->epoch, $map->digest );
+        $_->label('zone') for $map->nodes;
+    },
+    report => sub { my $report = $map->report },
+    plan   => sub {
+        my $plan  = Stead::plan( $map, $next );
+        my @moves = ( $plan->moves, $plan->affects('alice') );
+        $plan->report( moves => 1 );
+    },
+    path =>
+      sub { Stead::path( 'frank', levels => [ 16, 16 ], fold => 'ascii' ) },
+    'bad key' => sub {
+        eval { $map->locate($_) } for undef, "\x{2713}", [], 1.5;
+    },
+    'bad keys' => sub {
+        eval { $map->locate_many( [ 'a', $up, undef ] ) }
+    },
+    'bad open' => sub {
+        eval { Stead::Map->open("$scratch/nowhere") }
+    },
+    'bad bytes' => sub {
+        eval { Stead::Map->from_bytes('not a map') }
+    },
+    'bad fleet' => sub {
+        eval {
+            Stead::build(
+                { name => 'm', node => [ { name => 'a', wieght => 1 } ] } );
+        }
+    },
+    'bad hash' => sub {
+        eval { Stead::build( { name => 'm', node => [ { name => undef } ] } ) }
+    },
+    'bad plan' => sub {
+        eval { Stead::plan( $map, undef ) }
+    },
+    'bad path' => sub {
+        eval { Stead::path( 'x' x 300 ) }
+    },
+    option => sub {
+        eval { Stead::Map->open( 'x', y => 1 ) }
+    },
+    save => sub { $map->save("$scratch/saved.map") },
 );
-for my $name (sort keys %calls) {
-    $calls{$name}->();    # what is made once: the names of nodes, and Perl's own
+for my $name ( sort keys %calls ) {
+    $calls{$name}->();   # what is made once: the names of nodes, and Perl's own
     no_leaks_ok { $calls{$name}->() } $name;
 }
 
 # the control: what leaks is seen
 my @kept;
-my $leaked = leaked_count { push @kept, Stead::Map->from_bytes($map->to_bytes) };
+my $leaked =
+  leaked_count { push @kept, Stead::Map->from_bytes( $map->to_bytes ) };
 cmp_ok $leaked, '>=', 2, 'a map that is kept is counted';
 
-# ---- memory that Perl does not know of: 100,000 maps, of 20 KB each, and as many plans and failures
+# ---- memory that Perl does not know of: 100,000 maps, of 20 KB each, and as many plans and
+# failures
 
 sub memory {
     open my $file, '<', '/proc/self/statm' or return;
-    my ($pages) = (split ' ', <$file>)[1];
+    my ($pages) = ( split ' ', <$file> )[1];
     return $pages * 4096;
 }
 
 SKIP: {
     skip 'there is no /proc', 2 if !defined memory();
-    my $large = Stead::build({ name => 'large', node => [map { { name => "n$_", attributes => { ballast => 'x' x 1000 } } } 1 .. 20] });
+    my $large = Stead::build(
+        {
+            name => 'large',
+            node => [
+                map {
+                    { name => "n$_", attributes => { ballast => 'x' x 1000 } }
+                } 1 .. 20
+            ]
+        }
+    );
     my $bytes = $large->to_bytes;
     my $run   = sub {
         my ($times) = @_;
-        for (1 .. $times) {
+        for ( 1 .. $times ) {
             my $one = Stead::Map->from_bytes($bytes);
             $one->locate('frank');
             eval { $one->locate(undef) };
-            Stead::plan($one, $one)->count;
+            Stead::plan( $one, $one )->count;
         }
     };
     $run->(2000);
     my $before = memory();
     $run->(100_000);
     my $grown = memory() - $before;
-    diag "100,000 maps of @{[length $bytes]} bytes: memory grew by $grown bytes";
+    diag
+      "100,000 maps of @{[length $bytes]} bytes: memory grew by $grown bytes";
     cmp_ok $grown, '<', 4 << 20, 'memory does not grow';
+
     # the control: 2000 of them, kept, are 40 MB
     $before = memory();
     my @hoard = map { Stead::Map->from_bytes($bytes) } 1 .. 2000;

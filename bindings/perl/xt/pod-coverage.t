@@ -7,6 +7,8 @@ use Test::Pod::Coverage;
 
 require './t/lib.pl';
 
-pod_coverage_ok($_) for qw(Stead Stead::Map Stead::Plan Stead::Node Stead::Slice Stead::Move Stead::Error);
+pod_coverage_ok($_)
+  for
+  qw(Stead Stead::Map Stead::Plan Stead::Node Stead::Slice Stead::Move Stead::Error);
 
 done_testing;

@@ -12,8 +12,8 @@ use crate::inside::text_of;
 use crate::locate::number;
 use crate::types::{stead_cause, stead_error, stead_map, stead_move, stead_plan};
 
-/// What differs between two maps of one cluster: before anything is done (new_map is built and not published), or
-/// afterwards. Cost: one pass over the slices of both.
+/// What differs between two maps of one cluster: before anything is done (new_map is built and not
+/// published), or afterwards. Cost: one pass over the slices of both.
 #[no_mangle]
 pub unsafe extern "C" fn stead_plan_between(
     old_map: *const stead_map,
@@ -36,19 +36,32 @@ pub unsafe extern "C" fn stead_plan_between(
 #[no_mangle]
 pub unsafe extern "C" fn stead_plan_count(plan: *const stead_plan) -> usize {
     // SAFETY: pointers of this call.
-    unsafe { value("stead_plan_count", 0, |c| Some(c.plan(plan).ok()?.plan.moves.len())) }
+    unsafe {
+        value("stead_plan_count", 0, |c| {
+            Some(c.plan(plan).ok()?.plan.moves.len())
+        })
+    }
 }
 
-/// A move, numbered from 0, by first point. All moves together are what has to be copied, one for each copy.
+/// A move, numbered from 0, by first point. All moves together are what has to be copied, one for
+/// each copy.
 #[no_mangle]
-pub unsafe extern "C" fn stead_plan_move(plan: *const stead_plan, index: usize, one: *mut stead_move, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_plan_move(
+    plan: *const stead_plan,
+    index: usize,
+    one: *mut stead_move,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_plan_move", error, |c| {
             let (moves, one) = (&c.plan(plan)?.plan.moves, c.out(one, "one")?);
-            let found = moves
-                .get(index)
-                .ok_or_else(|| c.invalid(format_args!("there is no move {index}; the plan has {}, from 0", moves.len())))?;
+            let found = moves.get(index).ok_or_else(|| {
+                c.invalid(format_args!(
+                    "there is no move {index}; the plan has {}, from 0",
+                    moves.len()
+                ))
+            })?;
             let cause = match found.cause {
                 Cause::Pin => stead_cause::STEAD_CAUSE_PIN,
                 Cause::Policy => stead_cause::STEAD_CAUSE_POLICY,
@@ -67,8 +80,8 @@ pub unsafe extern "C" fn stead_plan_move(plan: *const stead_plan, index: usize, 
     }
 }
 
-/// The numbers of the moves that concern a key, which are none for a key that stays. indexes, capacity and count are
-/// as in stead_map_locate_all.
+/// The numbers of the moves that concern a key, which are none for a key that stays. indexes,
+/// capacity and count are as in stead_map_locate_all.
 #[no_mangle]
 pub unsafe extern "C" fn stead_plan_moves_of(
     plan: *const stead_plan,
@@ -83,7 +96,10 @@ pub unsafe extern "C" fn stead_plan_moves_of(
     unsafe {
         status("stead_plan_moves_of", error, |c| {
             let (plan, key) = (c.plan(plan)?, c.bytes(key, length, "key")?);
-            let (indexes, count) = (c.outs(indexes, capacity, "indexes")?, c.out(count, "count")?);
+            let (indexes, count) = (
+                c.outs(indexes, capacity, "indexes")?,
+                c.out(count, "count")?,
+            );
             let mut found: Vec<usize> = plan.plan.at(plan.new.point(key)).collect();
             found.reverse();
             count.put(indexes.fill(found));
@@ -92,8 +108,8 @@ pub unsafe extern "C" fn stead_plan_moves_of(
     }
 }
 
-/// Which part of all copies rebalancing moves, from 0 to 1; NaN when plan is NULL. stead_plan_report has the exact
-/// number of points.
+/// Which part of all copies rebalancing moves, from 0 to 1; NaN when plan is NULL.
+/// stead_plan_report has the exact number of points.
 #[no_mangle]
 pub unsafe extern "C" fn stead_plan_fraction(plan: *const stead_plan) -> f64 {
     // SAFETY: pointers of this call.
@@ -105,8 +121,9 @@ pub unsafe extern "C" fn stead_plan_fraction(plan: *const stead_plan) -> f64 {
     }
 }
 
-/// The plan as JSON, in the shape of `stead diff --json` (docs/cli.md): what moves, the least that could, every
-/// node's share. with_moves: 1 lists every move, too. End the text with stead_text_free.
+/// The plan as JSON, in the shape of `stead diff --json` (docs/cli.md): what moves, the least that
+/// could, every node's share. with_moves: 1 lists every move, too. End the text with
+/// stead_text_free.
 #[no_mangle]
 pub unsafe extern "C" fn stead_plan_report(
     plan: *const stead_plan,
@@ -118,7 +135,10 @@ pub unsafe extern "C" fn stead_plan_report(
     unsafe {
         status("stead_plan_report", error, |c| {
             let (plan, json) = (c.plan(plan)?, c.out(json, "json")?);
-            c.give_text(text_of(&Report::of(Some(&plan.old), &plan.new, with_moves != 0)?)?, json)
+            c.give_text(
+                text_of(&Report::of(Some(&plan.old), &plan.new, with_moves != 0)?)?,
+                json,
+            )
         })
     }
 }

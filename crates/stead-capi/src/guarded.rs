@@ -9,13 +9,16 @@ fn exported(text: &str) -> (BTreeSet<String>, Vec<String>) {
     let file = syn::parse_file(text).unwrap();
     let (mut names, mut wrong) = (BTreeSet::new(), Vec::new());
     for item in &file.items {
-        let syn::Item::Fn(function) = item else { continue };
+        let syn::Item::Fn(function) = item else {
+            continue;
+        };
         if function.sig.abi.is_none() {
             continue;
         }
         let name = function.sig.ident.to_string();
         match call(&function.block) {
-            Some((guard, text)) if ["status", "value"].contains(&guard.as_str()) && text == name => {}
+            Some((guard, text))
+                if ["status", "value"].contains(&guard.as_str()) && text == name => {}
             Some((guard, text)) => wrong.push(format!("{name} calls {guard}({text:?}, ..)")),
             None => wrong.push(format!("{name} is more than one call in an unsafe block")),
         }
@@ -24,12 +27,25 @@ fn exported(text: &str) -> (BTreeSet<String>, Vec<String>) {
     (names, wrong)
 }
 
-/// The function that a body calls and its first argument, when the body is `unsafe { f("..", ..) }` with or without `;`.
+/// The function that a body calls and its first argument, when the body is `unsafe { f("..", ..) }`
+/// with or without `;`.
 fn call(block: &syn::Block) -> Option<(String, String)> {
-    let [syn::Stmt::Expr(syn::Expr::Unsafe(inner), None)] = block.stmts.as_slice() else { return None };
-    let [syn::Stmt::Expr(syn::Expr::Call(call), _)] = inner.block.stmts.as_slice() else { return None };
-    let syn::Expr::Path(function) = &*call.func else { return None };
-    let Some(syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(name), .. })) = call.args.first() else { return None };
+    let [syn::Stmt::Expr(syn::Expr::Unsafe(inner), None)] = block.stmts.as_slice() else {
+        return None;
+    };
+    let [syn::Stmt::Expr(syn::Expr::Call(call), _)] = inner.block.stmts.as_slice() else {
+        return None;
+    };
+    let syn::Expr::Path(function) = &*call.func else {
+        return None;
+    };
+    let Some(syn::Expr::Lit(syn::ExprLit {
+        lit: syn::Lit::Str(name),
+        ..
+    })) = call.args.first()
+    else {
+        return None;
+    };
     Some((function.path.get_ident()?.to_string(), name.value()))
 }
 
@@ -45,7 +61,10 @@ fn every_exported_function_is_one_call_of_the_boundary() {
         assert!(wrong.is_empty(), "{}: {wrong:?}", path.display());
         all.extend(names);
     }
-    assert!(all.len() > 30 && all.contains("stead_map_locate"), "{all:?}");
+    assert!(
+        all.len() > 30 && all.contains("stead_map_locate"),
+        "{all:?}"
+    );
 }
 
 #[test]

@@ -13,20 +13,28 @@ use crate::locate::number;
 use crate::types::{stead_error, stead_map, stead_slice};
 
 fn node_of(map: &Map, node: i32) -> Option<Node<'_>> {
-    let id = u32::try_from(node).ok().filter(|id| (*id as usize) < map.nodes().len())?;
+    let id = u32::try_from(node)
+        .ok()
+        .filter(|id| (*id as usize) < map.nodes().len())?;
     Some(map.node(NodeId(id)))
 }
 
 fn policy_of(map: &Map, policy: i32) -> Option<Policy<'_>> {
-    let id = u32::try_from(policy).ok().filter(|id| (*id as usize) < map.policies().len())?;
+    let id = u32::try_from(policy)
+        .ok()
+        .filter(|id| (*id as usize) < map.policies().len())?;
     Some(map.policy(PolicyId(id)))
 }
 
 fn no_node(c: &Caller, map: &Map, node: i32) -> Error {
-    c.invalid(format_args!("there is no node {node}; the map has {}, from 0", map.nodes().len()))
+    c.invalid(format_args!(
+        "there is no node {node}; the map has {}, from 0",
+        map.nodes().len()
+    ))
 }
 
-/// The name of the cluster. It lives as long as the map, as all strings of a map do. NULL when map is NULL.
+/// The name of the cluster. It lives as long as the map, as all strings of a map do. NULL when map
+/// is NULL.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_name(map: *const stead_map) -> *const c_char {
     // SAFETY: pointers of this call.
@@ -47,7 +55,11 @@ pub unsafe extern "C" fn stead_map_epoch(map: *const stead_map) -> u64 {
 
 /// The SHA-256 of the map, STEAD_DIGEST_ROOM bytes: two maps with one digest are the same.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_digest(map: *const stead_map, digest: *mut u8, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_digest(
+    map: *const stead_map,
+    digest: *mut u8,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_digest", error, |c| {
@@ -58,21 +70,36 @@ pub unsafe extern "C" fn stead_map_digest(map: *const stead_map, digest: *mut u8
     }
 }
 
-/// Whether two maps are equal but for epoch and parent, so that publishing the one over the other would change
-/// nothing: 1 or 0; -1 when one is NULL.
+/// Whether two maps are equal but for epoch and parent, so that publishing the one over the other
+/// would change nothing: 1 or 0; -1 when one is NULL.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_same(map: *const stead_map, other: *const stead_map) -> i32 {
     // SAFETY: pointers of this call.
-    unsafe { value("stead_map_same", -1, |c| Some(i32::from(c.map(map).ok()?.same_but_epoch(c.map(other).ok()?)))) }
+    unsafe {
+        value("stead_map_same", -1, |c| {
+            Some(i32::from(
+                c.map(map).ok()?.same_but_epoch(c.map(other).ok()?),
+            ))
+        })
+    }
 }
 
 /// The bytes of the map's file. They live as long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_bytes(map: *const stead_map, bytes: *mut *const c_void, length: *mut usize, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_bytes(
+    map: *const stead_map,
+    bytes: *mut *const c_void,
+    length: *mut usize,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_bytes", error, |c| {
-            let (found, bytes, length) = (c.map(map)?.bytes(), c.out(bytes, "bytes")?, c.out(length, "length")?);
+            let (found, bytes, length) = (
+                c.map(map)?.bytes(),
+                c.out(bytes, "bytes")?,
+                c.out(length, "length")?,
+            );
             bytes.put(found.as_ptr().cast());
             length.put(found.len());
             Ok(())
@@ -84,14 +111,22 @@ pub unsafe extern "C" fn stead_map_bytes(map: *const stead_map, bytes: *mut *con
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_replicas(map: *const stead_map) -> i32 {
     // SAFETY: pointers of this call.
-    unsafe { value("stead_map_replicas", 0, |c| Some(c.map(map).ok()?.replicas() as i32)) }
+    unsafe {
+        value("stead_map_replicas", 0, |c| {
+            Some(c.map(map).ok()?.replicas() as i32)
+        })
+    }
 }
 
 /// How many nodes the map has; their numbers go from 0 and follow their names. 0 when map is NULL.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_node_count(map: *const stead_map) -> i32 {
     // SAFETY: pointers of this call.
-    unsafe { value("stead_map_node_count", 0, |c| Some(c.map(map).ok()?.nodes().len() as i32)) }
+    unsafe {
+        value("stead_map_node_count", 0, |c| {
+            Some(c.map(map).ok()?.nodes().len() as i32)
+        })
+    }
 }
 
 /// The name of a node; NULL when there is no such node. It lives as long as the map.
@@ -120,34 +155,53 @@ pub unsafe extern "C" fn stead_map_node_named(map: *const stead_map, name: *cons
 
 /// The weight of a node, in millionths.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_weight(map: *const stead_map, node: i32, millionths: *mut u64, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_node_weight(
+    map: *const stead_map,
+    node: i32,
+    millionths: *mut u64,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_node_weight", error, |c| {
             let (map, millionths) = (c.map(map)?, c.out(millionths, "millionths")?);
-            let weight = node_of(map, node).ok_or_else(|| no_node(c, map, node))?.weight();
+            let weight = node_of(map, node)
+                .ok_or_else(|| no_node(c, map, node))?
+                .weight();
             millionths.put(weight.millionths());
             Ok(())
         })
     }
 }
 
-/// An attribute of a node, such as its address; NULL when it has none of this name. It lives as long as the map.
+/// An attribute of a node, such as its address; NULL when it has none of this name. It lives as
+/// long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_attribute(map: *const stead_map, node: i32, attribute: *const c_char) -> *const c_char {
+pub unsafe extern "C" fn stead_map_node_attribute(
+    map: *const stead_map,
+    node: i32,
+    attribute: *const c_char,
+) -> *const c_char {
     // SAFETY: pointers of this call.
     unsafe {
         value("stead_map_node_attribute", ptr::null(), |c| {
             let (map, name) = (c.map(map).ok()?, c.text(attribute, "attribute").ok()?);
-            let (_, found) = node_of(map, node)?.attributes().find(|(attribute, _)| *attribute == name)?;
+            let (_, found) = node_of(map, node)?
+                .attributes()
+                .find(|(attribute, _)| *attribute == name)?;
             Some(map.terminated(found).as_ptr())
         })
     }
 }
 
-/// A label of a node, such as its zone; NULL when it has none of this name. It lives as long as the map.
+/// A label of a node, such as its zone; NULL when it has none of this name. It lives as long as the
+/// map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_label(map: *const stead_map, node: i32, label: *const c_char) -> *const c_char {
+pub unsafe extern "C" fn stead_map_node_label(
+    map: *const stead_map,
+    node: i32,
+    label: *const c_char,
+) -> *const c_char {
     // SAFETY: pointers of this call.
     unsafe {
         value("stead_map_node_label", ptr::null(), |c| {
@@ -161,13 +215,20 @@ pub unsafe extern "C" fn stead_map_node_label(map: *const stead_map, node: i32, 
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_policy_count(map: *const stead_map) -> i32 {
     // SAFETY: pointers of this call.
-    unsafe { value("stead_map_policy_count", 0, |c| Some(c.map(map).ok()?.policies().len() as i32)) }
+    unsafe {
+        value("stead_map_policy_count", 0, |c| {
+            Some(c.map(map).ok()?.policies().len() as i32)
+        })
+    }
 }
 
-/// The name of a policy that the fleet names; NULL for one that stead chose, and when there is no such policy. It
-/// lives as long as the map.
+/// The name of a policy that the fleet names; NULL for one that stead chose, and when there is no
+/// such policy. It lives as long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_policy_name(map: *const stead_map, policy: i32) -> *const c_char {
+pub unsafe extern "C" fn stead_map_policy_name(
+    map: *const stead_map,
+    policy: i32,
+) -> *const c_char {
     // SAFETY: pointers of this call.
     unsafe {
         value("stead_map_policy_name", ptr::null(), |c| {
@@ -177,10 +238,13 @@ pub unsafe extern "C" fn stead_map_policy_name(map: *const stead_map, policy: i3
     }
 }
 
-/// The kind that the fleet gave a policy, "" when it gave none; NULL when there is no such policy. It lives as long
-/// as the map.
+/// The kind that the fleet gave a policy, "" when it gave none; NULL when there is no such policy.
+/// It lives as long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_policy_kind(map: *const stead_map, policy: i32) -> *const c_char {
+pub unsafe extern "C" fn stead_map_policy_kind(
+    map: *const stead_map,
+    policy: i32,
+) -> *const c_char {
     // SAFETY: pointers of this call.
     unsafe {
         value("stead_map_policy_kind", ptr::null(), |c| {
@@ -206,7 +270,10 @@ pub unsafe extern "C" fn stead_map_policy_nodes(
             let map = c.map(map)?;
             let (nodes, count) = (c.outs(nodes, capacity, "nodes")?, c.out(count, "count")?);
             let found = policy_of(map, policy).ok_or_else(|| {
-                c.invalid(format_args!("there is no policy {policy}; the map has {}, from 0", map.policies().len()))
+                c.invalid(format_args!(
+                    "there is no policy {policy}; the map has {}, from 0",
+                    map.policies().len()
+                ))
             })?;
             count.put(nodes.fill(found.members().map(number)));
             Ok(())
@@ -218,29 +285,51 @@ pub unsafe extern "C" fn stead_map_policy_nodes(
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_slice_count(map: *const stead_map) -> usize {
     // SAFETY: pointers of this call.
-    unsafe { value("stead_map_slice_count", 0, |c| Some(c.map(map).ok()?.slice_count())) }
+    unsafe {
+        value("stead_map_slice_count", 0, |c| {
+            Some(c.map(map).ok()?.slice_count())
+        })
+    }
 }
 
-/// A slice of the map, pins applied. Slices are numbered from 0, by their points, and cover the whole space.
+/// A slice of the map, pins applied. Slices are numbered from 0, by their points, and cover the
+/// whole space.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_slice(map: *const stead_map, index: usize, slice: *mut stead_slice, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_slice(
+    map: *const stead_map,
+    index: usize,
+    slice: *mut stead_slice,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_slice", error, |c| {
             let (map, slice) = (c.map(map)?, c.out(slice, "slice")?);
             let found = map.slice(index).ok_or_else(|| {
-                c.invalid(format_args!("there is no slice {index}; the map has {}, from 0", map.slice_count()))
+                c.invalid(format_args!(
+                    "there is no slice {index}; the map has {}, from 0",
+                    map.slice_count()
+                ))
             })?;
-            slice.put(stead_slice { first: found.first.0, last: found.last.0, policy: found.policy.0 as i32, reserved: 0 });
+            slice.put(stead_slice {
+                first: found.first.0,
+                last: found.last.0,
+                policy: found.policy.0 as i32,
+                reserved: 0,
+            });
             Ok(())
         })
     }
 }
 
-/// What is in a map, as JSON, in the shape of `stead diff --json` (docs/cli.md): every node with its weight and
-/// share. End the text with stead_text_free.
+/// What is in a map, as JSON, in the shape of `stead diff --json` (docs/cli.md): every node with
+/// its weight and share. End the text with stead_text_free.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_report(map: *const stead_map, json: *mut *mut c_char, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_report(
+    map: *const stead_map,
+    json: *mut *mut c_char,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_report", error, |c| {
@@ -252,7 +341,9 @@ pub unsafe extern "C" fn stead_map_report(map: *const stead_map, json: *mut *mut
 
 /// A report as JSON.
 pub(crate) fn text_of(report: &Report) -> stead_core::Result<String> {
-    serde_json::to_string(report).map_err(|e| Error::Internal { problem: e.to_string() })
+    serde_json::to_string(report).map_err(|e| Error::Internal {
+        problem: e.to_string(),
+    })
 }
 
 /// Ends a text that a function gave. NULL is fine.

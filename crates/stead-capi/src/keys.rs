@@ -30,8 +30,11 @@ pub unsafe extern "C" fn stead_point(
                     bytes.copy_from_slice(c.bytes(secret, 16, "secret")?);
                     Some(Hash::SipHash(Secret(bytes)))
                 }
-                Ok(_) if !secret.is_null() => return Err(c.invalid("secret is for STEAD_SIPHASH alone; pass NULL")),
-                Ok(number) => Hash::from_stored(number, [0; 16], Affixes::default()).filter(|hash| !hash.is_modulo()),
+                Ok(_) if !secret.is_null() => {
+                    return Err(c.invalid("secret is for STEAD_SIPHASH alone; pass NULL"))
+                }
+                Ok(number) => Hash::from_stored(number, [0; 16], Affixes::default())
+                    .filter(|hash| !hash.is_modulo()),
                 Err(_) => None,
             };
             let hash = hash.ok_or_else(|| c.invalid("hash is not a number of stead_hash"))?;
@@ -41,10 +44,11 @@ pub unsafe extern "C" fn stead_point(
     }
 }
 
-/// The directories and the file name of a key, such as "38/37/60/frank", by docs/paths.md: made of [a-z0-9_=/], never
-/// leaving the directory it is put under, two keys never the same.
-/// levels: the number of directories on each level, such as "64,64,128"; NULL is that. fold: a number of stead_fold.
-/// path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count: its length without the NUL.
+/// The directories and the file name of a key, such as "38/37/60/frank", by docs/paths.md: made of
+/// [a-z0-9_=/], never leaving the directory it is put under, two keys never the same. levels: the
+/// number of directories on each level, such as "64,64,128"; NULL is that. fold: a number of
+/// stead_fold. path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count:
+/// its length without the NUL.
 #[no_mangle]
 pub unsafe extern "C" fn stead_path(
     key: *const c_void,
@@ -61,15 +65,24 @@ pub unsafe extern "C" fn stead_path(
         status("stead_path", error, |c| {
             let (key, count) = (c.bytes(key, length, "key")?, c.out(count, "count")?);
             let path = c.outs(path, capacity, "path")?;
-            let levels = if levels.is_null() { Levels::default() } else { Levels::parse(c.text(levels, "levels")?)? };
+            let levels = if levels.is_null() {
+                Levels::default()
+            } else {
+                Levels::parse(c.text(levels, "levels")?)?
+            };
             let fold = match fold {
                 f if f == stead_fold::STEAD_FOLD_NONE as i32 => Fold::None,
                 f if f == stead_fold::STEAD_FOLD_ASCII as i32 => Fold::Ascii,
-                _ => return Err(c.invalid(format_args!("fold {fold} is not a number of stead_fold"))),
+                _ => {
+                    return Err(c.invalid(format_args!("fold {fold} is not a number of stead_fold")))
+                }
             };
             let found = stead_core::path::path(key, &levels, fold)?;
             if found.len() >= capacity {
-                return Err(c.invalid(format_args!("capacity is {capacity}, and the path needs {}; STEAD_PATH_ROOM suffices", found.len() + 1)));
+                return Err(c.invalid(format_args!(
+                    "capacity is {capacity}, and the path needs {}; STEAD_PATH_ROOM suffices",
+                    found.len() + 1
+                )));
             }
             path.fill(found.bytes().chain([0]).map(|byte| byte as c_char));
             count.put(found.len());
@@ -78,11 +91,15 @@ pub unsafe extern "C" fn stead_path(
     }
 }
 
-/// Makes A-Z of a key a-z and leaves all other bytes: for sites whose names ignore case. Fold before locating, and
-/// then everywhere.
-/// folded: `length` bytes; it may be the key itself.
+/// Makes A-Z of a key a-z and leaves all other bytes: for sites whose names ignore case. Fold
+/// before locating, and then everywhere. folded: `length` bytes; it may be the key itself.
 #[no_mangle]
-pub unsafe extern "C" fn stead_fold_ascii(key: *const c_void, length: usize, folded: *mut c_void, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_fold_ascii(
+    key: *const c_void,
+    length: usize,
+    folded: *mut c_void,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_fold_ascii", error, |c| {

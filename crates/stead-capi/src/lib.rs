@@ -1,4 +1,5 @@
-//! libstead: the C library. `include/stead.h` is its manual and comes from the comments here, so they speak of C.
+//! libstead: the C library. `include/stead.h` is its manual and comes from the comments here, so
+//! they speak of C.
 //!
 //! ```text
 //! boundary   foreign pointers, panics, the error record: here and nowhere else
@@ -8,12 +9,17 @@
 //! difference what moves               keys    points, paths, folding: without a map
 //! ```
 //!
-//! Every exported function is one call of [`boundary::status`] or [`boundary::value`]; a test reads the sources and holds that,
-//! and tests/c compares the library's symbols with those that it saw go through.
+//! Every exported function is one call of [`boundary::status`] or [`boundary::value`]; a test reads
+//! the sources and holds that, and tests/c compares the library's symbols with those that it saw go
+//! through.
 
 #![deny(missing_docs)]
 // the names and the words are those of the header
-#![allow(non_camel_case_types, clippy::missing_safety_doc, clippy::too_many_arguments)]
+#![allow(
+    non_camel_case_types,
+    clippy::missing_safety_doc,
+    clippy::too_many_arguments
+)]
 
 mod boundary;
 pub mod types;

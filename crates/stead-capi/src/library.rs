@@ -12,9 +12,9 @@ pub enum stead_abi_number {
     STEAD_ABI = 1,
 }
 
-/// The number of the library's binary interface. A program may run with every library that gives the STEAD_ABI it was
-/// built for; functions are added to it, and never changed or taken away. Bindings that load the library at run time
-/// ask this first.
+/// The number of the library's binary interface. A program may run with every library that gives
+/// the STEAD_ABI it was built for; functions are added to it, and never changed or taken away.
+/// Bindings that load the library at run time ask this first.
 #[no_mangle]
 pub unsafe extern "C" fn stead_abi() -> i32 {
     // SAFETY: no pointers.
@@ -25,14 +25,25 @@ pub unsafe extern "C" fn stead_abi() -> i32 {
 #[no_mangle]
 pub unsafe extern "C" fn stead_version() -> *const c_char {
     // SAFETY: no pointers.
-    unsafe { value("stead_version", ptr::null(), |_| Some(concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast())) }
+    unsafe {
+        value("stead_version", ptr::null(), |_| {
+            Some(concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast())
+        })
+    }
 }
 
-/// The name of a status, such as "STEAD_CONFLICT", for logs; NULL for a number that is none. It need not be freed.
+/// The name of a status, such as "STEAD_CONFLICT", for logs; NULL for a number that is none. It
+/// need not be freed.
 #[no_mangle]
 pub unsafe extern "C" fn stead_status_name(status: i32) -> *const c_char {
     // SAFETY: no pointers.
-    unsafe { value("stead_status_name", ptr::null(), |_| NAMES.get(usize::try_from(status).ok()?).map(|name| name.as_ptr())) }
+    unsafe {
+        value("stead_status_name", ptr::null(), |_| {
+            NAMES
+                .get(usize::try_from(status).ok()?)
+                .map(|name| name.as_ptr())
+        })
+    }
 }
 
 /// The names of the statuses, by their numbers.
@@ -65,12 +76,16 @@ mod tests {
     fn names_and_numbers_belong_together() {
         use Status::*;
         let all = [
-            Invalid, Fleet, Impossible, Format, Digest, Version, Identity, NotFound, Io, Conflict, Uncertain, Changed, Name, NotYet, Internal,
+            Invalid, Fleet, Impossible, Format, Digest, Version, Identity, NotFound, Io, Conflict,
+            Uncertain, Changed, Name, NotYet, Internal,
         ];
         for status in all {
             let number = stead_status::from(status);
             assert_eq!(number as i32, status as i32, "one number in every language");
-            assert_eq!(NAMES[number as usize].to_str().unwrap(), format!("{number:?}"));
+            assert_eq!(
+                NAMES[number as usize].to_str().unwrap(),
+                format!("{number:?}")
+            );
         }
         assert_eq!(NAMES.len(), all.len() + 1);
     }

@@ -13,9 +13,8 @@ pub(crate) fn number(node: NodeId) -> i32 {
     node.0 as i32
 }
 
-/// The node of a key: its primary, when there are several.
-/// key, length: any bytes, taken as they are: no NUL ends them, no encoding is guessed. NULL with length 0 is the
-/// empty key.
+/// The node of a key: its primary, when there are several. key, length: any bytes, taken as they
+/// are: no NUL ends them, no encoding is guessed. NULL with length 0 is the empty key.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_locate(
     map: *const stead_map,
@@ -27,17 +26,25 @@ pub unsafe extern "C" fn stead_map_locate(
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_locate", error, |c| {
-            let (map, key, node) = (c.map(map)?, c.bytes(key, length, "key")?, c.out(node, "node")?);
+            let (map, key, node) = (
+                c.map(map)?,
+                c.bytes(key, length, "key")?,
+                c.out(node, "node")?,
+            );
             node.put(number(map.locate(key)));
             Ok(())
         })
     }
 }
 
-/// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL, and at a fault of
-/// stead's own. For languages in which a call costs time for each argument.
+/// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL, and at
+/// a fault of stead's own. For languages in which a call costs time for each argument.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_of(map: *const stead_map, key: *const c_void, length: usize) -> i32 {
+pub unsafe extern "C" fn stead_map_node_of(
+    map: *const stead_map,
+    key: *const c_void,
+    length: usize,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         value("stead_map_node_of", -1, |c| {
@@ -47,9 +54,9 @@ pub unsafe extern "C" fn stead_map_node_of(map: *const stead_map, key: *const c_
     }
 }
 
-/// All nodes of a key, primary first.
-/// nodes, capacity: where they go; those that there is no room for are not written. count: how many there are, so
-/// that a call with NULL and 0 asks how much room is needed.
+/// All nodes of a key, primary first. nodes, capacity: where they go; those that there is no room
+/// for are not written. count: how many there are, so that a call with NULL and 0 asks how much
+/// room is needed.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_locate_all(
     map: *const stead_map,
@@ -71,10 +78,10 @@ pub unsafe extern "C" fn stead_map_locate_all(
     }
 }
 
-/// The nodes of many keys: of each the one that stead_map_locate gives.
-/// keys, length: the keys end to end. offsets: count + 1 numbers, of which key i lies from offsets[i] to before
-/// offsets[i + 1]; they may not fall, and the last may not be above length. nodes: count numbers. All or nothing is
-/// written.
+/// The nodes of many keys: of each the one that stead_map_locate gives. keys, length: the keys end
+/// to end. offsets: count + 1 numbers, of which key i lies from offsets[i] to before offsets[i +
+/// 1]; they may not fall, and the last may not be above length. nodes: count numbers. All or
+/// nothing is written.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_locate_many(
     map: *const stead_map,
@@ -88,29 +95,45 @@ pub unsafe extern "C" fn stead_map_locate_many(
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_locate_many", error, |c| {
-            let (map, keys, nodes) = (c.map(map)?, c.bytes(keys, length, "keys")?, c.outs(nodes, count, "nodes")?);
+            let (map, keys, nodes) = (
+                c.map(map)?,
+                c.bytes(keys, length, "keys")?,
+                c.outs(nodes, count, "nodes")?,
+            );
             if count == 0 {
                 return Ok(());
             }
-            let room = count.checked_add(1).ok_or_else(|| c.invalid("count is too large"))?;
+            let room = count
+                .checked_add(1)
+                .ok_or_else(|| c.invalid("count is too large"))?;
             let offsets = c.many(offsets, room, "offsets")?;
             let key = |pair: &[u64]| match pair {
-                [from, to] if from <= to && *to <= length as u64 => keys.get(*from as usize..*to as usize),
+                [from, to] if from <= to && *to <= length as u64 => {
+                    keys.get(*from as usize..*to as usize)
+                }
                 _ => None,
             };
             if let Some(i) = offsets.windows(2).position(|pair| key(pair).is_none()) {
                 let (from, to) = (offsets[i], offsets[i + 1]);
-                return Err(c.invalid(format_args!("offsets {i} and {} are {from} and {to}, of {length} bytes", i + 1)));
+                return Err(c.invalid(format_args!(
+                    "offsets {i} and {} are {from} and {to}, of {length} bytes",
+                    i + 1
+                )));
             }
-            nodes.fill(offsets.windows(2).filter_map(key).map(|key| number(map.locate(key))));
+            nodes.fill(
+                offsets
+                    .windows(2)
+                    .filter_map(key)
+                    .map(|key| number(map.locate(key))),
+            );
             Ok(())
         })
     }
 }
 
-/// Up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take over when they are
-/// down. All clients get the same list. count: how many there are in it: fewer than capacity only when the map has
-/// fewer nodes.
+/// Up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take over
+/// when they are down. All clients get the same list. count: how many there are in it: fewer than
+/// capacity only when the map has fewer nodes.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_prefer(
     map: *const stead_map,
@@ -145,7 +168,11 @@ pub unsafe extern "C" fn stead_map_point(
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_point", error, |c| {
-            let (map, key, point) = (c.map(map)?, c.bytes(key, length, "key")?, c.out(point, "point")?);
+            let (map, key, point) = (
+                c.map(map)?,
+                c.bytes(key, length, "key")?,
+                c.out(point, "point")?,
+            );
             point.put(map.point(key).0);
             Ok(())
         })

@@ -9,18 +9,25 @@ use stead_core::{build, build_step, Fleet, Map, Result, Store};
 use crate::boundary::{status, value, Caller};
 use crate::types::{stead_error, stead_map, stead_open_flags};
 
-/// Opens a map file. Cost: one stat when this process has it open already and it is unchanged; otherwise the file is
-/// read and all of it verified. A file that was replaced (by renaming another over it, as stead does) is opened anew,
-/// while maps that are open keep their answers; one that was overwritten in place is STEAD_CHANGED.
-/// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+/// Opens a map file. Cost: one stat when this process has it open already and it is unchanged;
+/// otherwise the file is read and all of it verified. A file that was replaced (by renaming another
+/// over it, as stead does) is opened anew, while maps that are open keep their answers; one that
+/// was overwritten in place is STEAD_CHANGED. flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_open(path: *const c_char, flags: u32, map: *mut *mut stead_map, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_open(
+    path: *const c_char,
+    flags: u32,
+    map: *mut *mut stead_map,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_open", error, |c| {
             let (path, map) = (c.path(path)?, c.out(map, "map")?);
             if flags & !(stead_open_flags::STEAD_OPEN_COPY as u32) != 0 {
-                return Err(c.invalid(format_args!("flags {flags} are unknown; use STEAD_OPEN_SHARED or STEAD_OPEN_COPY")));
+                return Err(c.invalid(format_args!(
+                    "flags {flags} are unknown; use STEAD_OPEN_SHARED or STEAD_OPEN_COPY"
+                )));
             }
             let copy = flags & stead_open_flags::STEAD_OPEN_COPY as u32 != 0;
             c.give_map(stead_core::map::open_cached(path, copy)?, map);
@@ -31,7 +38,12 @@ pub unsafe extern "C" fn stead_map_open(path: *const c_char, flags: u32, map: *m
 
 /// The map of the bytes of a map file, wherever they come from. They are copied and verified.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_from_bytes(bytes: *const c_void, length: usize, map: *mut *mut stead_map, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_from_bytes(
+    bytes: *const c_void,
+    length: usize,
+    map: *mut *mut stead_map,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_from_bytes", error, |c| {
@@ -42,12 +54,13 @@ pub unsafe extern "C" fn stead_map_from_bytes(bytes: *const c_void, length: usiz
     }
 }
 
-/// Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little as is possible
-/// moves. Nothing is written. The same fleet and the same previous map give the same bytes on every machine.
-/// fleet, length: the text, TOML or JSON, as docs/fleet.md describes it. name: what messages call it ("fleet.toml"),
-/// and where a secret_file is looked for; NULL is "fleet". previous: NULL for a first map. max_move: NULL, or how
-/// much may move in this epoch, such as "5%": the map then carries its target, and building the same fleet again
-/// takes the next step.
+/// Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little
+/// as is possible moves. Nothing is written. The same fleet and the same previous map give the same
+/// bytes on every machine. fleet, length: the text, TOML or JSON, as docs/fleet.md describes it.
+/// name: what messages call it ("fleet.toml"), and where a secret_file is looked for; NULL is
+/// "fleet". previous: NULL for a first map. max_move: NULL, or how much may move in this epoch,
+/// such as "5%": the map then carries its target, and building the same fleet again takes the next
+/// step.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_build(
     fleet: *const c_void,
@@ -62,7 +75,11 @@ pub unsafe extern "C" fn stead_map_build(
     unsafe {
         status("stead_map_build", error, |c| {
             let (text, map) = (c.bytes(fleet, length, "fleet")?, c.out(map, "map")?);
-            let name = if name.is_null() { "fleet" } else { c.text(name, "name")? };
+            let name = if name.is_null() {
+                "fleet"
+            } else {
+                c.text(name, "name")?
+            };
             let fleet = Fleet::parse_bytes(text, name)?;
             c.give_map(Arc::new(next(c, &fleet, previous, max_move)?), map);
             Ok(())
@@ -90,33 +107,53 @@ pub unsafe extern "C" fn stead_map_build_file(
     }
 }
 
-fn next(c: &Caller, fleet: &Fleet, previous: *const stead_map, max_move: *const c_char) -> Result<Map> {
+fn next(
+    c: &Caller,
+    fleet: &Fleet,
+    previous: *const stead_map,
+    max_move: *const c_char,
+) -> Result<Map> {
     let previous = c.optional_map(previous)?;
     if max_move.is_null() {
         return build(fleet, previous);
     }
     let text = c.text(max_move, "max_move")?;
-    build_step(fleet, previous, part(text).map_err(|why| c.invalid(format_args!("max_move {text:?} {why}")))?)
+    build_step(
+        fleet,
+        previous,
+        part(text).map_err(|why| c.invalid(format_args!("max_move {text:?} {why}")))?,
+    )
 }
 
-/// Verifies a map file, digest and structure, without the cache: STEAD_OK, or what is wrong with it.
+/// Verifies a map file, digest and structure, without the cache: STEAD_OK, or what is wrong with
+/// it.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_verify(path: *const c_char, error: *mut stead_error) -> i32 {
     // SAFETY: pointers of this call.
-    unsafe { status("stead_map_verify", error, |c| Map::open_copy(c.path(path)?).map(drop)) }
+    unsafe {
+        status("stead_map_verify", error, |c| {
+            Map::open_copy(c.path(path)?).map(drop)
+        })
+    }
 }
 
-/// Epoch and digest (STEAD_DIGEST_ROOM bytes) from the header of a map file, which is not verified: a cheap way to
-/// ask whether a newer epoch is there. digest may be NULL.
+/// Epoch and digest (STEAD_DIGEST_ROOM bytes) from the header of a map file, which is not verified:
+/// a cheap way to ask whether a newer epoch is there. digest may be NULL.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_peek(path: *const c_char, epoch: *mut u64, digest: *mut u8, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_peek(
+    path: *const c_char,
+    epoch: *mut u64,
+    digest: *mut u8,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
     unsafe {
         status("stead_map_peek", error, |c| {
             let (path, epoch) = (c.path(path)?, c.out(epoch, "epoch")?);
             let peeked = Store::peek(path)?;
             if !digest.is_null() {
-                c.outs(digest, peeked.digest.len(), "digest")?.fill(peeked.digest);
+                c.outs(digest, peeked.digest.len(), "digest")?
+                    .fill(peeked.digest);
             }
             epoch.put(peeked.epoch);
             Ok(())
@@ -124,11 +161,11 @@ pub unsafe extern "C" fn stead_map_peek(path: *const c_char, epoch: *mut u64, di
     }
 }
 
-/// Publishes a map to those who open `path`: whole or not at all, with its history beside it, if `previous`, on which
-/// it was built, is still there (NULL: if there is no map yet). When this returns STEAD_OK, the new epoch survives a
-/// power cut. Of two who publish at once one gets STEAD_CONFLICT and changes nothing: build again on the map that is
-/// there now. A map that was built on another than `previous` is STEAD_INVALID. The program `stead apply` does the
-/// same.
+/// Publishes a map to those who open `path`: whole or not at all, with its history beside it, if
+/// `previous`, on which it was built, is still there (NULL: if there is no map yet). When this
+/// returns STEAD_OK, the new epoch survives a power cut. Of two who publish at once one gets
+/// STEAD_CONFLICT and changes nothing: build again on the map that is there now. A map that was
+/// built on another than `previous` is STEAD_INVALID. The program `stead apply` does the same.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_publish(
     map: *const stead_map,
@@ -145,12 +182,20 @@ pub unsafe extern "C" fn stead_map_publish(
     }
 }
 
-/// Writes a copy of a map to a file, whole or not at all, in place of what is there; it knows no history and no
-/// conflicts.
+/// Writes a copy of a map to a file, whole or not at all, in place of what is there; it knows no
+/// history and no conflicts.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_save(map: *const stead_map, path: *const c_char, error: *mut stead_error) -> i32 {
+pub unsafe extern "C" fn stead_map_save(
+    map: *const stead_map,
+    path: *const c_char,
+    error: *mut stead_error,
+) -> i32 {
     // SAFETY: pointers of this call.
-    unsafe { status("stead_map_save", error, |c| stead_core::store::save(c.map(map)?, c.path(path)?)) }
+    unsafe {
+        status("stead_map_save", error, |c| {
+            stead_core::store::save(c.map(map)?, c.path(path)?)
+        })
+    }
 }
 
 /// Another handle of the same map, to be ended on its own; NULL of NULL. Cost: nothing is copied.
@@ -166,7 +211,8 @@ pub unsafe extern "C" fn stead_map_share(map: *const stead_map) -> *mut stead_ma
     }
 }
 
-/// Ends a handle. Strings and bytes of the map that no other handle holds are gone with it. NULL is fine.
+/// Ends a handle. Strings and bytes of the map that no other handle holds are gone with it. NULL is
+/// fine.
 #[no_mangle]
 pub unsafe extern "C" fn stead_map_free(map: *mut stead_map) {
     // SAFETY: pointers of this call.

@@ -1,25 +1,27 @@
-//! What the header declares: handles, records and numbers. Their layout is kept for ever (tests/abi).
+//! What the header declares: handles, records and numbers. Their layout is kept for ever
+//! (tests/abi).
 
 use std::sync::Arc;
 
 use stead_core::{Map, Plan, Status};
 
-/// A map: immutable, verified, safe to ask from any number of threads. Made by stead_map_open and its like, ended by
-/// stead_map_free.
+/// A map: immutable, verified, safe to ask from any number of threads. Made by stead_map_open and
+/// its like, ended by stead_map_free.
 pub struct stead_map {
     /// Never made: a pointer to one is an `Arc<Map>`'s.
     _opaque: (),
 }
 
-/// What differs between two maps. Made by stead_plan_between, ended by stead_plan_free. It keeps both maps by itself.
+/// What differs between two maps. Made by stead_plan_between, ended by stead_plan_free. It keeps
+/// both maps by itself.
 pub struct stead_plan {
     pub(crate) plan: Plan,
     pub(crate) old: Arc<Map>,
     pub(crate) new: Arc<Map>,
 }
 
-/// What a function returns: STEAD_OK, or what went wrong. The numbers never change and are the same in every
-/// language.
+/// What a function returns: STEAD_OK, or what went wrong. The numbers never change and are the same
+/// in every language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub enum stead_status {
@@ -45,9 +47,11 @@ pub enum stead_status {
     STEAD_IO = 9,
     /// Somebody else changed the map meanwhile; nothing was changed here.
     STEAD_CONFLICT = 10,
-    /// The new map is in place, but may not survive a power cut: do not publish again, sync the disk.
+    /// The new map is in place, but may not survive a power cut: do not publish again, sync the
+    /// disk.
     STEAD_UNCERTAIN = 11,
-    /// A file was overwritten in place while it was open; open maps keep their answers, but for mapped ones (see FILES).
+    /// A file was overwritten in place while it was open; open maps keep their answers, but for
+    /// mapped ones (see FILES).
     STEAD_CHANGED = 12,
     /// A key has no path: its file name would be too long.
     STEAD_NAME = 13,
@@ -80,24 +84,27 @@ impl From<Status> for stead_status {
     }
 }
 
-/// What went wrong. It is yours: put one on the stack and hand its address to as many calls as you like.
+/// What went wrong. It is yours: put one on the stack and hand its address to as many calls as you
+/// like.
 #[repr(C)]
 pub struct stead_error {
     /// A number of stead_status; STEAD_OK after a call that did what it should.
     pub status: i32,
     /// What the operating system said (errno), or 0.
     pub os_errno: i32,
-    /// One line that says what is wrong, where, and what to do: UTF-8, ends in NUL, cut when it is longer. No
-    /// secrets.
+    /// One line that says what is wrong, where, and what to do: UTF-8, ends in NUL, cut when it is
+    /// longer. No secrets.
     pub message: [std::ffi::c_char; 248],
 }
 
 /// How stead_map_open opens; add them up.
 #[repr(C)]
 pub enum stead_open_flags {
-    /// A file up to 1 MiB is read into memory; a larger one is mapped, and its memory shared with all who have it open.
+    /// A file up to 1 MiB is read into memory; a larger one is mapped, and its memory shared with
+    /// all who have it open.
     STEAD_OPEN_SHARED = 0,
-    /// Read the file into memory whatever its size, so that nobody who truncates it in place can end this process.
+    /// Read the file into memory whatever its size, so that nobody who truncates it in place can
+    /// end this process.
     STEAD_OPEN_COPY = 1,
 }
 
@@ -112,7 +119,8 @@ pub enum stead_hash {
     STEAD_XXH3 = 3,
     /// SipHash-2-4 under a secret of 16 bytes.
     STEAD_SIPHASH = 4,
-    /// The first 4 bytes of MD5, little-endian, 32 bits: ketama. From here on the hashes of adopted rings; docs/placement.md has their rules.
+    /// The first 4 bytes of MD5, little-endian, 32 bits: ketama. From here on the hashes of adopted
+    /// rings; docs/placement.md has their rules.
     STEAD_MD5_LE32 = 5,
     /// The first 4 bytes of MD5, big-endian, 32 bits.
     STEAD_MD5_BE32 = 6,

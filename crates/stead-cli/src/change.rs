@@ -73,19 +73,37 @@ impl Change {
             Error::Invalid { problem } => Failure::new(FLEET, problem),
             _ => error.into(),
         })?;
-        Ok(Change { fleet: Some(fleet), ..Change::to(old, new) })
+        Ok(Change {
+            fleet: Some(fleet),
+            ..Change::to(old, new)
+        })
     }
 
     /// Two maps side by side, whether they differ or not.
     pub fn between(old: Map, new: Map) -> Change {
-        Change { old: Some(old), new, needed: true, fleet: None }
+        Change {
+            old: Some(old),
+            new,
+            needed: true,
+            fleet: None,
+        }
     }
 
     /// From one map to another; nothing is needed when they differ in the epoch only.
     pub fn to(old: Option<Map>, new: Map) -> Change {
         match old {
-            Some(old) if old.same_but_epoch(&new) => Change { new: old, old: None, needed: false, fleet: None },
-            old => Change { old, new, needed: true, fleet: None },
+            Some(old) if old.same_but_epoch(&new) => Change {
+                new: old,
+                old: None,
+                needed: false,
+                fleet: None,
+            },
+            old => Change {
+                old,
+                new,
+                needed: true,
+                fleet: None,
+            },
         }
     }
 
@@ -103,9 +121,20 @@ impl Change {
             return out.json(report);
         }
         out.line(self.headline(report))?;
-        caps::write_broken(report.violations, report.pending_violations, report.replicas, out)?;
+        caps::write_broken(
+            report.violations,
+            report.pending_violations,
+            report.replicas,
+            out,
+        )?;
         if report.max_share_error_points != "0" {
-            out.line(out.paint(BAD, format!("a share is {} points off its target", report.max_share_error_points)))?;
+            out.line(out.paint(
+                BAD,
+                format!(
+                    "a share is {} points off its target",
+                    report.max_share_error_points
+                ),
+            ))?;
         }
         out.line("")?;
         self.holders(report)?.write(out)?;
@@ -121,7 +150,9 @@ impl Change {
         let (name, epoch) = (&report.name, report.epoch);
         let slices = count(report.slices, "slice");
         let part = |points: &str| percent(points.parse().unwrap_or(0), report.replicas);
-        let to_come = report.to_come.as_ref().map_or(String::new(), |amount| format!(", {} still to come", part(&amount.points)));
+        let to_come = report.to_come.as_ref().map_or(String::new(), |amount| {
+            format!(", {} still to come", part(&amount.points))
+        });
         if !self.needed {
             return format!("{name}: nothing to do, epoch {epoch} stays{to_come}, {slices}");
         }
@@ -130,7 +161,10 @@ impl Change {
                 1 => String::new(),
                 replicas => format!(", {replicas} replicas"),
             };
-            return format!("{name}: first map, epoch {epoch}, {}{copies}, {slices}", count(report.nodes.len(), "node"));
+            return format!(
+                "{name}: first map, epoch {epoch}, {}{copies}, {slices}",
+                count(report.nodes.len(), "node")
+            );
         };
         let reordered = match report.reordered.points.as_str() {
             "0" => String::new(),
@@ -143,13 +177,17 @@ impl Change {
             points if points.len() < 8 => format!(", by hand {points} points"),
             points => format!(", by hand {}", part(points)),
         };
-        // worth a word where it is not the bound, or not what moves: then max_slices costs the difference
+        // worth a word where it is not the bound, or not what moves: then max_slices costs the
+        // difference
         let optimum = match &report.optimum {
-            Some(optimum) if *optimum != report.lower_bound || *optimum != report.moved => format!("optimum {}, ", part(&optimum.points)),
+            Some(optimum) if *optimum != report.lower_bound || *optimum != report.moved => {
+                format!("optimum {}, ", part(&optimum.points))
+            }
             _ => String::new(),
         };
         format!(
-            "{name}: epoch {} -> {epoch}, moves {} ({optimum}lower bound {}){to_come}{reordered}{by_hand}, {} -> {}",
+            "{name}: epoch {} -> {epoch}, moves {} ({optimum}lower bound \
+             {}){to_come}{reordered}{by_hand}, {} -> {}",
             old.epoch(),
             part(&report.moved.points),
             part(&report.lower_bound.points),
@@ -163,11 +201,28 @@ impl Change {
         let has_old = self.old.is_some();
         // at one replica everybody is the primary of all that it has
         let copies = report.replicas > 1;
-        let columns = [("node", true), ("weight", true), ("share", true), ("primary", copies), ("points", true), ("change", has_old)];
-        let heading: Vec<&str> = columns.iter().filter(|(_, shown)| *shown).map(|(name, _)| *name).collect();
+        let columns = [
+            ("node", true),
+            ("weight", true),
+            ("share", true),
+            ("primary", copies),
+            ("points", true),
+            ("change", has_old),
+        ];
+        let heading: Vec<&str> = columns
+            .iter()
+            .filter(|(_, shown)| *shown)
+            .map(|(name, _)| *name)
+            .collect();
         let mut table = Table::new(&heading, &[1, 2, 3, 4, 5]);
-        let old_report = self.old.as_ref().map(|old| Report::of(None, old, false)).transpose()?;
-        let (old_nodes, old_policies): (&[_], &[_]) = old_report.as_ref().map_or((&[], &[]), |old| (&old.nodes, &old.policies));
+        let old_report = self
+            .old
+            .as_ref()
+            .map(|old| Report::of(None, old, false))
+            .transpose()?;
+        let (old_nodes, old_policies): (&[_], &[_]) = old_report
+            .as_ref()
+            .map_or((&[], &[]), |old| (&old.nodes, &old.policies));
         let same = match &self.old {
             Some(old) => same_nodes(old, &self.new)?,
             None => Vec::new(),
@@ -179,13 +234,24 @@ impl Change {
                 *place = old_nodes.get(i);
             }
         }
-        let row = |label: String, weight: &str, old: Option<&HolderReport>, new: Option<&HolderReport>| {
-            let points = |holder: Option<&HolderReport>| holder.and_then(|h| h.points.parse::<u128>().ok()).unwrap_or(0);
+        let row = |label: String,
+                   weight: &str,
+                   old: Option<&HolderReport>,
+                   new: Option<&HolderReport>| {
+            let points = |holder: Option<&HolderReport>| {
+                holder
+                    .and_then(|h| h.points.parse::<u128>().ok())
+                    .unwrap_or(0)
+            };
             let primary = copies.then(|| new.map_or_else(|| percent(0, 1), primary));
             let (old, new) = (points(old), points(new));
             let change = has_old.then(|| change(old, new, report.replicas));
             let share = percent(new, report.replicas);
-            [label, weight.to_owned(), share].into_iter().chain(primary).chain([new.to_string()]).chain(change)
+            [label, weight.to_owned(), share]
+                .into_iter()
+                .chain(primary)
+                .chain([new.to_string()])
+                .chain(change)
         };
         for ((id, node), old) in (0..).map(NodeId).zip(&report.nodes).zip(before) {
             let label = match old.filter(|old| old.name != node.name) {
@@ -199,13 +265,29 @@ impl Change {
             table.row(row(format!("{} (left)", old.name), "-", Some(old), None));
         }
         // both lists are ordered by name
-        let named = |list: &'_ [HolderReport], name: &str| list.binary_search_by(|holder| holder.name.as_str().cmp(name)).ok();
+        let named = |list: &'_ [HolderReport], name: &str| {
+            list.binary_search_by(|holder| holder.name.as_str().cmp(name))
+                .ok()
+        };
         for policy in &report.policies {
             let old = named(old_policies, &policy.name).and_then(|i| old_policies.get(i));
-            table.row(row(format!("policy {}", policy.name), &policy.weight, old, Some(policy)));
+            table.row(row(
+                format!("policy {}", policy.name),
+                &policy.weight,
+                old,
+                Some(policy),
+            ));
         }
-        for old in old_policies.iter().filter(|old| named(&report.policies, &old.name).is_none()) {
-            table.row(row(format!("policy {} (left)", old.name), "-", Some(old), None));
+        for old in old_policies
+            .iter()
+            .filter(|old| named(&report.policies, &old.name).is_none())
+        {
+            table.row(row(
+                format!("policy {} (left)", old.name),
+                "-",
+                Some(old),
+                None,
+            ));
         }
         Ok(table)
     }
@@ -217,7 +299,14 @@ fn move_table(moves: &[MoveReport], replicas: u32) -> Table {
         let point = |text: &str| u64::from_str_radix(text, 16).map_or(0, u128::from);
         let share = percent(point(&m.last) + 1 - point(&m.first), replicas);
         let name = |node: &Option<String>| node.clone().unwrap_or_else(|| "-".to_owned());
-        table.row([m.first.clone(), m.last.clone(), share, name(&m.from), name(&m.to), m.cause.to_owned()]);
+        table.row([
+            m.first.clone(),
+            m.last.clone(),
+            share,
+            name(&m.from),
+            name(&m.to),
+            m.cause.to_owned(),
+        ]);
     }
     table
 }

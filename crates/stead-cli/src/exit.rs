@@ -58,7 +58,10 @@ pub type Result<T = ()> = std::result::Result<T, Failure>;
 impl Failure {
     /// Ends with a code and a line.
     pub fn new(code: u8, line: impl Display) -> Failure {
-        Failure { code, line: Some(line.to_string()) }
+        Failure {
+            code,
+            line: Some(line.to_string()),
+        }
     }
 
     /// Ends with a code; what there is to say is said already.
@@ -68,7 +71,11 @@ impl Failure {
 
     /// The system refused to do something with a stream of ours.
     pub fn io(what: &str, error: &io::Error) -> Failure {
-        let code = if error.kind() == io::ErrorKind::PermissionDenied { PERMISSION } else { IO };
+        let code = if error.kind() == io::ErrorKind::PermissionDenied {
+            PERMISSION
+        } else {
+            IO
+        };
         Failure::new(code, format!("{what}: {error}"))
     }
 
@@ -78,11 +85,13 @@ impl Failure {
         self
     }
 
-    /// The same end of a command that had published its epoch before: an own code, lest a script think that nothing changed. A
-    /// closed pipe stays what it is.
+    /// The same end of a command that had published its epoch before: an own code, lest a script
+    /// think that nothing changed. A closed pipe stays what it is.
     pub fn in_place(self, epoch: u64) -> Failure {
         match self.line {
-            Some(line) => Failure::new(PUBLISHED, format!("epoch {epoch} is in place, but: {line}")),
+            Some(line) => {
+                Failure::new(PUBLISHED, format!("epoch {epoch} is in place, but: {line}"))
+            }
             None => self,
         }
     }
@@ -98,7 +107,10 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure { code: code(&error), line: Some(error.to_string()) }
+        Failure {
+            code: code(&error),
+            line: Some(error.to_string()),
+        }
     }
 }
 
@@ -110,7 +122,12 @@ fn code(error: &Error) -> u8 {
     }
     match error.status() {
         Status::Fleet | Status::Impossible | Status::NotYet => FLEET,
-        Status::Format | Status::Digest | Status::Version | Status::Identity | Status::Name | Status::Changed => DATA,
+        Status::Format
+        | Status::Digest
+        | Status::Version
+        | Status::Identity
+        | Status::Name
+        | Status::Changed => DATA,
         Status::NotFound => NO_INPUT,
         Status::Io => IO,
         Status::Uncertain => PUBLISHED,
@@ -122,7 +139,15 @@ fn code(error: &Error) -> u8 {
 
 /// A file name may hold a newline; an error must not.
 fn one_line(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect::<Vec<_>>()
+            } else {
+                vec![c]
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -48,13 +48,18 @@ impl<'a> Explanation<'a> {
         let hashed = (rule != KeyRule::Whole).then_some(bytes);
         let slice = map.slice_of(point);
         let policy = map.policy(slice.policy);
-        let pin = map.pins().find(|pin| pin.slice.first <= point && point <= pin.slice.last);
+        let pin = map
+            .pins()
+            .find(|pin| pin.slice.first <= point && point <= pin.slice.last);
         let labels = |node| (map.node(node).name(), map.node(node).labels().collect());
         Explanation {
             hashed: hashed.map(KeyJson::of),
             hashed_text: hashed.map(|bytes| format!("{}, the {rule}", shown(bytes))),
             digest: hex(&map.hash().digest(bytes)),
-            slice: Range { first: slice.first.to_string(), last: slice.last.to_string() },
+            slice: Range {
+                first: slice.first.to_string(),
+                last: slice.last.to_string(),
+            },
             policy: policy.name(),
             kind: policy.kind(),
             labels: policy.members().map(labels).collect(),
@@ -72,15 +77,25 @@ impl<'a> Explanation<'a> {
         }
         out.line(format_args!("  digest  {}", self.digest))?;
         out.line(format_args!("  point   {point}"))?;
-        out.line(format_args!("  slice   {}..{}", self.slice.first, self.slice.last))?;
+        out.line(format_args!(
+            "  slice   {}..{}",
+            self.slice.first, self.slice.last
+        ))?;
         match (self.policy, self.kind) {
             (None, _) => out.line("  policy  chosen by stead")?,
             (Some(name), "") => out.line(format_args!("  policy  {name}"))?,
             (Some(name), kind) => out.line(format_args!("  policy  {name}, kind {kind}"))?,
         }
         for (node, labels) in &self.labels {
-            let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            let labels = if labels.is_empty() { "none".to_owned() } else { labels.join(" ") };
+            let labels: Vec<String> = labels
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            let labels = if labels.is_empty() {
+                "none".to_owned()
+            } else {
+                labels.join(" ")
+            };
             out.line(format_args!("  labels  {node}: {labels}"))?;
         }
         out.line(format_args!("  why     {}", self.why))
@@ -90,24 +105,52 @@ impl<'a> Explanation<'a> {
 fn pinned(map: &Map, point: Point, pin: &Pin) -> String {
     let under = joined(map, map.base_slice_of(point).policy);
     match pin.key {
-        Some(key) => format!("pinned by hand: key {}; the base slice under it is held by {under}", shown(key)),
-        None => format!("pinned by hand: range {}..{}; the base slice under it is held by {under}", pin.slice.first, pin.slice.last),
+        Some(key) => format!(
+            "pinned by hand: key {}; the base slice under it is held by {under}",
+            shown(key)
+        ),
+        None => format!(
+            "pinned by hand: range {}..{}; the base slice under it is held by {under}",
+            pin.slice.first, pin.slice.last
+        ),
     }
 }
 
 /// The holder's weight among all.
 fn by_weight(map: &Map, point: Point) -> String {
     let policy = map.policy(map.base_slice_of(point).policy);
-    let holder = policy.name().map_or_else(|| joined(map, policy.id), |name| format!("policy {name}"));
-    let weight = policy.weight().or_else(|| policy.members().next().map(|node| map.node(node).weight())).unwrap_or(Weight::ZERO);
+    let holder = policy
+        .name()
+        .map_or_else(|| joined(map, policy.id), |name| format!("policy {name}"));
+    let weight = policy
+        .weight()
+        .or_else(|| policy.members().next().map(|node| map.node(node).weight()))
+        .unwrap_or(Weight::ZERO);
     // at most 131,072 holders of 10^12 millionths: far below 2^64
-    let all: u64 = map.nodes().map(|node| node.weight().millionths()).sum::<u64>()
-        + map.policies().filter_map(|policy| policy.weight()).map(Weight::millionths).sum::<u64>();
+    let all: u64 = map
+        .nodes()
+        .map(|node| node.weight().millionths())
+        .sum::<u64>()
+        + map
+            .policies()
+            .filter_map(|policy| policy.weight())
+            .map(Weight::millionths)
+            .sum::<u64>();
     if policy.name().is_none() && policy.members().len() > 1 {
-        let weights: Vec<String> = policy.members().map(|node| map.node(node).weight().to_string()).collect();
-        return format!("base slice of {holder}, which have the weights {} of {}", weights.join(","), exact(all));
+        let weights: Vec<String> = policy
+            .members()
+            .map(|node| map.node(node).weight().to_string())
+            .collect();
+        return format!(
+            "base slice of {holder}, which have the weights {} of {}",
+            weights.join(","),
+            exact(all)
+        );
     }
-    format!("base slice of {holder}, which has weight {weight} of {}", exact(all))
+    format!(
+        "base slice of {holder}, which has weight {weight} of {}",
+        exact(all)
+    )
 }
 
 /// Millionths as the shortest exact decimal; the sum of weights may pass what one weight may be.
@@ -122,6 +165,9 @@ mod tests {
 
     #[test]
     fn sums_of_weights_are_exact() {
-        assert_eq!([exact(1_500_000), exact(10_000_000), exact(1)], ["1.5", "10", "0.000001"]);
+        assert_eq!(
+            [exact(1_500_000), exact(10_000_000), exact(1)],
+            ["1.5", "10", "0.000001"]
+        );
     }
 }

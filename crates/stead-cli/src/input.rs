@@ -17,32 +17,55 @@ use crate::progress;
 /// Larger than a pipe; few system calls for a large file.
 const BUFFER: usize = 256 << 10;
 
-/// Calls `each` with every key and its number, from 1: the arguments, or the records of standard input when there are none.
+/// Calls `each` with every key and its number, from 1: the arguments, or the records of standard
+/// input when there are none.
 ///
-/// `zero`: records end in NUL, and are not stripped. Otherwise they are lines, `\n` or `\r\n` stripped; a last line without one
-/// counts. Before waiting for more input the output is handed on, so that a program that asks one key at a time gets its answers.
-pub fn keys(arguments: Vec<OsString>, zero: bool, out: &mut Out, mut each: impl FnMut(&mut Out, u64, &[u8]) -> Result) -> Result {
+/// `zero`: records end in NUL, and are not stripped. Otherwise they are lines, `\n` or `\r\n`
+/// stripped; a last line without one counts. Before waiting for more input the output is handed on,
+/// so that a program that asks one key at a time gets its answers.
+pub fn keys(
+    arguments: Vec<OsString>,
+    zero: bool,
+    out: &mut Out,
+    mut each: impl FnMut(&mut Out, u64, &[u8]) -> Result,
+) -> Result {
     if !arguments.is_empty() {
-        return (1..).zip(arguments).try_for_each(|(number, key)| each(out, number, &key.into_vec()));
+        return (1..)
+            .zip(arguments)
+            .try_for_each(|(number, key)| each(out, number, &key.into_vec()));
     }
     let mut number = 0;
-    let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Failure::io("cannot read standard input", &e))?;
-    records(File::from(stdin), "standard input", zero, |record, waits| {
-        if waits {
-            out.flush()?;
-        }
-        number += u64::from(record.is_some());
-        record.map_or(Ok(()), |record| each(out, number, record))
-    })
+    let stdin = io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|e| Failure::io("cannot read standard input", &e))?;
+    records(
+        File::from(stdin),
+        "standard input",
+        zero,
+        |record, waits| {
+            if waits {
+                out.flush()?;
+            }
+            number += u64::from(record.is_some());
+            record.map_or(Ok(()), |record| each(out, number, record))
+        },
+    )
 }
 
 /// Calls `each` with every line of a file; `-` is standard input.
 pub fn lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result {
     let (file, name) = if path == Path::new("-") {
-        let stdin = io::stdin().as_fd().try_clone_to_owned().map_err(|e| Failure::io("cannot read standard input", &e))?;
+        let stdin = io::stdin()
+            .as_fd()
+            .try_clone_to_owned()
+            .map_err(|e| Failure::io("cannot read standard input", &e))?;
         (File::from(stdin), "standard input".to_owned())
     } else {
-        (File::open(path).map_err(|e| Error::io("open", path, e))?, path.display().to_string())
+        (
+            File::open(path).map_err(|e| Error::io("open", path, e))?,
+            path.display().to_string(),
+        )
     };
     records(file, &name, false, |record, _| {
         if let Some(record) = record {
@@ -53,9 +76,15 @@ pub fn lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result {
 }
 
 /// Calls `each` with every record, and with `None, true` before a read that may wait.
-fn records(file: File, name: &str, zero: bool, mut each: impl FnMut(Option<&[u8]>, bool) -> Result) -> Result {
+fn records(
+    file: File,
+    name: &str,
+    zero: bool,
+    mut each: impl FnMut(Option<&[u8]>, bool) -> Result,
+) -> Result {
     let waits = !file.metadata().is_ok_and(|meta| meta.is_file());
-    let mut reader: BufReader<Box<dyn Read>> = BufReader::with_capacity(BUFFER, progress::reading(file, "reading"));
+    let mut reader: BufReader<Box<dyn Read>> =
+        BufReader::with_capacity(BUFFER, progress::reading(file, "reading"));
     let end = if zero { 0 } else { b'\n' };
     let mut record = Vec::new();
     loop {
@@ -63,7 +92,9 @@ fn records(file: File, name: &str, zero: bool, mut each: impl FnMut(Option<&[u8]
             each(None, true)?;
         }
         record.clear();
-        let read = reader.read_until(end, &mut record).map_err(|e| Failure::io(&format!("cannot read {name}"), &e))?;
+        let read = reader
+            .read_until(end, &mut record)
+            .map_err(|e| Failure::io(&format!("cannot read {name}"), &e))?;
         if read == 0 {
             return Ok(());
         }
@@ -128,11 +159,27 @@ mod tests {
 
     #[test]
     fn one_line_end_is_stripped_and_nothing_else() {
-        for (record, line) in [("a\n", "a"), ("a\r\n", "a"), ("a", "a"), ("a\r", "a\r"), ("a\r\r\n", "a\r"), ("\n", ""), (" a \n", " a ")] {
-            assert_eq!(strip(record.as_bytes(), false), line.as_bytes(), "{record:?}");
+        for (record, line) in [
+            ("a\n", "a"),
+            ("a\r\n", "a"),
+            ("a", "a"),
+            ("a\r", "a\r"),
+            ("a\r\r\n", "a\r"),
+            ("\n", ""),
+            (" a \n", " a "),
+        ] {
+            assert_eq!(
+                strip(record.as_bytes(), false),
+                line.as_bytes(),
+                "{record:?}"
+            );
         }
         for (record, line) in [("a\0", "a"), ("a\n\0", "a\n"), ("a", "a"), ("\0", "")] {
-            assert_eq!(strip(record.as_bytes(), true), line.as_bytes(), "{record:?}");
+            assert_eq!(
+                strip(record.as_bytes(), true),
+                line.as_bytes(),
+                "{record:?}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Standard output, checked: every write can fail, and a failure ends the program with one line.
 //!
-//! `println!` panics when the reader of a pipe has gone; std's stdout also writes line by line and swallows errors of a closed
-//! descriptor. So the descriptor is duplicated and buffered here, and `main` ends with [`Out::flush`].
+//! `println!` panics when the reader of a pipe has gone; std's stdout also writes line by line and
+//! swallows errors of a closed descriptor. So the descriptor is duplicated and buffered here, and
+//! `main` ends with [`Out::flush`].
 
 use std::fmt::Display;
 use std::fs::File;
@@ -33,9 +34,16 @@ impl Out {
     /// Standard output; with colours when it is a terminal and the user does not object.
     pub fn new() -> Result<Out> {
         let stdout = io::stdout();
-        let file = stdout.as_fd().try_clone_to_owned().map_err(|e| failure(&e))?;
-        let objects = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) || std::env::var_os("TERM").is_some_and(|t| t == "dumb");
-        Ok(Out { writer: BufWriter::with_capacity(BUFFER, File::from(file)), colour: stdout.is_terminal() && !objects })
+        let file = stdout
+            .as_fd()
+            .try_clone_to_owned()
+            .map_err(|e| failure(&e))?;
+        let objects = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
+            || std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+        Ok(Out {
+            writer: BufWriter::with_capacity(BUFFER, File::from(file)),
+            colour: stdout.is_terminal() && !objects,
+        })
     }
 
     /// Whether colours are wanted.

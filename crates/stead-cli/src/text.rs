@@ -1,9 +1,9 @@
 //! Texts for people: shares with fixed digits, exact, and tables.
 
+use stead::balance::HolderReport;
 use stead::hash::Hash;
 use stead::point::SPACE;
 use stead::policy::PolicyId;
-use stead::balance::HolderReport;
 use stead::Map;
 
 use crate::exit::Result;
@@ -17,7 +17,8 @@ pub fn percent(points: u128, replicas: u32) -> String {
     format!("{}.{:06} %", millionths / 1_000_000, millionths % 1_000_000)
 }
 
-/// The points of which a holder is the primary, as a part of all points: where its primaries are as they should be, its share.
+/// The points of which a holder is the primary, as a part of all points: where its primaries are as
+/// they should be, its share.
 pub fn primary(holder: &HolderReport) -> String {
     percent(holder.primary_points.parse().unwrap_or(0), 1)
 }
@@ -38,7 +39,11 @@ pub fn count(n: usize, what: &str) -> String {
 
 /// The names of a policy's nodes, primary first; no name has a comma.
 pub fn joined(map: &Map, policy: PolicyId) -> String {
-    let names: Vec<&str> = map.policy(policy).members().map(|node| map.node(node).name()).collect();
+    let names: Vec<&str> = map
+        .policy(policy)
+        .members()
+        .map(|node| map.node(node).name())
+        .collect();
     names.join(",")
 }
 
@@ -54,10 +59,19 @@ pub fn hash(map: &Map) -> String {
         true => String::new(),
         false => format!(" in {} cells", cells.stored()),
     };
-    format!("{}{cells}{}", hash.name(), if hash.affixes().is_some() { " with bytes around the key" } else { "" })
+    format!(
+        "{}{cells}{}",
+        hash.name(),
+        if hash.affixes().is_some() {
+            " with bytes around the key"
+        } else {
+            ""
+        }
+    )
 }
 
-/// Rows under a heading, the columns as wide as they must be. Columns named in `right` are aligned right.
+/// Rows under a heading, the columns as wide as they must be. Columns named in `right` are aligned
+/// right.
 pub struct Table {
     right: &'static [usize],
     rows: Vec<Vec<String>>,
@@ -66,7 +80,10 @@ pub struct Table {
 impl Table {
     /// A table with its heading.
     pub fn new(heading: &[&str], right: &'static [usize]) -> Table {
-        Table { right, rows: vec![heading.iter().map(|cell| (*cell).to_owned()).collect()] }
+        Table {
+            right,
+            rows: vec![heading.iter().map(|cell| (*cell).to_owned()).collect()],
+        }
     }
 
     /// Adds a row.
@@ -80,18 +97,34 @@ impl Table {
             return Ok(());
         }
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let width = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-        let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+        };
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| width(column).unwrap_or(0))
+            .collect();
         for (i, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let space = " ".repeat(width.saturating_sub(cell.chars().count()));
                 let gap = if column == 0 { "" } else { "  " };
-                let (before, after) = if self.right.contains(&column) { (space, String::new()) } else { (String::new(), space) };
+                let (before, after) = if self.right.contains(&column) {
+                    (space, String::new())
+                } else {
+                    (String::new(), space)
+                };
                 line.extend([gap, &before, cell, &after]);
             }
             let line = line.trim_end();
-            out.line(if i == 0 { out.paint(HEADING, line) } else { line.to_owned() })?;
+            out.line(if i == 0 {
+                out.paint(HEADING, line)
+            } else {
+                line.to_owned()
+            })?;
         }
         Ok(())
     }
@@ -107,7 +140,10 @@ mod tests {
         assert_eq!(percent(SPACE, 1), "100.000000 %");
         assert_eq!(percent(255 * SPACE, 255), "100.000000 %");
         assert_eq!(percent(SPACE, 3), "33.333333 %");
-        assert_eq!((percent(0, 1), percent(1, 1)), ("0.000000 %".into(), "0.000000 %".into()));
+        assert_eq!(
+            (percent(0, 1), percent(1, 1)),
+            ("0.000000 %".into(), "0.000000 %".into())
+        );
         assert_eq!(change(SPACE / 2, SPACE / 4, 1), "-25.000000 %");
         assert_eq!(change(1, 1, 1), "0");
     }

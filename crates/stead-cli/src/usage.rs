@@ -7,7 +7,8 @@ use crate::exit::{Failure, Result, HELP, USAGE};
 use crate::output::Out;
 use crate::verb::Verb;
 
-/// Where does this key live? Exact placement of keys onto nodes, the same in every language, and safe to change
+/// Where does this key live? Exact placement of keys onto nodes, the same in every language, and
+/// safe to change
 #[derive(Parser)]
 #[command(
     name = "stead",
@@ -44,7 +45,11 @@ pub fn parse(out: &mut Out) -> Result<Option<Verb>> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let text = error.render();
-            let text = if out.colour() { text.ansi().to_string() } else { text.to_string() };
+            let text = if out.colour() {
+                text.ansi().to_string()
+            } else {
+                text.to_string()
+            };
             out.bytes(text.as_bytes())?;
             Ok(None)
         }
@@ -62,7 +67,9 @@ fn one_line(text: &str) -> String {
             if part.is_empty() || part.starts_with("For more information") {
                 continue;
             }
-            let part = part.strip_prefix("error: ").map_or(part.clone(), str::to_owned);
+            let part = part
+                .strip_prefix("error: ")
+                .map_or(part.clone(), str::to_owned);
             parts.push(part.replacen("Usage: ", "usage: ", 1));
         }
     }
@@ -81,10 +88,22 @@ mod tests {
 
     #[test]
     fn a_mistake_is_one_line() {
-        for bad in [&["stead"][..], &["stead", "plam"], &["stead", "apply", "f"], &["stead", "show", "m", "--jsn"]] {
-            let Err(error) = Line::try_parse_from(bad) else { panic!("{bad:?} is taken") };
+        for bad in [
+            &["stead"][..],
+            &["stead", "plam"],
+            &["stead", "apply", "f"],
+            &["stead", "show", "m", "--jsn"],
+        ] {
+            let Err(error) = Line::try_parse_from(bad) else {
+                panic!("{bad:?} is taken")
+            };
             let line = one_line(&error.render().to_string());
-            assert!(!line.contains('\n') && line.ends_with("; see --help") && !line.starts_with("error"), "{line}");
+            assert!(
+                !line.contains('\n')
+                    && line.ends_with("; see --help")
+                    && !line.starts_with("error"),
+                "{line}"
+            );
         }
     }
 }

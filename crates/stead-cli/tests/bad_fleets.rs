@@ -15,7 +15,8 @@ fn refused(text: impl AsRef<[u8]>, code: i32, parts: &[&str]) {
     dir.write("bad.toml", text);
     for verb in ["plan", "apply"] {
         dir.run(&[verb, "bad.toml", "m.map"]).fails(code, parts);
-        dir.run(&[verb, "bad.toml", "m.map", "--json"]).fails(code, parts);
+        dir.run(&[verb, "bad.toml", "m.map", "--json"])
+            .fails(code, parts);
     }
     assert_eq!(dir.everything(), before);
     // nor does a first map come into being
@@ -37,12 +38,18 @@ fn with(lines: &str) -> String {
 #[test]
 fn the_table_of_mistakes() {
     let long = format!("weight = {}", "9".repeat(400));
-    let range = |first: &str, end: &str| format!("[[pin]]\nrange = [\"{first}\", \"{end}\"]\nnodes = [\"a\"]\n");
+    let range = |first: &str, end: &str| {
+        format!("[[pin]]\nrange = [\"{first}\", \"{end}\"]\nnodes = [\"a\"]\n")
+    };
     let key = "[[pin]]\nkey = \"frank\"\nnodes = [\"a\"]\n";
     for (text, line, part) in [
         (with_node("wieght = 2"), 6, "unknown key `wieght`"),
         (with("[[nodes]]\nname = \"c\""), 6, "unknown key `nodes`"),
-        ("name = \"members\"\nfoo = 1\n[[node]]\nname = \"a\"\n".into(), 2, "unknown key `foo`"),
+        (
+            "name = \"members\"\nfoo = 1\n[[node]]\nname = \"a\"\n".into(),
+            2,
+            "unknown key `foo`",
+        ),
         (fleet(&["a", "a"]), 5, "`a`"),
         (with_node("weight = -1"), 6, "sign"),
         (with_node("weight = nan"), 6, "finite"),
@@ -55,9 +62,17 @@ fn the_table_of_mistakes() {
         (with_node("weight = 1\nweight = 2"), 7, "weight"),
         (with_node("labels = { zone = 1 }"), 6, "zone"),
         (with_node("formerly = \"a\""), 6, "formerly"),
-        (with("[[policy]]\nname = \"p\"\nnodes = [\"a\", \"x\"]"), 8, "`x`"),
+        (
+            with("[[policy]]\nname = \"p\"\nnodes = [\"a\", \"x\"]"),
+            8,
+            "`x`",
+        ),
         (with("[[policy]]\nname = \"p\"\nnodes = []"), 8, "nodes"),
-        (with("[[policy]]\nname = \"p\"\nnodes = [\"a\", \"a\"]"), 8, "`a`"),
+        (
+            with("[[policy]]\nname = \"p\"\nnodes = [\"a\", \"a\"]"),
+            8,
+            "`a`",
+        ),
         (with("[[pin]]\nkey = \"k\"\nnodes = [\"x\"]"), 8, "`x`"),
         (with("[[pin]]\nkey = \"k\"\npolicy = \"x\""), 8, "`x`"),
         (with("[[pin]]\nkey = \"k\""), 6, "policy"),
@@ -69,36 +84,89 @@ fn the_table_of_mistakes() {
         (fleet(&["a\\u0007b"]), 3, "control character"),
         (fleet(&["a,b"]), 3, "comma"),
         (fleet(&[""]), 3, "empty"),
-        ("name = \"mem\\u0001bers\"\n[[node]]\nname = \"a\"\n".into(), 1, "control character"),
+        (
+            "name = \"mem\\u0001bers\"\n[[node]]\nname = \"a\"\n".into(),
+            1,
+            "control character",
+        ),
         ("[[node]]\nname = \"a\"\n".into(), 1, "name"),
         ("name = \"members\"\n".into(), 1, "node"),
         ("name = \"members\n".into(), 1, ""),
         (String::new(), 1, "empty"),
-        (with("hash = \"md6\"").replace("[[node]]\nname = \"a\"", "hash = \"md6\"\n[[node]]\nname = \"a\"").replace("\nhash = \"md6\"\n\n", "\n"), 2, "md6"),
-        ("{\"name\": \"members\", \"node\": [\n{\"name\": \"a\", \"wieght\": 1}]}".into(), 2, "unknown key `wieght`"),
+        (
+            with("hash = \"md6\"")
+                .replace(
+                    "[[node]]\nname = \"a\"",
+                    "hash = \"md6\"\n[[node]]\nname = \"a\"",
+                )
+                .replace("\nhash = \"md6\"\n\n", "\n"),
+            2,
+            "md6",
+        ),
+        (
+            "{\"name\": \"members\", \"node\": [\n{\"name\": \"a\", \"wieght\": 1}]}".into(),
+            2,
+            "unknown key `wieght`",
+        ),
     ] {
         refused(text, 78, &[&format!("bad.toml:{line}: "), part]);
     }
-    refused(b"name = \"members\"\n[[node]]\nname = \"\xff\"\n", 78, &["bad.toml:3: ", "0xff is not UTF-8"]);
+    refused(
+        b"name = \"members\"\n[[node]]\nname = \"\xff\"\n",
+        78,
+        &["bad.toml:3: ", "0xff is not UTF-8"],
+    );
     refused(b"name = \"members\"\n\0", 78, &["bad.toml:2: "]);
 }
 
 #[test]
 fn a_fleet_that_cannot_be_met_is_refused() {
-    refused("name = \"members\"\n[[node]]\nname = \"a\"\nweight = 0\n", 78, &["bad.toml", "weight"]);
-    refused("max_slices = 1\n".to_owned() + &fleet(&["a", "b", "c"]), 78, &["bad.toml", "max_slices"]);
-    refused("replicas = 3\n".to_owned() + &fleet(&["a", "b"]), 78, &["bad.toml:1: ", "replicas = 3 needs 3 nodes", "add 1"]);
-    refused("spread = [\"zone\"]\n".to_owned() + &fleet(&["a", "b"]), 78, &["bad.toml:3: ", "no label `zone`", "weight 0"]);
+    refused(
+        "name = \"members\"\n[[node]]\nname = \"a\"\nweight = 0\n",
+        78,
+        &["bad.toml", "weight"],
+    );
+    refused(
+        "max_slices = 1\n".to_owned() + &fleet(&["a", "b", "c"]),
+        78,
+        &["bad.toml", "max_slices"],
+    );
+    refused(
+        "replicas = 3\n".to_owned() + &fleet(&["a", "b"]),
+        78,
+        &["bad.toml:1: ", "replicas = 3 needs 3 nodes", "add 1"],
+    );
+    refused(
+        "spread = [\"zone\"]\n".to_owned() + &fleet(&["a", "b"]),
+        78,
+        &["bad.toml:3: ", "no label `zone`", "weight 0"],
+    );
     let weighted = fleet(&["a", "b"]) + "[[policy]]\nname = \"p\"\nnodes = [\"a\"]\nweight = 2\n";
-    refused("replicas = 2\n".to_owned() + &weighted, 78, &["bad.toml:10: ", "only with replicas = 1"]);
+    refused(
+        "replicas = 2\n".to_owned() + &weighted,
+        78,
+        &["bad.toml:10: ", "only with replicas = 1"],
+    );
     let labels: Vec<String> = (0..256).map(|i| format!("\"l{i}\"")).collect();
-    refused(format!("spread = [{}]\n", labels.join(", ")) + &fleet(&["a", "b"]), 78, &["bad.toml:1: ", "more than 255 labels"]);
+    refused(
+        format!("spread = [{}]\n", labels.join(", ")) + &fleet(&["a", "b"]),
+        78,
+        &["bad.toml:1: ", "more than 255 labels"],
+    );
 }
 
 #[test]
 fn the_fleet_of_another_cluster_is_refused() {
-    refused(fleet(&["a", "b"]).replace("members", "others"), 65, &["bad.toml", "`others`", "`members`"]);
-    refused("hash = \"sha1\"\n".to_owned() + &fleet(&["a", "b"]), 65, &["bad.toml", "sha1", "md5"]);
+    refused(
+        fleet(&["a", "b"]).replace("members", "others"),
+        65,
+        &["bad.toml", "`others`", "`members`"],
+    );
+    refused(
+        "hash = \"sha1\"\n".to_owned() + &fleet(&["a", "b"]),
+        65,
+        &["bad.toml", "sha1", "md5"],
+    );
 }
 
 #[test]
@@ -106,13 +174,17 @@ fn a_fleet_that_cannot_be_read_is_no_fleet() {
     let dir = Dir::new();
     dir.apply(&["a"]);
     let before = dir.everything();
-    dir.run(&["apply", "missing.toml", "m.map"]).fails(66, &["cannot open missing.toml"]);
+    dir.run(&["apply", "missing.toml", "m.map"])
+        .fails(66, &["cannot open missing.toml"]);
     std::fs::create_dir(dir.path("directory.toml")).unwrap();
-    dir.run(&["apply", "directory.toml", "m.map"]).fails(74, &["cannot read directory.toml"]);
+    dir.run(&["apply", "directory.toml", "m.map"])
+        .fails(74, &["cannot read directory.toml"]);
     // both swapped: a map is no fleet
-    dir.run(&["apply", "m.map", "fleet.toml"]).fails(65, &["fleet.toml"]);
+    dir.run(&["apply", "m.map", "fleet.toml"])
+        .fails(65, &["fleet.toml"]);
     dir.run(&["plan", "m.map"]).fails(78, &["m.map:1: "]);
     // a line of an error stays one line whatever a name holds
-    dir.run(&["apply", "no\nsuch.toml", "m.map"]).fails(66, &["no\\nsuch.toml"]);
+    dir.run(&["apply", "no\nsuch.toml", "m.map"])
+        .fails(66, &["no\\nsuch.toml"]);
     assert_eq!(dir.everything(), before);
 }

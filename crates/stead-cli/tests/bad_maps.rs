@@ -29,7 +29,10 @@ fn all_refuse(dir: &Dir, code: i32, parts: &[&str]) {
         &["rollback", "bad", "1"],
     ] {
         let ran = dir.run(verb).fails(code, parts);
-        assert!(ran.err.contains("bad") && ran.out.is_empty(), "{verb:?}: {ran:?}");
+        assert!(
+            ran.err.contains("bad") && ran.out.is_empty(),
+            "{verb:?}: {ran:?}"
+        );
     }
     assert_eq!(dir.everything(), before);
     dir.assert_clean();
@@ -56,17 +59,41 @@ fn what_is_no_map_is_refused() {
         bytes[at] = value;
         bytes
     };
-    let crlf: Vec<u8> = map.iter().flat_map(|b| if *b == b'\n' { vec![b'\r', b'\n'] } else { vec![*b] }).collect();
+    let crlf: Vec<u8> = map
+        .iter()
+        .flat_map(|b| {
+            if *b == b'\n' {
+                vec![b'\r', b'\n']
+            } else {
+                vec![*b]
+            }
+        })
+        .collect();
     for (bytes, parts) in [
         (Vec::new(), &["bad: byte 0: the file is empty"][..]),
         (map[..100].to_vec(), &["bad: byte 100: the file ends"]),
-        (map[..map.len() - 1].to_vec(), &["bad: byte 16: the file is truncated"]),
-        ([&map[..], b"\n"].concat(), &["bad: byte 16: the file is too long"]),
+        (
+            map[..map.len() - 1].to_vec(),
+            &["bad: byte 16: the file is truncated"],
+        ),
+        (
+            [&map[..], b"\n"].concat(),
+            &["bad: byte 16: the file is too long"],
+        ),
         (vec![0; 4096], &["bad: byte 0: this is not a stead map"]),
-        (fleet(&["a"]).repeat(9).into_bytes(), &["bad: byte 0: this is not a stead map"]),
+        (
+            fleet(&["a"]).repeat(9).into_bytes(),
+            &["bad: byte 0: this is not a stead map"],
+        ),
         (crlf, &["bad: byte 0: this is not a stead map"]),
-        (newer(8, 2), &["bad: the map has format 2", "use a newer stead"]),
-        (newer(24, 8), &["bad: the map needs feature 3", "use a newer stead"]),
+        (
+            newer(8, 2),
+            &["bad: the map has format 2", "use a newer stead"],
+        ),
+        (
+            newer(24, 8),
+            &["bad: the map needs feature 3", "use a newer stead"],
+        ),
         (flipped(48), &["bad: the digest does not fit"]),
         (flipped(map.len() - 1), &["bad: the digest does not fit"]),
     ] {
@@ -97,7 +124,11 @@ fn what_is_no_file_is_refused() {
     std::fs::create_dir(dir.path("bad")).unwrap();
     all_refuse(&dir, 65, &["bad: byte 0: this is a directory"]);
     std::fs::remove_dir(dir.path("bad")).unwrap();
-    assert!(Command::new("mkfifo").arg(dir.path("bad")).status().unwrap().success());
+    assert!(Command::new("mkfifo")
+        .arg(dir.path("bad"))
+        .status()
+        .unwrap()
+        .success());
     all_refuse(&dir, 65, &["bad: byte 0: this is not a regular file"]);
 }
 
@@ -117,27 +148,43 @@ fn a_missing_map_is_66_except_where_it_is_made() {
     ] {
         dir.run(verb).fails(66, &["cannot open none: "]);
     }
-    dir.run(&["apply", "fleet.toml", "no/such/directory/m.map"]).fails(66, &["no/such/directory"]);
+    dir.run(&["apply", "fleet.toml", "no/such/directory/m.map"])
+        .fails(66, &["no/such/directory"]);
 }
 
 #[test]
 fn the_map_of_another_cluster_is_refused() {
     let dir = with_map();
-    dir.write("others.toml", fleet(&["a", "b"]).replace("members", "others"));
+    dir.write(
+        "others.toml",
+        fleet(&["a", "b"]).replace("members", "others"),
+    );
     dir.run(&["apply", "others.toml", "others.map"]).ok();
     let before = dir.everything();
-    dir.run(&["apply", "fleet.toml", "others.map"]).fails(65, &["fleet.toml", "`others`", "`members`"]);
-    dir.run(&["diff", "m.map", "others.map"]).fails(65, &["two clusters", "`others`"]);
-    dir.run(&["diff", "m.map", "others.map", "--keys", "x"]).fails(65, &["two clusters"]);
-    // made a second time under the same name: may be compared (docs/placement.md), never be published over the other
+    dir.run(&["apply", "fleet.toml", "others.map"])
+        .fails(65, &["fleet.toml", "`others`", "`members`"]);
+    dir.run(&["diff", "m.map", "others.map"])
+        .fails(65, &["two clusters", "`others`"]);
+    dir.run(&["diff", "m.map", "others.map", "--keys", "x"])
+        .fails(65, &["two clusters"]);
+    // made a second time under the same name: may be compared (docs/placement.md), never be
+    // published over the other
     dir.write("twin.toml", fleet(&["x", "y"]));
     dir.run(&["apply", "twin.toml", "twin.map"]).ok();
     dir.run(&["diff", "m.map", "twin.map"]).ok();
     // and in the history
     std::fs::copy(dir.path("twin.map"), dir.path("m.map.history/1")).unwrap();
-    dir.run(&["rollback", "m.map", "1"]).fails(65, &["not of the same map"]);
-    let changed = dir.everything().into_iter().filter(|file| !before.contains(file)).map(|(name, _)| name);
-    assert_eq!(changed.collect::<Vec<_>>(), ["m.map.history/1", "twin.map", "twin.map.history/1"]);
+    dir.run(&["rollback", "m.map", "1"])
+        .fails(65, &["not of the same map"]);
+    let changed = dir
+        .everything()
+        .into_iter()
+        .filter(|file| !before.contains(file))
+        .map(|(name, _)| name);
+    assert_eq!(
+        changed.collect::<Vec<_>>(),
+        ["m.map.history/1", "twin.map", "twin.map.history/1"]
+    );
 }
 
 #[test]
@@ -150,7 +197,8 @@ fn through_a_symbolic_link_a_map_is_read_and_not_written() {
     let before = dir.everything();
     dir.run(&["plan", "fleet.toml", "link"]).ok();
     for link in ["link", "dangling"] {
-        dir.run(&["apply", "fleet.toml", link]).fails(64, &[link, "symbolic link"]);
+        dir.run(&["apply", "fleet.toml", link])
+            .fails(64, &[link, "symbolic link"]);
     }
     dir.run(&["rollback", "link", "1"]).fails(64, &["link"]);
     assert_eq!(dir.everything(), before);
@@ -158,7 +206,11 @@ fn through_a_symbolic_link_a_map_is_read_and_not_written() {
 
 /// The program as a user without rights, or the reason why it cannot be run so.
 fn as_nobody(dir: &Dir, arguments: &[&str]) -> Result<Ran, String> {
-    if Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n") {
+    if Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|id| id.stdout == b"0\n")
+    {
         let nobody = |program: &str| {
             let mut command = Command::new(program);
             command.current_dir(dir.path("")).uid(65534).gid(65534);
@@ -187,16 +239,30 @@ fn what_may_not_be_read_or_written_is_77() {
     // may read, may not write: as root another user, otherwise the same user without the right
     std::fs::set_permissions(dir.path(""), PermissionsExt::from_mode(0o555)).unwrap();
     std::fs::set_permissions(dir.path("m.map.lock"), PermissionsExt::from_mode(0o444)).unwrap();
-    for arguments in [&["apply", "fleet.toml", "m.map"][..], &["rollback", "m.map", "1"], &["apply", "fleet.toml", "new.map"]] {
-        as_nobody(&dir, arguments).unwrap().fails(77, &["map.lock", "ermission denied"]);
+    for arguments in [
+        &["apply", "fleet.toml", "m.map"][..],
+        &["rollback", "m.map", "1"],
+        &["apply", "fleet.toml", "new.map"],
+    ] {
+        as_nobody(&dir, arguments)
+            .unwrap()
+            .fails(77, &["map.lock", "ermission denied"]);
     }
     std::fs::set_permissions(dir.path("m.map"), PermissionsExt::from_mode(0o000)).unwrap();
-    for arguments in [&["locate", "m.map", "x"][..], &["show", "m.map"], &["apply", "fleet.toml", "m.map"]] {
-        as_nobody(&dir, arguments).unwrap().fails(77, &["cannot open m.map", "ermission denied"]);
+    for arguments in [
+        &["locate", "m.map", "x"][..],
+        &["show", "m.map"],
+        &["apply", "fleet.toml", "m.map"],
+    ] {
+        as_nobody(&dir, arguments)
+            .unwrap()
+            .fails(77, &["cannot open m.map", "ermission denied"]);
     }
     std::fs::set_permissions(dir.path("m.map"), PermissionsExt::from_mode(0o644)).unwrap();
     std::fs::set_permissions(dir.path("fleet.toml"), PermissionsExt::from_mode(0o000)).unwrap();
-    as_nobody(&dir, &["plan", "fleet.toml"]).unwrap().fails(77, &["cannot open fleet.toml"]);
+    as_nobody(&dir, &["plan", "fleet.toml"])
+        .unwrap()
+        .fails(77, &["cannot open fleet.toml"]);
     std::fs::set_permissions(dir.path(""), PermissionsExt::from_mode(0o755)).unwrap();
     assert_eq!(dir.everything(), before);
 }
@@ -245,11 +311,20 @@ fn check_finds_a_map_that_is_whole_and_wrong() {
     let mut parts = map.to_parts();
     parts.base[1].0 = Point(parts.base[1].0 .0 + 12_345);
     dir.write("skewed.map", encode(&parts));
-    let ran = dir.run(&["check", "skewed.map"]).fails(1, &["skewed.map: a rule is broken"]);
-    assert!(ran.text().contains("BROKEN  balance     2 shares off target, by at most 12345 points"), "{ran:?}");
+    let ran = dir
+        .run(&["check", "skewed.map"])
+        .fails(1, &["skewed.map: a rule is broken"]);
+    assert!(
+        ran.text()
+            .contains("BROKEN  balance     2 shares off target, by at most 12345 points"),
+        "{ran:?}"
+    );
     let ran = dir.run(&["check", "skewed.map", "--json"]).fails(1, &[]);
     let json: serde_json::Value = serde_json::from_slice(&ran.out).unwrap();
-    assert_eq!((&json["ok"], &json["max_share_error_points"]), (&false.into(), &"12345".into()));
+    assert_eq!(
+        (&json["ok"], &json["max_share_error_points"]),
+        (&false.into(), &"12345".into())
+    );
 
     let mut parts = map.to_parts();
     for policy in &mut parts.policies {
@@ -264,7 +339,13 @@ fn check_finds_a_map_that_is_whole_and_wrong() {
     parts.max_slices = Some(2);
     dir.write("many.map", encode(&parts));
     let ran = dir.run(&["check", "many.map"]).fails(1, &[]);
-    assert!(ran.text().contains(&format!("BROKEN  max_slices  {} slices of at most 2", map.base_count())), "{ran:?}");
+    assert!(
+        ran.text().contains(&format!(
+            "BROKEN  max_slices  {} slices of at most 2",
+            map.base_count()
+        )),
+        "{ran:?}"
+    );
 
     // the control: encoded again without a change, it is the same file and well
     dir.write("same.map", encode(&map.to_parts()));

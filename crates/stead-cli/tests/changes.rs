@@ -18,16 +18,40 @@ fn check_report(report: &Value, more: &str) {
         has_fields(&report[amount], "points fraction");
         let points: u128 = report[amount]["points"].as_str().unwrap().parse().unwrap();
         let fraction = report[amount]["fraction"].as_f64().unwrap();
-        assert!((fraction - points as f64 / 2f64.powi(64)).abs() < 1e-12, "{report}");
+        assert!(
+            (fraction - points as f64 / 2f64.powi(64)).abs() < 1e-12,
+            "{report}"
+        );
     }
     assert!(report["name"].is_string() && report["epoch"].is_u64() && report["slices"].is_u64());
-    assert_eq!((&report["replicas"], &report["violations"], &report["max_share_error_points"]), (&json!(1), &json!(0), &json!("0")));
-    assert_eq!((&report["pending_violations"], &report["reordered"]["points"], &report["domains"]), (&json!(0), &json!("0"), &json!([])));
+    assert_eq!(
+        (
+            &report["replicas"],
+            &report["violations"],
+            &report["max_share_error_points"]
+        ),
+        (&json!(1), &json!(0), &json!("0"))
+    );
+    assert_eq!(
+        (
+            &report["pending_violations"],
+            &report["reordered"]["points"],
+            &report["domains"]
+        ),
+        (&json!(0), &json!("0"), &json!([]))
+    );
     let mut sum = 0;
-    for holder in ["nodes", "policies"].iter().flat_map(|list| report[list].as_array().unwrap()) {
+    for holder in ["nodes", "policies"]
+        .iter()
+        .flat_map(|list| report[list].as_array().unwrap())
+    {
         has_fields(holder, HOLDER);
         assert_eq!(holder["points"], holder["target_points"]);
-        assert_eq!((&holder["wanted_points"], &holder["primary_points"]), (&holder["points"], &holder["points"]), "one replica has no caps");
+        assert_eq!(
+            (&holder["wanted_points"], &holder["primary_points"]),
+            (&holder["points"], &holder["points"]),
+            "one replica has no caps"
+        );
         sum += holder["points"].as_str().unwrap().parse::<u128>().unwrap();
     }
     assert_eq!(sum, 1 << 64, "the shares are the whole space");
@@ -39,9 +63,19 @@ fn apply_makes_the_first_map_and_says_so() {
     place.write("fleet.toml", fleet(3));
     let report = place.json(&["apply", "fleet.toml", "m.map", "--json"]);
     check_report(&report, "");
-    assert_eq!((&report["epoch"], &report["slices"], &report["moved"]["points"]), (&json!(1), &json!(3), &json!("0")));
+    assert_eq!(
+        (
+            &report["epoch"],
+            &report["slices"],
+            &report["moved"]["points"]
+        ),
+        (&json!(1), &json!(3), &json!("0"))
+    );
     let text = place.good(&["diff", "m.map", "m.map"]);
-    assert!(text.starts_with("m: epoch 1 -> 1, moves 0.000000 %"), "{text}");
+    assert!(
+        text.starts_with("m: epoch 1 -> 1, moves 0.000000 %"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -49,10 +83,16 @@ fn applying_the_same_fleet_again_has_nothing_to_do_and_makes_no_epoch() {
     let place = Place::with_map();
     let before = place.contents();
     let text = place.good(&["apply", "fleet.toml", "m.map"]);
-    assert!(text.starts_with("m: nothing to do, epoch 1 stays, 3 slices\n"), "{text}");
+    assert!(
+        text.starts_with("m: nothing to do, epoch 1 stays, 3 slices\n"),
+        "{text}"
+    );
     let report = place.json(&["apply", "fleet.toml", "m.map", "--json", "--moves"]);
     check_report(&report, "moves");
-    assert_eq!((&report["epoch"], &report["moves"]), (&json!(1), &json!([])));
+    assert_eq!(
+        (&report["epoch"], &report["moves"]),
+        (&json!(1), &json!([]))
+    );
     assert_eq!(place.contents(), before);
 }
 
@@ -65,7 +105,11 @@ fn plan_writes_nothing_and_says_what_apply_says() {
             let before = place.contents();
             let plan = place.good(&[&["plan", "fleet.toml", "m.map"], flags].concat());
             assert_eq!(place.contents(), before);
-            assert_eq!(plan, place.good(&[&["apply", "fleet.toml", "m.map"], flags].concat()), "{nodes} nodes {flags:?}");
+            assert_eq!(
+                plan,
+                place.good(&[&["apply", "fleet.toml", "m.map"], flags].concat()),
+                "{nodes} nodes {flags:?}"
+            );
         }
     }
 }
@@ -76,7 +120,10 @@ fn a_plan_without_a_map_is_the_first_map_and_makes_no_file() {
     place.write("fleet.toml", fleet(3));
     let report = place.json(&["plan", "fleet.toml", "--json"]);
     check_report(&report, "");
-    assert_eq!(report, place.json(&["plan", "fleet.toml", "none.map", "--json"]));
+    assert_eq!(
+        report,
+        place.json(&["plan", "fleet.toml", "none.map", "--json"])
+    );
     assert_eq!(place.contents().len(), 1);
 }
 
@@ -90,16 +137,26 @@ fn diff_has_the_shape_and_the_figures_of_apply() {
     check_report(&applied, "moves");
     assert_eq!(applied["optimum"], applied["moved"]);
     assert_eq!(applied["moved"], applied["lower_bound"]);
-    assert_eq!(applied["moved"]["points"], json!((1u128 << 62).to_string()), "a fourth node gets a quarter");
+    assert_eq!(
+        applied["moved"]["points"],
+        json!((1u128 << 62).to_string()),
+        "a fourth node gets a quarter"
+    );
     // the way back moves as much; a diff does not ask which of the two is newer
     let back = place.json(&["diff", "m.map", "m.map.history/1", "--json"]);
-    assert_eq!((&back["epoch"], &back["moved"]), (&json!(1), &applied["moved"]));
+    assert_eq!(
+        (&back["epoch"], &back["moved"]),
+        (&json!(1), &applied["moved"])
+    );
 }
 
 #[test]
 fn moves_name_points_nodes_and_cause_and_add_up() {
     let place = Place::with_map();
-    place.write("next.toml", fleet(4) + "[[pin]]\nkey = \"frank\"\nnodes = [\"n3\"]\n");
+    place.write(
+        "next.toml",
+        fleet(4) + "[[pin]]\nkey = \"frank\"\nnodes = [\"n3\"]\n",
+    );
     let report = place.json(&["apply", "next.toml", "m.map", "--json", "--moves"]);
     check_report(&report, "moves");
     let (mut sum, mut last_first) = (0u128, None);
@@ -107,26 +164,45 @@ fn moves_name_points_nodes_and_cause_and_add_up() {
         has_fields(entry, "first last from to cause");
         let point = |name: &str| u64::from_str_radix(entry[name].as_str().unwrap(), 16).unwrap();
         assert!(entry["first"].as_str().unwrap().len() == 16 && point("first") <= point("last"));
-        assert!(last_first < Some(point("first")), "ordered by their first points");
+        assert!(
+            last_first < Some(point("first")),
+            "ordered by their first points"
+        );
         last_first = Some(point("first"));
         match entry["cause"].as_str().unwrap() {
             "rebalance" => sum += u128::from(point("last") - point("first")) + 1,
-            cause => assert_eq!((cause, &entry["to"], &entry["first"]), ("pin", &json!("n3"), &json!("26253c50741faa9c"))),
+            cause => assert_eq!(
+                (cause, &entry["to"], &entry["first"]),
+                ("pin", &json!("n3"), &json!("26253c50741faa9c"))
+            ),
         }
     }
     assert_eq!(report["by_hand"]["points"], "1");
     assert_eq!(sum.to_string(), report["moved"]["points"].as_str().unwrap());
     let text = place.good(&["diff", "m.map.history/1", "m.map", "--moves"]);
-    assert!(text.contains("by hand 1 point,") && text.contains("26253c50741faa9c  26253c50741faa9c  0.000000 %  n1    n3  pin\n"), "{text}");
+    assert!(
+        text.contains("by hand 1 point,")
+            && text.contains("26253c50741faa9c  26253c50741faa9c  0.000000 %  n1    n3  pin\n"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_renamed_node_moves_nothing_and_is_shown_with_both_names() {
     let place = Place::with_map();
-    place.write("next.toml", fleet(3).replace("name = \"n2\"", "name = \"db2\"\nformerly = \"n2\""));
+    place.write(
+        "next.toml",
+        fleet(3).replace("name = \"n2\"", "name = \"db2\"\nformerly = \"n2\""),
+    );
     let text = place.good(&["apply", "next.toml", "m.map"]);
-    assert!(text.starts_with("m: epoch 1 -> 2, moves 0.000000 %") && text.contains("db2 (was n2)"), "{text}");
-    let (old, new) = (place.good(&["locate", "m.map.history/1", "b", "c"]), place.good(&["locate", "m.map", "b", "c"]));
+    assert!(
+        text.starts_with("m: epoch 1 -> 2, moves 0.000000 %") && text.contains("db2 (was n2)"),
+        "{text}"
+    );
+    let (old, new) = (
+        place.good(&["locate", "m.map.history/1", "b", "c"]),
+        place.good(&["locate", "m.map", "b", "c"]),
+    );
     assert_eq!(old.replace("n2", "db2"), new);
 }
 
@@ -146,24 +222,42 @@ fn diff_keys_prints_exactly_the_keys_whose_nodes_change() {
         .collect();
     let diff = ["diff", "m.map.history/1", "m.map", "--keys"];
     assert_eq!(place.run_with(&diff, input.as_bytes()).good(), wanted);
-    assert!((300..700).contains(&wanted.lines().count()), "about a quarter of 2000 moves: {}", wanted.lines().count());
+    assert!(
+        (300..700).contains(&wanted.lines().count()),
+        "about a quarter of 2000 moves: {}",
+        wanted.lines().count()
+    );
 
-    let zero = place.run_with(&[&diff[..], &["-0"]].concat(), keys.join("\0").as_bytes()).good();
+    let zero = place
+        .run_with(&[&diff[..], &["-0"]].concat(), keys.join("\0").as_bytes())
+        .good();
     let again: String = zero
         .split_terminator('\0')
         .map(|record| {
-            let [from, to, key] = record.splitn(3, '\t').collect::<Vec<_>>()[..] else { panic!("{record}") };
+            let [from, to, key] = record.splitn(3, '\t').collect::<Vec<_>>()[..] else {
+                panic!("{record}")
+            };
             format!("{key}\t{from}\t{to}\n")
         })
         .collect();
     assert_eq!(again, wanted);
 
-    let lines = place.run_with(&[&diff[..], &["--json"]].concat(), input.as_bytes()).good();
+    let lines = place
+        .run_with(&[&diff[..], &["--json"]].concat(), input.as_bytes())
+        .good();
     for (line, wanted) in lines.lines().zip(wanted.lines()) {
         let value: Value = serde_json::from_str(line).unwrap();
         has_fields(&value, "key from to");
         let nodes = |name: &str| strings(&value[name]).join(",");
-        assert_eq!(format!("{}\t{}\t{}", value["key"].as_str().unwrap(), nodes("from"), nodes("to")), wanted);
+        assert_eq!(
+            format!(
+                "{}\t{}\t{}",
+                value["key"].as_str().unwrap(),
+                nodes("from"),
+                nodes("to")
+            ),
+            wanted
+        );
     }
     assert_eq!(lines.lines().count(), wanted.lines().count());
 }
@@ -177,13 +271,22 @@ fn diff_keys_takes_arguments_and_folds_letters() {
     let keys: Vec<String> = (0..40).map(|i| format!("k{i}")).collect();
     let key = keys.iter().find(|key| !moved(&[key]).is_empty()).unwrap();
     let upper = key.to_uppercase();
-    assert_eq!(moved(&["--fold", "ascii", "--", &upper]), moved(&[key]).replace(key.as_str(), &upper));
+    assert_eq!(
+        moved(&["--fold", "ascii", "--", &upper]),
+        moved(&[key]).replace(key.as_str(), &upper)
+    );
 }
 
 #[test]
 fn a_fleet_in_json_makes_the_same_bytes() {
     let place = Place::with_map();
-    place.write("fleet.json", r#"{"name": "m", "node": [{"name": "n3"}, {"name": "n2"}, {"name": "n1"}]}"#);
+    place.write(
+        "fleet.json",
+        r#"{"name": "m", "node": [{"name": "n3"}, {"name": "n2"}, {"name": "n1"}]}"#,
+    );
     place.good(&["apply", "fleet.json", "j.map"]);
-    assert_eq!(fs::read(place.file("j.map")).unwrap(), fs::read(place.file("m.map")).unwrap());
+    assert_eq!(
+        fs::read(place.file("j.map")).unwrap(),
+        fs::read(place.file("m.map")).unwrap()
+    );
 }

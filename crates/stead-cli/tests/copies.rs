@@ -1,4 +1,5 @@
-//! Fleets of three replicas over zones: what programs and people are told of copies, primaries, domains and their caps.
+//! Fleets of three replicas over zones: what programs and people are told of copies, primaries,
+//! domains and their caps.
 #![allow(missing_docs)]
 
 mod program;
@@ -11,10 +12,16 @@ const SPACE: u128 = 1 << 64;
 /// Three replicas over zones; nodes as `ZONE NUMBER WEIGHT`.
 fn zoned(nodes: &[&str]) -> String {
     let node = |node: &&str| {
-        let [zone, number, weight] = node.split(' ').collect::<Vec<_>>()[..] else { panic!("{node}") };
-        format!("[[node]]\nname = \"{zone}{number}\"\nweight = {weight}\nlabels = {{ zone = \"{zone}\" }}\n")
+        let [zone, number, weight] = node.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{node}")
+        };
+        format!(
+            "[[node]]\nname = \"{zone}{number}\"\nweight = {weight}\nlabels = \
+            {{ zone = \"{zone}\" }}\n"
+        )
     };
-    "name = \"members\"\nreplicas = 3\nspread = [\"zone\"]\n".to_owned() + &nodes.iter().map(node).collect::<String>()
+    "name = \"members\"\nreplicas = 3\nspread = [\"zone\"]\n".to_owned()
+        + &nodes.iter().map(node).collect::<String>()
 }
 
 /// Zone a wants half of all copies and can have a third.
@@ -29,26 +36,69 @@ fn the_report_tells_what_is_wanted_and_why_it_cannot_be() {
     let dir = Dir::new();
     dir.write("f.toml", zoned(&UNEVEN));
     let report = dir.run(&["plan", "f.toml", "--json"]).json();
-    assert_eq!((&report["replicas"], &report["violations"], &report["pending_violations"]), (&3.into(), &0.into(), &0.into()));
+    assert_eq!(
+        (
+            &report["replicas"],
+            &report["violations"],
+            &report["pending_violations"]
+        ),
+        (&3.into(), &0.into(), &0.into())
+    );
     assert!(report.get("to_come").is_none());
     let domains = list(&report, "domains");
-    let plain = ["cap", "level", "nodes", "path", "points", "target_points", "wanted_points"];
-    let with_reason = ["cap", "level", "nodes", "path", "points", "reason", "target_points", "wanted_points"];
-    assert_eq!((domains.len(), fields(&domains[0]), fields(&domains[1])), (3, with_reason.to_vec(), plain.to_vec()));
-    for (domain, (name, wanted)) in domains.iter().zip([("a", SPACE * 3 / 2), ("b", SPACE * 3 / 4), ("c", SPACE * 3 / 4)]) {
-        assert_eq!((&domain["level"], &domain["path"]), (&"zone".into(), &vec![name].into()));
+    let plain = [
+        "cap",
+        "level",
+        "nodes",
+        "path",
+        "points",
+        "target_points",
+        "wanted_points",
+    ];
+    let with_reason = [
+        "cap",
+        "level",
+        "nodes",
+        "path",
+        "points",
+        "reason",
+        "target_points",
+        "wanted_points",
+    ];
+    assert_eq!(
+        (domains.len(), fields(&domains[0]), fields(&domains[1])),
+        (3, with_reason.to_vec(), plain.to_vec())
+    );
+    for (domain, (name, wanted)) in domains.iter().zip([
+        ("a", SPACE * 3 / 2),
+        ("b", SPACE * 3 / 4),
+        ("c", SPACE * 3 / 4),
+    ]) {
+        assert_eq!(
+            (&domain["level"], &domain["path"]),
+            (&"zone".into(), &vec![name].into())
+        );
         assert_eq!((&domain["cap"], &domain["nodes"]), (&1.into(), &2.into()));
-        assert_eq!([points(&domain["points"]), points(&domain["target_points"])], [SPACE; 2]);
+        assert_eq!(
+            [points(&domain["points"]), points(&domain["target_points"])],
+            [SPACE; 2]
+        );
         assert_eq!(points(&domain["wanted_points"]), wanted);
     }
-    assert_eq!(domains[0]["reason"], "zone a can hold at most one of 3 copies: 33.3 % instead of 50.0 %");
+    assert_eq!(
+        domains[0]["reason"],
+        "zone a can hold at most one of 3 copies: 33.3 % instead of 50.0 %"
+    );
     for node in list(&report, "nodes") {
         let (has, primary) = (points(&node["points"]), points(&node["primary_points"]));
         assert_eq!(node["points"], node["target_points"]);
         assert!((has / 3..=has.div_ceil(3)).contains(&primary), "{node}");
         let capped = node["name"].as_str().unwrap().starts_with('a');
         assert_eq!(points(&node["wanted_points"]) > has, capped, "{node}");
-        assert_eq!(node.get("reason").map(|r| r.as_str().unwrap()), capped.then_some("zone a can hold at most one of 3 copies"));
+        assert_eq!(
+            node.get("reason").map(|r| r.as_str().unwrap()),
+            capped.then_some("zone a can hold at most one of 3 copies")
+        );
     }
 }
 
@@ -58,30 +108,76 @@ fn people_read_of_primaries_domains_and_each_reason_once() {
     dir.write("f.toml", zoned(&UNEVEN));
     let planned = dir.run(&["plan", "f.toml"]).ok();
     let text = planned.text();
-    assert!(text.starts_with("members: first map, epoch 1, 6 nodes, 3 replicas, "), "{text}");
-    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(
+        text.starts_with("members: first map, epoch 1, 6 nodes, 3 replicas, "),
+        "{text}"
+    );
+    let lines: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
     assert_eq!(lines[2], ["node", "weight", "share", "primary", "points"]);
-    assert_eq!(lines[3][..6], ["a1", "4", "22.222222", "%", "22.222222", "%"]);
-    assert_eq!(lines[10], ["level", "domain", "cap", "nodes", "wanted", "share"]);
-    assert_eq!(lines[11], ["zone", "a", "1", "2", "50.000000", "%", "33.333333", "%"]);
+    assert_eq!(
+        lines[3][..6],
+        ["a1", "4", "22.222222", "%", "22.222222", "%"]
+    );
+    assert_eq!(
+        lines[10],
+        ["level", "domain", "cap", "nodes", "wanted", "share"]
+    );
+    assert_eq!(
+        lines[11],
+        ["zone", "a", "1", "2", "50.000000", "%", "33.333333", "%"]
+    );
     assert_eq!(text.matches("can hold at most one").count(), 1, "{text}");
-    assert!(text.ends_with("\n\nzone a can hold at most one of 3 copies: 33.3 % instead of 50.0 %\n"), "{text}");
+    assert!(
+        text.ends_with("\n\nzone a can hold at most one of 3 copies: 33.3 % instead of 50.0 %\n"),
+        "{text}"
+    );
     dir.run(&["apply", "f.toml", "m.map"]).ok();
     let shown = dir.run(&["show", "m.map"]).ok();
-    assert!(shown.text().contains("node  weight        share      primary                points  labels\n"), "{shown:?}");
-    assert!(shown.text().ends_with("\n\nzone a can hold at most one of 3 copies: 33.3 % instead of 50.0 %\n"), "{shown:?}");
+    assert!(
+        shown
+            .text()
+            .contains("node  weight        share      primary                points  labels\n"),
+        "{shown:?}"
+    );
+    assert!(
+        shown
+            .text()
+            .ends_with("\n\nzone a can hold at most one of 3 copies: 33.3 % instead of 50.0 %\n"),
+        "{shown:?}"
+    );
     let json = dir.run(&["show", "m.map", "--json"]).json();
-    assert_eq!(json["domains"], dir.run(&["plan", "f.toml", "--json"]).json()["domains"]);
-    assert_eq!(json["nodes"][0]["reason"], "zone a can hold at most one of 3 copies");
+    assert_eq!(
+        json["domains"],
+        dir.run(&["plan", "f.toml", "--json"]).json()["domains"]
+    );
+    assert_eq!(
+        json["nodes"][0]["reason"],
+        "zone a can hold at most one of 3 copies"
+    );
 }
 
 #[test]
 fn a_node_that_wants_more_than_every_point_is_told_so() {
     let dir = Dir::new();
-    dir.write("f.toml", "name = \"m\"\nreplicas = 2\n[[node]]\nname = \"big\"\nweight = 8\n[[node]]\nname = \"x\"\n[[node]]\nname = \"y\"\n");
+    dir.write(
+        "f.toml",
+        "name = \"m\"\nreplicas = 2\n[[node]]\nname = \"big\"\nweight = \
+        8\n[[node]]\nname = \"x\"\n[[node]]\nname = \"y\"\n",
+    );
     let planned = dir.run(&["plan", "f.toml"]).ok();
-    assert!(planned.text().ends_with("\n\nnode big can hold at most one of 2 copies: 50.0 % instead of 80.0 %\n"), "{planned:?}");
-    assert!(!planned.text().contains("level"), "without spread there are no domains: {planned:?}");
+    assert!(
+        planned
+            .text()
+            .ends_with("\n\nnode big can hold at most one of 2 copies: 50.0 % instead of 80.0 %\n"),
+        "{planned:?}"
+    );
+    assert!(
+        !planned.text().contains("level"),
+        "without spread there are no domains: {planned:?}"
+    );
 }
 
 #[test]
@@ -92,11 +188,22 @@ fn every_key_lives_in_three_zones() {
     let keys: String = (0..1000).map(|i| format!("user:{i}\n")).collect();
     let found = dir.feed(&["locate", "m.map"], keys.as_bytes()).ok();
     for line in found.text().lines() {
-        let mut zones: Vec<char> = line.split_once('\t').unwrap().1.split(',').map(|node| node.chars().next().unwrap()).collect();
+        let mut zones: Vec<char> = line
+            .split_once('\t')
+            .unwrap()
+            .1
+            .split(',')
+            .map(|node| node.chars().next().unwrap())
+            .collect();
         zones.sort_unstable();
         assert_eq!(zones, ['a', 'b', 'c'], "{line}");
     }
-    assert!(dir.run(&["check", "m.map"]).ok().text().lines().all(|line| line.starts_with("members") || line.starts_with("ok ")));
+    assert!(dir
+        .run(&["check", "m.map"])
+        .ok()
+        .text()
+        .lines()
+        .all(|line| line.starts_with("members") || line.starts_with("ok ")));
 }
 
 #[test]
@@ -107,52 +214,109 @@ fn a_gradual_change_tells_what_is_still_to_come_and_who_is_leaving() {
     let target = [&UNEVEN[..2], &["b 3 2"], &UNEVEN[3..]].concat();
     dir.write("g.toml", zoned(&target));
     let whole = dir.run(&["plan", "g.toml", "m.map", "--json"]).json();
-    let step = dir.run(&["plan", "g.toml", "m.map", "--max-move", "5%", "--json"]).json();
-    assert!(step["to_come"]["fraction"].as_f64().unwrap() > 0.1, "{step}");
-    assert_eq!(points(&step["moved"]["points"]) + points(&step["to_come"]["points"]), points(&whole["moved"]["points"]));
-    let applied = dir.run(&["apply", "g.toml", "m.map", "--max-move", "5%"]).ok();
+    let step = dir
+        .run(&["plan", "g.toml", "m.map", "--max-move", "5%", "--json"])
+        .json();
+    assert!(
+        step["to_come"]["fraction"].as_f64().unwrap() > 0.1,
+        "{step}"
+    );
+    assert_eq!(
+        points(&step["moved"]["points"]) + points(&step["to_come"]["points"]),
+        points(&whole["moved"]["points"])
+    );
+    let applied = dir
+        .run(&["apply", "g.toml", "m.map", "--max-move", "5%"])
+        .ok();
     let first = applied.text().lines().next().unwrap();
-    assert!(first.contains(", moves 5.000000 % (lower bound 5.000000 %), 17.222222 % still to come, "), "{first}");
-    assert!(applied.text().contains("\nb1 (leaving)       0  17.222222 %"), "{applied:?}");
+    assert!(
+        first.contains(", moves 5.000000 % (lower bound 5.000000 %), 17.222222 % still to come, "),
+        "{first}"
+    );
+    assert!(
+        applied
+            .text()
+            .contains("\nb1 (leaving)       0  17.222222 %"),
+        "{applied:?}"
+    );
     let shown = dir.run(&["show", "m.map"]).ok();
-    assert!(shown.text().contains("\nchange  under way, 17.222222 % still to come\n"), "{shown:?}");
-    assert!(shown.text().contains("\nb1 (leaving)       0  17.222222 %"), "{shown:?}");
+    assert!(
+        shown
+            .text()
+            .contains("\nchange  under way, 17.222222 % still to come\n"),
+        "{shown:?}"
+    );
+    assert!(
+        shown.text().contains("\nb1 (leaving)       0  17.222222 %"),
+        "{shown:?}"
+    );
     let json = dir.run(&["show", "m.map", "--json"]).json();
-    assert_eq!((&json["to_come"], &json["nodes"][2]["leaving"]), (&step["to_come"], &true.into()));
+    assert_eq!(
+        (&json["to_come"], &json["nodes"][2]["leaving"]),
+        (&step["to_come"], &true.into())
+    );
     assert!(json["nodes"][0].get("leaving").is_none());
     let done = dir.run(&["apply", "g.toml", "m.map", "--json"]).json();
-    assert!(done.get("to_come").is_none() && done["violations"] == 0, "{done}");
-    assert!(dir.run(&["show", "m.map", "--json"]).json().get("to_come").is_none());
+    assert!(
+        done.get("to_come").is_none() && done["violations"] == 0,
+        "{done}"
+    );
+    assert!(dir
+        .run(&["show", "m.map", "--json"])
+        .json()
+        .get("to_come")
+        .is_none());
 }
 
 #[test]
 fn slices_that_are_not_there_yet_are_pending_and_no_violations() {
     let dir = Dir::new();
     // until a third copy is there a slice has two
-    dir.write("f.toml", zoned(&UNEVEN).replace("replicas = 3", "replicas = 2"));
+    dir.write(
+        "f.toml",
+        zoned(&UNEVEN).replace("replicas = 3", "replicas = 2"),
+    );
     dir.run(&["apply", "f.toml", "m.map"]).ok();
     dir.write("g.toml", zoned(&UNEVEN));
-    let applied = dir.run(&["apply", "g.toml", "m.map", "--max-move", "5%", "--json"]).json();
+    let applied = dir
+        .run(&["apply", "g.toml", "m.map", "--max-move", "5%", "--json"])
+        .json();
     assert_eq!(applied["violations"], 0);
     let pending = applied["pending_violations"].as_u64().unwrap();
     assert!(pending > 1, "{applied}");
-    let line = format!("\n{pending} slices have other than 3 nodes, or more in a domain than its cap, until the change that is under way reaches them\n");
-    for verb in [&["show", "m.map"][..], &["diff", "m.map.history/1", "m.map"]] {
+    let line = format!(
+        "\n{pending} slices have other than 3 nodes, or more in a domain than its \
+        cap, until the change that is under way reaches them\n"
+    );
+    for verb in [
+        &["show", "m.map"][..],
+        &["diff", "m.map.history/1", "m.map"],
+    ] {
         let ran = dir.run(verb).ok();
         assert!(ran.text().contains(&line), "{ran:?}");
     }
-    assert_eq!(dir.run(&["check", "m.map", "--json"]).json()["pending_violations"], pending);
+    assert_eq!(
+        dir.run(&["check", "m.map", "--json"]).json()["pending_violations"],
+        pending
+    );
 }
 
 #[test]
 fn another_primary_is_told_as_reordered() {
     let maps = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/maps");
     let dir = Dir::new();
-    let pair = [format!("{maps}/replicas.map"), format!("{maps}/copies-turned.map")];
+    let pair = [
+        format!("{maps}/replicas.map"),
+        format!("{maps}/copies-turned.map"),
+    ];
     let ran = dir.run(&["diff", &pair[0], &pair[1]]).ok();
     // three eighths of the points have another primary, one eighth moves: of three copies each
     let first = ran.text().lines().next().unwrap();
-    assert_eq!(first, "copies: epoch 1 -> 2, moves 4.166667 % (lower bound 4.166667 %), reorders 12.500000 %, 8 slices -> 8");
+    assert_eq!(
+        first,
+        "copies: epoch 1 -> 2, moves 4.166667 % (lower bound 4.166667 %), reorders \
+        12.500000 %, 8 slices -> 8"
+    );
     let json = dir.run(&["diff", &pair[0], &pair[1], "--json"]).json();
     assert_eq!(json["reordered"]["fraction"], 0.125);
     let same = dir.run(&["diff", &pair[1], &pair[1]]).ok();

@@ -31,7 +31,23 @@ fn a_full_device_is_said_in_one_line_by_every_verb() {
         &["show", "m.map"],
         &["show", "m.map", "--json", "--slices"],
         &["diff", "m.map.history/1", "m.map"],
-        &["diff", "m.map.history/1", "m.map", "--keys", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"],
+        &[
+            "diff",
+            "m.map.history/1",
+            "m.map",
+            "--keys",
+            "a",
+            "b",
+            "c",
+            "d",
+            "e",
+            "f",
+            "g",
+            "h",
+            "i",
+            "j",
+            "k",
+        ],
         &["check", "m.map"],
         &["path", "frank"],
         &["survey", "names"],
@@ -42,16 +58,30 @@ fn a_full_device_is_said_in_one_line_by_every_verb() {
         &["locate", "--help"],
         &["--version"],
     ] {
-        let full = OpenOptions::new().write(true).open("/dev/full").expect("/dev/full");
+        let full = OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .expect("/dev/full");
         let ran = Ran::of(dir.command(arguments).stdout(full).output().unwrap());
-        let ran = ran.fails(74, &["cannot write standard output: No space left on device"]);
+        let ran = ran.fails(
+            74,
+            &["cannot write standard output: No space left on device"],
+        );
         assert!(!ran.err.contains("in place"), "{arguments:?}: {ran:?}");
     }
     // what is done is done, and is said
-    for (arguments, epoch) in [(&["apply", "next.toml", "m.map"][..], 3), (&["rollback", "m.map", "1", "--json"], 4)] {
+    for (arguments, epoch) in [
+        (&["apply", "next.toml", "m.map"][..], 3),
+        (&["rollback", "m.map", "1", "--json"], 4),
+    ] {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
         let ran = Ran::of(dir.command(arguments).stdout(full).output().unwrap());
-        ran.fails(76, &[&format!("epoch {epoch} is in place, but: cannot write standard output")]);
+        ran.fails(
+            76,
+            &[&format!(
+                "epoch {epoch} is in place, but: cannot write standard output"
+            )],
+        );
         assert_eq!(dir.run(&["show", "m.map", "--json"]).json()["epoch"], epoch);
     }
 }
@@ -81,8 +111,10 @@ fn a_reader_that_goes_away_ends_the_program_without_a_word() {
 #[test]
 fn standard_input_that_cannot_be_read_is_an_error() {
     let dir = with_map();
-    dir.shell("\"$STEAD\" locate m.map < .").fails(74, &["cannot read standard input: "]);
-    dir.shell("\"$STEAD\" survey .").fails(74, &["cannot read .: "]);
+    dir.shell("\"$STEAD\" locate m.map < .")
+        .fails(74, &["cannot read standard input: "]);
+    dir.shell("\"$STEAD\" survey .")
+        .fails(74, &["cannot read .: "]);
 }
 
 #[test]
@@ -92,7 +124,11 @@ fn a_file_size_limit_is_an_error_and_leaves_the_old_map() {
     let before = dir.everything();
     // blocks of 512 bytes in sh; 1024 in bash
     for map in ["m.map", "new.map"] {
-        let ran = dir.shell(&format!("ulimit -f 8; \"$STEAD\" apply big.toml {map} --json")).fails(74, &["cannot write ", "File too large"]);
+        let ran = dir
+            .shell(&format!(
+                "ulimit -f 8; \"$STEAD\" apply big.toml {map} --json"
+            ))
+            .fails(74, &["cannot write ", "File too large"]);
         assert!(ran.out.is_empty());
     }
     dir.assert_clean();
@@ -101,8 +137,14 @@ fn a_file_size_limit_is_an_error_and_leaves_the_old_map() {
     // the control: without a limit it fits
     dir.run(&["apply", "big.toml", "m.map"]).ok();
     // answers that do not fit a file are an error as well
-    dir.write("keys", (0..100_000).map(|i| format!("key{i}\n")).collect::<String>());
-    dir.shell("ulimit -f 8; \"$STEAD\" locate m.map < keys > answers").fails(74, &["cannot write standard output: File too large"]);
+    dir.write(
+        "keys",
+        (0..100_000)
+            .map(|i| format!("key{i}\n"))
+            .collect::<String>(),
+    );
+    dir.shell("ulimit -f 8; \"$STEAD\" locate m.map < keys > answers")
+        .fails(74, &["cannot write standard output: File too large"]);
 }
 
 /// A file system of its own, unmounted at the end.
@@ -112,7 +154,10 @@ impl Tiny {
     fn mount(at: std::path::PathBuf, size: &str) -> Result<Tiny, String> {
         std::fs::create_dir(&at).unwrap();
         let mut command = Command::new("mount");
-        command.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(&at).stdout(Stdio::null());
+        command
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(&at)
+            .stdout(Stdio::null());
         match command.output() {
             Ok(ran) if ran.status.success() => Ok(Tiny(at)),
             Ok(ran) => Err(String::from_utf8_lossy(&ran.stderr).into_owned()),
@@ -132,7 +177,9 @@ fn a_full_disk_is_an_error_and_leaves_the_old_map() {
     let dir = Dir::new();
     let tiny = match Tiny::mount(dir.path("tiny"), "400k") {
         Ok(tiny) => tiny,
-        Err(reason) => return println!("skipped: no file system of its own can be mounted: {reason}"),
+        Err(reason) => {
+            return println!("skipped: no file system of its own can be mounted: {reason}")
+        }
     };
     let (mut refused, mut weight) = (0, 1);
     dir.write("f.toml", many(1000));
@@ -151,7 +198,9 @@ fn a_full_disk_is_an_error_and_leaves_the_old_map() {
         refused += 1;
         dir.assert_clean();
         let now = dir.everything();
-        let map = |files: &[(String, String)]| files.iter().find(|(name, _)| name == "tiny/m.map").cloned();
+        let map = |files: &[(String, String)]| {
+            files.iter().find(|(name, _)| name == "tiny/m.map").cloned()
+        };
         assert_eq!(map(&now), map(&before), "the old map stands");
         for file in &before {
             assert!(now.contains(file), "{file:?} is gone");
@@ -162,7 +211,11 @@ fn a_full_disk_is_an_error_and_leaves_the_old_map() {
     println!("full disk: {refused} refused, up to weight {weight}");
     assert!(refused > 0, "no fault took effect");
     // with room again, the next apply works
-    let grown = Command::new("mount").args(["-o", "remount,size=4m"]).arg(&tiny.0).status().is_ok_and(|s| s.success());
+    let grown = Command::new("mount")
+        .args(["-o", "remount,size=4m"])
+        .arg(&tiny.0)
+        .status()
+        .is_ok_and(|s| s.success());
     assert!(grown);
     dir.run(&["apply", "f.toml", "tiny/m.map"]).ok();
     dir.assert_clean();
@@ -172,7 +225,12 @@ fn a_full_disk_is_an_error_and_leaves_the_old_map() {
 fn no_colours_and_no_progress_where_there_is_no_terminal() {
     let dir = with_map();
     dir.write("names", "frank\n".repeat(300_000));
-    for arguments in [&["show", "m.map"][..], &["check", "m.map"], &["survey", "names"], &["--help"]] {
+    for arguments in [
+        &["show", "m.map"][..],
+        &["check", "m.map"],
+        &["survey", "names"],
+        &["--help"],
+    ] {
         let ran = dir.run(arguments).ok();
         assert!(!ran.out.contains(&0x1b), "{arguments:?}");
     }
@@ -185,11 +243,25 @@ fn colours_on_a_terminal_unless_no_color_is_set() {
     let on_terminal = |environment: &str| {
         let mut command = Command::new("script");
         let line = format!("env -u NO_COLOR TERM=xterm {environment} \"$STEAD\" check m.map");
-        command.current_dir(dir.path("")).env("STEAD", program::STEAD).args(["-qec", &line, "/dev/null"]).stdin(Stdio::null());
-        command.output().ok().filter(|ran| ran.status.success()).map(|ran| ran.stdout)
+        command
+            .current_dir(dir.path(""))
+            .env("STEAD", program::STEAD)
+            .args(["-qec", &line, "/dev/null"])
+            .stdin(Stdio::null());
+        command
+            .output()
+            .ok()
+            .filter(|ran| ran.status.success())
+            .map(|ran| ran.stdout)
     };
-    let Some(coloured) = on_terminal("A=1") else { return println!("skipped: no program `script` that gives a terminal") };
-    assert!(coloured.contains(&0x1b), "{:?}", String::from_utf8_lossy(&coloured));
+    let Some(coloured) = on_terminal("A=1") else {
+        return println!("skipped: no program `script` that gives a terminal");
+    };
+    assert!(
+        coloured.contains(&0x1b),
+        "{:?}",
+        String::from_utf8_lossy(&coloured)
+    );
     for plain in ["NO_COLOR=1", "TERM=dumb"] {
         assert!(!on_terminal(plain).unwrap().contains(&0x1b), "{plain}");
     }

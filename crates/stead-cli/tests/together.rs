@@ -1,4 +1,5 @@
-//! Several at once, and killed in the middle: one winner an epoch, and a map that is old or new, never half.
+//! Several at once, and killed in the middle: one winner an epoch, and a map that is old or new,
+//! never half.
 #![allow(missing_docs)]
 
 mod program;
@@ -27,7 +28,11 @@ fn of_those_who_apply_at_once_one_wins_each_epoch() {
                 let name = format!("f{i}.toml");
                 dir.write(&name, many(200 + i) + &format!("weight = {}\n", round + 2));
                 let mut command = dir.command(&["apply", &name, "m.map", "--json"]);
-                command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+                command
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap()
             })
             .collect();
         let mut winners: BTreeMap<u64, usize> = BTreeMap::new();
@@ -66,11 +71,17 @@ fn assert_chain(dir: &Dir) {
             break;
         }
         let kept = Map::open_copy(&path).unwrap();
-        assert_eq!((kept.epoch(), kept.digest(), kept.map_id()), (epoch, below, map.map_id()));
+        assert_eq!(
+            (kept.epoch(), kept.digest(), kept.map_id()),
+            (epoch, below, map.map_id())
+        );
         below = kept.parent();
         links += 1;
     }
-    assert_eq!(dir.read("m.map"), dir.read(&format!("m.map.history/{}", map.epoch())));
+    assert_eq!(
+        dir.read("m.map"),
+        dir.read(&format!("m.map.history/{}", map.epoch()))
+    );
 }
 
 #[test]
@@ -81,7 +92,11 @@ fn a_first_map_is_made_once() {
             .map(|i| {
                 let name = format!("f{i}.toml");
                 dir.write(&name, many(50 + i));
-                dir.command(&["apply", &name, "m.map", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+                dir.command(&["apply", &name, "m.map", "--json"])
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+                    .unwrap()
             })
             .collect();
         let mut first = 0;
@@ -118,7 +133,12 @@ fn killed_at_any_moment_the_map_is_old_or_new() {
         dir.write("f.toml", many(1500) + &format!("weight = {}\n", tries + 2));
         let before = dir.read("m.map");
         let epoch = Map::from_bytes(before.clone()).unwrap().epoch();
-        let mut child = dir.command(&["apply", "f.toml", "m.map"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = dir
+            .command(&["apply", "f.toml", "m.map"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         std::thread::sleep(Duration::from_micros(mixed(tries) % whole.max(1)));
         let _ = child.kill();
         if child.wait().unwrap().signal() == Some(9) {
@@ -130,12 +150,18 @@ fn killed_at_any_moment_the_map_is_old_or_new() {
         if dir.read("m.map") == before {
             old += 1;
         } else {
-            assert_eq!((after.epoch(), after.parent()), (epoch + 1, Map::from_bytes(before).unwrap().digest()));
+            assert_eq!(
+                (after.epoch(), after.parent()),
+                (epoch + 1, Map::from_bytes(before).unwrap().digest())
+            );
             new += 1;
         }
         dir.run(&["history", "m.map"]).ok();
     }
-    println!("{tries} tries in {whole} us each: {killed} killed, {too_late} too late; {old} old, {new} new");
+    println!(
+        "{tries} tries in {whole} us each: {killed} killed, {too_late} too late; {old} old, \
+        {new} new"
+    );
     assert!(killed >= 30 && old > 0, "too few kills took effect");
     // and work goes on: what killed processes left is removed
     dir.write("f.toml", fleet(&["x", "y"]));

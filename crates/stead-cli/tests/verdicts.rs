@@ -1,4 +1,5 @@
-//! `check` on maps written by hand: it accepts the sound ones, and lists what is wrong with each broken one.
+//! `check` on maps written by hand: it accepts the sound ones, and lists what is wrong with each
+//! broken one.
 #![allow(missing_docs)]
 
 mod program;
@@ -25,15 +26,23 @@ struct Written {
 }
 
 impl Written {
-    /// Three copies over two zones: zone a of two racks, the first with two nodes; zone b of two racks with a node each.
+    /// Three copies over two zones: zone a of two racks, the first with two nodes; zone b of two
+    /// racks with a node each.
     ///
-    /// Zones have the cap 2, racks 1. All weigh 1 and want 3 * 12 / 5 = 7.2 cells. Rack 1 of zone a is full at level 6: a1 and a2 have 6
-    /// each. The others share 36 - 12: 8 each. Primaries: 2, 2, and 8 / 3.
+    /// Zones have the cap 2, racks 1. All weigh 1 and want 3 * 12 / 5 = 7.2 cells. Rack 1 of zone a
+    /// is full at level 6: a1 and a2 have 6 each. The others share 36 - 12: 8 each. Primaries: 2,
+    /// 2, and 8 / 3.
     fn sound() -> Written {
         Written {
-            nodes: ["a1 zone=a rack=1", "a2 zone=a rack=1", "a3 zone=a rack=2", "b1 zone=b rack=1", "b2 zone=b rack=2"]
-                .map(str::to_owned)
-                .to_vec(),
+            nodes: [
+                "a1 zone=a rack=1",
+                "a2 zone=a rack=1",
+                "a3 zone=a rack=2",
+                "b1 zone=b rack=1",
+                "b2 zone=b rack=2",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             slices: vec![
                 (0, "a1 a3 b1"),
                 (2, "a3 a1 b2"),
@@ -54,10 +63,16 @@ impl Written {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let node = |text: &String| {
             let words = words(text);
-            let mut pairs: Vec<(String, String)> =
-                words[1..].iter().map(|pair| pair.split_once('=').unwrap()).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+            let mut pairs: Vec<(String, String)> = words[1..]
+                .iter()
+                .map(|pair| pair.split_once('=').unwrap())
+                .map(|(k, v)| (k.to_owned(), v.to_owned()))
+                .collect();
             pairs.sort();
-            let weight = pairs.iter().position(|(name, _)| name == "weight").map(|at| pairs.remove(at).1);
+            let weight = pairs
+                .iter()
+                .position(|(name, _)| name == "weight")
+                .map(|at| pairs.remove(at).1);
             NodePart {
                 name: words[0].clone(),
                 formerly: String::new(),
@@ -67,10 +82,23 @@ impl Written {
             }
         };
         let nodes: Vec<NodePart> = self.nodes.iter().map(node).collect();
-        let number = |name: &String| NodeId(nodes.iter().position(|node| node.name == *name).unwrap() as u32);
+        let number = |name: &String| {
+            NodeId(nodes.iter().position(|node| node.name == *name).unwrap() as u32)
+        };
         let members = |text: &str| words(text).iter().map(number).collect::<Vec<NodeId>>();
-        let lists: BTreeSet<Vec<NodeId>> = self.slices.iter().map(|(_, nodes)| members(nodes)).collect();
-        let policy = |text: &str| PolicyId(lists.iter().position(|list| *list == members(text)).unwrap() as u32);
+        let lists: BTreeSet<Vec<NodeId>> = self
+            .slices
+            .iter()
+            .map(|(_, nodes)| members(nodes))
+            .collect();
+        let policy = |text: &str| {
+            PolicyId(
+                lists
+                    .iter()
+                    .position(|list| *list == members(text))
+                    .unwrap() as u32,
+            )
+        };
         Parts {
             name: "written".to_owned(),
             epoch: 1,
@@ -82,11 +110,29 @@ impl Written {
             key_rule: KeyRule::Whole,
             cells: self.cells,
             max_slices: self.max_slices,
-            spread: self.spread.iter().map(|label| (*label).to_owned()).collect(),
-            base: self.slices.iter().map(|(cell, nodes)| (Point(self.cells.bound((*cell).into()) as u64), policy(nodes))).collect(),
+            spread: self
+                .spread
+                .iter()
+                .map(|label| (*label).to_owned())
+                .collect(),
+            base: self
+                .slices
+                .iter()
+                .map(|(cell, nodes)| {
+                    (
+                        Point(self.cells.bound((*cell).into()) as u64),
+                        policy(nodes),
+                    )
+                })
+                .collect(),
             policies: lists
                 .iter()
-                .map(|members| PolicyPart { name: None, kind: String::new(), weight: None, members: members.clone() })
+                .map(|members| PolicyPart {
+                    name: None,
+                    kind: String::new(),
+                    weight: None,
+                    members: members.clone(),
+                })
                 .collect(),
             nodes,
             pins: Vec::new(),
@@ -101,48 +147,94 @@ fn accepts(parts: &Parts) -> String {
     let dir = Dir::new();
     dir.write("m.map", encode(parts));
     let json = dir.run(&["check", "m.map", "--json"]).json();
-    assert_eq!((&json["ok"], &json["violations"], &json["unlisted"]), (&true.into(), &0.into(), &0.into()));
-    assert_eq!((json["listed"].as_array().unwrap().len(), &json["max_share_error_points"]), (0, &"0".into()));
+    assert_eq!(
+        (&json["ok"], &json["violations"], &json["unlisted"]),
+        (&true.into(), &0.into(), &0.into())
+    );
+    assert_eq!(
+        (
+            json["listed"].as_array().unwrap().len(),
+            &json["max_share_error_points"]
+        ),
+        (0, &"0".into())
+    );
     dir.run(&["check", "m.map"]).ok().text().to_owned()
 }
 
-/// The violations that `check` lists, as `check FIRST_CELL..LAST_CELL nodes: reason`; those without a slice `check: reason`.
+/// The violations that `check` lists, as `check FIRST_CELL..LAST_CELL nodes: reason`; those without
+/// a slice `check: reason`.
 #[track_caller]
 fn rejects(parts: &Parts) -> Vec<String> {
     let dir = Dir::new();
     dir.write("m.map", encode(parts));
-    let ran = dir.run(&["check", "m.map", "--json"]).fails(1, &["m.map: a rule is broken"]);
+    let ran = dir
+        .run(&["check", "m.map", "--json"])
+        .fails(1, &["m.map: a rule is broken"]);
     let json: Value = serde_json::from_slice(&ran.out).unwrap();
-    let text = dir.run(&["check", "m.map"]).fails(1, &["m.map: a rule is broken"]);
+    let text = dir
+        .run(&["check", "m.map"])
+        .fails(1, &["m.map: a rule is broken"]);
     assert_eq!((&json["ok"], &json["unlisted"]), (&false.into(), &0.into()));
     let listed = json["listed"].as_array().unwrap();
     assert_eq!(json["violations"], listed.len());
     // a check is broken when one of its violations is listed, and in the text as well
     for check in json["checks"].as_array().unwrap() {
-        let broken = listed.iter().any(|violation| violation["check"] == check["check"]);
+        let broken = listed
+            .iter()
+            .any(|violation| violation["check"] == check["check"]);
         assert_eq!(check["ok"], !broken, "{check}");
-        let line = format!("{}  {:<10}  ", if broken { "BROKEN" } else { "ok    " }, check["check"].as_str().unwrap());
+        let line = format!(
+            "{}  {:<10}  ",
+            if broken { "BROKEN" } else { "ok    " },
+            check["check"].as_str().unwrap()
+        );
         assert!(text.text().contains(&line), "{line:?} is not in {text:?}");
     }
-    // `show` and the reports count slices: one that breaks two caps once, and nothing that is not about a slice. (Where a node lacks a
-    // label the caps are no fleet's; what they are then, only `check` says.)
-    let caps = !listed.iter().any(|violation| violation["check"] == "spread" && violation.get("first").is_none());
-    let slices: BTreeSet<&str> = listed.iter().filter_map(|violation| violation["first"].as_str()).collect();
+    // `show` and the reports count slices: one that breaks two caps once, and nothing that is not
+    // about a slice. (Where a node lacks a label the caps are no fleet's; what they are then, only
+    // `check` says.)
+    let caps = !listed
+        .iter()
+        .any(|violation| violation["check"] == "spread" && violation.get("first").is_none());
+    let slices: BTreeSet<&str> = listed
+        .iter()
+        .filter_map(|violation| violation["first"].as_str())
+        .collect();
     let counted = dir.run(&["show", "m.map", "--json"]);
     if counted.code == Some(0) && caps {
         assert_eq!(counted.json()["violations"], slices.len(), "{slices:?}");
     }
     let shown = |violation: &Value| {
-        let (check, reason) = (violation["check"].as_str().unwrap(), violation["reason"].as_str().unwrap());
-        assert!(text.text().contains(reason), "{reason:?} is not in {text:?}");
+        let (check, reason) = (
+            violation["check"].as_str().unwrap(),
+            violation["reason"].as_str().unwrap(),
+        );
+        assert!(
+            text.text().contains(reason),
+            "{reason:?} is not in {text:?}"
+        );
         if violation.get("first").is_none() {
             assert_eq!(fields(violation), ["check", "reason"]);
             return format!("{check}: {reason}");
         }
-        assert_eq!(fields(violation), ["check", "first", "last", "nodes", "reason"]);
-        let [first, last] = ["first", "last"].map(|end| Point::from_hex(violation[end].as_str().unwrap()).unwrap());
-        let nodes: Vec<&str> = violation["nodes"].as_array().unwrap().iter().map(|node| node.as_str().unwrap()).collect();
-        format!("{check} {}..{} {}: {reason}", parts.cells.of(first), parts.cells.of(last), nodes.join(" "))
+        assert_eq!(
+            fields(violation),
+            ["check", "first", "last", "nodes", "reason"]
+        );
+        let [first, last] =
+            ["first", "last"].map(|end| Point::from_hex(violation[end].as_str().unwrap()).unwrap());
+        let nodes: Vec<&str> = violation["nodes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|node| node.as_str().unwrap())
+            .collect();
+        format!(
+            "{check} {}..{} {}: {reason}",
+            parts.cells.of(first),
+            parts.cells.of(last),
+            nodes.join(" ")
+        )
     };
     listed.iter().map(shown).collect()
 }
@@ -152,24 +244,33 @@ fn sound_maps_of_three_copies_are_accepted() {
     let text = accepts(&Written::sound().parts());
     for line in [
         "ok      replicas    every slice is held by 3 nodes\n",
-        "ok      spread      6 domains of zone, rack: none holds more copies of a point than its cap\n",
+        "ok      spread      6 domains of zone, rack: none holds more copies of a point than its \
+         cap\n",
         "ok      balance     every share is its target, to the point\n",
         "ok      primaries   every node is the primary of 1/3 of its points\n",
         "ok      max_slices  7 slices of at most 7\n",
     ] {
         assert!(text.contains(line), "{line:?} is not in {text}");
     }
-    // in points: three zones hold each point once; a third of 2^64 is no whole number, and its primaries are rounded
+    // in points: three zones hold each point once; a third of 2^64 is no whole number, and its
+    // primaries are rounded
     let sixth = |i: u128| (i * (1 << 64) / 6) as u64;
     let mut three = Written::sound();
-    three.nodes = ["a1 zone=a rack=1", "a2 zone=a rack=2", "b1 zone=b rack=1 weight=7", "c1 zone=c rack=1 weight=0.5"]
-        .map(str::to_owned)
-        .to_vec();
-    three.slices = ["a1 b1 c1", "b1 a1 c1", "c1 a1 b1", "a2 b1 c1", "b1 a2 c1", "c1 a2 b1"]
-        .into_iter()
-        .zip(0..)
-        .map(|(nodes, i)| (sixth(i), nodes))
-        .collect();
+    three.nodes = [
+        "a1 zone=a rack=1",
+        "a2 zone=a rack=2",
+        "b1 zone=b rack=1 weight=7",
+        "c1 zone=c rack=1 weight=0.5",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    three.slices = [
+        "a1 b1 c1", "b1 a1 c1", "c1 a1 b1", "a2 b1 c1", "b1 a2 c1", "c1 a2 b1",
+    ]
+    .into_iter()
+    .zip(0..)
+    .map(|(nodes, i)| (sixth(i), nodes))
+    .collect();
     three.cells = Cells::FINEST;
     accepts(&three.parts());
 }
@@ -180,33 +281,53 @@ fn another_number_of_nodes_is_listed() {
     map.slices[2].1 = "b1 a1";
     let listed = rejects(&map.parts());
     assert_eq!(listed[0], "replicas 4..5 b1 a1: 2 nodes, not 3");
-    assert_eq!(listed[1..], ["balance: node b2 has 6 cells, 2 too few for its target"]);
+    assert_eq!(
+        listed[1..],
+        ["balance: node b2 has 6 cells, 2 too few for its target"]
+    );
     map.slices[2].1 = "b1 a1 b2 a3";
-    assert_eq!(rejects(&map.parts())[0], "replicas 4..5 b1 a1 b2 a3: 4 nodes, not 3");
+    assert_eq!(
+        rejects(&map.parts())[0],
+        "replicas 4..5 b1 a1 b2 a3: 4 nodes, not 3"
+    );
 }
 
 #[test]
 fn a_domain_above_its_cap_is_listed_at_every_level() {
     let mut map = Written::sound();
-    map.slices[2].1 = "b1 a1 a2"; // two in rack 1 of zone a, which may have one; two in zone a, which is its cap
-    assert_eq!(rejects(&map.parts())[0], "spread 4..5 b1 a1 a2: 2 copies in zone a, rack 1, at most 1 may be");
+    // two in rack 1 of zone a, which may have one; two in zone a, which is its cap
+    map.slices[2].1 = "b1 a1 a2";
+    assert_eq!(
+        rejects(&map.parts())[0],
+        "spread 4..5 b1 a1 a2: 2 copies in zone a, rack 1, at most 1 may be"
+    );
     map.slices[2].1 = "a1 a2 a3";
     let listed = rejects(&map.parts());
-    assert_eq!(listed[0], "spread 4..5 a1 a2 a3: 3 copies in zone a, at most 2 may be");
-    assert_eq!(listed[1], "spread 4..5 a1 a2 a3: 2 copies in zone a, rack 1, at most 1 may be");
+    assert_eq!(
+        listed[0],
+        "spread 4..5 a1 a2 a3: 3 copies in zone a, at most 2 may be"
+    );
+    assert_eq!(
+        listed[1],
+        "spread 4..5 a1 a2 a3: 2 copies in zone a, rack 1, at most 1 may be"
+    );
     // a zone in which no node can hold
     let mut map = Written::sound();
     map.nodes.push("c1 zone=c rack=1 weight=0".to_owned());
     accepts(&map.parts());
     map.slices[2].1 = "b1 a1 c1";
-    assert!(rejects(&map.parts()).contains(&"spread 4..5 b1 a1 c1: 1 copy in zone c, at most 0 may be".to_owned()));
+    assert!(rejects(&map.parts())
+        .contains(&"spread 4..5 b1 a1 c1: 1 copy in zone c, at most 0 may be".to_owned()));
 }
 
 #[test]
 fn a_share_off_its_target_is_listed() {
     let mut map = Written::sound();
     map.slices[2].1 = "b1 a2 b2";
-    let off = ["balance: node a1 has 4 cells, 2 too few for its target", "balance: node a2 has 8 cells, 2 too many for its target"];
+    let off = [
+        "balance: node a1 has 4 cells, 2 too few for its target",
+        "balance: node a2 has 8 cells, 2 too many for its target",
+    ];
     assert_eq!(rejects(&map.parts()), off);
     // the same slices are right where a1 weighs half as much: rack 1 is then shared 4 to 8
     map.nodes[0] += " weight=0.5";
@@ -230,16 +351,25 @@ fn wrong_primaries_are_listed() {
 fn too_many_slices_are_listed() {
     let mut map = Written::sound();
     map.max_slices = Some(6);
-    assert_eq!(rejects(&map.parts()), ["max_slices: 7 slices, at most 6 may be"]);
+    assert_eq!(
+        rejects(&map.parts()),
+        ["max_slices: 7 slices, at most 6 may be"]
+    );
 }
 
 #[test]
 fn a_node_that_can_hold_and_lacks_a_label_is_listed() {
     let mut map = Written::sound();
     map.nodes[4] = "b2 zone=b".to_owned();
-    assert_eq!(rejects(&map.parts()), ["spread: node b2 can hold and has no label `rack`"]);
+    assert_eq!(
+        rejects(&map.parts()),
+        ["spread: node b2 can hold and has no label `rack`"]
+    );
     map.nodes[4] = "b2 rack=2".to_owned();
-    assert_eq!(rejects(&map.parts())[0], "spread: node b2 can hold and has no label `zone`");
+    assert_eq!(
+        rejects(&map.parts())[0],
+        "spread: node b2 can hold and has no label `zone`"
+    );
     // one that cannot hold needs none
     map.nodes[4] = "b2 zone=b rack=2".to_owned();
     map.nodes.push("spare weight=0".to_owned());
@@ -254,17 +384,40 @@ fn without_enough_nodes_there_are_no_targets_and_the_rest_is_judged() {
     }
     map.max_slices = Some(6);
     let listed = rejects(&map.parts());
-    assert_eq!(listed[..2], ["balance: 2 nodes can hold, fewer than 3: there are no targets", "max_slices: 7 slices, at most 6 may be"]);
-    // zone by zone, then rack by rack; now that only rack 1 of zone a can hold, its cap is what it has
-    assert_eq!(listed[2], "spread 0..1 a1 a3 b1: 1 copy in zone b, at most 0 may be");
-    assert_eq!(listed[3], "spread 0..1 a1 a3 b1: 1 copy in zone a, rack 2, at most 0 may be");
-    assert!(!listed.iter().any(|line| line.contains("target") && !line.contains("no targets")), "{listed:?}");
+    assert_eq!(
+        listed[..2],
+        [
+            "balance: 2 nodes can hold, fewer than 3: there are no targets",
+            "max_slices: 7 slices, at most 6 may be"
+        ]
+    );
+    // zone by zone, then rack by rack; now that only rack 1 of zone a can hold, its cap is what it
+    // has
+    assert_eq!(
+        listed[2],
+        "spread 0..1 a1 a3 b1: 1 copy in zone b, at most 0 may be"
+    );
+    assert_eq!(
+        listed[3],
+        "spread 0..1 a1 a3 b1: 1 copy in zone a, rack 2, at most 0 may be"
+    );
+    assert!(
+        !listed
+            .iter()
+            .any(|line| line.contains("target") && !line.contains("no targets")),
+        "{listed:?}"
+    );
 }
 
 #[test]
 fn at_three_replicas_a_named_policy_holds_nothing() {
     let mut parts = Written::sound().parts();
-    let named = PolicyPart { name: Some("chain".into()), kind: String::new(), weight: Some(Weight::ONE), members: vec![NodeId(0)] };
+    let named = PolicyPart {
+        name: Some("chain".into()),
+        kind: String::new(),
+        weight: Some(Weight::ONE),
+        members: vec![NodeId(0)],
+    };
     parts.policies.insert(0, named);
     for (_, policy) in &mut parts.base {
         policy.0 += 1;
@@ -276,23 +429,48 @@ fn at_three_replicas_a_named_policy_holds_nothing() {
     for (_, policy) in &mut parts.base {
         policy.0 -= u32::from(policy.0 > before.0);
     }
-    assert_eq!(rejects(&parts)[0], "replicas 4..5 a1: policy `chain` takes a share, which it may at one replica only");
+    assert_eq!(
+        rejects(&parts)[0],
+        "replicas 4..5 a1: policy `chain` takes a share, which it may at one replica only"
+    );
 }
 
 #[test]
 fn long_lists_end_with_how_many_more_there_are() {
     let mut map = Written::sound();
     (map.replicas, map.spread, map.max_slices, map.cells) = (2, Vec::new(), None, Cells::FINEST);
-    map.slices = (0..10_050).map(|i| (i << 40, if i % 2 == 0 { "a1" } else { "a2" })).collect();
+    map.slices = (0..10_050)
+        .map(|i| (i << 40, if i % 2 == 0 { "a1" } else { "a2" }))
+        .collect();
     let dir = Dir::new();
     dir.write("m.map", encode(&map.parts()));
     let ran = dir.run(&["check", "m.map"]).fails(1, &[]);
     let json: Value = serde_json::from_slice(&dir.run(&["check", "m.map", "--json"]).out).unwrap();
     let all = json["violations"].as_u64().unwrap();
-    assert!(all > 10_050 && ran.text().contains("BROKEN  replicas    10050 slices held by another number of nodes than 2"));
-    assert_eq!((json["listed"].as_array().unwrap().len(), json["unlisted"].as_u64()), (10_000, Some(all - 10_000)));
-    assert_eq!(ran.text().lines().filter(|line| line.starts_with("replicas  ")).count(), 20);
-    assert_eq!(ran.text().lines().last(), Some(&*format!("and {} more; --json lists up to 10000", all - 20)));
+    assert!(
+        all > 10_050
+            && ran.text().contains(
+                "BROKEN  replicas    10050 slices held by another number of nodes than 2"
+            )
+    );
+    assert_eq!(
+        (
+            json["listed"].as_array().unwrap().len(),
+            json["unlisted"].as_u64()
+        ),
+        (10_000, Some(all - 10_000))
+    );
+    assert_eq!(
+        ran.text()
+            .lines()
+            .filter(|line| line.starts_with("replicas  "))
+            .count(),
+        20
+    );
+    assert_eq!(
+        ran.text().lines().last(),
+        Some(&*format!("and {} more; --json lists up to 10000", all - 20))
+    );
 }
 
 #[test]
@@ -303,9 +481,19 @@ fn every_map_of_the_reference_gets_a_verdict() {
     for map in std::fs::read_dir(maps).unwrap() {
         let path = map.unwrap().path();
         let ran = dir.run(&["check", path.to_str().unwrap(), "--json"]);
-        let json: Value = serde_json::from_slice(&ran.out).unwrap_or_else(|e| panic!("{}: {e}: {ran:?}", path.display()));
-        assert_eq!(ran.code, Some(if json["ok"] == true { 0 } else { 1 }), "{}", path.display());
-        *(if json["ok"] == true { &mut sound } else { &mut broken }) += 1;
+        let json: Value = serde_json::from_slice(&ran.out)
+            .unwrap_or_else(|e| panic!("{}: {e}: {ran:?}", path.display()));
+        assert_eq!(
+            ran.code,
+            Some(if json["ok"] == true { 0 } else { 1 }),
+            "{}",
+            path.display()
+        );
+        *(if json["ok"] == true {
+            &mut sound
+        } else {
+            &mut broken
+        }) += 1;
     }
     assert!(sound > 30 && broken > 5, "{sound} sound, {broken} broken");
 }

@@ -1,7 +1,8 @@
-//! How fast files are carried: `cargo run --release -p stead-rrd --example files_speed -- DIR FILES BYTES AT_ONCE`.
+//! How fast files are carried: `cargo run --release -p stead-rrd --example files_speed -- DIR FILES
+//! BYTES AT_ONCE`.
 //!
-//! First what the disk needs: each file written, synced, renamed, its directory synced, by as many threads. Then by [`Files::copy`], between
-//! directories, and from agent to agent.
+//! First what the disk needs: each file written, synced, renamed, its directory synced, by as many
+//! threads. Then by [`Files::copy`], between directories, and from agent to agent.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,12 +34,21 @@ fn bare(dir: &Path, files: usize, bytes: &[u8], at_once: usize) -> std::io::Resu
             std::fs::File::open(parent)?.sync_all()?;
         };
         let threads: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(std::io::Error::other("a thread failed"))))
+        threads.into_iter().try_for_each(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(std::io::Error::other("a thread failed")))
+        })
     })?;
     Ok(start.elapsed())
 }
 
-async fn copied(from: &Files, to: &Files, files: usize, at_once: usize) -> std::io::Result<Duration> {
+async fn copied(
+    from: &Files,
+    to: &Files,
+    files: usize,
+    at_once: usize,
+) -> std::io::Result<Duration> {
     let (start, next) = (Instant::now(), Arc::new(AtomicUsize::new(0)));
     let mut tasks = Vec::new();
     for _ in 0..at_once {
@@ -54,7 +64,8 @@ async fn copied(from: &Files, to: &Files, files: usize, at_once: usize) -> std::
         }));
     }
     for task in tasks {
-        task.await.unwrap_or_else(|error| Err(std::io::Error::other(error)))?;
+        task.await
+            .unwrap_or_else(|error| Err(std::io::Error::other(error)))?;
     }
     Ok(start.elapsed())
 }
@@ -70,20 +81,49 @@ async fn agent(base: &Path) -> std::io::Result<Files> {
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [dir, numbers @ ..] = &arguments[..] else { return Err(std::io::Error::other("DIR FILES BYTES AT_ONCE")) };
-    let [files, bytes, at_once] = [0, 1, 2].map(|at| numbers.get(at).and_then(|text| text.parse().ok()).unwrap_or([1000, 100_000, 8][at]));
+    let [dir, numbers @ ..] = &arguments[..] else {
+        return Err(std::io::Error::other("DIR FILES BYTES AT_ONCE"));
+    };
+    let [files, bytes, at_once] = [0, 1, 2].map(|at| {
+        numbers
+            .get(at)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or([1000, 100_000, 8][at])
+    });
     let dir = Path::new(dir);
     let data = [b"RRD\0".to_vec(), vec![7; bytes]].concat();
     let told = |what: &str, time: Duration| {
         let seconds = time.as_secs_f64();
-        println!("{what:20} {:>8.0} files/s {:>8.1} MB/s", files as f64 / seconds, (files * data.len()) as f64 / seconds / 1e6);
+        println!(
+            "{what:20} {:>8.0} files/s {:>8.1} MB/s",
+            files as f64 / seconds,
+            (files * data.len()) as f64 / seconds / 1e6
+        );
     };
     let [source, first, second] = ["bare", "directory", "agent"].map(|name| dir.join(name));
     for place in [&source, &first, &second] {
         std::fs::create_dir_all(place)?;
     }
     told("bare writes", bare(&source, files, &data, at_once)?);
-    told("directory, directory", copied(&Files::directory(&source), &Files::directory(&first), files, at_once).await?);
-    told("agent, agent", copied(&agent(&source).await?, &agent(&second).await?, files, at_once).await?);
+    told(
+        "directory, directory",
+        copied(
+            &Files::directory(&source),
+            &Files::directory(&first),
+            files,
+            at_once,
+        )
+        .await?,
+    );
+    told(
+        "agent, agent",
+        copied(
+            &agent(&source).await?,
+            &agent(&second).await?,
+            files,
+            at_once,
+        )
+        .await?,
+    );
     Ok(())
 }

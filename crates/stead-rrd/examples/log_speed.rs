@@ -1,6 +1,8 @@
-//! How many records a second the durable log takes, one at a time and from 64 who wait: `log_speed DIR [SECONDS]`.
+//! How many records a second the durable log takes, one at a time and from 64 who wait: `log_speed
+//! DIR [SECONDS]`.
 //!
-//! The disk decides: beside it stands what plain writes with a sync each reach in the same directory, in the same run.
+//! The disk decides: beside it stands what plain writes with a sync each reach in the same
+//! directory, in the same run.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,11 +16,15 @@ const RECORD: &[u8] = &[b'x'; 100];
 
 fn main() -> io::Result<()> {
     let mut line = std::env::args().skip(1);
-    let Some(dir) = line.next() else { return Err(io::Error::other("usage: log_speed DIR [SECONDS]")) };
+    let Some(dir) = line.next() else {
+        return Err(io::Error::other("usage: log_speed DIR [SECONDS]"));
+    };
     let time = Duration::from_secs(line.next().and_then(|n| n.parse().ok()).unwrap_or(3));
     let plain = plain(&Path::new(&dir).join("plain"), time)?;
     println!("write and sync    1 waiting {plain:>9.0}/s");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .build()?;
     for waiting in [1, 64, 1024] {
         let dir = Path::new(&dir).join("log");
         let log = Arc::new(Log::open(&dir, Options::default())?);
@@ -45,7 +51,12 @@ fn main() -> io::Result<()> {
         let rate = all.len() as f64 / start.elapsed().as_secs_f64();
         all.sort_unstable();
         let at = |part: usize| all.get(all.len() * part / 100).copied().unwrap_or_default();
-        println!("append         {waiting:>4} waiting {rate:>9.0}/s, {:.1} x plain, p50 {:?}, p99 {:?}", rate / plain, at(50), at(99));
+        println!(
+            "append         {waiting:>4} waiting {rate:>9.0}/s, {:.1} x plain, p50 {:?}, p99 {:?}",
+            rate / plain,
+            at(50),
+            at(99)
+        );
         drop(log);
         std::fs::remove_dir_all(dir)?;
     }

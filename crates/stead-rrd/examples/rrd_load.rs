@@ -1,8 +1,11 @@
-//! Updates for an rrdcached or for the router before some, as fast as they are answered: `rrd_load ADDRESS --files LIST`.
+//! Updates for an rrdcached or for the router before some, as fast as they are answered: `rrd_load
+//! ADDRESS --files LIST`.
 //!
-//! Each connection has files of its own and updates them in turn, each time one second later than the last. A connection asks the
-//! next when it has an answer: one request at a time, or `--pipeline` of them, or a BATCH of `--batch` lines. What is not answered
-//! with success ends the program with an error, so that a server cannot shine by refusing. Says in one line of JSON what it did.
+//! Each connection has files of its own and updates them in turn, each time one second later than
+//! the last. A connection asks the next when it has an answer: one request at a time, or
+//! `--pipeline` of them, or a BATCH of `--batch` lines. What is not answered with success ends the
+//! program with an error, so that a server cannot shine by refusing. Says in one line of JSON what
+//! it did.
 //!
 //! It runs on one thread, so that it takes at most one core from the servers that it measures.
 
@@ -29,7 +32,8 @@ struct Line {
     /// A file with the names of the RRD files, one a line
     #[arg(long)]
     files: PathBuf,
-    /// The time of the first update, in seconds since 1970; it must be newer than what the files have
+    /// The time of the first update, in seconds since 1970; it must be newer than what the files
+    /// have
     #[arg(long)]
     start: u64,
     #[arg(long, default_value_t = 1)]
@@ -56,7 +60,9 @@ struct Done {
 
 fn main() -> ExitCode {
     let line = Line::parse();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     match runtime.and_then(|runtime| runtime.block_on(load(line))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -68,21 +74,48 @@ fn main() -> ExitCode {
 
 async fn load(line: Line) -> Result<(), Error> {
     let address = Address::parse(&line.address).map_err(Error::other)?;
-    let files = std::fs::read_to_string(&line.files).map_err(|error| Error::other(format!("{}: {error}", line.files.display())))?;
+    let files = std::fs::read_to_string(&line.files)
+        .map_err(|error| Error::other(format!("{}: {error}", line.files.display())))?;
     let files: Vec<&str> = files.lines().collect();
-    if line.connections == 0 || line.pipeline == 0 || line.batch == Some(0) || files.len() < line.connections {
-        return Err(Error::other(format!("{} connections cannot share {} files; give each at least one", line.connections, files.len())));
+    if line.connections == 0
+        || line.pipeline == 0
+        || line.batch == Some(0)
+        || files.len() < line.connections
+    {
+        return Err(Error::other(format!(
+            "{} connections cannot share {} files; give each at least one",
+            line.connections,
+            files.len()
+        )));
     }
     if line.pipeline > files.len() / line.connections {
-        return Err(Error::other(format!("--pipeline {}: a connection would ask for a file again before it was answered", line.pipeline)));
+        return Err(Error::other(format!(
+            "--pipeline {}: a connection would ask for a file again before it was answered",
+            line.pipeline
+        )));
     }
     let ready = Arc::new(Barrier::new(line.connections));
     let mut connections = JoinSet::new();
     for at in 0..line.connections {
-        let stream = open(&address).await.map_err(|error| Error::other(format!("{}: {error}", line.address)))?;
-        let own = files.iter().skip(at).step_by(line.connections).map(|name| format!("update {name} ").into_bytes()).collect();
-        let updates = Updates { files: own, at: 0, time: line.start };
-        let client = Client { stream, updates, unread: Vec::new() };
+        let stream = open(&address)
+            .await
+            .map_err(|error| Error::other(format!("{}: {error}", line.address)))?;
+        let own = files
+            .iter()
+            .skip(at)
+            .step_by(line.connections)
+            .map(|name| format!("update {name} ").into_bytes())
+            .collect();
+        let updates = Updates {
+            files: own,
+            at: 0,
+            time: line.start,
+        };
+        let client = Client {
+            stream,
+            updates,
+            unread: Vec::new(),
+        };
         let (ready, time) = (Arc::clone(&ready), Duration::from_secs_f64(line.seconds));
         let (pipeline, batch) = (line.pipeline, line.batch);
         connections.spawn(async move {
@@ -107,7 +140,11 @@ async fn load(line: Line) -> Result<(), Error> {
     }
     let seconds = span.map_or(0.0, |(first, last)| (last - first).as_secs_f64());
     latencies.sort_unstable();
-    let micros = |part: usize| latencies.get((latencies.len() * part / 1000).min(latencies.len().saturating_sub(1))).map_or(0.0, |n| *n as f64 / 1000.0);
+    let micros = |part: usize| {
+        latencies
+            .get((latencies.len() * part / 1000).min(latencies.len().saturating_sub(1)))
+            .map_or(0.0, |n| *n as f64 / 1000.0)
+    };
     println!(
         "{{\"updates\": {updates}, \"requests\": {}, \"seconds\": {seconds:.6}, \"p50_us\": {:.1}, \"p99_us\": {:.1}, \"max_us\": {:.1}, \"newest\": {newest}}}",
         latencies.len(),
@@ -145,7 +182,12 @@ impl Updates {
         }
         text.extend_from_slice(&self.files[self.at]);
         // a value that changes from file to file and from time to time
-        let _ = writeln!(text, "{}:{}", self.time, self.time * 7919 % 9973 + self.at as u64);
+        let _ = writeln!(
+            text,
+            "{}:{}",
+            self.time,
+            self.time * 7919 % 9973 + self.at as u64
+        );
         self.at += 1;
     }
 }
@@ -170,7 +212,12 @@ impl Client {
                 asked.push_back(now);
             }
             if asked.is_empty() {
-                return Ok(Done { updates: latencies.len() as u64, latencies, newest: self.updates.time, end: now });
+                return Ok(Done {
+                    updates: latencies.len() as u64,
+                    latencies,
+                    newest: self.updates.time,
+                    end: now,
+                });
             }
             self.stream.write_all(&text).await?;
             self.receive().await?;
@@ -182,21 +229,29 @@ impl Client {
                     return Err(failed(line));
                 }
                 from += end + 1;
-                let since = asked.pop_front().ok_or_else(|| Error::other("an answer to nothing"))?;
+                let since = asked
+                    .pop_front()
+                    .ok_or_else(|| Error::other("an answer to nothing"))?;
                 latencies.push((now - since).as_nanos() as u64);
             }
             self.unread.drain(..from);
         }
     }
 
-    /// Waits for the answer to the word BATCH, as the protocol has it; the lines are made meanwhile.
+    /// Waits for the answer to the word BATCH, as the protocol has it; the lines are made
+    /// meanwhile.
     async fn batches(mut self, lines: usize, until: Instant) -> Result<Done, Error> {
         let mut latencies = Vec::new();
         let mut text = Vec::new();
         loop {
             let asked = Instant::now();
             if asked >= until {
-                return Ok(Done { updates: (latencies.len() * lines) as u64, latencies, newest: self.updates.time, end: asked });
+                return Ok(Done {
+                    updates: (latencies.len() * lines) as u64,
+                    latencies,
+                    newest: self.updates.time,
+                    end: asked,
+                });
             }
             self.stream.write_all(b"BATCH\n").await?;
             text.clear();
@@ -235,5 +290,8 @@ impl Client {
 }
 
 fn failed(answer: &[u8]) -> Error {
-    Error::other(format!("the server refused an update: {:?}", String::from_utf8_lossy(answer)))
+    Error::other(format!(
+        "the server refused an update: {:?}",
+        String::from_utf8_lossy(answer)
+    ))
 }

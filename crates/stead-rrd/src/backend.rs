@@ -8,12 +8,14 @@
 //!                          +-------- queue is full -------+
 //! ```
 //!
-//! `Up`, writes wait in a queue, and one task sends what waits as one BATCH: the busier, the larger. In every other state nothing
-//! waits here: the log has it. A backend that is `Behind` reads the log from what it has confirmed on, which can repeat writes that
-//! it has; what it says about these ("illegal attempt") is no error.
+//! `Up`, writes wait in a queue, and one task sends what waits as one BATCH: the busier, the
+//! larger. In every other state nothing waits here: the log has it. A backend that is `Behind`
+//! reads the log from what it has confirmed on, which can repeat writes that it has; what it says
+//! about these ("illegal attempt") is no error.
 //!
-//! A write counts as confirmed when a FLUSH of its file, sent after the write was answered, has succeeded. Writes to a file that the
-//! backend says it has not are confirmed, too: there is nothing to keep them in, and the file comes whole, from a replica.
+//! A write counts as confirmed when a FLUSH of its file, sent after the write was answered, has
+//! succeeded. Writes to a file that the backend says it has not are confirmed, too: there is
+//! nothing to keep them in, and the file comes whole, from a replica.
 //!
 //! A backend that does not answer in time is lost as one that closed the connection is.
 
@@ -36,7 +38,8 @@ use crate::shared::{lock, Shared};
 use crate::unflushed::Unflushed;
 use crate::writes::{has_no_file, Ticket};
 
-/// Lines in one BATCH: rrdcached works on it without answering anyone else on this connection; 2,000 take it some 3 ms.
+/// Lines in one BATCH: rrdcached works on it without answering anyone else on this connection;
+/// 2,000 take it some 3 ms.
 const BATCH_LINES: usize = 2000;
 /// Bytes that may wait in memory; beyond, the log is read instead.
 const QUEUE_BYTES: usize = 64 << 20;
@@ -115,8 +118,9 @@ pub struct Backend {
     /// works taken out of the queue and answered, since the start
     answered: watch::Sender<u64>,
     idle: Mutex<Vec<Connection>>,
-    /// for FLUSH alone. Opened before the connection of the writes: so one that works leads to the very process that has answered
-    /// the writes, and not to one that came after it and knows nothing of them
+    /// for FLUSH alone. Opened before the connection of the writes: so one that works leads to the
+    /// very process that has answered the writes, and not to one that came after it and knows
+    /// nothing of them
     flushing: tokio::sync::Mutex<Option<Connection>>,
     /// rings when it comes up
     came_up: Arc<Notify>,
@@ -156,7 +160,8 @@ struct Inside {
     offered: u64,
     /// the version of the layout by which the log was read last
     version: u64,
-    /// the oldest record that it has to read, though it may have read on: its file has come to be here since
+    /// the oldest record that it has to read, though it may have read on: its file has come to be
+    /// here since
     late: Option<u64>,
     unflushed: Unflushed,
     /// everything up to this record was found flushed at the last turn
@@ -164,7 +169,8 @@ struct Inside {
     journal: Journal,
 }
 
-/// Whether a backend keeps a journal of its own. It tells no more than how much it has written into one, so it has to get updates first.
+/// Whether a backend keeps a journal of its own. It tells no more than how much it has written into
+/// one, so it has to get updates first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Journal {
     Unknown,
@@ -175,8 +181,15 @@ enum Journal {
 }
 
 impl Backend {
-    /// A backend that is down until [`run`](Backend::run) connects it. `came_up` rings whenever it has come up.
-    pub fn new(name: &str, place: Place, site: Site, shared: Arc<Shared>, came_up: Arc<Notify>) -> Backend {
+    /// A backend that is down until [`run`](Backend::run) connects it. `came_up` rings whenever it
+    /// has come up.
+    pub fn new(
+        name: &str,
+        place: Place,
+        site: Site,
+        shared: Arc<Shared>,
+        came_up: Arc<Notify>,
+    ) -> Backend {
         Backend {
             name: name.to_owned(),
             place,
@@ -258,11 +271,16 @@ impl Backend {
     /// Works and bytes that wait, and files that have not been flushed.
     pub fn waiting(&self) -> (usize, usize, usize) {
         let inside = self.inside();
-        (inside.queue.iter().map(Work::count).sum(), inside.queued_bytes, inside.unflushed.len())
+        (
+            inside.queue.iter().map(Work::count).sum(),
+            inside.queued_bytes,
+            inside.unflushed.len(),
+        )
     }
 
-    /// Whether it keeps a journal of its own, as far as it has shown. After a crash it takes updates that came while a file was written
-    /// for written, and refuses them when they are sent again: `wrote` stands behind them in its journal.
+    /// Whether it keeps a journal of its own, as far as it has shown. After a crash it takes
+    /// updates that came while a file was written for written, and refuses them when they are sent
+    /// again: `wrote` stands behind them in its journal.
     pub fn has_journal(&self) -> bool {
         self.inside().journal == Journal::Kept
     }
@@ -272,8 +290,8 @@ impl Backend {
         Arc::clone(&self.inside().base)
     }
 
-    /// Gives it writes; the ticket hears at once when it is not up. Writes to one file come in the order of their records; `held` says
-    /// that those of other files may have overtaken them.
+    /// Gives it writes; the ticket hears at once when it is not up. Writes to one file come in the
+    /// order of their records; `held` says that those of other files may have overtaken them.
     pub fn offer(&self, work: Work, held: bool) {
         let mut inside = self.inside();
         let number = work.ticket.number;
@@ -307,21 +325,35 @@ impl Backend {
         };
         let mut answered = self.answered.subscribe();
         while *answered.borrow_and_update() < pushed {
-            self.in_time(async { answered.changed().await.map_err(|_| io::ErrorKind::ConnectionReset.into()) }).await?;
+            self.in_time(async {
+                answered
+                    .changed()
+                    .await
+                    .map_err(|_| io::ErrorKind::ConnectionReset.into())
+            })
+            .await?;
         }
         let inside = self.inside();
         self.check_up(inside.state)?;
-        if inside.losses != losses { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(()) }
+        if inside.losses != losses {
+            Err(io::ErrorKind::ConnectionReset.into())
+        } else {
+            Ok(())
+        }
     }
 
     fn check_up(&self, state: State) -> io::Result<()> {
         match state {
             State::Up => Ok(()),
-            _ => Err(io::Error::new(io::ErrorKind::NotConnected, format!("{} is not up", self.name))),
+            _ => Err(io::Error::new(
+                io::ErrorKind::NotConnected,
+                format!("{} is not up", self.name),
+            )),
         }
     }
 
-    /// Asks it something that changes nothing, on a connection apart from the writes, after all that it was offered before.
+    /// Asks it something that changes nothing, on a connection apart from the writes, after all
+    /// that it was offered before.
     pub async fn ask(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
         self.caught_up().await?;
         let kept = lock(&self.idle).pop();
@@ -332,7 +364,9 @@ impl Backend {
                     self.keep(connection, &reply);
                     return Ok(self.as_ours(reply, binary));
                 }
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(self.broken(error)),
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    return Err(self.broken(error))
+                }
                 Err(_) => {}
             }
         }
@@ -341,17 +375,29 @@ impl Backend {
         Ok(self.as_ours(reply, binary))
     }
 
-    /// As [`ask`](Backend::ask), on a connection of its own and with more patience: what has a large answer. The paths in its lines stay.
+    /// As [`ask`](Backend::ask), on a connection of its own and with more patience: what has a
+    /// large answer. The paths in its lines stay.
     pub async fn ask_large(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
         self.caught_up().await?;
         let address = self.site().address;
-        let mut connection = self.in_time(Connection::open(&address)).await.map_err(|error| self.broken(error))?;
+        let mut connection = self
+            .in_time(Connection::open(&address))
+            .await
+            .map_err(|error| self.broken(error))?;
         let patience = LARGE_PATIENCE * self.shared.options.patience;
         let reply = tokio::time::timeout(patience, connection.ask(line, binary)).await;
-        reply.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs_f64())))?.map(|reply| self.as_ours(reply, true))
+        reply
+            .map_err(|_| {
+                io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    format!("no answer within {} s", patience.as_secs_f64()),
+                )
+            })?
+            .map(|reply| self.as_ours(reply, true))
     }
 
-    /// As [`ask`](Backend::ask), on a connection of its own: rrdcached closes it after some errors of SUSPEND and RESUME.
+    /// As [`ask`](Backend::ask), on a connection of its own: rrdcached closes it after some errors
+    /// of SUSPEND and RESUME.
     pub async fn ask_apart(&self, line: &[u8]) -> io::Result<Reply> {
         self.caught_up().await?;
         let (_, reply) = self.ask_new(line, false).await?;
@@ -360,7 +406,10 @@ impl Backend {
 
     async fn ask_new(&self, line: &[u8], binary: bool) -> io::Result<(Connection, Reply)> {
         let address = self.site().address;
-        let mut connection = self.in_time(Connection::open(&address)).await.map_err(|error| self.broken(error))?;
+        let mut connection = self
+            .in_time(Connection::open(&address))
+            .await
+            .map_err(|error| self.broken(error))?;
         match self.in_time(connection.ask(line, binary)).await {
             Ok(reply) => Ok((connection, reply)),
             // it stands still; anything else may be this request's fault
@@ -378,21 +427,31 @@ impl Backend {
 
     async fn in_time<T>(&self, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
         let patience = self.shared.options.patience;
-        let late = |_| Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", patience.as_secs_f64())));
-        tokio::time::timeout(patience, work).await.unwrap_or_else(late)
+        let late = |_| {
+            Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("no answer within {} s", patience.as_secs_f64()),
+            ))
+        };
+        tokio::time::timeout(patience, work)
+            .await
+            .unwrap_or_else(late)
     }
 
     /// A reply with the paths that clients know.
     fn as_ours(&self, reply: Reply, binary: bool) -> Reply {
         let ours = self.shared.options.base.directory();
         match binary {
-            true => Reply { text: rebase(&reply.text, &self.base(), ours), ..reply },
+            true => Reply {
+                text: rebase(&reply.text, &self.base(), ours),
+                ..reply
+            },
             false => reply.rebased(&self.base(), ours),
         }
     }
 
-    /// Keeps a connection for the next read. After an error it may be out of step: of an unknown column rrdcached answers with memory
-    /// that it has freed, line ends and all.
+    /// Keeps a connection for the next read. After an error it may be out of step: of an unknown
+    /// column rrdcached answers with memory that it has freed, line ends and all.
     fn keep(&self, connection: Connection, reply: &Reply) {
         let mut idle = lock(&self.idle);
         if idle.len() < IDLE_CONNECTIONS && !reply.is_error() {
@@ -416,7 +475,8 @@ impl Backend {
             self.down(&error);
             if !said {
                 let (name, address) = (&self.name, self.site().address);
-                tracing::warn!(backend = %name, %address, state = "down", %error, "backend {name} ({address}) is down: {error}");
+                tracing::warn!(backend = %name, %address, state = "down", %error, "backend {name} \
+                    ({address}) is down: {error}");
                 said = true;
             }
             tokio::time::sleep(pause).await;
@@ -450,7 +510,8 @@ impl Backend {
         inside.sending = None;
         inside.late = None; // what it has not confirmed is read again in any case
         inside.flushed = None;
-        inside.unflushed = Unflushed::default(); // it may have lost what it had in memory: all that is not confirmed comes again
+        // it may have lost what it had in memory: all that is not confirmed comes again
+        inside.unflushed = Unflushed::default();
         let pushed = inside.pushed;
         drop(inside);
         works.iter().for_each(|work| work.ticket.lost());
@@ -478,7 +539,8 @@ impl Backend {
         }
     }
 
-    /// Sends what the log has after `has`, until there is no more; it is up then. Returns the number of the last record.
+    /// Sends what the log has after `has`, until there is no more; it is up then. Returns the
+    /// number of the last record.
     async fn replay(&self, connection: &mut Connection, has: u64) -> io::Result<u64> {
         let mut through = has;
         loop {
@@ -486,7 +548,10 @@ impl Backend {
                 let version = self.shared.layout().version();
                 let mut inside = self.inside();
                 inside.version = version;
-                through = inside.late.take().map_or(through, |late| through.min(late - 1));
+                through = inside
+                    .late
+                    .take()
+                    .map_or(through, |late| through.min(late - 1));
             }
             let part = self.part(through)?;
             through = part.through;
@@ -500,7 +565,9 @@ impl Backend {
                 // what was offered is durable, so that the log has it by now
                 continue;
             }
-            let failures = self.in_time(connection.batch(&part.text, part.names.len())).await?;
+            let failures = self
+                .in_time(connection.batch(&part.text, part.names.len()))
+                .await?;
             for (at, text) in failures {
                 if has_no_file(&text) {
                     self.shared.lacks.add(&part.names[at].1, self.place);
@@ -516,18 +583,31 @@ impl Backend {
 
     /// The next writes of the log that are for this backend.
     fn part(&self, after: u64) -> io::Result<Part> {
-        let mut part = Part { through: after, ..Part::default() };
-        let damaged = |number| io::Error::new(io::ErrorKind::InvalidData, format!("record {number} of the log is damaged"));
-        // the iterator may touch the disk: short reads, from files that were written a moment ago in most cases
+        let mut part = Part {
+            through: after,
+            ..Part::default()
+        };
+        let damaged = |number| {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("record {number} of the log is damaged"),
+            )
+        };
+        // the iterator may touch the disk: short reads, from files that were written a moment ago
+        // in most cases
         for record in self.shared.journal.read(after) {
             let (number, bytes) = record?;
             for entry in record::entries(&bytes) {
                 let entry = entry.ok_or_else(|| damaged(number))?;
                 if entry.names().any(|name| name == self.name) {
-                    let (name, _) = Request::parse(entry.line).path().ok_or_else(|| damaged(number))?;
+                    let (name, _) = Request::parse(entry.line)
+                        .path()
+                        .ok_or_else(|| damaged(number))?;
                     // a file that has moved away, or has not come yet, is none of its own
                     if self.shared.layout().now(&name).contains(&self.place) {
-                        pieces(entry.line, &mut part.text, || part.names.push((number, name.to_vec())));
+                        pieces(entry.line, &mut part.text, || {
+                            part.names.push((number, name.to_vec()))
+                        });
                     }
                 }
             }
@@ -539,7 +619,8 @@ impl Backend {
         Ok(part)
     }
 
-    /// Sends what waits, while it is up. Ends with the number of the last record when the queue was too long and is empty now.
+    /// Sends what waits, while it is up. Ends with the number of the last record when the queue was
+    /// too long and is empty now.
     async fn drain(&self, connection: &mut Connection, caught_up: u64) -> io::Result<u64> {
         let mut through = caught_up;
         let (mut works, mut text) = (Vec::new(), Vec::new());
@@ -564,7 +645,8 @@ impl Backend {
             let mut count = 0;
             for work in &works {
                 through = through.max(work.ticket.number);
-                work.lines().for_each(|line| text.extend_from_slice(work.ticket.writes.line(line)));
+                work.lines()
+                    .for_each(|line| text.extend_from_slice(work.ticket.writes.line(line)));
                 count += work.count();
             }
             let failures = match self.in_time(connection.batch(&text, count)).await {
@@ -575,7 +657,9 @@ impl Backend {
                 }
             };
             self.heard(&works, failures, caught_up);
-            self.counters.writes.fetch_add(count as u64, Ordering::Relaxed);
+            self.counters
+                .writes
+                .fetch_add(count as u64, Ordering::Relaxed);
             let done = works.len() as u64;
             works.clear();
             self.inside().sending = None;
@@ -595,21 +679,29 @@ impl Backend {
             while let Some((at, mut text)) = failures.next_if(|(at, _)| *at < end) {
                 self.counters.refused.fetch_add(1, Ordering::Relaxed);
                 if work.ticket.number <= caught_up && is_repeated(&text) {
-                    continue; // it was in the log when that was read, and came again through the queue
+                    // it was in the log when that was read, and came again
+                    // through the queue
+                    continue;
                 }
                 if let Some(line) = work.lines().nth(at - start).filter(|_| has_no_file(&text)) {
-                    self.shared.lacks.add(work.ticket.writes.name(line), self.place);
+                    self.shared
+                        .lacks
+                        .add(work.ticket.writes.name(line), self.place);
                 }
                 text = rebase(&text, &base, self.shared.options.base.directory());
                 if text.ends_with(b": ") {
-                    text.extend_from_slice(format!("a failure on {}, of which it says no more", self.name).as_bytes());
+                    text.extend_from_slice(
+                        format!("a failure on {}, of which it says no more", self.name).as_bytes(),
+                    );
                 }
                 own.push((at - start, text));
             }
             // also what was refused: of several values it may have taken the first
             let mut inside = self.inside();
             for line in work.lines() {
-                inside.unflushed.wrote(work.ticket.writes.name(line), work.ticket.number, now);
+                inside
+                    .unflushed
+                    .wrote(work.ticket.writes.name(line), work.ticket.number, now);
             }
             drop(inside);
             work.ticket.answer(work.lines(), own);
@@ -638,7 +730,11 @@ impl Backend {
             return Ok(());
         }
         let reply = self.ask(b"STATS", false).await?;
-        let Some((updates, bytes)) = number(&reply, "UpdatesReceived").zip(number(&reply, "JournalBytes")) else { return Ok(()) };
+        let Some((updates, bytes)) =
+            number(&reply, "UpdatesReceived").zip(number(&reply, "JournalBytes"))
+        else {
+            return Ok(());
+        };
         self.inside().journal = match before {
             _ if bytes > 0 => Journal::Kept,
             Journal::UnknownAt(few) if updates > few => Journal::None,
@@ -647,7 +743,8 @@ impl Backend {
         };
         if bytes > 0 {
             let (name, address) = (&self.name, self.site().address);
-            tracing::warn!(backend = %name, %address, "backend {name} ({address}) keeps a journal of its own, by which it can lose updates when it crashes: start it without -j");
+            tracing::warn!(backend = %name, %address, "backend {name} ({address}) keeps a journal \
+                of its own, by which it can lose updates when it crashes: start it without -j");
         }
         Ok(())
     }
@@ -695,14 +792,22 @@ impl Backend {
                 return Ok(());
             }
             let now = Instant::now();
-            aside.iter().for_each(|taken| inside.unflushed.failed(taken, now));
+            aside
+                .iter()
+                .for_each(|taken| inside.unflushed.failed(taken, now));
             let waiting = inside.queue.iter().map(|work| work.ticket.number).min();
-            let first = [inside.unflushed.first(), waiting, inside.sending].into_iter().flatten().min();
+            let first = [inside.unflushed.first(), waiting, inside.sending]
+                .into_iter()
+                .flatten()
+                .min();
             let through = first.map_or(offered, |first| offered.min(first - 1));
-            // a turn later: a file that rrdcached is just writing has nothing that waits, and is not written yet
+            // a turn later: a file that rrdcached is just writing has nothing that waits, and is
+            // not written yet
             inside.flushed.replace(through)
         };
-        through.map_or(Ok(()), |through| self.shared.journal.confirm(&self.name, through))
+        through.map_or(Ok(()), |through| {
+            self.shared.journal.confirm(&self.name, through)
+        })
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -741,11 +846,15 @@ struct Part {
     through: u64,
 }
 
-/// Appends a write of the log, an update with several values as one update each: rrdcached stops at the first value that it has
-/// already, and of a repeated line it may have the first values only. `each` is called for every line.
+/// Appends a write of the log, an update with several values as one update each: rrdcached stops at
+/// the first value that it has already, and of a repeated line it may have the first values only.
+/// `each` is called for every line.
 fn pieces(line: &[u8], to: &mut Vec<u8>, mut each: impl FnMut()) {
     let request = Request::parse(line);
-    let values = request.path().filter(|_| request.verb == Some(Verb::Update)).map_or(&b""[..], |(_, values)| values);
+    let values = request
+        .path()
+        .filter(|_| request.verb == Some(Verb::Update))
+        .map_or(&b""[..], |(_, values)| values);
     if words(values).count() < 2 {
         to.extend_from_slice(line);
         to.push(b'\n');
@@ -762,7 +871,14 @@ fn pieces(line: &[u8], to: &mut Vec<u8>, mut each: impl FnMut()) {
 
 /// One of the counters that STATS gives.
 fn number(reply: &Reply, name: &str) -> Option<u64> {
-    reply.each().find_map(|line| std::str::from_utf8(line).ok()?.strip_prefix(name)?.strip_prefix(": ")?.parse().ok())
+    reply.each().find_map(|line| {
+        std::str::from_utf8(line)
+            .ok()?
+            .strip_prefix(name)?
+            .strip_prefix(": ")?
+            .parse()
+            .ok()
+    })
 }
 
 /// Whether a backend says that it has this value, or a later one, already.
@@ -781,9 +897,15 @@ mod tests {
             pieces(line.as_bytes(), &mut text, || count += 1);
             (String::from_utf8(text).unwrap(), count)
         };
-        assert_eq!(lines("update c/x\\ y 1:2 3:4"), ("update c/x\\ y 1:2\nupdate c/x\\ y 3:4\n".to_owned(), 2));
+        assert_eq!(
+            lines("update c/x\\ y 1:2 3:4"),
+            ("update c/x\\ y 1:2\nupdate c/x\\ y 3:4\n".to_owned(), 2)
+        );
         assert_eq!(lines("update a 1:2"), ("update a 1:2\n".to_owned(), 1));
-        assert_eq!(lines("create a -s 60 DS:a"), ("create a -s 60 DS:a\n".to_owned(), 1));
+        assert_eq!(
+            lines("create a -s 60 DS:a"),
+            ("create a -s 60 DS:a\n".to_owned(), 1)
+        );
     }
 
     /// A backend that has read the log past a write before the write's file came to it.
@@ -794,14 +916,21 @@ mod tests {
         use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
         let build = |names: &[&str], before: Option<&stead::Map>| {
-            let nodes: String = names.iter().map(|name| format!("[[node]]\nname = \"{name}\"\n")).collect();
-            let fleet = stead::Fleet::parse(&format!("name = \"rrd\"\n{nodes}"), "fleet.toml").unwrap();
+            let nodes: String = names
+                .iter()
+                .map(|name| format!("[[node]]\nname = \"{name}\"\n"))
+                .collect();
+            let fleet =
+                stead::Fleet::parse(&format!("name = \"rrd\"\n{nodes}"), "fleet.toml").unwrap();
             stead::build(&fleet, before).unwrap()
         };
         let old = build(&["a"], None);
         let new = build(&["a", "b"], Some(&old));
         let moves = |name: &String| new.locate(name.as_bytes()).index() == 1;
-        let name = (0..).map(|number| format!("f{number}")).find(moves).unwrap();
+        let name = (0..)
+            .map(|number| format!("f{number}"))
+            .find(moves)
+            .unwrap();
         let mut layout = Layout::new(Side::new(old, vec![0]));
         layout.move_to(Side::new(new, vec![0, 1]), Default::default());
 
@@ -815,7 +944,10 @@ mod tests {
             let mut got = Vec::new();
             while let Some(line) = lines.next_line().await.unwrap() {
                 got.push(line);
-                writing.write_all(b"0 errors, enqueued 1 value(s).\n").await.unwrap();
+                writing
+                    .write_all(b"0 errors, enqueued 1 value(s).\n")
+                    .await
+                    .unwrap();
             }
             got
         });
@@ -830,7 +962,16 @@ mod tests {
         };
         let shared = Arc::new(Shared::new(options, journal.clone(), layout));
         let address = Address::Unix(path);
-        let backend = Backend::new("b", 1, Site { address: address.clone(), files: None }, shared.clone(), Arc::default());
+        let backend = Backend::new(
+            "b",
+            1,
+            Site {
+                address: address.clone(),
+                files: None,
+            },
+            shared.clone(),
+            Arc::default(),
+        );
         let mut writes = Writes::default();
         writes.push(Verb::Update, name.as_bytes(), b"1:2", b"");
         let mut bytes = Vec::new();
@@ -846,9 +987,18 @@ mod tests {
         let (ticket, mut answer) = Ticket::new(number, writes);
         ticket.expect(1);
         ticket.given();
-        backend.offer(Work { ticket: Arc::new(ticket), lines: Lines::All }, true);
+        backend.offer(
+            Work {
+                ticket: Arc::new(ticket),
+                lines: Lines::All,
+            },
+            true,
+        );
         assert_eq!(answer.try_recv().unwrap(), []);
-        assert_eq!(backend.replay(&mut connection, through).await.unwrap(), number);
+        assert_eq!(
+            backend.replay(&mut connection, through).await.unwrap(),
+            number
+        );
         drop(connection);
         assert_eq!(server.await.unwrap(), [format!("UPDATE {name} 1:2")]);
         assert_eq!(backend.inside().unflushed.first(), Some(number));

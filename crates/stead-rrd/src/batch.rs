@@ -1,7 +1,8 @@
 //! A BATCH: many lines, one answer, which names the lines that failed.
 //!
-//! A client's BATCH is spread over backends, each of which numbers the lines that it got from 1: [`failures`] reads what a backend
-//! says about its part, and [`Errors`] puts the client's own numbers in order again.
+//! A client's BATCH is spread over backends, each of which numbers the lines that it got from 1:
+//! [`failures`] reads what a backend says about its part, and [`Errors`] puts the client's own
+//! numbers in order again.
 
 use crate::reply::Reply;
 
@@ -21,13 +22,16 @@ impl Errors {
     /// The answer after the dot.
     pub fn reply(mut self) -> Reply {
         self.0.sort_by_key(|(number, _)| *number);
-        let lines = self.0.into_iter().map(|(number, text)| [number.to_string().as_bytes(), b" ", &text].concat());
+        let lines = self
+            .0
+            .into_iter()
+            .map(|(number, text)| [number.to_string().as_bytes(), b" ", &text].concat());
         Reply::list("errors", lines)
     }
 }
 
-/// The lines that failed in what a backend says of a BATCH of `count` lines, from 0 and ascending, and why. `None`: it is no
-/// answer to a BATCH.
+/// The lines that failed in what a backend says of a BATCH of `count` lines, from 0 and ascending,
+/// and why. `None`: it is no answer to a BATCH.
 pub fn failures(reply: &Reply, count: usize) -> Option<Vec<(usize, Vec<u8>)>> {
     if reply.is_error() || reply.text != b"errors" {
         return None;
@@ -58,8 +62,17 @@ mod tests {
     #[test]
     fn a_backends_answer_says_which_lines_failed() {
         let reply = Reply::list("errors", ["2 No such file: x", "3 "]);
-        assert_eq!(failures(&reply, 3), Some(vec![(1, b"No such file: x".to_vec()), (2, Vec::new())]));
-        for bad in [Reply::list("errors", ["4 x"]), Reply::list("errors", ["0 x"]), Reply::list("errors", ["2 x", "1 x"]), Reply::ok("PONG"), Reply::error("errors")] {
+        assert_eq!(
+            failures(&reply, 3),
+            Some(vec![(1, b"No such file: x".to_vec()), (2, Vec::new())])
+        );
+        for bad in [
+            Reply::list("errors", ["4 x"]),
+            Reply::list("errors", ["0 x"]),
+            Reply::list("errors", ["2 x", "1 x"]),
+            Reply::ok("PONG"),
+            Reply::error("errors"),
+        ] {
             assert_eq!(failures(&bad, 3), None, "{bad:?}");
         }
     }

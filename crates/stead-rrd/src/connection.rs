@@ -28,12 +28,18 @@ impl Address {
         if let Some(path) = text.strip_prefix("unix:") {
             return match path.starts_with('/') {
                 true => Ok(Address::Unix(path.into())),
-                false => Err(format!("{text:?}: write unix: and a path that begins with a slash")),
+                false => Err(format!(
+                    "{text:?}: write unix: and a path that begins with a slash"
+                )),
             };
         }
         match text.rsplit_once(':') {
-            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(Address::Tcp(text.to_owned())),
-            _ => Err(format!("{text:?} is no address: write unix:/path or host:port")),
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                Ok(Address::Tcp(text.to_owned()))
+            }
+            _ => Err(format!(
+                "{text:?} is no address: write unix:/path or host:port"
+            )),
         }
     }
 }
@@ -74,7 +80,11 @@ impl Stream {
 }
 
 impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Stream::Unix(stream) => Pin::new(stream).poll_read(cx, buffer),
             Stream::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
@@ -83,7 +93,11 @@ impl AsyncRead for Stream {
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Stream::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
             Stream::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
@@ -121,7 +135,9 @@ impl Connection {
                 Stream::Tcp(stream)
             }
         };
-        Ok(Connection { stream: BufReader::new(stream) })
+        Ok(Connection {
+            stream: BufReader::new(stream),
+        })
     }
 
     /// Sends a line and reads its reply.
@@ -130,15 +146,22 @@ impl Connection {
         Reply::read(&mut self.stream, binary).await
     }
 
-    /// Sends `count` lines, each with its end, as one BATCH, or as it is when there is one; those that failed, from 0, and why.
+    /// Sends `count` lines, each with its end, as one BATCH, or as it is when there is one; those
+    /// that failed, from 0, and why.
     pub async fn batch(&mut self, lines: &[u8], count: usize) -> io::Result<Vec<(usize, Vec<u8>)>> {
         if count == 1 {
             // half the replies
             self.stream.write_all(lines).await?;
             let reply = Reply::read(&mut self.stream, false).await?;
-            return Ok(if reply.is_error() { vec![(0, reply.text)] } else { Vec::new() });
+            return Ok(if reply.is_error() {
+                vec![(0, reply.text)]
+            } else {
+                Vec::new()
+            });
         }
-        self.stream.write_all(&[b"BATCH\n", lines, b".\n"].concat()).await?;
+        self.stream
+            .write_all(&[b"BATCH\n", lines, b".\n"].concat())
+            .await?;
         let go_ahead = Reply::read(&mut self.stream, false).await?;
         if go_ahead.text != GO_AHEAD.as_bytes() {
             return Err(unexpected(&go_ahead));
@@ -147,9 +170,11 @@ impl Connection {
         failures(&reply, count).ok_or_else(|| unexpected(&reply))
     }
 
-    /// Whether everything that waited for the file is in the file now; the error in `Ok` is the backend's answer.
+    /// Whether everything that waited for the file is in the file now; the error in `Ok` is the
+    /// backend's answer.
     ///
-    /// Of a suspended file rrdcached says that it has flushed it, and has written nothing: what waited first still waits then.
+    /// Of a suspended file rrdcached says that it has flushed it, and has written nothing: what
+    /// waited first still waits then.
     pub async fn flush(&mut self, name: &[u8]) -> io::Result<Result<bool, Reply>> {
         let name = escaped(name);
         let mut before = None;
@@ -169,12 +194,16 @@ impl Connection {
         }
     }
 
-    /// The directory that the backend keeps its files in, as it writes it in answers; asked by way of a file that is not there.
+    /// The directory that the backend keeps its files in, as it writes it in answers; asked by way
+    /// of a file that is not there.
     pub async fn base(&mut self) -> io::Result<Vec<u8>> {
         const NAME: &str = ".stead-rrd.no-such-file";
         let reply = self.ask(format!("FLUSH {NAME}").as_bytes(), false).await?;
         let end = format!("/{NAME}.");
-        let base = reply.text.strip_prefix(b"No such file: ").and_then(|rest| rest.strip_suffix(end.as_bytes()));
+        let base = reply
+            .text
+            .strip_prefix(b"No such file: ")
+            .and_then(|rest| rest.strip_suffix(end.as_bytes()));
         base.map(<[u8]>::to_vec).ok_or_else(|| unexpected(&reply))
     }
 
@@ -190,7 +219,10 @@ impl Connection {
 
 fn unexpected(reply: &Reply) -> io::Error {
     let text = String::from_utf8_lossy(&reply.text).into_owned();
-    io::Error::new(io::ErrorKind::InvalidData, format!("an answer that rrdcached does not give: {text:?}"))
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("an answer that rrdcached does not give: {text:?}"),
+    )
 }
 
 #[cfg(test)]
@@ -199,10 +231,24 @@ mod tests {
 
     #[test]
     fn an_address_is_a_socket_or_a_host_with_a_port() {
-        for text in ["unix:/run/rrd.sock", "127.0.0.1:42217", "localhost:1", "[::1]:42217"] {
+        for text in [
+            "unix:/run/rrd.sock",
+            "127.0.0.1:42217",
+            "localhost:1",
+            "[::1]:42217",
+        ] {
             assert_eq!(Address::parse(text).unwrap().to_string(), text);
         }
-        for text in ["", "unix:", "unix:rrd.sock", "localhost", ":42217", "localhost:x", "localhost:70000", "/run/rrd.sock"] {
+        for text in [
+            "",
+            "unix:",
+            "unix:rrd.sock",
+            "localhost",
+            ":42217",
+            "localhost:x",
+            "localhost:70000",
+            "/run/rrd.sock",
+        ] {
             assert!(Address::parse(text).is_err(), "{text}");
         }
     }

@@ -6,8 +6,9 @@
 //! >  repair b1                   <  the same
 //! ```
 //!
-//! One request a connection; an answer is one line of JSON. `{"error":"..."}` can come at any time and is the last. A client that goes
-//! ends what it started: the work stops after the files in hand, and the same request goes on with it later.
+//! One request a connection; an answer is one line of JSON. `{"error":"..."}` can come at any time
+//! and is the last. A client that goes ends what it started: the work stops after the files in
+//! hand, and the same request goes on with it later.
 
 use std::future::Future;
 use std::io;
@@ -35,12 +36,19 @@ const EVERY: Duration = Duration::from_millis(200);
 
 /// What the router does when it is told so. The error is one line that says why not.
 ///
-/// The receiver gets the newest state of the work; the last has `ended`. When it is dropped, the work stops after the files in hand.
+/// The receiver gets the newest state of the work; the last has `ended`. When it is dropped, the
+/// work stops after the files in hand.
 pub trait Work: Source {
     /// Moves files to where the newest map has them, at most so many bytes a second.
-    fn start_move(&self, rate: Option<u64>) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+    fn start_move(
+        &self,
+        rate: Option<u64>,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
     /// Copies to a backend what it should have and lacks.
-    fn start_repair(&self, node: &str) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+    fn start_repair(
+        &self,
+        node: &str,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
 }
 
 /// What a client asks for.
@@ -63,12 +71,16 @@ struct MoveOptions {
 impl Request {
     /// Reads a line; the error says what is wrong with it.
     pub fn parse(line: &str) -> Result<Request, String> {
-        let (word, rest) = line.trim_end().split_once(' ').unwrap_or((line.trim_end(), ""));
+        let (word, rest) = line
+            .trim_end()
+            .split_once(' ')
+            .unwrap_or((line.trim_end(), ""));
         match (word, rest) {
             ("status", "") => Ok(Request::Status),
             ("move", "") => Ok(Request::Move(None)),
             ("move", options) => {
-                let options: MoveOptions = serde_json::from_str(options).map_err(|error| format!("move: {error}; write move {{\"rate\":BYTES}}"))?;
+                let options: MoveOptions = serde_json::from_str(options)
+                    .map_err(|error| format!("move: {error}; write move {{\"rate\":BYTES}}"))?;
                 match options.rate {
                     Some(0) => Err("move: with a rate of 0 nothing would ever move".to_owned()),
                     rate => Ok(Request::Move(rate)),
@@ -76,7 +88,9 @@ impl Request {
             }
             ("repair", "") => Err("repair: which backend? write repair NAME".to_owned()),
             ("repair", node) => Ok(Request::Repair(node.to_owned())),
-            _ => Err(format!("{line:?} is no request: ask for status, move or repair")),
+            _ => Err(format!(
+                "{line:?} is no request: ask for status, move or repair"
+            )),
         }
     }
 
@@ -112,22 +126,34 @@ pub struct Control {
 }
 
 impl Control {
-    /// Listens in a state directory, which has to be this process's own: a socket that is there is taken as left behind.
+    /// Listens in a state directory, which has to be this process's own: a socket that is there is
+    /// taken as left behind.
     pub fn bind(directory: &Path) -> io::Result<Control> {
         let path = directory.join(NAME);
         match std::fs::symlink_metadata(&path) {
             Ok(found) if found.file_type().is_socket() => std::fs::remove_file(&path)?,
-            Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "it is there, and no socket; remove it")),
+            Ok(_) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    "it is there, and no socket; remove it",
+                ))
+            }
             Err(_) => {} // bind says what is wrong
         }
         let socket = UnixSocket::new_stream()?;
         socket.bind(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidInput => io::Error::new(error.kind(), "the path of a socket has at most 107 bytes; choose a shorter directory"),
+            io::ErrorKind::InvalidInput => io::Error::new(
+                error.kind(),
+                "the path of a socket has at most 107 bytes; choose a shorter directory",
+            ),
             _ => error,
         })?;
         // before anybody can connect
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Control { listener: socket.listen(16)?, path })
+        Ok(Control {
+            listener: socket.listen(16)?,
+            path,
+        })
     }
 
     /// Serves; never ends.
@@ -142,7 +168,8 @@ impl Control {
                         let _ = serve(BufReader::new(from), &mut to, work).await;
                     });
                 }
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await, // no descriptor is left: some client has to go first
+                // no descriptor is left: some client has to go first
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
     }
@@ -154,14 +181,26 @@ impl Drop for Control {
     }
 }
 
-async fn serve<W: Work>(mut from: BufReader<OwnedReadHalf>, to: &mut OwnedWriteHalf, work: Arc<W>) -> io::Result<()> {
+async fn serve<W: Work>(
+    mut from: BufReader<OwnedReadHalf>,
+    to: &mut OwnedWriteHalf,
+    work: Arc<W>,
+) -> io::Result<()> {
     let mut line = String::new();
     let mut limited = (&mut from).take(LINE_BYTES);
     match tokio::time::timeout(PATIENCE, limited.read_line(&mut line)).await {
         Ok(Ok(0)) => return Ok(()),
         Ok(Ok(_)) if line.ends_with('\n') => {}
         Ok(Err(error)) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
-        _ => return say(to, &Answer::Error(format!("a request is one line of text, of at most {LINE_BYTES} bytes"))).await,
+        _ => {
+            return say(
+                to,
+                &Answer::Error(format!(
+                    "a request is one line of text, of at most {LINE_BYTES} bytes"
+                )),
+            )
+            .await
+        }
     }
     let started = match Request::parse(&line) {
         Ok(Request::Status) => {
@@ -179,7 +218,11 @@ async fn serve<W: Work>(mut from: BufReader<OwnedReadHalf>, to: &mut OwnedWriteH
 }
 
 /// Tells what the receiver gets, until it has the end or the client goes.
-async fn report(mut from: BufReader<OwnedReadHalf>, to: &mut OwnedWriteHalf, mut receiver: watch::Receiver<Progress>) -> io::Result<()> {
+async fn report(
+    mut from: BufReader<OwnedReadHalf>,
+    to: &mut OwnedWriteHalf,
+    mut receiver: watch::Receiver<Progress>,
+) -> io::Result<()> {
     let mut gone = std::pin::pin!(async move {
         // a client that has asked says nothing more: anything but the end is read and dropped
         while from.read_u8().await.is_ok() {}
@@ -200,7 +243,9 @@ async fn report(mut from: BufReader<OwnedReadHalf>, to: &mut OwnedWriteHalf, mut
         };
         if lost {
             let last = receiver.borrow().clone();
-            let lost = Answer::Error("the work broke off: a fault in the router, its log says more".to_owned());
+            let lost = Answer::Error(
+                "the work broke off: a fault in the router, its log says more".to_owned(),
+            );
             return say(to, &if last.ended { Answer::End(last) } else { lost }).await;
         }
     }
@@ -236,30 +281,58 @@ impl Asked {
         let path = directory.join(NAME);
         let stream = UnixStream::connect(&path).await.map_err(|error| {
             let what = match error.kind() {
-                io::ErrorKind::NotFound if !directory.is_dir() => "there is no such directory; give the one that the router has as --state",
-                io::ErrorKind::NotFound => "no router runs on this directory; is it the one that stead-rrd serve has as --state?",
-                io::ErrorKind::ConnectionRefused => "the router that ran on this directory has ended; start it again",
-                io::ErrorKind::PermissionDenied => "the router belongs to another user; ask as that user, or as root",
-                io::ErrorKind::InvalidInput => "the path of a socket has at most 107 bytes; change into a directory above and give a shorter path",
+                io::ErrorKind::NotFound if !directory.is_dir() => {
+                    "there is no such directory; \
+                    give the one that the router has as --state"
+                }
+                io::ErrorKind::NotFound => {
+                    "no router runs on this directory; is it the one that \
+                    stead-rrd serve has as --state?"
+                }
+                io::ErrorKind::ConnectionRefused => {
+                    "the router that ran on this directory has \
+                    ended; start it again"
+                }
+                io::ErrorKind::PermissionDenied => {
+                    "the router belongs to another user; ask as \
+                    that user, or as root"
+                }
+                io::ErrorKind::InvalidInput => {
+                    "the path of a socket has at most 107 bytes; change \
+                    into a directory above and give a shorter path"
+                }
                 _ => return format!("{}: {error}", path.display()),
             };
             format!("{}: {what}", path.display())
         })?;
         let (from, mut to) = stream.into_split();
         let failed = |error: io::Error| format!("{}: {error}", path.display());
-        to.write_all(request.line().as_bytes()).await.map_err(failed)?;
-        Ok(Asked { from: BufReader::new(from), _to: to, path })
+        to.write_all(request.line().as_bytes())
+            .await
+            .map_err(failed)?;
+        Ok(Asked {
+            from: BufReader::new(from),
+            _to: to,
+            path,
+        })
     }
 
-    /// The next answer; the end of the connection is an error, since every answer says when it is the last.
+    /// The next answer; the end of the connection is an error, since every answer says when it is
+    /// the last.
     pub async fn next(&mut self) -> Result<Answer, String> {
         let mut line = String::new();
         let read = self.from.read_line(&mut line).await;
         let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", self.path.display());
         match read {
-            Ok(_) if line.ends_with('\n') => serde_json::from_str(&line)
-                .map_err(|error| wrong(&format!("an answer that this version does not know ({error}); use the stead-rrd that the router was started with"))),
-            Ok(_) => Err(wrong(&"the router ended before it had answered; its log says more")),
+            Ok(_) if line.ends_with('\n') => serde_json::from_str(&line).map_err(|error| {
+                wrong(&format!(
+                    "an answer that this version does not know \
+                    ({error}); use the stead-rrd that the router was started with"
+                ))
+            }),
+            Ok(_) => Err(wrong(
+                &"the router ended before it had answered; its log says more",
+            )),
             Err(error) => Err(wrong(&error)),
         }
     }
@@ -312,36 +385,67 @@ mod tests {
     #[tokio::test]
     async fn the_socket_is_for_its_user_alone_and_answers() {
         let (directory, _sender) = router();
-        let mode = std::fs::metadata(directory.path().join(NAME)).unwrap().permissions().mode();
+        let mode = std::fs::metadata(directory.path().join(NAME))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600);
         let mut asked = Asked::of(directory.path(), &Request::Status).await.unwrap();
         assert_eq!(asked.next().await, Ok(Answer::Status(sample())));
-        let mut asked = Asked::of(directory.path(), &Request::Repair("b 1".to_owned())).await.unwrap();
-        assert_eq!(asked.next().await, Ok(Answer::Error("b 1 lacks nothing".to_owned())));
-        let mut asked = Asked::of(directory.path(), &Request::Move(Some(13))).await.unwrap();
-        assert_eq!(asked.next().await, Ok(Answer::Error("a move is under way".to_owned())));
+        let mut asked = Asked::of(directory.path(), &Request::Repair("b 1".to_owned()))
+            .await
+            .unwrap();
+        assert_eq!(
+            asked.next().await,
+            Ok(Answer::Error("b 1 lacks nothing".to_owned()))
+        );
+        let mut asked = Asked::of(directory.path(), &Request::Move(Some(13)))
+            .await
+            .unwrap();
+        assert_eq!(
+            asked.next().await,
+            Ok(Answer::Error("a move is under way".to_owned()))
+        );
     }
 
     #[tokio::test]
     async fn progress_comes_until_the_end() {
         let (directory, sender) = router();
-        let mut asked = Asked::of(directory.path(), &Request::Move(None)).await.unwrap();
-        assert_eq!(asked.next().await, Ok(Answer::Progress(Progress::default())));
+        let mut asked = Asked::of(directory.path(), &Request::Move(None))
+            .await
+            .unwrap();
+        assert_eq!(
+            asked.next().await,
+            Ok(Answer::Progress(Progress::default()))
+        );
         sender.send_modify(|progress| progress.done = 5);
-        let Ok(Answer::Progress(progress)) = asked.next().await else { panic!() };
+        let Ok(Answer::Progress(progress)) = asked.next().await else {
+            panic!()
+        };
         assert_eq!(progress.done, 5);
         sender.send_modify(|progress| progress.ended = true);
-        assert_eq!(asked.next().await, Ok(Answer::End(Progress { done: 5, ended: true, ..Progress::default() })));
+        assert_eq!(
+            asked.next().await,
+            Ok(Answer::End(Progress {
+                done: 5,
+                ended: true,
+                ..Progress::default()
+            }))
+        );
         assert!(asked.next().await.unwrap_err().contains("ended before"));
     }
 
     #[tokio::test]
     async fn work_that_breaks_off_is_no_success() {
         let (directory, sender) = router();
-        let mut asked = Asked::of(directory.path(), &Request::Move(None)).await.unwrap();
+        let mut asked = Asked::of(directory.path(), &Request::Move(None))
+            .await
+            .unwrap();
         asked.next().await.unwrap();
         drop(sender);
-        let Ok(Answer::Error(error)) = asked.next().await else { panic!() };
+        let Ok(Answer::Error(error)) = asked.next().await else {
+            panic!()
+        };
         assert!(error.contains("broke off"), "{error}");
     }
 
@@ -349,7 +453,9 @@ mod tests {
     async fn a_client_that_goes_lets_go_of_the_work() {
         let (directory, sender) = router();
         let held = sender.receiver_count();
-        let mut asked = Asked::of(directory.path(), &Request::Move(None)).await.unwrap();
+        let mut asked = Asked::of(directory.path(), &Request::Move(None))
+            .await
+            .unwrap();
         asked.next().await.unwrap();
         assert!(sender.receiver_count() > held);
         drop(asked);
@@ -375,9 +481,17 @@ mod tests {
             (&long, "one line of text"),
         ] {
             let line = raw(directory.path(), request).await;
-            assert!(line.starts_with("{\"error\":\"") && line.contains(words), "{line}");
+            assert!(
+                line.starts_with("{\"error\":\"") && line.contains(words),
+                "{line}"
+            );
         }
-        for request in [Request::Status, Request::Move(None), Request::Move(Some(7)), Request::Repair("a b".to_owned())] {
+        for request in [
+            Request::Status,
+            Request::Move(None),
+            Request::Move(Some(7)),
+            Request::Repair("a b".to_owned()),
+        ] {
             assert_eq!(Request::parse(&request.line()), Ok(request));
         }
     }
@@ -387,20 +501,40 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(NAME);
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-        let error = Asked::of(directory.path(), &Request::Status).await.err().unwrap();
+        let error = Asked::of(directory.path(), &Request::Status)
+            .await
+            .err()
+            .unwrap();
         assert!(error.contains("has ended"), "{error}");
         let control = Control::bind(directory.path()).unwrap();
         drop(control);
-        let error = Asked::of(directory.path(), &Request::Status).await.err().unwrap();
+        let error = Asked::of(directory.path(), &Request::Status)
+            .await
+            .err()
+            .unwrap();
         assert!(error.contains("no router runs"), "{error}");
         std::fs::write(&path, "somebody's").unwrap();
-        assert_eq!(Control::bind(directory.path()).err().unwrap().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            Control::bind(directory.path()).err().unwrap().kind(),
+            io::ErrorKind::AlreadyExists
+        );
         assert_eq!(std::fs::read(&path).unwrap(), b"somebody's");
-        let error = Asked::of(&directory.path().join("none"), &Request::Status).await.err().unwrap();
+        let error = Asked::of(&directory.path().join("none"), &Request::Status)
+            .await
+            .err()
+            .unwrap();
         assert!(error.contains("no such directory"), "{error}");
         let long = directory.path().join("d".repeat(108));
         std::fs::create_dir(&long).unwrap();
-        assert!(Control::bind(&long).err().unwrap().to_string().contains("107 bytes"));
-        assert!(Asked::of(&long, &Request::Status).await.err().unwrap().contains("107 bytes"));
+        assert!(Control::bind(&long)
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("107 bytes"));
+        assert!(Asked::of(&long, &Request::Status)
+            .await
+            .err()
+            .unwrap()
+            .contains("107 bytes"));
     }
 }

@@ -1,7 +1,8 @@
 //! A new map: what it means for the files, and the watch for one.
 //!
-//! A map by which every file stays where it is takes effect at once. One by which some have to move becomes the target: from then on
-//! the router serves by both, until `stead-rrd move` has carried the files over. A third map waits until then.
+//! A map by which every file stays where it is takes effect at once. One by which some have to move
+//! becomes the target: from then on the router serves by both, until `stead-rrd move` has carried
+//! the files over. A third map waits until then.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -29,7 +30,8 @@ pub enum Adopted {
     Waits,
 }
 
-/// How often the map's file is looked at: as a file that is replaced by renaming, also over NFS, which tells nobody.
+/// How often the map's file is looked at: as a file that is replaced by renaming, also over NFS,
+/// which tells nobody.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// What the router does with maps.
@@ -46,15 +48,26 @@ pub struct Epochs {
 impl Epochs {
     /// The maps that come to this path.
     pub fn new(router: Arc<Router>, state: Arc<State>, path: &Path) -> Epochs {
-        Epochs { looking: Default::default(), router, state, path: path.to_owned(), again: Arc::default() }
+        Epochs {
+            looking: Default::default(),
+            router,
+            state,
+            path: path.to_owned(),
+            again: Arc::default(),
+        }
     }
 
-    /// Takes up what was going on when the router ended, and tells the log for whom to keep records.
+    /// Takes up what was going on when the router ended, and tells the log for whom to keep
+    /// records.
     pub fn resume(&self) -> Result<(), String> {
-        let Some((target, moved)) = self.state.target().map_err(|error| error.to_string())? else { return self.router.follow() };
+        let Some((target, moved)) = self.state.target().map_err(|error| error.to_string())? else {
+            return self.router.follow();
+        };
         if self.router.shared().layout().settled().map().digest() == target.digest() {
             // it had settled, and was just tidying up
-            self.state.settle_on(&target).map_err(|error| error.to_string())?;
+            self.state
+                .settle_on(&target)
+                .map_err(|error| error.to_string())?;
             return self.router.follow();
         }
         let side = self.router.side(target)?;
@@ -69,37 +82,54 @@ impl Epochs {
             let settled = layout.settled().map();
             if let Some(target) = layout.target() {
                 let known = target.map().digest() == map.digest();
-                return Ok(if known { Adopted::Known } else { Adopted::Waits });
+                return Ok(if known {
+                    Adopted::Known
+                } else {
+                    Adopted::Waits
+                });
             }
             if settled.digest() == map.digest() {
                 return Ok(Adopted::Known);
             }
             if map.epoch() <= settled.epoch() {
                 let now = settled.epoch();
-                return Err(format!("epoch {} is not newer than {now}, by which the router serves; publish a newer one", map.epoch()));
+                return Err(format!(
+                    "epoch {} is not newer than {now}, by which the router serves; \
+                    publish a newer one",
+                    map.epoch()
+                ));
             }
             let same = same_nodes(settled, &map).map_err(|error| error.to_string())?;
             for (node, new) in settled.nodes().zip(same) {
                 let new = new.and_then(|new| map.nodes().nth(new.index()));
                 if let Some(new) = new.filter(|new| new.name() != node.name()) {
                     let (old, new) = (node.name(), new.name());
-                    return Err(format!("{new} was {old}: stead-rrd knows backends by their names; keep the name, and change its attributes"));
+                    return Err(format!(
+                        "{new} was {old}: stead-rrd knows backends by their names; \
+                        keep the name, and change its attributes"
+                    ));
                 }
             }
             Plan::between(settled, &map).map_err(|error| error.to_string())?
         };
         if plan.moves.is_empty() {
             let side = self.router.side(map)?;
-            self.state.settle_on(side.map()).map_err(|error| error.to_string())?;
+            self.state
+                .settle_on(side.map())
+                .map_err(|error| error.to_string())?;
             let places = side.all().to_vec();
             self.router.shared().layout_mut().replace(side);
             self.router.follow()?;
-            places.into_iter().for_each(|place| self.router.start_backend(place));
+            places
+                .into_iter()
+                .for_each(|place| self.router.start_backend(place));
             self.router.retire();
             return Ok(Adopted::Settled);
         }
         let side = self.router.side(map)?;
-        self.state.move_to(side.map()).map_err(|error| error.to_string())?;
+        self.state
+            .move_to(side.map())
+            .map_err(|error| error.to_string())?;
         self.enter(side, Default::default())?;
         Ok(Adopted::Target)
     }
@@ -113,7 +143,9 @@ impl Epochs {
         self.router.follow_these(&all)?;
         let places = target.all().to_vec();
         self.router.shared().layout_mut().move_to(target, moved);
-        places.into_iter().for_each(|place| self.router.start_backend(place));
+        places
+            .into_iter()
+            .for_each(|place| self.router.start_backend(place));
         Ok(())
     }
 
@@ -121,7 +153,15 @@ impl Epochs {
     pub async fn watch(self: Arc<Self>) {
         let mut seen = None;
         loop {
-            let found = fs::metadata(&self.path).ok().map(|meta| (meta.dev(), meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec()));
+            let found = fs::metadata(&self.path).ok().map(|meta| {
+                (
+                    meta.dev(),
+                    meta.ino(),
+                    meta.size(),
+                    meta.mtime(),
+                    meta.mtime_nsec(),
+                )
+            });
             if found.is_some() && found != seen {
                 seen = found;
                 self.look().await;
@@ -144,14 +184,25 @@ impl Epochs {
         let path = self.path.display();
         match looked.await {
             Ok(Ok((Adopted::Known, _))) => {}
-            Ok(Ok((Adopted::Settled, epoch))) => tracing::info!(epoch, "{path}: serving by epoch {epoch}; no file has to move"),
+            Ok(Ok((Adopted::Settled, epoch))) => tracing::info!(
+                epoch,
+                "{path}: serving by epoch {epoch}; no file has to move"
+            ),
             Ok(Ok((Adopted::Target, epoch))) => {
                 let dir = self.state.dir().display();
-                tracing::warn!(epoch, "{path}: files have to move to the places of epoch {epoch}; run: stead-rrd move {dir}");
+                tracing::warn!(
+                    epoch,
+                    "{path}: files have to move to the places of epoch {epoch}; \
+                    run: stead-rrd move {dir}"
+                );
             }
             Ok(Ok((Adopted::Waits, epoch))) => {
-                tracing::warn!(epoch, "{path}: epoch {epoch} waits until the files have moved to the places of the one before");
-            },
+                tracing::warn!(
+                    epoch,
+                    "{path}: epoch {epoch} waits until the files have moved to \
+                    the places of the one before"
+                );
+            }
             Ok(Err(error)) => tracing::error!(error, "{path}: the map was not taken up: {error}"),
             Err(error) => tracing::error!(%error, "{path}: {error}"),
         }

@@ -1,7 +1,8 @@
 //! How much a FETCH asks for.
 //!
-//! rrdcached makes a row for each step of the time that it is asked for, whether the file has one there or not: a FETCH of nine years from a file
-//! of seconds has it take all memory there is. So the router reckons beforehand what would come, by the rules of `rrd_fetch`.
+//! rrdcached makes a row for each step of the time that it is asked for, whether the file has one
+//! there or not: a FETCH of nine years from a file of seconds has it take all memory there is. So
+//! the router reckons beforehand what would come, by the rules of `rrd_fetch`.
 
 use crate::reply::Reply;
 use crate::request::words;
@@ -29,11 +30,24 @@ impl Wanted<'_> {
         let mut words = words(rest);
         let function = words.next()?;
         // as rrdcached: what is not above 0 counts from now
-        let time = |word: &[u8]| integer(word).map(|time| if time > 0 { time } else { now.saturating_add(time) });
+        let time = |word: &[u8]| {
+            integer(word).map(|time| {
+                if time > 0 {
+                    time
+                } else {
+                    now.saturating_add(time)
+                }
+            })
+        };
         let start = words.next().map(time);
         let end = words.next().map_or(Some(now), time)?;
         let start = start.unwrap_or(Some(end.saturating_sub(86_400)))?;
-        Some(Wanted { function, start, end, columns: words.count() as i64 })
+        Some(Wanted {
+            function,
+            start,
+            end,
+            columns: words.count() as i64,
+        })
     }
 
     /// Beginning and end, in seconds since 1970.
@@ -50,8 +64,15 @@ impl Wanted<'_> {
     pub fn values(&self, info: &Reply) -> Option<i64> {
         let file = File::read(info)?;
         let (mut full, mut part): (Option<i64>, Option<(i64, i64)>) = (None, None);
-        for archive in file.archives.iter().filter(|archive| archive.has(self.function)) {
-            let step = file.step.checked_mul(archive.per_row).filter(|step| *step > 0)?;
+        for archive in file
+            .archives
+            .iter()
+            .filter(|archive| archive.has(self.function))
+        {
+            let step = file
+                .step
+                .checked_mul(archive.per_row)
+                .filter(|step| *step > 0)?;
             let end = file.last - file.last.rem_euclid(step);
             let begin = end.saturating_sub(step.saturating_mul(archive.rows));
             if begin <= self.start {
@@ -59,16 +80,28 @@ impl Wanted<'_> {
                 full = Some(full.map_or(step, |best| best.min(step)));
             } else {
                 // else the one that reaches back farthest, and of such the finest
-                let matched = self.seconds().saturating_sub(begin.saturating_sub(self.start));
-                if part.is_none_or(|(best, finest)| best < matched || best == matched && step < finest) {
+                let matched = self
+                    .seconds()
+                    .saturating_sub(begin.saturating_sub(self.start));
+                if part
+                    .is_none_or(|(best, finest)| best < matched || best == matched && step < finest)
+                {
                     part = Some((matched, step));
                 }
             }
         }
         // without an archive rrdcached refuses it, or so it should
         let step = full.or(part.map(|(_, step)| step)).unwrap_or(file.step);
-        let columns = if self.columns > 0 { self.columns } else { file.columns };
-        Some((self.seconds().max(0) / step).saturating_add(2).saturating_mul(columns.max(1)))
+        let columns = if self.columns > 0 {
+            self.columns
+        } else {
+            file.columns
+        };
+        Some(
+            (self.seconds().max(0) / step)
+                .saturating_add(2)
+                .saturating_mul(columns.max(1)),
+        )
     }
 }
 
@@ -99,9 +132,18 @@ impl File {
                 b"step" => file.step = integer(value)?,
                 b"last_update" => file.last = integer(value)?,
                 _ if key.starts_with(b"ds[") && key.ends_with(b"].index") => file.columns += 1,
-                _ if key.starts_with(b"rra[") && key.ends_with(b"].cf") => file.archives.push(Archive { function: value.to_vec(), ..Archive::default() }),
-                _ if key.starts_with(b"rra[") && key.ends_with(b"].rows") => file.archives.last_mut()?.rows = integer(value)?,
-                _ if key.starts_with(b"rra[") && key.ends_with(b"].pdp_per_row") => file.archives.last_mut()?.per_row = integer(value)?,
+                _ if key.starts_with(b"rra[") && key.ends_with(b"].cf") => {
+                    file.archives.push(Archive {
+                        function: value.to_vec(),
+                        ..Archive::default()
+                    })
+                }
+                _ if key.starts_with(b"rra[") && key.ends_with(b"].rows") => {
+                    file.archives.last_mut()?.rows = integer(value)?
+                }
+                _ if key.starts_with(b"rra[") && key.ends_with(b"].pdp_per_row") => {
+                    file.archives.last_mut()?.per_row = integer(value)?
+                }
                 _ => {}
             }
         }
@@ -110,17 +152,22 @@ impl File {
 }
 
 impl Archive {
-    /// Whether it may give what is asked for: where each row is of one step, four functions are the same.
+    /// Whether it may give what is asked for: where each row is of one step, four functions are the
+    /// same.
     fn has(&self, function: &[u8]) -> bool {
         let same = |function: &[u8]| matches!(function, b"AVERAGE" | b"MIN" | b"MAX" | b"LAST");
         match function {
             b"HWPREDICT" if self.function == b"MHWPREDICT" => true,
-            _ => self.function == function || self.per_row == 1 && same(&self.function) && same(function),
+            _ => {
+                self.function == function
+                    || self.per_row == 1 && same(&self.function) && same(function)
+            }
         }
     }
 }
 
-/// A number as C's `strtol` reads it with base 0: what follows it does not matter, and too large a one is the largest.
+/// A number as C's `strtol` reads it with base 0: what follows it does not matter, and too large a
+/// one is the largest.
 fn integer(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text {
@@ -129,13 +176,23 @@ fn integer(text: &[u8]) -> Option<i64> {
         rest => (false, rest),
     };
     let (base, digits) = match digits {
-        [b'0', b'x' | b'X', rest @ ..] if rest.first().is_some_and(u8::is_ascii_hexdigit) => (16, rest),
+        [b'0', b'x' | b'X', rest @ ..] if rest.first().is_some_and(u8::is_ascii_hexdigit) => {
+            (16, rest)
+        }
         [b'0', ..] => (8, digits),
         _ => (10, digits),
     };
     let mut value = None;
-    for digit in digits.iter().map_while(|digit| char::from(*digit).to_digit(base)) {
-        value = Some(value.unwrap_or(0i64).saturating_mul(base.into()).saturating_add(digit.into()));
+    for digit in digits
+        .iter()
+        .map_while(|digit| char::from(*digit).to_digit(base))
+    {
+        value = Some(
+            value
+                .unwrap_or(0i64)
+                .saturating_mul(base.into())
+                .saturating_add(digit.into()),
+        );
     }
     value.map(|value| if negative { -value } else { value })
 }
@@ -144,7 +201,8 @@ fn integer(text: &[u8]) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// Two archives of averages, one of 1,000 seconds and one of 1,000 minutes, and a maximum of 10 s; two columns.
+    /// Two archives of averages, one of 1,000 seconds and one of 1,000 minutes, and a maximum of 10
+    /// s; two columns.
     fn info() -> Reply {
         let lines = "filename 2 /b/a b.rrd\nstep 1 1\nlast_update 1 1700000000\nds[v].index 1 0\nds[v].type 2 GAUGE\nds[w].index 1 1\n\
             rra[0].cf 2 AVERAGE\nrra[0].rows 1 1000\nrra[0].pdp_per_row 1 1\nrra[1].cf 2 AVERAGE\nrra[1].rows 1 1000\nrra[1].pdp_per_row 1 60\n\
@@ -154,7 +212,17 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_strtol_does() {
-        for (text, number) in [("17", Some(17)), ("-5", Some(-5)), ("+0x1F", Some(31)), ("010", Some(8)), ("08", Some(0)), ("0x", Some(0)), ("7x", Some(7)), ("x", None), ("", None)] {
+        for (text, number) in [
+            ("17", Some(17)),
+            ("-5", Some(-5)),
+            ("+0x1F", Some(31)),
+            ("010", Some(8)),
+            ("08", Some(0)),
+            ("0x", Some(0)),
+            ("7x", Some(7)),
+            ("x", None),
+            ("", None),
+        ] {
             assert_eq!(integer(text.as_bytes()), number, "{text}");
         }
         assert_eq!(integer(b"99999999999999999999"), Some(i64::MAX));
@@ -162,28 +230,57 @@ mod tests {
 
     #[test]
     fn times_that_are_not_told_are_those_of_rrdcached() {
-        let wanted = |rest: &'static str| Wanted::parse(rest.as_bytes(), 1_700_000_000).map(|wanted| (wanted.start, wanted.end, wanted.columns));
+        let wanted = |rest: &'static str| {
+            Wanted::parse(rest.as_bytes(), 1_700_000_000)
+                .map(|wanted| (wanted.start, wanted.end, wanted.columns))
+        };
         assert_eq!(wanted("AVERAGE"), Some((1_699_913_600, 1_700_000_000, 0)));
-        assert_eq!(wanted("AVERAGE -600"), Some((1_699_999_400, 1_700_000_000, 0)));
+        assert_eq!(
+            wanted("AVERAGE -600"),
+            Some((1_699_999_400, 1_700_000_000, 0))
+        );
         assert_eq!(wanted("AVERAGE 5 0x10 v w"), Some((5, 16, 2)));
-        assert_eq!((wanted(""), wanted("AVERAGE x"), wanted("AVERAGE 5 x")), (None, None, None));
+        assert_eq!(
+            (wanted(""), wanted("AVERAGE x"), wanted("AVERAGE 5 x")),
+            (None, None, None)
+        );
     }
 
     #[test]
     fn the_archive_is_the_one_that_rrd_fetch_takes() {
-        let values = |rest: &'static str| Wanted::parse(rest.as_bytes(), 1_700_000_000).unwrap().values(&info());
-        // all of it in seconds, then in minutes, then farther back than any reaches: the one that reaches farthest
+        let values = |rest: &'static str| {
+            Wanted::parse(rest.as_bytes(), 1_700_000_000)
+                .unwrap()
+                .values(&info())
+        };
+        // all of it in seconds, then in minutes, then farther back than any reaches: the one that
+        // reaches farthest
         assert_eq!(values("AVERAGE 1699999500 1700000000"), Some(2 * 502));
-        assert_eq!(values("AVERAGE 1699990000 1700000000"), Some(2 * (10_000 / 60 + 2)));
-        assert_eq!(values("AVERAGE 1 1700000000 v"), Some(1_700_000_000 / 60 + 2));
+        assert_eq!(
+            values("AVERAGE 1699990000 1700000000"),
+            Some(2 * (10_000 / 60 + 2))
+        );
+        assert_eq!(
+            values("AVERAGE 1 1700000000 v"),
+            Some(1_700_000_000 / 60 + 2)
+        );
         // the future is made, too, row by row
-        assert_eq!(values("AVERAGE 1700000000 2000000000"), Some(2 * 300_000_002));
+        assert_eq!(
+            values("AVERAGE 1700000000 2000000000"),
+            Some(2 * 300_000_002)
+        );
         assert_eq!(values("MAX 1699999960 1700000000 w"), Some(42));
         assert_eq!(values("MAX 1699999950 1700000000 w"), Some(52));
-        // of rows of one step all are the same, so there are seconds of MIN, too; and what there is none of counts as the finest
+        // of rows of one step all are the same, so there are seconds of MIN, too; and what there is
+        // none of counts as the finest
         assert_eq!(values("MIN 1 1700000000 w"), Some(1_700_000_001));
         assert_eq!(values("HWPREDICT 1 1700000000 w"), Some(1_700_000_001));
         assert_eq!(values("AVERAGE 5 4"), Some(4));
-        assert_eq!(Wanted::parse(b"AVERAGE", 0).unwrap().values(&Reply::error("No such file")), None);
+        assert_eq!(
+            Wanted::parse(b"AVERAGE", 0)
+                .unwrap()
+                .values(&Reply::error("No such file")),
+            None
+        );
     }
 }

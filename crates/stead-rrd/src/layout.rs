@@ -1,7 +1,9 @@
-//! Where each file lives now: by one map, or by two while files move from the places of one to those of the other.
+//! Where each file lives now: by one map, or by two while files move from the places of one to
+//! those of the other.
 //!
-//! The settled map says where every file is that has not moved. While there is a target, a file that has moved is where the target
-//! says. Backends are known by small numbers that stay the same while the router runs; a node of a map is the backend of its name.
+//! The settled map says where every file is that has not moved. While there is a target, a file
+//! that has moved is where the target says. Backends are known by small numbers that stay the same
+//! while the router runs; a node of a map is the backend of its name.
 
 use std::collections::HashSet;
 
@@ -41,7 +43,11 @@ impl Side {
     pub fn places(&self, name: &[u8]) -> Places {
         let mut found = Places::new();
         for node in self.map.locate_all(name) {
-            if let Some(place) = self.places.get(node.index()).filter(|place| !found.contains(place)) {
+            if let Some(place) = self
+                .places
+                .get(node.index())
+                .filter(|place| !found.contains(place))
+            {
                 found.push(*place);
             }
         }
@@ -60,7 +66,12 @@ pub struct Layout {
 impl Layout {
     /// All files are where this map says.
     pub fn new(settled: Side) -> Layout {
-        Layout { settled, target: None, moved: HashSet::new(), version: 0 }
+        Layout {
+            settled,
+            target: None,
+            moved: HashSet::new(),
+            version: 0,
+        }
     }
 
     /// A number that changes whenever the places of some file change.
@@ -84,7 +95,8 @@ impl Layout {
         self.version += 1;
     }
 
-    /// The same map or the same places with other attributes: no file moves. Each node's backend, in the order of the map's nodes.
+    /// The same map or the same places with other attributes: no file moves. Each node's backend,
+    /// in the order of the map's nodes.
     pub fn replace(&mut self, settled: Side) {
         self.settled = settled;
         self.version += 1;
@@ -134,9 +146,13 @@ impl Layout {
         places
     }
 
-    /// The old and the new places of a file that has still to move; `None` when it has moved, or has not to.
+    /// The old and the new places of a file that has still to move; `None` when it has moved, or
+    /// has not to.
     pub fn to_move(&self, name: &[u8]) -> Option<(Places, Places)> {
-        let target = self.target.as_ref().filter(|_| !self.moved.contains(name))?;
+        let target = self
+            .target
+            .as_ref()
+            .filter(|_| !self.moved.contains(name))?;
         let (old, new) = (self.settled.places(name), target.places(name));
         let same = old.len() == new.len() && old.iter().all(|place| new.contains(place));
         (!same).then_some((old, new))

@@ -1,4 +1,5 @@
-//! `stead-rrd`: round-robin databases spread over many rrdcached servers, which clients use as if it were one.
+//! `stead-rrd`: round-robin databases spread over many rrdcached servers, which clients use as if
+//! it were one.
 //!
 //! ```text
 //! client --line--> request --path--> key --map--> backends

@@ -23,9 +23,11 @@ pub enum Verb {
     Serve(Serve),
     /// Give the RRD files beside an rrdcached to the router that moves them, and take new ones
     Files(FilesOptions),
-    /// Say how a running router is: its backends, its log, its clients; ends with 1 when something is wrong
+    /// Say how a running router is: its backends, its log, its clients; ends with 1 when something
+    /// is wrong
     Status(Ask),
-    /// Have a running router move files to where the newest map has them; Ctrl-C stops it, and the same again goes on
+    /// Have a running router move files to where the newest map has them; Ctrl-C stops it, and the
+    /// same again goes on
     Move(Move),
     /// Have a running router copy to a backend what it should have and lacks
     Repair(Repair),
@@ -34,7 +36,8 @@ pub enum Verb {
 /// What `stead-rrd serve` is told.
 #[derive(Args)]
 pub struct Serve {
-    /// The map; its nodes are the backends, each with an attribute `rrdcached`: unix:/path or host:port
+    /// The map; its nodes are the backends, each with an attribute `rrdcached`: unix:/path or
+    /// host:port
     #[arg(long, value_name = "MAP")]
     pub map: PathBuf,
     /// The directory that clients believe all files to be in, as -b of rrdcached
@@ -49,13 +52,15 @@ pub struct Serve {
     /// Listen on addresses that others can reach, too; the protocol knows no passwords
     #[arg(long)]
     pub public: bool,
-    /// The router's own directory: its log, in which writes stand until their backends have them on disk, and what it knows of moves
+    /// The router's own directory: its log, in which writes stand until their backends have them on
+    /// disk, and what it knows of moves
     #[arg(long, value_name = "DIR")]
     pub state: PathBuf,
     /// Keep the log in memory only: a crash of the router loses updates that were acknowledged
     #[arg(long)]
     pub no_log: bool,
-    /// The most that the log may grow to, in MiB; when it is full, writes are refused until backends have flushed
+    /// The most that the log may grow to, in MiB; when it is full, writes are refused until
+    /// backends have flushed
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub log_size: u64,
     /// Seconds until a write that waits in a backend's memory is flushed and leaves the log
@@ -70,7 +75,8 @@ pub struct Serve {
     /// Make files that an UPDATE names and that are not there, by the templates of this file
     #[arg(long, value_name = "FILE")]
     pub create: Option<PathBuf>,
-    /// Seconds that clients may still take for the answers that they wait for, when the program is told to end
+    /// Seconds that clients may still take for the answers that they wait for, when the program is
+    /// told to end
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub grace: u64,
     /// Give metrics for Prometheus over HTTP on this host:port, at /metrics

@@ -1,7 +1,9 @@
-//! Clients: where they connect, what they may ask for, and their answers in the order of their requests.
+//! Clients: where they connect, what they may ask for, and their answers in the order of their
+//! requests.
 //!
-//! A client may send the next request before the last is answered. Writes are taken as they come, so that many share one sync of the
-//! log; anything else waits until what the same client asked before is answered, so that it sees its own writes.
+//! A client may send the next request before the last is answered. Writes are taken as they come,
+//! so that many share one sync of the log; anything else waits until what the same client asked
+//! before is answered, so that it sees its own writes.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,7 +26,8 @@ use crate::writes::{is_missing, Failures, Writes};
 const LINE_BYTES: usize = 64 << 10;
 /// What is read at once.
 const READ_BYTES: usize = 16 << 10;
-/// Answers that are more than this are written in pieces, each of which a client has to take in time.
+/// Answers that are more than this are written in pieces, each of which a client has to take in
+/// time.
 const MUCH_BYTES: usize = 1 << 20;
 const PIECE_BYTES: usize = 64 << 10;
 /// How much of a word that is no command comes back.
@@ -43,8 +46,14 @@ pub struct Allowed(Option<Vec<Verb>>);
 impl Allowed {
     /// Reads `UPDATE,FLUSH`; the error says which word is none.
     pub fn parse(text: &str) -> Result<Allowed, String> {
-        let verb = |word: &str| Verb::named(word.trim().as_bytes()).ok_or_else(|| format!("{word:?} is no command of rrdcached; see HELP"));
-        text.split(',').map(verb).collect::<Result<_, _>>().map(|verbs| Allowed(Some(verbs)))
+        let verb = |word: &str| {
+            Verb::named(word.trim().as_bytes())
+                .ok_or_else(|| format!("{word:?} is no command of rrdcached; see HELP"))
+        };
+        text.split(',')
+            .map(verb)
+            .collect::<Result<_, _>>()
+            .map(|verbs| Allowed(Some(verbs)))
     }
 
     fn has(&self, verb: Verb) -> bool {
@@ -60,10 +69,14 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens. A unix socket that nobody answers on is taken over; an address that is not loopback is refused unless `public`.
+    /// Listens. A unix socket that nobody answers on is taken over; an address that is not loopback
+    /// is refused unless `public`.
     pub async fn bind(address: &Address, allowed: Allowed, public: bool) -> io::Result<Listener> {
         let socket = Socket::bind(address, public).await?;
-        Ok(Listener { socket, allowed: Arc::new(allowed) })
+        Ok(Listener {
+            socket,
+            allowed: Arc::new(allowed),
+        })
     }
 
     /// The address, with the port that the system chose when 0 was asked for.
@@ -71,7 +84,8 @@ impl Listener {
         self.socket.address()
     }
 
-    /// Takes clients until `ending` is true; then those that are there get the answers that they wait for, and are let go.
+    /// Takes clients until `ending` is true; then those that are there get the answers that they
+    /// wait for, and are let go.
     pub async fn run(self, router: Arc<Router>, ending: watch::Receiver<bool>) {
         let mut end = ending.clone();
         loop {
@@ -81,7 +95,12 @@ impl Listener {
             };
             match accepted {
                 Ok(stream) => {
-                    tokio::spawn(serve(stream, Arc::clone(&router), Arc::clone(&self.allowed), ending.clone()));
+                    tokio::spawn(serve(
+                        stream,
+                        Arc::clone(&router),
+                        Arc::clone(&self.allowed),
+                        ending.clone(),
+                    ));
                 }
                 Err(error) => {
                     // no descriptor is left, most likely: some client has to go first
@@ -95,9 +114,22 @@ impl Listener {
 }
 
 /// One client, until it goes.
-async fn serve(stream: Stream, router: Arc<Router>, allowed: Arc<Allowed>, ending: watch::Receiver<bool>) {
+async fn serve(
+    stream: Stream,
+    router: Arc<Router>,
+    allowed: Arc<Allowed>,
+    ending: watch::Receiver<bool>,
+) {
     let _connected = router.shared().tally.arrived();
-    let mut client = Client { stream, input: Input::default(), out: Vec::new(), pending: VecDeque::new(), router, allowed, ending };
+    let mut client = Client {
+        stream,
+        input: Input::default(),
+        out: Vec::new(),
+        pending: VecDeque::new(),
+        router,
+        allowed,
+        ending,
+    };
     // the reasons why a client goes are its own
     let _ = client.run().await;
     // who has only closed its sending half still reads
@@ -155,9 +187,17 @@ struct Pending {
 }
 
 impl Pending {
-    async fn reply(&self, router: &Router, failures: Result<Failures, oneshot::error::RecvError>) -> Reply {
-        let Ok(failures) = failures else { return Reply::error(FAULT) };
-        let Some((_, text)) = failures.into_iter().find(|(at, _)| *at >= self.planned.own) else { return self.planned.success.reply() };
+    async fn reply(
+        &self,
+        router: &Router,
+        failures: Result<Failures, oneshot::error::RecvError>,
+    ) -> Reply {
+        let Ok(failures) = failures else {
+            return Reply::error(FAULT);
+        };
+        let Some((_, text)) = failures.into_iter().find(|(at, _)| *at >= self.planned.own) else {
+            return self.planned.success.reply();
+        };
         if let Some(rest) = self.rest.as_ref().filter(|_| is_missing(&text)) {
             if let Some(reply) = router.create_and_update(rest).await {
                 return reply;
@@ -209,7 +249,9 @@ impl Client {
                         failures = &mut first.answer => Some(failures),
                         read = read(&mut self.stream, &mut self.input) => { read?; None }
                     };
-                    if let Some((failures, pending)) = failures.and_then(|failures| Some((failures, self.pending.pop_front()?))) {
+                    if let Some((failures, pending)) =
+                        failures.and_then(|failures| Some((failures, self.pending.pop_front()?)))
+                    {
                         self.answer(&pending, failures).await;
                     }
                 }
@@ -229,8 +271,16 @@ impl Client {
                 let mut writes = Writes::default();
                 match self.router.plan(&mut writes, verb, request.rest) {
                     Ok(planned) => {
-                        let rest = (verb == Verb::Update && self.router.shared().options.create.is_some()).then(|| request.rest.to_vec());
-                        self.pending.push_back(Pending { verb, since, planned, answer: self.router.submit(writes), rest });
+                        let rest = (verb == Verb::Update
+                            && self.router.shared().options.create.is_some())
+                        .then(|| request.rest.to_vec());
+                        self.pending.push_back(Pending {
+                            verb,
+                            since,
+                            planned,
+                            answer: self.router.submit(writes),
+                            rest,
+                        });
                     }
                     Err(reply) => return self.in_turn(reply, Some(verb), since).await,
                 }
@@ -256,7 +306,9 @@ impl Client {
                 }
                 let reply = match verb {
                     Verb::Create => self.router.create(&rest).await,
-                    Verb::Flush | Verb::Suspend | Verb::Resume => self.router.all_copies(verb, &rest).await,
+                    Verb::Flush | Verb::Suspend | Verb::Resume => {
+                        self.router.all_copies(verb, &rest).await
+                    }
                     _ if verb.has_path() => self.router.read(verb, &rest).await,
                     _ => self.router.everywhere(verb, &rest).await,
                 };
@@ -267,7 +319,8 @@ impl Client {
         Ok(())
     }
 
-    /// A FETCH, whose answer may be large: then it is not copied once more, and whoever does not read it is not waited for.
+    /// A FETCH, whose answer may be large: then it is not copied once more, and whoever does not
+    /// read it is not waited for.
     async fn fetch(&mut self, verb: Verb, rest: &[u8], since: Instant) -> Result<(), Gone> {
         let (reply, permit) = self.router.fetch(verb, rest).await;
         self.count(Some(verb), since, reply.is_error());
@@ -283,7 +336,10 @@ impl Client {
     async fn put(&mut self, bytes: &[u8]) -> Result<(), Gone> {
         let patience = self.router.shared().options.patience;
         for piece in bytes.chunks(PIECE_BYTES) {
-            tokio::time::timeout(patience, self.stream.write_all(piece)).await.map_err(|_| Gone)?.map_err(|_| Gone)?;
+            tokio::time::timeout(patience, self.stream.write_all(piece))
+                .await
+                .map_err(|_| Gone)?
+                .map_err(|_| Gone)?;
         }
         Ok(())
     }
@@ -312,7 +368,9 @@ impl Client {
             }
             number += 1;
             let verb = match permitted(&self.allowed, &request) {
-                Ok(verb) if !verb.in_batch() => Err([b"Can't use '", &request.word[..], b"' here."].concat()),
+                Ok(verb) if !verb.in_batch() => {
+                    Err([b"Can't use '", &request.word[..], b"' here."].concat())
+                }
                 Ok(verb) => Ok(verb),
                 Err(reply) => Err(reply.text),
             };
@@ -328,8 +386,10 @@ impl Client {
                 Ok(verb @ (Verb::Update | Verb::Forget)) => {
                     match self.router.plan(&mut part.writes, verb, request.rest) {
                         Ok(planned) => {
-                            part.numbers.resize(part.numbers.len() + planned.own, NOBODYS);
-                            if verb == Verb::Update && self.router.shared().options.create.is_some() {
+                            part.numbers
+                                .resize(part.numbers.len() + planned.own, NOBODYS);
+                            if verb == Verb::Update && self.router.shared().options.create.is_some()
+                            {
                                 part.rests.push((number, request.rest.to_vec()));
                             }
                         }
@@ -348,7 +408,9 @@ impl Client {
                     let asked = Instant::now();
                     let reply = match verb {
                         Verb::Create => self.router.create(&rest).await,
-                        Verb::Suspendall | Verb::Resumeall => self.router.everywhere(verb, &rest).await,
+                        Verb::Suspendall | Verb::Resumeall => {
+                            self.router.everywhere(verb, &rest).await
+                        }
                         _ => self.router.all_copies(verb, &rest).await,
                     };
                     tally.observe(Some(verb), asked.elapsed(), reply.is_error());
@@ -381,7 +443,12 @@ impl Client {
     }
 
     /// An answer that is known at once, in its turn.
-    async fn in_turn(&mut self, reply: Reply, verb: Option<Verb>, since: Instant) -> Result<(), Gone> {
+    async fn in_turn(
+        &mut self,
+        reply: Reply,
+        verb: Option<Verb>,
+        since: Instant,
+    ) -> Result<(), Gone> {
         self.answer_all().await;
         self.count(verb, since, reply.is_error());
         self.say(&reply);
@@ -393,14 +460,21 @@ impl Client {
     }
 
     /// Says how a write went.
-    async fn answer(&mut self, pending: &Pending, failures: Result<Failures, oneshot::error::RecvError>) {
+    async fn answer(
+        &mut self,
+        pending: &Pending,
+        failures: Result<Failures, oneshot::error::RecvError>,
+    ) {
         let reply = pending.reply(&self.router, failures).await;
         self.count(Some(pending.verb), pending.since, reply.is_error());
         self.say(&reply);
     }
 
     fn count(&self, verb: Option<Verb>, since: Instant, failed: bool) {
-        self.router.shared().tally.observe(verb, since.elapsed(), failed);
+        self.router
+            .shared()
+            .tally
+            .observe(verb, since.elapsed(), failed);
     }
 
     /// Writes down the answers that have come, in order.
@@ -448,7 +522,8 @@ impl Client {
 /// More from the client.
 async fn read(stream: &mut Stream, input: &mut Input) -> Result<(), Gone> {
     while input.bytes.is_empty() {
-        // no buffer while it is idle; a new one is said to be readable once although it is not, which would leave 4 KiB to each
+        // no buffer while it is idle; a new one is said to be readable once although it is not,
+        // which would leave 4 KiB to each
         stream.readable().await.map_err(|_| Gone)?;
         input.bytes.reserve(READ_BYTES);
         match stream.try_read_buf(&mut input.bytes) {
@@ -472,7 +547,9 @@ fn permitted(allowed: &Allowed, request: &Request<'_>) -> Result<Verb, Reply> {
     }
     if *request.word == *b"." || request.word.eq_ignore_ascii_case(b"WROTE") {
         // the second is a word of its journal
-        return Err(Reply::error([b"Can't use '", &request.word[..], b"' here."].concat()));
+        return Err(Reply::error(
+            [b"Can't use '", &request.word[..], b"' here."].concat(),
+        ));
     }
     let verb = request.verb.ok_or_else(|| {
         let word = &request.word[..request.word.len().min(SHOWN_BYTES)];
@@ -512,9 +589,22 @@ impl Part {
     fn submit(&mut self, router: &Router, waiting: &mut Waiting) {
         if !self.writes.is_empty() {
             // the next part is as large as this one, as a rule
-            let next = Part { numbers: Vec::with_capacity(self.numbers.len()), writes: self.writes.another(), rests: Vec::new() };
-            let Part { numbers, writes, rests } = std::mem::replace(self, next);
-            waiting.push_back(Submitted { numbers, rests, since: Instant::now(), answer: router.submit(writes) });
+            let next = Part {
+                numbers: Vec::with_capacity(self.numbers.len()),
+                writes: self.writes.another(),
+                rests: Vec::new(),
+            };
+            let Part {
+                numbers,
+                writes,
+                rests,
+            } = std::mem::replace(self, next);
+            waiting.push_back(Submitted {
+                numbers,
+                rests,
+                since: Instant::now(),
+                answer: router.submit(writes),
+            });
         }
     }
 }
@@ -522,17 +612,34 @@ impl Part {
 /// Waits until at most `most` parts are without their answers.
 async fn settle(waiting: &mut Waiting, most: usize, errors: &mut Errors, router: &Router) {
     while waiting.len() > most {
-        let Some(Submitted { numbers, rests, since, answer }) = waiting.pop_front() else { return };
+        let Some(Submitted {
+            numbers,
+            rests,
+            since,
+            answer,
+        }) = waiting.pop_front()
+        else {
+            return;
+        };
         // one line may be several writes
         let mut failed: Vec<(u64, Vec<u8>)> = match answer.await {
-            Ok(failures) => failures.into_iter().filter_map(|(at, text)| Some((*numbers.get(at)?, text))).collect(),
-            Err(_) => numbers.iter().map(|number| (*number, FAULT.into())).collect(),
+            Ok(failures) => failures
+                .into_iter()
+                .filter_map(|(at, text)| Some((*numbers.get(at)?, text)))
+                .collect(),
+            Err(_) => numbers
+                .iter()
+                .map(|number| (*number, FAULT.into()))
+                .collect(),
         };
         failed.retain(|(number, _)| *number != NOBODYS);
         failed.dedup_by_key(|(number, _)| *number);
         let mut refused = 0;
         for (number, mut text) in failed {
-            let rest = rests.iter().find(|(other, _)| *other == number).filter(|_| is_missing(&text));
+            let rest = rests
+                .iter()
+                .find(|(other, _)| *other == number)
+                .filter(|_| is_missing(&text));
             if let Some((_, rest)) = rest {
                 match router.create_and_update(rest).await {
                     Some(reply) if !reply.is_error() => continue,
@@ -544,7 +651,12 @@ async fn settle(waiting: &mut Waiting, most: usize, errors: &mut Errors, router:
             errors.add(number, text);
         }
         // nearly all of them; the few FORGETs among them count as updates
-        router.shared().tally.observe_many(Some(Verb::Update), since.elapsed(), numbers.len() as u64, refused);
+        router.shared().tally.observe_many(
+            Some(Verb::Update),
+            since.elapsed(),
+            numbers.len() as u64,
+            refused,
+        );
     }
 }
 
@@ -552,7 +664,10 @@ fn help(rest: &[u8]) -> Reply {
     let (word, _) = crate::request::field(rest);
     match Verb::named(&word) {
         Some(verb) => Reply::list(format!("Help for {}", verb.name()), [verb.usage()]),
-        None => Reply::list("Command overview", VERBS.map(|(_, name, rest)| format!("{name}{rest}"))),
+        None => Reply::list(
+            "Command overview",
+            VERBS.map(|(_, name, rest)| format!("{name}{rest}")),
+        ),
     }
 }
 
@@ -566,6 +681,8 @@ mod tests {
         assert!(allowed.has(Verb::Update) && allowed.has(Verb::Flush) && allowed.has(Verb::Quit));
         assert!(!allowed.has(Verb::Create) && !allowed.has(Verb::Ping));
         assert!(VERBS.iter().all(|(verb, ..)| Allowed::default().has(*verb)));
-        assert!(Allowed::parse("update,wrote").unwrap_err().contains("wrote"));
+        assert!(Allowed::parse("update,wrote")
+            .unwrap_err()
+            .contains("wrote"));
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgMatches, FromArgMatches};
+use sd_notify::NotifyState;
 use stead_rrd::connection::Address;
 use stead_rrd::control::Control;
 use stead_rrd::create::Templates;
@@ -18,15 +19,14 @@ use stead_rrd::line::{command, FilesOptions, Line, Serve, Verb};
 use stead_rrd::listener::{Allowed, Listener};
 use stead_rrd::log::{self, Log};
 use stead_rrd::metrics::Metrics;
-use stead_rrd::path::Base;
 use stead_rrd::mover::Mover;
+use stead_rrd::path::Base;
 use stead_rrd::report::Report;
 use stead_rrd::router::Router;
 use stead_rrd::shared::Options;
 use stead_rrd::state::State;
 use stead_rrd::status::Source;
 use stead_rrd::{operate, say};
-use sd_notify::NotifyState;
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::watch;
 
@@ -37,7 +37,6 @@ const NO_INPUT: u8 = 66;
 const IO: u8 = 74;
 const FLEET: u8 = 78;
 
-
 /// An end that is not success.
 struct Failure(u8, String);
 
@@ -46,7 +45,11 @@ fn main() -> ExitCode {
         Ok(matches) => matches,
         Err(error) => {
             let _ = error.print();
-            return if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+            return if error.use_stderr() {
+                ExitCode::from(USAGE)
+            } else {
+                ExitCode::SUCCESS
+            };
         }
     };
     match run(&matches) {
@@ -61,20 +64,29 @@ fn main() -> ExitCode {
 }
 
 fn run(matches: &ArgMatches) -> Result<u8, Failure> {
-    let Line { verb } = Line::from_arg_matches(matches).map_err(|error| Failure(USAGE, error.to_string()))?;
-    let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure(IO, format!("cannot start: {error}")))?;
+    let Line { verb } =
+        Line::from_arg_matches(matches).map_err(|error| Failure(USAGE, error.to_string()))?;
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| Failure(IO, format!("cannot start: {error}")))?;
     let operated = |(code, line)| Failure(code, line);
     match verb {
         Verb::Serve(serve) => {
             say::start(serve.saying.log_format, serve.saying.log_level);
-            runtime.block_on(serve_until_told(serve, matches.subcommand_matches("serve").unwrap_or(matches))).map(|()| 0)
+            runtime
+                .block_on(serve_until_told(
+                    serve,
+                    matches.subcommand_matches("serve").unwrap_or(matches),
+                ))
+                .map(|()| 0)
         }
         Verb::Files(options) => {
             say::start(options.saying.log_format, options.saying.log_level);
             runtime.block_on(give_files_until_told(options)).map(|()| 0)
         }
         Verb::Status(ask) => runtime.block_on(operate::status(&ask)).map_err(operated),
-        Verb::Move(told) => runtime.block_on(operate::move_files(&told)).map_err(operated),
+        Verb::Move(told) => runtime
+            .block_on(operate::move_files(&told))
+            .map_err(operated),
         Verb::Repair(told) => runtime.block_on(operate::repair(&told)).map_err(operated),
     }
 }
@@ -85,11 +97,17 @@ fn tell_systemd(state: NotifyState<'_>) {
 }
 
 async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
-    let address = Address::parse(&options.listen).map_err(|error| Failure(USAGE, format!("--listen {error}")))?;
+    let address = Address::parse(&options.listen)
+        .map_err(|error| Failure(USAGE, format!("--listen {error}")))?;
     let mut told = Told::new()?;
     let agent = Agent::bind(options.base, &address, options.public, options.read_only).await;
-    let agent = agent.map_err(|error| Failure(IO, format!("cannot give files on {address}: {error}")))?;
-    listening(&agent.address().map_err(|error| Failure(IO, error.to_string()))?);
+    let agent =
+        agent.map_err(|error| Failure(IO, format!("cannot give files on {address}: {error}")))?;
+    listening(
+        &agent
+            .address()
+            .map_err(|error| Failure(IO, error.to_string()))?,
+    );
     tell_systemd(NotifyState::Ready);
     tokio::select! {
         () = agent.run() => {}
@@ -113,9 +131,16 @@ struct Told {
 
 impl Told {
     fn new() -> Result<Told, Failure> {
-        let on = |kind| signal(kind).map_err(|error| Failure(IO, format!("cannot handle signals: {error}")));
+        let on = |kind| {
+            signal(kind).map_err(|error| Failure(IO, format!("cannot handle signals: {error}")))
+        };
         let large = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
-        Ok(Told { interrupt: on(SignalKind::interrupt())?, terminate: on(SignalKind::terminate())?, hang_up: on(SignalKind::hangup())?, _large: on(large)? })
+        Ok(Told {
+            interrupt: on(SignalKind::interrupt())?,
+            terminate: on(SignalKind::terminate())?,
+            hang_up: on(SignalKind::hangup())?,
+            _large: on(large)?,
+        })
     }
 
     async fn wait(&mut self) {
@@ -137,11 +162,19 @@ impl Told {
 async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failure> {
     let places = listeners(&serve, given).map_err(|line| Failure(USAGE, line))?;
     let map = stead::Map::open_copy(&serve.map).map_err(|error| {
-        let code = if error.status() == stead::Status::NotFound { NO_INPUT } else { DATA };
+        let code = if error.status() == stead::Status::NotFound {
+            NO_INPUT
+        } else {
+            DATA
+        };
         Failure(code, error.to_string())
     })?;
     let base = Base::new(serve.base.as_os_str().as_encoded_bytes());
-    let load = |path: &PathBuf| Templates::load(path).map(Arc::new).map_err(|error| Failure(DATA, format!("--create {error}")));
+    let load = |path: &PathBuf| {
+        Templates::load(path)
+            .map(Arc::new)
+            .map_err(|error| Failure(DATA, format!("--create {error}")))
+    };
     let create = serve.create.as_ref().map(load).transpose()?;
     let options = Options {
         base,
@@ -150,12 +183,24 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         overwrite: serve.overwrite,
         create,
     };
-    let failed = |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
+    let failed =
+        |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
     let state = Arc::new(State::open(&serve.state).map_err(failed)?);
     if serve.no_log {
-        return listen_and_route(&serve, map, Arc::new(Memory::default()), options, places, state).await;
+        return listen_and_route(
+            &serve,
+            map,
+            Arc::new(Memory::default()),
+            options,
+            places,
+            state,
+        )
+        .await;
     }
-    let bound = log::Options { bound: serve.log_size.saturating_mul(1 << 20), ..log::Options::default() };
+    let bound = log::Options {
+        bound: serve.log_size.saturating_mul(1 << 20),
+        ..log::Options::default()
+    };
     let log = Log::open(&serve.state.join("log"), bound).map_err(failed)?;
     if let Some(notice) = log.notice() {
         tracing::warn!("{notice}");
@@ -164,28 +209,53 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
 }
 
 async fn listen_and_route(
-    serve: &Serve, map: stead::Map, journal: Arc<dyn Journal>, options: Options, places: Vec<(Address, Allowed)>, state: Arc<State>,
+    serve: &Serve,
+    map: stead::Map,
+    journal: Arc<dyn Journal>,
+    options: Options,
+    places: Vec<(Address, Allowed)>,
+    state: Arc<State>,
 ) -> Result<(), Failure> {
     let mut told = Told::new()?;
     // where the files are, and not what the map says meanwhile
-    let settled = state.settled().map_err(|error| Failure(DATA, error.to_string()))?;
+    let settled = state
+        .settled()
+        .map_err(|error| Failure(DATA, error.to_string()))?;
     let first = settled.is_none();
-    let router = Router::new(settled.unwrap_or(map), journal, options).map_err(|line| Failure(FLEET, line))?;
+    let router = Router::new(settled.unwrap_or(map), journal, options)
+        .map_err(|line| Failure(FLEET, line))?;
     if first {
-        state.settle_on(router.shared().layout().settled().map()).map_err(|error| Failure(IO, error.to_string()))?;
+        state
+            .settle_on(router.shared().layout().settled().map())
+            .map_err(|error| Failure(IO, error.to_string()))?;
     }
-    let epochs = Arc::new(Epochs::new(Arc::clone(&router), Arc::clone(&state), &serve.map));
+    let epochs = Arc::new(Epochs::new(
+        Arc::clone(&router),
+        Arc::clone(&state),
+        &serve.map,
+    ));
     epochs.resume().map_err(|line| Failure(FLEET, line))?;
     let mover = Mover::new(Arc::clone(&router), state, Arc::clone(&epochs));
     let mut listeners = Vec::new();
     for (address, allowed) in places {
         let failed = |error: io::Error| Failure(IO, format!("cannot listen on {address}: {error}"));
-        let listener = Listener::bind(&address, allowed, serve.public).await.map_err(failed)?;
+        let listener = Listener::bind(&address, allowed, serve.public)
+            .await
+            .map_err(failed)?;
         listening(&listener.address().map_err(failed)?);
         listeners.push(listener);
     }
-    let report = Arc::new(Report::new(Arc::clone(&router), Arc::clone(&mover), !serve.no_log));
-    let control = Control::bind(&serve.state).map_err(|error| Failure(IO, format!("--state {}/control: {error}", serve.state.display())))?;
+    let report = Arc::new(Report::new(
+        Arc::clone(&router),
+        Arc::clone(&mover),
+        !serve.no_log,
+    ));
+    let control = Control::bind(&serve.state).map_err(|error| {
+        Failure(
+            IO,
+            format!("--state {}/control: {error}", serve.state.display()),
+        )
+    })?;
     if let Some(address) = &serve.metrics {
         let failed = |error: io::Error| Failure(IO, format!("--metrics {address}: {error}"));
         let metrics = Metrics::bind(address, serve.public).await.map_err(failed)?;
@@ -206,10 +276,16 @@ async fn listen_and_route(
     told.wait_or(|| epochs.again.notify_one()).await;
     tell_systemd(NotifyState::Stopping);
     let connected = Source::status(&*report).await.clients.connected;
-    tracing::info!(clients = connected, "told to end: {connected} clients get the answers that they wait for");
+    tracing::info!(
+        clients = connected,
+        "told to end: {connected} clients get the answers that they wait for"
+    );
     // every client holds a receiver until it has gone
     end.send_replace(true);
-    if tokio::time::timeout(Duration::from_secs(serve.grace), end.closed()).await.is_err() {
+    if tokio::time::timeout(Duration::from_secs(serve.grace), end.closed())
+        .await
+        .is_err()
+    {
         tracing::warn!("some clients have not taken their answers in time");
     }
     Ok(())
@@ -220,17 +296,27 @@ fn listeners(serve: &Serve, given: &ArgMatches) -> Result<Vec<(Address, Allowed)
     let indices = |name| given.indices_of(name).into_iter().flatten();
     let mut places: Vec<(usize, Address, Option<Allowed>)> = Vec::new();
     for (at, text) in indices("listen").zip(&serve.listen) {
-        places.push((at, Address::parse(text).map_err(|error| format!("--listen {error}"))?, None));
+        places.push((
+            at,
+            Address::parse(text).map_err(|error| format!("--listen {error}"))?,
+            None,
+        ));
     }
     for (at, text) in indices("allow").zip(&serve.allow) {
         let place = places.iter_mut().rev().find(|(listen, ..)| *listen < at);
-        let (.., allowed) = place.ok_or_else(|| format!("--allow {text}: put it behind the --listen that it is for"))?;
+        let (.., allowed) = place
+            .ok_or_else(|| format!("--allow {text}: put it behind the --listen that it is for"))?;
         if allowed.is_some() {
-            return Err(format!("--allow {text}: that --listen has one already; join them with a comma"));
+            return Err(format!(
+                "--allow {text}: that --listen has one already; join them with a comma"
+            ));
         }
         *allowed = Some(Allowed::parse(text).map_err(|error| format!("--allow {error}"))?);
     }
-    Ok(places.into_iter().map(|(_, address, allowed)| (address, allowed.unwrap_or_default())).collect())
+    Ok(places
+        .into_iter()
+        .map(|(_, address, allowed)| (address, allowed.unwrap_or_default()))
+        .collect())
 }
 
 #[cfg(test)]
@@ -239,18 +325,35 @@ mod tests {
 
     fn read(line: &str) -> Result<Vec<(Address, Allowed)>, String> {
         let words = format!("stead-rrd serve --map m --base /b --state /s {line}");
-        let matches = command().try_get_matches_from(words.split(' ')).map_err(|error| error.to_string())?;
-        let Line { verb: Verb::Serve(serve) } = Line::from_arg_matches(&matches).unwrap() else { panic!("{line}") };
+        let matches = command()
+            .try_get_matches_from(words.split(' '))
+            .map_err(|error| error.to_string())?;
+        let Line {
+            verb: Verb::Serve(serve),
+        } = Line::from_arg_matches(&matches).unwrap()
+        else {
+            panic!("{line}")
+        };
         listeners(&serve, matches.subcommand_matches("serve").unwrap())
     }
 
     #[test]
     fn an_allow_belongs_to_the_listen_before_it() {
         command().debug_assert();
-        let places = read("--listen unix:/s --listen 127.0.0.1:1 --allow update --listen 127.0.0.1:2").unwrap();
-        let kinds: Vec<bool> = places.iter().map(|(_, allowed)| format!("{allowed:?}").contains("Update")).collect();
+        let places =
+            read("--listen unix:/s --listen 127.0.0.1:1 --allow update --listen 127.0.0.1:2")
+                .unwrap();
+        let kinds: Vec<bool> = places
+            .iter()
+            .map(|(_, allowed)| format!("{allowed:?}").contains("Update"))
+            .collect();
         assert_eq!(kinds, [false, true, false]);
-        for line in ["--allow update --listen unix:/s", "--listen unix:/s --allow update --allow flush", "--listen x", "--listen unix:/s --allow x"] {
+        for line in [
+            "--allow update --listen unix:/s",
+            "--listen unix:/s --allow update --allow flush",
+            "--listen x",
+            "--listen unix:/s --allow x",
+        ] {
             assert!(read(line).is_err(), "{line}");
         }
     }

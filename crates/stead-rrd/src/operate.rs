@@ -75,13 +75,31 @@ pub async fn status(ask: &Ask) -> Result<u8, Failure> {
         let mut asked = Asked::of(&ask.directory, &Request::Status).await?;
         asked.next().await
     };
-    let silent = |_| format!("{}: the router has not answered for {} s; it hangs, or the machine does", ask.directory.display(), PATIENCE.as_secs());
-    let answer = tokio::time::timeout(PATIENCE, asked).await.map_err(silent).and_then(|answer| answer).map_err(unavailable)?;
+    let silent = |_| {
+        format!(
+            "{}: the router has not answered for {} s; it hangs, or the machine does",
+            ask.directory.display(),
+            PATIENCE.as_secs()
+        )
+    };
+    let answer = tokio::time::timeout(PATIENCE, asked)
+        .await
+        .map_err(silent)
+        .and_then(|answer| answer)
+        .map_err(unavailable)?;
     match answer {
         Answer::Status(status) => {
-            let well = if status.problems().is_empty() { WELL } else { NOT_WELL };
+            let well = if status.problems().is_empty() {
+                WELL
+            } else {
+                NOT_WELL
+            };
             let json = || serde_json::to_string(&status).map(|line| line + "\n");
-            print(&if ask.json { json().map_err(|error| (INTERNAL, error.to_string()))? } else { status.page() })?;
+            print(&if ask.json {
+                json().map_err(|error| (INTERNAL, error.to_string()))?
+            } else {
+                status.page()
+            })?;
             Ok(well)
         }
         other => Err(unexpected(&other)),
@@ -91,7 +109,11 @@ pub async fn status(ask: &Ask) -> Result<u8, Failure> {
 /// Has the router move files, and shows how far it is.
 pub async fn move_files(told: &Move) -> Result<u8, Failure> {
     // at most 2^40 bytes a second: no overflow
-    work(&told.directory, &Request::Move(told.rate.map(|mib| mib << 20))).await
+    work(
+        &told.directory,
+        &Request::Move(told.rate.map(|mib| mib << 20)),
+    )
+    .await
 }
 
 /// Has the router give a backend what it lacks, and shows how far it is.
@@ -106,7 +128,8 @@ async fn work(directory: &Path, request: &Request) -> Result<u8, Failure> {
     let interrupted = tokio::signal::ctrl_c();
     tokio::select! {
         ended = follow(directory, request) => ended,
-        _ = interrupted => Err((INTERRUPTED, "stopped; the router ends the files in hand. Run the same again to go on".to_owned())),
+        _ = interrupted => Err((INTERRUPTED, "stopped; the router ends the files in hand. Run the \
+            same again to go on".to_owned())),
     }
 }
 
@@ -131,16 +154,28 @@ fn ended(progress: &Progress) -> Result<u8, Failure> {
     for reason in &progress.reasons {
         text += &format!("failed: {}\n", printable(reason));
     }
-    let more = progress.failed.saturating_sub(progress.reasons.len() as u64);
+    let more = progress
+        .failed
+        .saturating_sub(progress.reasons.len() as u64);
     if more > 0 {
         text += &format!("failed: {more} more\n");
     }
     let (verdict, code) = match progress {
-        _ if progress.failed > 0 => ("ended with failures; run the same again to try these files once more", NOT_WELL),
-        _ if progress.done < progress.files || !progress.reasons.is_empty() => ("stopped before the end; run the same again to go on", NOT_WELL),
+        _ if progress.failed > 0 => (
+            "ended with failures; run the same again to try these files once more",
+            NOT_WELL,
+        ),
+        _ if progress.done < progress.files || !progress.reasons.is_empty() => (
+            "stopped before the end; run the same again to go on",
+            NOT_WELL,
+        ),
         _ => ("done", WELL),
     };
-    print(&format!("{text}{}: {}: {verdict}\n", progress.title(), progress.figures()))?;
+    print(&format!(
+        "{text}{}: {}: {verdict}\n",
+        progress.title(),
+        progress.figures()
+    ))?;
     Ok(code)
 }
 
@@ -153,7 +188,14 @@ struct Shown {
 
 impl Shown {
     fn new() -> Shown {
-        let bar = ProgressBar::with_draw_target(Some(0), if io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        let bar = ProgressBar::with_draw_target(
+            Some(0),
+            if io::stderr().is_terminal() {
+                ProgressDrawTarget::stderr()
+            } else {
+                ProgressDrawTarget::hidden()
+            },
+        );
         if let Ok(style) = ProgressStyle::with_template("{prefix} {wide_bar} {msg} {eta}") {
             bar.set_style(style);
         }
@@ -180,16 +222,23 @@ fn unavailable(line: String) -> Failure {
 fn unexpected(answer: &Answer) -> Failure {
     match answer {
         Answer::Error(line) => (REFUSED, printable(line)),
-        _ => (INTERNAL, "the router answered something else than was asked; use the stead-rrd that it was started with".to_owned()),
+        _ => (
+            INTERNAL,
+            "the router answered something else than was asked; use the stead-rrd that \
+            it was started with"
+                .to_owned(),
+        ),
     }
 }
 
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        io::ErrorKind::BrokenPipe => (PIPE, String::new()),
-        _ => (IO, format!("cannot write to standard output: {error}")),
-    })
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => (PIPE, String::new()),
+            _ => (IO, format!("cannot write to standard output: {error}")),
+        })
 }
 
 #[cfg(test)]
@@ -198,20 +247,42 @@ mod tests {
 
     #[test]
     fn the_end_of_a_move_is_success_only_when_all_files_are_there() {
-        let progress = |done, failed| Progress { files: 3, done, failed, ended: true, reasons: vec!["a.rrd: gone".to_owned(); (failed > 0).into()], ..Progress::default() };
+        let progress = |done, failed| Progress {
+            files: 3,
+            done,
+            failed,
+            ended: true,
+            reasons: vec!["a.rrd: gone".to_owned(); (failed > 0).into()],
+            ..Progress::default()
+        };
         assert_eq!(ended(&progress(3, 0)), Ok(WELL));
         assert_eq!(ended(&progress(1, 2)), Ok(NOT_WELL));
         assert_eq!(ended(&progress(2, 0)), Ok(NOT_WELL));
-        assert_eq!(ended(&Progress { reasons: vec!["none of a1 is up".to_owned()], ..progress(3, 0) }), Ok(NOT_WELL));
+        assert_eq!(
+            ended(&Progress {
+                reasons: vec!["none of a1 is up".to_owned()],
+                ..progress(3, 0)
+            }),
+            Ok(NOT_WELL)
+        );
     }
 
     #[tokio::test]
     async fn without_a_router_the_words_say_so() {
         let directory = tempfile::tempdir().unwrap();
-        let ask = Ask { directory: directory.path().to_owned(), json: false };
+        let ask = Ask {
+            directory: directory.path().to_owned(),
+            json: false,
+        };
         let (code, line) = status(&ask).await.unwrap_err();
-        assert!(code == UNAVAILABLE && line.contains("no router runs on this directory"), "{line}");
-        let told = Repair { directory: directory.path().to_owned(), node: "a\nstatus".to_owned() };
+        assert!(
+            code == UNAVAILABLE && line.contains("no router runs on this directory"),
+            "{line}"
+        );
+        let told = Repair {
+            directory: directory.path().to_owned(),
+            node: "a\nstatus".to_owned(),
+        };
         assert_eq!(repair(&told).await.unwrap_err().0, 64);
     }
 }

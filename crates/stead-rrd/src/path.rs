@@ -1,11 +1,13 @@
 //! The name of an RRD: what the client wrote, as a path relative to the base.
 //!
-//! Clients write `c/load.rrd` over TCP and `/base/c/load.rrd` over a unix socket, and some write `c//load.rrd`: one file, one name,
-//! one key. `..` is refused wherever it stands, as rrdcached does, so nothing leaves the base.
+//! Clients write `c/load.rrd` over TCP and `/base/c/load.rrd` over a unix socket, and some write
+//! `c//load.rrd`: one file, one name, one key. `..` is refused wherever it stands, as rrdcached
+//! does, so nothing leaves the base.
 
 use std::borrow::Cow;
 
-/// The directory in which clients believe all files to be: what `-b` is to rrdcached. No slash at its end.
+/// The directory in which clients believe all files to be: what `-b` is to rrdcached. No slash at
+/// its end.
 #[derive(Clone, Debug)]
 pub struct Base(Vec<u8>);
 
@@ -16,7 +18,10 @@ pub struct Outside(pub Vec<u8>);
 impl Base {
     /// The directory; it need not exist here.
     pub fn new(directory: &[u8]) -> Base {
-        let end = directory.iter().rposition(|b| *b != b'/').map_or(0, |at| at + 1);
+        let end = directory
+            .iter()
+            .rposition(|b| *b != b'/')
+            .map_or(0, |at| at + 1);
         Base(directory[..end].to_vec())
     }
 
@@ -25,19 +30,25 @@ impl Base {
         &self.0
     }
 
-    /// The name of the file: relative to the base, without empty parts and `.`; also the bytes of its key.
+    /// The name of the file: relative to the base, without empty parts and `.`; also the bytes of
+    /// its key.
     pub fn name<'a>(&self, written: &'a [u8]) -> Result<Cow<'a, [u8]>, Outside> {
         let outside = || {
-            let mut text = if written.first() == Some(&b'/') { Vec::new() } else { [&self.0[..], b"/"].concat() };
+            let mut text = if written.first() == Some(&b'/') {
+                Vec::new()
+            } else {
+                [&self.0[..], b"/"].concat()
+            };
             text.extend_from_slice(written);
             text.extend_from_slice(b": Permission denied");
             Outside(text)
         };
         let relative = match written {
             [b'/', ..] => {
-                let below = written.strip_prefix(&self.0[..]).filter(|rest| rest.first() == Some(&b'/'));
-                below.ok_or_else(outside)?
-                    .get(1..).unwrap_or_default()
+                let below = written
+                    .strip_prefix(&self.0[..])
+                    .filter(|rest| rest.first() == Some(&b'/'));
+                below.ok_or_else(outside)?.get(1..).unwrap_or_default()
             }
             _ => written,
         };
@@ -52,7 +63,8 @@ impl Base {
     }
 }
 
-/// Whether the path is as [`join`] would write it, and without control characters: a look at each byte, for what nearly all are.
+/// Whether the path is as [`join`] would write it, and without control characters: a look at each
+/// byte, for what nearly all are.
 fn is_plain(path: &[u8]) -> bool {
     let mut before = b'/';
     for byte in path {
@@ -67,7 +79,10 @@ fn is_plain(path: &[u8]) -> bool {
 
 /// The parts of a path with one slash between them; `None` when one of them is `..`.
 pub fn join(path: &[u8]) -> Option<Vec<u8>> {
-    let parts: Vec<&[u8]> = path.split(|b| *b == b'/').filter(|part| !part.is_empty() && *part != b".").collect();
+    let parts: Vec<&[u8]> = path
+        .split(|b| *b == b'/')
+        .filter(|part| !part.is_empty() && *part != b".")
+        .collect();
     (!parts.contains(&&b".."[..])).then(|| parts.join(&b'/'))
 }
 
@@ -98,8 +113,19 @@ mod tests {
     #[test]
     fn one_file_has_one_name_however_it_is_written() {
         let base = Base::new(b"/var/rrd//");
-        for written in ["c/load.rrd", "/var/rrd/c/load.rrd", "c//load.rrd", "./c/./load.rrd", "/var/rrd//c/load.rrd", "c/load.rrd/"] {
-            assert_eq!(*base.name(written.as_bytes()).unwrap(), *b"c/load.rrd", "{written}");
+        for written in [
+            "c/load.rrd",
+            "/var/rrd/c/load.rrd",
+            "c//load.rrd",
+            "./c/./load.rrd",
+            "/var/rrd//c/load.rrd",
+            "c/load.rrd/",
+        ] {
+            assert_eq!(
+                *base.name(written.as_bytes()).unwrap(),
+                *b"c/load.rrd",
+                "{written}"
+            );
         }
         assert_eq!(*base.name(b"c/a..b.rrd").unwrap(), *b"c/a..b.rrd");
         assert_eq!(*base.name(b".c/.a").unwrap(), *b".c/.a");
@@ -109,10 +135,27 @@ mod tests {
     #[test]
     fn nothing_leaves_the_base() {
         let base = Base::new(b"/var/rrd");
-        for written in ["../x", "c/../../x", "c/..", "/etc/x", "/var/rrdx/a", "/var/rrd", "/var/rrd/../x", "", "/", "a\rb"] {
+        for written in [
+            "../x",
+            "c/../../x",
+            "c/..",
+            "/etc/x",
+            "/var/rrdx/a",
+            "/var/rrd",
+            "/var/rrd/../x",
+            "",
+            "/",
+            "a\rb",
+        ] {
             assert!(base.name(written.as_bytes()).is_err(), "{written}");
         }
-        assert_eq!(base.name(b"../x.rrd"), Err(Outside(b"/var/rrd/../x.rrd: Permission denied".to_vec())));
-        assert_eq!(base.name(b"/etc/x.rrd"), Err(Outside(b"/etc/x.rrd: Permission denied".to_vec())));
+        assert_eq!(
+            base.name(b"../x.rrd"),
+            Err(Outside(b"/var/rrd/../x.rrd: Permission denied".to_vec()))
+        );
+        assert_eq!(
+            base.name(b"/etc/x.rrd"),
+            Err(Outside(b"/etc/x.rrd: Permission denied".to_vec()))
+        );
     }
 }

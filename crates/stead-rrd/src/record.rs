@@ -4,8 +4,9 @@
 //! db1,db3 TAB update c/load.rrd 1700000060:1 LF
 //! ```
 //!
-//! Text, so that whoever stands before a log can read it. The names of nodes hold no comma and no control characters, and neither
-//! do lines. The names stand here and not only in the map: a record goes to those that it was meant for, whatever the map says later.
+//! Text, so that whoever stands before a log can read it. The names of nodes hold no comma and no
+//! control characters, and neither do lines. The names stand here and not only in the map: a record
+//! goes to those that it was meant for, whatever the map says later.
 
 /// One write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +38,17 @@ pub fn push<'a>(record: &mut Vec<u8>, names: impl Iterator<Item = &'a str>, line
 
 /// The writes of a record; `None` where one is damaged.
 pub fn entries(record: &[u8]) -> impl Iterator<Item = Option<Entry<'_>>> {
-    record.strip_suffix(b"\n").unwrap_or(record).split(|b| *b == b'\n').map(|text| {
-        let at = text.iter().position(|b| *b == b'\t')?;
-        Some(Entry { names: std::str::from_utf8(&text[..at]).ok()?, line: &text[at + 1..] })
-    })
+    record
+        .strip_suffix(b"\n")
+        .unwrap_or(record)
+        .split(|b| *b == b'\n')
+        .map(|text| {
+            let at = text.iter().position(|b| *b == b'\t')?;
+            Some(Entry {
+                names: std::str::from_utf8(&text[..at]).ok()?,
+                line: &text[at + 1..],
+            })
+        })
 }
 
 #[cfg(test)]
@@ -50,11 +58,27 @@ mod tests {
     #[test]
     fn a_record_gives_back_what_was_put_in() {
         let mut record = Vec::new();
-        push(&mut record, ["a", "b é"].into_iter(), b"update c/x\ty.rrd 1:2");
+        push(
+            &mut record,
+            ["a", "b é"].into_iter(),
+            b"update c/x\ty.rrd 1:2",
+        );
         push(&mut record, ["c"].into_iter(), b"forget \xff");
         let back: Vec<_> = entries(&record).map(Option::unwrap).collect();
-        assert_eq!(back[0], Entry { names: "a,b é", line: b"update c/x\ty.rrd 1:2" });
-        assert_eq!(back[1], Entry { names: "c", line: b"forget \xff" });
+        assert_eq!(
+            back[0],
+            Entry {
+                names: "a,b é",
+                line: b"update c/x\ty.rrd 1:2"
+            }
+        );
+        assert_eq!(
+            back[1],
+            Entry {
+                names: "c",
+                line: b"forget \xff"
+            }
+        );
         assert_eq!(back[0].names().collect::<Vec<_>>(), ["a", "b é"]);
         assert_eq!(entries(b"no tab\n").collect::<Vec<_>>(), [None]);
     }

@@ -4,7 +4,8 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// Nothing that is asked for has a longer answer: a LIST of a million files has some 60 MiB, and a FETCH is not sent when it wants more.
+/// Nothing that is asked for has a longer answer: a LIST of a million files has some 60 MiB, and a
+/// FETCH is not sent when it wants more.
 const MOST_BYTES: usize = 256 << 20;
 
 /// What a backend answered, or we.
@@ -21,16 +22,27 @@ pub struct Reply {
 impl Reply {
     /// A success of one line.
     pub fn ok(text: impl Into<Vec<u8>>) -> Reply {
-        Reply { count: 0, text: text.into(), lines: Vec::new() }
+        Reply {
+            count: 0,
+            text: text.into(),
+            lines: Vec::new(),
+        }
     }
 
     /// An error.
     pub fn error(text: impl Into<Vec<u8>>) -> Reply {
-        Reply { count: -1, text: text.into(), lines: Vec::new() }
+        Reply {
+            count: -1,
+            text: text.into(),
+            lines: Vec::new(),
+        }
     }
 
     /// A success with lines.
-    pub fn list<L: AsRef<[u8]>>(text: impl Into<Vec<u8>>, list: impl IntoIterator<Item = L>) -> Reply {
+    pub fn list<L: AsRef<[u8]>>(
+        text: impl Into<Vec<u8>>,
+        list: impl IntoIterator<Item = L>,
+    ) -> Reply {
         let mut reply = Reply::ok(text);
         for line in list {
             reply.count += 1;
@@ -47,7 +59,9 @@ impl Reply {
 
     /// The lines, without their ends.
     pub fn each(&self) -> impl Iterator<Item = &[u8]> {
-        self.lines.split(|b| *b == b'\n').take(usize::try_from(self.count).unwrap_or(0))
+        self.lines
+            .split(|b| *b == b'\n')
+            .take(usize::try_from(self.count).unwrap_or(0))
     }
 
     /// As it goes over the wire.
@@ -68,14 +82,16 @@ impl Reply {
         to.extend_from_slice(&self.lines);
     }
 
-    /// The same with every path below `from` as one below `to`. Replies with binary data hold no paths and must not come here.
+    /// The same with every path below `from` as one below `to`. Replies with binary data hold no
+    /// paths and must not come here.
     pub fn rebased(mut self, from: &[u8], to: &[u8]) -> Reply {
         self.text = rebase(&self.text, from, to);
         self.lines = rebase(&self.lines, from, to);
         self
     }
 
-    /// Reads one. `binary`: it answers a FETCHBIN, in which data that may hold line ends follow some lines.
+    /// Reads one. `binary`: it answers a FETCHBIN, in which data that may hold line ends follow
+    /// some lines.
     pub async fn read(from: &mut (impl AsyncBufRead + Unpin), binary: bool) -> io::Result<Reply> {
         let mut head = Vec::new();
         line(from, &mut head).await?;
@@ -84,9 +100,17 @@ impl Reply {
             head.pop();
         }
         let at = head.iter().position(|b| *b == b' ').unwrap_or(head.len());
-        let count = std::str::from_utf8(&head[..at]).ok().and_then(|n| n.parse::<i64>().ok());
-        let Some(count) = count else { return Err(damaged("a reply without a number", &head)) };
-        let mut reply = Reply { count, text: head.get(at + 1..).unwrap_or_default().to_vec(), lines: Vec::new() };
+        let count = std::str::from_utf8(&head[..at])
+            .ok()
+            .and_then(|n| n.parse::<i64>().ok());
+        let Some(count) = count else {
+            return Err(damaged("a reply without a number", &head));
+        };
+        let mut reply = Reply {
+            count,
+            text: head.get(at + 1..).unwrap_or_default().to_vec(),
+            lines: Vec::new(),
+        };
         for _ in 0..count {
             let start = reply.lines.len();
             line(from, &mut reply.lines).await?;
@@ -141,7 +165,11 @@ pub fn rebase(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     while at < text.len() {
         // a path starts where a word or a quotation does
         let starts = at == 0 || matches!(text[at - 1], b' ' | b'\n' | b'\'' | b'"');
-        if starts && text[at..].strip_prefix(from).is_some_and(|rest| rest.first() == Some(&b'/')) {
+        if starts
+            && text[at..]
+                .strip_prefix(from)
+                .is_some_and(|rest| rest.first() == Some(&b'/'))
+        {
             result.extend_from_slice(to);
             at += from.len();
         } else {
@@ -162,10 +190,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_reply_is_read_as_it_was_written() {
-        for reply in [Reply::ok("PONG"), Reply::error("no"), Reply::list("Success", ["a: 1", "", "b"])] {
+        for reply in [
+            Reply::ok("PONG"),
+            Reply::error("no"),
+            Reply::list("Success", ["a: 1", "", "b"]),
+        ] {
             assert_eq!(read(&reply.bytes(), false).await.unwrap(), reply);
         }
-        assert_eq!(Reply::list("x", ["a", "", "b"]).each().collect::<Vec<_>>(), [&b"a"[..], b"", b"b"]);
+        assert_eq!(
+            Reply::list("x", ["a", "", "b"]).each().collect::<Vec<_>>(),
+            [&b"a"[..], b"", b"b"]
+        );
         assert_eq!(read(b"0 PONG\r\n", false).await.unwrap(), Reply::ok("PONG"));
     }
 
@@ -182,12 +217,20 @@ mod tests {
 
     #[tokio::test]
     async fn binary_data_may_hold_line_ends() {
-        let text = b"2 Success\nDSName-a: BinaryData 2 4 LITTLE\n\n\n\n\n\n\n\n\n\nEnd: 1\n0 PONG\n";
+        let text =
+            b"2 Success\nDSName-a: BinaryData 2 4 LITTLE\n\n\n\n\n\n\n\n\n\nEnd: 1\n0 PONG\n";
         let mut from = &text[..];
         let reply = Reply::read(&mut from, true).await.unwrap();
         assert!(reply.lines.ends_with(b"\nEnd: 1\n"));
-        assert_eq!(Reply::read(&mut from, false).await.unwrap(), Reply::ok("PONG"));
-        assert!(read(b"1 Success\nDSName-a: BinaryData 2 4 LITTLE\n1234567", true).await.is_err());
+        assert_eq!(
+            Reply::read(&mut from, false).await.unwrap(),
+            Reply::ok("PONG")
+        );
+        assert!(
+            read(b"1 Success\nDSName-a: BinaryData 2 4 LITTLE\n1234567", true)
+                .await
+                .is_err()
+        );
     }
 
     #[test]
@@ -195,10 +238,16 @@ mod tests {
         let cases = [
             ("No such file: /b1/db/c/x.rrd", "No such file: /rrd/c/x.rrd"),
             ("opening '/b1/db/c/x.rrd': no", "opening '/rrd/c/x.rrd': no"),
-            ("filename 2 /b1/db/b1/db/x\n/b1/dbx /b1/db\n", "filename 2 /rrd/b1/db/x\n/b1/dbx /b1/db\n"),
+            (
+                "filename 2 /b1/db/b1/db/x\n/b1/dbx /b1/db\n",
+                "filename 2 /rrd/b1/db/x\n/b1/dbx /b1/db\n",
+            ),
         ];
         for (from, to) in cases {
-            assert_eq!(String::from_utf8(rebase(from.as_bytes(), b"/b1/db", b"/rrd")).unwrap(), to);
+            assert_eq!(
+                String::from_utf8(rebase(from.as_bytes(), b"/b1/db", b"/rrd")).unwrap(),
+                to
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The running router's account of itself: fills a [`Status`] from the router, its backends and its log.
+//! The running router's account of itself: fills a [`Status`] from the router, its backends and its
+//! log.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -26,7 +27,12 @@ pub struct Report {
 impl Report {
     /// Of a router that starts now, with its log on the disk or not.
     pub fn new(router: Arc<Router>, mover: Arc<Mover>, durable: bool) -> Report {
-        Report { router, mover, started: SystemTime::now(), durable }
+        Report {
+            router,
+            mover,
+            started: SystemTime::now(),
+            durable,
+        }
     }
 
     /// How it is now; the move, if there is one, is known to whoever asks.
@@ -34,7 +40,12 @@ impl Report {
         let shared = self.router.shared();
         let layout = shared.layout();
         let settled = layout.settled();
-        let is_up = |node: usize| settled.all().get(node).is_some_and(|place| self.router.backend(*place).state() == backend::State::Up);
+        let is_up = |node: usize| {
+            settled
+                .all()
+                .get(node)
+                .is_some_and(|place| self.router.backend(*place).state() == backend::State::Up)
+        };
         let come = shared.journal.progress().borrow().clone();
         let extent = shared.journal.extent();
         let log = Log {
@@ -53,7 +64,11 @@ impl Report {
             epoch: settled.map().epoch(),
             next_epoch: layout.target().map(|target| target.map().epoch()),
             exposed: Exposed::of(settled.map(), is_up),
-            backends: layout.all().into_iter().map(|place| self.backend(&self.router.backend(place), &layout, come.newest)).collect(),
+            backends: layout
+                .all()
+                .into_iter()
+                .map(|place| self.backend(&self.router.backend(place), &layout, come.newest))
+                .collect(),
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
             moving,
@@ -67,8 +82,16 @@ impl Report {
         let confirmed = shared.journal.confirmed(backend.name());
         let counters = backend.counters();
         let node = layout.settled().map().node_named(backend.name());
-        let node = node.or_else(|| layout.target().and_then(|target| target.map().node_named(backend.name())));
-        let labels = |node: Node<'_>| node.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let node = node.or_else(|| {
+            layout
+                .target()
+                .and_then(|target| target.map().node_named(backend.name()))
+        });
+        let labels = |node: Node<'_>| {
+            node.labels()
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect()
+        };
         Backend {
             name: backend.name().to_owned(),
             address: backend.site().address.to_string(),
@@ -78,7 +101,11 @@ impl Report {
             reason: error.filter(|_| state != backend::State::Up),
             queued_lines: queued_lines as u64,
             queued_bytes: queued_bytes as u64,
-            behind: if State::from(state) == State::Up { 0 } else { newest.saturating_sub(confirmed) },
+            behind: if State::from(state) == State::Up {
+                0
+            } else {
+                newest.saturating_sub(confirmed)
+            },
             unflushed_files: unflushed_files as u64,
             confirmed,
             answered: counters.writes.load(Relaxed),
@@ -92,7 +119,12 @@ impl Report {
 
 impl Source for Report {
     async fn status(&self) -> Status {
-        Report::status(self, self.mover.progress().filter(|moving| !moving.ended || moving.failed > 0))
+        Report::status(
+            self,
+            self.mover
+                .progress()
+                .filter(|moving| !moving.ended || moving.failed > 0),
+        )
     }
 }
 
@@ -107,5 +139,6 @@ impl Work for Report {
 }
 
 fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    time.duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }

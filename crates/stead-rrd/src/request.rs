@@ -1,7 +1,7 @@
 //! A request: one line of the rrdcached protocol.
 //!
-//! Fields are separated by one blank, and a backslash takes the next byte as it is. The verb and the path are understood; what
-//! follows goes to the backends as it came.
+//! Fields are separated by one blank, and a backslash takes the next byte as it is. The verb and
+//! the path are understood; what follows goes to the backends as it came.
 
 use std::borrow::Cow;
 
@@ -47,12 +47,24 @@ pub const VERBS: [(Verb, &str, &str); 22] = [
     (Help, "HELP", " [<command>]"),
     (Ping, "PING", ""),
     (Batch, "BATCH", ""),
-    (Fetch, "FETCH", " <file> <CF> [<start> [<end>] [<column>...]]"),
-    (Fetchbin, "FETCHBIN", " <file> <CF> [<start> [<end>] [<column>...]]"),
+    (
+        Fetch,
+        "FETCH",
+        " <file> <CF> [<start> [<end>] [<column>...]]",
+    ),
+    (
+        Fetchbin,
+        "FETCHBIN",
+        " <file> <CF> [<start> [<end>] [<column>...]]",
+    ),
     (Info, "INFO", " <filename>"),
     (First, "FIRST", " <filename> <rra index>"),
     (Last, "LAST", " <filename>"),
-    (Create, "CREATE", " <filename> [-b start] [-s step] [-O] <DS definitions> <RRA definitions>"),
+    (
+        Create,
+        "CREATE",
+        " <filename> [-b start] [-s step] [-O] <DS definitions> <RRA definitions>",
+    ),
     (List, "LIST", " [RECURSIVE] /[<path>]"),
     (Suspend, "SUSPEND", " <filename>"),
     (Resume, "RESUME", " <filename>"),
@@ -64,7 +76,10 @@ pub const VERBS: [(Verb, &str, &str); 22] = [
 impl Verb {
     /// The verb of this name, in any case.
     pub fn named(name: &[u8]) -> Option<Verb> {
-        VERBS.iter().find(|(_, known, _)| known.as_bytes().eq_ignore_ascii_case(name)).map(|(verb, ..)| *verb)
+        VERBS
+            .iter()
+            .find(|(_, known, _)| known.as_bytes().eq_ignore_ascii_case(name))
+            .map(|(verb, ..)| *verb)
     }
 
     /// Its name, in upper case.
@@ -79,12 +94,29 @@ impl Verb {
 
     /// Whether it may stand in a BATCH.
     pub fn in_batch(self) -> bool {
-        matches!(self, Update | Flush | Forget | Create | Suspend | Resume | Suspendall | Resumeall | Quit)
+        matches!(
+            self,
+            Update | Flush | Forget | Create | Suspend | Resume | Suspendall | Resumeall | Quit
+        )
     }
 
     /// Whether its first argument is the path of a file.
     pub fn has_path(self) -> bool {
-        matches!(self, Update | Flush | Pending | Forget | Fetch | Fetchbin | Info | First | Last | Create | Suspend | Resume)
+        matches!(
+            self,
+            Update
+                | Flush
+                | Pending
+                | Forget
+                | Fetch
+                | Fetchbin
+                | Info
+                | First
+                | Last
+                | Create
+                | Suspend
+                | Resume
+        )
     }
 }
 
@@ -105,7 +137,11 @@ impl<'a> Request<'a> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let (word, rest) = field(line);
-        Request { verb: Verb::named(&word), word, rest }
+        Request {
+            verb: Verb::named(&word),
+            word,
+            rest,
+        }
     }
 
     /// The path, and what follows it as it was written; `None` when there is no path.
@@ -134,7 +170,8 @@ pub fn field(line: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
     (text.into(), &[])
 }
 
-/// The words of a line, as they were written; blanks at its end or side by side make none, and one behind a backslash ends none.
+/// The words of a line, as they were written; blanks at its end or side by side make none, and one
+/// behind a backslash ends none.
 pub fn words(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut left = rest;
     std::iter::from_fn(move || loop {
@@ -166,7 +203,11 @@ mod tests {
     fn verbs_are_known_in_any_case_and_by_either_line_end() {
         for (verb, name, _) in VERBS {
             assert_eq!(verb.name(), name);
-            for line in [format!("{name}\n"), format!("{}\r\n", name.to_lowercase()), name.to_owned()] {
+            for line in [
+                format!("{name}\n"),
+                format!("{}\r\n", name.to_lowercase()),
+                name.to_owned(),
+            ] {
                 assert_eq!(Request::parse(line.as_bytes()).verb, Some(verb), "{line:?}");
             }
         }
@@ -178,11 +219,20 @@ mod tests {
     #[test]
     fn a_path_may_hold_blanks_and_the_rest_stays_as_it_was() {
         let request = Request::parse(b"update c/sp\\ a\\\\ce.rrd 1:2  3:4\\ \n");
-        assert_eq!(request.path(), Some((b"c/sp a\\ce.rrd"[..].into(), &b"1:2  3:4\\ "[..])));
+        assert_eq!(
+            request.path(),
+            Some((b"c/sp a\\ce.rrd"[..].into(), &b"1:2  3:4\\ "[..]))
+        );
         assert_eq!(Request::parse(b"update").path(), None);
         assert_eq!(Request::parse(b"update \n").path(), None);
-        assert_eq!(Request::parse(b"flush a\\").path(), Some((b"a"[..].into(), &b""[..])));
+        assert_eq!(
+            Request::parse(b"flush a\\").path(),
+            Some((b"a"[..].into(), &b""[..]))
+        );
         assert_eq!(words(b"1:2  3:4 ").collect::<Vec<_>>(), [b"1:2", b"3:4"]);
-        assert_eq!(words(b"1:\\ 2 a\\\\ b").collect::<Vec<_>>(), [&b"1:\\ 2"[..], b"a\\\\", b"b"]);
+        assert_eq!(
+            words(b"1:\\ 2 a\\\\ b").collect::<Vec<_>>(),
+            [&b"1:\\ 2"[..], b"a\\\\", b"b"]
+        );
     }
 }

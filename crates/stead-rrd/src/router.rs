@@ -1,12 +1,15 @@
 //! The router: which backends a request goes to, and one answer from theirs.
 //!
-//! A write goes into the log, and when it is durable to the queues of all its backends that are up, in the order of the log, so that
-//! all copies of a file see the same writes in the same order. The client hears what the first of them says. When none is up the log
-//! has it, which is enough to acknowledge an update.
+//! A write goes into the log, and when it is durable to the queues of all its backends that are up,
+//! in the order of the log, so that all copies of a file see the same writes in the same order. The
+//! client hears what the first of them says. When none is up the log has it, which is enough to
+//! acknowledge an update.
 //!
-//! A read goes to the first backend that is up to date, and to the next when that one fails or has no such file.
+//! A read goes to the first backend that is up to date, and to the next when that one fails or has
+//! no such file.
 //!
-//! Writes to a file can be held: they are durable, and wait here until the file is where it shall be.
+//! Writes to a file can be held: they are durable, and wait here until the file is where it shall
+//! be.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -41,7 +44,8 @@ pub const ADDRESS: &str = "rrdcached";
 /// The attribute of a node that says how its files can be reached.
 pub const FILES: &str = "files";
 
-/// The longest line that goes to a backend: rrdcached reads 8,191 bytes, and writes 4,095 of an update into its journal.
+/// The longest line that goes to a backend: rrdcached reads 8,191 bytes, and writes 4,095 of an
+/// update into its journal.
 const LINE_BYTES: usize = 4000;
 /// Large answers that are kept in memory at the same time, for however many clients.
 const LARGE_ANSWERS: usize = 4;
@@ -115,16 +119,27 @@ impl Success {
 }
 
 impl Router {
-    /// A router whose backends are down until [`start`](Router::start); the error says which node lacks what. The log is told for whom
-    /// to keep records by [`follow`](Router::follow), when all backends are known: whoever is left out once has lost its place.
-    pub fn new(map: Map, journal: Arc<dyn Journal>, options: Options) -> Result<Arc<Router>, String> {
-        let empty = Side::new(Map::from_bytes(map.bytes().to_vec()).map_err(|error| error.to_string())?, Vec::new());
+    /// A router whose backends are down until [`start`](Router::start); the error says which node
+    /// lacks what. The log is told for whom to keep records by [`follow`](Router::follow), when all
+    /// backends are known: whoever is left out once has lost its place.
+    pub fn new(
+        map: Map,
+        journal: Arc<dyn Journal>,
+        options: Options,
+    ) -> Result<Arc<Router>, String> {
+        let empty = Side::new(
+            Map::from_bytes(map.bytes().to_vec()).map_err(|error| error.to_string())?,
+            Vec::new(),
+        );
         let newest = journal.newest();
         let router = Arc::new(Router {
             shared: Arc::new(Shared::new(options, journal, Layout::new(empty))),
             backends: RwLock::default(),
             tasks: Mutex::default(),
-            order: Mutex::new(Order { through: newest, ..Order::default() }),
+            order: Mutex::new(Order {
+                through: newest,
+                ..Order::default()
+            }),
             creating: tokio::sync::RwLock::new(()),
             came_up: Arc::new(Notify::new()),
             large: Arc::new(Semaphore::new(LARGE_ANSWERS)),
@@ -145,7 +160,12 @@ impl Router {
     /// Starts the tasks of a backend that has none.
     pub fn start_backend(&self, place: Place) {
         let backend = self.backend(place);
-        lock(&self.tasks).entry(place).or_insert_with(|| [tokio::spawn(Arc::clone(&backend).run()), tokio::spawn(backend.confirm())]);
+        lock(&self.tasks).entry(place).or_insert_with(|| {
+            [
+                tokio::spawn(Arc::clone(&backend).run()),
+                tokio::spawn(backend.confirm()),
+            ]
+        });
     }
 
     /// Ends the tasks of backends that are in no map any more.
@@ -155,27 +175,45 @@ impl Router {
             let stays = all.contains(place);
             if !stays {
                 tasks.iter().for_each(JoinHandle::abort);
-                self.backend(*place).down(&io::Error::new(io::ErrorKind::NotConnected, "it is in no map any more"));
+                self.backend(*place).down(&io::Error::new(
+                    io::ErrorKind::NotConnected,
+                    "it is in no map any more",
+                ));
             }
             stays
         });
     }
 
-    /// A map with the backends of its nodes: those that are known by name, told where they are now, and new ones.
+    /// A map with the backends of its nodes: those that are known by name, told where they are now,
+    /// and new ones.
     pub fn side(&self, map: Map) -> Result<Side, String> {
         let sites = map.nodes().map(site).collect::<Result<Vec<_>, _>>()?;
         let known = self.shared.layout().all();
-        let mut backends = self.backends.write().unwrap_or_else(PoisonError::into_inner);
+        let mut backends = self
+            .backends
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let mut places = Vec::new();
         for (node, site) in map.nodes().zip(sites) {
-            if let Some(backend) = backends.iter().find(|backend| backend.name() == node.name() && known.contains(&backend.place())) {
+            if let Some(backend) = backends
+                .iter()
+                .find(|backend| backend.name() == node.name() && known.contains(&backend.place()))
+            {
                 backend.move_to(site);
                 places.push(backend.place());
                 continue;
             }
-            let place = Place::try_from(backends.len()).map_err(|_| "too many backends since the start; start the router again".to_owned())?;
+            let place = Place::try_from(backends.len()).map_err(|_| {
+                "too many backends since the start; start the router again".to_owned()
+            })?;
             let (shared, came_up) = (Arc::clone(&self.shared), Arc::clone(&self.came_up));
-            backends.push(Arc::new(Backend::new(node.name(), place, site, shared, came_up)));
+            backends.push(Arc::new(Backend::new(
+                node.name(),
+                place,
+                site,
+                shared,
+                came_up,
+            )));
             places.push(place);
         }
         drop(backends);
@@ -192,7 +230,10 @@ impl Router {
     pub fn follow_these(&self, places: &[Place]) -> Result<(), String> {
         let backends: Vec<_> = places.iter().map(|place| self.backend(*place)).collect();
         let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
-        self.shared.journal.follow(&names).map_err(|error| format!("the log: {error}"))
+        self.shared
+            .journal
+            .follow(&names)
+            .map_err(|error| format!("the log: {error}"))
     }
 
     /// What router and backends have in common.
@@ -207,7 +248,12 @@ impl Router {
 
     /// The backends of the map, or of both.
     pub fn backends(&self) -> Vec<Arc<Backend>> {
-        self.shared.layout().all().into_iter().map(|place| self.backend(place)).collect()
+        self.shared
+            .layout()
+            .all()
+            .into_iter()
+            .map(|place| self.backend(place))
+            .collect()
     }
 
     /// The base that clients see.
@@ -215,7 +261,8 @@ impl Router {
         &self.shared.options.base
     }
 
-    /// The name of the file that a request is about, and the rest of its line; the error is the answer.
+    /// The name of the file that a request is about, and the rest of its line; the error is the
+    /// answer.
     pub fn file<'a>(&self, verb: Verb, rest: &'a [u8]) -> Result<(Vec<u8>, &'a [u8]), Reply> {
         let (path, rest) = field(rest);
         self.name(verb, &path).map(|name| (name.into_owned(), rest))
@@ -226,15 +273,22 @@ impl Router {
             return Err(Reply::error(verb.usage()));
         }
         if path.len() > WORD_BYTES {
-            return Err(Reply::error(format!("a path of {} bytes; at most {WORD_BYTES}", path.len())));
+            return Err(Reply::error(format!(
+                "a path of {} bytes; at most {WORD_BYTES}",
+                path.len()
+            )));
         }
-        self.base().name(path).map_err(|outside| Reply::error(outside.0))
+        self.base()
+            .name(path)
+            .map_err(|outside| Reply::error(outside.0))
     }
 
-    /// Understands an UPDATE, or a FORGET, and adds it to `writes`, an UPDATE that is too long for one line as several, a
-    /// FORGET with a FLUSH before it; the error is the answer, and nothing was added.
+    /// Understands an UPDATE, or a FORGET, and adds it to `writes`, an UPDATE that is too long for
+    /// one line as several, a FORGET with a FLUSH before it; the error is the answer, and nothing
+    /// was added.
     ///
-    /// While nobody who could say that a file is missing is up, an UPDATE that a template fits has a CREATE before it.
+    /// While nobody who could say that a file is missing is up, an UPDATE that a template fits has
+    /// a CREATE before it.
     pub fn plan(&self, writes: &mut Writes, verb: Verb, rest: &[u8]) -> Result<Planned, Reply> {
         let (path, rest) = field(rest);
         let name = self.name(verb, &path)?;
@@ -253,7 +307,11 @@ impl Router {
                 let room = LINE_BYTES - 2 * name.len();
                 let mut left = rest;
                 while left.len() > room {
-                    let end = left[..room].iter().rposition(|b| *b == b' ').unwrap_or(room) + 1;
+                    let end = left[..room]
+                        .iter()
+                        .rposition(|b| *b == b' ')
+                        .unwrap_or(room)
+                        + 1;
                     let (line, behind) = left.split_at(end);
                     if words(line).next().is_some() {
                         writes.push(verb, &name, line, b"");
@@ -263,28 +321,42 @@ impl Router {
                 if words(left).next().is_some() {
                     writes.push(verb, &name, left, b"");
                 }
-                Ok(Planned { success: Success::Enqueued(count), own })
+                Ok(Planned {
+                    success: Success::Enqueued(count),
+                    own,
+                })
             }
             _ => {
-                // a read flushes one copy only: what waits is written by all before it is forgotten, so that all copies stay equal
+                // a read flushes one copy only: what waits is written by all before it is
+                // forgotten, so that all copies stay equal
                 word_count(rest)?;
                 writes.push(Verb::Flush, &name, b"", b"");
                 writes.push(verb, &name, b"", b"");
-                Ok(Planned { success: Success::Gone, own: 1 })
+                Ok(Planned {
+                    success: Success::Gone,
+                    own: 1,
+                })
             }
         }
     }
 
-    /// Adds the CREATE of a file that a template fits; false when none does. It says -O: a file that is there stays as it is.
+    /// Adds the CREATE of a file that a template fits; false when none does. It says -O: a file
+    /// that is there stays as it is.
     fn push_creation(&self, writes: &mut Writes, name: &[u8], values: &[u8]) -> bool {
-        let rest = self.shared.options.create.as_ref().and_then(|templates| templates.rest(name, first_time(values)));
+        let rest = self
+            .shared
+            .options
+            .create
+            .as_ref()
+            .and_then(|templates| templates.rest(name, first_time(values)));
         if let Some(rest) = &rest {
             writes.push(Verb::Create, name, rest, b"");
         }
         rest.is_some()
     }
 
-    /// Makes the file that an UPDATE named and that nobody has, if a template fits, and updates it; `None` when none fits.
+    /// Makes the file that an UPDATE named and that nobody has, if a template fits, and updates it;
+    /// `None` when none fits.
     pub async fn create_and_update(&self, rest: &[u8]) -> Option<Reply> {
         let (name, values) = self.file(Verb::Update, rest).ok()?;
         let mut writes = Writes::default();
@@ -295,14 +367,18 @@ impl Router {
         let planned = self.plan(&mut writes, Verb::Update, rest).ok()?;
         let failures = self.submit(writes).await.ok()?;
         // another has made it meanwhile, or some copies were there
-        let told = |(line, text): &(usize, Vec<u8>)| *line > planned.own || !text.ends_with(b"File exists");
+        let told = |(line, text): &(usize, Vec<u8>)| {
+            *line > planned.own || !text.ends_with(b"File exists")
+        };
         let failed = failures.into_iter().find(told);
         Some(failed.map_or_else(|| planned.success.reply(), |(_, text)| Reply::error(text)))
     }
 
     fn somebody_is_up(&self, name: &[u8]) -> bool {
         let places = self.shared.layout().now(name);
-        places.iter().any(|place| self.backend(*place).state() == State::Up)
+        places
+            .iter()
+            .any(|place| self.backend(*place).state() == State::Up)
     }
 
     /// Makes a file. Nobody does so while the mover has to be sure that none comes into being.
@@ -313,7 +389,10 @@ impl Router {
             return reply;
         }
         match self.submit(writes).await {
-            Ok(failures) => failures.into_iter().next().map_or_else(|| Success::Created.reply(), |(_, text)| Reply::error(text)),
+            Ok(failures) => failures
+                .into_iter()
+                .next()
+                .map_or_else(|| Success::Created.reply(), |(_, text)| Reply::error(text)),
             Err(_) => Reply::error("a fault in the router"),
         }
     }
@@ -324,19 +403,30 @@ impl Router {
         word_count(rest)?;
         if let Some(word) = words(rest).find(|word| matches!(word, [b'-', b'r' | b't', ..])) {
             let word = String::from_utf8_lossy(word);
-            return Err(Reply::error(format!("{word}: it names a file of one server, which the others do not have; write the definitions out")));
+            return Err(Reply::error(format!(
+                "{word}: it names a file of one server, which the \
+                others do not have; write the definitions out"
+            )));
         }
-        let definitions = words(rest).filter(|word| word.starts_with(b"DS:") || word.starts_with(b"RRA:")).count();
+        let definitions = words(rest)
+            .filter(|word| word.starts_with(b"DS:") || word.starts_with(b"RRA:"))
+            .count();
         if definitions > DEFINITIONS || rest.len() + 2 * name.len() > 2 * LINE_BYTES - 100 {
-            return Err(Reply::error(format!("{definitions} definitions in {} bytes; at most {DEFINITIONS}, in 5,900 bytes", rest.len())));
+            return Err(Reply::error(format!(
+                "{definitions} definitions in {} bytes; at most {DEFINITIONS}, in 5,900 bytes",
+                rest.len()
+            )));
         }
         let mut more = Vec::new();
         if !self.shared.options.overwrite && !words(rest).any(|word| word == b"-O") {
             more.extend_from_slice(b" -O");
         }
         if !words(rest).any(|word| word.starts_with(b"-b")) {
-            // rrdcached would take its own time, and each copy another; ten seconds back, as it does
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+            // rrdcached would take its own time, and each copy another; ten seconds back, as it
+            // does
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |time| time.as_secs());
             more.extend_from_slice(format!(" -b {}", now.saturating_sub(10)).as_bytes());
         }
         if !self.somebody_is_up(name) {
@@ -347,7 +437,8 @@ impl Router {
         Ok(())
     }
 
-    /// Takes writes: at once, in the order of the calls. The answer comes when one backend of each line, or the log alone, has it.
+    /// Takes writes: at once, in the order of the calls. The answer comes when one backend of each
+    /// line, or the log alone, has it.
     pub fn submit(&self, writes: Writes) -> oneshot::Receiver<Failures> {
         let mut record = Vec::with_capacity(writes.bytes() + 16 * writes.len());
         let mut parts = Parts::new();
@@ -359,9 +450,14 @@ impl Router {
                 let now = layout.now(name);
                 // where it may move to gets it from the log if it has moved when that is read
                 let ever = layout.target().map(|_| layout.ever(name));
-                let names = ever.as_ref().unwrap_or(&now).iter().map(|place| backends[*place as usize].name());
+                let names = ever
+                    .as_ref()
+                    .unwrap_or(&now)
+                    .iter()
+                    .map(|place| backends[*place as usize].name());
                 record::push(&mut record, names, writes.line(line));
-                now.into_iter().for_each(|place| add(&mut parts, place, line));
+                now.into_iter()
+                    .for_each(|place| add(&mut parts, place, line));
             }
             layout.version()
         };
@@ -372,7 +468,11 @@ impl Router {
         match self.shared.journal.append(&record) {
             Ok(number) => {
                 let (ticket, answer) = Ticket::new(number, writes);
-                order.waiting.push_back(Logged { ticket: Arc::new(ticket), parts, version });
+                order.waiting.push_back(Logged {
+                    ticket: Arc::new(ticket),
+                    parts,
+                    version,
+                });
                 answer
             }
             Err(error) => {
@@ -405,8 +505,19 @@ impl Router {
     fn offer_through(&self, newest: u64) {
         let mut order = lock(&self.order);
         let backends = self.backends.read().unwrap_or_else(PoisonError::into_inner);
-        while order.waiting.front().is_some_and(|logged| logged.ticket.number <= newest) {
-            let Some(Logged { ticket, mut parts, version }) = order.waiting.pop_front() else { break };
+        while order
+            .waiting
+            .front()
+            .is_some_and(|logged| logged.ticket.number <= newest)
+        {
+            let Some(Logged {
+                ticket,
+                mut parts,
+                version,
+            }) = order.waiting.pop_front()
+            else {
+                break;
+            };
             let layout = self.shared.layout();
             if version != layout.version() || !order.held.is_empty() {
                 parts.clear();
@@ -417,14 +528,23 @@ impl Router {
                             ticket.will_be_given();
                             held.push((Arc::clone(&ticket), line));
                         }
-                        None => layout.now(name).into_iter().for_each(|place| add(&mut parts, place, line)),
+                        None => layout
+                            .now(name)
+                            .into_iter()
+                            .for_each(|place| add(&mut parts, place, line)),
                     }
                 }
             }
             drop(layout);
             ticket.expect(parts.len());
             for (place, lines) in parts {
-                backends[place as usize].offer(Work { ticket: Arc::clone(&ticket), lines }, false);
+                backends[place as usize].offer(
+                    Work {
+                        ticket: Arc::clone(&ticket),
+                        lines,
+                    },
+                    false,
+                );
             }
             ticket.given();
         }
@@ -449,7 +569,13 @@ impl Router {
         for (ticket, line) in order.held.remove(name).into_iter().flatten() {
             ticket.expect(places.len());
             for place in &places {
-                self.backend(*place).offer(Work { ticket: Arc::clone(&ticket), lines: Lines::These(vec![line as u32]) }, true);
+                self.backend(*place).offer(
+                    Work {
+                        ticket: Arc::clone(&ticket),
+                        lines: Lines::These(vec![line as u32]),
+                    },
+                    true,
+                );
             }
             ticket.given();
         }
@@ -461,7 +587,13 @@ impl Router {
         let backends: Vec<_> = places.iter().map(|place| self.backend(*place)).collect();
         let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
         let mut text = [self.base().directory(), b"/", name].concat();
-        text.extend_from_slice(format!(": none of its servers is up ({}); try again later", names.join(", ")).as_bytes());
+        text.extend_from_slice(
+            format!(
+                ": none of its servers is up ({}); try again later",
+                names.join(", ")
+            )
+            .as_bytes(),
+        );
         Reply::error(text)
     }
 
@@ -485,7 +617,8 @@ impl Router {
         .await
     }
 
-    /// FETCH and FETCHBIN: as [`read`](Router::read), but not more than fits. With a large answer comes a permit, to be kept as long as the answer is.
+    /// FETCH and FETCHBIN: as [`read`](Router::read), but not more than fits. With a large answer
+    /// comes a permit, to be kept as long as the answer is.
     pub async fn fetch(&self, verb: Verb, written: &[u8]) -> (Reply, Option<OwnedSemaphorePermit>) {
         let (name, rest) = match self.file(verb, written) {
             Ok(found) => found,
@@ -504,16 +637,31 @@ impl Router {
             let line = line.clone();
             async move {
                 let binary = verb == Verb::Fetchbin;
-                if large { backend.ask_large(&line, binary).await } else { backend.ask(&line, binary).await }
+                if large {
+                    backend.ask_large(&line, binary).await
+                } else {
+                    backend.ask(&line, binary).await
+                }
             }
         });
         (reply.await, permit)
     }
 
-    /// Whether a FETCH is too much, and a permit when its answer is a large one; the error is the answer.
-    async fn permit(&self, name: &[u8], rest: &[u8]) -> Result<Option<OwnedSemaphorePermit>, Reply> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as i64);
-        let Some(wanted) = Wanted::parse(rest, now).filter(|wanted| wanted.seconds() > SHORT_SECONDS) else { return Ok(None) };
+    /// Whether a FETCH is too much, and a permit when its answer is a large one; the error is the
+    /// answer.
+    async fn permit(
+        &self,
+        name: &[u8],
+        rest: &[u8],
+    ) -> Result<Option<OwnedSemaphorePermit>, Reply> {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.as_secs() as i64);
+        let Some(wanted) =
+            Wanted::parse(rest, now).filter(|wanted| wanted.seconds() > SHORT_SECONDS)
+        else {
+            return Ok(None);
+        };
         let info = [b"INFO ", &escaped(name)[..]].concat();
         let info = self.first_of(name, |backend| {
             let info = info.clone();
@@ -522,17 +670,29 @@ impl Router {
         match wanted.values(&info.await) {
             Some(values) if values > MOST_VALUES => {
                 let (from, to) = wanted.times();
-                Err(Reply::error(format!("{values} values from {from} to {to}; at most {MOST_VALUES} in one answer: ask for a shorter time")))
+                Err(Reply::error(format!(
+                    "{values} values from {from} to {to}; at most \
+                    {MOST_VALUES} in one answer: ask for a shorter time"
+                )))
             }
             Some(values) if values > LARGE_VALUES => {
-                let permit = tokio::time::timeout(self.shared.options.patience, Arc::clone(&self.large).acquire_owned()).await;
-                permit.ok().and_then(Result::ok).map(Some).ok_or_else(|| Reply::error(format!("{LARGE_ANSWERS} large answers are on their way to others; try again later")))
+                let permit = tokio::time::timeout(
+                    self.shared.options.patience,
+                    Arc::clone(&self.large).acquire_owned(),
+                )
+                .await;
+                permit.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
+                    Reply::error(format!(
+                        "{LARGE_ANSWERS} large answers are on their way to others; try again later"
+                    ))
+                })
             }
             _ => Ok(None),
         }
     }
 
-    /// Asks the first backend of the file that is up to date, and the next when that fails or has no such file.
+    /// Asks the first backend of the file that is up to date, and the next when that fails or has
+    /// no such file.
     async fn first_of<F>(&self, name: &[u8], ask: impl Fn(Arc<Backend>) -> F) -> Reply
     where
         F: std::future::Future<Output = io::Result<Reply>>,
@@ -542,21 +702,31 @@ impl Router {
             let layout = self.shared.layout();
             let mut places = layout.now(name);
             // it may have moved a moment ago
-            places.extend(layout.ever(name).into_iter().filter(|place| !layout.now(name).contains(place)));
+            places.extend(
+                layout
+                    .ever(name)
+                    .into_iter()
+                    .filter(|place| !layout.now(name).contains(place)),
+            );
             places
         };
         for place in places {
             match ask(self.backend(place)).await {
-                Ok(reply) if reply.is_error() && is_missing(&reply.text) => refused = refused.or(Some(reply)),
+                Ok(reply) if reply.is_error() && is_missing(&reply.text) => {
+                    refused = refused.or(Some(reply))
+                }
                 Ok(reply) => return reply,
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Reply::error(error.to_string()),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Reply::error(error.to_string())
+                }
                 Err(_) => {}
             }
         }
         refused.unwrap_or_else(|| self.nobody(name))
     }
 
-    /// FLUSH, SUSPEND, RESUME: all backends of the file that are up; the answer of the first of them in the file's order.
+    /// FLUSH, SUSPEND, RESUME: all backends of the file that are up; the answer of the first of
+    /// them in the file's order.
     pub async fn all_copies(&self, verb: Verb, rest: &[u8]) -> Reply {
         let (name, rest) = match self.file(verb, rest) {
             Ok(found) => found,
@@ -578,7 +748,8 @@ impl Router {
         refused.unwrap_or_else(|| self.nobody(&name))
     }
 
-    /// Asks many at once; the replies in the order of `places`, without those that could not answer.
+    /// Asks many at once; the replies in the order of `places`, without those that could not
+    /// answer.
     async fn ask_all(&self, places: &[Place], line: Vec<u8>, apart: bool) -> Vec<Reply> {
         let line: Arc<[u8]> = line.into();
         let mut tasks = JoinSet::new();
@@ -586,7 +757,11 @@ impl Router {
             let (backend, line) = (self.backend(*place), Arc::clone(&line));
             if backend.state() == State::Up {
                 tasks.spawn(async move {
-                    let asked = if apart { backend.ask_apart(&line).await } else { backend.ask(&line, false).await };
+                    let asked = if apart {
+                        backend.ask_apart(&line).await
+                    } else {
+                        backend.ask(&line, false).await
+                    };
                     (at, asked)
                 });
             }
@@ -605,21 +780,28 @@ impl Router {
         self.ask_all(&all, line.to_vec(), false).await
     }
 
-    /// FLUSHALL, SUSPENDALL, RESUMEALL, LIST, STATS, QUEUE: every backend that is up, and one answer of all.
+    /// FLUSHALL, SUSPENDALL, RESUMEALL, LIST, STATS, QUEUE: every backend that is up, and one
+    /// answer of all.
     pub async fn everywhere(&self, verb: Verb, rest: &[u8]) -> Reply {
         match verb {
             Verb::List => self.list(rest).await,
             Verb::Stats => summed(&self.ask_every(b"STATS").await),
             Verb::Queue => {
                 let replies = self.ask_every(b"QUEUE").await;
-                if replies.is_empty() { no_backend() } else { Reply::list("in queue.", replies.iter().flat_map(Reply::each)) }
+                if replies.is_empty() {
+                    no_backend()
+                } else {
+                    Reply::list("in queue.", replies.iter().flat_map(Reply::each))
+                }
             }
             _ => {
                 let replies = self.ask_every(verb.name().as_bytes()).await;
                 if let Some(error) = replies.iter().find(|reply| reply.is_error()) {
                     return error.clone();
                 }
-                counted(&replies).or_else(|| replies.first().cloned()).unwrap_or_else(no_backend)
+                counted(&replies)
+                    .or_else(|| replies.first().cloned())
+                    .unwrap_or_else(no_backend)
             }
         }
     }
@@ -638,7 +820,10 @@ impl Router {
             return Reply::error(Verb::List.usage());
         }
         if path.len() > WORD_BYTES {
-            return Reply::error(format!("a path of {} bytes; at most {WORD_BYTES}", path.len()));
+            return Reply::error(format!(
+                "a path of {} bytes; at most {WORD_BYTES}",
+                path.len()
+            ));
         }
         let Some(below) = join(&path) else {
             return Reply::error([self.base().directory(), &path, b": Permission denied"].concat());
@@ -660,8 +845,16 @@ impl Router {
 impl Order {
     /// Tells up to where all was offered: nothing that is held was.
     fn note(&self, shared: &Shared) {
-        let held = self.held.values().filter_map(|held| held.first()).map(|(ticket, _)| ticket.number).min();
-        shared.offered.store(held.map_or(self.through, |held| self.through.min(held - 1)), Ordering::Release);
+        let held = self
+            .held
+            .values()
+            .filter_map(|held| held.first())
+            .map(|(ticket, _)| ticket.number)
+            .min();
+        shared.offered.store(
+            held.map_or(self.through, |held| self.through.min(held - 1)),
+            Ordering::Release,
+        );
     }
 }
 
@@ -681,20 +874,40 @@ fn add(parts: &mut Parts, place: Place, line: usize) {
 
 /// Where a node is, by its attributes.
 fn site(node: Node<'_>) -> Result<Site, String> {
-    let attribute = |name: &str| node.attributes().find(|(key, _)| *key == name).map(|(_, value)| value);
-    let wrong = |attribute: &str, error: String| format!("node {}, attribute {attribute:?}: {error}", node.name());
+    let attribute = |name: &str| {
+        node.attributes()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value)
+    };
+    let wrong = |attribute: &str, error: String| {
+        format!("node {}, attribute {attribute:?}: {error}", node.name())
+    };
     let address = attribute(ADDRESS).ok_or_else(|| {
         let name = node.name();
-        format!("node {name} has no attribute {ADDRESS:?}; give it one in the fleet: attributes = {{ {ADDRESS} = \"host:port\" }}")
+        format!(
+            "node {name} has no attribute {ADDRESS:?}; give it one in the fleet: attributes = \
+            {{ {ADDRESS} = \"host:port\" }}"
+        )
     })?;
     let address = Address::parse(address).map_err(|error| wrong(ADDRESS, error))?;
-    let files = attribute(FILES).map(|text| Files::parse(text).map_err(|error| wrong(FILES, error))).transpose()?;
+    let files = attribute(FILES)
+        .map(|text| Files::parse(text).map_err(|error| wrong(FILES, error)))
+        .transpose()?;
     Ok(Site { address, files })
 }
 
-/// Whether a blank ends this that belongs to no word: there is no backslash before it that is not itself behind one.
+/// Whether a blank ends this that belongs to no word: there is no backslash before it that is not
+/// itself behind one.
 fn ends_with_a_blank(written: &[u8]) -> bool {
-    written.strip_suffix(b" ").is_some_and(|before| before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0)
+    written.strip_suffix(b" ").is_some_and(|before| {
+        before
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'\\')
+            .count()
+            % 2
+            == 0
+    })
 }
 
 fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Result<Vec<u8>, Reply> {
@@ -703,14 +916,24 @@ fn line_of(verb: Verb, name: &[u8], rest: &[u8]) -> Result<Vec<u8>, Reply> {
         line.push(b' ');
         line.extend_from_slice(rest);
     }
-    match words(rest).map(<[u8]>::len).max().unwrap_or(0).max(line.len() / 4) {
-        longest if longest > WORD_BYTES => Err(Reply::error(format!("a request of {} bytes; at most {LINE_BYTES}, and {WORD_BYTES} a word", line.len()))),
+    match words(rest)
+        .map(<[u8]>::len)
+        .max()
+        .unwrap_or(0)
+        .max(line.len() / 4)
+    {
+        longest if longest > WORD_BYTES => Err(Reply::error(format!(
+            "a request of {} bytes; at most {LINE_BYTES}, and {WORD_BYTES} a word",
+            line.len()
+        ))),
         _ => Ok(line),
     }
 }
 
 fn not_logged(error: impl fmt::Display) -> Vec<u8> {
-    format!("the router's log took nothing: {error}").replace('\n', " ").into_bytes()
+    format!("the router's log took nothing: {error}")
+        .replace('\n', " ")
+        .into_bytes()
 }
 
 fn no_backend() -> Reply {
@@ -735,8 +958,12 @@ fn summed(replies: &[Reply]) -> Reply {
     let mut sums: Vec<(String, u64)> = Vec::new();
     for line in replies.iter().flat_map(Reply::each) {
         let text = String::from_utf8_lossy(line);
-        let Some((name, value)) = text.split_once(": ") else { continue };
-        let Ok(value) = value.parse::<u64>() else { continue };
+        let Some((name, value)) = text.split_once(": ") else {
+            continue;
+        };
+        let Ok(value) = value.parse::<u64>() else {
+            continue;
+        };
         match sums.iter_mut().find(|(known, _)| known == name) {
             Some((_, sum)) if name == "TreeDepth" => *sum = value.max(*sum),
             Some((_, sum)) => *sum = sum.saturating_add(value),
@@ -746,7 +973,10 @@ fn summed(replies: &[Reply]) -> Reply {
     if replies.is_empty() {
         return no_backend();
     }
-    Reply::list("Statistics follow", sums.into_iter().map(|(name, sum)| format!("{name}: {sum}")))
+    Reply::list(
+        "Statistics follow",
+        sums.into_iter().map(|(name, sum)| format!("{name}: {sum}")),
+    )
 }
 
 #[cfg(test)]
@@ -755,23 +985,43 @@ mod tests {
 
     #[test]
     fn counters_of_all_backends_are_added() {
-        let replies = [Reply::list("Statistics follow", ["A: 1", "TreeDepth: 3"]), Reply::list("Statistics follow", ["A: 41", "TreeDepth: 2"])];
-        assert_eq!(summed(&replies), Reply::list("Statistics follow", ["A: 42", "TreeDepth: 3"]));
-        assert_eq!(counted(&[Reply::ok("2 rrds suspend"), Reply::ok("3 rrds suspend")]), Some(Reply::ok("5 rrds suspend")));
+        let replies = [
+            Reply::list("Statistics follow", ["A: 1", "TreeDepth: 3"]),
+            Reply::list("Statistics follow", ["A: 41", "TreeDepth: 2"]),
+        ];
+        assert_eq!(
+            summed(&replies),
+            Reply::list("Statistics follow", ["A: 42", "TreeDepth: 3"])
+        );
+        assert_eq!(
+            counted(&[Reply::ok("2 rrds suspend"), Reply::ok("3 rrds suspend")]),
+            Some(Reply::ok("5 rrds suspend"))
+        );
         assert_eq!(counted(&[Reply::ok("Started flush.")]), None);
         assert_eq!(counted(&[]), None);
     }
 
     #[test]
     fn a_blank_at_the_end_may_belong_to_the_name() {
-        for (written, ends) in [("a ", true), ("a\\ ", false), ("a\\\\ ", true), ("a", false), (" ", true), ("", false)] {
+        for (written, ends) in [
+            ("a ", true),
+            ("a\\ ", false),
+            ("a\\\\ ", true),
+            ("a", false),
+            (" ", true),
+            ("", false),
+        ] {
             assert_eq!(ends_with_a_blank(written.as_bytes()), ends, "{written}");
         }
     }
 
     #[test]
     fn a_missing_file_is_told_from_other_errors() {
-        for text in ["No such file: /b/x.rrd", "RRD Error: opening '/b/x': No such file or directory", "No such file or directory"] {
+        for text in [
+            "No such file: /b/x.rrd",
+            "RRD Error: opening '/b/x': No such file or directory",
+            "No such file or directory",
+        ] {
             assert!(is_missing(text.as_bytes()), "{text}");
         }
         assert!(!is_missing(b"unknown consolidation function"));

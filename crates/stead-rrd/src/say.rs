@@ -1,14 +1,17 @@
-//! What the program says while it runs, on standard error: for people as lines of text, for machines as lines of JSON.
+//! What the program says while it runs, on standard error: for people as lines of text, for
+//! machines as lines of JSON.
 //!
-//! Whoever has something to say uses the macros of `tracing`, with a sentence that stands for itself and the same facts as fields:
+//! Whoever has something to say uses the macros of `tracing`, with a sentence that stands for
+//! itself and the same facts as fields:
 //!
 //! ```
 //! # let (name, address, error) = ("b1", "10.0.0.5:42217", std::io::Error::other("connection refused"));
 //! tracing::warn!(backend = name, address, error = %error, "backend {name} ({address}) is down: {error}");
 //! ```
 //!
-//! As text, the sentence alone is written; as JSON, the fields stand beside it. The same thing has the same field everywhere:
-//! `backend`, `address`, `state`, `error`, `file`, `record` (a number in the log), `epoch`.
+//! As text, the sentence alone is written; as JSON, the fields stand beside it. The same thing has
+//! the same field everywhere: `backend`, `address`, `state`, `error`, `file`, `record` (a number in
+//! the log), `epoch`.
 //!
 //! | level | for |
 //! |---|---|
@@ -33,7 +36,8 @@ use crate::page::printable;
 /// How lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A sentence a line, with time and level; under systemd without the time, which the journal has.
+    /// A sentence a line, with time and level; under systemd without the time, which the journal
+    /// has.
     Text,
     /// An object a line.
     Json,
@@ -60,7 +64,8 @@ impl From<Least> for Level {
     }
 }
 
-/// From now on everything is said on standard error; also a fault of ours, in one line. Once a process.
+/// From now on everything is said on standard error; also a fault of ours, in one line. Once a
+/// process.
 pub fn start(format: Format, least: Least) {
     let journal = is_the_journal();
     let subscriber: Box<dyn Subscriber + Send + Sync> = match format {
@@ -75,18 +80,39 @@ pub fn start(format: Format, least: Least) {
     }));
 }
 
-fn text<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(writer: W, least: Least, journal: bool) -> impl Subscriber + Send + Sync {
-    tracing_subscriber::fmt().with_max_level(Level::from(least)).with_writer(writer).with_ansi(false).event_format(Text { journal }).finish()
+fn text<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(
+    writer: W,
+    least: Least,
+    journal: bool,
+) -> impl Subscriber + Send + Sync {
+    tracing_subscriber::fmt()
+        .with_max_level(Level::from(least))
+        .with_writer(writer)
+        .with_ansi(false)
+        .event_format(Text { journal })
+        .finish()
 }
 
-fn json<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(writer: W, least: Least) -> impl Subscriber + Send + Sync {
-    tracing_subscriber::fmt().with_max_level(Level::from(least)).with_writer(writer).json().flatten_event(true).finish()
+fn json<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(
+    writer: W,
+    least: Least,
+) -> impl Subscriber + Send + Sync {
+    tracing_subscriber::fmt()
+        .with_max_level(Level::from(least))
+        .with_writer(writer)
+        .json()
+        .flatten_event(true)
+        .finish()
 }
 
-/// Whether standard error goes to the journal of systemd, as it says in JOURNAL_STREAM: the device and the inode.
+/// Whether standard error goes to the journal of systemd, as it says in JOURNAL_STREAM: the device
+/// and the inode.
 fn is_the_journal() -> bool {
-    let Ok(stream) = std::env::var("JOURNAL_STREAM") else { return false };
-    rustix::fs::fstat(io::stderr()).is_ok_and(|found| stream == format!("{}:{}", found.st_dev, found.st_ino))
+    let Ok(stream) = std::env::var("JOURNAL_STREAM") else {
+        return false;
+    };
+    rustix::fs::fstat(io::stderr())
+        .is_ok_and(|found| stream == format!("{}:{}", found.st_dev, found.st_ino))
 }
 
 /// One sentence a line.
@@ -99,11 +125,19 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
-    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         let level = *event.metadata().level();
         if self.journal {
             // the journal takes the level from there, as syslog numbers them
-            let priority = [(Level::ERROR, 3), (Level::WARN, 4), (Level::INFO, 6)].iter().find(|(known, _)| *known == level).map_or(7, |(_, number)| *number);
+            let priority = [(Level::ERROR, 3), (Level::WARN, 4), (Level::INFO, 6)]
+                .iter()
+                .find(|(known, _)| *known == level)
+                .map_or(7, |(_, number)| *number);
             write!(writer, "<{priority}>")?;
         } else {
             SystemTime.format_time(&mut writer)?;
@@ -148,7 +182,12 @@ mod tests {
         let said = Said::default();
         tracing::subscriber::with_default(with(said.clone()), || {
             let (backend, address) = ("b1", "10.0.0.5:1");
-            tracing::info!(backend, address, record = 7u64, "backend {backend} ({address}) is up");
+            tracing::info!(
+                backend,
+                address,
+                record = 7u64,
+                "backend {backend} ({address}) is up"
+            );
             tracing::warn!("two\nlines, \u{1b}[31mred");
             tracing::debug!("not said");
         });
@@ -163,19 +202,36 @@ mod tests {
     #[test]
     fn as_text_it_is_the_sentence() {
         let text_of = |journal| said(|to| Box::new(text(make(to), Least::Info, journal)));
-        assert_eq!(text_of(true), "<6>backend b1 (10.0.0.5:1) is up\n<4>two\u{fffd}lines, \u{fffd}[31mred\n");
+        assert_eq!(
+            text_of(true),
+            "<6>backend b1 (10.0.0.5:1) is up\n<4>two\u{fffd}lines, \u{fffd}[31mred\n"
+        );
         let terminal = text_of(false);
         let lines: Vec<&str> = terminal.lines().collect();
         assert_eq!(lines.len(), 2, "{terminal}");
-        assert!(lines[0].starts_with("20") && lines[0].ends_with("Z INFO  stead-rrd: backend b1 (10.0.0.5:1) is up"), "{terminal}");
+        assert!(
+            lines[0].starts_with("20")
+                && lines[0].ends_with("Z INFO  stead-rrd: backend b1 (10.0.0.5:1) is up"),
+            "{terminal}"
+        );
     }
 
     #[test]
     fn as_json_the_facts_stand_beside_it() {
         let lines = said(|to| Box::new(json(make(to), Least::Info)));
-        let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let lines: Vec<serde_json::Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         assert_eq!(lines.len(), 2);
-        assert_eq!((&lines[0]["backend"], &lines[0]["record"], &lines[0]["level"]), (&"b1".into(), &7.into(), &"INFO".into()));
+        assert_eq!(
+            (
+                &lines[0]["backend"],
+                &lines[0]["record"],
+                &lines[0]["level"]
+            ),
+            (&"b1".into(), &7.into(), &"INFO".into())
+        );
         assert_eq!(lines[0]["message"], "backend b1 (10.0.0.5:1) is up");
         assert_eq!(lines[1]["message"], "two\nlines, \u{1b}[31mred");
     }

@@ -47,7 +47,14 @@ impl Shared {
     /// Before anything was written.
     pub fn new(options: Options, journal: Arc<dyn Journal>, layout: Layout) -> Shared {
         let offered = AtomicU64::new(journal.newest());
-        Shared { options, journal, offered, tally: Arc::default(), lacks: Lacks::default(), layout: RwLock::new(layout) }
+        Shared {
+            options,
+            journal,
+            offered,
+            tally: Arc::default(),
+            lacks: Lacks::default(),
+            layout: RwLock::new(layout),
+        }
     }
 
     /// Where files live.
@@ -88,7 +95,10 @@ impl Lacks {
 
     /// How many of this backend are known.
     pub fn count_of(&self, place: Place) -> usize {
-        lock(&self.inside).iter().filter(|(_, other)| *other == place).count()
+        lock(&self.inside)
+            .iter()
+            .filter(|(_, other)| *other == place)
+            .count()
     }
 }
 

@@ -17,7 +17,8 @@ pub enum Socket {
 }
 
 impl Socket {
-    /// Listens. A unix socket that nobody answers on is taken over; an address that is not loopback is refused unless `public`.
+    /// Listens. A unix socket that nobody answers on is taken over; an address that is not loopback
+    /// is refused unless `public`.
     pub async fn bind(address: &Address, public: bool) -> io::Result<Socket> {
         match address {
             Address::Unix(path) => {
@@ -27,7 +28,9 @@ impl Socket {
             Address::Tcp(text) => {
                 let found: Vec<_> = tokio::net::lookup_host(text.as_str()).await?.collect();
                 if !public && !found.iter().all(|address| address.ip().is_loopback()) {
-                    let reason = "not a loopback address, and the protocol knows no passwords; say --public if the network is safe";
+                    let reason =
+                        "not a loopback address, and the protocol knows no passwords; say \
+                        --public if the network is safe";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
                 }
                 TcpListener::bind(&found[..]).await.map(Socket::Tcp)
@@ -38,7 +41,14 @@ impl Socket {
     /// The address, with the port that the system chose when 0 was asked for.
     pub fn address(&self) -> io::Result<String> {
         match self {
-            Socket::Unix(socket) => Ok(format!("unix:{}", socket.local_addr()?.as_pathname().unwrap_or(Path::new("?")).display())),
+            Socket::Unix(socket) => Ok(format!(
+                "unix:{}",
+                socket
+                    .local_addr()?
+                    .as_pathname()
+                    .unwrap_or(Path::new("?"))
+                    .display()
+            )),
             Socket::Tcp(socket) => Ok(socket.local_addr()?.to_string()),
         }
     }
@@ -46,7 +56,10 @@ impl Socket {
     /// The next client.
     pub async fn accept(&self) -> io::Result<Stream> {
         match self {
-            Socket::Unix(socket) => socket.accept().await.map(|(stream, _)| Stream::Unix(stream)),
+            Socket::Unix(socket) => socket
+                .accept()
+                .await
+                .map(|(stream, _)| Stream::Unix(stream)),
             Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept().await?;
                 let _ = stream.set_nodelay(true); // else slower, and no worse
@@ -59,10 +72,15 @@ impl Socket {
 /// Removes a socket that a process left behind.
 async fn take_over(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
-        Ok(found) if found.file_type().is_socket() => match tokio::net::UnixStream::connect(path).await {
-            Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "somebody listens there")),
-            Err(_) => std::fs::remove_file(path),
-        },
+        Ok(found) if found.file_type().is_socket() => {
+            match tokio::net::UnixStream::connect(path).await {
+                Ok(_) => Err(io::Error::new(
+                    io::ErrorKind::AddrInUse,
+                    "somebody listens there",
+                )),
+                Err(_) => std::fs::remove_file(path),
+            }
+        }
         _ => Ok(()), // bind says what is wrong
     }
 }
@@ -86,11 +104,18 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let address = Address::Unix(directory.path().join("s"));
         let first = Socket::bind(&address, false).await.unwrap();
-        assert_eq!(Socket::bind(&address, false).await.err().unwrap().kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(
+            Socket::bind(&address, false).await.err().unwrap().kind(),
+            io::ErrorKind::AddrInUse
+        );
         drop(first);
         Socket::bind(&address, false).await.unwrap();
         std::fs::write(directory.path().join("f"), "a file of somebody's").unwrap();
-        assert!(Socket::bind(&Address::Unix(directory.path().join("f")), false).await.is_err());
+        assert!(
+            Socket::bind(&Address::Unix(directory.path().join("f")), false)
+                .await
+                .is_err()
+        );
         assert!(directory.path().join("f").exists());
     }
 }

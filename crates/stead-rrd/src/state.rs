@@ -1,4 +1,5 @@
-//! The router's own directory: which maps it serves by, and which files have moved from the places of one to those of the other.
+//! The router's own directory: which maps it serves by, and which files have moved from the places
+//! of one to those of the other.
 //!
 //! ```text
 //! DIR/settled.map   where every file is that has not moved
@@ -9,7 +10,8 @@
 //! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
 //! ```
 //!
-//! Each map is put in its place by renaming, and what is in it survives a crash before anything is done by it.
+//! Each map is put in its place by renaming, and what is in it survives a crash before anything is
+//! done by it.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -33,7 +35,11 @@ impl State {
     pub fn open(dir: &Path) -> io::Result<State> {
         fs::create_dir_all(dir).map_err(|error| named("create", dir, error))?;
         let lock = crate::log::lock(&dir.join("lock"))?;
-        Ok(State { dir: dir.to_owned(), moved: Arc::default(), _lock: lock })
+        Ok(State {
+            dir: dir.to_owned(),
+            moved: Arc::default(),
+            _lock: lock,
+        })
     }
 
     /// Its path.
@@ -48,7 +54,9 @@ impl State {
 
     /// The map to whose places files move, and the files that have moved.
     pub fn target(&self) -> io::Result<Option<(Map, HashSet<Vec<u8>>)>> {
-        let Some(map) = self.map("target.map")? else { return Ok(None) };
+        let Some(map) = self.map("target.map")? else {
+            return Ok(None);
+        };
         let path = self.dir.join("moved");
         let mut bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -56,13 +64,22 @@ impl State {
             Err(error) => return Err(named("read", &path, error)),
         };
         // a name that a crash has cut off counts as not moved; it is overwritten by the next
-        let whole = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        let whole = bytes
+            .iter()
+            .rposition(|b| *b == b'\n')
+            .map_or(0, |at| at + 1);
         if whole < bytes.len() {
             bytes.truncate(whole);
-            let cut = OpenOptions::new().write(true).open(&path).and_then(|file| file.set_len(whole as u64));
+            let cut = OpenOptions::new()
+                .write(true)
+                .open(&path)
+                .and_then(|file| file.set_len(whole as u64));
             cut.map_err(|error| named("cut", &path, error))?;
         }
-        let names = bytes.split(|b| *b == b'\n').filter(|name| !name.is_empty()).map(<[u8]>::to_vec);
+        let names = bytes
+            .split(|b| *b == b'\n')
+            .filter(|name| !name.is_empty())
+            .map(<[u8]>::to_vec);
         Ok(Some((map, names.collect())))
     }
 
@@ -73,7 +90,10 @@ impl State {
             Err(error) if error.status() == stead::Status::NotFound => Ok(None),
             Err(error) => {
                 let todo = "restore it; without it nobody knows where the files are";
-                Err(io::Error::new(io::ErrorKind::InvalidData, format!("{error}; {todo}")))
+                Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("{error}; {todo}"),
+                ))
             }
         }
     }
@@ -86,7 +106,9 @@ impl State {
         for name in ["target.map", "moved"] {
             let path = self.dir.join(name);
             match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(named("remove", &path, error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(named("remove", &path, error))
+                }
                 _ => {}
             }
             self.sync()?;
@@ -108,12 +130,19 @@ impl State {
             let mut file = match moved.take() {
                 Some(file) => file,
                 None => {
-                    let file = OpenOptions::new().create(true).append(true).open(&path).map_err(|error| named("open", &path, error))?;
+                    let file = OpenOptions::new()
+                        .create(true)
+                        .append(true)
+                        .open(&path)
+                        .map_err(|error| named("open", &path, error))?;
                     path.parent().map_or(Ok(()), sync_dir)?;
                     file
                 }
             };
-            let length = file.metadata().map_err(|error| named("read", &path, error))?.len();
+            let length = file
+                .metadata()
+                .map_err(|error| named("read", &path, error))?
+                .len();
             let written = file.write_all(&line).and_then(|()| file.sync_data());
             if let Err(error) = written {
                 // half a name must not become the start of the next
@@ -123,7 +152,9 @@ impl State {
             *moved = Some(file);
             Ok(())
         };
-        tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?
+        tokio::task::spawn_blocking(write)
+            .await
+            .map_err(io::Error::other)?
     }
 
     fn put(&self, name: &str, map: &Map) -> io::Result<()> {
@@ -144,11 +175,16 @@ impl State {
 }
 
 fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|error| named("sync the directory", dir, error))
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|error| named("sync the directory", dir, error))
 }
 
 fn named(verb: &str, path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("cannot {verb} {}: {error}", path.display()))
+    io::Error::new(
+        error.kind(),
+        format!("cannot {verb} {}: {error}", path.display()),
+    )
 }
 
 #[cfg(test)]
@@ -179,7 +215,10 @@ mod tests {
         let state = State::open(&dir).unwrap();
         let (target, moved) = state.target().unwrap().unwrap();
         assert_eq!(target.digest(), map([1, 2]).digest());
-        assert_eq!(moved, HashSet::from([b"c/a b".to_vec(), b"c/\xff".to_vec()]));
+        assert_eq!(
+            moved,
+            HashSet::from([b"c/a b".to_vec(), b"c/\xff".to_vec()])
+        );
         state.note_moved(b"d").await.unwrap();
         assert_eq!(state.target().unwrap().unwrap().1.len(), 3);
         state.settle_on(&target).unwrap();
@@ -195,6 +234,10 @@ mod tests {
         let path = dir.path().join("settled.map");
         let bytes = fs::read(&path).unwrap();
         fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-        assert!(state.settled().unwrap_err().to_string().contains("settled.map"));
+        assert!(state
+            .settled()
+            .unwrap_err()
+            .to_string()
+            .contains("settled.map"));
     }
 }

@@ -1,6 +1,7 @@
 //! What the router knows of itself.
 //!
-//! [`Status`] is the one source: `stead-rrd status` prints it, as a page or as JSON, and the metrics are the same numbers.
+//! [`Status`] is the one source: `stead-rrd status` prints it, as a page or as JSON, and the
+//! metrics are the same numbers.
 
 use std::future::Future;
 
@@ -58,7 +59,12 @@ impl Exposed {
         let copies: Vec<(usize, usize)> = map
             .policies()
             .map(|policy| policy.distinct())
-            .map(|nodes| (nodes.iter().filter(|node| up(node.index())).count(), nodes.len()))
+            .map(|nodes| {
+                (
+                    nodes.iter().filter(|node| up(node.index())).count(),
+                    nodes.len(),
+                )
+            })
             .collect();
         let (mut unreachable, mut single, mut all) = (0u128, 0u128, 0u128);
         for slice in map.slices() {
@@ -70,7 +76,10 @@ impl Exposed {
             }
         }
         let part = |points: u128| points as f64 / all.max(1) as f64;
-        Exposed { unreachable: part(unreachable), single: part(single) }
+        Exposed {
+            unreachable: part(unreachable),
+            single: part(single),
+        }
     }
 }
 
@@ -189,7 +198,8 @@ pub struct Progress {
     pub ended: bool,
 }
 
-/// A router of four backends in two zones, of which nothing is wrong; for the tests of whoever shows it.
+/// A router of four backends in two zones, of which nothing is wrong; for the tests of whoever
+/// shows it.
 #[cfg(test)]
 pub(crate) fn sample() -> Status {
     use crate::request::Verb;
@@ -200,7 +210,10 @@ pub(crate) fn sample() -> Status {
     tally.observe(Some(Verb::Fetch), Duration::from_millis(3), false);
     let backend = |name: &str, zone: &str| Backend {
         name: name.to_owned(),
-        address: format!("10.0.0.{}:42217", name.len() + usize::from(name.as_bytes()[1])),
+        address: format!(
+            "10.0.0.{}:42217",
+            name.len() + usize::from(name.as_bytes()[1])
+        ),
         labels: vec![("zone".to_owned(), zone.to_owned())],
         state: State::Up,
         since: 1_700_000_010,
@@ -224,8 +237,20 @@ pub(crate) fn sample() -> Status {
         epoch: 7,
         next_epoch: None,
         exposed: Exposed::default(),
-        backends: vec![backend("a1", "a"), backend("a2", "a"), backend("b1", "b"), backend("b2", "b")],
-        log: Some(Log { bytes: 12 << 20, bound: 1 << 30, oldest: 20_001, newest: 20_123, short: None, failed: None }),
+        backends: vec![
+            backend("a1", "a"),
+            backend("a2", "a"),
+            backend("b1", "b"),
+            backend("b2", "b"),
+        ],
+        log: Some(Log {
+            bytes: 12 << 20,
+            bound: 1 << 30,
+            oldest: 20_001,
+            newest: 20_123,
+            short: None,
+            failed: None,
+        }),
         clients: tally.read(),
         moving: None,
     }
@@ -238,28 +263,58 @@ mod tests {
     #[test]
     fn what_is_written_as_json_is_read_again() {
         let mut status = sample();
-        status.moving = Some(Progress { repair: Some("b1".to_owned()), files: 3, ..Progress::default() });
+        status.moving = Some(Progress {
+            repair: Some("b1".to_owned()),
+            files: 3,
+            ..Progress::default()
+        });
         let text = serde_json::to_string(&status).unwrap();
         assert!(!text.contains('\n'));
         assert_eq!(serde_json::from_str::<Status>(&text).unwrap(), status);
-        assert!(text.contains(r#""state":"up""#) && text.contains(r#""repair":"b1""#), "{text}");
+        assert!(
+            text.contains(r#""state":"up""#) && text.contains(r#""repair":"b1""#),
+            "{text}"
+        );
     }
 
     #[test]
     fn exposed_are_the_shares_whose_copies_are_not_up() {
         let nodes: String = ["a1", "a2", "b1", "b2"]
-            .map(|name| format!("[[node]]\nname = \"{name}\"\nlabels = {{ zone = \"{}\" }}\n", &name[..1]))
+            .map(|name| {
+                format!(
+                    "[[node]]\nname = \"{name}\"\nlabels = {{ zone = \"{}\" }}\n",
+                    &name[..1]
+                )
+            })
             .concat();
-        let fleet = stead::Fleet::parse(&format!("name = \"rrd\"\nreplicas = 2\nspread = [\"zone\"]\n{nodes}"), "fleet.toml").unwrap();
+        let fleet = stead::Fleet::parse(
+            &format!("name = \"rrd\"\nreplicas = 2\nspread = [\"zone\"]\n{nodes}"),
+            "fleet.toml",
+        )
+        .unwrap();
         let map = stead::build(&fleet, None).unwrap();
-        let near = |exposed: Exposed, unreachable: f64, single: f64| (exposed.unreachable - unreachable).abs() < 1e-3 && (exposed.single - single).abs() < 1e-3;
+        let near = |exposed: Exposed, unreachable: f64, single: f64| {
+            (exposed.unreachable - unreachable).abs() < 1e-3
+                && (exposed.single - single).abs() < 1e-3
+        };
         let of = |up: [bool; 4]| Exposed::of(&map, |node| up[node]);
         assert_eq!(of([true; 4]), Exposed::default());
         assert!(near(of([false; 4]), 1.0, 0.0), "{:?}", of([false; 4]));
         // each file has a copy in either zone, and half of them the one that is gone
-        assert!(near(of([false, true, true, true]), 0.0, 0.5), "{:?}", of([false, true, true, true]));
-        assert!(near(of([false, false, true, true]), 0.0, 1.0), "{:?}", of([false, false, true, true]));
+        assert!(
+            near(of([false, true, true, true]), 0.0, 0.5),
+            "{:?}",
+            of([false, true, true, true])
+        );
+        assert!(
+            near(of([false, false, true, true]), 0.0, 1.0),
+            "{:?}",
+            of([false, false, true, true])
+        );
         let some = of([false, true, false, true]);
-        assert!(some.unreachable > 0.1 && (some.unreachable + some.single / 2.0 - 0.5).abs() < 1e-3, "{some:?}");
+        assert!(
+            some.unreachable > 0.1 && (some.unreachable + some.single / 2.0 - 0.5).abs() < 1e-3,
+            "{some:?}"
+        );
     }
 }

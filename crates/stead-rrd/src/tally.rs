@@ -1,7 +1,8 @@
 //! What the router counts as it runs.
 //!
-//! Counting is a few relaxed additions, without a lock and without an allocation: it can stand in the path of every request. Numbers
-//! that are read while others count may be of slightly different moments; none is ever lost.
+//! Counting is a few relaxed additions, without a lock and without an allocation: it can stand in
+//! the path of every request. Numbers that are read while others count may be of slightly different
+//! moments; none is ever lost.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
@@ -11,10 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::{Verb, VERBS};
 
-/// Upper bounds of the buckets of durations, in microseconds: from what a memory answers in to what a client gives up after. What
-/// took longer than the last is in a bucket of its own.
-pub const BOUNDS: [u64; 16] =
-    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000];
+/// Upper bounds of the buckets of durations, in microseconds: from what a memory answers in to what
+/// a client gives up after. What took longer than the last is in a bucket of its own.
+pub const BOUNDS: [u64; 16] = [
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+    1_000_000, 2_500_000, 5_000_000, 10_000_000,
+];
 
 /// The name that requests of no known verb are counted under.
 pub const UNKNOWN: &str = "unknown";
@@ -38,7 +41,12 @@ struct Counters {
 
 impl Default for Tally {
     fn default() -> Tally {
-        Tally { accepted: AtomicU64::new(0), left: AtomicU64::new(0), refused: AtomicU64::new(0), verbs: std::array::from_fn(|_| Counters::default()) }
+        Tally {
+            accepted: AtomicU64::new(0),
+            left: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            verbs: std::array::from_fn(|_| Counters::default()),
+        }
     }
 }
 
@@ -71,7 +79,12 @@ impl Tally {
 
     /// Lines of a BATCH were answered together; so many of them with an error.
     pub fn observe_many(&self, verb: Option<Verb>, took: Duration, requests: u64, errors: u64) {
-        let Some(counters) = self.verbs.get(verb.map_or(VERBS.len(), |verb| verb as usize)) else { return };
+        let Some(counters) = self
+            .verbs
+            .get(verb.map_or(VERBS.len(), |verb| verb as usize))
+        else {
+            return;
+        };
         // rounded up: a bound is the most that a request took
         let microseconds = took.as_nanos().div_ceil(1000);
         let bucket = BOUNDS.partition_point(|bound| u128::from(*bound) < microseconds);
@@ -80,7 +93,9 @@ impl Tally {
         }
         // 584 years of waiting fit
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        counters.nanoseconds.fetch_add(nanoseconds.saturating_mul(requests), Relaxed);
+        counters
+            .nanoseconds
+            .fetch_add(nanoseconds.saturating_mul(requests), Relaxed);
         if errors > 0 {
             counters.errors.fetch_add(errors, Relaxed);
         }
@@ -91,13 +106,31 @@ impl Tally {
         // in this order: whoever comes meanwhile is connected and has not left
         let left = self.left.load(Relaxed);
         let accepted = self.accepted.load(Relaxed);
-        let names = VERBS.iter().map(|(_, name, _)| name.to_ascii_lowercase()).chain([UNKNOWN.to_owned()]);
+        let names = VERBS
+            .iter()
+            .map(|(_, name, _)| name.to_ascii_lowercase())
+            .chain([UNKNOWN.to_owned()]);
         let verbs = names.zip(&self.verbs).map(|(verb, counters)| {
-            let buckets: Vec<u64> = counters.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect();
+            let buckets: Vec<u64> = counters
+                .buckets
+                .iter()
+                .map(|bucket| bucket.load(Relaxed))
+                .collect();
             let seconds = Duration::from_nanos(counters.nanoseconds.load(Relaxed)).as_secs_f64();
-            Requests { verb, requests: buckets.iter().sum(), errors: counters.errors.load(Relaxed), seconds, buckets }
+            Requests {
+                verb,
+                requests: buckets.iter().sum(),
+                errors: counters.errors.load(Relaxed),
+                seconds,
+                buckets,
+            }
         });
-        Clients { connected: accepted.saturating_sub(left), accepted, refused: self.refused.load(Relaxed), verbs: verbs.collect() }
+        Clients {
+            connected: accepted.saturating_sub(left),
+            accepted,
+            refused: self.refused.load(Relaxed),
+            verbs: verbs.collect(),
+        }
     }
 }
 
@@ -125,13 +158,14 @@ pub struct Requests {
     pub errors: u64,
     /// The sum of their times from reading to answering.
     pub seconds: f64,
-    /// How many took at most each of [`BOUNDS`] and more than the bound before it; the last: longer than all.
+    /// How many took at most each of [`BOUNDS`] and more than the bound before it; the last: longer
+    /// than all.
     pub buckets: Vec<u64>,
 }
 
 impl Requests {
-    /// A time that so many of a hundred requests did not exceed, as far as the buckets tell; `None` when it is beyond the last bound,
-    /// or there were no requests.
+    /// A time that so many of a hundred requests did not exceed, as far as the buckets tell; `None`
+    /// when it is beyond the last bound, or there were no requests.
     pub fn within(&self, percent: u64) -> Option<Duration> {
         let wanted = (u128::from(self.requests) * u128::from(percent)).div_ceil(100);
         let mut seen = 0u128;
@@ -139,7 +173,9 @@ impl Requests {
             seen += u128::from(*count);
             seen >= wanted && seen > 0
         });
-        bucket.and_then(|bucket| BOUNDS.get(bucket)).map(|bound| Duration::from_micros(*bound))
+        bucket
+            .and_then(|bucket| BOUNDS.get(bucket))
+            .map(|bound| Duration::from_micros(*bound))
     }
 }
 
@@ -160,7 +196,9 @@ mod tests {
                 })
             })
             .collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
         tally.observe_many(Some(Verb::Update), Duration::from_secs(11), 500, 2);
         tally.observe(None, Duration::ZERO, true);
         let read = tally.read();
@@ -168,19 +206,38 @@ mod tests {
         assert_eq!((update.requests, update.errors), (4500, 402));
         assert_eq!(update.buckets.iter().sum::<u64>(), 4500);
         // 0 to 100 us are 101 values of each thread; the last bucket has what is beyond all bounds
-        assert_eq!((update.buckets[0], update.buckets[1], update.buckets[16]), (404, 600, 500));
-        assert!((update.seconds - (4.0 * 0.4995 + 5500.0)).abs() < 1e-6, "{}", update.seconds);
+        assert_eq!(
+            (update.buckets[0], update.buckets[1], update.buckets[16]),
+            (404, 600, 500)
+        );
+        assert!(
+            (update.seconds - (4.0 * 0.4995 + 5500.0)).abs() < 1e-6,
+            "{}",
+            update.seconds
+        );
         assert_eq!(read.verbs.iter().map(|one| one.requests).sum::<u64>(), 4501);
-        assert_eq!(read.verbs.last().map(|one| (&*one.verb, one.errors)), Some((UNKNOWN, 1)));
+        assert_eq!(
+            read.verbs.last().map(|one| (&*one.verb, one.errors)),
+            Some((UNKNOWN, 1))
+        );
     }
 
     #[test]
     fn a_bound_belongs_to_its_bucket() {
         let tally = Tally::default();
-        for (took, bucket) in [(Duration::ZERO, 0), (Duration::from_micros(100), 0), (Duration::from_nanos(100_001), 1), (Duration::from_secs(10), 15)] {
+        for (took, bucket) in [
+            (Duration::ZERO, 0),
+            (Duration::from_micros(100), 0),
+            (Duration::from_nanos(100_001), 1),
+            (Duration::from_secs(10), 15),
+        ] {
             let before = tally.read().verbs[0].buckets[bucket];
             tally.observe(Some(Verb::Update), took, false);
-            assert_eq!(tally.read().verbs[0].buckets[bucket], before + 1, "{took:?}");
+            assert_eq!(
+                tally.read().verbs[0].buckets[bucket],
+                before + 1,
+                "{took:?}"
+            );
         }
     }
 
@@ -198,10 +255,20 @@ mod tests {
 
     #[test]
     fn the_time_of_most_requests_is_a_bound() {
-        let mut requests = Requests { requests: 100, buckets: vec![0; BOUNDS.len() + 1], ..Requests::default() };
+        let mut requests = Requests {
+            requests: 100,
+            buckets: vec![0; BOUNDS.len() + 1],
+            ..Requests::default()
+        };
         requests.buckets[3] = 98;
         requests.buckets[16] = 2;
-        assert_eq!((requests.within(50), requests.within(98)), (Some(Duration::from_millis(1)), Some(Duration::from_millis(1))));
+        assert_eq!(
+            (requests.within(50), requests.within(98)),
+            (
+                Some(Duration::from_millis(1)),
+                Some(Duration::from_millis(1))
+            )
+        );
         assert_eq!(requests.within(99), None);
         assert_eq!(Requests::default().within(50), None);
     }

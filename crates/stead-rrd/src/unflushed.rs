@@ -23,11 +23,22 @@ impl Unflushed {
         }
     }
 
-    /// The oldest file that was not taken, when its write is older than `age`; from now on writes to it count anew.
+    /// The oldest file that was not taken, when its write is older than `age`; from now on writes
+    /// to it count anew.
     pub fn take(&mut self, age: Duration, now: Instant) -> Option<(u64, Vec<u8>)> {
         // those that stand only here were taken before
-        let waits = self.order.iter().find_map(|taken| Some((taken, self.files.get(&taken.1).filter(|(first, _)| *first == taken.0)?)));
-        let taken = waits.filter(|(_, (_, at))| now.duration_since(*at) >= age)?.0.clone();
+        let waits = self.order.iter().find_map(|taken| {
+            Some((
+                taken,
+                self.files
+                    .get(&taken.1)
+                    .filter(|(first, _)| *first == taken.0)?,
+            ))
+        });
+        let taken = waits
+            .filter(|(_, (_, at))| now.duration_since(*at) >= age)?
+            .0
+            .clone();
         self.files.remove(&taken.1);
         Some(taken)
     }
@@ -79,9 +90,13 @@ mod tests {
         assert_eq!(files.first(), Some(7));
         let taken = files.take(age, now).unwrap();
         files.flushed(&taken);
-        assert_eq!((files.first(), files.take(age, now)), (Some(8), Some((8, b"a".to_vec()))));
+        assert_eq!(
+            (files.first(), files.take(age, now)),
+            (Some(8), Some((8, b"a".to_vec())))
+        );
         assert!(files.take(Duration::from_secs(3600), now).is_none());
-        // taken twice, as a file is that is written to while it cannot be flushed: the first write counts, whichever failed last
+        // taken twice, as a file is that is written to while it cannot be flushed: the first write
+        // counts, whichever failed last
         let mut files = Unflushed::default();
         files.wrote(b"a", 5, now);
         let first = files.take(age, now).unwrap();

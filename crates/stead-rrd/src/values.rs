@@ -3,7 +3,8 @@
 use crate::reply::Reply;
 use crate::request::words;
 
-/// The longest path and the longest value: answers with it fit into the 4,095 bytes that rrdcached has for one.
+/// The longest path and the longest value: answers with it fit into the 4,095 bytes that rrdcached
+/// has for one.
 pub const WORD_BYTES: usize = 1000;
 
 /// How many words; an error when one of them is too long.
@@ -19,7 +20,9 @@ pub fn value_count(rest: &[u8]) -> Result<usize, Reply> {
             true => Ok(count + 1),
             false => {
                 let word = String::from_utf8_lossy(word);
-                Err(Reply::error(format!("{word}: a value that no RRD can take; write seconds:value, and U for unknown")))
+                Err(Reply::error(format!(
+                    "{word}: a value that no RRD can take; write seconds:value, and U for unknown"
+                )))
             }
         }
     })
@@ -27,21 +30,31 @@ pub fn value_count(rest: &[u8]) -> Result<usize, Reply> {
 
 fn is_short(word: &[u8]) -> Result<(), Reply> {
     match word.len() > WORD_BYTES {
-        true => Err(Reply::error(format!("a word of {} bytes; at most {WORD_BYTES}", word.len()))),
+        true => Err(Reply::error(format!(
+            "a word of {} bytes; at most {WORD_BYTES}",
+            word.len()
+        ))),
         false => Ok(()),
     }
 }
 
-/// Whether an RRD can take `seconds:value...`. rrdcached accepts anything that begins with a number, and when it comes to write such
-/// a value it drops that one and all after it without a word.
+/// Whether an RRD can take `seconds:value...`. rrdcached accepts anything that begins with a
+/// number, and when it comes to write such a value it drops that one and all after it without a
+/// word.
 fn can_be_written(word: &[u8]) -> bool {
     is_plain(word) || is_parsed(word)
 }
 
 fn is_parsed(word: &[u8]) -> bool {
     let mut parts = word.split(|b| *b == b':');
-    let number = |part: &[u8]| std::str::from_utf8(part).ok().and_then(|text| text.parse::<f64>().ok());
-    let Some(time) = parts.next() else { return false };
+    let number = |part: &[u8]| {
+        std::str::from_utf8(part)
+            .ok()
+            .and_then(|text| text.parse::<f64>().ok())
+    };
+    let Some(time) = parts.next() else {
+        return false;
+    };
     // what does not begin with a number it refuses itself, in its own words
     let digits = time.first().is_some_and(u8::is_ascii_digit);
     if !digits {
@@ -50,10 +63,12 @@ fn is_parsed(word: &[u8]) -> bool {
     // 2^40 s: the year 36,812; such a time would refuse all others for ever
     let good = |time: f64| time.is_finite() && time < (1u64 << 40) as f64;
     let mut values = parts.peekable();
-    number(time).is_some_and(good) && (values.peek().is_none() || values.all(|value| value == b"U" || number(value).is_some()))
+    number(time).is_some_and(good)
+        && (values.peek().is_none() || values.all(|value| value == b"U" || number(value).is_some()))
 }
 
-/// Whether this is digits with colons and decimal points between them, as most values are, and short: those need no parser.
+/// Whether this is digits with colons and decimal points between them, as most values are, and
+/// short: those need no parser.
 fn is_plain(word: &[u8]) -> bool {
     let (mut digits, mut points, mut colons) = (0, 0, 0);
     for byte in word {
@@ -76,18 +91,47 @@ mod tests {
 
     #[test]
     fn a_value_that_looks_plain_can_be_written() {
-        let parts = ["", "0", "12", "1.5", "1.", ".5", "1..5", "1.5.5", "U", "-1", "1e3", "123456789012", "nan"];
+        let parts = [
+            "",
+            "0",
+            "12",
+            "1.5",
+            "1.",
+            ".5",
+            "1..5",
+            "1.5.5",
+            "U",
+            "-1",
+            "1e3",
+            "123456789012",
+            "nan",
+        ];
         let mut plain = 0;
         for time in parts {
             for value in parts {
-                for word in [time.to_owned(), format!("{time}:{value}"), format!("{time}:{value}:7")] {
+                for word in [
+                    time.to_owned(),
+                    format!("{time}:{value}"),
+                    format!("{time}:{value}:7"),
+                ] {
                     plain += usize::from(is_plain(word.as_bytes()));
-                    assert!(!is_plain(word.as_bytes()) || is_parsed(word.as_bytes()), "{word}");
+                    assert!(
+                        !is_plain(word.as_bytes()) || is_parsed(word.as_bytes()),
+                        "{word}"
+                    );
                 }
             }
         }
         assert_eq!(plain, 2 * (parts.len() + 3 + 3));
-        for (word, good) in [("5:1.5:U", true), ("5:1.5:", false), ("5:x", false), ("5", true), ("9999999999999:1", false), ("x:1", true), ("5:-1e3", true)] {
+        for (word, good) in [
+            ("5:1.5:U", true),
+            ("5:1.5:", false),
+            ("5:x", false),
+            ("5", true),
+            ("9999999999999:1", false),
+            ("x:1", true),
+            ("5:-1e3", true),
+        ] {
             assert_eq!(can_be_written(word.as_bytes()), good, "{word}");
         }
     }

@@ -1,9 +1,11 @@
-//! The writes of one record of the log, and what became of each: one ticket for a request, or for a part of a BATCH.
+//! The writes of one record of the log, and what became of each: one ticket for a request, or for a
+//! part of a BATCH.
 //!
-//! A ticket is offered to every backend of its lines; each says once what it thinks of the lines that are its own, or that it is
-//! lost. Whoever waits hears as soon as every line has an answer: the first backend that took or refused it decides, and "no such
-//! file" decides only when nobody knows better. So one slow backend holds up nobody. But nobody hears before it was offered to all: what is
-//! asked next comes after it in every queue.
+//! A ticket is offered to every backend of its lines; each says once what it thinks of the lines
+//! that are its own, or that it is lost. Whoever waits hears as soon as every line has an answer:
+//! the first backend that took or refused it decides, and "no such file" decides only when nobody
+//! knows better. So one slow backend holds up nobody. But nobody hears before it was offered to
+//! all: what is asked next comes after it in every queue.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -49,12 +51,19 @@ impl Writes {
             name_end = at(&self.text);
             place = (end, name_end);
         }
-        self.lines.push(Line { verb, name: place, line: (start, end) });
+        self.lines.push(Line {
+            verb,
+            name: place,
+            line: (start, end),
+        });
     }
 
     /// None yet, with room for as many as these, and as long.
     pub fn another(&self) -> Writes {
-        Writes { text: Vec::with_capacity(self.text.len()), lines: Vec::with_capacity(self.lines.len()) }
+        Writes {
+            text: Vec::with_capacity(self.text.len()),
+            lines: Vec::with_capacity(self.lines.len()),
+        }
     }
 
     /// How many.
@@ -126,8 +135,22 @@ impl Ticket {
     pub fn new(number: u64, writes: Writes) -> (Ticket, oneshot::Receiver<Failures>) {
         let (done, receiver) = oneshot::channel();
         let said = vec![Said::Nothing; writes.len()];
-        let inside = Inside { givers: 1, expected: 0, undecided: said.len(), said, failures: Vec::new(), done: Some(done) };
-        (Ticket { number, writes, inside: Mutex::new(inside) }, receiver)
+        let inside = Inside {
+            givers: 1,
+            expected: 0,
+            undecided: said.len(),
+            said,
+            failures: Vec::new(),
+            done: Some(done),
+        };
+        (
+            Ticket {
+                number,
+                writes,
+                inside: Mutex::new(inside),
+            },
+            receiver,
+        )
     }
 
     /// One more will offer some of its lines.
@@ -147,12 +170,19 @@ impl Ticket {
         self.inside().expected += more;
     }
 
-    /// A backend's answer: which of `lines` it refused (by their place in `lines`), and why; it took all others.
-    pub fn answer(&self, lines: impl Iterator<Item = usize>, failures: impl IntoIterator<Item = (usize, Vec<u8>)>) {
+    /// A backend's answer: which of `lines` it refused (by their place in `lines`), and why; it
+    /// took all others.
+    pub fn answer(
+        &self,
+        lines: impl Iterator<Item = usize>,
+        failures: impl IntoIterator<Item = (usize, Vec<u8>)>,
+    ) {
         let mut inside = self.inside();
         let mut failures = failures.into_iter().peekable();
         for (place, line) in lines.enumerate() {
-            let failure = failures.next_if(|(at, _)| *at == place).map(|(_, text)| text);
+            let failure = failures
+                .next_if(|(at, _)| *at == place)
+                .map(|(_, text)| text);
             inside.take(line, failure);
         }
         inside.expected = inside.expected.saturating_sub(1);
@@ -180,13 +210,25 @@ impl Ticket {
         if inside.givers > 0 || inside.undecided > 0 && inside.expected > 0 {
             return;
         }
-        let Some(done) = inside.done.take() else { return };
+        let Some(done) = inside.done.take() else {
+            return;
+        };
         let mut failures = std::mem::take(&mut inside.failures);
         if inside.undecided > 0 {
             // nobody was there: the log has it, which is enough for an update
-            let nobody = |(line, said): (usize, &Said)| (*said == Said::Nothing && self.writes.verb(line) != Verb::Update).then_some(line);
-            let text = b"none of its servers is up; the log has it, and it will be done when one is back";
-            failures.extend(inside.said.iter().enumerate().filter_map(nobody).map(|line| (line, text.to_vec())));
+            let nobody = |(line, said): (usize, &Said)| {
+                (*said == Said::Nothing && self.writes.verb(line) != Verb::Update).then_some(line)
+            };
+            let text =
+                b"none of its servers is up; the log has it, and it will be done when one is back";
+            failures.extend(
+                inside
+                    .said
+                    .iter()
+                    .enumerate()
+                    .filter_map(nobody)
+                    .map(|line| (line, text.to_vec())),
+            );
         }
         drop(inside);
         failures.sort_unstable_by_key(|(line, _)| *line);
@@ -221,7 +263,8 @@ impl Inside {
     }
 }
 
-/// Whether rrdcached says so of an UPDATE or a FLUSH. Of a FORGET it says the other: that it has nothing in memory.
+/// Whether rrdcached says so of an UPDATE or a FLUSH. Of a FORGET it says the other: that it has
+/// nothing in memory.
 pub fn has_no_file(text: &[u8]) -> bool {
     text.starts_with(b"No such file: ")
 }
@@ -250,7 +293,10 @@ mod tests {
         writes.push(Verb::Create, b"plain", b"-s 60", b"-O -b 5");
         assert_eq!(writes.line(0), b"UPDATE c/sp\\ a\\\\ce 1:2 3:4\n");
         assert_eq!(writes.name(0), b"c/sp a\\ce");
-        assert_eq!((writes.line(1), writes.name(1)), (&b"CREATE plain -s 60 -O -b 5\n"[..], &b"plain"[..]));
+        assert_eq!(
+            (writes.line(1), writes.name(1)),
+            (&b"CREATE plain -s 60 -O -b 5\n"[..], &b"plain"[..])
+        );
         assert_eq!(writes.len(), 2);
     }
 
@@ -321,6 +367,9 @@ mod tests {
     fn what_the_log_did_not_take_has_failed() {
         let (ticket, mut answer) = ticket(2);
         ticket.fail(b"full");
-        assert_eq!(answer.try_recv().unwrap(), [(0, b"full".to_vec()), (1, b"full".to_vec())]);
+        assert_eq!(
+            answer.try_recv().unwrap(),
+            [(0, b"full".to_vec()), (1, b"full".to_vec())]
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The log in a process of its own that is killed, or whose disk is full: what it acknowledged is there.
+//! The log in a process of its own that is killed, or whose disk is full: what it acknowledged is
+//! there.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,11 +8,16 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use stead_rrd::journal::{durable, Journal};
 use stead_rrd::log::{Log, Options};
 
-const OPTIONS: Options = Options { segment: 1 << 16, bound: 1 << 20 };
+const OPTIONS: Options = Options {
+    segment: 1 << 16,
+    bound: 1 << 20,
+};
 
 /// The bytes of a record, by what its writer calls it.
 fn text(name: u64) -> Vec<u8> {
-    format!("{name} ").repeat(1 + (name % 200) as usize).into_bytes()
+    format!("{name} ")
+        .repeat(1 + (name % 200) as usize)
+        .into_bytes()
 }
 
 fn append(log: &Log, name: u64) -> std::io::Result<u64> {
@@ -20,11 +26,14 @@ fn append(log: &Log, name: u64) -> std::io::Result<u64> {
     runtime.block_on(durable(log, number)).map(|()| number)
 }
 
-/// Runs when a test below starts this program again, and tells each acknowledged record: `ack NUMBER NAME`.
+/// Runs when a test below starts this program again, and tells each acknowledged record: `ack
+/// NUMBER NAME`.
 #[test]
 #[ignore = "started by the other tests, as a process of its own"]
 fn child() {
-    let Some(dir) = std::env::var_os("STEAD_RRD_TEST_LOG") else { return };
+    let Some(dir) = std::env::var_os("STEAD_RRD_TEST_LOG") else {
+        return;
+    };
     let mode = std::env::var("STEAD_RRD_TEST_MODE").unwrap();
     let log = Log::open(Path::new(&dir), OPTIONS).unwrap();
     if mode == "full" {
@@ -46,14 +55,19 @@ fn child() {
     });
 }
 
-/// Appends until there is no room, says how it went, then proves all from another opening. With the limit on file sizes set only
-/// when some records are in: the segments from before it are whole.
+/// Appends until there is no room, says how it went, then proves all from another opening. With the
+/// limit on file sizes set only when some records are in: the segments from before it are whole.
 fn fill(log: Log, dir: &Path) {
-    let limit = std::env::var("STEAD_RRD_TEST_LIMIT").ok().map(|limit| limit.parse().unwrap());
+    let limit = std::env::var("STEAD_RRD_TEST_LIMIT")
+        .ok()
+        .map(|limit| limit.parse().unwrap());
     let mut last = 0;
     let error = loop {
         if let Some(limit) = limit.filter(|_| last == 100) {
-            let limit = rustix::process::Rlimit { current: Some(limit), maximum: None };
+            let limit = rustix::process::Rlimit {
+                current: Some(limit),
+                maximum: None,
+            };
             rustix::process::setrlimit(rustix::process::Resource::Fsize, limit).unwrap();
         }
         match append(&log, last + 1) {
@@ -62,13 +76,28 @@ fn fill(log: Log, dir: &Path) {
         }
     };
     println!("end {last} {:?} {error}", error.kind());
-    assert_eq!(log.read(0).map(|r| r.unwrap()).filter(|(n, data)| *data == text(*n)).count() as u64, last);
+    assert_eq!(
+        log.read(0)
+            .map(|r| r.unwrap())
+            .filter(|(n, data)| *data == text(*n))
+            .count() as u64,
+        last
+    );
     drop(log);
     // as the operator does who made room
-    let unlimited = rustix::process::Rlimit { current: None, maximum: None };
+    let unlimited = rustix::process::Rlimit {
+        current: None,
+        maximum: None,
+    };
     rustix::process::setrlimit(rustix::process::Resource::Fsize, unlimited).unwrap();
     let log = Log::open(dir, OPTIONS).unwrap();
-    assert_eq!(log.read(0).map(|r| r.unwrap()).filter(|(n, data)| *data == text(*n)).count() as u64, last);
+    assert_eq!(
+        log.read(0)
+            .map(|r| r.unwrap())
+            .filter(|(n, data)| *data == text(*n))
+            .count() as u64,
+        last
+    );
     println!("kept {last}");
 }
 
@@ -85,7 +114,10 @@ impl Drop for Killed {
 fn start(dir: &Path) -> (Killed, BufReader<ChildStdout>) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--ignored", "--nocapture"]);
-    command.env("STEAD_RRD_TEST_LOG", dir).env("STEAD_RRD_TEST_MODE", "run").stdout(Stdio::piped());
+    command
+        .env("STEAD_RRD_TEST_LOG", dir)
+        .env("STEAD_RRD_TEST_MODE", "run")
+        .stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap());
     (Killed(child), lines)
@@ -93,7 +125,10 @@ fn start(dir: &Path) -> (Killed, BufReader<ChildStdout>) {
 
 /// A whole line `ack NUMBER NAME`; the last one may be cut.
 fn ack(line: &str) -> Option<(u64, u64)> {
-    let (number, name) = line.strip_suffix('\n')?.strip_prefix("ack ")?.split_once(' ')?;
+    let (number, name) = line
+        .strip_suffix('\n')?
+        .strip_prefix("ack ")?
+        .split_once(' ')?;
     Some((number.parse().ok()?, name.parse().ok()?))
 }
 
@@ -105,7 +140,9 @@ fn fifty_kills_lose_nothing_that_was_acknowledged() {
     let (mut acknowledged, mut compared, mut torn, mut newest) = (0, 0, 0, 0);
     let mut luck = 1_u64;
     for kill in 0..50 {
-        luck = luck.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        luck = luck
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         let (mut child, mut lines) = start(&path);
         let mut told = Vec::new();
         let mut line = String::new();
@@ -120,23 +157,34 @@ fn fifty_kills_lose_nothing_that_was_acknowledged() {
         acknowledged += told.len();
         let log = Log::open(&path, OPTIONS).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
         torn += usize::from(log.notice().is_some());
-        let found: std::collections::HashMap<_, _> = log.unconfirmed("a").map(|record| record.unwrap()).collect();
+        let found: std::collections::HashMap<_, _> =
+            log.unconfirmed("a").map(|record| record.unwrap()).collect();
         for (number, name) in told {
             assert!(number > newest, "kill {kill}: {number} was given twice");
             if number > log.confirmed("a") {
-                assert_eq!(found.get(&number), Some(&text(name)), "kill {kill}: record {number}");
+                assert_eq!(
+                    found.get(&number),
+                    Some(&text(name)),
+                    "kill {kill}: record {number}"
+                );
                 compared += 1;
             }
         }
         newest = log.newest();
     }
-    println!("50 kills: {acknowledged} acknowledged, {compared} of them unconfirmed and compared, 0 lost; {torn} torn writes");
+    println!(
+        "50 kills: {acknowledged} acknowledged, {compared} of them unconfirmed and compared, \
+        0 lost; {torn} torn writes"
+    );
     assert!(compared > 1000, "{compared}");
 }
 
-/// Runs the child in a shell after `setup`, and gives what it printed. `None` when the setup is not allowed here.
+/// Runs the child in a shell after `setup`, and gives what it printed. `None` when the setup is not
+/// allowed here.
 fn full(dir: &Path, setup: &str, limit: Option<u64>) -> Option<String> {
-    let script = format!("{setup} || exit 99; trap '' XFSZ; exec \"$0\" --exact child --ignored --nocapture");
+    let script = format!(
+        "{setup} || exit 99; trap '' XFSZ; exec \"$0\" --exact child --ignored --nocapture"
+    );
     let mut command = Command::new("unshare");
     if let Some(limit) = limit {
         command = Command::new("env");
@@ -144,10 +192,16 @@ fn full(dir: &Path, setup: &str, limit: Option<u64>) -> Option<String> {
     } else {
         command.arg("-m");
     }
-    command.args(["sh", "-c", &script]).arg(std::env::current_exe().unwrap());
-    command.env("STEAD_RRD_TEST_LOG", dir.join("log")).env("STEAD_RRD_TEST_MODE", "full").env("DIR", dir);
+    command
+        .args(["sh", "-c", &script])
+        .arg(std::env::current_exe().unwrap());
+    command
+        .env("STEAD_RRD_TEST_LOG", dir.join("log"))
+        .env("STEAD_RRD_TEST_MODE", "full")
+        .env("DIR", dir);
     let output = command.output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
     if limit.is_none() && !output.status.success() && !text.contains("running 1 test") {
         return None;
     }
@@ -158,7 +212,10 @@ fn full(dir: &Path, setup: &str, limit: Option<u64>) -> Option<String> {
 const NO_ROOM: &str = "StorageFull the log cannot grow: cannot create ";
 
 fn check(text: &str, problem: &str) {
-    let end = text.lines().find_map(|line| line.strip_prefix("end ")).unwrap_or_else(|| panic!("{text}"));
+    let end = text
+        .lines()
+        .find_map(|line| line.strip_prefix("end "))
+        .unwrap_or_else(|| panic!("{text}"));
     let (count, rest) = end.split_once(' ').unwrap();
     assert!(count.parse::<u64>().unwrap() >= 100, "{end}");
     assert!(rest.starts_with(problem), "{end}");
@@ -169,16 +226,26 @@ fn check(text: &str, problem: &str) {
 fn a_limit_on_file_sizes_is_a_full_disk_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     check(&full(dir.path(), "true", Some(65535)).unwrap(), NO_ROOM); // a segment has one byte more
-    // a write that fails in the midst of a segment, which an ordinary full disk cannot cause
+                                                                     // a write that fails in the
+                                                                     // midst of a segment, which an
+                                                                     // ordinary full disk cannot
+                                                                     // cause
     let dir = tempfile::tempdir().unwrap();
-    check(&full(dir.path(), "true", Some(4096)).unwrap(), "Other cannot write ");
+    check(
+        &full(dir.path(), "true", Some(4096)).unwrap(),
+        "Other cannot write ",
+    );
 }
 
 #[test]
 fn a_full_disk_is_an_error_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     for kib in [150, 200, 260, 263, 270] {
-        match full(dir.path(), &format!("mount -t tmpfs -o size={kib}k none \"$DIR\""), None) {
+        match full(
+            dir.path(),
+            &format!("mount -t tmpfs -o size={kib}k none \"$DIR\""),
+            None,
+        ) {
             Some(text) => check(&text, NO_ROOM),
             None => return println!("skipped: may not mount a tmpfs here"),
         }

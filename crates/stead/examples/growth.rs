@@ -1,19 +1,25 @@
-//! Slices, movement and time of growing fleets, and of what limits cost: the tables of docs/rebalance.md. Run by `make bench-growth`.
+//! Slices, movement and time of growing fleets, and of what limits cost: the tables of
+//! docs/rebalance.md. Run by `make bench-growth`.
 //!
-//! Times are of whole builds (rebalance, encode, digest, verify) on this machine; compare rows, not machines.
+//! Times are of whole builds (rebalance, encode, digest, verify) on this machine; compare rows, not
+//! machines.
 
 use std::time::Instant;
 
 use stead::{build, Fleet, Map, Plan};
 
 fn fleet(nodes: usize, limit: &str) -> Fleet {
-    let list: String = (0..nodes).map(|i| format!("[[node]]\nname = \"n{i:04}\"\n")).collect();
-    Fleet::parse(&format!("name = \"growth\"\n{limit}{list}"), "growth.toml").expect("a fleet that is well written")
+    let list: String = (0..nodes)
+        .map(|i| format!("[[node]]\nname = \"n{i:04}\"\n"))
+        .collect();
+    Fleet::parse(&format!("name = \"growth\"\n{limit}{list}"), "growth.toml")
+        .expect("a fleet that is well written")
 }
 
 fn grow(sizes: impl Iterator<Item = usize>) {
     let mut map: Option<Map> = None;
-    let (mut slices, mut moved, mut bound, mut seconds, mut worst) = (Vec::new(), 0, 0, 0.0, 0.0f64);
+    let (mut slices, mut moved, mut bound, mut seconds, mut worst) =
+        (Vec::new(), 0, 0, 0.0, 0.0f64);
     for size in sizes {
         let fleet = fleet(size, "");
         let start = Instant::now();
@@ -31,9 +37,16 @@ fn grow(sizes: impl Iterator<Item = usize>) {
     }
     let map = map.expect("at least one size");
     let thinnest = map.base_slices().map(|s| s.points()).min().unwrap_or(0);
-    let counts: Vec<String> = slices.iter().rev().take(5).rev().map(usize::to_string).collect();
+    let counts: Vec<String> = slices
+        .iter()
+        .rev()
+        .take(5)
+        .rev()
+        .map(usize::to_string)
+        .collect();
     println!(
-        "to {:>4} nodes in {:>4} steps: slices ..{:<32} moved - bound = {} points, thinnest 2^{}, {seconds:.2} s, worst step {worst:.3} s, {} bytes",
+        "to {:>4} nodes in {:>4} steps: slices ..{:<32} moved - bound = {} points, thinnest 2^{}, \
+         {seconds:.2} s, worst step {worst:.3} s, {} bytes",
         map.nodes().len(),
         slices.len(),
         counts.join(", "),
@@ -48,7 +61,11 @@ fn grow_within(per_node: usize) {
     let mut map: Option<Map> = None;
     let (mut moved, mut bound, mut worst) = (0, 0, 0.0f64);
     for size in 1..=300 {
-        let next = build(&fleet(size, &format!("max_slices = {}\n", per_node * size.max(4))), map.as_ref()).expect("a map");
+        let next = build(
+            &fleet(size, &format!("max_slices = {}\n", per_node * size.max(4))),
+            map.as_ref(),
+        )
+        .expect("a map");
         if let Some(before) = &map {
             let plan = Plan::between(before, &next).expect("a plan");
             moved += plan.moved.0;
@@ -58,14 +75,16 @@ fn grow_within(per_node: usize) {
         map = Some(next);
     }
     println!(
-        "to  300 nodes one by one within {per_node:>2} slices a node: {:>5} slices, moved / bound {:.3}, worst step {worst:.1}",
+        "to  300 nodes one by one within {per_node:>2} slices a node: {:>5} slices, moved / bound \
+         {:.3}, worst step {worst:.1}",
         map.expect("300 maps").base_count(),
         moved as f64 / bound as f64,
     );
 }
 
-/// 3 zones of so many racks of so many nodes, weights 100 to 300, three copies; then changes of one node each: what three copies cost, a limit
-/// for the first map alone (which then has fewer chunks), and one for all.
+/// 3 zones of so many racks of so many nodes, weights 100 to 300, three copies; then changes of one
+/// node each: what three copies cost, a limit for the first map alone (which then has fewer
+/// chunks), and one for all.
 fn zones(racks: u64, per_rack: u64, steps: usize, first_limit: &str, limit: &str) {
     let mut state = 7;
     let mut below = move |n: u64| {
@@ -75,20 +94,30 @@ fn zones(racks: u64, per_rack: u64, steps: usize, first_limit: &str, limit: &str
     let mut nodes: Vec<(String, u64)> = Vec::new(); // labels and weight
     let labels = |zone: u64, rack: u64| format!("{{zone = 'z{zone}', rack = '{rack}'}}");
     for i in 0..3 * racks * per_rack {
-        nodes.push((labels(i / (racks * per_rack), i / per_rack % racks), 100 + below(201)));
+        nodes.push((
+            labels(i / (racks * per_rack), i / per_rack % racks),
+            100 + below(201),
+        ));
     }
     let all = nodes.len();
     let mut numbers: Vec<usize> = (0..all).collect();
-    let (mut map, mut moved, mut bound, mut most, mut times): (Option<Map>, _, _, _, Vec<f64>) = (None, 0, 0, 0.0f64, Vec::new());
+    let (mut map, mut moved, mut bound, mut most, mut times): (Option<Map>, _, _, _, Vec<f64>) =
+        (None, 0, 0, 0.0f64, Vec::new());
     let (mut first, mut took) = (0, 0.0);
     for step in 0..=steps {
         let text: String = numbers
             .iter()
             .zip(&nodes)
-            .map(|(number, (labels, weight))| format!("[[node]]\nname = 'n{number}'\nweight = {weight}\nlabels = {labels}\n"))
+            .map(|(number, (labels, weight))| {
+                format!("[[node]]\nname = 'n{number}'\nweight = {weight}\nlabels = {labels}\n")
+            })
             .collect();
-        let head = format!("name = 'zones'\nreplicas = 3\nspread = ['zone', 'rack']\n{}", if step == 0 { first_limit } else { limit });
-        let fleet = Fleet::parse(&(head + &text), "zones.toml").expect("a fleet that is well written");
+        let head = format!(
+            "name = 'zones'\nreplicas = 3\nspread = ['zone', 'rack']\n{}",
+            if step == 0 { first_limit } else { limit }
+        );
+        let fleet =
+            Fleet::parse(&(head + &text), "zones.toml").expect("a fleet that is well written");
         let start = Instant::now();
         let next = build(&fleet, map.as_ref()).expect("a map");
         if let Some(before) = &map {
@@ -120,7 +149,9 @@ fn zones(racks: u64, per_rack: u64, steps: usize, first_limit: &str, limit: &str
     times.sort_by(f64::total_cmp);
     let slices = map.map_or(0, |map| map.base_count());
     println!(
-        "{all:>5} nodes in 3 zones, 3 copies, {steps:>3} changes, {:<18} slices {first:>5} -> {slices:>5}, moved / bound {:.3}, most in a step {:.2} %, first build {:.0} ms, later {:.1} ms (median), {:.0} ms (worst)",
+        "{all:>5} nodes in 3 zones, 3 copies, {steps:>3} changes, {:<18} slices {first:>5} -> \
+         {slices:>5}, moved / bound {:.3}, most in a step {:.2} %, first build {:.0} ms, later \
+         {:.1} ms (median), {:.0} ms (worst)",
         match (limit, first_limit) {
             ("", "") => "no limit",
             ("", _) => "from one chunk",
@@ -143,7 +174,14 @@ fn main() {
     grow(1..=100);
     grow(1..=300);
     [32, 8, 4].into_iter().for_each(grow_within);
-    ["", "max_slices = 32000\n", "max_slices = 20000\n", "max_slices = 8000\n"].into_iter().for_each(|limit| zones(10, 20, 200, limit, limit));
+    [
+        "",
+        "max_slices = 32000\n",
+        "max_slices = 20000\n",
+        "max_slices = 8000\n",
+    ]
+    .into_iter()
+    .for_each(|limit| zones(10, 20, 200, limit, limit));
     zones(10, 20, 200, "max_slices = 2000\n", "");
     zones(100, 34, 20, "", "");
     if std::env::args().any(|arg| arg == "--1000") {

@@ -1,7 +1,8 @@
 //! The older ways to place a key, for comparison only: nothing in stead places by them.
 //!
-//! From "Evenly distributing members by MD5": letters (section 2), ASCII sums (3.1), counter ranges (3.2). From "Distributed
-//! RRD by consistent hashing" and "Random Slicing after Riak Core": a hash modulo the number of nodes, with djb2.
+//! From "Evenly distributing members by MD5": letters (section 2), ASCII sums (3.1), counter ranges
+//! (3.2). From "Distributed RRD by consistent hashing" and "Random Slicing after Riak Core": a hash
+//! modulo the number of nodes, with djb2.
 
 use std::num::NonZeroU64;
 
@@ -23,15 +24,20 @@ pub fn letter(byte: u8) -> Option<usize> {
 
 /// The bucket of a name by its first `depth` letters, among 37^depth: the paper's D1, D2 and D3.
 ///
-/// `None` when the name is shorter, when any of its bytes is no letter of the alphabet, or when the buckets cannot be counted.
+/// `None` when the name is shorter, when any of its bytes is no letter of the alphabet, or when the
+/// buckets cannot be counted.
 pub fn letter_bucket(name: &[u8], depth: usize) -> Option<usize> {
-    let bucket = |bucket: usize, byte: &u8| bucket.checked_mul(LETTERS)?.checked_add(letter(*byte)?);
+    let bucket =
+        |bucket: usize, byte: &u8| bucket.checked_mul(LETTERS)?.checked_add(letter(*byte)?);
     let (first, rest) = name.split_at_checked(depth)?;
-    rest.iter().all(|byte| letter(*byte).is_some()).then_some(())?;
+    rest.iter()
+        .all(|byte| letter(*byte).is_some())
+        .then_some(())?;
     first.iter().try_fold(0, bucket)
 }
 
-/// The path of a name by letter expansion: up to six directories of one letter, then the name, as in `f/r/a/n/k/i/frankie`.
+/// The path of a name by letter expansion: up to six directories of one letter, then the name, as
+/// in `f/r/a/n/k/i/frankie`.
 ///
 /// `None` when the name is empty or a byte is no letter of the alphabet.
 pub fn letter_path(name: &[u8]) -> Option<String> {
@@ -57,18 +63,19 @@ pub fn n1(name: &[u8]) -> usize {
     (ascii_sum(name) % 31) as usize
 }
 
-/// The bucket by N1 and the sum without the first letter modulo 33, among 31 * 33 = 1,023: the paper's N2.
+/// The bucket by N1 and the sum without the first letter modulo 33, among 31 * 33 = 1,023: the
+/// paper's N2.
 pub fn n2(name: &[u8]) -> usize {
     let rest = name.get(1..).unwrap_or_default();
     n1(name) * 33 + (ascii_sum(rest) % 33) as usize
 }
 
-/// Counter ranges: members are numbered from 0 as they sign up, every `bucket` numbers in a row are one bucket, and the
-/// buckets are dealt to the servers in turn.
+/// Counter ranges: members are numbered from 0 as they sign up, every `bucket` numbers in a row are
+/// one bucket, and the buckets are dealt to the servers in turn.
 ///
-/// With no more buckets than servers this is the paper's first form, one bucket a server. The formula that it prints,
-/// `x = n mod S` with S the bucket size, names a server only if n is taken for the number of the bucket and S for the number
-/// of servers.
+/// With no more buckets than servers this is the paper's first form, one bucket a server. The
+/// formula that it prints, `x = n mod S` with S the bucket size, names a server only if n is taken
+/// for the number of the bucket and S for the number of servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ranges {
     /// The number of servers.
@@ -102,7 +109,9 @@ impl Ranges {
 
 /// Bernstein's djb2 on 64 bits, as C's `unsigned long` is where the RRD article ran it.
 pub fn djb2(key: &[u8]) -> u64 {
-    key.iter().fold(5381, |hash: u64, byte| hash.wrapping_mul(33).wrapping_add(u64::from(*byte)))
+    key.iter().fold(5381, |hash: u64, byte| {
+        hash.wrapping_mul(33).wrapping_add(u64::from(*byte))
+    })
 }
 
 /// The node of a key by `djb2 mod n`.
@@ -125,7 +134,11 @@ pub struct Moved {
 }
 
 /// How many of these hash values get another node under `mod` when the number of nodes changes.
-pub fn moved(values: impl IntoIterator<Item = u64>, before: NonZeroU64, after: NonZeroU64) -> Moved {
+pub fn moved(
+    values: impl IntoIterator<Item = u64>,
+    before: NonZeroU64,
+    after: NonZeroU64,
+) -> Moved {
     let mut count = Moved { moved: 0, keys: 0 };
     for value in values {
         count.keys += 1;
@@ -136,13 +149,20 @@ pub fn moved(values: impl IntoIterator<Item = u64>, before: NonZeroU64, after: N
 
 /// The same for hash values that are all equally frequent, as a fraction in lowest terms.
 ///
-/// Both remainders repeat after lcm(before, after) values, and agree only for the first min(before, after) of them (Chinese
-/// remainder theorem). From n to n + 1 nodes n of n + 1 keys move, where 1 of n + 1 would do.
+/// Both remainders repeat after lcm(before, after) values, and agree only for the first min(before,
+/// after) of them (Chinese remainder theorem). From n to n + 1 nodes n of n + 1 keys move, where 1
+/// of n + 1 would do.
 pub fn moved_share(before: NonZeroU64, after: NonZeroU64) -> Moved {
-    let (large, small) = (u128::from(before.max(after).get()), u128::from(before.min(after).get()));
+    let (large, small) = (
+        u128::from(before.max(after).get()),
+        u128::from(before.min(after).get()),
+    );
     // lcm = large * small / gcd; both the fraction's parts divided by `small`
     let period = large / gcd(large, small);
-    Moved { moved: period - 1, keys: period }
+    Moved {
+        moved: period - 1,
+        keys: period,
+    }
 }
 
 fn gcd(mut a: u128, mut b: u128) -> u128 {
@@ -166,7 +186,10 @@ mod tests {
         for (number, byte) in alphabet.iter().enumerate() {
             assert_eq!(letter(*byte), Some(number));
         }
-        assert_eq!((0..=255u8).filter(|byte| letter(*byte).is_some()).count(), LETTERS);
+        assert_eq!(
+            (0..=255u8).filter(|byte| letter(*byte).is_some()).count(),
+            LETTERS
+        );
     }
 
     #[test]
@@ -174,7 +197,14 @@ mod tests {
         assert_eq!(letter_bucket(b"frank", 1), Some(15));
         assert_eq!(letter_bucket(b"frank", 2), Some(15 * 37 + 27));
         assert_eq!(letter_bucket(b"___", 3), Some(37 * 37 * 37 - 1));
-        for (name, depth) in [(&b"fr"[..], 3), (b"", 1), (b"Frank", 1), (b"f.rank", 1), (b"frank\n", 3), (&[b'z'; 99], 99)] {
+        for (name, depth) in [
+            (&b"fr"[..], 3),
+            (b"", 1),
+            (b"Frank", 1),
+            (b"f.rank", 1),
+            (b"frank\n", 3),
+            (&[b'z'; 99], 99),
+        ] {
             assert_eq!(letter_bucket(name, depth), None);
         }
     }
@@ -182,7 +212,10 @@ mod tests {
     #[test]
     fn a_letter_path_has_up_to_six_directories() {
         assert_eq!(letter_path(b"bob").as_deref(), Some("b/o/b/bob"));
-        assert_eq!(letter_path(b"jonathan").as_deref(), Some("j/o/n/a/t/h/jonathan"));
+        assert_eq!(
+            letter_path(b"jonathan").as_deref(),
+            Some("j/o/n/a/t/h/jonathan")
+        );
         for name in ["", "../etc", "Bob"] {
             assert_eq!(letter_path(name.as_bytes()), None);
         }
@@ -190,7 +223,10 @@ mod tests {
 
     #[test]
     fn sums_of_the_whole_name_and_of_the_rest_make_n2() {
-        assert_eq!((n1(b"bob"), n2(b"bob")), (307 % 31, 307 % 31 * 33 + 209 % 33));
+        assert_eq!(
+            (n1(b"bob"), n2(b"bob")),
+            (307 % 31, 307 % 31 * 33 + 209 % 33)
+        );
         assert_eq!((n1(b""), n2(b"")), (0, 0));
         assert_eq!(n2(b"a"), 97 % 31 * 33);
     }
@@ -198,32 +234,61 @@ mod tests {
     #[test]
     fn a_load_is_the_count_of_the_members_that_the_server_gets() {
         for (servers, bucket) in [(1, 1), (3, 4), (5, 1), (2, 7)] {
-            let ranges = Ranges { servers: nodes(servers), bucket: nodes(bucket) };
+            let ranges = Ranges {
+                servers: nodes(servers),
+                bucket: nodes(bucket),
+            };
             for members in 0..60 {
                 for server in 0..servers + 1 {
-                    let counted = (0..members).filter(|member| ranges.server(*member) == server).count() as u64;
-                    assert_eq!(ranges.load(server, members), counted, "{ranges:?} {members} {server}");
+                    let counted = (0..members)
+                        .filter(|member| ranges.server(*member) == server)
+                        .count() as u64;
+                    assert_eq!(
+                        ranges.load(server, members),
+                        counted,
+                        "{ranges:?} {members} {server}"
+                    );
                 }
             }
         }
-        let ranges = Ranges { servers: nodes(u64::MAX), bucket: nodes(u64::MAX) };
-        assert_eq!((ranges.load(0, u64::MAX), ranges.load(1, u64::MAX)), (u64::MAX, 0));
+        let ranges = Ranges {
+            servers: nodes(u64::MAX),
+            bucket: nodes(u64::MAX),
+        };
+        assert_eq!(
+            (ranges.load(0, u64::MAX), ranges.load(1, u64::MAX)),
+            (u64::MAX, 0)
+        );
     }
 
     /// Figure 1 of "Random Slicing after Riak Core": the hash values 0 to 23 in 3 to 10 buckets.
     #[test]
     fn beyond_the_diagonal_most_of_24_hash_values_move() {
-        let row = |n: u64| (0..24).map(|value| modulo(value, nodes(n))).collect::<Vec<_>>();
-        assert_eq!(row(3), [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
-        assert_eq!(row(10), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3]);
-        // the article starts the diagonal at (hash 4, 3 buckets); by its own figure hash 3 moves already, from 0 to 3
+        let row = |n: u64| {
+            (0..24)
+                .map(|value| modulo(value, nodes(n)))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            row(3),
+            [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]
+        );
+        assert_eq!(
+            row(10),
+            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3]
+        );
+        // the article starts the diagonal at (hash 4, 3 buckets); by its own figure hash 3 moves
+        // already, from 0 to 3
         for n in 3..10 {
             let (before, after) = (row(n), row(n + 1));
             let first = (0..24).find(|value| before[*value] != after[*value]);
             assert_eq!(first, Some(n as usize), "{n} buckets: the diagonal");
         }
-        let stay = (3..10).map(|n| 24 - moved(0..24, nodes(n), nodes(n + 1)).moved).collect::<Vec<_>>();
-        assert_eq!(stay, [6, 8, 5, 6, 7, 8, 9]); // of 24; min(n, 24 - k * lcm) values of each period stay
+        let stay = (3..10)
+            .map(|n| 24 - moved(0..24, nodes(n), nodes(n + 1)).moved)
+            .collect::<Vec<_>>();
+        // of 24; min(n, 24 - k * lcm) values of each period stay
+        assert_eq!(stay, [6, 8, 5, 6, 7, 8, 9]);
     }
 
     #[test]
@@ -231,18 +296,36 @@ mod tests {
         for (before, after) in [(3, 4), (4, 3), (4, 6), (6, 12), (5, 5), (1, 9), (10, 11)] {
             let counted = moved(0..27_720, nodes(before), nodes(after)); // lcm of 1..=12
             let share = moved_share(nodes(before), nodes(after));
-            assert_eq!(counted.moved * share.keys, share.moved * counted.keys, "{before} to {after}");
+            assert_eq!(
+                counted.moved * share.keys,
+                share.moved * counted.keys,
+                "{before} to {after}"
+            );
         }
-        assert_eq!(moved_share(nodes(10), nodes(11)), Moved { moved: 10, keys: 11 });
+        assert_eq!(
+            moved_share(nodes(10), nodes(11)),
+            Moved {
+                moved: 10,
+                keys: 11
+            }
+        );
         assert_eq!(moved_share(nodes(7), nodes(7)), Moved { moved: 0, keys: 1 });
-        assert_eq!(moved_share(nodes(u64::MAX), nodes(u64::MAX - 1)).keys, u128::from(u64::MAX));
+        assert_eq!(
+            moved_share(nodes(u64::MAX), nodes(u64::MAX - 1)).keys,
+            u128::from(u64::MAX)
+        );
     }
 
     #[test]
     fn djb2_wraps_at_64_bits() {
         assert_eq!(djb2(b""), 5381);
         assert_eq!(djb2(b"a"), 5381 * 33 + 97);
-        let exact = [0xff; 40].iter().fold((5381u128, ()), |(hash, ()), _: &u8| ((hash * 33 + 255) % (1 << 64), ())).0;
+        let exact = [0xff; 40]
+            .iter()
+            .fold((5381u128, ()), |(hash, ()), _: &u8| {
+                ((hash * 33 + 255) % (1 << 64), ())
+            })
+            .0;
         assert_eq!(u128::from(djb2(&[0xff; 40])), exact);
     }
 }

@@ -1,8 +1,9 @@
 //! Cells: the points of one value of a coarse hash.
 //!
-//! A hash with only G values splits the space into G cells; value v starts at ceil(v * 2^64 / G). Slice bounds are cell
-//! bounds and shares are counted in cells, so that no key of an adopted ring is ever split from another of the same value.
-//! stead's own hashes have G = 2^64: there a cell is a point.
+//! A hash with only G values splits the space into G cells; value v starts at ceil(v * 2^64 / G).
+//! Slice bounds are cell bounds and shares are counted in cells, so that no key of an adopted ring
+//! is ever split from another of the same value. stead's own hashes have G = 2^64: there a cell is
+//! a point.
 
 use crate::point::{Point, SPACE};
 
@@ -16,7 +17,11 @@ impl Cells {
 
     /// From the number in a map: 0 means 2^64.
     pub fn from_stored(stored: u64) -> Cells {
-        Cells(if stored == 0 { SPACE } else { u128::from(stored) })
+        Cells(if stored == 0 {
+            SPACE
+        } else {
+            u128::from(stored)
+        })
     }
 
     /// The number as a map stores it: 0 for 2^64.
@@ -54,7 +59,9 @@ impl Cells {
 
     /// The smallest cell bound that is not below `point`; `point` may be 2^64.
     pub fn round_up(self, point: u128) -> u128 {
-        let Ok(p) = u64::try_from(point) else { return SPACE };
+        let Ok(p) = u64::try_from(point) else {
+            return SPACE;
+        };
         if self.is_bound(Point(p)) {
             return point;
         }

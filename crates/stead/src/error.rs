@@ -1,7 +1,8 @@
 //! What can go wrong, as facts, with one line of words and a status number for each.
 //!
-//! A message is one line, lower case: what is wrong, where (file, line, offset), what to do. The status numbers are the ones
-//! of the C API: written down here, never changed and never used again for something else.
+//! A message is one line, lower case: what is wrong, where (file, line, offset), what to do. The
+//! status numbers are the ones of the C API: written down here, never changed and never used again
+//! for something else.
 
 use std::fmt;
 use std::io;
@@ -155,7 +156,9 @@ impl Error {
             Error::Digest { .. } => Status::Digest,
             Error::Version { .. } => Status::Version,
             Error::Identity { .. } => Status::Identity,
-            Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => Status::NotFound,
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Status::NotFound
+            }
             Error::Io { .. } => Status::Io,
             Error::Conflict { .. } => Status::Conflict,
             Error::Uncertain { .. } => Status::Uncertain,
@@ -168,13 +171,20 @@ impl Error {
 
     /// An `Io` failure: `action` is what was being done to `file`.
     pub fn io(action: &'static str, file: &Path, source: io::Error) -> Error {
-        Error::Io { action, file: file.to_owned(), source }
+        Error::Io {
+            action,
+            file: file.to_owned(),
+            source,
+        }
     }
 
-    /// The same failure, with the file that the bytes came from, where the kind has one and it is not set.
+    /// The same failure, with the file that the bytes came from, where the kind has one and it is
+    /// not set.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Error {
-        if let Error::Format { file, .. } | Error::Digest { file } | Error::Version { file, .. } = &mut self {
+        if let Error::Format { file, .. } | Error::Digest { file } | Error::Version { file, .. } =
+            &mut self
+        {
             file.get_or_insert_with(|| path.to_owned());
         }
         self
@@ -196,38 +206,89 @@ impl fmt::Display for Prefix<'_> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Invalid { problem } | Error::Impossible { problem } | Error::Identity { problem } => f.write_str(problem),
-            Error::Fleet { file, line, problem } => write!(f, "{file}:{line}: {problem}"),
+            Error::Invalid { problem }
+            | Error::Impossible { problem }
+            | Error::Identity { problem } => f.write_str(problem),
+            Error::Fleet {
+                file,
+                line,
+                problem,
+            } => write!(f, "{file}:{line}: {problem}"),
             // most often somebody named another file by mistake
-            Error::Format { file, offset: 0, problem } => {
-                write!(f, "{}byte 0: {problem}; name a map that stead made, or restore it from MAP.history or from a copy", Prefix(file))
+            Error::Format {
+                file,
+                offset: 0,
+                problem,
+            } => {
+                write!(
+                    f,
+                    "{}byte 0: {problem}; name a map that stead made, or restore it from \
+                    MAP.history or from a copy",
+                    Prefix(file)
+                )
             }
-            Error::Format { file, offset, problem } => {
-                write!(f, "{}byte {offset}: {problem}; restore the file from MAP.history or from a copy", Prefix(file))
+            Error::Format {
+                file,
+                offset,
+                problem,
+            } => {
+                write!(
+                    f,
+                    "{}byte {offset}: {problem}; restore the file from MAP.history or from a \
+                    copy",
+                    Prefix(file)
+                )
             }
             Error::Digest { file } => write!(
                 f,
-                "{}the digest does not fit the bytes: the file is damaged; restore it from MAP.history or from a copy",
+                "{}the digest does not fit the bytes: the file is damaged; restore it from \
+                 MAP.history or from a copy",
                 Prefix(file)
             ),
-            Error::Version { file, needs } => write!(f, "{}{needs}; use a newer stead", Prefix(file)),
-            Error::Io { action, file, source } => write!(f, "cannot {action} {}: {source}", file.display()),
+            Error::Version { file, needs } => {
+                write!(f, "{}{needs}; use a newer stead", Prefix(file))
+            }
+            Error::Io {
+                action,
+                file,
+                source,
+            } => write!(f, "cannot {action} {}: {source}", file.display()),
             Error::Conflict { file, problem } => write!(f, "{}: {problem}", file.display()),
-            Error::Uncertain { file, epoch, source } => write!(
+            Error::Uncertain {
+                file,
+                epoch,
+                source,
+            } => write!(
                 f,
-                "{}: epoch {epoch} is in place, but its directory could not be synced ({source}): it may be lost in a power cut; do not apply again, sync the disk",
+                "{}: epoch {epoch} is in place, but its directory could not be synced ({source}): \
+                 it may be lost in a power cut; do not apply again, sync the disk",
                 file.display()
             ),
             Error::Changed { file } => write!(
                 f,
-                "{}: the file was overwritten in place while it was in use; publish maps by renaming a new file over the old",
+                "{}: the file was overwritten in place while it was in use; publish maps by \
+                 renaming a new file over the old",
                 file.display()
             ),
             Error::Name { length } => {
-                write!(f, "the file name would have {length} bytes, and file systems allow 255; use a shorter key")
+                write!(
+                    f,
+                    "the file name would have {length} bytes, and file systems allow 255; \
+                    use a shorter key"
+                )
             }
-            Error::NotYet { place: Some((file, line)), feature } => write!(f, "{file}:{line}: {feature}: not yet"),
-            Error::NotYet { place: None, feature } => write!(f, "{feature}: not yet"),
+            Error::NotYet {
+                place: Some((file, line)),
+                feature,
+            } => write!(
+                f,
+                "{file}:{line}: \
+                {feature}: not yet"
+            ),
+            Error::NotYet {
+                place: None,
+                feature,
+            } => write!(f, "{feature}: not yet"),
             Error::Internal { problem } => write!(f, "internal fault, please report it: {problem}"),
         }
     }
@@ -249,23 +310,38 @@ mod tests {
     #[test]
     fn a_missing_file_has_a_status_of_its_own() {
         let missing = Error::io("open", Path::new("m"), io::ErrorKind::NotFound.into());
-        let denied = Error::io("open", Path::new("m"), io::ErrorKind::PermissionDenied.into());
+        let denied = Error::io(
+            "open",
+            Path::new("m"),
+            io::ErrorKind::PermissionDenied.into(),
+        );
         assert_eq!(missing.status(), Status::NotFound);
         assert_eq!(denied.status(), Status::Io);
     }
 
     #[test]
     fn a_file_that_is_no_map_is_told_so_whatever_its_length() {
-        let said = |bytes: &[u8]| crate::Map::from_bytes(bytes.to_vec()).unwrap_err().to_string();
+        let said = |bytes: &[u8]| {
+            crate::Map::from_bytes(bytes.to_vec())
+                .unwrap_err()
+                .to_string()
+        };
         for text in [&b"name = 'm'"[..], &[b'x'; 200]] {
-            assert!(said(text).contains("not a stead map") && said(text).contains("name a map that stead made"), "{}", said(text));
+            assert!(
+                said(text).contains("not a stead map")
+                    && said(text).contains("name a map that stead made"),
+                "{}",
+                said(text)
+            );
         }
         assert!(said(b"\x89STD\r\n").starts_with("byte 6: the file ends after 6 bytes"));
     }
 
     #[test]
     fn the_file_is_named_once() {
-        let error = Error::Digest { file: None }.in_file(Path::new("a.map")).in_file(Path::new("b.map"));
+        let error = Error::Digest { file: None }
+            .in_file(Path::new("a.map"))
+            .in_file(Path::new("b.map"));
         assert!(error.to_string().starts_with("a.map: the digest"));
     }
 }

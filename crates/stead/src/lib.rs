@@ -1,12 +1,13 @@
-//! stead answers "where does this key live?" with the same answer in every language, and changes the answer safely: exact
-//! balance, least movement, everything said beforehand.
+//! stead answers "where does this key live?" with the same answer in every language, and changes
+//! the answer safely: exact balance, least movement, everything said beforehand.
 //!
 //! ```text
 //! key --hash--> point --slices--> policy --> nodes
 //! ```
 //!
-//! A **fleet** says what there is and what is wanted, as text. A **map** is what comes of it: a sorted table of slices of the hash
-//! space, immutable and versioned. Build the first map of a fleet, and ask it:
+//! A **fleet** says what there is and what is wanted, as text. A **map** is what comes of it: a
+//! sorted table of slices of the hash space, immutable and versioned. Build the first map of a
+//! fleet, and ask it:
 //!
 //! ```
 //! use stead::{build, Fleet};
@@ -32,8 +33,8 @@
 //!
 //! # Growing
 //!
-//! The next map is built from the new fleet *and* the map before it, so that as little as possible moves. A [`Plan`] says what
-//! differs, before anything is done:
+//! The next map is built from the new fleet *and* the map before it, so that as little as possible
+//! moves. A [`Plan`] says what differs, before anything is done:
 //!
 //! ```
 //! use stead::{build, Fleet, Plan};
@@ -56,8 +57,9 @@
 //!
 //! # Files
 //!
-//! A [`Store`] is a map file with its history: a new epoch gets there whole or not at all, and of two writers one wins.
-//! Readers open the file; a process opens each file once through [`map::open_cached`].
+//! A [`Store`] is a map file with its history: a new epoch gets there whole or not at all, and of
+//! two writers one wins. Readers open the file; a process opens each file once through
+//! [`map::open_cached`].
 //!
 //! ```
 //! use stead::{build, map, Fleet, Store};
@@ -89,8 +91,8 @@
 //! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | plan rebalance verdict | ring balance violations | report path | baseline | stats simulate | store
 //! ```
 //!
-//! Normative: docs/placement.md, docs/map-format.md, docs/fleet.md, docs/paths.md. No float, clock, locale or hash order is on any
-//! path to a placement or to a byte of a map.
+//! Normative: docs/placement.md, docs/map-format.md, docs/fleet.md, docs/paths.md. No float, clock,
+//! locale or hash order is on any path to a placement or to a byte of a map.
 
 #![deny(missing_docs, unsafe_code)]
 

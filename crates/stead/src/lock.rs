@@ -1,5 +1,5 @@
-//! Locks: an advisory lock on a file, held while its guard lives, and what is to be done around `fork`. One of the few places with
-//! unsafe code (std has file locks from 1.89 on).
+//! Locks: an advisory lock on a file, held while its guard lives, and what is to be done around
+//! `fork`. One of the few places with unsafe code (std has file locks from 1.89 on).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,7 +12,8 @@ use std::path::Path;
 pub(crate) struct Lock(File);
 
 impl Drop for Lock {
-    /// Closing is not enough: a child forked meanwhile has the file open, too, and would hold the lock as long as it lives.
+    /// Closing is not enough: a child forked meanwhile has the file open, too, and would hold the
+    /// lock as long as it lives.
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         // SAFETY: the descriptor is open, since the file lives; flock changes no memory of ours.
@@ -21,7 +22,8 @@ impl Drop for Lock {
 }
 
 impl Lock {
-    /// Takes the lock of this file, creating the file (mode 0600) when it is not there. `WouldBlock` when somebody has it.
+    /// Takes the lock of this file, creating the file (mode 0600) when it is not there.
+    /// `WouldBlock` when somebody has it.
     ///
     /// The file is never removed: removing a lock file lets two processes hold "the" lock.
     #[allow(unsafe_code)]
@@ -35,7 +37,10 @@ impl Lock {
             .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK)
             .open(path)?;
         if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
         }
         loop {
             // SAFETY: the descriptor is open, since `file` lives; flock changes no memory of ours.
@@ -50,11 +55,13 @@ impl Lock {
     }
 }
 
-/// Has `before` called in a process that is about to fork, and `after` in both when it is done. Out of memory leaves it undone.
+/// Has `before` called in a process that is about to fork, and `after` in both when it is done. Out
+/// of memory leaves it undone.
 #[allow(unsafe_code)]
 pub(crate) fn at_fork(before: extern "C" fn(), after: extern "C" fn()) {
     // libc wants them unsafe
     let (before, after): (unsafe extern "C" fn(), unsafe extern "C" fn()) = (before, after);
-    // SAFETY: the functions are static and take nothing; libc forgets them when the library that they are in is unloaded.
+    // SAFETY: the functions are static and take nothing; libc forgets them when the library that
+    // they are in is unloaded.
     unsafe { libc::pthread_atfork(Some(before), Some(after), Some(after)) };
 }

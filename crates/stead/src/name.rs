@@ -29,7 +29,8 @@ impl std::fmt::Display for BadName {
     }
 }
 
-/// A free text: up to `most` bytes, no control characters (U+0000-U+001F, U+007F-U+009F). May be empty.
+/// A free text: up to `most` bytes, no control characters (U+0000-U+001F, U+007F-U+009F). May be
+/// empty.
 pub fn check_text(text: &str, most: usize) -> Result<(), BadName> {
     if text.len() > most {
         return Err(BadName::TooLong(most));
@@ -70,7 +71,10 @@ mod tests {
         assert_eq!(check_node_name("a\nb"), Err(BadName::Control));
         assert_eq!(check_node_name("a\u{85}b"), Err(BadName::Control));
         assert_eq!(check_node_name(&"x".repeat(255)), Ok(()));
-        assert_eq!(check_node_name(&"x".repeat(256)), Err(BadName::TooLong(255)));
+        assert_eq!(
+            check_node_name(&"x".repeat(256)),
+            Err(BadName::TooLong(255))
+        );
         assert_eq!(check_text("", 0), Ok(()));
     }
 }

@@ -4,8 +4,9 @@
 //! frank --md5--> 26 25 3c ...   0x26 mod 64 = 38, 0x25 mod 64 = 37, 0x3c mod 128 = 60   -->   38/37/60/frank
 //! ```
 //!
-//! A file name has at least as many bytes as its key, so a key above 255 bytes has no path. That is checked first: the
-//! folded key then fits an array on the stack, and a path costs no allocation when it is appended to a buffer.
+//! A file name has at least as many bytes as its key, so a key above 255 bytes has no path. That is
+//! checked first: the folded key then fits an array on the stack, and a path costs no allocation
+//! when it is appended to a buffer.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +20,8 @@ pub const LONGEST_NAME: usize = 255;
 
 /// How many directories there are on each level: 1 to 16 numbers, each from 1 to 256.
 ///
-/// Level i takes its directory from digest byte i - 1, hence the limits. The default is `64,64,128`.
+/// Level i takes its directory from digest byte i - 1, hence the limits. The default is
+/// `64,64,128`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Levels(Vec<u16>);
 
@@ -30,10 +32,17 @@ impl Levels {
     /// [`Error::Invalid`] when there are none or more than 16, or when one is not from 1 to 256.
     pub fn new(directories: &[u16]) -> Result<Levels> {
         if !(1..=16).contains(&directories.len()) {
-            return Err(invalid(format!("there are {} levels; MD5 has bytes for 1 to 16", directories.len())));
+            return Err(invalid(format!(
+                "there are {} levels; MD5 has bytes for 1 to 16",
+                directories.len()
+            )));
         }
         match directories.iter().position(|n| !(1..=256).contains(n)) {
-            Some(i) => Err(invalid(format!("level {} has {} directories; a byte picks from 1 to 256", i + 1, directories[i]))),
+            Some(i) => Err(invalid(format!(
+                "level {} has {} directories; a byte picks from 1 to 256",
+                i + 1,
+                directories[i]
+            ))),
             None => Ok(Levels(directories.to_vec())),
         }
     }
@@ -46,12 +55,15 @@ impl Levels {
         let mut directories = Vec::new();
         for (i, number) in text.split(',').enumerate() {
             let decimal = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-            // an out-of-range number is refused by `new`; one that does not even fit u16 is out of range as well
+            // an out-of-range number is refused by `new`; one that does not even fit u16 is out of
+            // range as well
             match number.parse::<u16>() {
                 Ok(n) if decimal => directories.push(n),
                 _ => {
                     let (level, shown) = (i + 1, number.chars().take(20).collect::<String>());
-                    return Err(invalid(format!("level {level} is {shown:?}, not a number from 1 to 256")));
+                    return Err(invalid(format!(
+                        "level {level} is {shown:?}, not a number from 1 to 256"
+                    )));
                 }
             }
         }
@@ -68,7 +80,12 @@ impl Levels {
     /// # Errors
     /// [`Error::Name`] when the file name would be longer than 255 bytes.
     pub fn append_path(&self, key: &[u8], fold: Fold, buffer: &mut String) -> Result<()> {
-        let length = key.iter().fold(0usize, |sum, byte| sum.saturating_add(if stands(fold.byte(*byte)) { 1 } else { 3 })).max(1);
+        let length = key
+            .iter()
+            .fold(0usize, |sum, byte| {
+                sum.saturating_add(if stands(fold.byte(*byte)) { 1 } else { 3 })
+            })
+            .max(1);
         if length > LONGEST_NAME {
             return Err(Error::Name { length });
         }
@@ -88,8 +105,14 @@ impl Levels {
             if stands(*byte) {
                 buffer.push(char::from(*byte));
             } else {
-                const HEX: [char; 16] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
-                buffer.extend(['=', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+                const HEX: [char; 16] = [
+                    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+                ];
+                buffer.extend([
+                    '=',
+                    HEX[usize::from(byte >> 4)],
+                    HEX[usize::from(byte & 15)],
+                ]);
             }
         }
         Ok(())
@@ -134,7 +157,9 @@ impl Fold {
     /// The key that is hashed. Allocates only when a byte changes.
     pub fn apply<'a>(&self, key: &'a [u8]) -> Cow<'a, [u8]> {
         match self {
-            Fold::Ascii if key.iter().any(u8::is_ascii_uppercase) => Cow::Owned(key.to_ascii_lowercase()),
+            Fold::Ascii if key.iter().any(u8::is_ascii_uppercase) => {
+                Cow::Owned(key.to_ascii_lowercase())
+            }
             _ => Cow::Borrowed(key),
         }
     }
@@ -154,7 +179,9 @@ impl FromStr for Fold {
         match text {
             "none" => Ok(Fold::None),
             "ascii" => Ok(Fold::Ascii),
-            _ => Err(Error::Invalid { problem: format!("fold is {text:?}; write none or ascii") }),
+            _ => Err(Error::Invalid {
+                problem: format!("fold is {text:?}; write none or ascii"),
+            }),
         }
     }
 }
@@ -187,7 +214,9 @@ fn push_decimal(number: u16, buffer: &mut String) {
 }
 
 fn invalid(problem: String) -> Error {
-    Error::Invalid { problem: format!("levels: {problem}; write them like 64,64,128") }
+    Error::Invalid {
+        problem: format!("levels: {problem}; write them like 64,64,128"),
+    }
 }
 
 #[cfg(test)]
@@ -206,7 +235,11 @@ mod tests {
             ("Frank", Fold::Ascii, "38/37/60/frank"),
             ("", Fold::None, "20/29/12/="),
         ] {
-            assert_eq!(path(key.as_bytes(), &levels, fold).unwrap(), expected, "{key:?}");
+            assert_eq!(
+                path(key.as_bytes(), &levels, fold).unwrap(),
+                expected,
+                "{key:?}"
+            );
         }
     }
 
@@ -233,8 +266,14 @@ mod tests {
         for key in &keys {
             let path = path(key, &levels, Fold::None).unwrap();
             let name = path.strip_prefix("0/").unwrap();
-            assert!(!name.is_empty() && name != "." && name != "..", "{key:?}: {name:?}");
-            assert!(name.bytes().all(|b| stands(b) || b == b'='), "{key:?}: {name:?}");
+            assert!(
+                !name.is_empty() && name != "." && name != "..",
+                "{key:?}: {name:?}"
+            );
+            assert!(
+                name.bytes().all(|b| stands(b) || b == b'='),
+                "{key:?}: {name:?}"
+            );
             assert!(seen.insert(name.to_lowercase()), "{key:?}: {name:?} twice");
         }
         assert_eq!(seen.len(), 1 + 256 + 65_536);
@@ -243,18 +282,32 @@ mod tests {
     #[test]
     fn a_file_name_has_at_most_255_bytes() {
         let levels = Levels::default();
-        let length = |key: &[u8]| path(key, &levels, Fold::None).map(|path| path.rsplit('/').next().unwrap().len());
+        let length = |key: &[u8]| {
+            path(key, &levels, Fold::None).map(|path| path.rsplit('/').next().unwrap().len())
+        };
         assert_eq!(length(&[b'a'; 255]).unwrap(), 255);
         assert_eq!(length(&[b'.'; 85]).unwrap(), 255);
-        for (key, expected) in [(vec![b'a'; 256], 256), (vec![b'.'; 86], 258), (vec![0xff; 1_000_000], 3_000_000)] {
+        for (key, expected) in [
+            (vec![b'a'; 256], 256),
+            (vec![b'.'; 86], 258),
+            (vec![0xff; 1_000_000], 3_000_000),
+        ] {
             let mut buffer = "kept".to_owned();
-            let error = levels.append_path(&key, Fold::None, &mut buffer).unwrap_err();
-            assert!(matches!(error, Error::Name { length } if length == expected), "{error}");
+            let error = levels
+                .append_path(&key, Fold::None, &mut buffer)
+                .unwrap_err();
+            assert!(
+                matches!(error, Error::Name { length } if length == expected),
+                "{error}"
+            );
             assert_eq!((buffer.as_str(), error.status()), ("kept", Status::Name));
         }
         // 100 capitals need 300 bytes, folded 100
         assert!(path(&[b'A'; 100], &levels, Fold::None).is_err());
-        assert_eq!(path(&[b'A'; 100], &levels, Fold::Ascii).unwrap(), path(&[b'a'; 100], &levels, Fold::None).unwrap());
+        assert_eq!(
+            path(&[b'A'; 100], &levels, Fold::Ascii).unwrap(),
+            path(&[b'a'; 100], &levels, Fold::None).unwrap()
+        );
     }
 
     #[test]
@@ -262,18 +315,30 @@ mod tests {
         let all: Vec<u8> = (0..=255).collect();
         let folded = Fold::Ascii.apply(&all);
         for byte in 0..=255u8 {
-            let expected = if byte.is_ascii_uppercase() { byte + 32 } else { byte };
-            assert_eq!((folded[usize::from(byte)], Fold::Ascii.byte(byte)), (expected, expected));
+            let expected = if byte.is_ascii_uppercase() {
+                byte + 32
+            } else {
+                byte
+            };
+            assert_eq!(
+                (folded[usize::from(byte)], Fold::Ascii.byte(byte)),
+                (expected, expected)
+            );
         }
         assert!(matches!(Fold::Ascii.apply(b"frank"), Cow::Borrowed(_)));
-        assert!(matches!(Fold::None.apply(b"Frank"), Cow::Borrowed(b"Frank")));
+        assert!(matches!(
+            Fold::None.apply(b"Frank"),
+            Cow::Borrowed(b"Frank")
+        ));
     }
 
     #[test]
     fn a_buffer_collects_paths() {
         let mut buffer = String::new();
         for key in ["frank", ""] {
-            Levels::default().append_path(key.as_bytes(), Fold::None, &mut buffer).unwrap();
+            Levels::default()
+                .append_path(key.as_bytes(), Fold::None, &mut buffer)
+                .unwrap();
             buffer.push('\n');
         }
         assert_eq!(buffer, "38/37/60/frank\n20/29/12/=\n");
@@ -297,7 +362,10 @@ mod tests {
             ("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1", "17 levels"),
         ] {
             let error = bad.parse::<Levels>().unwrap_err();
-            assert!(matches!(error, Error::Invalid { .. }) && error.to_string().contains(part), "{bad}: {error}");
+            assert!(
+                matches!(error, Error::Invalid { .. }) && error.to_string().contains(part),
+                "{bad}: {error}"
+            );
         }
         assert!(Levels::new(&[]).is_err());
     }

@@ -1,4 +1,5 @@
-//! Plan: what differs between two maps. Normative: docs/placement.md, "What differs between two maps".
+//! Plan: what differs between two maps. Normative: docs/placement.md, "What differs between two
+//! maps".
 
 use std::collections::{HashMap, HashSet};
 
@@ -61,12 +62,14 @@ pub struct Amounts {
     pub lower_bound: Share,
     /// The sum of the moves that pins and changed policies dictate.
     pub by_hand: Share,
-    /// Points whose primary changed although the one before still holds a copy: over the base slices.
+    /// Points whose primary changed although the one before still holds a copy: over the base
+    /// slices.
     pub reordered: Share,
 }
 
 impl Amounts {
-    /// Compares two maps of one cluster, without listing the moves. Errors: `Identity` when they are not.
+    /// Compares two maps of one cluster, without listing the moves. Errors: `Identity` when they
+    /// are not.
     ///
     /// Cost: one pass over the slices of both.
     pub fn between(old: &Map, new: &Map) -> Result<Amounts> {
@@ -93,19 +96,26 @@ pub struct Plan {
     pub lower_bound: Share,
     /// The sum of the moves that pins and changed policies dictate.
     pub by_hand: Share,
-    /// Points whose primary changed although the one before still holds a copy: over the base slices.
+    /// Points whose primary changed although the one before still holds a copy: over the base
+    /// slices.
     pub reordered: Share,
-    /// for each move the furthest last point of all moves up to it, so that a search knows where to stop
+    /// for each move the furthest last point of all moves up to it, so that a search knows where to
+    /// stop
     reach: Vec<Point>,
 }
 
 impl Plan {
     /// Compares two maps of one cluster. Errors: `Identity` when they are not.
     ///
-    /// Cost: one pass over the slices of both, and one move for each copy: where a slice goes to a policy of many nodes, as many.
-    /// [`Amounts::between`] says how much without saying which.
+    /// Cost: one pass over the slices of both, and one move for each copy: where a slice goes to a
+    /// policy of many nodes, as many. [`Amounts::between`] says how much without saying which.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
-        let Amounts { moved, lower_bound, by_hand, reordered } = Amounts::between(old, new)?;
+        let Amounts {
+            moved,
+            lower_bound,
+            by_hand,
+            reordered,
+        } = Amounts::between(old, new)?;
         let moves = moves(old, new, &Same::of(old, new));
         let mut furthest = Point(0);
         let reach = moves.iter().map(|m| {
@@ -113,20 +123,31 @@ impl Plan {
             furthest
         });
         let reach = reach.collect();
-        Ok(Plan { moves, moved, lower_bound, by_hand, reordered, reach })
+        Ok(Plan {
+            moves,
+            moved,
+            lower_bound,
+            by_hand,
+            reordered,
+            reach,
+        })
     }
 
-    /// The numbers of the moves that concern a point, the largest first: which copies of a key have to be carried.
+    /// The numbers of the moves that concern a point, the largest first: which copies of a key have
+    /// to be carried.
     ///
     /// Cost: a binary search, and one step for each move near by.
     pub fn at(&self, point: Point) -> impl Iterator<Item = usize> + '_ {
         let started = self.moves.partition_point(|m| m.first <= point);
-        let near = (0..started).rev().take_while(move |i| self.reach.get(*i).is_some_and(|reach| *reach >= point));
+        let near = (0..started)
+            .rev()
+            .take_while(move |i| self.reach.get(*i).is_some_and(|reach| *reach >= point));
         near.filter(move |i| self.moves.get(*i).is_some_and(|m| m.last >= point))
     }
 }
 
-/// For each node of the old map, by its number there, the same node's number in the new one: by name, or by `formerly`.
+/// For each node of the old map, by its number there, the same node's number in the new one: by
+/// name, or by `formerly`.
 ///
 /// Errors: `Identity` when they are not maps of one cluster.
 pub fn same_nodes(old: &Map, new: &Map) -> Result<Vec<Option<NodeId>>> {
@@ -135,9 +156,17 @@ pub fn same_nodes(old: &Map, new: &Map) -> Result<Vec<Option<NodeId>>> {
 }
 
 fn same_cluster(old: &Map, new: &Map) -> Result<()> {
-    let refuse = |problem: &str| Err(Error::Identity { problem: format!("{problem}; compare maps of one cluster") });
+    let refuse = |problem: &str| {
+        Err(Error::Identity {
+            problem: format!("{problem}; compare maps of one cluster"),
+        })
+    };
     if old.name() != new.name() {
-        return refuse(&format!("the maps belong to two clusters, `{}` and `{}`", old.name(), new.name()));
+        return refuse(&format!(
+            "the maps belong to two clusters, `{}` and `{}`",
+            old.name(),
+            new.name()
+        ));
     }
     if old.hash() != new.hash() || old.key_rule() != new.key_rule() || old.cells() != new.cells() {
         return refuse("the maps hash keys in different ways");
@@ -156,9 +185,19 @@ struct Same {
 impl Same {
     fn of(old: &Map, new: &Map) -> Same {
         // a step back: what the later map remembers of former names still holds
-        let nodes = if new.epoch() < old.epoch() { inverse(&later(new, old), old) } else { later(old, new) };
-        let names: HashMap<&str, PolicyId> = new.policies().filter_map(|p| Some((p.name()?, p.id))).collect();
-        let policies = old.policies().map(|p| names.get(p.name()?).copied()).collect();
+        let nodes = if new.epoch() < old.epoch() {
+            inverse(&later(new, old), old)
+        } else {
+            later(old, new)
+        };
+        let names: HashMap<&str, PolicyId> = new
+            .policies()
+            .filter_map(|p| Some((p.name()?, p.id)))
+            .collect();
+        let policies = old
+            .policies()
+            .map(|p| names.get(p.name()?).copied())
+            .collect();
         Same { nodes, policies }
     }
 
@@ -171,11 +210,17 @@ impl Same {
     }
 }
 
-/// For each node of a map the same node of a later one: by name, or by the name that it had formerly.
+/// For each node of a map the same node of a later one: by name, or by the name that it had
+/// formerly.
 fn later(old: &Map, new: &Map) -> Vec<Option<NodeId>> {
-    let mut nodes: Vec<Option<NodeId>> = old.nodes().map(|node| new.node_named(node.name()).map(|n| n.id)).collect();
+    let mut nodes: Vec<Option<NodeId>> = old
+        .nodes()
+        .map(|node| new.node_named(node.name()).map(|n| n.id))
+        .collect();
     for node in new.nodes() {
-        let Some(before) = node.formerly().and_then(|name| old.node_named(name)) else { continue };
+        let Some(before) = node.formerly().and_then(|name| old.node_named(name)) else {
+            continue;
+        };
         if old.node_named(node.name()).is_none() && new.node_named(before.name()).is_none() {
             if let Some(place) = nodes.get_mut(before.id.index()) {
                 *place = Some(node.id);
@@ -196,8 +241,11 @@ fn inverse(nodes: &[Option<NodeId>], map: &Map) -> Vec<Option<NodeId>> {
     back
 }
 
-/// The space cut at all bounds of the lists, each of which covers it: first and last point, and each list's policy there.
-fn overlay<const N: usize>(lists: [Vec<Slice>; N]) -> impl Iterator<Item = (Point, Point, [PolicyId; N])> {
+/// The space cut at all bounds of the lists, each of which covers it: first and last point, and
+/// each list's policy there.
+fn overlay<const N: usize>(
+    lists: [Vec<Slice>; N],
+) -> impl Iterator<Item = (Point, Point, [PolicyId; N])> {
     let mut lists = lists.map(|list| list.into_iter().peekable());
     let mut next = Some(Point(0));
     std::iter::from_fn(move || {
@@ -221,20 +269,40 @@ fn points(first: Point, last: Point) -> u128 {
     u128::from(last.0) - u128::from(first.0) + 1
 }
 
-/// Base slices: copies whose holder changed, and points whose primary changed to another of those that hold a copy.
+/// Base slices: copies whose holder changed, and points whose primary changed to another of those
+/// that hold a copy.
 fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
     let mut known: HashMap<(PolicyId, PolicyId), (u128, u128)> = HashMap::new();
     let (mut moved, mut reordered) = (0, 0);
-    for (first, last, [before, after]) in overlay([old.base_slices().collect(), new.base_slices().collect()]) {
+    for (first, last, [before, after]) in
+        overlay([old.base_slices().collect(), new.base_slices().collect()])
+    {
         let (copies, turns) = *known.entry((before, after)).or_insert_with(|| {
             if old.policy(before).name().is_some() || new.policy(after).name().is_some() {
                 return (u128::from(same.policy(before) != Some(after)), 0);
             }
-            let kept: HashSet<NodeId> = old.policy(before).members().filter_map(|node| same.node(node)).collect();
-            let copies = new.policy(after).distinct().into_iter().filter(|node| !kept.contains(node)).count() as u128;
-            let primary = old.policy(before).members().next().and_then(|node| same.node(node));
-            let stays = primary.is_some_and(|primary| new.policy(after).members().any(|node| node == primary));
-            (copies, u128::from(stays && new.policy(after).members().next() != primary))
+            let kept: HashSet<NodeId> = old
+                .policy(before)
+                .members()
+                .filter_map(|node| same.node(node))
+                .collect();
+            let copies = new
+                .policy(after)
+                .distinct()
+                .into_iter()
+                .filter(|node| !kept.contains(node))
+                .count() as u128;
+            let primary = old
+                .policy(before)
+                .members()
+                .next()
+                .and_then(|node| same.node(node));
+            let stays = primary
+                .is_some_and(|primary| new.policy(after).members().any(|node| node == primary));
+            (
+                copies,
+                u128::from(stays && new.policy(after).members().next() != primary),
+            )
         });
         moved += copies * points(first, last);
         reordered += turns * points(first, last);
@@ -244,16 +312,24 @@ fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
 
 /// The copies that a gradual change has still to move, from the base slices to the target slices.
 pub(crate) fn still_to_move(map: &Map) -> u128 {
-    let Some(target) = map.target_slices() else { return 0 };
+    let Some(target) = map.target_slices() else {
+        return 0;
+    };
     let copies = |now: PolicyId, then: PolicyId| {
         let (now, then) = (map.policy(now), map.policy(then));
         match now.name().or(then.name()) {
             _ if now.id == then.id => 0,
             Some(_) => 1,
-            None => then.distinct().into_iter().filter(|node| now.members().all(|other| other != *node)).count() as u128,
+            None => then
+                .distinct()
+                .into_iter()
+                .filter(|node| now.members().all(|other| other != *node))
+                .count() as u128,
         }
     };
-    overlay([map.base_slices().collect(), target.collect()]).map(|(first, last, [now, then])| copies(now, then) * points(first, last)).sum()
+    overlay([map.base_slices().collect(), target.collect()])
+        .map(|(first, last, [now, then])| copies(now, then) * points(first, last))
+        .sum()
 }
 
 /// What each holder has of some slices.
@@ -266,17 +342,26 @@ pub(crate) struct Holdings {
     pub policies: Vec<u128>,
 }
 
-/// What each holder has of these slices of a map: nodes through unnamed policies, and named policies themselves.
+/// What each holder has of these slices of a map: nodes through unnamed policies, and named
+/// policies themselves.
 pub(crate) fn holdings(map: &Map, slices: impl Iterator<Item = Slice>) -> Holdings {
     let zeros = vec![0u128; map.nodes().len()];
-    let mut has = Holdings { nodes: zeros.clone(), primaries: zeros, policies: vec![0u128; map.policies().len()] };
+    let mut has = Holdings {
+        nodes: zeros.clone(),
+        primaries: zeros,
+        policies: vec![0u128; map.policies().len()],
+    };
     for slice in slices {
         if let Some(sum) = has.policies.get_mut(slice.policy.index()) {
             *sum += slice.points();
         }
     }
     for policy in map.policies().filter(|p| p.name().is_none()) {
-        let points = has.policies.get_mut(policy.id.index()).map(std::mem::take).unwrap_or(0);
+        let points = has
+            .policies
+            .get_mut(policy.id.index())
+            .map(std::mem::take)
+            .unwrap_or(0);
         for (place, node) in policy.distinct().into_iter().enumerate() {
             if let Some(sum) = has.nodes.get_mut(node.index()) {
                 *sum += points;
@@ -290,30 +375,61 @@ pub(crate) fn holdings(map: &Map, slices: impl Iterator<Item = Slice>) -> Holdin
 }
 
 fn lower_bound(old: &Map, new: &Map, same: &Same) -> u128 {
-    let Holdings { nodes: old_nodes, policies: old_policies, .. } = holdings(old, old.base_slices());
-    let Holdings { mut nodes, mut policies, .. } = holdings(new, new.base_slices());
+    let Holdings {
+        nodes: old_nodes,
+        policies: old_policies,
+        ..
+    } = holdings(old, old.base_slices());
+    let Holdings {
+        mut nodes,
+        mut policies,
+        ..
+    } = holdings(new, new.base_slices());
     let less = |of: &mut [u128], i: Option<usize>, had: u128| {
         if let Some(points) = i.and_then(|i| of.get_mut(i)) {
             *points = points.saturating_sub(had);
         }
     };
     for (i, had) in old_nodes.into_iter().enumerate() {
-        less(&mut nodes, same.node(NodeId(i as u32)).map(NodeId::index), had);
+        less(
+            &mut nodes,
+            same.node(NodeId(i as u32)).map(NodeId::index),
+            had,
+        );
     }
     for (i, had) in old_policies.into_iter().enumerate() {
-        less(&mut policies, same.policy(PolicyId(i as u32)).map(PolicyId::index), had);
+        less(
+            &mut policies,
+            same.policy(PolicyId(i as u32)).map(PolicyId::index),
+            had,
+        );
     }
     nodes.into_iter().chain(policies).sum()
 }
 
 /// Where a pin lies, as slices: policy 1 under a pin, 0 elsewhere.
 fn pinned(map: &Map) -> Vec<Slice> {
-    let whole = Slice { first: Point(0), last: Point::LAST, policy: PolicyId(0) };
-    lay_over(std::iter::once(whole), map.pins().map(|pin| Slice { policy: PolicyId(1), ..pin.slice }))
+    let whole = Slice {
+        first: Point(0),
+        last: Point::LAST,
+        policy: PolicyId(0),
+    };
+    lay_over(
+        std::iter::once(whole),
+        map.pins().map(|pin| Slice {
+            policy: PolicyId(1),
+            ..pin.slice
+        }),
+    )
 }
 
-/// The space cut at all bounds of both maps, with the final policies and the cause of a change there.
-fn pieces(old: &Map, new: &Map, same: &Same) -> impl Iterator<Item = (Point, Point, PolicyId, PolicyId, Cause)> {
+/// The space cut at all bounds of both maps, with the final policies and the cause of a change
+/// there.
+fn pieces(
+    old: &Map,
+    new: &Map,
+    same: &Same,
+) -> impl Iterator<Item = (Point, Point, PolicyId, PolicyId, Cause)> {
     let same_policy: Vec<Option<PolicyId>> = same.policies.clone();
     let lists = [
         old.slices().collect(),
@@ -323,16 +439,18 @@ fn pieces(old: &Map, new: &Map, same: &Same) -> impl Iterator<Item = (Point, Poi
         pinned(old),
         pinned(new),
     ];
-    overlay(lists).map(move |(first, last, [before, after, base_before, base_after, pin_before, pin_after])| {
-        let cause = if pin_before.0 + pin_after.0 > 0 {
-            Cause::Pin
-        } else if same_policy.get(base_before.index()).copied().flatten() == Some(base_after) {
-            Cause::Policy
-        } else {
-            Cause::Rebalance
-        };
-        (first, last, before, after, cause)
-    })
+    overlay(lists).map(
+        move |(first, last, [before, after, base_before, base_after, pin_before, pin_after])| {
+            let cause = if pin_before.0 + pin_after.0 > 0 {
+                Cause::Pin
+            } else if same_policy.get(base_before.index()).copied().flatten() == Some(base_after) {
+                Cause::Policy
+            } else {
+                Cause::Rebalance
+            };
+            (first, last, before, after, cause)
+        },
+    )
 }
 
 /// The copies that pins and policies dictate.
@@ -341,7 +459,9 @@ fn by_hand(old: &Map, new: &Map, same: &Same) -> u128 {
     let mut sum = 0;
     for (first, last, before, after, cause) in pieces(old, new, same) {
         if cause != Cause::Rebalance {
-            let copies = known.entry((before, after)).or_insert_with(|| pairs(old, new, same, before, after).len() as u128);
+            let copies = known
+                .entry((before, after))
+                .or_insert_with(|| pairs(old, new, same, before, after).len() as u128);
             sum += *copies * points(first, last);
         }
     }
@@ -357,14 +477,22 @@ fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
     let mut open: HashMap<(Pair, Cause), usize> = HashMap::new();
     let mut moves: Vec<Move> = Vec::new();
     for (first, last, before, after, cause) in pieces(old, new, same) {
-        let pairs = known.entry((before, after)).or_insert_with(|| pairs(old, new, same, before, after));
+        let pairs = known
+            .entry((before, after))
+            .or_insert_with(|| pairs(old, new, same, before, after));
         for pair in pairs.iter() {
             let goes_on = open.get(&(*pair, cause)).and_then(|i| moves.get_mut(*i));
             match goes_on.filter(|m| m.last.0.checked_add(1) == Some(first.0)) {
                 Some(m) => m.last = last,
                 None => {
                     open.insert((*pair, cause), moves.len());
-                    moves.push(Move { first, last, from: pair.0, to: pair.1, cause });
+                    moves.push(Move {
+                        first,
+                        last,
+                        from: pair.0,
+                        to: pair.1,
+                        cause,
+                    });
                 }
             }
         }
@@ -377,7 +505,10 @@ fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
 /// The lost and the new nodes of a policy, paired: by position, then by name.
 fn pairs(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -> Vec<Pair> {
     let (old_nodes, new_nodes) = (old.policy(before).distinct(), new.policy(after).distinct());
-    let kept: HashSet<NodeId> = old_nodes.iter().filter_map(|node| same.node(*node)).collect();
+    let kept: HashSet<NodeId> = old_nodes
+        .iter()
+        .filter_map(|node| same.node(*node))
+        .collect();
     let there: HashSet<NodeId> = new_nodes.iter().copied().collect();
     let is_lost = |node: &NodeId| same.node(*node).is_none_or(|now| !there.contains(&now));
     let is_new = |node: &NodeId| !kept.contains(node);
@@ -385,7 +516,10 @@ fn pairs(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -
     let mut pairs: Vec<Pair> = Vec::new();
     let (mut lost, mut gained): (Vec<NodeId>, Vec<NodeId>) = (Vec::new(), Vec::new());
     for i in 0..old_nodes.len().max(new_nodes.len()) {
-        match (old_nodes.get(i).copied().filter(is_lost), new_nodes.get(i).copied().filter(is_new)) {
+        match (
+            old_nodes.get(i).copied().filter(is_lost),
+            new_nodes.get(i).copied().filter(is_new),
+        ) {
             (None, None) => {}
             (Some(from), None) => lost.push(from),
             (None, Some(to)) => gained.push(to),

@@ -1,7 +1,8 @@
 //! The integers of placement: a point of the hash space, and a share of it.
 //!
-//! The space is [0, 2^64). A point fits `u64`; a share, up to R * 2^64 points, needs `u128`. All products stay below 2^128
-//! with the limits below (2^64 cells * 10^12 millionths < 2^104), so no step needs wider integers.
+//! The space is [0, 2^64). A point fits `u64`; a share, up to R * 2^64 points, needs `u128`. All
+//! products stay below 2^128 with the limits below (2^64 cells * 10^12 millionths < 2^104), so no
+//! step needs wider integers.
 
 use std::fmt;
 
@@ -71,7 +72,14 @@ mod tests {
 
     #[test]
     fn other_spellings_of_a_point_are_refused() {
-        for text in ["", "0", "+000000000000001", "0x00000000000001", "00000000000000000", "000000000000000g"] {
+        for text in [
+            "",
+            "0",
+            "+000000000000001",
+            "0x00000000000001",
+            "00000000000000000",
+            "000000000000000g",
+        ] {
             assert_eq!(Point::from_hex(text), None, "{text}");
         }
     }

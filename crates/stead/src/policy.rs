@@ -1,7 +1,7 @@
 //! A policy: an ordered list of nodes, primary first.
 //!
-//! Slices point to policies and policies list nodes, also where each list has one entry: so replicas, chains and hot keys are
-//! all the same thing to whoever looks a key up.
+//! Slices point to policies and policies list nodes, also where each list has one entry: so
+//! replicas, chains and hot keys are all the same thing to whoever looks a key up.
 
 /// A node, by its place in the map's list of nodes (which is sorted by name), from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

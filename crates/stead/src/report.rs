@@ -1,7 +1,8 @@
-//! The report of a plan or of a map, in the shape that programs read: the same for `plan`, `apply` and `diff`.
+//! The report of a plan or of a map, in the shape that programs read: the same for `plan`, `apply`
+//! and `diff`.
 //!
-//! Points are 16 hex digits, counts of points and weights are decimal strings, fractions are numbers. Fractions are the only
-//! floating-point numbers, and nothing is decided by them.
+//! Points are 16 hex digits, counts of points and weights are decimal strings, fractions are
+//! numbers. Fractions are the only floating-point numbers, and nothing is decided by them.
 
 use serde::Serialize;
 
@@ -26,7 +27,10 @@ pub struct Amount {
 impl Amount {
     /// So many points of a map.
     pub fn of(points: u128, map: &Map) -> Amount {
-        Amount { points: points.to_string(), fraction: points as f64 / (f64::from(map.replicas()) * SPACE as f64) }
+        Amount {
+            points: points.to_string(),
+            fraction: points as f64 / (f64::from(map.replicas()) * SPACE as f64),
+        }
     }
 }
 
@@ -60,7 +64,8 @@ pub struct Report {
     pub moved: Amount,
     /// The least that any way to the new shares moves.
     pub lower_bound: Amount,
-    /// The least that any way to the new shares under the caps moves, where it is known: for a fleet that a map is changed to at once.
+    /// The least that any way to the new shares under the caps moves, where it is known: for a
+    /// fleet that a map is changed to at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimum: Option<Amount>,
     /// What pins and policies changed by hand move.
@@ -88,14 +93,27 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a map that was built of a fleet, with the optimum. Where `max_slices` made more move, the map without it is built for that.
-    pub fn of_fleet(fleet: &Fleet, old: Option<&Map>, new: &Map, with_moves: bool) -> Result<Report> {
+    /// The report of a map that was built of a fleet, with the optimum. Where `max_slices` made
+    /// more move, the map without it is built for that.
+    pub fn of_fleet(
+        fleet: &Fleet,
+        old: Option<&Map>,
+        new: &Map,
+        with_moves: bool,
+    ) -> Result<Report> {
         let mut report = Report::of(old, new, with_moves)?;
-        let gradual = new.target_slices().is_some() || old.is_some_and(|old| old.target_slices().is_some());
+        let gradual =
+            new.target_slices().is_some() || old.is_some_and(|old| old.target_slices().is_some());
         report.optimum = match (old, fleet.max_slices) {
             _ if gradual => None,
             (Some(old), Some(_)) if report.moved != report.lower_bound => {
-                let free = build(&Fleet { max_slices: None, ..fleet.clone() }, Some(old))?;
+                let free = build(
+                    &Fleet {
+                        max_slices: None,
+                        ..fleet.clone()
+                    },
+                    Some(old),
+                )?;
                 Some(Amount::of(Amounts::between(old, &free)?.moved.0, new))
             }
             _ => Some(report.moved.clone()),
@@ -107,7 +125,12 @@ impl Report {
     pub fn of(old: Option<&Map>, new: &Map, with_moves: bool) -> Result<Report> {
         let old = old.unwrap_or(new);
         let plan = Amounts::between(old, new)?;
-        let Balance { nodes, policies, domains, max_share_error } = Balance::of(new)?;
+        let Balance {
+            nodes,
+            policies,
+            domains,
+            max_share_error,
+        } = Balance::of(new)?;
         let (violations, pending_violations) = violations(new);
         let amount = |points: u128| Amount::of(points, new);
         Ok(Report {
@@ -127,14 +150,17 @@ impl Report {
             nodes,
             policies,
             domains,
-            moves: with_moves.then(|| Plan::between(old, new).map(|plan| move_reports(old, new, &plan))).transpose()?,
+            moves: with_moves
+                .then(|| Plan::between(old, new).map(|plan| move_reports(old, new, &plan)))
+                .transpose()?,
         })
     }
 }
 
 /// What a gradual change has still to move; nothing when none is under way.
 pub fn to_come(map: &Map) -> Option<Amount> {
-    map.target_slices().map(|_| Amount::of(still_to_move(map), map))
+    map.target_slices()
+        .map(|_| Amount::of(still_to_move(map), map))
 }
 
 fn move_reports(old: &Map, new: &Map, plan: &Plan) -> Vec<MoveReport> {

@@ -21,7 +21,8 @@ impl Slice {
     }
 }
 
-/// Makes slices of first points: each ends before the next starts, the last at the end of the space.
+/// Makes slices of first points: each ends before the next starts, the last at the end of the
+/// space.
 pub fn with_ends<I>(firsts: I) -> impl Iterator<Item = Slice>
 where
     I: Iterator<Item = (Point, PolicyId)>,
@@ -29,8 +30,14 @@ where
     let mut firsts = firsts.peekable();
     std::iter::from_fn(move || {
         let (first, policy) = firsts.next()?;
-        let last = firsts.peek().map_or(Point::LAST, |(next, _)| Point(next.0.wrapping_sub(1)));
-        Some(Slice { first, last, policy })
+        let last = firsts
+            .peek()
+            .map_or(Point::LAST, |(next, _)| Point(next.0.wrapping_sub(1)));
+        Some(Slice {
+            first,
+            last,
+            policy,
+        })
     })
 }
 
@@ -59,14 +66,25 @@ where
                 }
                 Some(&pin) => {
                     if pin.first > at {
-                        push(Slice { first: at, last: Point(pin.first.0 - 1), policy: slice.policy });
+                        push(Slice {
+                            first: at,
+                            last: Point(pin.first.0 - 1),
+                            policy: slice.policy,
+                        });
                     }
                     if pin.last > slice.last {
                         // the pin goes on over the next slice
-                        push(Slice { first: pin.first.max(at), last: slice.last, policy: pin.policy });
+                        push(Slice {
+                            first: pin.first.max(at),
+                            last: slice.last,
+                            policy: pin.policy,
+                        });
                         break;
                     }
-                    push(Slice { first: pin.first.max(at), ..pin });
+                    push(Slice {
+                        first: pin.first.max(at),
+                        ..pin
+                    });
                     pins.next();
                     if pin.last == slice.last {
                         break;
@@ -88,19 +106,34 @@ mod tests {
     use super::*;
 
     fn slice(first: u64, last: u64, policy: u32) -> Slice {
-        Slice { first: Point(first), last: Point(last), policy: PolicyId(policy) }
+        Slice {
+            first: Point(first),
+            last: Point(last),
+            policy: PolicyId(policy),
+        }
     }
 
     /// The same by brute force over a space of 40 points (the rest belongs to the last slice).
     fn check(base: &[Slice], pins: &[Slice]) {
         let laid = lay_over(base.iter().copied(), pins.iter().copied());
-        let owner = |slices: &[Slice], p: u64| slices.iter().find(|s| s.first.0 <= p && p <= s.last.0).map(|s| s.policy);
+        let owner = |slices: &[Slice], p: u64| {
+            slices
+                .iter()
+                .find(|s| s.first.0 <= p && p <= s.last.0)
+                .map(|s| s.policy)
+        };
         for p in (0..40).chain([u64::MAX]) {
             let wanted = owner(pins, p).or(owner(base, p));
-            assert_eq!(owner(&laid, p), wanted, "point {p} of {base:?} under {pins:?}");
+            assert_eq!(
+                owner(&laid, p),
+                wanted,
+                "point {p} of {base:?} under {pins:?}"
+            );
         }
         assert_eq!(laid.iter().map(Slice::points).sum::<u128>(), 1 << 64);
-        assert!(laid.windows(2).all(|w| w[0].policy != w[1].policy && w[0].last.0 + 1 == w[1].first.0));
+        assert!(laid
+            .windows(2)
+            .all(|w| w[0].policy != w[1].policy && w[0].last.0 + 1 == w[1].first.0));
     }
 
     #[test]
@@ -111,7 +144,14 @@ mod tests {
             for last in first..30 {
                 for policy in 0..4 {
                     check(&base, &[slice(first, last, policy)]);
-                    check(&base, &[slice(first, last, policy), slice(last + 1, last + 1, 3), slice(last + 4, last + 9, policy)]);
+                    check(
+                        &base,
+                        &[
+                            slice(first, last, policy),
+                            slice(last + 1, last + 1, 3),
+                            slice(last + 4, last + 9, policy),
+                        ],
+                    );
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! Violations: slices that have not as many copies as they are to have, or too many of them in a domain.
+//! Violations: slices that have not as many copies as they are to have, or too many of them in a
+//! domain.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +9,19 @@ use crate::rebalance::Domains;
 use crate::slice::Slice;
 use crate::weight::Weight;
 
-/// How many base slices are not held by R nodes, or by more in a domain than its cap: those that are as they are to be, and those
-/// that a gradual change has not reached yet. A named policy holds what it likes at one replica, and nothing at more.
+/// How many base slices are not held by R nodes, or by more in a domain than its cap: those that
+/// are as they are to be, and those that a gradual change has not reached yet. A named policy holds
+/// what it likes at one replica, and nothing at more.
 pub fn violations(map: &Map) -> (usize, usize) {
     let caps = Caps::of(map);
     let broken: Vec<bool> = map
         .policies()
         .map(|policy| match policy.name() {
             Some(_) => map.replicas() > 1,
-            None => policy.distinct().len() != map.replicas() as usize || caps.are_broken(policy.distinct().into_iter()),
+            None => {
+                policy.distinct().len() != map.replicas() as usize
+                    || caps.are_broken(policy.distinct().into_iter())
+            }
         })
         .collect();
     let is_broken = |slice: &Slice| broken.get(slice.policy.index()).copied().unwrap_or(false);
@@ -27,7 +32,9 @@ pub fn violations(map: &Map) -> (usize, usize) {
             let target: Vec<Slice> = target.collect();
             let there = |slice: &Slice| {
                 let at = target.partition_point(|other| other.first <= slice.first);
-                at.checked_sub(1).and_then(|at| target.get(at)).is_some_and(|other| other.policy == slice.policy)
+                at.checked_sub(1)
+                    .and_then(|at| target.get(at))
+                    .is_some_and(|other| other.policy == slice.policy)
             };
             let wrong = map.base_slices().filter(is_broken).filter(there).count();
             (wrong, all - wrong)
@@ -46,12 +53,19 @@ struct Caps {
 impl Caps {
     fn of(map: &Map) -> Caps {
         let spread: Vec<&str> = map.spread().collect();
-        let path = |node: Node<'_>| spread.iter().map_while(|label| node.label(label).map(str::to_owned)).collect();
+        let path = |node: Node<'_>| {
+            spread
+                .iter()
+                .map_while(|label| node.label(label).map(str::to_owned))
+                .collect()
+        };
         let paths: Vec<Vec<String>> = map.nodes().map(path).collect();
         // weighted policies are in no domain, so they change no cap
         let mut holding: Vec<Option<Vec<&str>>> = Vec::with_capacity(paths.len());
         for (node, path) in map.nodes().zip(&paths) {
-            holding.push((node.weight() > Weight::ZERO).then(|| path.iter().map(String::as_str).collect()));
+            holding.push(
+                (node.weight() > Weight::ZERO).then(|| path.iter().map(String::as_str).collect()),
+            );
         }
         let domains = Domains::new(&holding, map.replicas());
         let mut caps: Vec<usize> = Vec::with_capacity(domains.list().len());
@@ -74,7 +88,11 @@ impl Caps {
     }
 
     fn are_broken(&self, nodes: impl Iterator<Item = NodeId>) -> bool {
-        let mut domains: Vec<usize> = nodes.filter_map(|node| self.around.get(node.index())).flatten().copied().collect();
+        let mut domains: Vec<usize> = nodes
+            .filter_map(|node| self.around.get(node.index()))
+            .flatten()
+            .copied()
+            .collect();
         domains.sort_unstable();
         domains.chunk_by(|a, b| a == b).any(|copies| {
             let cap = copies.first().and_then(|domain| self.caps.get(*domain));

@@ -28,10 +28,18 @@ pub enum BadWeight {
 impl fmt::Display for BadWeight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BadWeight::NotDecimal => write!(f, "is not a plain decimal number; write digits with at most one point, like 1.5"),
+            BadWeight::NotDecimal => write!(
+                f,
+                "is not a plain decimal number; write digits with at most one point, like 1.5"
+            ),
             BadWeight::Signed => write!(f, "has a sign; weights go from 0 to 1000000"),
-            BadWeight::Exponent => write!(f, "has an exponent; write it out as a plain decimal, like 1500.5"),
-            BadWeight::NotFinite => write!(f, "is not a finite number; weights go from 0 to 1000000"),
+            BadWeight::Exponent => write!(
+                f,
+                "has an exponent; write it out as a plain decimal, like 1500.5"
+            ),
+            BadWeight::NotFinite => {
+                write!(f, "is not a finite number; weights go from 0 to 1000000")
+            }
             BadWeight::TooLarge => write!(f, "is above 1000000, the largest weight"),
             BadWeight::Places(n) => write!(f, "has {n} places; at most 6 are exact here"),
         }
@@ -70,9 +78,15 @@ impl Weight {
         let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
         if !digits(whole) || !digits(fraction) {
             let exponent = lower.bytes().next().is_some_and(|b| b.is_ascii_digit())
-                && lower.bytes().all(|b| b.is_ascii_digit() || b".e+-".contains(&b))
+                && lower
+                    .bytes()
+                    .all(|b| b.is_ascii_digit() || b".e+-".contains(&b))
                 && lower.contains('e');
-            return Err(if exponent { BadWeight::Exponent } else { BadWeight::NotDecimal });
+            return Err(if exponent {
+                BadWeight::Exponent
+            } else {
+                BadWeight::NotDecimal
+            });
         }
         let fraction = fraction.trim_end_matches('0');
         if fraction.len() > 6 {

@@ -1,5 +1,6 @@
-//! The guarantees of docs/placement.md with replicas and fault domains: random fleets of 1 to 5 replicas over 0 to 3 spread levels, and
-//! whatever happens to them, judged by code that shares nothing with the core; each with a broken map that the judge must reject.
+//! The guarantees of docs/placement.md with replicas and fault domains: random fleets of 1 to 5
+//! replicas over 0 to 3 spread levels, and whatever happens to them, judged by code that shares
+//! nothing with the core; each with a broken map that the judge must reject.
 
 mod histories;
 mod judge {
@@ -24,10 +25,15 @@ use stead::{build, Error, Fleet, Map, Plan, Point};
 const FEW: usize = 10;
 
 fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, max_shrink_iters: 2000, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        max_shrink_iters: 2000,
+        ..ProptestConfig::default()
+    }
 }
 
-/// Every guarantee that one map or one step shows; and that plan and report say the same as the judge.
+/// Every guarantee that one map or one step shows; and that plan and report say the same as the
+/// judge.
 fn judge_step(before: Option<&Map>, next: &Map, exact: bool) -> TestCaseResult {
     let after = read(next.bytes());
     prop_assert_eq!(after.check(), Ok(()));
@@ -35,10 +41,15 @@ fn judge_step(before: Option<&Map>, next: &Map, exact: bool) -> TestCaseResult {
     prop_assert_eq!(report.violations, 0);
     let points = (1u128 << 64) / after.cells;
     if (1 << 64) % after.cells == 0 {
-        let said: Vec<[String; 3]> =
-            report.nodes.into_iter().map(|n| [n.target_points, n.points, n.primary_points]).collect();
+        let said: Vec<[String; 3]> = report
+            .nodes
+            .into_iter()
+            .map(|n| [n.target_points, n.points, n.primary_points])
+            .collect();
         let targets = after.targets().into_iter().zip(after.primaries());
-        let found: Vec<[String; 3]> = targets.map(|(t, p)| [t, t, p].map(|cells| (cells * points).to_string())).collect();
+        let found: Vec<[String; 3]> = targets
+            .map(|(t, p)| [t, t, p].map(|cells| (cells * points).to_string()))
+            .collect();
         prop_assert_eq!(said, found);
     }
     let Some(map) = before else { return Ok(()) };
@@ -47,7 +58,11 @@ fn judge_step(before: Option<&Map>, next: &Map, exact: bool) -> TestCaseResult {
     if (1 << 64) % after.cells == 0 {
         let plan = Plan::between(map, next).unwrap();
         let said = [plan.moved.0, plan.lower_bound.0, plan.reordered.0];
-        let Step { moved, bound, reordered } = before.step(&after);
+        let Step {
+            moved,
+            bound,
+            reordered,
+        } = before.step(&after);
         prop_assert_eq!(said, [moved, bound, reordered].map(|cells| cells * points));
     }
     Ok(())
@@ -158,7 +173,11 @@ fn a_tight_limit_is_no_internal_fault() {
     let fleet = |most: usize, weights: &[&str]| {
         let node = |(i, w): (usize, &&str)| format!("[[node]]\nname = \"n{i}\"\nweight = {w}\n");
         let nodes: String = weights.iter().enumerate().map(node).collect();
-        Fleet::parse(&format!("name = \"test\"\nreplicas = 2\nmax_slices = {most}\n{nodes}"), "test.toml").unwrap()
+        Fleet::parse(
+            &format!("name = \"test\"\nreplicas = 2\nmax_slices = {most}\n{nodes}"),
+            "test.toml",
+        )
+        .unwrap()
     };
     let map = build(&fleet(100, &["1", "1", "1"]), None).unwrap();
     for most in 1..=map.base_count() {
@@ -176,17 +195,55 @@ fn another_spread_is_no_internal_fault() {
     type Nodes<'a> = &'a [(&'a str, usize, usize, usize)];
     let steps: [(usize, &str, Nodes); 4] = [
         (2, "zone", &[("d", 4, 1, 1), ("e", 4, 0, 1)]),
-        (2, "zone", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("d", 4, 1, 1), ("f", 2, 2, 1), ("g", 3, 2, 1_000_000)]),
-        (4, "zone", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("c", 0, 2, 1), ("d", 4, 1, 1), ("e", 4, 0, 1), ("f", 2, 2, 1), ("g", 3, 2, 2)]),
-        (4, "rack", &[("a", 1, 0, 1), ("b", 1, 0, 3), ("c", 0, 2, 1), ("d", 4, 1, 1), ("e", 0, 0, 1), ("f", 2, 2, 1), ("g", 3, 2, 2)]),
+        (
+            2,
+            "zone",
+            &[
+                ("a", 1, 0, 1),
+                ("b", 1, 0, 3),
+                ("d", 4, 1, 1),
+                ("f", 2, 2, 1),
+                ("g", 3, 2, 1_000_000),
+            ],
+        ),
+        (
+            4,
+            "zone",
+            &[
+                ("a", 1, 0, 1),
+                ("b", 1, 0, 3),
+                ("c", 0, 2, 1),
+                ("d", 4, 1, 1),
+                ("e", 4, 0, 1),
+                ("f", 2, 2, 1),
+                ("g", 3, 2, 2),
+            ],
+        ),
+        (
+            4,
+            "rack",
+            &[
+                ("a", 1, 0, 1),
+                ("b", 1, 0, 3),
+                ("c", 0, 2, 1),
+                ("d", 4, 1, 1),
+                ("e", 0, 0, 1),
+                ("f", 2, 2, 1),
+                ("g", 3, 2, 2),
+            ],
+        ),
     ];
     let mut map: Option<Map> = None;
     for (replicas, spread, nodes) in steps {
         let node = |(name, zone, rack, weight): &(&str, usize, usize, usize)| {
-            format!("[[node]]\nname = \"{name}\"\nweight = {weight}\nlabels = {{ zone = \"{zone}\", rack = \"{rack}\" }}\n")
+            format!(
+                "[[node]]\nname = \"{name}\"\nweight = {weight}\nlabels = \
+                {{ zone = \"{zone}\", rack = \"{rack}\" }}\n"
+            )
         };
         let nodes: String = nodes.iter().map(node).collect();
-        let text = format!("name = \"test\"\nreplicas = {replicas}\nspread = [\"{spread}\"]\n{nodes}");
+        let text =
+            format!("name = \"test\"\nreplicas = {replicas}\nspread = [\"{spread}\"]\n{nodes}");
         let next = build(&Fleet::parse(&text, "test.toml").unwrap(), map.as_ref()).unwrap();
         judge_step(map.as_ref(), &next, true).unwrap();
         map = Some(next);
@@ -195,7 +252,13 @@ fn another_spread_is_no_internal_fault() {
 
 /// A map of one node over a coarse hash.
 fn coarse(cells: u64) -> Map {
-    let part = NodePart { name: "n0-0".into(), formerly: String::new(), weight: Weight::ONE, labels: Vec::new(), attributes: Vec::new() };
+    let part = NodePart {
+        name: "n0-0".into(),
+        formerly: String::new(),
+        weight: Weight::ONE,
+        labels: Vec::new(),
+        attributes: Vec::new(),
+    };
     let parts = Parts {
         name: "test".into(),
         epoch: 1,
@@ -209,7 +272,12 @@ fn coarse(cells: u64) -> Map {
         max_slices: None,
         spread: Vec::new(),
         nodes: vec![part],
-        policies: vec![PolicyPart { name: None, kind: String::new(), weight: None, members: vec![NodeId(0)] }],
+        policies: vec![PolicyPart {
+            name: None,
+            kind: String::new(),
+            weight: None,
+            members: vec![NodeId(0)],
+        }],
         base: vec![(Point(0), PolicyId(0))],
         pins: Vec::new(),
         target: None,
@@ -238,15 +306,31 @@ proptest! {
 
 #[test]
 fn few_cells_go_round_in_every_small_fleet() {
-    for (cells, replicas, spread) in [(2, 2, 0), (2, 3, 1), (16, 2, 2), (16, 3, 3), (1000, 3, 2), (16384, 3, 1), (16384, 2, 3)] {
+    for (cells, replicas, spread) in [
+        (2, 2, 0),
+        (2, 3, 1),
+        (16, 2, 2),
+        (16, 3, 3),
+        (1000, 3, 2),
+        (16384, 3, 1),
+        (16384, 2, 3),
+    ] {
         let mut map = coarse(cells);
         for size in replicas..14 {
             let node = |i: usize| {
-                let labels = format!("zone = \"{}\", rack = \"{}\", shelf = \"{}\"", i % 5, i % 3, i % 2);
+                let labels = format!(
+                    "zone = \"{}\", rack = \"{}\", shelf = \"{}\"",
+                    i % 5,
+                    i % 3,
+                    i % 2
+                );
                 format!("[[node]]\nname = \"n{i:02}\"\nlabels = {{ {labels} }}\n")
             };
             let labels = &["\"zone\"", "\"rack\"", "\"shelf\""][..spread];
-            let head = format!("name = \"test\"\nreplicas = {replicas}\nspread = [{}]\n", labels.join(", "));
+            let head = format!(
+                "name = \"test\"\nreplicas = {replicas}\nspread = [{}]\n",
+                labels.join(", ")
+            );
             let text = head + &(0..size).map(node).collect::<String>();
             let next = build(&Fleet::parse(&text, "test.toml").unwrap(), Some(&map)).unwrap();
             judge_step(Some(&map), &next, true).unwrap();
@@ -257,9 +341,18 @@ fn few_cells_go_round_in_every_small_fleet() {
 
 /// Twelve nodes in racks of two over `zones` zones, three copies, before and after one more node.
 fn grown(zones: usize) -> (Judged, Judged) {
-    let node = |i: usize| format!("[[node]]\nname = \"n{i:02}\"\nlabels = {{ zone = \"{}\", rack = \"{}\" }}\n", i % zones, i / zones % 2);
+    let node = |i: usize| {
+        format!(
+            "[[node]]\nname = \"n{i:02}\"\nlabels = {{ zone = \"{}\", rack = \"{}\" }}\n",
+            i % zones,
+            i / zones % 2
+        )
+    };
     let fleet = |n: usize| {
-        let text = format!("name = \"test\"\nreplicas = 3\nspread = [\"zone\", \"rack\"]\n{}", (0..n).map(node).collect::<String>());
+        let text = format!(
+            "name = \"test\"\nreplicas = 3\nspread = [\"zone\", \"rack\"]\n{}",
+            (0..n).map(node).collect::<String>()
+        );
         Fleet::parse(&text, "test.toml").unwrap()
     };
     let before = build(&fleet(12), None).unwrap();
@@ -271,7 +364,15 @@ fn grown(zones: usize) -> (Judged, Judged) {
 fn swapped(judged: &Judged, a: usize, b: usize) -> Judged {
     let mut judged = judged.clone();
     for (_, list) in &mut judged.slices {
-        list.iter_mut().for_each(|i| *i = if *i == a { b } else if *i == b { a } else { *i });
+        list.iter_mut().for_each(|i| {
+            *i = if *i == a {
+                b
+            } else if *i == b {
+                a
+            } else {
+                *i
+            }
+        });
         list[1..].sort_unstable();
     }
     judged
@@ -301,22 +402,40 @@ fn the_judge_rejects_a_broken_cap_at_each_level() {
     let caps = after.caps();
     for level in [1, 2] {
         let domain = caps.keys().find(|d| d.len() == level).unwrap().clone();
-        let inside: Vec<usize> = (0..after.nodes.len()).filter(|i| after.nodes[*i].domain.starts_with(&domain)).collect();
+        let inside: Vec<usize> = (0..after.nodes.len())
+            .filter(|i| after.nodes[*i].domain.starts_with(&domain))
+            .collect();
         let mut broken = after.clone();
         broken.slices[0].1 = inside[..caps[&domain] + 1].to_vec();
         while broken.slices[0].1.len() < 3 {
-            let other = (0..after.nodes.len()).rev().find(|i| !broken.slices[0].1.contains(i) && !inside.contains(i)).unwrap();
+            let other = (0..after.nodes.len())
+                .rev()
+                .find(|i| !broken.slices[0].1.contains(i) && !inside.contains(i))
+                .unwrap();
             broken.slices[0].1.push(other);
         }
         let said = broken.check_caps().unwrap_err();
-        assert!(said.contains(&format!("{} copies in {domain:?}", caps[&domain] + 1)), "level {level}: {said}");
+        assert!(
+            said.contains(&format!("{} copies in {domain:?}", caps[&domain] + 1)),
+            "level {level}: {said}"
+        );
     }
 }
 
 #[test]
 fn the_judge_rejects_a_copy_twice_and_one_too_few() {
-    let nodes: String = (0..4).map(|i| format!("[[node]]\nname = \"n{i}\"\n")).collect();
-    let map = build(&Fleet::parse(&format!("name = \"test\"\nreplicas = 3\n{nodes}"), "test.toml").unwrap(), None).unwrap();
+    let nodes: String = (0..4)
+        .map(|i| format!("[[node]]\nname = \"n{i}\"\n"))
+        .collect();
+    let map = build(
+        &Fleet::parse(
+            &format!("name = \"test\"\nreplicas = 3\n{nodes}"),
+            "test.toml",
+        )
+        .unwrap(),
+        None,
+    )
+    .unwrap();
     let good = read(map.bytes());
     assert_eq!(good.check_caps(), Ok(()));
     let mut twice = good.clone();
@@ -332,46 +451,83 @@ fn the_judge_rejects_movement_and_reordering_that_nobody_needs() {
     for zones in [2, 3, 4] {
         let (before, after) = grown(zones);
         assert_eq!(before.check_step(&after, true), Ok(()));
-        // two nodes of one rack and equal weight swap all they have: targets and caps stay, the movement does not
+        // two nodes of one rack and equal weight swap all they have: targets and caps stay, the
+        // movement does not
         let loads = after.loads();
-        let alike = |a: usize, b: usize| after.nodes[a].domain == after.nodes[b].domain && loads[a] == loads[b];
+        let alike = |a: usize, b: usize| {
+            after.nodes[a].domain == after.nodes[b].domain && loads[a] == loads[b]
+        };
         let mut pairs = (0..12).flat_map(|a| (0..a).map(move |b| (a, b)));
         let (a, b) = pairs.find(|(a, b)| alike(*a, *b)).unwrap();
         let broken = swapped(&after, a, b);
         assert_eq!(broken.check_targets().and(broken.check_caps()), Ok(()));
         assert!(before.check_step(&broken, true).is_err());
         if zones == 3 {
-            assert!(before.check_step(&broken, false).unwrap_err().contains("the bound is"));
+            assert!(before
+                .check_step(&broken, false)
+                .unwrap_err()
+                .contains("the bound is"));
         }
-        // in two runs of one length two primaries change places: all numbers stay, the order does not
+        // in two runs of one length two primaries change places: all numbers stay, the order does
+        // not
         let broken = primaries_traded(&after).expect("some two nodes hold two slices together");
         assert_eq!((broken.check(), after.step(&broken).moved), (Ok(()), 0));
-        assert!(after.check_step(&broken, true).unwrap_err().contains("reordered, 0 would do"));
+        assert!(after
+            .check_step(&broken, true)
+            .unwrap_err()
+            .contains("reordered, 0 would do"));
     }
 }
 
-/// The same map with the primaries p and q of two runs of one length traded, where both runs hold p and q.
+/// The same map with the primaries p and q of two runs of one length traded, where both runs hold p
+/// and q.
 fn primaries_traded(judged: &Judged) -> Option<Judged> {
-    let ends = judged.slices.iter().skip(1).map(|(first, _)| *first).chain([judged.cells]);
-    let runs: Vec<(u128, u128, &Vec<usize>)> = judged.slices.iter().zip(ends).map(|((first, list), end)| (*first, end, list)).collect();
-    let pairs = runs.iter().enumerate().flat_map(|(i, a)| runs[i + 1..].iter().map(move |b| (a, b)));
-    let (a, b) = pairs.into_iter().find(|(a, b)| a.2[0] != b.2[0] && a.2.contains(&b.2[0]) && b.2.contains(&a.2[0]))?;
+    let ends = judged
+        .slices
+        .iter()
+        .skip(1)
+        .map(|(first, _)| *first)
+        .chain([judged.cells]);
+    let runs: Vec<(u128, u128, &Vec<usize>)> = judged
+        .slices
+        .iter()
+        .zip(ends)
+        .map(|((first, list), end)| (*first, end, list))
+        .collect();
+    let pairs = runs
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| runs[i + 1..].iter().map(move |b| (a, b)));
+    let (a, b) = pairs
+        .into_iter()
+        .find(|(a, b)| a.2[0] != b.2[0] && a.2.contains(&b.2[0]) && b.2.contains(&a.2[0]))?;
     let length = (a.1 - a.0).min(b.1 - b.0);
     let mut slices: Vec<(u128, Vec<usize>)> = Vec::new();
     for run in &runs {
-        let other = if run.0 == a.0 { Some(b.2[0]) } else { (run.0 == b.0).then_some(a.2[0]) };
+        let other = if run.0 == a.0 {
+            Some(b.2[0])
+        } else {
+            (run.0 == b.0).then_some(a.2[0])
+        };
         if let Some(primary) = other {
             let mut list = vec![primary];
             list.extend(run.2.iter().filter(|i| **i != primary));
             list[1..].sort_unstable();
             slices.push((run.0, list));
         }
-        let rest = if other.is_some() { run.0 + length } else { run.0 };
+        let rest = if other.is_some() {
+            run.0 + length
+        } else {
+            run.0
+        };
         if rest < run.1 {
             slices.push((rest, run.2.clone()));
         }
     }
-    Some(Judged { slices, ..judged.clone() })
+    Some(Judged {
+        slices,
+        ..judged.clone()
+    })
 }
 
 #[test]
@@ -382,7 +538,10 @@ fn the_judge_rejects_one_primary_too_many() {
         let mut broken = after.clone();
         broken.slices[0].1.swap(0, 1);
         broken.slices[0].1[1..].sort_unstable();
-        assert!(broken.check_primaries().unwrap_err().contains("is the primary of"));
+        assert!(broken
+            .check_primaries()
+            .unwrap_err()
+            .contains("is the primary of"));
         let mut broken = after.clone();
         broken.slices[0].1.swap(1, 2);
         assert!(broken.check_primaries().unwrap_err().contains("by name"));

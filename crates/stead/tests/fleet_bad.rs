@@ -13,7 +13,8 @@ const TOML: &[Bad] = &[
     ("name = 'm'\n\n", 1, "the fleet has no node; add a [[node]] with a name"),
     ("name = 3\nNODE", 1, "name must be a string, and is a number; write it in quotes"),
     ("name = \"a\\nb\"\nNODE", 1, "name `a\\nb` has the control character U+000A; remove it"),
-    ("name = \"a\\u0085b\"\nNODE", 1, "name `a\\u{85}b` has the control character U+0085; remove it"),
+    ("name = \"a\\u0085b\"\nNODE", 1, "name `a\\u{85}b` has the control character U+0085; remove \
+        it"),
     ("name = 'm'\nname = 'm'\nNODE", 2, "key `name` is given twice; keep one"),
     (
         "name = 'm'\nreplica = 1\nNODE",
@@ -23,28 +24,41 @@ const TOML: &[Bad] = &[
     ),
     ("name = 'm'\nnodes = []\nNODE", 2, "unknown key `nodes` in the fleet; known keys: name, "),
     ("name = 'm'\n[x]\nNODE", 2, "unknown key `x` in the fleet; known keys: name, "),
-    ("name = 'm'\nreplicas = 0\nNODE", 2, "replicas 0 is not a whole number from 1 to 255; write it in plain digits"),
+    ("name = 'm'\nreplicas = 0\nNODE", 2, "replicas 0 is not a whole number from 1 to 255; write \
+        it in plain digits"),
     ("name = 'm'\nreplicas = 256\nNODE", 2, "replicas 256 is not a whole number from 1 to 255"),
     ("name = 'm'\nreplicas = 1.0\nNODE", 2, "replicas 1.0 is not a whole number from 1 to 255"),
     ("name = 'm'\nreplicas = 0x1\nNODE", 2, "replicas 0x1 is not a whole number"),
     ("name = 'm'\nreplicas = +1\nNODE", 2, "replicas +1 is not a whole number"),
-    ("name = 'm'\nreplicas = '1'\nNODE", 2, "replicas must be a whole number, and is a string; write 1 to 255"),
-    ("name = 'm'\nspread = 'zone'\nNODE", 2, "spread must be an array of label names, and is a string; write it in brackets"),
-    ("name = 'm'\nspread = [\n'zone',\n3]\nreplicas = 0\nNODE", 4, "a label of spread must be a string, and is a number"),
-    ("name = 'm'\nspread = ['zone',\n'zone']\nreplicas = 0\nNODE", 3, "label `zone` stands twice in spread; keep one"),
+    ("name = 'm'\nreplicas = '1'\nNODE", 2, "replicas must be a whole number, and is a string; \
+        write 1 to 255"),
+    ("name = 'm'\nspread = 'zone'\nNODE", 2, "spread must be an array of label names, and is a \
+        string; write it in brackets"),
+    ("name = 'm'\nspread = [\n'zone',\n3]\nreplicas = 0\nNODE", 4, "a label of spread must be a \
+        string, and is a number"),
+    ("name = 'm'\nspread = ['zone',\n'zone']\nreplicas = 0\nNODE", 3, "label `zone` stands twice \
+        in spread; keep one"),
     ("name = 'm'\nkey = 1\nNODE", 2, "key must be a string, and is a number; write it in quotes"),
     (
         "name = 'm'\nkey = 'first 0 segments'\nNODE",
         2,
-        "key is `first 0 segments`, which does not say what of a key is hashed; write whole, or first N segments, N from 1 to 255",
+        "key is `first 0 segments`, which does not say what of a key is hashed; write whole, or \
+         first N segments, N from 1 to 255",
     ),
-    ("name = 'm'\nNODE\nkey = 'whole'", 5, "unknown key `key` in [[node]]; known keys: name, weight, labels, attributes, formerly; keys of the fleet itself stand above the first [[...]]"),
-    ("name = 'm'\nmax_slices = 0\nNODE", 2, "max_slices 0 is not a whole number from 1 to 4294967295"),
-    ("name = 'm'\nmax_slices = 4294967296\nNODE", 2, "max_slices 4294967296 is not a whole number from 1 to 4294967295"),
-    ("name = 'm'\nmax_slices = true\nNODE", 2, "max_slices must be a whole number, and is true or false"),
-    ("name = 'm'\nmax_slices = 1979-05-27\nNODE", 2, "max_slices must be a whole number, and is a date or time"),
+    ("name = 'm'\nNODE\nkey = 'whole'", 5, "unknown key `key` in [[node]]; known keys: name, \
+        weight, labels, attributes, formerly; keys of the fleet itself stand above the first \
+        [[...]]"),
+    ("name = 'm'\nmax_slices = 0\nNODE", 2, "max_slices 0 is not a whole number from 1 to \
+        4294967295"),
+    ("name = 'm'\nmax_slices = 4294967296\nNODE", 2, "max_slices 4294967296 is not a whole number \
+        from 1 to 4294967295"),
+    ("name = 'm'\nmax_slices = true\nNODE", 2, "max_slices must be a whole number, and is true or \
+        false"),
+    ("name = 'm'\nmax_slices = 1979-05-27\nNODE", 2, "max_slices must be a whole number, and is a \
+        date or time"),
     // the hash and its secret
-    ("name = 'm'\nhash = 'crc32'\nNODE", 2, "unknown hash `crc32`; known hashes: md5, sha1, xxh3, siphash"),
+    ("name = 'm'\nhash = 'crc32'\nNODE", 2, "unknown hash `crc32`; known hashes: md5, sha1, xxh3, \
+        siphash"),
     ("name = 'm'\nhash = 'MD5'\nNODE", 2, "unknown hash `MD5`; known hashes: "),
     ("name = 'm'\nhash = ['md5']\nNODE", 2, "hash must be a string, and is an array"),
     (
@@ -52,11 +66,15 @@ const TOML: &[Bad] = &[
         2,
         "siphash needs a secret; add secret = \"32 hex digits\" or secret_file = \"its file\"",
     ),
-    ("name = 'm'\nhash = 'siphash'\nsecret = '00'\nNODE", 3, "secret is not 32 hex digits; write 32 of 0-9 and a-f"),
-    ("name = 'm'\nsecret = 5\nhash = 'siphash'\nNODE", 2, "secret must be a string, and is a number"),
+    ("name = 'm'\nhash = 'siphash'\nsecret = '00'\nNODE", 3, "secret is not 32 hex digits; write \
+        32 of 0-9 and a-f"),
+    ("name = 'm'\nsecret = 5\nhash = 'siphash'\nNODE", 2, "secret must be a string, and is a \
+        number"),
     ("name = 'm'\nsecret = '00'\nhash = 5\nNODE", 3, "hash must be a string, and is a number"),
-    ("name = 'm'\nsecret = '00'\nNODE", 2, "secret is given without a hash; write hash = \"siphash\", or remove it"),
-    ("name = 'm'\nsecret_file = 'x'\nNODE", 2, "secret_file is given without a hash; write hash = \"siphash\", or remove it"),
+    ("name = 'm'\nsecret = '00'\nNODE", 2, "secret is given without a hash; write hash \
+        = \"siphash\", or remove it"),
+    ("name = 'm'\nsecret_file = 'x'\nNODE", 2, "secret_file is given without a hash; write hash \
+        = \"siphash\", or remove it"),
     (
         "name = 'm'\nhash = 'sha1'\nsecret = '00'\nNODE",
         3,
@@ -70,7 +88,8 @@ const TOML: &[Bad] = &[
     (
         "name = 'm'\nhash = 'siphash'\nsecret_file = 'no/such/file'\nNODE",
         3,
-        "secret_file no/such/file cannot be read (No such file or directory (os error 2)); correct ",
+        "secret_file no/such/file cannot be read (No such file or directory (os error 2)); \
+         correct ",
     ),
     // nodes
     ("name = 'm'\n[node]\nname = 'a'", 2, "node is a table; write it as [[node]]"),
@@ -81,8 +100,10 @@ const TOML: &[Bad] = &[
     ("name = 'm'\n[[node]]\n\nweight = 1", 2, "required key `name` is missing in [[node]]; add it"),
     ("name = 'm'\n[[node]]\nname = ''", 3, "node name is empty; write 1 to 255 bytes"),
     ("name = 'm'\n[[node]]\nname = 'a,b'", 3, "node name `a,b` has a comma; choose a name without"),
-    ("name = 'm'\n[[node]]\nname = \"a\\u007f\"", 3, "node name `a\\u{7f}` has the control character U+007F; remove it"),
-    ("name = 'm'\nNODE\n[[node]]\nname = 'a'", 6, "node name `a` is used in line 3 already; names must be unique"),
+    ("name = 'm'\n[[node]]\nname = \"a\\u007f\"", 3, "node name `a\\u{7f}` has the control \
+        character U+007F; remove it"),
+    ("name = 'm'\nNODE\n[[node]]\nname = 'a'", 6, "node name `a` is used in line 3 already; names \
+        must be unique"),
     (
         "name = 'm'\nNODE\nwieght = 2",
         5,
@@ -94,34 +115,45 @@ const TOML: &[Bad] = &[
         "unknown key `replicas` in [[node]]; known keys: name, weight, labels, attributes, formerly; keys of the \
          fleet itself stand above the first [[...]]",
     ),
-    ("name = 'm'\nNODE\nweight = 1.0000001", 5, "weight 1.0000001 has 7 places; at most 6 are exact here"),
-    ("name = 'm'\nNODE\nweight = 1000000.000001", 5, "weight 1000000.000001 is above 1000000, the largest weight"),
-    ("name = 'm'\nNODE\nweight = 1_000_001", 5, "weight 1000001 is above 1000000, the largest weight"),
-    ("name = 'm'\nNODE\nweight = 1e3", 5, "weight 1e3 has an exponent; write it out as a plain decimal"),
+    ("name = 'm'\nNODE\nweight = 1.0000001", 5, "weight 1.0000001 has 7 places; at most 6 are \
+        exact here"),
+    ("name = 'm'\nNODE\nweight = 1000000.000001", 5, "weight 1000000.000001 is above 1000000, the \
+        largest weight"),
+    ("name = 'm'\nNODE\nweight = 1_000_001", 5, "weight 1000001 is above 1000000, the largest \
+        weight"),
+    ("name = 'm'\nNODE\nweight = 1e3", 5, "weight 1e3 has an exponent; write it out as a plain \
+        decimal"),
     ("name = 'm'\nNODE\nweight = .5", 5, "not valid TOML: "),
     ("name = 'm'\nNODE\nweight = +1", 5, "weight +1 has a sign; weights go from 0 to 1000000"),
     ("name = 'm'\nNODE\nweight = -1", 5, "weight -1 has a sign; weights go from 0 to 1000000"),
     ("name = 'm'\nNODE\nweight = nan", 5, "weight nan is not a finite number"),
     ("name = 'm'\nNODE\nweight = inf", 5, "weight inf is not a finite number"),
-    ("name = 'm'\nNODE\nweight = 0x10", 5, "weight 0x10 is not a plain decimal number; write digits"),
+    ("name = 'm'\nNODE\nweight = 0x10", 5, "weight 0x10 is not a plain decimal number; write \
+        digits"),
     ("name = 'm'\nNODE\nweight = 99999999999999999999", 5, "the number is too large; "),
     ("name = 'm'\nNODE\nweight = '1_0'", 5, "weight \"1_0\" is not a plain decimal number"),
     ("name = 'm'\nNODE\nweight = ''", 5, "weight \"\" is not a plain decimal number"),
-    ("name = 'm'\nNODE\nweight = false", 5, "weight must be a number, and is true or false; write digits, like 1.5"),
-    ("name = 'm'\nNODE\nweight = 0", 1, "no node or policy has a weight above 0; give at least one a weight"),
+    ("name = 'm'\nNODE\nweight = false", 5, "weight must be a number, and is true or false; write \
+        digits, like 1.5"),
+    ("name = 'm'\nNODE\nweight = 0", 1, "no node or policy has a weight above 0; give at least one \
+        a weight"),
     (
         "name = 'm'\nNODE\nlabels = ['zone']",
         5,
         "labels must be a table of strings, and is an array; write names and values in braces",
     ),
-    ("name = 'm'\nNODE\n[node.labels]\nzone = 1", 6, "label `zone` must be a string, and is a number; write it in quotes"),
+    ("name = 'm'\nNODE\n[node.labels]\nzone = 1", 6, "label `zone` must be a string, and is a \
+        number; write it in quotes"),
     ("name = 'm'\nNODE\nlabels = { zone = '' }", 5, "label `zone` is empty; write 1 to 4095 bytes"),
     ("name = 'm'\nNODE\nlabels = { '' = 'a' }", 5, "label name is empty; write 1 to 4095 bytes"),
-    ("name = 'm'\nNODE\nlabels = { \"a\\u001f\" = 'a' }", 5, "label name `a\\u{1f}` has the control character U+001F"),
+    ("name = 'm'\nNODE\nlabels = { \"a\\u001f\" = 'a' }", 5, "label name `a\\u{1f}` has the \
+        control character U+001F"),
     ("name = 'm'\nNODE\nlabels.zone.x = 'a'", 5, "label `zone` must be a string, and is a table"),
     ("name = 'm'\nNODE\nattributes = { x = 'a', x = 'b' }", 5, "key `x` is given twice; keep one"),
-    ("name = 'm'\nNODE\nattributes = { '' = 'a' }", 5, "attribute name is empty; write 1 to 4095 bytes"),
-    ("name = 'm'\nNODE\nattributes.x = \"\\t\"", 5, "attribute `x` `\\t` has the control character U+0009; remove it"),
+    ("name = 'm'\nNODE\nattributes = { '' = 'a' }", 5, "attribute name is empty; write 1 to 4095 \
+        bytes"),
+    ("name = 'm'\nNODE\nattributes.x = \"\\t\"", 5, "attribute `x` `\\t` has the control character \
+        U+0009; remove it"),
     ("name = 'm'\nNODE\nformerly = ''", 5, "formerly is empty; write 1 to 255 bytes"),
     ("name = 'm'\nNODE\nformerly = 'a,b'", 5, "formerly `a,b` has a comma"),
     (
@@ -136,29 +168,38 @@ const TOML: &[Bad] = &[
     ),
     // policies
     ("name = 'm'\nNODE\n[policy]\nname = 'p'", 5, "policy is a table; write it as [[policy]]"),
-    ("name = 'm'\nNODE\n[[policy]]\nnodes = ['a']", 5, "required key `name` is missing in [[policy]]; add it"),
-    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'", 5, "required key `nodes` is missing in [[policy]]; add it"),
-    ("name = 'm'\nNODE\n[[policy]]\nname = 'p,q'\nnodes = ['a']", 6, "policy name `p,q` has a comma; choose a name without"),
-    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = []", 7, "nodes is empty; name at least one node, the primary first"),
+    ("name = 'm'\nNODE\n[[policy]]\nnodes = ['a']", 5, "required key `name` is missing in \
+        [[policy]]; add it"),
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'", 5, "required key `nodes` is missing in \
+        [[policy]]; add it"),
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p,q'\nnodes = ['a']", 6, "policy name `p,q` has a \
+        comma; choose a name without"),
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = []", 7, "nodes is empty; name at least one \
+        node, the primary first"),
     (
         "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = 'a'",
         7,
         "nodes must be an array of node names, and is a string; write it in brackets",
     ),
-    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n1]", 8, "a name in nodes must be a string, and is a number"),
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n1]", 8, "a name in nodes must be a \
+        string, and is a number"),
     (
         "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n'b']",
         8,
         "node `b` is not in this fleet; add it as a [[node]], or name another",
     ),
-    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n'a']", 8, "node `a` stands twice in nodes; keep one"),
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n'a']", 8, "node `a` stands twice in \
+        nodes; keep one"),
     (
-        "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\n[[policy]]\nname = 'p'\nnodes = ['a']",
+        "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\n[[policy]]\nname = 'p'\nnodes = \
+         ['a']",
         9,
         "policy name `p` is used in line 6 already; names must be unique",
     ),
-    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\nweight = -1", 8, "weight -1 has a sign"),
-    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\nkind = 1", 8, "kind must be a string, and is a number"),
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\nweight = -1", 8, "weight -1 has a \
+        sign"),
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\nkind = 1", 8, "kind must be a \
+        string, and is a number"),
     (
         "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\nlabels = 1",
         8,
@@ -170,7 +211,8 @@ const TOML: &[Bad] = &[
         "no node or policy has a weight above 0",
     ),
     // pins
-    ("name = 'm'\nNODE\n[[pin]]\nnodes = ['a']", 5, "a pin needs `key` or `range`; add one of them"),
+    ("name = 'm'\nNODE\n[[pin]]\nnodes = ['a']", 5, "a pin needs `key` or `range`; add one of \
+        them"),
     ("name = 'm'\nNODE\n[[pin]]\nkey = 'x'", 5, "a pin needs `policy` or `nodes`; add one of them"),
     (
         "name = 'm'\nNODE\n[[pin]]\nkey = 'x'\nnodes = ['a']\nrange = ['0%', '1%']",
@@ -182,7 +224,8 @@ const TOML: &[Bad] = &[
         8,
         "a pin has either `nodes` or `policy`; remove one of them",
     ),
-    ("name = 'm'\nNODE\n[[pin]]\nkey = 5\nnodes = ['a']", 6, "key must be a string, and is a number"),
+    ("name = 'm'\nNODE\n[[pin]]\nkey = 5\nnodes = ['a']", 6, "key must be a string, and is a \
+        number"),
     (
         "name = 'm'\nNODE\n[[pin]]\nkey = 'x'\npolicy = 'p'",
         7,
@@ -221,17 +264,22 @@ const TOML: &[Bad] = &[
         "the first percentage of range must be at least one point",
     ),
     ("name = 'm'\nNODE\n[[pin]]\nrange = ['0%', '0.000000000000000005%']\nnodes = ['a']", 6, "must be at least one point"),
-    ("name = 'm'\nNODE\n[[pin]]\nrange = ['100%', '100%']\nnodes = ['a']", 6, "must be at least one point"),
-    ("name = 'm'\nNODE\n[[pin]]\nrange = ['7%', '6%']\nnodes = ['a']", 6, "must be at least one point"),
+    ("name = 'm'\nNODE\n[[pin]]\nrange = ['100%', '100%']\nnodes = ['a']", 6, "must be at least \
+        one point"),
+    ("name = 'm'\nNODE\n[[pin]]\nrange = ['7%', '6%']\nnodes = ['a']", 6, "must be at least one \
+        point"),
     ("name = 'm'\nNODE\n[[pin]]\nrange = ['7%', '100.1%']\nnodes = ['a']", 6, "percentage \"100.1%\" is above 100%"),
     // several at once: the first in the file, syntax before all
-    ("name = 'm'\nnode = [{ name = 'a' }, { nam = 'b' }]\npolicy = 1", 2, "required key `name` is missing in [[node]]"),
+    ("name = 'm'\nnode = [{ name = 'a' }, { nam = 'b' }]\npolicy = 1", 2, "required key `name` is \
+        missing in [[node]]"),
     ("name = 'm'\npolicy = [{ name = 'p', nodes = ['b'] }]\nnode = [{ name = '' }]", 2, "node `b` is not in this fleet"),
-    ("name = 'm'\nNODE\nformerly = 'b'\nx = 1\n[[node]]\nname = 'b'", 5, "formerly `b` is the name of the node in line 8"),
+    ("name = 'm'\nNODE\nformerly = 'b'\nx = 1\n[[node]]\nname = 'b'", 5, "formerly `b` is the name \
+        of the node in line 8"),
     ("nam = 'm'\nweight = \nx = 1", 2, "not valid TOML: "),
     ("nam = 'm'\nNODE\nname = 'b'", 5, "key `name` is given twice"),
     (
-        "name = 'm'\nNODE\nlabels = { zone = 'a' }\n[[policy]]\nname = 'p'\nnodes = ['a']\n[node.labels]\nx = 'y'",
+        "name = 'm'\nNODE\nlabels = { zone = 'a' }\n[[policy]]\nname = 'p'\nnodes = \
+         ['a']\n[node.labels]\nx = 'y'",
         9,
         "key `labels` is given twice",
     ),
@@ -239,18 +287,21 @@ const TOML: &[Bad] = &[
     (
         "name = 'm'\nreplicas = 3\nNODE",
         2,
-        "replicas = 3 needs 3 nodes with a weight above 0, and there is 1; add 2, or set replicas = 1",
+        "replicas = 3 needs 3 nodes with a weight above 0, and there is 1; add 2, or set replicas \
+         = 1",
     ),
     (
         "name = 'm'\nreplicas = 3\nNODE\nweight = 0\n[[node]]\nname = 'b'\n[[node]]\nname = 'c'",
         2,
-        "replicas = 3 needs 3 nodes with a weight above 0, and there are 2; add 1, or set replicas = 2",
+        "replicas = 3 needs 3 nodes with a weight above 0, and there are 2; add 1, or set replicas \
+         = 2",
     ),
     ("name = 'm'\nreplicas = 3\nx = 1\nNODE", 3, "unknown key `x`"),
     (
         "name = 'm'\nspread = ['zone', 'rack']\nNODE",
         3,
-        "node `a` has no label `zone`, which spread names; add it to its labels, or give it weight 0",
+        "node `a` has no label `zone`, which spread names; add it to its labels, or give it weight \
+         0",
     ),
     (
         "name = 'm'\nspread = ['zone', 'rack']\nNODE\nlabels = { zone = 'x', Rack = 'y' }",
@@ -263,12 +314,14 @@ const TOML: &[Bad] = &[
         "node `b` has no label `zone`, which spread names",
     ),
     (
-        "name = 'm'\nreplicas = 2\nNODE\n[[node]]\nname = 'b'\n[[policy]]\nname = 'p'\nnodes = ['a']\nweight = 0",
+        "name = 'm'\nreplicas = 2\nNODE\n[[node]]\nname = 'b'\n[[policy]]\nname = 'p'\nnodes = \
+         ['a']\nweight = 0",
         11,
         "a policy takes a share only with replicas = 1, and they are 2; remove its weight",
     ),
     // what is only syntax
-    ("name = 'm'\nlabels = {\na = 1}\nNODE", 2, "a line end inside an inline table is not in TOML 1.0; write it the older way"),
+    ("name = 'm'\nlabels = {\na = 1}\nNODE", 2, "a line end inside an inline table is not in TOML \
+        1.0; write it the older way"),
     ("name = 'm", 1, "not valid TOML: "),
     ("name = 'm'\n[[node]\nname = 'a'", 2, "not valid TOML: "),
     ("name = 'm'\nNODE\nlabels = { zone = 'a'\n", 5, "TOML"),
@@ -277,8 +330,10 @@ const TOML: &[Bad] = &[
 
 const JSON: &[Bad] = &[
     ("{}", 1, "required key `name` is missing in the fleet; add it"),
-    ("{\"name\": \"m\",\n\"node\": {\"name\": \"a\"}}", 2, "node is an object; write an array of objects, [{...}]"),
-    ("{\"name\": \"m\",\n\"node\": [\n\"a\"]}", 3, "node holds a string; write an array of objects, [{...}]"),
+    ("{\"name\": \"m\",\n\"node\": {\"name\": \"a\"}}", 2, "node is an object; write an array of \
+        objects, [{...}]"),
+    ("{\"name\": \"m\",\n\"node\": [\n\"a\"]}", 3, "node holds a string; write an array of \
+        objects, [{...}]"),
     (
         "{\"name\": \"m\",\n\"node\": [{\"name\":\n\"a\", \"wieght\": 1}]}",
         3,
@@ -302,7 +357,8 @@ const JSON: &[Bad] = &[
         3,
         "policy `p` is not in this fleet; add it as a `policy`, or name another",
     ),
-    ("{\"name\": \"m\",\n\"node\": [{\"name\": \"a\", \"weight\":\n1e3}]}", 3, "weight 1e3 has an exponent"),
+    ("{\"name\": \"m\",\n\"node\": [{\"name\": \"a\", \"weight\":\n1e3}]}", 3, "weight 1e3 has an \
+        exponent"),
     (
         "{\"name\": \"m\",\n\"node\": [{\"name\": \"a\", \"weight\":\n1.0000001}]}",
         3,
@@ -313,12 +369,15 @@ const JSON: &[Bad] = &[
         3,
         "weight 99999999999999999999 is above 1000000, the largest weight",
     ),
-    ("{\"name\": \"m\",\n\"node\": [{\"name\": \"a\", \"weight\":\n-0}]}", 3, "weight -0 has a sign"),
-    ("{\"name\": \"m\",\n\"replicas\": 1e0}", 2, "replicas 1e0 is not a whole number from 1 to 255"),
+    ("{\"name\": \"m\",\n\"node\": [{\"name\": \"a\", \"weight\":\n-0}]}", 3, "weight -0 has a \
+        sign"),
+    ("{\"name\": \"m\",\n\"replicas\": 1e0}", 2, "replicas 1e0 is not a whole number from 1 to \
+        255"),
     (
         "{\"name\": \"m\", \"node\": [{\"name\": \"a\"}],\n\"replicas\": 2}",
         2,
-        "replicas = 2 needs 2 nodes with a weight above 0, and there is 1; add 1, or set replicas = 1",
+        "replicas = 2 needs 2 nodes with a weight above 0, and there is 1; add 1, or set replicas \
+         = 1",
     ),
     (
         "{\"name\": \"m\", \"node\": [\n{\"name\": \"a\"}],\n\"spread\": [\"zone\"]}",
@@ -330,12 +389,16 @@ const JSON: &[Bad] = &[
         3,
         "a policy takes a share only with replicas = 1, and they are 2",
     ),
-    ("{\"name\": \"m\",\n\"spread\": [\"zone\", \"rack\",\n\"zone\"]}", 3, "label `zone` stands twice in spread; keep one"),
-    ("{\"name\": \"m\",\n\"spread\": [\"\"], \"node\": []}", 2, "a label of spread is empty; write 1 to 4095 bytes"),
+    ("{\"name\": \"m\",\n\"spread\": [\"zone\", \"rack\",\n\"zone\"]}", 3, "label `zone` stands \
+        twice in spread; keep one"),
+    ("{\"name\": \"m\",\n\"spread\": [\"\"], \"node\": []}", 2, "a label of spread is empty; write \
+        1 to 4095 bytes"),
     ("{\n\"name\": \"m\", \"node\": []}", 1, "the fleet has no node; add a `node` with a name"),
     ("\n\n{\"node\": []}", 3, "required key `name` is missing in the fleet"),
-    ("{\"name\": \"m\", // x\n\"node\": []}", 1, "not valid JSON: key must be a string; write names in double quotes, no comma before }; JSON has no comments"),
-    ("{\"name\": \"m\",\n\"node\": [],\n}", 3, "not valid JSON: key must be a string; write names in double quotes, no comma before }"),
+    ("{\"name\": \"m\", // x\n\"node\": []}", 1, "not valid JSON: key must be a string; write \
+        names in double quotes, no comma before }; JSON has no comments"),
+    ("{\"name\": \"m\",\n\"node\": [],\n}", 3, "not valid JSON: key must be a string; write names \
+        in double quotes, no comma before }"),
     ("{\"nam\": 1,\n\"node\": [}", 2, "not valid JSON: "),
     ("{\"name\": \"m\"", 1, "not valid JSON: EOF while parsing an object; something is not closed"),
     ("{\"name\": \"m\ny\"}", 1, "not valid JSON: control character"),
@@ -354,12 +417,16 @@ fn check(text: &str, file: &str, line: usize, words: &str) {
         };
         let message = error.to_string();
         let start = format!("{file}:{line}: ");
-        assert!(message.starts_with(&start) && message.contains(words), "{message}\nshould be {start}{words}\n{text}");
+        assert!(
+            message.starts_with(&start) && message.contains(words),
+            "{message}\nshould be {start}{words}\n{text}"
+        );
         assert!(!message.contains(['\n', '\r']), "{message}");
         match error {
             Error::Fleet { .. } => {
                 // "above 1000000, the largest weight" says what to do in naming the limit
-                let advises = message[start.len()..].contains([';', '?']) || message.ends_with("the largest weight");
+                let advises = message[start.len()..].contains([';', '?'])
+                    || message.ends_with("the largest weight");
                 assert!(advises, "does not say what to do: {message}");
             }
             other => panic!("{other:?}"),
@@ -386,16 +453,56 @@ fn every_mistake_in_json_is_told_with_its_line() {
 fn one_byte_more_than_the_longest_is_refused() {
     let (name, text) = ("x".repeat(256), "y".repeat(4096));
     for (fleet, line, words) in [
-        (format!("name = '{name}'\nNODE"), 1, "name has 256 bytes; at most 255 are allowed"),
-        (format!("name = 'm'\nNODE\n[[node]]\nname = '{name}'"), 6, "node name has 256 bytes; at most 255 are allowed"),
-        (format!("name = 'm'\nNODE\nformerly = '{name}'"), 5, "formerly has 256 bytes; at most 255 are allowed"),
-        (format!("name = 'm'\nNODE\nlabels.x = '{text}'"), 5, "label `x` has 4096 bytes; at most 4095 are allowed"),
-        (format!("name = 'm'\nNODE\nlabels.{text} = 'x'"), 5, "label name has 4096 bytes; at most 4095 are allowed"),
-        (format!("name = 'm'\nNODE\nattributes.x = '{text}'"), 5, "attribute `x` has 4096 bytes; at most 4095"),
-        (format!("name = 'm'\nNODE\nattributes.{text} = 'x'"), 5, "attribute name has 4096 bytes; at most 4095"),
-        (format!("name = 'm'\nNODE\n[[policy]]\nnodes = ['a']\nname = '{name}'"), 7, "policy name has 256 bytes"),
-        (format!("name = 'm'\nNODE\n[[policy]]\nnodes = ['a']\nname = 'p'\nkind = '{name}'"), 8, "kind has 256 bytes"),
-        (format!("name = 'm'\nspread = [\n'{text}']\nNODE"), 3, "a label of spread has 4096 bytes; at most 4095"),
+        (
+            format!("name = '{name}'\nNODE"),
+            1,
+            "name has 256 bytes; at most 255 are allowed",
+        ),
+        (
+            format!("name = 'm'\nNODE\n[[node]]\nname = '{name}'"),
+            6,
+            "node name has 256 bytes; at most 255 are allowed",
+        ),
+        (
+            format!("name = 'm'\nNODE\nformerly = '{name}'"),
+            5,
+            "formerly has 256 bytes; at most 255 are allowed",
+        ),
+        (
+            format!("name = 'm'\nNODE\nlabels.x = '{text}'"),
+            5,
+            "label `x` has 4096 bytes; at most 4095 are allowed",
+        ),
+        (
+            format!("name = 'm'\nNODE\nlabels.{text} = 'x'"),
+            5,
+            "label name has 4096 bytes; at most 4095 are allowed",
+        ),
+        (
+            format!("name = 'm'\nNODE\nattributes.x = '{text}'"),
+            5,
+            "attribute `x` has 4096 bytes; at most 4095",
+        ),
+        (
+            format!("name = 'm'\nNODE\nattributes.{text} = 'x'"),
+            5,
+            "attribute name has 4096 bytes; at most 4095",
+        ),
+        (
+            format!("name = 'm'\nNODE\n[[policy]]\nnodes = ['a']\nname = '{name}'"),
+            7,
+            "policy name has 256 bytes",
+        ),
+        (
+            format!("name = 'm'\nNODE\n[[policy]]\nnodes = ['a']\nname = 'p'\nkind = '{name}'"),
+            8,
+            "kind has 256 bytes",
+        ),
+        (
+            format!("name = 'm'\nspread = [\n'{text}']\nNODE"),
+            3,
+            "a label of spread has 4096 bytes; at most 4095",
+        ),
     ] {
         check(&fleet, "f", line, words);
     }
@@ -413,7 +520,10 @@ fn what_the_user_wrote_is_shown_short_and_in_one_line() {
         format!("name = 'm'\n\"a\\nb\\u2028\" = '{long}'"),
     ] {
         let message = Fleet::parse(&text, "f").unwrap_err().to_string();
-        assert!(message.len() < 300 && !message.contains(['\n', '\u{2028}']), "{message}");
+        assert!(
+            message.len() < 300 && !message.contains(['\n', '\u{2028}']),
+            "{message}"
+        );
     }
 }
 
@@ -422,17 +532,32 @@ fn spread_names_at_most_255_labels() {
     let spread = |levels: usize| {
         let labels: Vec<String> = (0..levels).map(|i| format!("'l{i}',\n")).collect();
         let of_node: Vec<String> = (0..levels).map(|i| format!("l{i} = 'x'")).collect();
-        format!("name = 'm'\nspread = [\n{}]\nNODE\nlabels = {{ {} }}", labels.concat(), of_node.join(", "))
+        format!(
+            "name = 'm'\nspread = [\n{}]\nNODE\nlabels = {{ {} }}",
+            labels.concat(),
+            of_node.join(", ")
+        )
     };
     let fleet = Fleet::parse(&spread(255).replace("NODE", "[[node]]\nname = 'a'\n"), "f").unwrap();
-    assert_eq!((fleet.spread.len(), fleet.spread[254].as_str()), (255, "l254"));
+    assert_eq!(
+        (fleet.spread.len(), fleet.spread[254].as_str()),
+        (255, "l254")
+    );
     // the label that is too much stands in a line of its own
-    check(&spread(256), "f", 258, "spread names more than 255 labels; name fewer");
+    check(
+        &spread(256),
+        "f",
+        258,
+        "spread names more than 255 labels; name fewer",
+    );
 }
 
 #[test]
 fn the_status_of_a_mistake_is_that_of_the_list() {
     let status = |text: &str| Fleet::parse(text, "f").unwrap_err().status();
-    assert_eq!(status("name = 'm'\nreplicas = 2\n[[node]]\nname = 'a'"), Status::Fleet);
+    assert_eq!(
+        status("name = 'm'\nreplicas = 2\n[[node]]\nname = 'a'"),
+        Status::Fleet
+    );
     assert_eq!(status("name = 'm'\nreplicas = 0"), Status::Fleet);
 }

@@ -1,10 +1,10 @@
 //! Good fleets: every row of docs/fleet.md, in TOML and in JSON, and what becomes of it.
 
+use stead::balance::Balance;
 use stead::cell::Cells;
 use stead::fleet::{Fleet, PinTo, Pinned};
 use stead::hash::{Hash, KeyRule};
 use stead::point::SPACE;
-use stead::balance::Balance;
 use stead::{build, Point};
 
 /// The example of docs/fleet.md, with every key that there is.
@@ -84,33 +84,87 @@ fn small(top: &str, node: &str) -> String {
 
 #[test]
 fn every_key_is_read() {
-    let fleet = parse(&TOML.replace(", \"\" = \"x\"", ", \"é b\" = \"\""), "dir/members.toml");
-    assert_eq!((fleet.name.as_str(), fleet.replicas, fleet.max_slices), ("members", 1, Some(8000)));
+    let fleet = parse(
+        &TOML.replace(", \"\" = \"x\"", ", \"é b\" = \"\""),
+        "dir/members.toml",
+    );
+    assert_eq!(
+        (fleet.name.as_str(), fleet.replicas, fleet.max_slices),
+        ("members", 1, Some(8000))
+    );
     assert_eq!(fleet.file, "dir/members.toml");
     assert_eq!(fleet.spread, ["zone", "rack"]);
     let secret = fleet.hash.as_ref().and_then(|hash| hash.secret()).unwrap();
     assert_eq!(secret.0, std::array::from_fn(|i| i as u8));
 
-    let [db1, n11] = fleet.nodes.as_slice() else { panic!() };
-    assert_eq!((db1.name.as_str(), db1.weight.to_string().as_str(), db1.line), ("db1", "1.5", 13));
-    assert_eq!(db1.labels.iter().map(|(k, v)| format!("{k}={v}")).collect::<Vec<_>>(), ["rack=a1", "zone=a"]);
+    let [db1, n11] = fleet.nodes.as_slice() else {
+        panic!()
+    };
+    assert_eq!(
+        (db1.name.as_str(), db1.weight.to_string().as_str(), db1.line),
+        ("db1", "1.5", 13)
+    );
+    assert_eq!(
+        db1.labels
+            .iter()
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect::<Vec<_>>(),
+        ["rack=a1", "zone=a"]
+    );
     assert_eq!(db1.attributes["address"], "10.0.0.1:3306");
     assert_eq!(db1.attributes["é b"], "");
     assert_eq!(db1.formerly.as_deref(), Some("10.0.0.1:11211"));
-    assert_eq!((n11.name.as_str(), n11.weight.millionths(), n11.line), ("n11", 0, 9));
-    assert_eq!((n11.labels.len(), n11.attributes.len(), &n11.formerly), (0, 0, &None));
+    assert_eq!(
+        (n11.name.as_str(), n11.weight.millionths(), n11.line),
+        ("n11", 0, 9)
+    );
+    assert_eq!(
+        (n11.labels.len(), n11.attributes.len(), &n11.formerly),
+        (0, 0, &None)
+    );
 
-    let [alone, cray] = fleet.policies.as_slice() else { panic!() };
-    assert_eq!((alone.name.as_str(), alone.kind.as_str(), alone.weight, alone.line), ("alone", "", None, 26));
-    assert_eq!((cray.name.as_str(), cray.kind.as_str(), cray.line), ("cray", "chain", 20));
+    let [alone, cray] = fleet.policies.as_slice() else {
+        panic!()
+    };
+    assert_eq!(
+        (
+            alone.name.as_str(),
+            alone.kind.as_str(),
+            alone.weight,
+            alone.line
+        ),
+        ("alone", "", None, 26)
+    );
+    assert_eq!(
+        (cray.name.as_str(), cray.kind.as_str(), cray.line),
+        ("cray", "chain", 20)
+    );
     assert_eq!(cray.weight.unwrap().to_string(), "2");
-    assert_eq!(cray.nodes, ["n11", "db1"], "the order of a policy's nodes is the fleet's");
+    assert_eq!(
+        cray.nodes,
+        ["n11", "db1"],
+        "the order of a policy's nodes is the fleet's"
+    );
 
-    let [justin, range] = fleet.pins.as_slice() else { panic!() };
-    assert_eq!((&justin.what, &justin.to), (&Pinned::Key(b"justin".to_vec()), &PinTo::Policy("cray".to_owned())));
+    let [justin, range] = fleet.pins.as_slice() else {
+        panic!()
+    };
+    assert_eq!(
+        (&justin.what, &justin.to),
+        (
+            &Pinned::Key(b"justin".to_vec()),
+            &PinTo::Policy("cray".to_owned())
+        )
+    );
     assert_eq!(justin.line, 34);
-    let what = Pinned::Range { first: Point(1106804644422573096), end: 1106806489096980467 };
-    assert_eq!((&range.what, &range.to, range.line), (&what, &PinTo::Nodes(vec!["n11".to_owned()]), 30));
+    let what = Pinned::Range {
+        first: Point(1106804644422573096),
+        end: 1106806489096980467,
+    };
+    assert_eq!(
+        (&range.what, &range.to, range.line),
+        (&what, &PinTo::Nodes(vec!["n11".to_owned()]), 30)
+    );
 }
 
 #[test]
@@ -122,10 +176,14 @@ fn toml_and_json_of_one_shape_are_one_fleet() {
     assert_eq!(bare(toml.clone()), bare(json));
     for inline in [
         // the same again, as TOML's other spellings
-        TOML.replace(", \"\" = \"x\"", "")
-            .replace("labels = { zone = \"a\", rack = \"a1\" }", "labels.zone = 'a'\nlabels.\"rack\" = '''a1'''"),
+        TOML.replace(", \"\" = \"x\"", "").replace(
+            "labels = { zone = \"a\", rack = \"a1\" }",
+            "labels.zone = \
+                'a'\nlabels.\"rack\" = '''a1'''",
+        ),
         TOML.replace(
-            "attributes = { address = \"10.0.0.1:3306\", \"\" = \"x\" }\nformerly = \"10.0.0.1:11211\"",
+            "attributes = { address = \"10.0.0.1:3306\", \"\" = \"x\" }\nformerly \
+             = \"10.0.0.1:11211\"",
             "formerly = \"10.0.0.1:11211\"\n[node.attributes]\naddress = \"10.0.0.1:3306\"",
         ),
         TOML.replace(", \"\" = \"x\"", "").replace('\n', "\r\n"),
@@ -136,20 +194,38 @@ fn toml_and_json_of_one_shape_are_one_fleet() {
 
 #[test]
 fn a_fleet_may_be_as_short_as_a_name_and_a_node() {
-    for (text, file) in [("name = 'm'\nnode = [{ name = 'a' }]", "f"), (r#"{"name": "m", "node": [{"name": "a"}]}"#, "f.json")] {
+    for (text, file) in [
+        ("name = 'm'\nnode = [{ name = 'a' }]", "f"),
+        (r#"{"name": "m", "node": [{"name": "a"}]}"#, "f.json"),
+    ] {
         let fleet = parse(text, file);
-        assert_eq!((fleet.replicas, fleet.hash.as_ref(), fleet.max_slices), (1, None, None));
-        assert_eq!((fleet.nodes[0].weight.to_string().as_str(), fleet.nodes.len()), ("1", 1));
+        assert_eq!(
+            (fleet.replicas, fleet.hash.as_ref(), fleet.max_slices),
+            (1, None, None)
+        );
+        assert_eq!(
+            (
+                fleet.nodes[0].weight.to_string().as_str(),
+                fleet.nodes.len()
+            ),
+            ("1", 1)
+        );
         assert!(fleet.policies.is_empty() && fleet.pins.is_empty());
-        assert!(fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap().is_empty());
+        assert!(fleet
+            .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST)
+            .unwrap()
+            .is_empty());
     }
 }
 
 #[test]
 fn every_hash_has_its_name() {
-    for (top, hash) in
-        [("", None), ("hash = 'md5'", Some(Hash::Md5)), ("hash = 'sha1'", Some(Hash::Sha1)), ("hash = 'xxh3'", Some(Hash::Xxh3))]
-    {
+    for (top, hash) in [
+        ("", None),
+        ("hash = 'md5'", Some(Hash::Md5)),
+        ("hash = 'sha1'", Some(Hash::Sha1)),
+        ("hash = 'xxh3'", Some(Hash::Xxh3)),
+    ] {
         assert_eq!(parse(&small(top, ""), "f").hash, hash);
     }
 }
@@ -201,16 +277,40 @@ fn ranges_reach_from_the_first_point_to_the_end() {
         ("'00.0%', '0.000000000000000006%'", 0, 1),
         ("'99.999999999999999995%', '100.000%'", u64::MAX, SPACE),
     ] {
-        let fleet = parse(&(small("", "") + &format!("[[pin]]\nrange = [{range}]\nnodes = ['a']")), "f");
-        assert_eq!(fleet.pins[0].what, Pinned::Range { first: Point(first), end }, "{range}");
-        assert_eq!(fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap()[0].last, Point((end - 1) as u64));
+        let fleet = parse(
+            &(small("", "") + &format!("[[pin]]\nrange = [{range}]\nnodes = ['a']")),
+            "f",
+        );
+        assert_eq!(
+            fleet.pins[0].what,
+            Pinned::Range {
+                first: Point(first),
+                end
+            },
+            "{range}"
+        );
+        assert_eq!(
+            fleet
+                .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST)
+                .unwrap()[0]
+                .last,
+            Point((end - 1) as u64)
+        );
     }
 }
 
 #[test]
 fn a_key_is_any_text_and_its_utf8_bytes_are_the_key() {
-    for (written, key) in [("''", ""), ("'é'", "é"), ("\"a\\u0000\\n\"", "a\0\n"), ("' x '", " x ")] {
-        let fleet = parse(&(small("", "") + &format!("[[pin]]\nkey = {written}\nnodes = ['a']")), "f");
+    for (written, key) in [
+        ("''", ""),
+        ("'é'", "é"),
+        ("\"a\\u0000\\n\"", "a\0\n"),
+        ("' x '", " x "),
+    ] {
+        let fleet = parse(
+            &(small("", "") + &format!("[[pin]]\nkey = {written}\nnodes = ['a']")),
+            "f",
+        );
         assert_eq!(fleet.pins[0].what, Pinned::Key(key.as_bytes().to_vec()));
     }
 }
@@ -225,7 +325,10 @@ fn formerly_may_be_its_own_name_or_that_of_nobody() {
 
 #[test]
 fn a_policy_may_be_the_only_holder_and_share_its_name_with_a_node() {
-    let fleet = parse(&(small("", "weight = 0") + "[[policy]]\nname = 'a'\nnodes = ['a']\nweight = 0.5"), "f");
+    let fleet = parse(
+        &(small("", "weight = 0") + "[[policy]]\nname = 'a'\nnodes = ['a']\nweight = 0.5"),
+        "f",
+    );
     assert_eq!(fleet.policies[0].name, fleet.nodes[0].name);
 }
 
@@ -235,19 +338,41 @@ fn the_order_of_the_parts_does_not_matter() {
     let node = |name: &str| format!("[[node]]\nname = '{name}'\n");
     let policy = |name: &str| format!("[[policy]]\nname = 'p{name}'\nnodes = ['z', 'a']\n");
     let pin = |name: &str| format!("[[pin]]\nkey = '{name}'\nnodes = ['z', 'a']\n");
-    let parts: Vec<String> = nodes.iter().flat_map(|name| [node(name), policy(name), pin(name)]).collect();
+    let parts: Vec<String> = nodes
+        .iter()
+        .flat_map(|name| [node(name), policy(name), pin(name)])
+        .collect();
     let forward = parse(&format!("name = 'm'\n{}", parts.concat()), "f");
-    let backward = parse(&format!("name = 'm'\n{}", parts.iter().rev().cloned().collect::<String>()), "f");
+    let backward = parse(
+        &format!(
+            "name = 'm'\n{}",
+            parts.iter().rev().cloned().collect::<String>()
+        ),
+        "f",
+    );
     assert_eq!(bare(forward.clone()), bare(backward));
-    assert_eq!(forward.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["B", "a", "ab", "z", "é"]);
+    assert_eq!(
+        forward
+            .nodes
+            .iter()
+            .map(|node| node.name.as_str())
+            .collect::<Vec<_>>(),
+        ["B", "a", "ab", "z", "é"]
+    );
 }
 
 #[test]
 fn a_secret_is_never_shown() {
     let secret = "00112233445566778899aabbccddeeff";
-    let fleet = parse(&small(&format!("hash = 'siphash'\nsecret = '{secret}'"), ""), "f");
+    let fleet = parse(
+        &small(&format!("hash = 'siphash'\nsecret = '{secret}'"), ""),
+        "f",
+    );
     let shown = format!("{fleet:?} {fleet:#?}");
-    assert!(shown.contains("Secret(..)") && !shown.contains("0011") && !shown.contains("17, 34"), "{shown}");
+    assert!(
+        shown.contains("Secret(..)") && !shown.contains("0011") && !shown.contains("17, 34"),
+        "{shown}"
+    );
     for top in [
         format!("hash = 'siphash'\nsecret = '{secret}0'"),
         format!("hash = '{secret}'"),
@@ -267,10 +392,17 @@ fn a_secret_is_never_shown() {
             assert!(!shown.contains("1122"), "{shown}");
         }
     }
-    for json in
-        [format!("'{secret}'"), secret.to_owned(), "10112233445566778899001122334455".to_owned(), format!("\"{secret}\\x\"")]
-    {
-        let error = Fleet::parse(&format!("{{\"name\": \"m\", \"hash\": \"siphash\", \"secret\": {json}}}"), "f").unwrap_err();
+    for json in [
+        format!("'{secret}'"),
+        secret.to_owned(),
+        "10112233445566778899001122334455".to_owned(),
+        format!("\"{secret}\\x\""),
+    ] {
+        let error = Fleet::parse(
+            &format!("{{\"name\": \"m\", \"hash\": \"siphash\", \"secret\": {json}}}"),
+            "f",
+        )
+        .unwrap_err();
         assert!(!error.to_string().contains("1122"), "{error}");
     }
 }
@@ -279,8 +411,10 @@ fn a_secret_is_never_shown() {
 fn example(first: &str) -> (String, &'static str) {
     let manual = include_str!("../../../docs/fleet.md");
     let start = manual.find(first).unwrap();
-    let block: Vec<&str> =
-        manual[start..].split_inclusive('\n').take_while(|line| line.trim().is_empty() || line.starts_with("    ")).collect();
+    let block: Vec<&str> = manual[start..]
+        .split_inclusive('\n')
+        .take_while(|line| line.trim().is_empty() || line.starts_with("    "))
+        .collect();
     let text = block.concat();
     let rest = &manual[start + text.len()..];
     (text, rest)
@@ -290,23 +424,57 @@ fn example(first: &str) -> (String, &'static str) {
 fn the_examples_of_the_manual_are_fleets() {
     let manual = include_str!("../../../docs/fleet.md");
     let fleet = parse(&example("    name     = \"members\"").0, "f");
-    assert_eq!((fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()), (2, 1, 1));
-    assert_eq!((fleet.hash.clone(), fleet.max_slices), (Some(Hash::Md5), Some(8000)));
-    let json = parse("{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}", "f");
-    assert!(manual.contains("`{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}`") && json.name == "members");
+    assert_eq!(
+        (fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()),
+        (2, 1, 1)
+    );
+    assert_eq!(
+        (fleet.hash.clone(), fleet.max_slices),
+        (Some(Hash::Md5), Some(8000))
+    );
+    let json = parse(
+        "{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}",
+        "f",
+    );
+    assert!(
+        manual.contains("`{\"name\": \"members\", \"node\": [{\"name\": \"db1\"}]}`")
+            && json.name == "members"
+    );
 }
 
 #[test]
 fn the_shares_of_three_zones_are_those_of_the_manual() {
     let (text, rest) = example("    name     = \"copies\"");
     let fleet = parse(&text, "f");
-    assert_eq!((fleet.replicas, &fleet.spread[..], fleet.nodes.len()), (3, &["zone".to_owned(), "rack".to_owned()][..], 6));
+    assert_eq!(
+        (fleet.replicas, &fleet.spread[..], fleet.nodes.len()),
+        (3, &["zone".to_owned(), "rack".to_owned()][..], 6)
+    );
     let balance = Balance::of(&build(&fleet, None).unwrap()).unwrap();
-    let percent = |points: &str| format!("{:.3}", points.parse::<f64>().unwrap() / (3.0 * SPACE as f64) * 100.0);
+    let percent = |points: &str| {
+        format!(
+            "{:.3}",
+            points.parse::<f64>().unwrap() / (3.0 * SPACE as f64) * 100.0
+        )
+    };
     let row = |line: &'static str| line.split_whitespace().collect::<Vec<_>>();
-    let rows: Vec<_> = rest.lines().skip_while(|line| !line.starts_with("    node ")).skip(1).take(5).map(row).collect();
+    let rows: Vec<_> = rest
+        .lines()
+        .skip_while(|line| !line.starts_with("    node "))
+        .skip(1)
+        .take(5)
+        .map(row)
+        .collect();
     for (row, node) in rows.iter().zip(&balance.nodes) {
-        let told = [&*node.name, &node.weight, &percent(&node.wanted_points), "%", &percent(&node.points), "%"].map(str::to_owned);
+        let told = [
+            &*node.name,
+            &node.weight,
+            &percent(&node.wanted_points),
+            "%",
+            &percent(&node.points),
+            "%",
+        ]
+        .map(str::to_owned);
         assert_eq!(row[..6], told);
     }
     assert_eq!((rows.len(), balance.nodes[5].points.as_str()), (5, "0"));

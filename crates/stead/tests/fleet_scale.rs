@@ -6,14 +6,19 @@ use stead::cell::Cells;
 use stead::fleet::Fleet;
 use stead::hash::{Hash, KeyRule};
 
-/// Far above the processor time that any machine needs (under a second each, unoptimised), far below what a quadratic step would take.
+/// Far above the processor time that any machine needs (under a second each, unoptimised), far
+/// below what a quadratic step would take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The processor time that this thread has had: what others do on the machine is not in it.
 fn worked() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: the pointer is that of a live timespec
-    assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) }, 0);
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    assert_eq!(failed, 0);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
@@ -37,7 +42,11 @@ fn toml(nodes: usize, policies: usize, pins: usize) -> String {
         );
     }
     for i in 0..policies {
-        text += &format!("[[policy]]\nname = 'p{i}'\nnodes = ['n{}', 'n{}']\n", i % nodes, (i + 1) % nodes);
+        text += &format!(
+            "[[policy]]\nname = 'p{i}'\nnodes = ['n{}', 'n{}']\n",
+            i % nodes,
+            (i + 1) % nodes
+        );
     }
     for i in 0..pins {
         text += &format!("[[pin]]\nkey = 'k{i}'\nnodes = ['n{}']\n", i % nodes);
@@ -46,7 +55,8 @@ fn toml(nodes: usize, policies: usize, pins: usize) -> String {
 }
 
 fn json(nodes: usize, policies: usize, pins: usize) -> String {
-    let list = |n: usize, item: &dyn Fn(usize) -> String| (0..n).map(item).collect::<Vec<_>>().join(",\n");
+    let list =
+        |n: usize, item: &dyn Fn(usize) -> String| (0..n).map(item).collect::<Vec<_>>().join(",\n");
     format!(
         "{{\"name\": \"m\",\n\"node\": [{}],\n\"policy\": [{}],\n\"pin\": [{}]}}",
         list(nodes, &|i| {
@@ -56,25 +66,59 @@ fn json(nodes: usize, policies: usize, pins: usize) -> String {
                 i % 3
             )
         }),
-        list(policies, &|i| format!("{{\"name\": \"p{i}\", \"nodes\": [\"n{}\", \"n{}\"]}}", i % nodes, (i + 1) % nodes)),
-        list(pins, &|i| format!("{{\"key\": \"k{i}\", \"nodes\": [\"n{}\"]}}", i % nodes)),
+        list(policies, &|i| format!(
+            "{{\"name\": \"p{i}\", \"nodes\": [\"n{}\", \"n{}\"]}}",
+            i % nodes,
+            (i + 1) % nodes
+        )),
+        list(pins, &|i| format!(
+            "{{\"key\": \"k{i}\", \"nodes\": [\"n{}\"]}}",
+            i % nodes
+        )),
     )
 }
 
 #[test]
 fn the_most_nodes_and_policies_are_read_in_reasonable_time() {
     let (nodes, policies, pins) = (65_536, 65_536, 100_000);
-    let a = timed("toml", || Fleet::parse(&toml(nodes, policies, pins), "f").unwrap());
-    let b = timed("json", || Fleet::parse(&json(nodes, policies, pins), "f").unwrap());
+    let a = timed("toml", || {
+        Fleet::parse(&toml(nodes, policies, pins), "f").unwrap()
+    });
+    let b = timed("json", || {
+        Fleet::parse(&json(nodes, policies, pins), "f").unwrap()
+    });
     for fleet in [&a, &b] {
-        assert_eq!((fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()), (nodes, policies, pins));
-        assert!(fleet.nodes.windows(2).all(|pair| pair[0].name < pair[1].name));
-        assert!(fleet.policies.windows(2).all(|pair| pair[0].name < pair[1].name));
-        let laid = timed("pins", || fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap());
+        assert_eq!(
+            (fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()),
+            (nodes, policies, pins)
+        );
+        assert!(fleet
+            .nodes
+            .windows(2)
+            .all(|pair| pair[0].name < pair[1].name));
+        assert!(fleet
+            .policies
+            .windows(2)
+            .all(|pair| pair[0].name < pair[1].name));
+        let laid = timed("pins", || {
+            fleet
+                .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST)
+                .unwrap()
+        });
         assert_eq!(laid.len(), pins);
     }
-    let line = |fleet: &Fleet, name: &str| fleet.nodes.iter().find(|node| node.name == name).unwrap().line;
-    assert_eq!((line(&a, "n65535"), line(&b, "n65535")), (2 + 65_535 * 6, 2 + 65_535));
+    let line = |fleet: &Fleet, name: &str| {
+        fleet
+            .nodes
+            .iter()
+            .find(|node| node.name == name)
+            .unwrap()
+            .line
+    };
+    assert_eq!(
+        (line(&a, "n65535"), line(&b, "n65535")),
+        (2 + 65_535 * 6, 2 + 65_535)
+    );
     for (a, b) in a.nodes.iter().zip(&b.nodes) {
         assert_eq!(
             (&a.name, a.weight, &a.labels, &a.attributes, &a.formerly),
@@ -86,17 +130,38 @@ fn the_most_nodes_and_policies_are_read_in_reasonable_time() {
 #[test]
 fn one_more_than_the_most_is_refused_where_it_stands() {
     let message = |text: &str| Fleet::parse(text, "f").unwrap_err().to_string();
-    let words = |n: usize, of: &str| format!("more than {n} of {of}, the most that there may be; leave some out");
-    assert_eq!(message(&toml(65_537, 0, 0)), format!("f:{}: {}", 2 + 65_536 * 6, words(65_536, "node")));
-    assert_eq!(message(&toml(1, 65_537, 0).replace(", 'n0'", "")), format!("f:{}: {}", 8 + 65_536 * 3, words(65_536, "policy")));
+    let words = |n: usize, of: &str| {
+        format!("more than {n} of {of}, the most that there may be; leave some out")
+    };
+    assert_eq!(
+        message(&toml(65_537, 0, 0)),
+        format!("f:{}: {}", 2 + 65_536 * 6, words(65_536, "node"))
+    );
+    assert_eq!(
+        message(&toml(1, 65_537, 0).replace(", 'n0'", "")),
+        format!("f:{}: {}", 8 + 65_536 * 3, words(65_536, "policy"))
+    );
     let pins = ",\n{\"key\":\"\",\"nodes\":[\"a\"]}".repeat(1_000_001);
-    let text = |pins: &str| format!("{{\"name\": \"m\", \"node\": [{{\"name\": \"a\"}}], \"pin\": [{}]}}", &pins[1..]);
+    let text = |pins: &str| {
+        format!(
+            "{{\"name\": \"m\", \"node\": [{{\"name\": \"a\"}}], \"pin\": [{}]}}",
+            &pins[1..]
+        )
+    };
     timed("a million pins", || {
-        assert_eq!(message(&text(&pins)), format!("f:{}: {}", 2 + 1_000_000, words(1_000_000, "pin")));
+        assert_eq!(
+            message(&text(&pins)),
+            format!("f:{}: {}", 2 + 1_000_000, words(1_000_000, "pin"))
+        );
         let fleet = Fleet::parse(&text(&pins[..pins.len() / 1_000_001 * 1_000_000]), "f").unwrap();
         assert_eq!(fleet.pins.len(), 1_000_000);
-        let overlap = fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap_err();
-        assert_eq!(overlap.to_string(), "f:3: pin covers points of the pin in line 2; pins must not overlap");
+        let overlap = fleet
+            .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST)
+            .unwrap_err();
+        assert_eq!(
+            overlap.to_string(),
+            "f:3: pin covers points of the pin in line 2; pins must not overlap"
+        );
     });
 }
 
@@ -106,21 +171,35 @@ fn large_tables_of_one_sort_are_read_in_reasonable_time() {
     let node = "name = 'm'\n[[node]]\nname = 'a'\n";
     for text in [
         format!("{node}{}", many(&|i| format!("labels.l{i} = 'x'\n"))),
-        format!("{node}attributes = {{ a = 'x'{} }}", many(&|i| format!(", l{i} = 'x'"))),
-        format!("{node}[[policy]]\nname = 'p'\nnodes = ['a']\n[node.labels]\n{}", many(&|i| format!("l{i} = 'x'\n")))
-            .replace("[[policy]]\nname = 'p'\nnodes = ['a']\n", ""),
+        format!(
+            "{node}attributes = {{ a = 'x'{} }}",
+            many(&|i| format!(", l{i} = 'x'"))
+        ),
+        format!(
+            "{node}[[policy]]\nname = 'p'\nnodes = ['a']\n[node.labels]\n{}",
+            many(&|i| format!("l{i} = 'x'\n"))
+        )
+        .replace("[[policy]]\nname = 'p'\nnodes = ['a']\n", ""),
         format!(
             "{{\"name\": \"m\", \"node\": [{{\"name\": \"a\", \"labels\": {{\"a\": \"b\"{}}}}}]}}",
             many(&|i| format!(",\"l{i}\": \"x\""))
         ),
     ] {
-        timed("a large table", || Fleet::parse(&text, "f").unwrap_or_else(|error| panic!("{error}")));
+        timed("a large table", || {
+            Fleet::parse(&text, "f").unwrap_or_else(|error| panic!("{error}"))
+        });
     }
     for text in [
         format!("name = 'm'\n{}", many(&|i| format!("k{i} = 1\n"))),
         format!("name = 'm'\n{}", many(&|i| format!("[k{i}.x]\n"))),
-        format!("name = 'm'\n{}", "[[node]]\nname = 'a'\nformerly = 'b'\n".repeat(50_000)),
-        format!("{node}[[policy]]\nname = 'p'\nnodes = [{}]", "'a',".repeat(200_000)),
+        format!(
+            "name = 'm'\n{}",
+            "[[node]]\nname = 'a'\nformerly = 'b'\n".repeat(50_000)
+        ),
+        format!(
+            "{node}[[policy]]\nname = 'p'\nnodes = [{}]",
+            "'a',".repeat(200_000)
+        ),
         format!("name = 'm'\nnode = [{}]", "{},".repeat(60_000)),
         "name = 'm'\n".repeat(100_000),
         "name = \n".repeat(100_000),
@@ -149,14 +228,20 @@ fn deep_nesting_is_refused_on_a_small_stack() {
         format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)),
         format!("{{\"a\": {}1{}}}", "[".repeat(63), "]".repeat(63)),
         format!("x = {}1{}", "[".repeat(64), "]".repeat(64)),
-        format!("[{}]\n{} = 1", vec!["a"; 64].join("."), vec!["a"; 64].join(".")),
+        format!(
+            "[{}]\n{} = 1",
+            vec!["a"; 64].join("."),
+            vec!["a"; 64].join(".")
+        ),
     ];
-    let worker = std::thread::Builder::new().stack_size(256 << 10).spawn(move || {
-        for text in texts {
-            let message = Fleet::parse(&text, "f").unwrap_err().to_string();
-            assert!(message.len() < 300, "{message}");
-        }
-    });
+    let worker = std::thread::Builder::new()
+        .stack_size(256 << 10)
+        .spawn(move || {
+            for text in texts {
+                let message = Fleet::parse(&text, "f").unwrap_err().to_string();
+                assert!(message.len() < 300, "{message}");
+            }
+        });
     worker.unwrap().join().unwrap();
 }
 
@@ -193,11 +278,17 @@ fn damaged_fleets_give_errors_and_never_panics() {
         "\u{2028}",
         "\u{feff}",
     ];
-    let toml = toml(3, 2, 2) + "[[pin]]\nrange = [\"6.00000%\", \"6.00001%\"]\npolicy = \"p\\u0031\"\n";
+    let toml =
+        toml(3, 2, 2) + "[[pin]]\nrange = [\"6.00000%\", \"6.00001%\"]\npolicy = \"p\\u0031\"\n";
     let json = json(3, 2, 2).replace("\"p1\"", "\"p\\u0031\"");
     let (mut random, mut refused, mut read) = (Random(1), 0, 0);
     for round in 0..20_000 {
-        let mut bytes = if round % 2 == 0 { toml.clone() } else { json.clone() }.into_bytes();
+        let mut bytes = if round % 2 == 0 {
+            toml.clone()
+        } else {
+            json.clone()
+        }
+        .into_bytes();
         for _ in 0..=random.below(3) {
             let at = random.below(bytes.len());
             let to = (at + random.below(12)).min(bytes.len());
@@ -222,14 +313,23 @@ fn damaged_fleets_give_errors_and_never_panics() {
             Err(error) => {
                 refused += 1;
                 let message = error.to_string();
-                let line = message.split(':').nth(1).and_then(|line| line.parse::<usize>().ok());
+                let line = message
+                    .split(':')
+                    .nth(1)
+                    .and_then(|line| line.parse::<usize>().ok());
                 let lines = text.lines().count().max(1);
-                assert!(line.is_some_and(|line| (1..=lines).contains(&line)), "{message}\n{lines} lines\n{text}");
+                assert!(
+                    line.is_some_and(|line| (1..=lines).contains(&line)),
+                    "{message}\n{lines} lines\n{text}"
+                );
                 assert!(!message.contains(['\n', '\r', '\0']), "{message:?}\n{text}");
                 assert!(message.len() < 1000, "{message}");
             }
         }
     }
     println!("{read} read, {refused} refused");
-    assert!(refused > 5_000 && read > 500, "{read} read, {refused} refused");
+    assert!(
+        refused > 5_000 && read > 500,
+        "{read} read, {refused} refused"
+    );
 }

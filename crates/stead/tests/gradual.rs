@@ -1,4 +1,5 @@
-//! Gradual change: `apply --max-move`, step by step, over random fleets; docs/placement.md, "Gradual change".
+//! Gradual change: `apply --max-move`, step by step, over random fleets; docs/placement.md,
+//! "Gradual change".
 
 use proptest::prelude::*;
 use stead::report::Report;
@@ -12,22 +13,40 @@ fn fleet(nodes: &Wanted, replicas: u32, head: &str) -> Fleet {
         format!("[[node]]\nname = 'n{name:02}'\nweight = {weight}\nlabels = {{zone = 'z{zone}'}}\n")
     };
     let nodes: String = nodes.iter().map(node).collect();
-    Fleet::parse(&format!("name = 'gradual'\nreplicas = {replicas}\nspread = ['zone']\n{head}{nodes}"), "f.toml").unwrap()
+    Fleet::parse(
+        &format!("name = 'gradual'\nreplicas = {replicas}\nspread = ['zone']\n{head}{nodes}"),
+        "f.toml",
+    )
+    .unwrap()
 }
 
 fn wanted(first: usize, most: usize) -> impl Strategy<Value = Wanted> {
     let node = (1u32..5, 0u8..4);
-    prop::collection::vec(node, 4..most).prop_map(move |list| list.into_iter().zip(first..).map(|((w, z), n)| (n, w, z)).collect())
+    prop::collection::vec(node, 4..most).prop_map(move |list| {
+        list.into_iter()
+            .zip(first..)
+            .map(|((w, z), n)| (n, w, z))
+            .collect()
+    })
 }
 
 fn percent(hundredths: u32) -> Share {
     stead::fleet::part(&format!("{}.{:02}%", hundredths / 100, hundredths % 100)).unwrap()
 }
 
-/// The nodes' names over a slice list, point by point of all bounds: what can be compared between maps.
+/// The nodes' names over a slice list, point by point of all bounds: what can be compared between
+/// maps.
 fn owners(map: &Map, slices: &[stead::slice::Slice]) -> Vec<(u64, Vec<String>)> {
-    let names = |p| map.policy(p).members().map(|n| map.node(n).name().to_owned()).collect();
-    slices.iter().map(|slice| (slice.first.0, names(slice.policy))).collect()
+    let names = |p| {
+        map.policy(p)
+            .members()
+            .map(|n| map.node(n).name().to_owned())
+            .collect()
+    };
+    slices
+        .iter()
+        .map(|slice| (slice.first.0, names(slice.policy)))
+        .collect()
 }
 
 fn base(map: &Map) -> Vec<(u64, Vec<String>)> {
@@ -35,7 +54,8 @@ fn base(map: &Map) -> Vec<(u64, Vec<String>)> {
 }
 
 fn target(map: &Map) -> Option<Vec<(u64, Vec<String>)>> {
-    map.target_slices().map(|slices| owners(map, &slices.collect::<Vec<_>>()))
+    map.target_slices()
+        .map(|slices| owners(map, &slices.collect::<Vec<_>>()))
 }
 
 proptest! {
@@ -69,7 +89,8 @@ proptest! {
                 map = next;
                 break;
             };
-            // the aim stays the same all the way, and each step but the last spends what it may: less than R copies of one point are left
+            // the aim stays the same all the way, and each step but the last spends what it may:
+            // less than R copies of one point are left
             prop_assert!(aim.is_none() || aim.as_ref() == Some(&target));
             prop_assert!(budget - amount < u128::from(replicas.1), "{} of {}", amount, budget);
             prop_assert!(next.nodes().filter(|node| node.leaving()).all(|node| node.weight().millionths() == 0));
@@ -83,7 +104,10 @@ proptest! {
 }
 
 fn plain(names: &[&str], head: &str) -> Fleet {
-    let nodes: String = names.iter().map(|n| format!("[[node]]\nname = '{n}'\n")).collect();
+    let nodes: String = names
+        .iter()
+        .map(|n| format!("[[node]]\nname = '{n}'\n"))
+        .collect();
     Fleet::parse(&format!("name = 'gradual'\n{head}{nodes}"), "f.toml").unwrap()
 }
 
@@ -92,13 +116,20 @@ fn a_node_that_left_stays_marked_until_it_holds_nothing() {
     let first = build(&plain(&["a", "b", "c"], ""), None).unwrap();
     let without = plain(&["a", "b"], "");
     let half = build_step(&without, Some(&first), percent(2000)).unwrap();
-    let leaving: Vec<&str> = half.nodes().filter(|node| node.leaving()).map(|node| node.name()).collect();
+    let leaving: Vec<&str> = half
+        .nodes()
+        .filter(|node| node.leaving())
+        .map(|node| node.name())
+        .collect();
     assert_eq!(leaving, ["c"]);
     let report = Report::of(Some(&first), &half, true).unwrap();
     assert_eq!(report.moved.points, percent(2000).0.to_string());
     assert!((report.to_come.unwrap().fraction - (1.0 / 3.0 - 0.2)).abs() < 1e-9);
     // what is left goes in one step without a limit, or in the next with one that suffices
-    for next in [build(&without, Some(&half)).unwrap(), build_step(&without, Some(&half), percent(2000)).unwrap()] {
+    for next in [
+        build(&without, Some(&half)).unwrap(),
+        build_step(&without, Some(&half), percent(2000)).unwrap(),
+    ] {
         assert_eq!((next.nodes().len(), target(&next)), (2, None));
         assert_eq!(base(&next), base(&build(&without, Some(&first)).unwrap()));
     }
@@ -119,7 +150,11 @@ fn another_fleet_gets_a_new_target_from_where_the_slices_are() {
     assert_eq!(target(&next), target(&half));
     assert_eq!(next.pins().len(), 1);
     // a node under another name is another fleet, and nothing is lost
-    let renamed = Fleet::parse("name = 'gradual'\nnode = [{name = 'a'}, {name = 'x', formerly = 'b'}]", "f.toml").unwrap();
+    let renamed = Fleet::parse(
+        "name = 'gradual'\nnode = [{name = 'a'}, {name = 'x', formerly = 'b'}]",
+        "f.toml",
+    )
+    .unwrap();
     let next = build_step(&renamed, Some(&half), percent(5000)).unwrap();
     assert_eq!(base(&next), base(&build(&renamed, Some(&half)).unwrap()));
 }
@@ -129,8 +164,16 @@ fn a_step_that_suffices_is_the_whole_change_and_a_first_map_is_whole_at_once() {
     let (one, two) = (plain(&["a", "b"], ""), plain(&["a", "b", "c"], ""));
     let first = build_step(&one, None, percent(1)).unwrap();
     assert_eq!(first.bytes(), build(&one, None).unwrap().bytes());
-    assert_eq!(build_step(&two, Some(&first), percent(3400)).unwrap().bytes(), build(&two, Some(&first)).unwrap().bytes());
-    assert!(build_step(&two, Some(&first), percent(3300)).unwrap().target_slices().is_some());
+    assert_eq!(
+        build_step(&two, Some(&first), percent(3400))
+            .unwrap()
+            .bytes(),
+        build(&two, Some(&first)).unwrap().bytes()
+    );
+    assert!(build_step(&two, Some(&first), percent(3300))
+        .unwrap()
+        .target_slices()
+        .is_some());
 }
 
 #[test]
@@ -142,24 +185,41 @@ fn what_cannot_be_done_step_by_step_is_refused() {
         other => panic!("{:?}", other.map(|map| map.base_count())),
     };
     assert!(refused(build_step(&two, Some(&first), Share(0))).contains("moves nothing"));
-    let weighted = plain(&["a", "b"], "policy = [{name = 'p', nodes = ['a'], weight = 2}]\n");
+    let weighted = plain(
+        &["a", "b"],
+        "policy = [{name = 'p', nodes = ['a'], weight = 2}]\n",
+    );
     let with = build(&weighted, Some(&first)).unwrap();
     let problem = refused(build_step(&one, Some(&with), percent(100)));
-    assert!(problem.starts_with("f.toml: ") && problem.contains("weight 0") && problem.contains("--max-move"), "{problem}");
+    assert!(
+        problem.starts_with("f.toml: ")
+            && problem.contains("weight 0")
+            && problem.contains("--max-move"),
+        "{problem}"
+    );
     // with weight 0 it goes, step by step
-    let drained = plain(&["a", "b"], "policy = [{name = 'p', nodes = ['a'], weight = 0}]\n");
+    let drained = plain(
+        &["a", "b"],
+        "policy = [{name = 'p', nodes = ['a'], weight = 0}]\n",
+    );
     let mut map = build_step(&drained, Some(&with), percent(2000)).unwrap();
     while map.target_slices().is_some() {
         map = build_step(&drained, Some(&map), percent(2000)).unwrap();
     }
-    assert_eq!(base(&build_step(&one, Some(&map), percent(1)).unwrap()), base(&map));
+    assert_eq!(
+        base(&build_step(&one, Some(&map), percent(1)).unwrap()),
+        base(&map)
+    );
 }
 
 #[test]
 fn the_limit_of_slices_is_that_of_the_target() {
     let limited = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("n{i}")).collect();
-        plain(&names.iter().map(String::as_str).collect::<Vec<_>>(), "max_slices = 12\n")
+        plain(
+            &names.iter().map(String::as_str).collect::<Vec<_>>(),
+            "max_slices = 12\n",
+        )
     };
     let mut map = build(&limited(4), None).unwrap();
     for n in [8, 12] {

@@ -1,4 +1,5 @@
-//! Maps with a gradual change under way: what is read of them, what is refused, and that no file makes the reader panic.
+//! Maps with a gradual change under way: what is read of them, what is refused, and that no file
+//! makes the reader panic.
 #![allow(missing_docs)]
 
 use std::fs;
@@ -30,12 +31,27 @@ fn refused(name: &str, change: impl FnOnce(&mut Parts)) -> String {
 
 #[test]
 fn target_and_leaving_nodes_are_read() {
-    for (name, count, leaving) in
-        [("gradual", 5, &["n1"][..]), ("gradual-copies", 7, &[]), ("gradual-left", 8, &["b1"]), ("gradual-end", 0, &[]), ("replicas", 0, &[])]
-    {
+    for (name, count, leaving) in [
+        ("gradual", 5, &["n1"][..]),
+        ("gradual-copies", 7, &[]),
+        ("gradual-left", 8, &["b1"]),
+        ("gradual-end", 0, &[]),
+        ("replicas", 0, &[]),
+    ] {
         let map = map(name);
-        assert_eq!((map.target_count(), map.target_slices().is_some()), (count, count > 0), "{name}");
-        assert_eq!(map.nodes().filter(|n| n.leaving()).map(|n| n.name()).collect::<Vec<_>>(), leaving, "{name}");
+        assert_eq!(
+            (map.target_count(), map.target_slices().is_some()),
+            (count, count > 0),
+            "{name}"
+        );
+        assert_eq!(
+            map.nodes()
+                .filter(|n| n.leaving())
+                .map(|n| n.name())
+                .collect::<Vec<_>>(),
+            leaving,
+            "{name}"
+        );
         let targets: Option<Vec<_>> = map.target_slices().map(Iterator::collect);
         if let Some(targets) = targets {
             assert_eq!(targets.len(), count);
@@ -45,16 +61,31 @@ fn target_and_leaving_nodes_are_read() {
     }
     // the change ends with the slices that were its target
     let holders = |map: &Map, slices: Vec<Slice>| {
-        let names = |s: &Slice| map.policy(s.policy).members().map(|n| map.node(n).name().to_owned()).collect::<Vec<_>>();
-        slices.iter().map(|s| (s.first, s.last, names(s))).collect::<Vec<_>>()
+        let names = |s: &Slice| {
+            map.policy(s.policy)
+                .members()
+                .map(|n| map.node(n).name().to_owned())
+                .collect::<Vec<_>>()
+        };
+        slices
+            .iter()
+            .map(|s| (s.first, s.last, names(s)))
+            .collect::<Vec<_>>()
     };
     let (under_way, end) = (map("gradual"), map("gradual-end"));
-    assert_eq!(holders(&under_way, under_way.target_slices().unwrap().collect()), holders(&end, end.base_slices().collect()));
+    assert_eq!(
+        holders(&under_way, under_way.target_slices().unwrap().collect()),
+        holders(&end, end.base_slices().collect())
+    );
 }
 
 #[test]
 fn every_rule_of_the_target_says_what_is_wrong() {
-    let target = |change: fn(&mut Vec<(Point, PolicyId)>)| refused("gradual", |parts| change(&mut parts.target.as_mut().unwrap().slices));
+    let target = |change: fn(&mut Vec<(Point, PolicyId)>)| {
+        refused("gradual", |parts| {
+            change(&mut parts.target.as_mut().unwrap().slices)
+        })
+    };
     let leaving = |nodes: &[u32], change: fn(&mut Parts)| {
         refused("gradual", |parts| {
             parts.target.as_mut().unwrap().leaving = nodes.iter().copied().map(NodeId).collect();
@@ -63,24 +94,64 @@ fn every_rule_of_the_target_says_what_is_wrong() {
     };
     let same = |_: &mut Parts| {};
     for (found, wanted) in [
-        (target(Vec::clear), "there must be target slices, and as many policies as points"),
-        (target(|t| *t = t.split_off(1)), "the first slice must start at point 0"),
-        (target(|t| t.swap(1, 2)), "slices must be ordered by their first points"),
-        (target(|t| t[1].1 = t[0].1), "neighbouring slices have the same policy"),
-        (target(|t| t[1].0 .0 += 1), "the slice does not start at a cell bound"),
+        (
+            target(Vec::clear),
+            "there must be target slices, and as many policies as points",
+        ),
+        (
+            target(|t| *t = t.split_off(1)),
+            "the first slice must start at point 0",
+        ),
+        (
+            target(|t| t.swap(1, 2)),
+            "slices must be ordered by their first points",
+        ),
+        (
+            target(|t| t[1].1 = t[0].1),
+            "neighbouring slices have the same policy",
+        ),
+        (
+            target(|t| t[1].0 .0 += 1),
+            "the slice does not start at a cell bound",
+        ),
         (target(|t| t[1].1 = PolicyId(8)), "there is no policy 8"),
-        (target(|t| t[1].1 = PolicyId(0)), "a target slice is held by a named policy without a weight"),
+        (
+            target(|t| t[1].1 = PolicyId(0)),
+            "a target slice is held by a named policy without a weight",
+        ),
         (target(|t| t.truncate(4)), "an unnamed policy holds nothing"),
-        (refused("gradual", |p| p.target.as_mut().unwrap().slices = p.base.clone()), "the target slices are the base slices"),
+        (
+            refused("gradual", |p| {
+                p.target.as_mut().unwrap().slices = p.base.clone()
+            }),
+            "the target slices are the base slices",
+        ),
         (leaving(&[6], same), "there is no node 6"),
         (leaving(&[u32::MAX], same), "there is no node 4294967295"),
-        (leaving(&[1, 1], same), "leaving nodes must be ordered, none twice"),
+        (
+            leaving(&[1, 1], same),
+            "leaving nodes must be ordered, none twice",
+        ),
         (leaving(&[0], same), "a leaving node has weight 0"),
         (leaving(&[1, 5], same), "a leaving node holds no base slice"),
-        (leaving(&[1], |p| p.target.as_mut().unwrap().slices[2].1 = PolicyId(3)), "a leaving node holds a target slice"),
-        (leaving(&[1], |p| p.pins[0].policy = PolicyId(3)), "a pin or a named policy names a leaving node"),
-        (leaving(&[1], |p| p.policies[0].members.push(NodeId(1))), "a pin or a named policy names a leaving node"),
-        (leaving(&[1], |p| p.nodes[1].weight = Weight::ONE), "a leaving node has weight 0"),
+        (
+            leaving(&[1], |p| {
+                p.target.as_mut().unwrap().slices[2].1 = PolicyId(3)
+            }),
+            "a leaving node holds a target slice",
+        ),
+        (
+            leaving(&[1], |p| p.pins[0].policy = PolicyId(3)),
+            "a pin or a named policy names a leaving node",
+        ),
+        (
+            leaving(&[1], |p| p.policies[0].members.push(NodeId(1))),
+            "a pin or a named policy names a leaving node",
+        ),
+        (
+            leaving(&[1], |p| p.nodes[1].weight = Weight::ONE),
+            "a leaving node has weight 0",
+        ),
     ] {
         assert!(found.contains(wanted), "{found:?} does not say {wanted:?}");
     }
@@ -122,7 +193,8 @@ fn maps_that_differ_in_their_target_only_are_not_the_same() {
     assert!(under_way.same_but_epoch(&with(|p| p.epoch += 7)));
 }
 
-/// Every field of these files takes hostile values, with the digest made anew: none may panic, and what is accepted is canonical.
+/// Every field of these files takes hostile values, with the digest made anew: none may panic, and
+/// what is accepted is canonical.
 #[test]
 fn a_changed_file_is_refused_or_is_the_one_byte_string_of_its_map() {
     let (mut refused, mut accepted) = (0, 0);
@@ -134,18 +206,36 @@ fn a_changed_file_is_refused_or_is_the_one_byte_string_of_its_map() {
             bytes[96..128].copy_from_slice(&digest);
             match Map::from_bytes(bytes) {
                 Err(error) => {
-                    assert!(matches!(error.status(), Status::Format | Status::Version), "{error}");
+                    assert!(
+                        matches!(error.status(), Status::Format | Status::Version),
+                        "{error}"
+                    );
                     refused += 1;
                 }
                 Ok(map) => {
-                    assert!(encode(&map.to_parts()) == map.bytes(), "{name}: {:?}", map.to_parts());
+                    assert!(
+                        encode(&map.to_parts()) == map.bytes(),
+                        "{name}: {:?}",
+                        map.to_parts()
+                    );
                     accepted += 1;
                 }
             }
         };
         for at in (0..good.len() - 4).step_by(4) {
             let old = u32::from_le_bytes(good[at..at + 4].try_into().unwrap());
-            for value in [0, 1, 2, 3, old ^ 1, old.wrapping_add(8), old.wrapping_sub(1), 0x7FFF_FFFF, 0xFFFF_FFF8, u32::MAX] {
+            for value in [
+                0,
+                1,
+                2,
+                3,
+                old ^ 1,
+                old.wrapping_add(8),
+                old.wrapping_sub(1),
+                0x7FFF_FFFF,
+                0xFFFF_FFF8,
+                u32::MAX,
+            ] {
                 let mut bytes = good.clone();
                 bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
                 judge(bytes);
@@ -159,5 +249,8 @@ fn a_changed_file_is_refused_or_is_the_one_byte_string_of_its_map() {
         }
     }
     println!("{refused} refused, {accepted} accepted");
-    assert!(refused > 10_000 && accepted > 100, "{refused} refused, {accepted} accepted");
+    assert!(
+        refused > 10_000 && accepted > 100,
+        "{refused} refused, {accepted} accepted"
+    );
 }

@@ -1,5 +1,5 @@
-//! The guarantees of docs/placement.md, over random fleets and histories of 200 steps, judged by code that shares nothing with the
-//! core; each with a broken map that the judge must reject.
+//! The guarantees of docs/placement.md, over random fleets and histories of 200 steps, judged by
+//! code that shares nothing with the core; each with a broken map that the judge must reject.
 
 mod judge;
 
@@ -77,7 +77,9 @@ impl Wanted {
         match change {
             Change::Add(weight) => self.add(*weight),
             Change::AddMany(n, weight) => (0..*n).for_each(|_| self.add(*weight)),
-            Change::Remove(i) if self.nodes.len() > 1 => drop(self.nodes.remove(i % self.nodes.len())),
+            Change::Remove(i) if self.nodes.len() > 1 => {
+                drop(self.nodes.remove(i % self.nodes.len()))
+            }
             Change::Reweight(i, weight) => {
                 let n = self.nodes.len();
                 self.nodes[i % n].1 = *weight;
@@ -97,12 +99,24 @@ impl Wanted {
                 let n = self.policies.len();
                 self.policies[i % n].1 = *weight;
             }
-            Change::RemovePolicy(i) if !self.policies.is_empty() => drop(self.policies.remove(i % self.policies.len())),
-            Change::Pin(at) if self.pins.iter().all(|p| p.abs_diff(*at) > 10) => self.pins.push(*at),
-            Change::Unpin(i) if !self.pins.is_empty() => drop(self.pins.remove(i % self.pins.len())),
+            Change::RemovePolicy(i) if !self.policies.is_empty() => {
+                drop(self.policies.remove(i % self.policies.len()))
+            }
+            Change::Pin(at) if self.pins.iter().all(|p| p.abs_diff(*at) > 10) => {
+                self.pins.push(*at)
+            }
+            Change::Unpin(i) if !self.pins.is_empty() => {
+                self.pins.remove(i % self.pins.len());
+            }
             _ => {}
         }
-        if self.nodes.iter().map(|n| n.1).chain(self.policies.iter().map(|p| p.1)).all(|w| w == 0) {
+        if self
+            .nodes
+            .iter()
+            .map(|n| n.1)
+            .chain(self.policies.iter().map(|p| p.1))
+            .all(|w| w == 0)
+        {
             self.nodes[0].1 = 1_000_000;
         }
     }
@@ -112,22 +126,34 @@ impl Wanted {
         let weight = |w: u64| format!("{}.{:06}", w * scale / 1_000_000, w * scale % 1_000_000);
         let mut blocks = Vec::new();
         for (name, w, formerly) in &self.nodes {
-            let formerly = formerly.as_ref().map_or(String::new(), |f| format!("formerly = \"{f}\"\n"));
-            blocks.push(format!("[[node]]\nname = \"{name}\"\nweight = {}\n{formerly}", weight(*w)));
+            let formerly = formerly
+                .as_ref()
+                .map_or(String::new(), |f| format!("formerly = \"{f}\"\n"));
+            blocks.push(format!(
+                "[[node]]\nname = \"{name}\"\nweight = {}\n{formerly}",
+                weight(*w)
+            ));
         }
         let some_node = &self.nodes.iter().map(|n| &n.0).min().unwrap();
         for (name, w) in &self.policies {
-            blocks.push(format!("[[policy]]\nname = \"{name}\"\nweight = {}\nnodes = [\"{some_node}\"]\n", weight(*w)));
+            blocks.push(format!(
+                "[[policy]]\nname = \"{name}\"\nweight = {}\nnodes = [\"{some_node}\"]\n",
+                weight(*w)
+            ));
         }
         for at in &self.pins {
             let percent = |x: u64| format!("{}.{:06}%", x / 1_000_000, x % 1_000_000);
             let range = format!("[\"{}\", \"{}\"]", percent(*at), percent(at + 5));
-            blocks.push(format!("[[pin]]\nrange = {range}\nnodes = [\"{some_node}\"]\n"));
+            blocks.push(format!(
+                "[[pin]]\nrange = {range}\nnodes = [\"{some_node}\"]\n"
+            ));
         }
         if turned {
             blocks.reverse();
         }
-        let limit = self.max_slices.map_or(String::new(), |most| format!("max_slices = {most}\n"));
+        let limit = self
+            .max_slices
+            .map_or(String::new(), |most| format!("max_slices = {most}\n"));
         format!("name = \"test\"\n{limit}{}", blocks.concat())
     }
 
@@ -137,10 +163,15 @@ impl Wanted {
 
     /// What a holder of the map before is called in this fleet.
     fn renamed(&self, before: &Judged, holder: &Holder) -> Holder {
-        let Holder::Node(name) = holder else { return holder.clone() };
+        let Holder::Node(name) = holder else {
+            return holder.clone();
+        };
         let known = |n: &str| before.weights.contains_key(&Holder::Node(n.to_owned()));
         for (new, _, formerly) in &self.nodes {
-            if formerly.as_deref() == Some(name) && !known(new) && self.nodes.iter().all(|n| n.0 != *name) {
+            if formerly.as_deref() == Some(name)
+                && !known(new)
+                && self.nodes.iter().all(|n| n.0 != *name)
+            {
                 return Holder::Node(new.clone());
             }
         }
@@ -150,7 +181,11 @@ impl Wanted {
 
 fn histories() -> ProptestConfig {
     // 64 histories of 200 steps: 12,800 maps, a few seconds
-    ProptestConfig { cases: 64, max_shrink_iters: 2000, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: 64,
+        max_shrink_iters: 2000,
+        ..ProptestConfig::default()
+    }
 }
 
 proptest! {
@@ -238,23 +273,38 @@ proptest! {
 fn a_tight_limit_costs_no_more_than_a_contiguous_layout_in_place() {
     let maps = grown(&[10, 20, 30, 40, 50, 60]);
     let last = &maps[5];
-    let nodes: String = (0..60).map(|i| format!("[[node]]\nname = \"n{i:02}\"\n")).collect();
+    let nodes: String = (0..60)
+        .map(|i| format!("[[node]]\nname = \"n{i:02}\"\n"))
+        .collect();
     let within = |most: usize| {
-        let fleet = Fleet::parse(&format!("name = \"test\"\nmax_slices = {most}\n{nodes}"), "test.toml").unwrap();
+        let fleet = Fleet::parse(
+            &format!("name = \"test\"\nmax_slices = {most}\n{nodes}"),
+            "test.toml",
+        )
+        .unwrap();
         let next = build(&fleet, Some(last)).unwrap();
         assert!(next.base_count() <= most);
         Plan::between(last, &next).unwrap().moved.0 as f64 / 2f64.powi(64)
     };
-    let costs: Vec<f64> = [60, 70, 90, last.base_count()].into_iter().map(within).collect();
-    // the first row is the contiguous layout: about half of the space; more room costs less, and enough room nothing
+    let costs: Vec<f64> = [60, 70, 90, last.base_count()]
+        .into_iter()
+        .map(within)
+        .collect();
+    // the first row is the contiguous layout: about half of the space; more room costs less, and
+    // enough room nothing
     assert!(costs[0] < 0.55, "{costs:?}");
-    assert!(costs[1] <= costs[0] && costs[2] < costs[1] && costs[3] == 0.0, "{costs:?}");
+    assert!(
+        costs[1] <= costs[0] && costs[2] < costs[1] && costs[3] == 0.0,
+        "{costs:?}"
+    );
 }
 
 #[test]
 fn what_a_limit_costs_stands_beside_the_optimum() {
     let maps = grown(&[10, 20, 30, 40]);
-    let nodes: String = (0..50).map(|i| format!("[[node]]\nname = \"n{i:02}\"\n")).collect();
+    let nodes: String = (0..50)
+        .map(|i| format!("[[node]]\nname = \"n{i:02}\"\n"))
+        .collect();
     let optimum = |limit: &str| {
         let fleet = Fleet::parse(&format!("name = \"test\"\n{limit}{nodes}"), "test.toml").unwrap();
         let next = build(&fleet, maps.last()).unwrap();
@@ -264,13 +314,18 @@ fn what_a_limit_costs_stands_beside_the_optimum() {
     let (moved, least, bound) = optimum("");
     assert!(moved == least && least == bound);
     let (limited, still_least, _) = optimum("max_slices = 60\n");
-    assert!(limited.fraction > least.fraction && still_least == least, "{limited:?} {least:?}");
+    assert!(
+        limited.fraction > least.fraction && still_least == least,
+        "{limited:?} {least:?}"
+    );
 }
 
 fn grown(sizes: &[usize]) -> Vec<Map> {
     let mut maps: Vec<Map> = Vec::new();
     for size in sizes {
-        let nodes: String = (0..*size).map(|i| format!("[[node]]\nname = \"n{i:02}\"\n")).collect();
+        let nodes: String = (0..*size)
+            .map(|i| format!("[[node]]\nname = \"n{i:02}\"\n"))
+            .collect();
         let fleet = Fleet::parse(&format!("name = \"test\"\n{nodes}"), "test.toml").unwrap();
         maps.push(build(&fleet, maps.last()).unwrap());
     }
@@ -287,9 +342,20 @@ fn the_judge_rejects_one_point_too_many() {
     // and a left-over point at the wrong holder: 2^64 / 7 leaves 2, which the first two get
     let mut judged = read(maps[1].bytes());
     let points = judged.points();
-    assert_eq!(points[&Holder::Node("n00".into())], points[&Holder::Node("n06".into())] + 1);
+    assert_eq!(
+        points[&Holder::Node("n00".into())],
+        points[&Holder::Node("n06".into())] + 1
+    );
     judged.slices.iter_mut().for_each(|(_, h)| {
-        let swap = |a: &str, b: &str, n: &str| if n == a { b.to_owned() } else if n == b { a.to_owned() } else { n.to_owned() };
+        let swap = |a: &str, b: &str, n: &str| {
+            if n == a {
+                b.to_owned()
+            } else if n == b {
+                a.to_owned()
+            } else {
+                n.to_owned()
+            }
+        };
         if let Holder::Node(name) = h {
             *name = swap("n00", "n06", name);
         }
@@ -323,7 +389,8 @@ fn another_fleet_gives_other_bytes() {
 
 #[test]
 fn without_a_limit_the_slices_pass_the_least_number() {
-    // the control of the max_slices property: these histories do make more slices than the limit would allow
+    // the control of the max_slices property: these histories do make more slices than the limit
+    // would allow
     let maps = grown(&[4, 7, 10, 13, 16]);
     assert!(maps[4].base_count() > 16);
 }

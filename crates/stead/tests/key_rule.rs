@@ -1,4 +1,5 @@
-//! The key rule: what a fleet says of it, what a map keeps of it, and that every question to a map goes by it.
+//! The key rule: what a fleet says of it, what a map keeps of it, and that every question to a map
+//! goes by it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,9 +14,19 @@ use stead::{build, Error, Fleet, Map};
 
 /// A fleet of two copies over five nodes in two zones, with this above its nodes.
 fn fleet(top: &str) -> Fleet {
-    let nodes: String =
-        (0..5).map(|i| format!("[[node]]\nname = 'n{i}'\nlabels = {{ zone = '{}' }}\n", ["a", "b"][i % 2])).collect();
-    Fleet::parse(&format!("name = 'rrd'\nreplicas = 2\nspread = ['zone']\n{top}\n{nodes}"), "f").unwrap()
+    let nodes: String = (0..5)
+        .map(|i| {
+            format!(
+                "[[node]]\nname = 'n{i}'\nlabels = {{ zone = '{}' }}\n",
+                ["a", "b"][i % 2]
+            )
+        })
+        .collect();
+    Fleet::parse(
+        &format!("name = 'rrd'\nreplicas = 2\nspread = ['zone']\n{top}\n{nodes}"),
+        "f",
+    )
+    .unwrap()
 }
 
 fn map(top: &str) -> Map {
@@ -30,7 +41,10 @@ fn refused(fleet: &Fleet, previous: Option<&Map>) -> (Status, String) {
 /// The field of the hash and the required features, where docs/map-format.md has them.
 fn stored(map: &Map) -> (u32, u64) {
     let bytes = map.bytes();
-    (u32::from_le_bytes(bytes[128..132].try_into().unwrap()), u64::from_le_bytes(bytes[24..32].try_into().unwrap()))
+    (
+        u32::from_le_bytes(bytes[128..132].try_into().unwrap()),
+        u64::from_le_bytes(bytes[24..32].try_into().unwrap()),
+    )
 }
 
 const SECRET: &str = "hash = 'siphash'\nsecret = '000102030405060708090a0b0c0d0e0f'";
@@ -42,7 +56,10 @@ fn the_files_of_a_host_stay_together() {
         let (mut places, mut scattered) = (BTreeSet::new(), 0);
         for host in 0..50 {
             let host = format!("host{host}.example.org");
-            let files: Vec<String> = (0..20).map(|i| format!("{host}/disk{}/{i}.rrd", i % 3)).chain([host.clone(), format!("/{host}/x")]).collect();
+            let files: Vec<String> = (0..20)
+                .map(|i| format!("{host}/disk{}/{i}.rrd", i % 3))
+                .chain([host.clone(), format!("/{host}/x")])
+                .collect();
             for file in &files {
                 let file = file.as_bytes();
                 assert_eq!(ruled.point(file), whole.point(host.as_bytes()));
@@ -52,7 +69,10 @@ fn the_files_of_a_host_stay_together() {
             }
             places.insert(ruled.locate(host.as_bytes()));
             // the control: without the rule a host's files are everywhere
-            let found: BTreeSet<_> = files.iter().map(|file| whole.locate(file.as_bytes())).collect();
+            let found: BTreeSet<_> = files
+                .iter()
+                .map(|file| whole.locate(file.as_bytes()))
+                .collect();
             scattered += usize::from(found.len() > 1);
         }
         assert_eq!((places.len(), scattered), (5, 50), "{hash}");
@@ -64,7 +84,10 @@ fn the_whole_key_is_hashed_where_nothing_is_said_and_such_maps_have_the_bytes_th
     let (out, said) = (map(""), map("key = 'whole'"));
     assert_eq!(out.bytes(), said.bytes());
     assert_eq!((out.key_rule(), stored(&out)), (KeyRule::Whole, (1, 0)));
-    assert_eq!((fleet("").key_rule, fleet("key = 'whole'").key_rule), (None, Some(KeyRule::Whole)));
+    assert_eq!(
+        (fleet("").key_rule, fleet("key = 'whole'").key_rule),
+        (None, Some(KeyRule::Whole))
+    );
     let md5 = Hash::Md5;
     for key in [&b"/web1/cpu"[..], b"//", b"web1/cpu"] {
         assert_eq!(out.point(key), md5.point(key));
@@ -75,26 +98,48 @@ fn the_whole_key_is_hashed_where_nothing_is_said_and_such_maps_have_the_bytes_th
 fn a_map_says_its_rule_beside_its_hash_so_that_an_older_stead_refuses_it() {
     // bits 16 to 23 of the field, and feature 1, "the field hash is above 4"
     assert_eq!(stored(&map("key = 'first 1 segments'")), (0x1_0001, 2));
-    assert_eq!(stored(&map("key = 'first 255 segments'\nhash = 'xxh3'")), (0xff_0003, 2));
+    assert_eq!(
+        stored(&map("key = 'first 255 segments'\nhash = 'xxh3'")),
+        (0xff_0003, 2)
+    );
     let keyed = map(&format!("key = 'first 1 segment'\n{SECRET}"));
     assert_eq!(stored(&keyed), (0x1_0004, 2));
-    assert_eq!(keyed.hash(), Hash::SipHash(Secret(std::array::from_fn(|i| i as u8))));
+    assert_eq!(
+        keyed.hash(),
+        Hash::SipHash(Secret(std::array::from_fn(|i| i as u8)))
+    );
     assert!(keyed.hash().is_secret());
     assert_eq!(encode(&keyed.to_parts()), keyed.bytes());
 }
 
 #[test]
 fn a_map_keeps_its_rule() {
-    let (first, left_out, grown) = (fleet("key = 'first 2 segments'"), fleet(""), "\n[[node]]\nname = 'n9'\nlabels = { zone = 'b' }");
+    let (first, left_out, grown) = (
+        fleet("key = 'first 2 segments'"),
+        fleet(""),
+        "\n[[node]]\nname = 'n9'\nlabels = { zone = 'b' }",
+    );
     let map = build(&first, None).unwrap();
     let two = KeyRule::parse("first 2 segments").unwrap();
     assert_eq!(map.key_rule(), two);
     let same = build(&left_out, Some(&map)).unwrap();
     assert!(same.same_but_epoch(&map));
-    let grown = Fleet::parse(&format!("name = 'rrd'\nreplicas = 2\nspread = ['zone']\n[[node]]\nname = 'n0'\nlabels = {{ zone = 'a' }}{grown}"), "f").unwrap();
+    let grown = Fleet::parse(
+        &format!(
+            "name = 'rrd'\nreplicas = 2\nspread = \
+        ['zone']\n[[node]]\nname = 'n0'\nlabels = {{ zone = 'a' }}{grown}"
+        ),
+        "f",
+    )
+    .unwrap();
     let step = build_step(&grown, Some(&map), Share(SPACE / 100)).unwrap();
     assert!(step.target_slices().is_some());
-    for later in [&same, &step, &build(&grown, Some(&step)).unwrap(), &map.again_after(&step).unwrap()] {
+    for later in [
+        &same,
+        &step,
+        &build(&grown, Some(&step)).unwrap(),
+        &map.again_after(&step).unwrap(),
+    ] {
         assert_eq!(later.key_rule(), two);
         assert_eq!(later.point(b"a/b/c"), Hash::Md5.point(b"a/b"));
         assert!(Plan::between(&map, later).is_ok());
@@ -106,21 +151,40 @@ fn another_rule_than_the_maps_is_refused() {
     let rules = ["", "key = 'first 1 segments'", "key = 'first 2 segments'"];
     for (i, of_map) in rules.iter().enumerate() {
         let map = map(of_map);
-        for (j, asked) in ["key = 'whole'", rules[1], rules[2]].into_iter().enumerate() {
+        for (j, asked) in ["key = 'whole'", rules[1], rules[2]]
+            .into_iter()
+            .enumerate()
+        {
             if i == j {
-                assert!(build(&fleet(asked), Some(&map)).unwrap().same_but_epoch(&map));
+                assert!(build(&fleet(asked), Some(&map))
+                    .unwrap()
+                    .same_but_epoch(&map));
                 continue;
             }
             let (status, message) = refused(&fleet(asked), Some(&map));
             let (fleet, map) = (asked.replace('\'', "\""), map.key_rule());
             assert_eq!(status, Status::Identity);
-            assert_eq!(message, format!("f: the fleet says {fleet} and the map has \"{map}\"; a map keeps its key rule, another would move nearly every key; leave `key` out of the fleet"));
+            assert_eq!(
+                message,
+                format!(
+                    "f: the fleet says {fleet} and the map has \"{map}\"; a \
+                map keeps its key rule, another would move nearly every key; leave `key` out of \
+                the fleet"
+                )
+            );
         }
     }
     let error = Plan::between(&map(rules[1]), &map(rules[2])).err().unwrap();
-    assert!(matches!(error, Error::Identity { .. }) && error.to_string().contains("hash keys in different ways"), "{error}");
+    assert!(
+        matches!(error, Error::Identity { .. })
+            && error.to_string().contains("hash keys in different ways"),
+        "{error}"
+    );
     // a ring's map has the whole key, as the original has
-    let ring = Map::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/maps/hash-md5-affixes.map")).unwrap();
+    let ring = Map::open(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/maps/hash-md5-affixes.map"),
+    )
+    .unwrap();
     let nodes = "[[node]]\nname = 'n0'\n[[node]]\nname = 'n1'\n[[node]]\nname = 'n2'\n";
     let asks = |key: &str| Fleet::parse(&format!("name = 'ring'\n{key}\n{nodes}"), "f").unwrap();
     assert!(build(&asks("key = 'whole'"), Some(&ring)).is_ok());
@@ -131,25 +195,55 @@ fn another_rule_than_the_maps_is_refused() {
 fn a_pin_by_key_holds_for_all_keys_with_its_first_segments() {
     let pin = |key: &str| format!("[[pin]]\nkey = '{key}'\nnodes = ['n3', 'n0']\n");
     let pinned = |rule: &str, pins: &str| {
-        let nodes: String = (0..5).map(|i| format!("[[node]]\nname = 'n{i}'\n")).collect();
+        let nodes: String = (0..5)
+            .map(|i| format!("[[node]]\nname = 'n{i}'\n"))
+            .collect();
         Fleet::parse(&format!("name = 'rrd'\n{rule}\n{nodes}{pins}"), "f").unwrap()
     };
-    let on = |map: &Map, key: &str| map.locate_all(key.as_bytes()).map(|node| map.node(node).name().to_owned()).collect::<Vec<_>>();
-    let (rule, hosts) = ("key = 'first 1 segments'", ["web1", "web1/cpu.rrd", "/web1/x/y", "web1/"]);
+    let on = |map: &Map, key: &str| {
+        map.locate_all(key.as_bytes())
+            .map(|node| map.node(node).name().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (rule, hosts) = (
+        "key = 'first 1 segments'",
+        ["web1", "web1/cpu.rrd", "/web1/x/y", "web1/"],
+    );
     for key in hosts {
         let map = build(&pinned(rule, &pin(key)), None).unwrap();
-        assert!(hosts.iter().all(|key| on(&map, key) == ["n3", "n0"]), "{key}");
+        assert!(
+            hosts.iter().all(|key| on(&map, key) == ["n3", "n0"]),
+            "{key}"
+        );
         assert_eq!(on(&map, "web2/cpu.rrd").len(), 1);
         // the key stands in the map as it was written
         assert_eq!(map.pins().next().unwrap().key, Some(key.as_bytes()));
-        // and is checked by the rule when the map is opened: under another one the pin lies elsewhere
+        // and is checked by the rule when the map is opened: under another one the pin lies
+        // elsewhere
         let mut parts = map.to_parts();
         parts.key_rule = KeyRule::parse("first 2 segments").unwrap();
         let moved = Map::from_bytes(encode(&parts));
         assert_eq!(moved.is_err(), key != "web1", "{key}");
     }
-    let (status, message) = refused(&pinned(rule, &(pin("web1/cpu.rrd") + &pin("web2") + &pin("/web1/mem.rrd"))), None);
+    let (status, message) = refused(
+        &pinned(
+            rule,
+            &(pin("web1/cpu.rrd") + &pin("web2") + &pin("/web1/mem.rrd")),
+        ),
+        None,
+    );
     assert_eq!(status, Status::Fleet);
-    assert_eq!(message, "f:19: pin covers points of the pin in line 13 (of a key its first 1 segments are hashed); pins must not overlap");
-    assert!(build(&pinned("", &(pin("web1/cpu.rrd") + &pin("web2") + &pin("/web1/mem.rrd"))), None).is_ok());
+    assert_eq!(
+        message,
+        "f:19: pin covers points of the pin in line 13 (of a key its first 1 \
+        segments are hashed); pins must not overlap"
+    );
+    assert!(build(
+        &pinned(
+            "",
+            &(pin("web1/cpu.rrd") + &pin("web2") + &pin("/web1/mem.rrd"))
+        ),
+        None
+    )
+    .is_ok());
 }

@@ -1,4 +1,5 @@
-//! The house has one direction: a core module uses only modules to its left. And unsafe code lives in two modules only.
+//! The house has one direction: a core module uses only modules to its left. And unsafe code lives
+//! in two modules only.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,10 +50,20 @@ fn uses(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("crate::") {
         let rest = &text[at + "crate::".len()..];
-        let list = rest.strip_prefix('{').map_or(rest, |inner| inner.split('}').next().unwrap());
-        let names = if rest.starts_with('{') { list.split(',').collect() } else { vec![list] };
+        let list = rest
+            .strip_prefix('{')
+            .map_or(rest, |inner| inner.split('}').next().unwrap());
+        let names = if rest.starts_with('{') {
+            list.split(',').collect()
+        } else {
+            vec![list]
+        };
         for name in names {
-            let word: String = name.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            let word: String = name
+                .trim()
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
             found.push(word);
         }
     }
@@ -74,7 +85,9 @@ fn broken(files: &BTreeMap<String, Vec<(String, String)>>) -> Vec<String> {
                     _ if used == *module => {}
                     Some(theirs) if theirs < mine => {}
                     Some(_) => broken.push(format!("{file} -> {used}")),
-                    None if used.is_empty() || used.starts_with(char::is_uppercase) => broken.push(format!("{file} -> crate::{used}")),
+                    None if used.is_empty() || used.starts_with(char::is_uppercase) => {
+                        broken.push(format!("{file} -> crate::{used}"))
+                    }
                     None => broken.push(format!("{file} -> {used}, which is in no group")),
                 }
             }
@@ -90,7 +103,10 @@ fn read_all() -> BTreeMap<String, Vec<(String, String)>> {
         let text = fs::read_to_string(&file).unwrap();
         // a unit test may look around
         let text = text.split("#[cfg(test)]").next().unwrap().to_owned();
-        files.entry(module(&root, &file)).or_default().push((file.display().to_string(), text));
+        files
+            .entry(module(&root, &file))
+            .or_default()
+            .push((file.display().to_string(), text));
     }
     files
 }
@@ -104,21 +120,47 @@ fn modules_use_only_modules_to_their_left() {
 
 #[test]
 fn the_rule_sees_a_module_that_looks_right() {
-    let wrong = |module: &str, text: &str| BTreeMap::from([(module.to_owned(), vec![("file".to_owned(), text.to_owned())])]);
-    assert_eq!(broken(&wrong("point", "use crate::map::Map;")), ["file -> map"]);
-    assert_eq!(broken(&wrong("plan", "use crate::rebalance::targets;")), ["file -> rebalance"]);
-    assert_eq!(broken(&wrong("verdict", "use crate::rebalance::targets;")), ["file -> rebalance"]);
-    assert_eq!(broken(&wrong("hash", "use crate::{point::Point, store};")), ["file -> store"]);
+    let wrong = |module: &str, text: &str| {
+        BTreeMap::from([(
+            module.to_owned(),
+            vec![("file".to_owned(), text.to_owned())],
+        )])
+    };
+    assert_eq!(
+        broken(&wrong("point", "use crate::map::Map;")),
+        ["file -> map"]
+    );
+    assert_eq!(
+        broken(&wrong("plan", "use crate::rebalance::targets;")),
+        ["file -> rebalance"]
+    );
+    assert_eq!(
+        broken(&wrong("verdict", "use crate::rebalance::targets;")),
+        ["file -> rebalance"]
+    );
+    assert_eq!(
+        broken(&wrong("hash", "use crate::{point::Point, store};")),
+        ["file -> store"]
+    );
     assert_eq!(broken(&wrong("nowhere", "")), ["nowhere is in no group"]);
-    assert_eq!(broken(&wrong("store", "use crate::map::Map;")), Vec::<String>::new());
+    assert_eq!(
+        broken(&wrong("store", "use crate::map::Map;")),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn unsafe_code_lives_in_two_modules() {
     for (module, texts) in read_all() {
         for (file, text) in texts {
-            let code = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
-            let found = code.contains("unsafe {") || code.contains("unsafe fn") || code.contains("unsafe impl");
+            let code = text
+                .lines()
+                .filter(|l| !l.trim_start().starts_with("//"))
+                .collect::<Vec<_>>()
+                .join("\n");
+            let found = code.contains("unsafe {")
+                || code.contains("unsafe fn")
+                || code.contains("unsafe impl");
             assert_eq!(found, UNSAFE.contains(&module.as_str()), "{file}");
         }
     }
@@ -127,8 +169,20 @@ fn unsafe_code_lives_in_two_modules() {
 #[test]
 fn modules_that_place_are_free_of_floats_and_indexing() {
     // the lints do the work; this says that nobody took them off
-    for module in ["cell", "format", "map", "plan", "point", "policy", "rebalance", "slice", "verdict", "weight"] {
-        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    for module in [
+        "cell",
+        "format",
+        "map",
+        "plan",
+        "point",
+        "policy",
+        "rebalance",
+        "slice",
+        "verdict",
+        "weight",
+    ] {
+        let text =
+            fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
         let strict = "#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]\n";
         let declared = text.contains(&format!("{strict}pub mod {module};"));
         assert!(declared, "{module} is declared without the lints");

@@ -4,7 +4,9 @@ use stead::fleet::part;
 use stead::{build, build_step, Error, Fleet};
 
 fn fleet(nodes: std::ops::Range<usize>) -> Fleet {
-    let nodes: String = nodes.map(|i| format!("[[node]]\nname = 'n{i}'\n")).collect();
+    let nodes: String = nodes
+        .map(|i| format!("[[node]]\nname = 'n{i}'\n"))
+        .collect();
     Fleet::parse(&format!("name = 'full'\n{nodes}"), "f.toml").unwrap()
 }
 
@@ -13,9 +15,18 @@ fn nodes_that_leave_a_full_fleet_step_by_step_are_refused_as_impossible() {
     let first = build(&fleet(0..65_536), None).unwrap();
     let next = fleet(1..65_537);
     match build_step(&next, Some(&first), part("0.0001%").unwrap()) {
-        Err(Error::Impossible { problem }) => assert!(problem.contains("65536 nodes and 1 that still"), "{problem}"),
+        Err(Error::Impossible { problem }) => assert!(
+            problem.contains("65536 nodes and 1 that still"),
+            "{problem}"
+        ),
         other => panic!("{:?}", other.map(|map| map.nodes().len())),
     }
     // at once, or with a step that suffices, it goes
-    assert_eq!(build_step(&next, Some(&first), part("1%").unwrap()).unwrap().nodes().len(), 65_536);
+    assert_eq!(
+        build_step(&next, Some(&first), part("1%").unwrap())
+            .unwrap()
+            .nodes()
+            .len(),
+        65_536
+    );
 }

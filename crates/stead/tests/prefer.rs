@@ -1,22 +1,33 @@
-//! Who answers when a node is down: docs/placement.md, "Prefer". The distribution is measured over many keys and held against what
-//! chance allows; `cargo test -p stead --test prefer -- --nocapture` prints it.
+//! Who answers when a node is down: docs/placement.md, "Prefer". The distribution is measured over
+//! many keys and held against what chance allows; `cargo test -p stead --test prefer --
+//! --nocapture` prints it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use stead::policy::NodeId;
 use stead::{build, Fleet, Map};
 
-/// So many copies of keys: each of 15 nodes then takes about 480 over from each other one, give or take 5 per cent.
+/// So many copies of keys: each of 15 nodes then takes about 480 over from each other one, give or
+/// take 5 per cent.
 const KEYS: usize = 100_000;
 
 fn fleet(replicas: usize, spread: &str, nodes: impl Iterator<Item = String>) -> Map {
-    let text = format!("name = \"prefer\"\nreplicas = {replicas}\nspread = [{spread}]\n{}", nodes.collect::<String>());
+    let text = format!(
+        "name = \"prefer\"\nreplicas = {replicas}\nspread = [{spread}]\n{}",
+        nodes.collect::<String>()
+    );
     build(&Fleet::parse(&text, "prefer.toml").unwrap(), None).unwrap()
 }
 
 /// Node i has `weight(i)` and is in zone i modulo `zones`.
 fn nodes(n: usize, zones: usize, weight: fn(usize) -> usize) -> impl Iterator<Item = String> {
-    (0..n).map(move |i| format!("[[node]]\nname = \"n{i:02}\"\nweight = {}\nlabels = {{ zone = \"z{}\" }}\n", weight(i), i % zones))
+    (0..n).map(move |i| {
+        format!(
+            "[[node]]\nname = \"n{i:02}\"\nweight = {}\nlabels = {{ zone = \"z{}\" }}\n",
+            weight(i),
+            i % zones
+        )
+    })
 }
 
 fn keys() -> impl Iterator<Item = Vec<u8>> {
@@ -27,20 +38,31 @@ fn keys() -> impl Iterator<Item = Vec<u8>> {
 fn points(map: &Map) -> BTreeMap<NodeId, f64> {
     let mut points: BTreeMap<NodeId, f64> = map.nodes().map(|node| (node.id, 0.0)).collect();
     for slice in map.base_slices() {
-        map.policy(slice.policy).members().for_each(|node| *points.entry(node).or_default() += slice.points() as f64);
+        map.policy(slice.policy)
+            .members()
+            .for_each(|node| *points.entry(node).or_default() += slice.points() as f64);
     }
     points
 }
 
-/// For each node that may be down how many of its keys go to each other node: the first in the list behind all their holders.
+/// For each node that may be down how many of its keys go to each other node: the first in the list
+/// behind all their holders.
 fn taken_over(map: &Map) -> BTreeMap<NodeId, BTreeMap<NodeId, usize>> {
-    let mut taken: BTreeMap<NodeId, BTreeMap<NodeId, usize>> = map.nodes().map(|node| (node.id, BTreeMap::new())).collect();
+    let mut taken: BTreeMap<NodeId, BTreeMap<NodeId, usize>> =
+        map.nodes().map(|node| (node.id, BTreeMap::new())).collect();
     let replicas = map.replicas() as usize;
     for key in keys().take(KEYS / replicas) {
         let list = map.prefer(&key, replicas + 1);
-        assert!(list[..replicas].iter().copied().eq(map.locate_all(&key)), "the list starts with the holders in their order");
+        assert!(
+            list[..replicas].iter().copied().eq(map.locate_all(&key)),
+            "the list starts with the holders in their order"
+        );
         for down in &list[..replicas] {
-            *taken.entry(*down).or_default().entry(list[replicas]).or_default() += 1;
+            *taken
+                .entry(*down)
+                .or_default()
+                .entry(list[replicas])
+                .or_default() += 1;
         }
     }
     taken
@@ -51,13 +73,19 @@ fn with_one_replica_a_down_nodes_keys_go_to_the_others_in_proportion_to_their_po
     let map = fleet(1, "", nodes(10, 1, |i| 1 + i % 4));
     let points = points(&map);
     for (down, taken) in taken_over(&map) {
-        let (sum, rest) = (taken.values().sum::<usize>() as f64, points.values().sum::<f64>() - points[&down]);
+        let (sum, rest) = (
+            taken.values().sum::<usize>() as f64,
+            points.values().sum::<f64>() - points[&down],
+        );
         assert_eq!(taken.get(&down), None);
         for (node, points) in points.iter().filter(|(node, _)| **node != down) {
             let share = points / rest;
             let (wanted, deviation) = (sum * share, (sum * share * (1.0 - share)).sqrt());
             let found = taken.get(node).copied().unwrap_or(0) as f64;
-            assert!((found - wanted).abs() < 5.0 * deviation, "{down:?} down: {node:?} got {found} of {sum} keys, not {wanted}");
+            assert!(
+                (found - wanted).abs() < 5.0 * deviation,
+                "{down:?} down: {node:?} got {found} of {sum} keys, not {wanted}"
+            );
         }
     }
 }
@@ -67,21 +95,42 @@ fn whoever_is_down_the_rest_of_the_list_stays() {
     let map = fleet(2, "\"zone\"", nodes(9, 3, |_| 1));
     for key in keys().take(500) {
         let whole = map.prefer(&key, 9);
-        assert_eq!(whole.iter().collect::<BTreeSet<_>>().len(), 9, "each node once");
+        assert_eq!(
+            whole.iter().collect::<BTreeSet<_>>().len(),
+            9,
+            "each node once"
+        );
         (0..=9).for_each(|n| assert_eq!(map.prefer(&key, n), whole[..n]));
     }
 }
 
-/// The least and the most that a node takes over of a down node's keys, as a multiple of its part of the points of all that may take over;
-/// over all nodes that can be down. With more zones than replicas the down node's own zone never takes over.
+/// The least and the most that a node takes over of a down node's keys, as a multiple of its part
+/// of the points of all that may take over; over all nodes that can be down. With more zones than
+/// replicas the down node's own zone never takes over.
 fn ratios(map: &Map, fresh: bool) -> (f64, f64) {
     let points = points(map);
     let zone = |node: &NodeId| map.node(*node).label("zone").unwrap();
     let (mut least, mut most) = (f64::MAX, 0.0f64);
     for (down, taken) in taken_over(map) {
-        let others = || points.iter().filter(|(node, _)| if fresh { zone(node) != zone(&down) } else { **node != down });
-        let (sum, rest) = (taken.values().sum::<usize>() as f64, others().map(|(_, points)| points).sum::<f64>());
-        assert!(taken.keys().all(|taker| others().any(|(node, _)| node == taker)), "{down:?} down: {taken:?}");
+        let others = || {
+            points.iter().filter(|(node, _)| {
+                if fresh {
+                    zone(node) != zone(&down)
+                } else {
+                    **node != down
+                }
+            })
+        };
+        let (sum, rest) = (
+            taken.values().sum::<usize>() as f64,
+            others().map(|(_, points)| points).sum::<f64>(),
+        );
+        assert!(
+            taken
+                .keys()
+                .all(|taker| others().any(|(node, _)| node == taker)),
+            "{down:?} down: {taken:?}"
+        );
         for (node, points) in others() {
             let ratio = taken.get(node).copied().unwrap_or(0) as f64 / sum / (points / rest);
             (least, most) = (least.min(ratio), most.max(ratio));
@@ -92,17 +141,36 @@ fn ratios(map: &Map, fresh: bool) -> (f64, f64) {
 
 #[test]
 fn with_replicas_everybody_who_may_takes_part() {
-    println!("15 nodes; what a node takes over of a down node's keys, as a multiple of its part of the points of all that may; {KEYS} copies");
+    println!(
+        "15 nodes; what a node takes over of a down node's keys, as a multiple of its part of \
+        the points of all that may; {KEYS} copies"
+    );
     type Weigh = fn(usize) -> usize;
-    let weights: [(&str, Weigh); 2] = [("equal weights", |_| 1), ("weights 1 and 2", |i| 1 + i % 2)];
+    let weights: [(&str, Weigh); 2] =
+        [("equal weights", |_| 1), ("weights 1 and 2", |i| 1 + i % 2)];
     for (name, weight) in weights {
-        for (replicas, zones, spread) in [(1, 5, ""), (2, 5, ""), (3, 5, ""), (2, 5, "\"zone\""), (3, 5, "\"zone\""), (3, 3, "\"zone\"")] {
+        for (replicas, zones, spread) in [
+            (1, 5, ""),
+            (2, 5, ""),
+            (3, 5, ""),
+            (2, 5, "\"zone\""),
+            (3, 5, "\"zone\""),
+            (3, 3, "\"zone\""),
+        ] {
             let map = fleet(replicas, spread, nodes(15, zones, weight));
             let (least, most) = ratios(&map, !spread.is_empty() && zones > replicas);
-            let apart = if spread.is_empty() { "no spread".into() } else { format!("{zones} zones") };
+            let apart = if spread.is_empty() {
+                "no spread".into()
+            } else {
+                format!("{zones} zones")
+            };
             println!("{name}, R = {replicas}, {apart}: {least:.2} to {most:.2}");
-            // at one replica all of it is chance; with more, a node that shares few points with the down one takes over more of its keys
-            assert!(least > 0.4 && most < 2.0, "{name}, R = {replicas}, {apart}: {least} to {most}");
+            // at one replica all of it is chance; with more, a node that shares few points with the
+            // down one takes over more of its keys
+            assert!(
+                least > 0.4 && most < 2.0,
+                "{name}, R = {replicas}, {apart}: {least} to {most}"
+            );
         }
     }
 }
@@ -116,29 +184,55 @@ fn the_next_node_is_in_a_fresh_zone_as_long_as_there_is_one() {
         for key in keys().take(KEYS / 10) {
             let list = map.prefer(&key, 3 * zones);
             // the first nodes, one for each zone, are all in different ones
-            assert_eq!(list[..zones].iter().map(|node| zone(*node)).collect::<BTreeSet<_>>().len(), zones, "{list:?}");
+            assert_eq!(
+                list[..zones]
+                    .iter()
+                    .map(|node| zone(*node))
+                    .collect::<BTreeSet<_>>()
+                    .len(),
+                zones,
+                "{list:?}"
+            );
             *next.entry(list[replicas]).or_default() += 1;
         }
-        assert_eq!(next.len(), 3 * zones, "every node is the next of some keys: {next:?}");
+        assert_eq!(
+            next.len(),
+            3 * zones,
+            "every node is the next of some keys: {next:?}"
+        );
     }
 }
 
-/// Seed 2, figure 3: "A Riak Core client will send its query to N=3 servers. No reply is sent by node3. But the replies from node0 and
-/// node1 are sufficient to meet the R=2 constraint."
+/// Seed 2, figure 3: "A Riak Core client will send its query to N=3 servers. No reply is sent by
+/// node3. But the replies from node0 and node1 are sufficient to meet the R=2 constraint."
 #[test]
 fn figure_3_one_of_three_servers_is_down_and_two_replies_suffice() {
     let four = (0..4).map(|i| format!("[[node]]\nname = \"node{i}\"\n"));
     let map = fleet(3, "", four);
     let name = |node: NodeId| map.node(node).name();
     let (n, r) = (3, 2);
-    // a key whose "replica set is handled by pink, green, and orange servers (i.e., node3, node0, and node1)"
+    // a key whose "replica set is handled by pink, green, and orange servers (i.e., node3, node0,
+    // and node1)"
     let names = |key: &[u8]| map.locate_all(key).map(name).collect::<Vec<_>>();
-    let key = keys().find(|key| names(key) == ["node3", "node0", "node1"]).unwrap();
+    let key = keys()
+        .find(|key| names(key) == ["node3", "node0", "node1"])
+        .unwrap();
     let asked = map.prefer(&key, n);
-    assert_eq!(asked.iter().map(|node| name(*node)).collect::<Vec<_>>(), ["node3", "node0", "node1"]);
-    let replies: Vec<&str> = asked.into_iter().map(name).filter(|server| *server != "node3").collect();
+    assert_eq!(
+        asked.iter().map(|node| name(*node)).collect::<Vec<_>>(),
+        ["node3", "node0", "node1"]
+    );
+    let replies: Vec<&str> = asked
+        .into_iter()
+        .map(name)
+        .filter(|server| *server != "node3")
+        .collect();
     assert_eq!(replies, ["node0", "node1"]);
     assert!(replies.len() >= r);
-    // and who stands in for the crashed one, the same for every client: the walk around the ring goes on
-    assert_eq!(map.prefer(&key, 4).last().map(|node| name(*node)), Some("node2"));
+    // and who stands in for the crashed one, the same for every client: the walk around the ring
+    // goes on
+    assert_eq!(
+        map.prefer(&key, 4).last().map(|node| name(*node)),
+        Some("node2")
+    );
 }

@@ -41,7 +41,11 @@ fn close(found: &[f64], wanted: &[f64]) {
 fn shares(map: &Map) -> Vec<f64> {
     let report = Report::of(None, map, false).unwrap();
     assert_eq!(report.max_share_error_points, "0");
-    report.nodes.iter().map(|n| n.points.parse::<f64>().unwrap() / SPACE * 100.0).collect()
+    report
+        .nodes
+        .iter()
+        .map(|n| n.points.parse::<f64>().unwrap() / SPACE * 100.0)
+        .collect()
 }
 
 /// A map of three nodes whose base slices are written by hand.
@@ -59,7 +63,12 @@ fn by_hand(slices: &[(Point, u32)]) -> Map {
         labels: Vec::new(),
         attributes: Vec::new(),
     };
-    let policy = |i: u32| PolicyPart { name: None, kind: String::new(), weight: None, members: vec![NodeId(i)] };
+    let policy = |i: u32| PolicyPart {
+        name: None,
+        kind: String::new(),
+        weight: None,
+        members: vec![NodeId(i)],
+    };
     let parts = Parts {
         name: "figure 4".into(),
         epoch: 1,
@@ -83,32 +92,58 @@ fn by_hand(slices: &[(Point, u32)]) -> Map {
 
 #[test]
 fn figure_4_six_layouts_have_equal_shares() {
-    // slice i of n over the part [from, to) of the space, in 48ths; owners as the figure's six cases draw them
-    let cut = |from: u128, to: u128, n: u128, i: u128| Point((((from * n + (to - from) * i) << 64) / (48 * n)) as u64);
-    let robin = |from, to, n: u128| (0..n).map(|i| (cut(from, to, n, i), (i % 3) as u32)).collect::<Vec<_>>();
+    // slice i of n over the part [from, to) of the space, in 48ths; owners as the figure's six
+    // cases draw them
+    let cut = |from: u128, to: u128, n: u128, i: u128| {
+        Point((((from * n + (to - from) * i) << 64) / (48 * n)) as u64)
+    };
+    let robin = |from, to, n: u128| {
+        (0..n)
+            .map(|i| (cut(from, to, n, i), (i % 3) as u32))
+            .collect::<Vec<_>>()
+    };
     let whole = |n| robin(0, 48, n);
     let assorted = [robin(0, 24, 6), robin(24, 36, 24), robin(36, 48, 12)].concat();
     let mut shuffled = whole(24);
-    // a fixed shuffle of case 4's owners (Fisher-Yates with a small linear congruence), neighbours of one node included
+    // a fixed shuffle of case 4's owners (Fisher-Yates with a small linear congruence), neighbours
+    // of one node included
     let mut owners: Vec<u32> = shuffled.iter().map(|s| s.1).collect();
     let mut state = 12_345usize;
     for i in (1..owners.len()).rev() {
         state = (state * 1_103_515_245 + 12_345) % (1 << 31);
         owners.swap(i, state % (i + 1));
     }
-    assert!(owners.windows(2).any(|w| w[0] == w[1]), "the figure has neighbouring intervals of one node");
-    shuffled.iter_mut().zip(owners).for_each(|(s, owner)| s.1 = owner);
+    assert!(
+        owners.windows(2).any(|w| w[0] == w[1]),
+        "the figure has neighbouring intervals of one node"
+    );
+    shuffled
+        .iter_mut()
+        .zip(owners)
+        .for_each(|(s, owner)| s.1 = owner);
     for slices in [whole(3), whole(6), whole(12), whole(24), assorted, shuffled] {
         let map = by_hand(&slices);
         for share in map.base_slices().fold([0u128; 3], |mut sums, s| {
             sums[s.policy.index()] += s.points();
             sums
         }) {
-            // each cut is rounded to a point, so a share of k slices is at most k points off a third
-            assert!(share.abs_diff((1 << 64) / 3) <= slices.len() as u128, "{share} of {} slices", slices.len());
+            // each cut is rounded to a point, so a share of k slices is at most k points off a
+            // third
+            assert!(
+                share.abs_diff((1 << 64) / 3) <= slices.len() as u128,
+                "{share} of {} slices",
+                slices.len()
+            );
         }
         // any of the layouts can be rebalanced, and then fits to the point
-        let next = build(&Fleet::parse("name = 'figure 4'\nnode = [{name='n0'},{name='n1'},{name='n2'}]", "f").unwrap(), Some(&map));
+        let next = build(
+            &Fleet::parse(
+                "name = 'figure 4'\nnode = [{name='n0'},{name='n1'},{name='n2'}]",
+                "f",
+            )
+            .unwrap(),
+            Some(&map),
+        );
         let next = next.unwrap();
         assert!(Plan::between(&map, &next).unwrap().moved.0 <= slices.len() as u128);
         shares(&next);
@@ -121,8 +156,12 @@ fn figure_5_contiguous_moves_150_per_cent() {
     let mut steps = Vec::new();
     for n in 2..=4 {
         let domains = Domains::new(&vec![Some(Vec::new()); n], 1);
-        let now = targets(&vec![Weight::ONE; n], &domains, 1 << 64).unwrap().cells.0;
-        // both layouts are contiguous: a node keeps what the two runs of the same number have in common
+        let now = targets(&vec![Weight::ONE; n], &domains, 1 << 64)
+            .unwrap()
+            .cells
+            .0;
+        // both layouts are contiguous: a node keeps what the two runs of the same number have in
+        // common
         let (mut kept, mut a, mut b) = (0u128, 0u128, 0u128);
         for (old, new) in before.iter().zip(&now) {
             kept += (a + old).min(b + new).saturating_sub(a.max(b));
@@ -138,12 +177,20 @@ fn figure_5_contiguous_moves_150_per_cent() {
 
 #[test]
 fn figure_6_moves_108_per_cent_and_a_heavier_node_gets_its_third() {
-    let (maps, moved) =
-        history(&[fleet(&["1"]), fleet(&["1"; 2]), fleet(&["1"; 3]), fleet(&["1"; 4]), fleet(&["1", "1", "1", "1.5"])]);
+    let (maps, moved) = history(&[
+        fleet(&["1"]),
+        fleet(&["1"; 2]),
+        fleet(&["1"; 3]),
+        fleet(&["1"; 4]),
+        fleet(&["1", "1", "1", "1.5"]),
+    ]);
     close(&moved, &[50.0, 100.0 / 3.0, 25.0, 25.0 / 3.0]);
     close(&[moved[..3].iter().sum()], &[650.0 / 6.0]);
     close(&shares(&maps[3]), &[25.0; 4]);
-    close(&shares(&maps[4]), &[200.0 / 9.0, 200.0 / 9.0, 200.0 / 9.0, 100.0 / 3.0]);
+    close(
+        &shares(&maps[4]),
+        &[200.0 / 9.0, 200.0 / 9.0, 200.0 / 9.0, 100.0 / 3.0],
+    );
     let slices: Vec<usize> = maps.iter().map(Map::base_count).collect();
     assert_eq!(slices, [1, 2, 3, 5, 5]);
 }
@@ -155,7 +202,10 @@ fn figure_7_is_balanced_at_every_size_with_the_least_movement() {
     for map in &maps {
         let shares = shares(map);
         // Riak's imbalance is 1.5 at 7 nodes and 2.0 at 10 and 13
-        let (least, most) = (shares.iter().cloned().fold(f64::MAX, f64::min), shares.iter().cloned().fold(0.0, f64::max));
+        let (least, most) = (
+            shares.iter().cloned().fold(f64::MAX, f64::min),
+            shares.iter().cloned().fold(0.0, f64::max),
+        );
         assert!(most / least < 1.0 + 1e-15);
     }
     let slices: Vec<usize> = maps.iter().map(Map::base_count).collect();
@@ -166,7 +216,11 @@ fn figure_7_is_balanced_at_every_size_with_the_least_movement() {
 /// The article's placement policies, and its hot key, in one fleet.
 fn article() -> Fleet {
     let name = |i: u32| format!("n{i}");
-    let list = |ids: &mut dyn Iterator<Item = u32>| ids.map(|i| format!("\"{}\"", name(i))).collect::<Vec<_>>().join(", ");
+    let list = |ids: &mut dyn Iterator<Item = u32>| {
+        ids.map(|i| format!("\"{}\"", name(i)))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let mut text = String::from("name = \"article\"\n");
     for i in 0..=200 {
         let weight = if i < 4 { "1" } else { "0" };
@@ -174,13 +228,25 @@ fn article() -> Fleet {
     }
     text += "[[node]]\nname = \"printer\"\nweight = 0\n";
     for (policy, kind, weight, nodes) in [
-        ("policy-0", "paxos", "weight = 1\n", list(&mut [82, 17, 22].into_iter())),
-        ("policy-1", "chain", "weight = 1\n", list(&mut [77, 23].into_iter())),
+        (
+            "policy-0",
+            "paxos",
+            "weight = 1\n",
+            list(&mut [82, 17, 22].into_iter()),
+        ),
+        (
+            "policy-1",
+            "chain",
+            "weight = 1\n",
+            list(&mut [77, 23].into_iter()),
+        ),
         ("policy-2", "rs-7-2", "weight = 1\n", list(&mut (31..=39))),
         ("policy-3", "printer", "weight = 1\n", "\"printer\"".into()),
         ("policy-11", "primary-secondary", "", list(&mut (100..=180))),
     ] {
-        text += &format!("[[policy]]\nname = \"{policy}\"\nkind = \"{kind}\"\n{weight}nodes = [{nodes}]\n");
+        text += &format!(
+            "[[policy]]\nname = \"{policy}\"\nkind = \"{kind}\"\n{weight}nodes = [{nodes}]\n"
+        );
     }
     text += "[[pin]]\nrange = [\"6.00000%\", \"6.00001%\"]\npolicy = \"policy-11\"\n";
     Fleet::parse(&text, "article.toml").unwrap()
@@ -191,7 +257,13 @@ fn five_policies_and_a_hot_range_stand_in_one_fleet_and_are_located() {
     let map = build(&article(), None).unwrap();
     let names = |point: u64| {
         let policy = map.policy(map.policy_of(Point(point)));
-        (policy.name().unwrap_or("").to_owned(), policy.members().map(|n| map.node(n).name().to_owned()).collect::<Vec<_>>())
+        (
+            policy.name().unwrap_or("").to_owned(),
+            policy
+                .members()
+                .map(|n| map.node(n).name().to_owned())
+                .collect::<Vec<_>>(),
+        )
     };
     // 6.00000 % and 6.00001 % of 2^64, rounded down, worked out by hand
     let (first, end) = (1_106_804_644_422_573_096, 1_106_806_489_096_980_467);
@@ -203,17 +275,43 @@ fn five_policies_and_a_hot_range_stand_in_one_fleet_and_are_located() {
     assert_eq!(names(end), (String::new(), vec!["n0".to_owned()]));
     // holders in their order: n0..n3, then the weighted policies, an eighth each
     let eighth = 1u64 << 61;
-    assert_eq!(names(4 * eighth), ("policy-0".into(), vec!["n82".into(), "n17".into(), "n22".into()]));
-    assert_eq!(names(5 * eighth), ("policy-1".into(), vec!["n77".into(), "n23".into()]));
+    assert_eq!(
+        names(4 * eighth),
+        (
+            "policy-0".into(),
+            vec!["n82".into(), "n17".into(), "n22".into()]
+        )
+    );
+    assert_eq!(
+        names(5 * eighth),
+        ("policy-1".into(), vec!["n77".into(), "n23".into()])
+    );
     assert_eq!(names(6 * eighth).1.len(), 9);
-    assert_eq!(names(7 * eighth), ("policy-3".into(), vec!["printer".into()]));
-    let kinds: Vec<&str> = map.policies().filter(|p| p.name().is_some()).map(|p| p.kind()).collect();
-    assert_eq!(kinds, ["paxos", "chain", "primary-secondary", "rs-7-2", "printer"]);
+    assert_eq!(
+        names(7 * eighth),
+        ("policy-3".into(), vec!["printer".into()])
+    );
+    let kinds: Vec<&str> = map
+        .policies()
+        .filter(|p| p.name().is_some())
+        .map(|p| p.kind())
+        .collect();
+    assert_eq!(
+        kinds,
+        ["paxos", "chain", "primary-secondary", "rs-7-2", "printer"]
+    );
     // the pin survives a rebalance and is no part of it
     let mut grown = article();
-    grown.nodes.iter_mut().filter(|n| n.name == "n4").for_each(|n| n.weight = Weight::ONE);
+    grown
+        .nodes
+        .iter_mut()
+        .filter(|n| n.name == "n4")
+        .for_each(|n| n.weight = Weight::ONE);
     let next = build(&grown, Some(&map)).unwrap();
     let plan = Plan::between(&map, &next).unwrap();
     assert_eq!(plan.moved, plan.lower_bound);
-    assert_eq!(next.policy(next.policy_of(Point(first))).name(), Some("policy-11"));
+    assert_eq!(
+        next.policy(next.policy_of(Point(first))).name(),
+        Some("policy-11")
+    );
 }

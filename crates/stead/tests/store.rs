@@ -11,7 +11,9 @@ use stead::{build, Fleet, Map, Status, Store};
 use tempfile::TempDir;
 
 fn fleet(nodes: usize) -> Fleet {
-    let list: String = (0..nodes).map(|i| format!("[[node]]\nname = \"n{i:04}\"\n")).collect();
+    let list: String = (0..nodes)
+        .map(|i| format!("[[node]]\nname = \"n{i:04}\"\n"))
+        .collect();
     Fleet::parse(&format!("name = \"test\"\n{list}"), "test.toml").unwrap()
 }
 
@@ -31,8 +33,10 @@ fn apply(path: &Path, nodes: usize) -> Map {
 }
 
 fn names(directory: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(directory)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -50,11 +54,21 @@ fn epochs_follow_each_other_and_a_bounded_number_is_kept() {
     let store = Store::new(&path, 3);
     assert_eq!(store.history().unwrap(), [3, 4, 5]);
     assert_eq!(store.epoch(4).unwrap().bytes(), maps[3].bytes());
-    assert!(store.epoch(2).unwrap_err().to_string().contains("epoch 2 is not in the history"));
+    assert!(store
+        .epoch(2)
+        .unwrap_err()
+        .to_string()
+        .contains("epoch 2 is not in the history"));
     assert_eq!(Store::peek(&path).unwrap().epoch, 5);
     assert_eq!(Store::peek(&path).unwrap().digest, maps[4].digest());
-    assert_eq!(names(directory.path()), ["members.map", "members.map.history", "members.map.lock"]);
-    assert_eq!(names(&directory.path().join("members.map.history")), ["3", "4", "5"]);
+    assert_eq!(
+        names(directory.path()),
+        ["members.map", "members.map.history", "members.map.lock"]
+    );
+    assert_eq!(
+        names(&directory.path().join("members.map.history")),
+        ["3", "4", "5"]
+    );
 }
 
 #[test]
@@ -66,14 +80,31 @@ fn who_planned_on_an_older_epoch_gets_a_conflict_and_changes_nothing() {
     let store = Store::new(&path, 3);
     let error = store.publish(Some(&first), &mine).unwrap_err();
     assert_eq!(error.status(), Status::Conflict);
-    assert!(error.to_string().contains("epoch 2 is there now"), "{error}");
+    assert!(
+        error.to_string().contains("epoch 2 is there now"),
+        "{error}"
+    );
     assert_eq!(store.current().unwrap().unwrap().bytes(), theirs.bytes());
     // the same for a first map, and for a map that went away
-    assert_eq!(store.publish(None, &build(&fleet(2), None).unwrap()).unwrap_err().status(), Status::Conflict);
+    assert_eq!(
+        store
+            .publish(None, &build(&fleet(2), None).unwrap())
+            .unwrap_err()
+            .status(),
+        Status::Conflict
+    );
     fs::remove_file(&path).unwrap();
-    assert_eq!(store.publish(Some(&theirs), &mine).unwrap_err().status(), Status::Conflict);
-    let error = store.publish(None, &build(&fleet(2), None).unwrap()).unwrap_err();
-    assert!(error.to_string().contains("copy the newest back"), "{error}");
+    assert_eq!(
+        store.publish(Some(&theirs), &mine).unwrap_err().status(),
+        Status::Conflict
+    );
+    let error = store
+        .publish(None, &build(&fleet(2), None).unwrap())
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("copy the newest back"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -82,11 +113,19 @@ fn a_map_follows_only_the_one_that_it_was_built_on() {
     let first = apply(&path, 1);
     let second = build(&fleet(2), Some(&first)).unwrap();
     let third = build(&fleet(3), Some(&second)).unwrap();
-    let alien = build(&Fleet::parse("name = 'other'\nnode = [{name = 'a'}]", "f").unwrap(), None).unwrap();
+    let alien = build(
+        &Fleet::parse("name = 'other'\nnode = [{name = 'a'}]", "f").unwrap(),
+        None,
+    )
+    .unwrap();
     let store = Store::new(&path, 3);
     for map in [&first, &third, &alien] {
         let error = store.publish(Some(&first), map).unwrap_err();
-        assert!(error.status() == Status::Invalid && error.to_string().contains("was not built on epoch 1"), "{error}");
+        assert!(
+            error.status() == Status::Invalid
+                && error.to_string().contains("was not built on epoch 1"),
+            "{error}"
+        );
     }
     assert_eq!(store.current().unwrap().unwrap().bytes(), first.bytes());
     store.publish(Some(&first), &second).unwrap();
@@ -98,7 +137,8 @@ fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
     let (directory, path) = place();
     apply(&path, 1);
     let history = directory.path().join("members.map.history");
-    // temporaries of ours, and files that only look alike; and a crash right after the rename of MAP: no copy of epoch 1
+    // temporaries of ours, and files that only look alike; and a crash right after the rename of
+    // MAP: no copy of epoch 1
     fs::remove_file(history.join("1")).unwrap();
     fs::write(directory.path().join(".members.map.2.4711.tmp"), b"half").unwrap();
     fs::write(history.join(".members.map.2.4711.tmp"), b"half").unwrap();
@@ -108,7 +148,13 @@ fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
     apply(&path, 2);
     assert_eq!(
         names(directory.path()),
-        [".members.map.notes.tmp", ".other.map.2.4711.tmp", "members.map", "members.map.history", "members.map.lock"]
+        [
+            ".members.map.notes.tmp",
+            ".other.map.2.4711.tmp",
+            "members.map",
+            "members.map.history",
+            "members.map.lock"
+        ]
     );
     assert_eq!(names(&history), ["1", "2"]);
     assert_eq!(Store::new(&path, 3).epoch(2).unwrap().epoch(), 2);
@@ -123,39 +169,77 @@ fn an_epoch_that_could_not_be_written_leaves_no_copy_in_the_history() {
     let first = apply(&path, 1);
     // a directory where the new epoch would be written: as good as a full disk
     let name = path.file_name().unwrap().to_str().unwrap();
-    let in_the_way = directory.path().join(format!(".{name}.2.{}.tmp", std::process::id()));
+    let in_the_way = directory
+        .path()
+        .join(format!(".{name}.2.{}.tmp", std::process::id()));
     fs::create_dir(&in_the_way).unwrap();
     let next = build(&fleet(2), Some(&first)).unwrap();
-    assert_eq!(Store::new(&path, 3).publish(Some(&first), &next).unwrap_err().status(), Status::Io);
-    assert_eq!(names(&directory.path().join(format!("{name}.history"))), ["1"]);
+    assert_eq!(
+        Store::new(&path, 3)
+            .publish(Some(&first), &next)
+            .unwrap_err()
+            .status(),
+        Status::Io
+    );
+    assert_eq!(
+        names(&directory.path().join(format!("{name}.history"))),
+        ["1"]
+    );
     fs::remove_dir(&in_the_way).unwrap();
     Store::new(&path, 3).publish(Some(&first), &next).unwrap();
-    assert_eq!(names(&directory.path().join(format!("{name}.history"))), ["1", "2"]);
+    assert_eq!(
+        names(&directory.path().join(format!("{name}.history"))),
+        ["1", "2"]
+    );
 }
 
 #[test]
 fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
     let (directory, path) = place();
-    let text = "name = 'test'\nhash = 'siphash'\nsecret = '000102030405060708090a0b0c0d0e0f'\nnode = [{name = 'a'}]";
+    let text =
+        "name = 'test'\nhash = 'siphash'\nsecret = '000102030405060708090a0b0c0d0e0f'\nnode \
+        = [{name = 'a'}]";
     let map = build(&Fleet::parse(text, "f").unwrap(), None).unwrap();
     Store::new(&path, 3).publish(None, &map).unwrap();
     for file in ["members.map", "members.map.history/1"] {
-        assert_eq!(fs::metadata(directory.path().join(file)).unwrap().permissions().mode() & 0o777, 0o600, "{file}");
+        assert_eq!(
+            fs::metadata(directory.path().join(file))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600,
+            "{file}"
+        );
     }
     // an operator may let a group read it; the next epoch keeps that
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    let next = build(&Fleet::parse(&text.replace("'a'", "'b'"), "f").unwrap(), Some(&map)).unwrap();
+    let next = build(
+        &Fleet::parse(&text.replace("'a'", "'b'"), "f").unwrap(),
+        Some(&map),
+    )
+    .unwrap();
     Store::new(&path, 3).publish(Some(&map), &next).unwrap();
     for file in ["members.map", "members.map.history/2"] {
-        assert_eq!(fs::metadata(directory.path().join(file)).unwrap().permissions().mode() & 0o777, 0o640, "{file}");
+        assert_eq!(
+            fs::metadata(directory.path().join(file))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            0o640,
+            "{file}"
+        );
     }
 }
 
 #[test]
 fn a_missing_directory_is_named_and_not_its_lock() {
     let (directory, _) = place();
-    let error = Store::new(&directory.path().join("none/m.map"), 3).publish(None, &build(&fleet(1), None).unwrap()).unwrap_err();
+    let error = Store::new(&directory.path().join("none/m.map"), 3)
+        .publish(None, &build(&fleet(1), None).unwrap())
+        .unwrap_err();
     assert_eq!(error.status(), Status::NotFound);
     assert!(error.to_string().contains("/none: "), "{error}");
 }
@@ -167,9 +251,14 @@ fn a_symbolic_link_is_refused_rather_than_replaced() {
     let link = directory.path().join("link.map");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     let map = Map::open(&link).unwrap(); // reading through it is fine
-    let error = Store::new(&link, 3).publish(Some(&map), &build(&fleet(2), Some(&map)).unwrap()).unwrap_err();
+    let error = Store::new(&link, 3)
+        .publish(Some(&map), &build(&fleet(2), Some(&map)).unwrap())
+        .unwrap_err();
     assert!(error.to_string().contains("symbolic link"), "{error}");
-    assert!(Store::new(&link, 3).refuse_symlink().is_err() && Store::new(&path, 3).refuse_symlink().is_ok());
+    assert!(
+        Store::new(&link, 3).refuse_symlink().is_err()
+            && Store::new(&path, 3).refuse_symlink().is_ok()
+    );
 }
 
 #[test]
@@ -183,15 +272,19 @@ fn opening_again_gives_the_same_map_until_a_new_one_is_published() {
     assert_eq!((first.epoch(), second.epoch()), (1, 2));
     // touched, with the same contents: still the same map
     let now = fs::File::open(&path).unwrap();
-    now.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).unwrap();
+    now.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1))
+        .unwrap();
     assert_eq!(open_cached(&path, false).unwrap().digest(), second.digest());
 }
 
-/// File systems give a closed file's inode to the next one: it then looks as if it had been overwritten in place.
+/// File systems give a closed file's inode to the next one: it then looks as if it had been
+/// overwritten in place.
 #[test]
 fn threads_that_open_while_maps_are_published_see_maps_and_no_errors() {
     let (directory, path) = place();
-    let maps: Vec<Vec<u8>> = (400..406).map(|nodes| build(&fleet(nodes), None).unwrap().bytes().to_vec()).collect();
+    let maps: Vec<Vec<u8>> = (400..406)
+        .map(|nodes| build(&fleet(nodes), None).unwrap().bytes().to_vec())
+        .collect();
     fs::write(&path, &maps[0]).unwrap();
     let published = AtomicBool::new(false);
     let answers: Vec<Status> = std::thread::scope(|scope| {
@@ -210,7 +303,10 @@ fn threads_that_open_while_maps_are_published_see_maps_and_no_errors() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         published.store(true, Ordering::Relaxed);
-        readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect()
+        readers
+            .into_iter()
+            .flat_map(|reader| reader.join().unwrap())
+            .collect()
     });
     assert_eq!(answers, []);
 }
@@ -223,11 +319,17 @@ fn a_file_overwritten_in_place_is_an_error_and_the_old_map_stays() {
     let other = directory.path().join("other.map");
     let bytes = apply(&other, 2).bytes().to_vec();
     fs::write(&path, &bytes).unwrap(); // a valid map, but written over the old one
-    assert_eq!(open_cached(&path, false).err().unwrap().status(), Status::Changed);
+    assert_eq!(
+        open_cached(&path, false).err().unwrap().status(),
+        Status::Changed
+    );
     assert_eq!(map.epoch(), 1);
     assert_eq!(map.node(map.locate(b"frank")).name(), "n0000");
     fs::write(&path, b"").unwrap();
-    assert_eq!(open_cached(&path, false).err().unwrap().status(), Status::Changed);
+    assert_eq!(
+        open_cached(&path, false).err().unwrap().status(),
+        Status::Changed
+    );
     // published as it should be, it is taken
     fs::rename(&other, &path).unwrap();
     assert_eq!(open_cached(&path, false).unwrap().bytes(), bytes);
@@ -236,7 +338,9 @@ fn a_file_overwritten_in_place_is_an_error_and_the_old_map_stays() {
 #[test]
 fn the_cache_keeps_sixteen_paths() {
     let directory = tempfile::tempdir().unwrap();
-    let paths: Vec<PathBuf> = (0..20).map(|i| directory.path().join(format!("{i}.map"))).collect();
+    let paths: Vec<PathBuf> = (0..20)
+        .map(|i| directory.path().join(format!("{i}.map")))
+        .collect();
     let maps: Vec<Arc<Map>> = paths
         .iter()
         .map(|path| {
@@ -244,16 +348,30 @@ fn the_cache_keeps_sixteen_paths() {
             open_cached(path, true).unwrap()
         })
         .collect();
-    assert!(Arc::ptr_eq(&maps[19], &open_cached(&paths[19], true).unwrap()));
-    assert!(!Arc::ptr_eq(&maps[0], &open_cached(&paths[0], true).unwrap()));
+    assert!(Arc::ptr_eq(
+        &maps[19],
+        &open_cached(&paths[19], true).unwrap()
+    ));
+    assert!(!Arc::ptr_eq(
+        &maps[0],
+        &open_cached(&paths[0], true).unwrap()
+    ));
 }
 
 #[test]
 fn a_mapped_file_answers_as_its_copy() {
     let (_directory, path) = place();
     // wide names make a file above 1 MiB of few slices
-    let node = |i: usize| format!("[[node]]\nname = \"n{i:04}\"\nattributes = {{ note = \"{}\" }}\n", "x".repeat(2000));
-    let text = format!("name = \"test\"\n{}", (0..600).map(node).collect::<String>());
+    let node = |i: usize| {
+        format!(
+            "[[node]]\nname = \"n{i:04}\"\nattributes = {{ note = \"{}\" }}\n",
+            "x".repeat(2000)
+        )
+    };
+    let text = format!(
+        "name = \"test\"\n{}",
+        (0..600).map(node).collect::<String>()
+    );
     let map = build(&Fleet::parse(&text, "f").unwrap(), None).unwrap();
     Store::new(&path, 3).publish(None, &map).unwrap();
     assert!(fs::metadata(&path).unwrap().len() > 1 << 20);
@@ -279,9 +397,16 @@ fn an_old_map_that_was_put_back_does_not_cost_the_newer_epochs() {
         fs::copy(history.join(put_back), &path).unwrap();
         let store = Store::new(&path, 3);
         let base = store.current().unwrap().unwrap();
-        let error = store.publish(Some(&base), &build(&fleet(9), Some(&base)).unwrap()).unwrap_err();
+        let error = store
+            .publish(Some(&base), &build(&fleet(9), Some(&base)).unwrap())
+            .unwrap_err();
         assert_eq!(error.status(), Status::Conflict);
-        assert!(error.to_string().contains("has epoch 3: an old map was put back"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("has epoch 3: an old map was put back"),
+            "{error}"
+        );
         assert_eq!(names(&history), ["1", "2", "3"]);
     }
 }
@@ -295,9 +420,14 @@ fn another_map_in_this_ones_place_does_not_cost_its_history() {
     fs::copy(&other, &path).unwrap();
     let store = Store::new(&path, 3);
     let base = store.current().unwrap().unwrap();
-    let error = store.publish(Some(&base), &build(&fleet(2), Some(&base)).unwrap()).unwrap_err();
+    let error = store
+        .publish(Some(&base), &build(&fleet(2), Some(&base)).unwrap())
+        .unwrap_err();
     assert!(error.to_string().contains("another map"), "{error}");
-    assert_eq!(names(&directory.path().join("members.map.history")), ["1", "2", "3"]);
+    assert_eq!(
+        names(&directory.path().join("members.map.history")),
+        ["1", "2", "3"]
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The vectors of tests/vectors, all of them. They come from the plain reference in tests/reference, never from this code.
+//! The vectors of tests/vectors, all of them. They come from the plain reference in
+//! tests/reference, never from this code.
 //!
 //! Each test fails unless every vector of its file was run.
 
@@ -21,9 +22,22 @@ fn run(file: &str, at_least: usize, check: impl Fn(&Value) -> Result<(), String>
     let text = fs::read_to_string(tests().join("vectors").join(file)).unwrap();
     let json: Value = serde_json::from_str(&text).unwrap();
     let vectors = json["vectors"].as_array().unwrap();
-    let failed: Vec<String> = vectors.iter().filter_map(|v| check(v).err().map(|why| format!("{v}\n    {why}"))).collect();
-    assert!(failed.is_empty(), "{} of {} failed, the first ones:\n{}", failed.len(), vectors.len(), failed[..failed.len().min(8)].join("\n"));
-    assert!(vectors.len() >= at_least, "only {} vectors in {file}", vectors.len());
+    let failed: Vec<String> = vectors
+        .iter()
+        .filter_map(|v| check(v).err().map(|why| format!("{v}\n    {why}")))
+        .collect();
+    assert!(
+        failed.is_empty(),
+        "{} of {} failed, the first ones:\n{}",
+        failed.len(),
+        vectors.len(),
+        failed[..failed.len().min(8)].join("\n")
+    );
+    assert!(
+        vectors.len() >= at_least,
+        "only {} vectors in {file}",
+        vectors.len()
+    );
     println!("vectors: rust {file} {} passed", vectors.len());
 }
 
@@ -36,11 +50,16 @@ fn same<T: PartialEq + std::fmt::Debug>(found: T, wanted: T) -> Result<(), Strin
 }
 
 fn text<'a>(vector: &'a Value, field: &str) -> &'a str {
-    vector[field].as_str().unwrap_or_else(|| panic!("{field} of {vector}"))
+    vector[field]
+        .as_str()
+        .unwrap_or_else(|| panic!("{field} of {vector}"))
 }
 
 fn unhex(hex: &str) -> Vec<u8> {
-    (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect()
+    (0..hex.len())
+        .step_by(2)
+        .map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap())
+        .collect()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -49,12 +68,17 @@ fn hex(bytes: &[u8]) -> String {
 
 fn key(vector: &Value) -> Vec<u8> {
     let key = unhex(text(vector, "key"));
-    let fold = if vector["fold"].as_bool().unwrap_or(false) { Fold::Ascii } else { Fold::None };
+    let fold = if vector["fold"].as_bool().unwrap_or(false) {
+        Fold::Ascii
+    } else {
+        Fold::None
+    };
     fold.apply(&key).into_owned()
 }
 
 fn map(name: &str) -> Map {
-    Map::open(&tests().join("maps").join(format!("{name}.map"))).unwrap_or_else(|e| panic!("{name}: {e}"))
+    Map::open(&tests().join("maps").join(format!("{name}.map")))
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 fn names(map: &Map, nodes: impl Iterator<Item = NodeId>) -> Vec<String> {
@@ -62,7 +86,12 @@ fn names(map: &Map, nodes: impl Iterator<Item = NodeId>) -> Vec<String> {
 }
 
 fn list(value: &Value) -> Vec<String> {
-    value.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn status(name: &str) -> Status {
@@ -93,15 +122,32 @@ fn points() {
 #[test]
 fn paths() {
     run("paths.json", 900, |v| {
-        let levels: Vec<u16> = v["levels"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap() as u16).collect();
-        let fold = if v["fold"].as_bool().unwrap() { Fold::Ascii } else { Fold::None };
-        let found = Levels::new(&levels).and_then(|levels| path(&unhex(text(v, "key")), &levels, fold));
+        let levels: Vec<u16> = v["levels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|n| n.as_u64().unwrap() as u16)
+            .collect();
+        let fold = if v["fold"].as_bool().unwrap() {
+            Fold::Ascii
+        } else {
+            Fold::None
+        };
+        let found =
+            Levels::new(&levels).and_then(|levels| path(&unhex(text(v, "key")), &levels, fold));
         match (&v["path"], found) {
             (Value::Null, Err(error)) => {
-                let wanted = if text(v, "error") == "levels" { Status::Invalid } else { Status::Name };
+                let wanted = if text(v, "error") == "levels" {
+                    Status::Invalid
+                } else {
+                    Status::Name
+                };
                 same(error.status(), wanted)
             }
-            (wanted, found) => same(found.map_err(|e| e.to_string()), Ok(wanted.as_str().unwrap().to_owned())),
+            (wanted, found) => same(
+                found.map_err(|e| e.to_string()),
+                Ok(wanted.as_str().unwrap().to_owned()),
+            ),
         }
     });
 }
@@ -114,16 +160,25 @@ fn places() {
             Some(_) => {
                 let key = key(v);
                 same(names(&map, map.locate_all(&key)), list(&v["all"]))?;
-                same(names(&map, std::iter::once(map.locate(&key))), vec![text(v, "locate").to_owned()])?;
+                same(
+                    names(&map, std::iter::once(map.locate(&key))),
+                    vec![text(v, "locate").to_owned()],
+                )?;
                 map.point(&key)
             }
             None => Point::from_hex(text(v, "point")).unwrap(),
         };
         same(point.to_string(), text(v, "point").to_owned())?;
-        same(names(&map, map.policy(map.policy_of(point)).members()), list(&v["all"]))?;
+        same(
+            names(&map, map.policy(map.policy_of(point)).members()),
+            list(&v["all"]),
+        )?;
         same(map.node(map.locate_point(point)).name(), text(v, "locate"))?;
         let slice = map.slice_of(point);
-        same((slice.first <= point && point <= slice.last, slice.policy), (true, map.policy_of(point)))
+        same(
+            (slice.first <= point && point <= slice.last, slice.policy),
+            (true, map.policy_of(point)),
+        )
     });
 }
 
@@ -164,7 +219,10 @@ fn plans() {
         let (old, new) = (map(text(v, "old")), map(text(v, "new")));
         let plan = Plan::between(&old, &new).map_err(|e| e.to_string())?;
         same(plan.moved.to_string().as_str(), text(v, "moved"))?;
-        same(plan.lower_bound.to_string().as_str(), text(v, "lower_bound"))?;
+        same(
+            plan.lower_bound.to_string().as_str(),
+            text(v, "lower_bound"),
+        )?;
         same(plan.by_hand.to_string().as_str(), text(v, "by_hand"))?;
         same(plan.reordered.to_string().as_str(), text(v, "reordered"))?;
         let moves = plan.moves.iter().map(|m| {
@@ -174,9 +232,19 @@ fn plans() {
         });
         same(&Value::Array(moves.collect()), &v["moves"])?;
         // which moves concern a point: the search against a look at each move
-        let bounds = plan.moves.iter().flat_map(|m| [m.first.0, m.first.0.wrapping_sub(1), m.last.0, m.last.0.wrapping_add(1)]);
+        let bounds = plan.moves.iter().flat_map(|m| {
+            [
+                m.first.0,
+                m.first.0.wrapping_sub(1),
+                m.last.0,
+                m.last.0.wrapping_add(1),
+            ]
+        });
         bounds.map(Point).try_for_each(|point| {
-            let slow: Vec<usize> = (0..plan.moves.len()).rev().filter(|i| plan.moves[*i].first <= point && plan.moves[*i].last >= point).collect();
+            let slow: Vec<usize> = (0..plan.moves.len())
+                .rev()
+                .filter(|i| plan.moves[*i].first <= point && plan.moves[*i].last >= point)
+                .collect();
             same(plan.at(point).collect(), slow)
         })
     });
@@ -185,12 +253,16 @@ fn plans() {
 #[test]
 fn damaged_maps() {
     run("damaged.json", 400, |v| {
-        let mut bytes = fs::read(tests().join("maps").join(format!("{}.map", text(v, "map")))).unwrap();
+        let mut bytes =
+            fs::read(tests().join("maps").join(format!("{}.map", text(v, "map")))).unwrap();
         if let Some(size) = v["size"].as_u64() {
             bytes.resize(size as usize, 0);
         }
         for patch in v["patches"].as_array().unwrap() {
-            let (at, patch) = (patch[0].as_u64().unwrap() as usize, unhex(patch[1].as_str().unwrap()));
+            let (at, patch) = (
+                patch[0].as_u64().unwrap() as usize,
+                unhex(patch[1].as_str().unwrap()),
+            );
             bytes[at..at + patch.len()].copy_from_slice(&patch);
         }
         if v["reseal"].as_bool().unwrap() {
@@ -200,7 +272,8 @@ fn damaged_maps() {
         }
         match Map::from_bytes(bytes) {
             Ok(_) => Err("accepted".into()),
-            Err(error) => same(error.status(), status(text(v, "status"))).map_err(|why| format!("{why}: {error}")),
+            Err(error) => same(error.status(), status(text(v, "status")))
+                .map_err(|why| format!("{why}: {error}")),
         }
     });
 }
@@ -210,18 +283,27 @@ fn fleets_with_mistakes() {
     let scratch = tempfile::tempdir().unwrap();
     run("fleet_errors.json", 200, |v| {
         let file = scratch.path().join(text(v, "file"));
-        let bytes = v["text"].as_str().map_or_else(|| unhex(text(v, "hex")), |t| t.as_bytes().to_vec());
+        let bytes = v["text"]
+            .as_str()
+            .map_or_else(|| unhex(text(v, "hex")), |t| t.as_bytes().to_vec());
         fs::write(&file, bytes).unwrap();
         let error = match Fleet::read(&file).and_then(|fleet| build(&fleet, None)) {
             Ok(_) => return Err("accepted".into()),
             Err(error) => error,
         };
         let message = error.to_string();
-        same(error.status(), status(text(v, "status"))).map_err(|why| format!("{why}: {message}"))?;
-        let line = message.strip_prefix(&format!("{}:", file.display())).and_then(|rest| rest.split(':').next());
-        same(line, Some(v["line"].to_string().as_str())).map_err(|why| format!("{why}: {message}"))?;
+        same(error.status(), status(text(v, "status")))
+            .map_err(|why| format!("{why}: {message}"))?;
+        let line = message
+            .strip_prefix(&format!("{}:", file.display()))
+            .and_then(|rest| rest.split(':').next());
+        same(line, Some(v["line"].to_string().as_str()))
+            .map_err(|why| format!("{why}: {message}"))?;
         same(message.lines().count(), 1)?;
-        match list(&v["words"]).iter().find(|word| !message.contains(word.as_str())) {
+        match list(&v["words"])
+            .iter()
+            .find(|word| !message.contains(word.as_str()))
+        {
             Some(word) => Err(format!("no `{word}` in: {message}")),
             None => Ok(()),
         }
@@ -234,7 +316,11 @@ fn every_map_is_written_again_to_the_same_bytes() {
     for entry in fs::read_dir(tests().join("maps")).unwrap() {
         let path = entry.unwrap().path();
         let map = Map::open(&path).unwrap();
-        assert!(stead::format::encode(&map.to_parts()) == map.bytes(), "{}", path.display());
+        assert!(
+            stead::format::encode(&map.to_parts()) == map.bytes(),
+            "{}",
+            path.display()
+        );
         count += 1;
     }
     assert!(count > 50, "only {count} maps");

@@ -2,11 +2,13 @@
 
 declare(strict_types=1);
 
-// Where does this member live? GET /where/KEY answers {"epoch":3,"key":"frank","node":"db1","address":"10.0.0.1:3306"}.
+// Where does this member live? GET /where/KEY answers
+// {"epoch":3,"key":"frank","node":"db1","address":"10.0.0.1:3306"}.
 //
-// Each request opens the map. That costs one stat: the process keeps the map open, and opens the file again only when somebody has
-// published a new epoch. So nobody has to be told, restarted or reloaded. Open it once and use that for the whole request; whoever
-// opens it again half-way may get the next epoch.
+// Each request opens the map. That costs one stat: the process keeps the map open, and opens the
+// file again only when somebody has published a new epoch. So nobody has to be told, restarted or
+// reloaded. Open it once and use that for the whole request; whoever opens it again half-way may
+// get the next epoch.
 
 use Stead\Map;
 

@@ -1,13 +1,13 @@
-"""Places keys inside DuckDB: a function of SQL that takes and gives Arrow, so that files of any size run through one machine.
+"""Places keys inside DuckDB: a function of SQL that takes and gives Arrow, so that
+files of any size run through one machine.
 
     python examples/python/engines/duckdb_locate.py
 """
 
 import duckdb
 import pyarrow as pa
-from duckdb.sqltypes import VARCHAR
-
 import stead
+from duckdb.sqltypes import VARCHAR
 
 
 def register(connection, name, members):
@@ -16,25 +16,50 @@ def register(connection, name, members):
     def node_of(keys):
         return pa.array(members.locate_many(keys)).cast(pa.string())
 
-    # special: the function sees nulls itself, and DuckDB takes none out before; no side effects: equal keys, equal nodes
-    connection.create_function(name, node_of, [VARCHAR], VARCHAR, type="arrow", null_handling="special", side_effects=False)
+    # special: the function sees nulls itself, and DuckDB takes none out before; no side
+    # effects: equal keys, equal nodes
+    connection.create_function(
+        name,
+        node_of,
+        [VARCHAR],
+        VARCHAR,
+        type="arrow",
+        null_handling="special",
+        side_effects=False,
+    )
 
 
 def main():
-    members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]})
-    grown = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}, {"name": "db3"}]}, members)
+    members = stead.build(
+        {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
+    )
+    grown = stead.build(
+        {
+            "name": "members",
+            "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}, {"name": "db3"}],
+        },
+        members,
+    )
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")
     register(connection, "node_of", members)
     register(connection, "node_after", grown)
-    connection.execute("CREATE TABLE users AS SELECT 'user' || i AS key FROM range(1000000) t(i)")
+    connection.execute(
+        "CREATE TABLE users AS SELECT 'user' || i AS key FROM range(1000000) t(i)"
+    )
 
-    print(connection.sql("SELECT node_of(key) AS node, count(*) AS users FROM users GROUP BY ALL ORDER BY ALL"))
+    print(
+        connection.sql(
+            "SELECT node_of(key) AS node, count(*) AS users FROM users GROUP BY ALL ORDER BY ALL"
+        )
+    )
 
     # what a migration moves
-    print(connection.sql("""
+    print(
+        connection.sql("""
         SELECT "from", "to", count(*) AS rows FROM (SELECT node_of(key) AS "from", node_after(key) AS "to" FROM users)
-        WHERE "from" <> "to" GROUP BY ALL ORDER BY ALL"""))
+        WHERE "from" <> "to" GROUP BY ALL ORDER BY ALL""")
+    )
 
 
 if __name__ == "__main__":

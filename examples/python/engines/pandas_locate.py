@@ -1,30 +1,44 @@
 """Places the keys of a pandas series.
 
-    python examples/python/engines/pandas_locate.py
+python examples/python/engines/pandas_locate.py
 """
 
 import pandas as pd
 import pyarrow as pa
-
 import stead
 
 
 def locate(keys, members):
-    """The nodes of a series of keys as a series with its index: a category a node, so a row costs 4 bytes or less; NaN for missing."""
+    """The nodes of a series of keys as a series with its index: a category a node, so a
+    row costs 4 bytes or less; NaN for missing.
+    """
     nodes = pa.array(members.locate_many(keys)).to_pandas()
     return pd.Series(nodes.array, index=keys.index, name="node")
 
 
 def main():
-    members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]})
-    grown = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}, {"name": "db3"}]}, members)
+    members = stead.build(
+        {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
+    )
+    grown = stead.build(
+        {
+            "name": "members",
+            "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}, {"name": "db3"}],
+        },
+        members,
+    )
     users = pd.DataFrame({"key": [f"user{i}" for i in range(1_000_000)]})
 
     users["node"] = locate(users["key"], members)
     print(users.groupby("node", observed=True).size())
 
     # what a migration moves; as texts, since two maps have different categories
-    pair = pd.DataFrame({"from": users["node"].astype(str), "to": locate(users["key"], grown).astype(str)})
+    pair = pd.DataFrame(
+        {
+            "from": users["node"].astype(str),
+            "to": locate(users["key"], grown).astype(str),
+        }
+    )
     print(pair[pair["from"] != pair["to"]].value_counts(["from", "to"], sort=False))
 
 

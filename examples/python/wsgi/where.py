@@ -1,7 +1,9 @@
-"""Where does this member live? A WSGI application: GET /where/KEY answers {"epoch": 3, "key": "frank", "node": "db1", "address": "10.0.0.1:3306"}.
+"""Where does this member live? A WSGI application: GET /where/KEY answers {"epoch": 3,
+"key": "frank", "node": "db1", "address": "10.0.0.1:3306"}.
 
-Each request opens the map. That costs one `stat`: the process keeps the map open, and opens the file again only when somebody has
-published a new epoch. So nobody has to be told, restarted or reloaded. Open it once and use that for the whole request; whoever
+Each request opens the map. That costs one `stat`: the process keeps the map open, and
+opens the file again only when somebody has published a new epoch. So nobody has to be
+told, restarted or reloaded. Open it once and use that for the whole request; whoever
 opens it again half-way may get the next epoch.
 """
 
@@ -16,7 +18,9 @@ MAP = os.environ.get("STEAD_MAP", "members.map")
 
 @functools.lru_cache(maxsize=1)
 def addresses(members):
-    """The addresses of a map's nodes: made anew when the epoch changes, since maps are equal when their digests are."""
+    """The addresses of a map's nodes: made anew when the epoch changes, since maps are
+    equal when their digests are.
+    """
     return {node.name: node.attributes.get("address") for node in members.nodes}
 
 
@@ -32,12 +36,20 @@ def application(environ, start_response):
     except stead.Error as error:
         return answer(start_response, "503 Service Unavailable", {"error": str(error)})
     node = members.locate(key)
-    found = {"epoch": members.epoch, "key": key.decode("utf-8", "replace"), "node": node, "address": addresses(members)[node]}
+    found = {
+        "epoch": members.epoch,
+        "key": key.decode("utf-8", "replace"),
+        "node": node,
+        "address": addresses(members)[node],
+    }
     return answer(start_response, "200 OK", found)
 
 
 def answer(start_response, status, found):
     """An answer in JSON."""
     body = json.dumps(found).encode()
-    start_response(status, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+    start_response(
+        status,
+        [("Content-Type", "application/json"), ("Content-Length", str(len(body)))],
+    )
     return [body]

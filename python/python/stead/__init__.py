@@ -1,4 +1,5 @@
-"""Where does this key live? The same answer, to the byte, in C, Python, PHP, Perl, Rust and the shell; and safe to change.
+"""Where does this key live? The same answer, to the byte, in C, Python, PHP, Perl, Rust
+and the shell; and safe to change.
 
 >>> import stead
 >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
@@ -15,9 +16,10 @@
 >>> [(move.from_, move.to) for move in plan.affects("frank")]
 []
 
-A key is `str`, which stands for its UTF-8, or `bytes`. A map is a file: `grown.publish("members.map", members)` replaces it, and
-`Map.open("members.map")` opens it, once in a process and anew when it was replaced. Everything here is immutable and may be used by
-any number of threads; everything that goes wrong is an `Error`.
+A key is `str`, which stands for its UTF-8, or `bytes`. A map is a file:
+`grown.publish("members.map", members)` replaces it, and `Map.open("members.map")` opens
+it, once in a process and anew when it was replaced. Everything here is immutable and
+may be used by any number of threads; everything that goes wrong is an `Error`.
 """
 
 from collections.abc import Sequence as _Sequence

@@ -1,6 +1,8 @@
-"""`python -m stead MAP [KEY...]`: the program's `locate`, for those without the program.
+"""`python -m stead MAP [KEY...]`: the program's `locate`, for those without the
+program.
 
-Arguments, records and exit codes are those of `stead locate` (docs/cli.md); so are the errors' words, but for those about the command line.
+Arguments, records and exit codes are those of `stead locate` (docs/cli.md); so are the
+errors' words, but for those about the command line.
 """
 
 from __future__ import annotations
@@ -9,11 +11,13 @@ import argparse
 import os
 import signal
 import sys
-from typing import BinaryIO, Iterator, NoReturn
+from collections.abc import Iterator
+from typing import BinaryIO, NoReturn
 
 from . import Error, Map, PermissionDeniedError, Status, __version__
 
-_USAGE, _DATA, _NO_INPUT, _INTERNAL, _IO, _PERMISSION = 64, 65, 66, 70, 74, 77  # sysexits.h, as in docs/cli.md
+# sysexits.h, as in docs/cli.md
+_USAGE, _DATA, _NO_INPUT, _INTERNAL, _IO, _PERMISSION = 64, 65, 66, 70, 74, 77
 _PIPE = 141  # 128 + SIGPIPE, as the shell reports it
 _CODES = {Status.NOT_FOUND: _NO_INPUT, Status.IO: _IO, Status.INTERNAL: _INTERNAL}
 _PORTION = 1 << 16  # as much as a pipe holds
@@ -25,7 +29,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _end(code: int, line: str) -> NoReturn:
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    shown = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in line
+    )
     sys.stderr.buffer.write(f"stead: {shown}\n".encode("utf-8", "backslashreplace"))
     sys.stderr.buffer.flush()
     # not sys.exit: it would try once more to write what nobody reads
@@ -39,7 +45,9 @@ def _at_least_1(text: str) -> int:
 
 
 def _records(end: bytes, out: BinaryIO) -> Iterator[bytes]:
-    """The records of standard input, without their ends. All answers are handed on before it waits for more."""
+    """The records of standard input, without their ends. All answers are handed on
+    before it waits for more.
+    """
     begun: list[bytes] = []
     while True:
         out.flush()
@@ -60,13 +68,40 @@ def _records(end: bytes, out: BinaryIO) -> Iterator[bytes]:
 def main(arguments: list[str]) -> None:
     """Does it, and ends the process unless all went well."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    parser = _Parser(prog="python -m stead", usage="python -m stead [-0] [--prefer N] MAP [KEY ...]", description="Say where keys live: KEY<TAB>node1,node2,... with the primary first.",
-                     epilog="Exit codes: 0 done; 64 wrong usage; 65 the map is damaged or not a map; 66 no such map; 74 reading or writing failed",
-                     allow_abbrev=False)  # fmt: skip
-    parser.add_argument("words", metavar="MAP, KEY", nargs="*",
-                        help="the map, and the keys (after -- when one starts with a dash); none = one a line from standard input")
-    parser.add_argument("-0", dest="zero", action="store_true", help="keys and records end in NUL, and a record is node1,node2<TAB>KEY")
-    parser.add_argument("--prefer", metavar="N", type=_at_least_1, help="list N distinct nodes instead, best first: those of the key, then those that take over")
+    parser = _Parser(
+        prog="python -m stead",
+        usage="python -m stead [-0] [--prefer N] MAP [KEY ...]",
+        description="Say where keys live: KEY<TAB>node1,node2,... with the primary first.",
+        epilog=(
+            "Exit codes: 0 done; 64 wrong usage; 65 the map is damaged or not a map; "
+            "66 no such map; 74 reading or writing failed"
+        ),
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "words",
+        metavar="MAP, KEY",
+        nargs="*",
+        help=(
+            "the map, and the keys (after -- when one starts with a dash); none = one "
+            "a line from standard input"
+        ),
+    )
+    parser.add_argument(
+        "-0",
+        dest="zero",
+        action="store_true",
+        help="keys and records end in NUL, and a record is node1,node2<TAB>KEY",
+    )
+    parser.add_argument(
+        "--prefer",
+        metavar="N",
+        type=_at_least_1,
+        help=(
+            "list N distinct nodes instead, best first: those of the key, then those "
+            "that take over"
+        ),
+    )
     parser.add_argument("--version", action="version", version=f"stead {__version__}")
     # what stands behind -- is ours: argparse drops more than one --
     dashes = arguments.index("--") if "--" in arguments else len(arguments)
@@ -77,10 +112,23 @@ def main(arguments: list[str]) -> None:
     map_file, keys = words[0], words[1:]
     try:
         members = Map.open(map_file, copy=True)
-        out = open(1, "wb", buffering=_PORTION, closefd=False)
-        for key in map(os.fsencode, keys) if keys else _records(b"\0" if options.zero else b"\n", out):
-            nodes = ",".join(members.prefer(key, options.prefer) if options.prefer else members.locate_all(key)).encode()
-            out.write(b"%b\t%b\0" % (nodes, key) if options.zero else b"%b\t%b\n" % (key, nodes))
+        # standard output stays open, and an error drops what is not written
+        out = open(1, "wb", buffering=_PORTION, closefd=False)  # noqa: SIM115
+        for key in (
+            map(os.fsencode, keys)
+            if keys
+            else _records(b"\0" if options.zero else b"\n", out)
+        ):
+            nodes = ",".join(
+                members.prefer(key, options.prefer)
+                if options.prefer
+                else members.locate_all(key)
+            ).encode()
+            out.write(
+                b"%b\t%b\0" % (nodes, key)
+                if options.zero
+                else b"%b\t%b\n" % (key, nodes)
+            )
         out.flush()
     except PermissionDeniedError as error:
         _end(_PERMISSION, str(error))
@@ -89,7 +137,10 @@ def main(arguments: list[str]) -> None:
     except BrokenPipeError:
         os._exit(_PIPE)
     except OSError as error:
-        _end(_PERMISSION if isinstance(error, PermissionError) else _IO, f"cannot read standard input or write standard output: {error}")
+        _end(
+            _PERMISSION if isinstance(error, PermissionError) else _IO,
+            f"cannot read standard input or write standard output: {error}",
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""The exceptions: one tree under `Error`, one class for each status. The numbers are those of every language."""
+"""The exceptions: one tree under `Error`, one class for each status. The numbers are
+those of every language.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ class Status(enum.IntEnum):
 
 
 class Error(Exception):
-    """A failure of stead. Its text is one line that says what is wrong, where, and what to do.
+    """A failure of stead. Its text is one line that says what is wrong, where, and what
+    to do.
 
     >>> import stead
     >>> try:
@@ -93,7 +96,9 @@ class IdentityError(Error, ValueError):
 
 
 class IoError(Error, OSError):
-    """The operating system refused to read or write; `errno` says why, as in every OSError."""
+    """The operating system refused to read or write; `errno` says why, as in every
+    OSError.
+    """
 
     status = Status.IO
 
@@ -119,13 +124,17 @@ class ConflictError(Error):
 
 
 class UncertainError(IoError):
-    """The new map is in place, but may not survive a power cut: do not publish again, sync the disk."""
+    """The new map is in place, but may not survive a power cut: do not publish again,
+    sync the disk.
+    """
 
     status = Status.UNCERTAIN
 
 
 class ChangedError(Error):
-    """A file was overwritten in place while it was open; maps that are open keep their answers."""
+    """A file was overwritten in place while it was open; maps that are open keep their
+    answers.
+    """
 
     status = Status.CHANGED
 
@@ -150,9 +159,24 @@ class InternalError(Error):
 
 _CLASSES: dict[Status, type[Error]] = {
     cls.status: cls
-    for cls in (InvalidError, FleetError, ImpossibleError, FormatError, DigestError, VersionError, IdentityError, NotFoundError, IoError,
-                ConflictError, UncertainError, ChangedError, PathNameError, NotYetError, InternalError)
-}  # fmt: skip
+    for cls in (
+        InvalidError,
+        FleetError,
+        ImpossibleError,
+        FormatError,
+        DigestError,
+        VersionError,
+        IdentityError,
+        NotFoundError,
+        IoError,
+        ConflictError,
+        UncertainError,
+        ChangedError,
+        PathNameError,
+        NotYetError,
+        InternalError,
+    )
+}
 
 
 def _error(status: int, message: str, os_errno: int) -> Error:
@@ -166,7 +190,12 @@ def _error(status: int, message: str, os_errno: int) -> Error:
     return error
 
 
-def _again(cls: type[IoError], arguments: tuple[Any, ...], os_errno: int | None, others: dict[str, Any]) -> IoError:
+def _again(
+    cls: type[IoError],
+    arguments: tuple[Any, ...],
+    os_errno: int | None,
+    others: dict[str, Any],
+) -> IoError:
     """What was pickled."""
     error = cls(*arguments)
     error.errno = os_errno

@@ -1,16 +1,20 @@
-"""What is in maps and plans: named tuples, which compare, hash, copy and pickle by their values.
+"""What is in maps and plans: named tuples, which compare, hash, copy and pickle by
+their values.
 
-Use the names of their fields rather than their number: later versions may add fields at the end.
+Use the names of their fields rather than their number: later versions may add fields at
+the end.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, Mapping, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 
 class ReadOnly(dict[str, str]):
-    """A dict that stays as it is, so that records have a hash; json and everybody else takes it for a dict.
+    """A dict that stays as it is, so that records have a hash; json and everybody else
+    takes it for a dict.
 
     >>> from stead._records import ReadOnly
     >>> zone = ReadOnly(zone="a")
@@ -24,7 +28,9 @@ class ReadOnly(dict[str, str]):
         return hash(frozenset(self.items()))
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("this is part of a map, which never changes; dict(it) is a copy that can")
+        raise TypeError(
+            "this is part of a map, which never changes; dict(it) is a copy that can"
+        )
 
     if not TYPE_CHECKING:  # which has a Mapping in its place
         __setitem__ = __delitem__ = __ior__ = pop = setdefault = update = _refuse

@@ -1,11 +1,32 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import GenericAlias
-from typing import Any, Generic, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    Protocol,
+    SupportsIndex,
+    TypeAlias,
+    TypeVar,
+    final,
+    overload,
+)
 
 from ._records import Move, Node, Slice
 
-__all__ = ["Array", "Map", "Plan", "_Moves", "__version__", "_same_nodes", "build", "path", "plan", "survey"]
+__all__ = [
+    "Array",
+    "Map",
+    "Plan",
+    "_Moves",
+    "__version__",
+    "_same_nodes",
+    "build",
+    "path",
+    "plan",
+    "survey",
+]
 __version__: str
 
 _Key: TypeAlias = str | bytes
@@ -31,9 +52,10 @@ _Column: TypeAlias = _ArrowStream | _ArrowArray | _NumpyArray
 class Map:
     """Where keys live: an immutable, verified map, safe to ask from any number of threads.
 
-    Made by Map.open, Map.from_bytes or build. A key is str, which stands for its UTF-8, or bytes, or of a class made from them; anything
-    else is a TypeError. Two maps are equal when their digests are, and hash so. A map pickles as its bytes, so it works where its file is
-    not; a copy is the map itself.
+    Made by Map.open, Map.from_bytes or build. A key is str, which stands for its UTF-8, or bytes,
+    or of a class made from them; anything else is a TypeError. Two maps are equal when their
+    digests are, and hash so. A map pickles as its bytes, so it works where its file is not; a copy
+    is the map itself.
 
     >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
     >>> members
@@ -46,15 +68,15 @@ class Map:
     def open(path: _Path, *, copy: bool = False) -> Map:
         """Opens a map file; costs one stat when this process has it open already and it is unchanged.
 
-        path: str or os.PathLike.
-        copy: read the file into memory whatever its size, so that nobody who truncates it in place can end this process. Without,
-        files above 1 MiB are mapped, and all processes share them.
+        path: str or os.PathLike. copy: read the file into memory whatever its size, so that nobody
+        who truncates it in place can end this process. Without, files above 1 MiB are mapped, and
+        all processes share them.
 
-        A file that was replaced by renaming is opened anew, while maps that are open keep their answers: so a server may open
-        its map for each request.
+        A file that was replaced by renaming is opened anew, while maps that are open keep their
+        answers: so a server may open its map for each request.
 
-        Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError, VersionError, and ChangedError when the file was
-        overwritten in place.
+        Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError,
+        VersionError, and ChangedError when the file was overwritten in place.
 
         >>> stead.Map.open("members.map").name
         'members'
@@ -69,7 +91,9 @@ class Map:
         True
         """
     @staticmethod
-    def build(fleet: _Fleet, previous: Map | None = None, *, max_move: str | None = None) -> Map:
+    def build(
+        fleet: _Fleet, previous: Map | None = None, *, max_move: str | None = None
+    ) -> Map:
         """The same as stead.build.
 
         >>> stead.Map.build({"name": "m", "node": [{"name": "a"}]}).locate("frank")
@@ -78,28 +102,35 @@ class Map:
     def locate(self, key: _Key) -> str:
         """The name of the node that a key lives on: its primary, when there are several.
 
-        Raises TypeError when the key is neither str nor bytes, and UnicodeEncodeError when it is a str with lone surrogates, which have no UTF-8;
-        for the name of a file give os.fsencode(name).
+        Raises TypeError when the key is neither str nor bytes, and UnicodeEncodeError when it is a
+        str with lone surrogates, which have no UTF-8; for the name of a file give
+        os.fsencode(name).
 
         >>> members.locate("frank"), members.locate(b"bob")
         ('db1', 'db2')
         """
     @overload
-    def locate_many(self, keys: _Column, *, numbers: Literal[False] = False) -> Array[str | None]:
-        """The names of the nodes that many keys live on, in their order: `locate` for a whole batch, other threads running meanwhile.
+    def locate_many(
+        self, keys: _Column, *, numbers: Literal[False] = False
+    ) -> Array[str | None]:
+        """The names of the nodes that many keys live on, in their order: `locate` for a whole batch,
+        other threads running meanwhile.
 
         - A list, or another iterable of `str`, `bytes` and None, gives a list; None stays None.
-        - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow, polars, pandas, DuckDB and others, of
-          string, large_string, string_view, binary, large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also
-          tables and record batches of one column. Null stays null. The keys are read where they are, not copied: memory grows by 4
-          bytes a key, and a bit if one is null.
-        - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects, gives an `Array`. None, NaN, NA and
-          masked are null. An item of S ends where NumPy says: NULs at its end do not count. The array is read in blocks of 1 MiB.
+        - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow,
+          polars, pandas, DuckDB and others, of string, large_string, string_view, binary,
+          large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also tables
+          and record batches of one column. Null stays null. The keys are read where they are, not
+          copied: memory grows by 4 bytes a key, and a bit if one is null.
+        - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects,
+          gives an `Array`. None, NaN, NA and masked are null. An item of S ends where NumPy says:
+          NULs at its end do not count. The array is read in blocks of 1 MiB.
 
-        A key is `str`, which stands for its UTF-8, or `bytes`, also in columns. With `numbers`, the numbers of the nodes in
-        `Map.nodes` in place of their names.
+        A key is `str`, which stands for its UTF-8, or `bytes`, also in columns. With `numbers`, the
+        numbers of the nodes in `Map.nodes` in place of their names.
 
-        Raises TypeError for what is no batch of keys, InvalidError for a column that is malformed, IoError for a stream that fails.
+        Raises TypeError for what is no batch of keys, InvalidError for a column that is malformed,
+        IoError for a stream that fails.
 
         >>> members.locate_many(["frank", b"bob", None])
         ['db1', 'db2', None]
@@ -107,19 +138,27 @@ class Map:
         [0, 1, None]
         """
     @overload
-    def locate_many(self, keys: _Column, *, numbers: Literal[True]) -> Array[int | None]: ...
+    def locate_many(
+        self, keys: _Column, *, numbers: Literal[True]
+    ) -> Array[int | None]: ...
     @overload
-    def locate_many(self, keys: Iterable[_Key | None], *, numbers: Literal[False] = False) -> list[str | None]: ...
+    def locate_many(
+        self, keys: Iterable[_Key | None], *, numbers: Literal[False] = False
+    ) -> list[str | None]: ...
     @overload
-    def locate_many(self, keys: Iterable[_Key | None], *, numbers: Literal[True]) -> list[int | None]: ...
+    def locate_many(
+        self, keys: Iterable[_Key | None], *, numbers: Literal[True]
+    ) -> list[int | None]: ...
     def locate_all(self, key: _Key) -> list[str]:
-        """The names of all nodes of a key, primary first: as many as the map has replicas, or as its policy lists.
+        """The names of all nodes of a key, primary first: as many as the map has replicas, or as its
+        policy lists.
 
         >>> members.locate_all("frank")
         ['db1']
         """
     def prefer(self, key: _Key, n: SupportsIndex) -> list[str]:
-        """Up to n distinct nodes for a key, best first: its own, then those that take over when they are down.
+        """Up to n distinct nodes for a key, best first: its own, then those that take over when they
+        are down.
 
         All clients get the same list; it is shorter only when the map has fewer nodes.
 
@@ -145,12 +184,15 @@ class Map:
     def publish(self, path: _Path, previous: Map | None = None) -> None:
         """Publishes the map to those who open path: whole or not at all, with its history beside it.
 
-        previous: the map that this one was built on, which must still be the one at path; None when there is no map yet.
+        previous: the map that this one was built on, which must still be the one at path; None when
+        there is no map yet.
 
-        The history is in path + ".history", the newest 32 epochs, each a map file; `stead history` and `stead rollback` know it.
+        The history is in path + ".history", the newest 32 epochs, each a map file; `stead history`
+        and `stead rollback` know it.
 
-        Raises ConflictError when somebody was faster: nothing was changed then, build again on the map that is there now. IoError and its kin:
-        nothing was changed either. UncertainError: the map is in place, and may be lost in a power cut. InvalidError: path is a symbolic link.
+        Raises ConflictError when somebody was faster: nothing was changed then, build again on the
+        map that is there now. IoError and its kin: nothing was changed either. UncertainError: the
+        map is in place, and may be lost in a power cut. InvalidError: path is a symbolic link.
 
         >>> before = stead.Map.open("members.map")
         >>> fleet["node"].append({"name": "db4"})
@@ -160,7 +202,8 @@ class Map:
         2
         """
     def save(self, path: _Path) -> None:
-        """Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows no history and no conflicts.
+        """Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows
+        no history and no conflicts.
 
         Raises IoError and its kin, UncertainError, and InvalidError when path is a symbolic link.
 
@@ -173,15 +216,17 @@ class Map:
         b'\x89STD\r'
         """
     def same(self, other: Map) -> bool:
-        """Whether two maps are equal but for epoch and parent, so that publishing the one over the other would change nothing.
+        """Whether two maps are equal but for epoch and parent, so that publishing the one over the
+        other would change nothing.
 
         >>> again = stead.build(fleet, members)
         >>> again == members, again.same(members)
         (False, True)
         """
     def report(self) -> dict[str, Any]:
-        """What is in the map as a dict, in the shape of `stead diff --json` (docs/cli.md) for a map that changes nothing: each node's
-        weight, share and points, domains and their caps, violations.
+        """What is in the map as a dict, in the shape of `stead diff --json` (docs/cli.md) for a map
+        that changes nothing: each node's weight, share and points, domains and their caps,
+        violations.
 
         Points are decimal strings there, since 2**64 does not fit a number of JSON.
 
@@ -205,7 +250,9 @@ class Map:
         """How many nodes hold each point."""
     @property
     def hash(self) -> str:
-        """How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring also the others of docs/placement.md."""
+        """How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring
+        also the others of docs/placement.md.
+        """
     @property
     def key(self) -> str:
         """What of a key is hashed, as a fleet writes it: "whole", or "first 1 segments" and so on.
@@ -221,7 +268,9 @@ class Map:
         """The nodes, by name: a tuple of Node."""
     @property
     def slices(self) -> tuple[Slice, ...]:
-        """The slices that locate reads, pins applied, by point: a tuple of Slice, which together cover the whole space."""
+        """The slices that locate reads, pins applied, by point: a tuple of Slice, which together cover
+        the whole space.
+        """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Map: ...
@@ -229,7 +278,8 @@ class Map:
 
 @final
 class Plan(Sequence[Move]):
-    """What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes, by first point.
+    """What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes,
+    by first point.
 
     Made by plan. Two plans are equal when their maps are. A plan pickles as its two maps.
 
@@ -309,12 +359,15 @@ class Plan(Sequence[Move]):
 
 @final
 class Array(Generic[_T_co]):
-    """The nodes of a column of keys, in their order, as a column of Arrow: node names, dictionary-encoded, or node numbers.
+    """The nodes of a column of keys, in their order, as a column of Arrow: node names,
+    dictionary-encoded, or node numbers.
 
-    `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule interface take it without a copy. It has
-    int32 indices, and the dictionary has the names of all the map's nodes, so that an index is the number of its node in `Map.nodes`.
+    `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule
+    interface take it without a copy. It has int32 indices, and the dictionary has the names of all
+    the map's nodes, so that an index is the number of its node in `Map.nodes`.
 
-    It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would copy it item by item.)
+    It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would
+    copy it item by item.)
 
     >>> import numpy
     >>> nodes = members.locate_many(numpy.array(["frank", "bob"]))
@@ -352,32 +405,35 @@ class _Moves(Iterator[Move]):
     def __iter__(self) -> _Moves: ...
     def __next__(self) -> Move: ...
 
-def build(fleet: _Fleet, previous: Map | None = None, *, max_move: str | None = None) -> Map:
-    """Builds the map of a fleet: the first one, or the next epoch of a map, from which as little as is possible moves.
+def build(
+    fleet: _Fleet, previous: Map | None = None, *, max_move: str | None = None
+) -> Map:
+    """Builds the map of a fleet: the first one, or the next epoch of a map, from which as little as is
+    possible moves.
 
-    fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or a dict of the same shape (docs/fleet.md).
-    In a dict, weights are int, Decimal, str, or float, which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact.
-    previous: the map to build on. It must be of the same cluster.
-    max_move: how much of all copies may move in this epoch, such as "5%". The map then carries its target, and building the same fleet
-    on it takes the next step, until nothing is left to do (same).
+    fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or
+    a dict of the same shape (docs/fleet.md). In a dict, weights are int, Decimal, str, or float,
+    which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact. previous: the map
+    to build on. It must be of the same cluster. max_move: how much of all copies may move in this
+    epoch, such as "5%". The map then carries its target, and building the same fleet on it takes
+    the next step, until nothing is left to do (same).
 
-    Nothing is written; the same fleet, previous map and options give the same map everywhere. Other threads run meanwhile.
+    Nothing is written; the same fleet, previous map and options give the same map everywhere. Other
+    threads run meanwhile.
 
-    Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError when the fleet is well written and cannot be met;
-    IdentityError when previous is of another cluster or hash; InvalidError for another max_move; NotFoundError and its kin for a file.
+    Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError
+    when the fleet is well written and cannot be met; IdentityError when previous is of another
+    cluster or hash; InvalidError for another max_move; NotFoundError and its kin for a file.
 
-    >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
-    >>> before = stead.build(fleet)
-    >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
-    >>> after = stead.build(fleet, before)
-    >>> after.epoch, f"{stead.plan(before, after).fraction:.4f}"
-    (2, '0.2857')
-    >>> stead.build(fleet, before, max_move="10%").slices == after.slices
-    False
-    >>> stead.build({"name": "members", "node": [{"name": "db1", "wieght": 2}]})
-    Traceback (most recent call last):
-    stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: name, weight, labels, attributes, formerly
+    >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]} >>>
+    before = stead.build(fleet) >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
+    >>> after = stead.build(fleet, before) >>> after.epoch, f"{stead.plan(before,
+    after).fraction:.4f}" (2, '0.2857') >>> stead.build(fleet, before, max_move="10%").slices ==
+    after.slices False >>> stead.build({"name": "members", "node": [{"name": "db1", "wieght": 2}]})
+    Traceback (most recent call last): stead.FleetError: fleet['node'][0]['wieght']: unknown key
+    `wieght` in `node`; known keys: name, weight, labels, attributes, formerly
     """
+
 def plan(old: Map, new: Map) -> Plan:
     """What differs between two maps of one cluster: before anything is done, or afterwards.
 
@@ -389,21 +445,24 @@ def plan(old: Map, new: Map) -> Plan:
     >>> plan.moved == plan.lower_bound
     True
     """
+
 def _same_nodes(old: Map, new: Map) -> list[int | None]:
-    """For each node of the old map, by its number there, the number of the same node in the new one, by name or by `formerly`; None for a
-    node that is gone. Raises IdentityError.
+    """For each node of the old map, by its number there, the number of the same node in the new one,
+    by name or by `formerly`; None for a node that is gone. Raises IdentityError.
     """
+
 def path(key: _Key, *, levels: _Levels | None = None, fold: _Fold = "none") -> str:
     """The directories and the file name of a key, by docs/paths.md.
 
-    key: str, which stands for its UTF-8, or bytes.
-    levels: how many directories there are on each level, 1 to 16 numbers from 1 to 256; an iterable of int, or a str such as "64,64,128",
-    which is the default.
-    fold: "ascii" makes A-Z a-z first, for sites whose names ignore case; "none" is the default.
+    key: str, which stands for its UTF-8, or bytes. levels: how many directories there are on each
+    level, 1 to 16 numbers from 1 to 256; an iterable of int, or a str such as "64,64,128", which is
+    the default. fold: "ascii" makes A-Z a-z first, for sites whose names ignore case; "none" is the
+    default.
 
     The path is relative, has "/" between its parts and none but the characters a-z, 0-9, _ and =.
 
-    Raises PathNameError when the file name would have more than 255 bytes, and InvalidError for wrong levels or fold.
+    Raises PathNameError when the file name would have more than 255 bytes, and InvalidError for
+    wrong levels or fold.
 
     >>> stead.path("frank")
     '38/37/60/frank'
@@ -412,15 +471,22 @@ def path(key: _Key, *, levels: _Levels | None = None, fold: _Fold = "none") -> s
     >>> stead.path("Frank", levels=[16, 16], fold="ascii")
     '6/5/frank'
     """
-def survey(names: Iterable[_Key], *, members: SupportsIndex | None = None, levels: _Levels | None = None) -> dict[str, Any]:
+
+def survey(
+    names: Iterable[_Key],
+    *,
+    members: SupportsIndex | None = None,
+    levels: _Levels | None = None,
+) -> dict[str, Any]:
     """How evenly the schemes of "Evenly distributing members by MD5" spread names.
 
-    names: an iterable of keys; a file opened with "rb" keeps its line ends, so strip them.
-    members: with a number also a projection of so many members onto the directories of levels, as in path.
+    names: an iterable of keys; a file opened with "rb" keeps its line ends, so strip them. members:
+    with a number also a projection of so many members onto the directories of levels, as in path.
 
     Gives a dict in the shape of `stead survey --json` (docs/cli.md). Ctrl-C ends it.
 
-    Raises TypeError when a name is neither str nor bytes, and InvalidError for wrong members or levels.
+    Raises TypeError when a name is neither str nor bytes, and InvalidError for wrong members or
+    levels.
 
     >>> report = stead.survey(["frank", "bob", "justin"], members=1_188_968)
     >>> report["names"], [scheme["scheme"] for scheme in report["schemes"]]

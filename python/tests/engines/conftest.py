@@ -6,7 +6,10 @@ from engine_case import Case
 
 def pytest_terminal_summary(terminalreporter):
     """Skips say why, one line a reason, as all suites of stead do."""
-    reasons = {str(report.longrepr[2]).removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", [])}
+    reasons = {
+        str(report.longrepr[2]).removeprefix("Skipped: ")
+        for report in terminalreporter.stats.get("skipped", [])
+    }
     for reason in sorted(reasons):
         terminalreporter.write_line(f"skipped: {reason}")
 

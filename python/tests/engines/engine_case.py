@@ -1,4 +1,6 @@
-"""Two maps, a million keys, and what `locate_many` says of them: what every engine is held against."""
+"""Two maps, a million keys, and what `locate_many` says of them: what every engine is
+held against.
+"""
 
 import importlib.util
 import os
@@ -6,7 +8,9 @@ from collections import Counter
 
 import stead
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+ROOT = os.path.dirname(
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+)
 ROWS = 1_000_000
 
 
@@ -17,7 +21,9 @@ def key_of(i):
 
 def example(name):
     """An example as a module."""
-    spec = importlib.util.spec_from_file_location(name, os.path.join(ROOT, "examples", "python", "engines", f"{name}.py"))
+    spec = importlib.util.spec_from_file_location(
+        name, os.path.join(ROOT, "examples", "python", "engines", f"{name}.py")
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -28,19 +34,32 @@ def _fleet(*nodes):
 
 
 class Case:
-    """Two maps, and keys with their nodes under both. Between them a node is new, one is gone, one is renamed, and weights change."""
+    """Two maps, and keys with their nodes under both. Between them a node is new, one
+    is gone, one is renamed, and weights change.
+    """
 
     def __init__(self):
         labels = [{"name": f"db{i}", "weight": i} for i in range(1, 6)]
         self.old = stead.build(_fleet(*labels))
-        self.new = stead.build(_fleet({"name": "db1", "weight": 2}, {"name": "two", "formerly": "db2", "weight": 2}, *labels[3:],
-                                      {"name": "db6", "weight": 3}), self.old)  # fmt: skip
+        self.new = stead.build(
+            _fleet(
+                {"name": "db1", "weight": 2},
+                {"name": "two", "formerly": "db2", "weight": 2},
+                *labels[3:],
+                {"name": "db6", "weight": 3},
+            ),
+            self.old,
+        )
         self.keys = [key_of(i) for i in range(ROWS)]
         self.before = self.old.locate_many(self.keys)
         self.after = self.new.locate_many(self.keys)
         self.counts = Counter(self.before)
         # the renamed node is the same one
-        self.moved = Counter((a, b) for a, b in zip(self.before, self.after) if ("two" if a == "db2" else a) != b)
+        self.moved = Counter(
+            (a, b)
+            for a, b in zip(self.before, self.after)
+            if ("two" if a == "db2" else a) != b
+        )
         # what every engine must count when it compares names
         self.differ = Counter((a, b) for a, b in zip(self.before, self.after) if a != b)
         # a few keys of all the range, for comparing one by one

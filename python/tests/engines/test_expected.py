@@ -1,4 +1,6 @@
-"""What the engines are held against is right itself: the plan, which was not made from keys, says the same."""
+"""What the engines are held against is right itself: the plan, which was not made from
+keys, says the same.
+"""
 
 import stead
 from engine_case import ROWS
@@ -16,14 +18,19 @@ def test_the_counts_for_each_pair_of_nodes_are_those_of_the_plan(case):
     expected = {}
     for move in stead.plan(case.old, case.new):
         pair = (move.from_, move.to)
-        expected[pair] = expected.get(pair, 0) + (move.last - move.first + 1) / 2**64 * ROWS
+        expected[pair] = (
+            expected.get(pair, 0) + (move.last - move.first + 1) / 2**64 * ROWS
+        )
     assert case.moved.keys() == expected.keys()
     for pair, rows in case.moved.items():
-        # keys are hashed, so a count has the deviation of its root: six of them never happen
+        # keys are hashed, so a count has the deviation of its root: six of them never
+        # happen
         assert abs(rows - expected[pair]) < 6 * expected[pair] ** 0.5, pair
 
 
 def test_the_case_has_all_that_can_happen(case):
     assert ("db2", "two") in case.differ and ("db2", "two") not in case.moved
-    assert {a for a, _ in case.moved} >= {"db3"}, "a node that is gone gives up its keys"
+    assert {a for a, _ in case.moved} >= {"db3"}, (
+        "a node that is gone gives up its keys"
+    )
     assert {b for _, b in case.moved} >= {"db6"}, "a new node gets some"

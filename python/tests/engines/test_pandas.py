@@ -17,7 +17,12 @@ def test_every_key_lives_where_locate_many_says(case, kind):
 
 def test_the_rows_that_move_are_counted_for_each_pair_of_nodes(case):
     keys = pd.Series(case.keys)
-    pair = pd.DataFrame({"from": locate(keys, case.old).astype(str), "to": locate(keys, case.new).astype(str)})
+    pair = pd.DataFrame(
+        {
+            "from": locate(keys, case.old).astype(str),
+            "to": locate(keys, case.new).astype(str),
+        }
+    )
     assert pair[pair["from"] != pair["to"]].value_counts().to_dict() == case.differ
 
 

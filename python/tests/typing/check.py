@@ -1,8 +1,11 @@
-"""Checks the module's types: stubtest, mypy and pyright, all strict. Ends with the plain total.
+"""Checks the module's types: stubtest, mypy and pyright, all strict. Ends with the
+plain total.
 
-rights.py must pass, and every marked line of wrongs.py must be an error, to each checker. pyright comes from npm into target/pyright.
+rights.py must pass, and every marked line of wrongs.py must be an error, to each
+checker. pyright comes from npm into target/pyright.
 """
 
+import filecmp
 import json
 import os
 import re
@@ -21,9 +24,21 @@ RIGHTS = os.path.join(HERE, "rights.py")
 
 def run(*command, cwd=ROOT):
     """Exit code and what was said."""
-    # pyright --verifytypes asks for the first python of the path, whatever --pythonpath says
-    env = {**os.environ, "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
-    done = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, check=False)
+    # pyright --verifytypes asks for the first python of the path, whatever --pythonpath
+    # says
+    env = {
+        **os.environ,
+        "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"],
+    }
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
@@ -34,23 +49,39 @@ def good(ran):
 
 
 def mypy(*arguments):
-    return run(sys.executable, "-m", "mypy", "--strict", "--cache-dir", CACHE, *arguments)
+    return run(
+        sys.executable, "-m", "mypy", "--strict", "--cache-dir", CACHE, *arguments
+    )
 
 
 def marked():
     """The numbers of the lines of wrongs.py that must be errors."""
     with open(WRONGS, encoding="utf-8") as file:
-        return {number for number, line in enumerate(file, 1) if re.search(r"# type: ignore\[[a-z-]+\]$", line)}
+        return {
+            number
+            for number, line in enumerate(file, 1)
+            if re.search(r"# type: ignore\[[a-z-]+\]$", line)
+        }
 
 
 def no_ignores_are_honoured():
-    """wrongs.py as it would be without its marks, judged by mypy: another way to count, and the control that ignores do something."""
+    """wrongs.py as it would be without its marks, judged by mypy: another way to count,
+    and the control that ignores do something.
+    """
     copy = os.path.join(CACHE, "wrongs_unmarked.py")
-    with open(WRONGS, encoding="utf-8") as file, open(copy, "w", encoding="utf-8") as out:
+    with (
+        open(WRONGS, encoding="utf-8") as file,
+        open(copy, "w", encoding="utf-8") as out,
+    ):
         out.write(re.sub(r"  # type: ignore\[[a-z-]+\]", "", file.read()))
     _, said = mypy(copy)
-    found = {int(line) for line in re.findall(r"wrongs_unmarked\.py:(\d+): error", said)}
-    return found == marked(), f"errors in lines {sorted(found ^ marked())} of wrongs.py are too many or missing\n{said}"
+    found = {
+        int(line) for line in re.findall(r"wrongs_unmarked\.py:(\d+): error", said)
+    }
+    return (
+        found == marked(),
+        f"errors in lines {sorted(found ^ marked())} of wrongs.py are too many or missing\n{said}",
+    )
 
 
 def find_pyright():
@@ -61,12 +92,25 @@ def find_pyright():
     index = os.path.join(PYRIGHT, "node_modules", "pyright", "index.js")
     wanted = os.path.join(HERE, "package.json")
     have = os.path.join(PYRIGHT, "package.json")
-    same = os.path.exists(index) and os.path.exists(have) and open(have, "rb").read() == open(wanted, "rb").read()
+    same = (
+        os.path.exists(index)
+        and os.path.exists(have)
+        and filecmp.cmp(have, wanted, shallow=False)
+    )
     if not same:
         shutil.rmtree(PYRIGHT, ignore_errors=True)
         os.makedirs(PYRIGHT)
         shutil.copy(wanted, have)
-        code, said = run(npm, "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--fetch-retries=1", cwd=PYRIGHT)
+        code, said = run(
+            npm,
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--no-package-lock",
+            "--ignore-scripts",
+            "--fetch-retries=1",
+            cwd=PYRIGHT,
+        )
         if code:
             shutil.rmtree(PYRIGHT)
             print(said[-2000:])
@@ -80,9 +124,13 @@ def pyright(command, file, **settings):
     project = os.path.join(PYRIGHT, os.path.basename(file)[:-3])
     os.makedirs(project, exist_ok=True)
     shutil.copy(file, project)
-    with open(os.path.join(project, "pyrightconfig.json"), "w", encoding="utf-8") as out:
+    with open(
+        os.path.join(project, "pyrightconfig.json"), "w", encoding="utf-8"
+    ) as out:
         json.dump({"typeCheckingMode": "strict", **settings}, out)
-    _, said = run(*command, "--outputjson", "--pythonpath", sys.executable, "--project", project)
+    _, said = run(
+        *command, "--outputjson", "--pythonpath", sys.executable, "--project", project
+    )
     try:
         answer = json.loads(said[said.index("{") :])
     except ValueError:
@@ -96,7 +144,9 @@ def pyright(command, file, **settings):
 
 
 def main():
-    subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True)
+    subprocess.run(
+        [sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True
+    )
     os.makedirs(CACHE, exist_ok=True)
     passed = failed = skipped = 0
 
@@ -107,12 +157,31 @@ def main():
             print(f"FAILED: {what}\n{said}")
 
     # in another folder, so that the installed module is judged, not its source
-    # stead.django and stead.spark are their own types; what they import for types alone, or want a site's settings for, is not there
+    # stead.django and stead.spark are their own types; what they import for types
+    # alone, or want a site's settings for, is not there
     beside = os.path.join(CACHE, "beside.txt")
     with open(beside, "w", encoding="ascii") as file:
         file.write("stead\\.django.*\nstead\\.spark\\.(DataFrame|pa)\n")
-    count("stubtest", *good(run(sys.executable, "-m", "mypy.stubtest", "stead", "--concise", "--allowlist", beside, "--ignore-unused-allowlist", cwd=CACHE)))
-    count("the docstrings of the stub", *good(run(sys.executable, os.path.join(HERE, "stub_docs.py"))))
+    count(
+        "stubtest",
+        *good(
+            run(
+                sys.executable,
+                "-m",
+                "mypy.stubtest",
+                "stead",
+                "--concise",
+                "--allowlist",
+                beside,
+                "--ignore-unused-allowlist",
+                cwd=CACHE,
+            )
+        ),
+    )
+    count(
+        "the docstrings of the stub",
+        *good(run(sys.executable, os.path.join(HERE, "stub_docs.py"))),
+    )
     count("mypy --strict of the module", *good(mypy("-p", "stead")))
     count("mypy --strict of rights.py", *good(mypy(RIGHTS)))
     count("mypy --strict of wrongs.py", *good(mypy("--warn-unused-ignores", WRONGS)))
@@ -123,13 +192,29 @@ def main():
         errors = pyright(command, RIGHTS)
         count("pyright, strict, of rights.py", not errors, errors)
         # a line with no effect is what wrongs.py is made of
-        errors = pyright(command, WRONGS, enableTypeIgnoreComments=False, reportUnusedExpression=False)
-        count("pyright of wrongs.py", set(errors) == marked(), {line: errors.get(line) for line in set(errors) ^ marked()})
-        count("pyright --verifytypes", *good(run(*command, "--verifytypes", "stead", "--ignoreexternal", cwd=CACHE)))
+        errors = pyright(
+            command,
+            WRONGS,
+            enableTypeIgnoreComments=False,
+            reportUnusedExpression=False,
+        )
+        count(
+            "pyright of wrongs.py",
+            set(errors) == marked(),
+            {line: errors.get(line) for line in set(errors) ^ marked()},
+        )
+        count(
+            "pyright --verifytypes",
+            *good(
+                run(*command, "--verifytypes", "stead", "--ignoreexternal", cwd=CACHE)
+            ),
+        )
     else:
         skipped += 3
         print(f"skipped: {why}")
-    print(f"{len(marked())} wrong lines; {passed} passed, {failed} failed, {skipped} skipped")
+    print(
+        f"{len(marked())} wrong lines; {passed} passed, {failed} failed, {skipped} skipped"
+    )
     return 1 if failed else 0
 
 

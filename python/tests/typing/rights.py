@@ -10,13 +10,21 @@ from typing import Any, Literal
 
 import numpy
 import polars
-
 import stead
 
 # building, of every shape
 text: stead.Map = stead.build("name = 'm'\n[[node]]\nname = 'a'\n")
 data: stead.Map = stead.build(b"name = 'm'\n[[node]]\nname = 'a'\n")
-plain: stead.Map = stead.build({"name": "m", "node": [{"name": "a", "weight": Decimal("1.5")}, {"name": "b", "weight": 2}, {"name": "c", "weight": 0.5}]})
+plain: stead.Map = stead.build(
+    {
+        "name": "m",
+        "node": [
+            {"name": "a", "weight": Decimal("1.5")},
+            {"name": "b", "weight": 2},
+            {"name": "c", "weight": 0.5},
+        ],
+    }
+)
 fleet: dict[str, Any] = {"name": "m", "node": [{"name": "a"}]}
 typed: Mapping[str, object] = {"name": "m", "node": ({"name": "a"},)}
 stead.build(typed)
@@ -50,7 +58,9 @@ for key in ("frank", "bob"):
 placed: list[str | None] = plain.locate_many(["frank", b"bob", None])
 numbered: list[int | None] = plain.locate_many(("frank", "bob"), numbers=True)
 column: stead.Array[str | None] = plain.locate_many(polars.Series(["frank", None]))
-from_numpy: stead.Array[int | None] = plain.locate_many(numpy.array(["frank", "bob"]), numbers=True)
+from_numpy: stead.Array[int | None] = plain.locate_many(
+    numpy.array(["frank", "bob"]), numbers=True
+)
 of_column: list[str | None] = column.to_pylist()
 one_of: str | None = column[0]
 some_of: list[int | None] = from_numpy[1:]
@@ -74,7 +84,9 @@ first: stead.Slice = plain.slices[0]
 width: int = first.last - first.first + 1
 holders: tuple[str, ...] = first.nodes
 policy: str | None = first.policy
-equal: bool = plain == again and plain.same(again) and plain != "m" and hash(plain) == hash(again)
+equal: bool = (
+    plain == again and plain.same(again) and plain != "m" and hash(plain) == hash(again)
+)
 known: set[stead.Map] = {plain, again}
 stored: bytes = plain.to_bytes()
 restored: stead.Map = stead.Map.from_bytes(stored)

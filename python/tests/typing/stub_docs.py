@@ -1,4 +1,5 @@
-"""Puts the docstrings of the module, which stand in Rust, into its stub, where editors look for them.
+"""Puts the docstrings of the module, which stand in Rust, into its stub, where editors
+look for them.
 
     python stub_docs.py            says whether the stub has them, as the installed module does
     python stub_docs.py --write    writes them
@@ -11,14 +12,27 @@ import sys
 
 import stead._stead
 
-STUB = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 2, "python", "stead", "_stead.pyi")
+STUB = os.path.join(
+    os.path.dirname(os.path.abspath(__file__)),
+    *[os.pardir] * 2,
+    "python",
+    "stead",
+    "_stead.pyi",
+)
 
 
 def literal(doc, indent):
     """A docstring, indented."""
     lines = (line and indent + line for line in doc.split("\n"))
     raw = "r" if "\\" in doc else ""
-    return [indent + raw + '"""' + "\n".join(lines).lstrip() + ("\n" + indent if "\n" in doc else "") + '"""']
+    return [
+        indent
+        + raw
+        + '"""'
+        + "\n".join(lines).lstrip()
+        + ("\n" + indent if "\n" in doc else "")
+        + '"""'
+    ]
 
 
 def documented(text):
@@ -29,12 +43,19 @@ def documented(text):
     def visit(nodes, owner):
         before = None
         for node in nodes:
-            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not (isinstance(node, ast.ClassDef) and node.name.startswith("_")):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not (
+                isinstance(node, ast.ClassDef) and node.name.startswith("_")
+            ):
                 thing = getattr(owner, node.name)
-                wanted = not node.name.startswith("__") and node.name != before  # of overloads, the first one
+                # of overloads, the first one
+                wanted = not node.name.startswith("__") and node.name != before
                 doc = inspect.getdoc(thing) if wanted else None
                 first, end = node.body[0], node.body[0].end_lineno
-                has = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+                has = (
+                    isinstance(first, ast.Expr)
+                    and isinstance(first.value, ast.Constant)
+                    and isinstance(first.value.value, str)
+                )
                 indent = " " * (node.col_offset + 4)
                 if isinstance(node, ast.ClassDef):
                     # before the first thing in it, and its decorators
@@ -42,12 +63,24 @@ def documented(text):
                     edits.append((start, end if has else None, literal(doc, indent)))
                     visit(node.body, thing)
                 elif doc:
-                    head = lines[first.lineno - 1].removesuffix(" ...") if not has else None
-                    edits.append((first.lineno, end, ([] if has else [head]) + literal(doc, indent)))
+                    head = (
+                        lines[first.lineno - 1].removesuffix(" ...")
+                        if not has
+                        else None
+                    )
+                    edits.append(
+                        (
+                            first.lineno,
+                            end,
+                            ([] if has else [head]) + literal(doc, indent),
+                        )
+                    )
                 before = node.name
 
     visit(ast.parse(text).body, stead._stead)
-    for start, end, new in reversed(sorted(edits, key=lambda edit: edit[0])):
+    # not reverse=True: of two in one line, the later one has to go first
+    edits.sort(key=lambda edit: edit[0])
+    for start, end, new in reversed(edits):
         lines[start - 1 : start - 1 if end is None else end] = new
     return "\n".join(lines)
 
@@ -60,7 +93,10 @@ def main():
             file.write(documented(text))
         return 0
     if documented(text) != text:
-        print("python/python/stead/_stead.pyi lacks the docstrings of the module; python/tests/typing/stub_docs.py --write puts them there")
+        print(
+            "python/python/stead/_stead.pyi lacks the docstrings of the module; "
+            "python/tests/typing/stub_docs.py --write puts them there"
+        )
         return 1
     return 0
 

@@ -1,7 +1,13 @@
-"""Wrong uses: every line that ends in `# type: ignore[...]` is an error of just that kind, and no other line is one.
+"""Wrong uses: every line that ends in `# type: ignore[...]` is an error of just that
+kind, and no other line is one.
 
-mypy says so: with --warn-unused-ignores a line that it would let pass is an error. This file is never run.
+mypy says so: with --warn-unused-ignores a line that it would let pass is an error. This
+file is never run.
 """
+
+# expressions that say nothing stand here for their types, and after a mark no second
+# comment can stand
+# ruff: noqa: B015, B018, PLR0124
 
 import stead
 

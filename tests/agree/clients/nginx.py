@@ -1,4 +1,6 @@
-"""nginx as a client of memcached (`hash $key`, with or without `consistent`): `python nginx.py MODE`, or with `version` behind."""
+"""nginx as a client of memcached (`hash $key`, with or without `consistent`): `python
+nginx.py MODE`, or with `version` behind.
+"""
 
 import re
 import shutil
@@ -46,13 +48,30 @@ def main(mode, *version):
     with tempfile.TemporaryDirectory() as scratch:
         address = free_address()
         with open(f"{scratch}/conf", "w", encoding="ascii") as file:
-            listen, upstream = "%s:%d" % address, " ".join(f"server {server};" for server in servers)
-            file.write(CONFIGURATION.format(scratch=scratch, how=MODES[mode], listen=listen, servers=upstream))
-        with running(address, NGINX, "-c", f"{scratch}/conf", "-p", scratch, "-e", "stderr"), socket.create_connection(address) as connection:
+            listen, upstream = (
+                "{}:{}".format(*address),
+                " ".join(f"server {server};" for server in servers),
+            )
+            file.write(
+                CONFIGURATION.format(
+                    scratch=scratch, how=MODES[mode], listen=listen, servers=upstream
+                )
+            )
+        with (
+            running(
+                address, NGINX, "-c", f"{scratch}/conf", "-p", scratch, "-e", "stderr"
+            ),
+            socket.create_connection(address) as connection,
+        ):
             stream = connection.makefile("rb")
-            for first in range(0, len(keys), 100):  # many requests before the first answer is read
+            # many requests before the first answer is read
+            for first in range(0, len(keys), 100):
                 some = keys[first : first + 100]
-                connection.sendall(b"".join(b"GET /?k=%b HTTP/1.1\r\nHost: a\r\n\r\n" % key for key in some))
+                connection.sendall(
+                    b"".join(
+                        b"GET /?k=%b HTTP/1.1\r\nHost: a\r\n\r\n" % key for key in some
+                    )
+                )
                 print("\n".join(answers(stream, len(some))))
     return 0
 

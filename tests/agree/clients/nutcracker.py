@@ -1,4 +1,6 @@
-"""twemproxy (Debian: nutcracker) before memcached: `python nutcracker.py MODE`, or with `version` behind; clients.py says the rest."""
+"""twemproxy (Debian: nutcracker) before memcached: `python nutcracker.py MODE`, or with
+`version` behind; clients.py says the rest.
+"""
 
 import re
 import shutil
@@ -8,9 +10,16 @@ import tempfile
 
 from proxies import free_address, lacking, read_input, running, said_by
 
-NUTCRACKER = shutil.which("nutcracker") or shutil.which("nutcracker", path="/usr/sbin:/sbin")
-# distribution and hash, as its configuration has them; ketama and fnv1a_64 are what it takes when nothing is said
-MODES = {"default": "", "ketama-md5": "  hash: md5\n  distribution: ketama\n", "modula": "  distribution: modula\n"}
+NUTCRACKER = shutil.which("nutcracker") or shutil.which(
+    "nutcracker", path="/usr/sbin:/sbin"
+)
+# distribution and hash, as its configuration has them; ketama and fnv1a_64 are what it
+# takes when nothing is said
+MODES = {
+    "default": "",
+    "ketama-md5": "  hash: md5\n  distribution: ketama\n",
+    "modula": "  distribution: modula\n",
+}
 
 
 def main(mode, *version):
@@ -21,12 +30,31 @@ def main(mode, *version):
         return 0
     servers, keys = read_input()
     with tempfile.TemporaryDirectory() as scratch:
-        address, (host, statistics) = free_address(), free_address()  # it insists on a place for its statistics
+        # it insists on a place for its statistics
+        address, (host, statistics) = free_address(), free_address()
         with open(f"{scratch}/conf", "w", encoding="ascii") as file:
-            listen = "%s:%d" % address
-            file.write(f"fleet:\n  listen: {listen}\n{MODES[mode]}  servers:\n" + "".join(f"   - {server}:1\n" for server in servers))
-        command = [NUTCRACKER, "-c", f"{scratch}/conf", "-a", host, "-s", str(statistics), "-o", f"{scratch}/log", "-p", f"{scratch}/pid"]
-        with running(address, *command), socket.create_connection(address) as connection:
+            listen = "{}:{}".format(*address)
+            file.write(
+                f"fleet:\n  listen: {listen}\n{MODES[mode]}  servers:\n"
+                + "".join(f"   - {server}:1\n" for server in servers)
+            )
+        command = [
+            NUTCRACKER,
+            "-c",
+            f"{scratch}/conf",
+            "-a",
+            host,
+            "-s",
+            str(statistics),
+            "-o",
+            f"{scratch}/log",
+            "-p",
+            f"{scratch}/pid",
+        ]
+        with (
+            running(address, *command),
+            socket.create_connection(address) as connection,
+        ):
             stream = connection.makefile("rb")
             for first in range(0, len(keys), 100):
                 some = keys[first : first + 100]

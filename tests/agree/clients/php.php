@@ -1,6 +1,7 @@
 <?php
 
-// PHP's clients asked where keys live: `php php.php MODE`, or with `version` behind; clients.py says what goes in and out.
+// PHP's clients asked where keys live: `php php.php MODE`, or with `version` behind; clients.py
+// says what goes in and out.
 
 declare(strict_types=1);
 
@@ -16,7 +17,10 @@ function extension(string $name): string
     return (string) (phpversion($name) ?: lacking("PHP's extension $name is not installed"));
 }
 
-/** Each way to ask: the version of what answers, and a function that makes, of the servers, one that answers for a list of keys. */
+/**
+ * Each way to ask: the version of what answers, and a function that makes, of the servers, one that
+ * answers for a list of keys.
+ */
 $memcached = static fn (array $options): array => [
     static fn (): string => extension('memcached'),
     static function (array $servers) use ($options): callable {

@@ -1,4 +1,6 @@
-"""What nginx.py and nutcracker.py share: a server of ours on a free address of loopback, which ends when we do."""
+"""What nginx.py and nutcracker.py share: a server of ours on a free address of
+loopback, which ends when we do.
+"""
 
 import contextlib
 import os
@@ -18,7 +20,9 @@ def lacking(why):
 
 def said_by(*command):
     """What a command says on both streams."""
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False).stdout.decode("utf-8", "replace")
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    ).stdout.decode("utf-8", "replace")
 
 
 def read_input():
@@ -28,8 +32,10 @@ def read_input():
 
 
 def free_address():
-    """An address of loopback that nobody has: the system chooses the port, and chance one of 2^16 hosts, so that nobody takes it before us."""
-    host = "127.1.%d.%d" % tuple(os.urandom(2))
+    """An address of loopback that nobody has: the system chooses the port, and chance
+    one of 2^16 hosts, so that nobody takes it before us.
+    """
+    host = "127.1.{}.{}".format(*os.urandom(2))
     with socket.socket() as probe:
         probe.bind((host, 0))
         return host, probe.getsockname()[1]
@@ -41,13 +47,20 @@ def running(address, *command):
     # an end by SIGTERM shall go through the `finally` below
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryFile() as complaint:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaint)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=complaint,
+        )
         try:
             while True:
                 if process.poll() is not None:
                     complaint.seek(0)
                     why = complaint.read().decode("utf-8", "replace")[-300:]
-                    sys.exit(f"{os.path.basename(command[0])} ended with {process.returncode}: {why}")
+                    sys.exit(
+                        f"{os.path.basename(command[0])} ended with {process.returncode}: {why}"
+                    )
                 with contextlib.suppress(OSError), socket.create_connection(address, 5):
                     break
                 time.sleep(0.01)

@@ -1,4 +1,6 @@
-"""Python's clients asked where keys live: `python python.py MODE`, or with `version` behind; clients.py says what goes in and out."""
+"""Python's clients asked where keys live: `python python.py MODE`, or with `version`
+behind; clients.py says what goes in and out.
+"""
 
 import sys
 from importlib import import_module, metadata
@@ -10,11 +12,16 @@ def each(locate):
 
 
 def values(get_multi):
-    """Where a client has no call that names the server, the servers say it. Keys may come back as text, and so may values."""
-    text = lambda found: found.decode() if isinstance(found, bytes) else found  # noqa: E731
+    """Where a client has no call that names the server, the servers say it. Keys may
+    come back as text, and so may values.
+    """
+    text = lambda found: found.decode() if isinstance(found, bytes) else found
 
     def ask(keys):
-        found = {text(key): text(value) for key, value in get_multi([key.decode() for key in keys]).items()}
+        found = {
+            text(key): text(value)
+            for key, value in get_multi([key.decode() for key in keys]).items()
+        }
         return [found.get(key.decode(), "") for key in keys]
 
     return ask
@@ -31,23 +38,71 @@ def flexihash(module, servers):
     return each(ring.lookup)
 
 
-# mode: what pip calls it, the module, and a function that makes of module and servers one that answers for a list of keys (bytes)
+# mode: what pip calls it, the module, and a function that makes of module and servers
+# one that answers for a list of keys (bytes)
 MODES = {
-    "uhashring": ("uhashring", "uhashring", lambda m, servers: each(m.HashRing(servers).get_node)),
-    "uhashring-ketama": ("uhashring", "uhashring", lambda m, servers: each(m.HashRing(servers, hash_fn="ketama").get_node)),
-    "hashring": ("hashring", "hashring", lambda m, servers: each(m.HashRing(servers).get_node)),
-    "hash-ring": ("hash-ring", "hash_ring", lambda m, servers: each(m.HashRing(servers).get_node)),
-    "consistent-hash-git": ("consistent-hash-git", "consistent_hash.consistent_hash",
-                            lambda m, servers: each(m.ConsistentHash(servers).get_node)),
-    "clandestined": ("clandestined", "clandestined", lambda m, servers: each(m.RendezvousHash(servers).find_node)),
+    "uhashring": (
+        "uhashring",
+        "uhashring",
+        lambda m, servers: each(m.HashRing(servers).get_node),
+    ),
+    "uhashring-ketama": (
+        "uhashring",
+        "uhashring",
+        lambda m, servers: each(m.HashRing(servers, hash_fn="ketama").get_node),
+    ),
+    "hashring": (
+        "hashring",
+        "hashring",
+        lambda m, servers: each(m.HashRing(servers).get_node),
+    ),
+    "hash-ring": (
+        "hash-ring",
+        "hash_ring",
+        lambda m, servers: each(m.HashRing(servers).get_node),
+    ),
+    "consistent-hash-git": (
+        "consistent-hash-git",
+        "consistent_hash.consistent_hash",
+        lambda m, servers: each(m.ConsistentHash(servers).get_node),
+    ),
+    "clandestined": (
+        "clandestined",
+        "clandestined",
+        lambda m, servers: each(m.RendezvousHash(servers).find_node),
+    ),
     "flexihash": ("flexihash", "flexihash", flexihash),
     "pymemcache": ("pymemcache", "pymemcache.client.hash", pymemcache),
-    "libmc": ("libmc", "libmc", lambda m, servers: each(m.Client(servers).get_host_by_key)),
-    "python-memcached": ("python-memcached", "memcache", lambda m, servers: values(m.Client(servers).get_multi)),
-    "pylibmc": ("pylibmc", "pylibmc", lambda m, servers: values(m.Client(servers).get_multi)),
-    "pylibmc-ketama": ("pylibmc", "pylibmc", lambda m, servers: values(m.Client(servers, behaviors={"ketama": True}).get_multi)),
-    "pylibmc-ketama-weighted": ("pylibmc", "pylibmc", lambda m, servers: values(m.Client(servers, behaviors={"ketama_weighted": True}).get_multi)),
-}  # fmt: skip
+    "libmc": (
+        "libmc",
+        "libmc",
+        lambda m, servers: each(m.Client(servers).get_host_by_key),
+    ),
+    "python-memcached": (
+        "python-memcached",
+        "memcache",
+        lambda m, servers: values(m.Client(servers).get_multi),
+    ),
+    "pylibmc": (
+        "pylibmc",
+        "pylibmc",
+        lambda m, servers: values(m.Client(servers).get_multi),
+    ),
+    "pylibmc-ketama": (
+        "pylibmc",
+        "pylibmc",
+        lambda m, servers: values(
+            m.Client(servers, behaviors={"ketama": True}).get_multi
+        ),
+    ),
+    "pylibmc-ketama-weighted": (
+        "pylibmc",
+        "pylibmc",
+        lambda m, servers: values(
+            m.Client(servers, behaviors={"ketama_weighted": True}).get_multi
+        ),
+    ),
+}
 
 
 def main(mode, *version):
@@ -55,15 +110,23 @@ def main(mode, *version):
     try:
         has = metadata.version(package)
         module = import_module(module)
-    except Exception as why:  # a SyntaxError, too: one is Python 2
-        sys.stderr.write(f"Python's {package} cannot be imported: {type(why).__name__}: {str(why).splitlines()[0]}\n")
+    except Exception as why:  # noqa: BLE001  a SyntaxError, too: one is Python 2
+        sys.stderr.write(
+            f"Python's {package} cannot be imported: {type(why).__name__}: "
+            f"{str(why).splitlines()[0]}\n"
+        )
         return 77
     if version:
         print(has)
         return 0
     servers, _, keys = sys.stdin.buffer.read().partition(b"\n\n")
     # what is below a package comes as the package
-    locate = make(sys.modules[module.__name__.partition(".")[0]] if mode == "pymemcache" else module, servers.decode().split("\n"))
+    locate = make(
+        sys.modules[module.__name__.partition(".")[0]]
+        if mode == "pymemcache"
+        else module,
+        servers.decode().split("\n"),
+    )
     keys = keys.rstrip(b"\n").split(b"\n")
     for first in range(0, len(keys), 500):
         print("\n".join(locate(keys[first : first + 500])))

@@ -1,10 +1,14 @@
-"""The plain reference, written from stead's documents alone: reads keys in hex, one a line, and prints the node of each."""
+"""The plain reference, written from stead's documents alone: reads keys in hex, one a
+line, and prints the node of each.
+"""
 
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "reference"))
-import stead_reference  # noqa: E402
+sys.path.insert(
+    0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "reference")
+)
+import stead_reference
 
 with open(sys.argv[1], "rb") as file:
     map = stead_reference.read_map(file.read())

@@ -5,8 +5,8 @@ use warnings;
 
 use Stead;
 
-my $map = Stead::Map->open($ARGV[0]);
-while (my $line = <STDIN>) {
+my $map = Stead::Map->open( $ARGV[0] );
+while ( my $line = <STDIN> ) {
     chomp $line;
-    print $map->locate(pack 'H*', $line), "\n";
+    print $map->locate( pack 'H*', $line ), "\n";
 }

@@ -1,4 +1,6 @@
-"""The rules of Perl's Cache::Memcached::Fast in plain Python, after src/dispatch_key.c of 0.28."""
+"""The rules of Perl's Cache::Memcached::Fast in plain Python, after src/dispatch_key.c
+of 0.28.
+"""
 
 import re
 import zlib
@@ -12,8 +14,13 @@ FOUR = """servers => [
 """
 EXAMPLES = [
     ("cache-memcached-fast", FOUR, {"ketama_points": "150"}),
-    # without ketama_points weights are rounded on a continuum; no namespace, since maps with one are read by their owner alone
-    ("cache-memcached-fast-buckets", "['10.0.1.1:11211', 0.4]\n['10.0.1.2:11211', 2.5]\n", {}),
+    # without ketama_points weights are rounded on a continuum; no namespace, since maps
+    # with one are read by their owner alone
+    (
+        "cache-memcached-fast-buckets",
+        "['10.0.1.1:11211', 0.4]\n['10.0.1.2:11211', 2.5]\n",
+        {},
+    ),
 ]
 
 
@@ -32,7 +39,11 @@ def place(key, listed, choices):
     """The server of a key."""
     crc = zlib.crc32(choices.get("namespace", "").encode() + key)
     count = int(choices.get("ketama_points", 0))
-    owner = on_ring(crc, listed, count) if count else in_bucket(crc, listed, int(choices.get("zero", 0)))
+    owner = (
+        on_ring(crc, listed, count)
+        if count
+        else in_bucket(crc, listed, int(choices.get("zero", 0)))
+    )
     return [listed[owner][0]]
 
 
@@ -43,14 +54,18 @@ def on_ring(crc, listed, count):
         host, _, port = address.rpartition(":") if ":" in address else (address, "", "")
         point = 0
         for _ in range(int(count * weight + 0.5)):
-            point = zlib.crc32(host.encode() + b"\0" + port.encode() + point.to_bytes(4, "little"))
+            point = zlib.crc32(
+                host.encode() + b"\0" + port.encode() + point.to_bytes(4, "little")
+            )
             points.append((point, i))
     points.sort()
     return next((i for point, i in points if point >= crc), points[0][1])
 
 
 def in_bucket(crc, listed, zero):
-    """The owner without: a bucket, and the server on whose run of the continuum it stands."""
+    """The owner without: a bucket, and the server on whose run of the continuum it
+    stands.
+    """
     most = 2**32 - 1
     ends, total = [], 0.0
     for _, weight in listed:

@@ -1,10 +1,16 @@
-"""The ring of the RRD article (seed 3): points SHA-1("0name"), SHA-1("1name") ...; a key goes to the next points clockwise."""
+"""The ring of the RRD article (seed 3): points SHA-1("0name"), SHA-1("1name") ...; a
+key goes to the next points clockwise.
+"""
 
 from fractions import Fraction
 from hashlib import sha1
 
 EXAMPLES = [
-    ("karger", "rrd1.example.com 2\nrrd2.example.com\nrrd3.example.com 0.5\n", {"vnodes": 20, "replicas": 2}),
+    (
+        "karger",
+        "rrd1.example.com 2\nrrd2.example.com\nrrd3.example.com 0.5\n",
+        {"vnodes": 20, "replicas": 2},
+    ),
     # the article's own width: names share places
     ("karger-8", "A 2\nB\nC\n", {"vnodes": 40, "bits": 8, "replicas": 3}),
 ]
@@ -13,7 +19,10 @@ EXAMPLES = [
 def parse(text):
     """[(name, weight)]"""
     lines = [line.split() for line in text.splitlines() if line.strip()]
-    return [(words[0], Fraction(words[1]) if len(words) > 1 else Fraction(1)) for words in lines]
+    return [
+        (words[0], Fraction(words[1]) if len(words) > 1 else Fraction(1))
+        for words in lines
+    ]
 
 
 def place(key, servers, choices):
@@ -28,5 +37,7 @@ def place(key, servers, choices):
         for i in range(int(int(choices.get("vnodes", 100)) * weight)):
             ring.setdefault(spot(f"{i}{name}".encode()), name)
     at = spot(key)
-    clockwise = [ring[p] for p in sorted(ring) if p >= at] + [ring[p] for p in sorted(ring) if p < at]
+    clockwise = [ring[p] for p in sorted(ring) if p >= at] + [
+        ring[p] for p in sorted(ring) if p < at
+    ]
     return list(dict.fromkeys(clockwise))[: int(choices.get("replicas", 1))]

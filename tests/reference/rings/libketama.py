@@ -1,4 +1,6 @@
-"""libketama's rule in plain Python, after RJ/ketama libketama/ketama.c; walks over all points for every key."""
+"""libketama's rule in plain Python, after RJ/ketama libketama/ketama.c; walks over all
+points for every key.
+"""
 
 import hashlib
 import math
@@ -7,7 +9,11 @@ import struct
 
 EXAMPLES = [
     # comments, and a last line without an end, whose memory is 60
-    ("libketama", "# the caches\n10.0.1.1:11211\t600\n\n10.0.1.2:11211 300\r\n10.0.1.3:11211 600", {}),
+    (
+        "libketama",
+        "# the caches\n10.0.1.1:11211\t600\n\n10.0.1.2:11211 300\r\n10.0.1.3:11211 600",
+        {},
+    ),
     # 61 equal servers: 39 digests each, not 40
     ("libketama-61", "".join(f"10.0.2.{i}:11211 512\n" for i in range(1, 62)), {}),
 ]
@@ -37,8 +43,11 @@ def place(key, listed, choices):
     for i, (address, memory) in enumerate(listed):
         share = single(single(memory) / single(total))
         for k in range(math.floor(single(share * 40.0 * len(listed)))):
-            for point in struct.unpack("<4I", hashlib.md5(f"{address}-{k}".encode()).digest()):
-                # the lowest point at the key's hash or above it; without one, the lowest of all
+            for point in struct.unpack(
+                "<4I", hashlib.md5(f"{address}-{k}".encode()).digest()
+            ):
+                # the lowest point at the key's hash or above it; without one, the
+                # lowest of all
                 if lowest is None or (point, i) < lowest:
                     lowest = point, i
                 if point >= own and (best is None or (point, i) < best):

@@ -1,4 +1,6 @@
-"""libmemcached's rules in plain Python, after hosts.cc and hash.cc of 1.1.4; walks over all points for every key."""
+"""libmemcached's rules in plain Python, after hosts.cc and hash.cc of 1.1.4; walks over
+all points for every key.
+"""
 
 import hashlib
 import math
@@ -6,22 +8,41 @@ import struct
 
 import hashes
 
-EIGHT = ["10.0.1.%d" % i for i in range(1, 9)]
+EIGHT = [f"10.0.1.{i}" for i in range(1, 9)]
 WEIGHTS = [600, 300, 200, 350, 1000, 800, 950, 100]
 EXAMPLES = [
-    ("libmemcached", ",".join(f"{host}:11211:{weight}" for host, weight in zip(EIGHT, WEIGHTS)), {}),
+    (
+        "libmemcached",
+        ",".join(f"{host}:11211:{weight}" for host, weight in zip(EIGHT, WEIGHTS)),
+        {},
+    ),
     # 25 equal servers: 39 digests each, not 40
     ("libmemcached-25", "\n".join(f"cache{i}:11212" for i in range(25)), {}),
     ("libmemcached-consistent", "\n".join(EIGHT), {"mode": "consistent"}),
-    ("libmemcached-unsigned", "\n".join(EIGHT), {"mode": "consistent", "char": "unsigned"}),
+    (
+        "libmemcached-unsigned",
+        "\n".join(EIGHT),
+        {"mode": "consistent", "char": "unsigned"},
+    ),
     # one weight above 1 turns the points, and not the hash of keys
-    ("libmemcached-turned", "10.0.1.1:11211:2,10.0.1.2,10.0.1.3:11212", {"mode": "consistent", "hash": "fnv1a_64"}),
+    (
+        "libmemcached-turned",
+        "10.0.1.1:11211:2,10.0.1.2,10.0.1.3:11212",
+        {"mode": "consistent", "hash": "fnv1a_64"},
+    ),
     ("libmemcached-spy", "\n".join(EIGHT), {"mode": "spy"}),
     ("libmemcached-modula", "a,b,c,d,e,f,g", {"mode": "modula", "parts": "10"}),
 ]
 
-NAMES = {"one_at_a_time": "one-at-a-time", "md5": "md5-le32", "crc": "crc32-15", "fnv1_64": "fnv1-64", "fnv1a_64": "fnv1a-64",
-         "fnv1_32": "fnv1-32", "fnv1a_32": "fnv1a-32"}  # fmt: skip
+NAMES = {
+    "one_at_a_time": "one-at-a-time",
+    "md5": "md5-le32",
+    "crc": "crc32-15",
+    "fnv1_64": "fnv1-64",
+    "fnv1a_64": "fnv1a-64",
+    "fnv1_32": "fnv1-32",
+    "fnv1a_32": "fnv1a-32",
+}
 
 
 def single(x):
@@ -30,7 +51,9 @@ def single(x):
 
 
 def parse(servers):
-    """(host, port, weight) of HOST[:PORT][:WEIGHT], separated by commas or lines. The other ways of writing are the program's."""
+    """(host, port, weight) of HOST[:PORT][:WEIGHT], separated by commas or lines. The
+    other ways of writing are the program's.
+    """
     found = []
     for entry in servers.replace("\n", ",").split(","):
         if entry:
@@ -50,7 +73,9 @@ def number(name, char, key):
 def place(key, listed, choices):
     """The server of a key, as HOST:PORT."""
     mode, char = choices.get("mode", "weighted"), choices.get("char", "signed")
-    name = choices.get("hash", "md5" if mode in ("weighted", "spy") else "one_at_a_time")
+    name = choices.get(
+        "hash", "md5" if mode in ("weighted", "spy") else "one_at_a_time"
+    )
     own = number(name, char, choices.get("namespace", "").encode() + key)
     if mode == "modula":
         owner = own % len(listed)
@@ -66,11 +91,22 @@ def points(listed, mode, hash_of_keys):
     weighted = mode in ("weighted", "spy") or any(weight > 1 for _, _, weight in listed)
     total = sum(weight for _, _, weight in listed)
     for i, (host, port, weight) in enumerate(listed):
-        label = f"/{host}:{port}" if mode.startswith("spy") else host if port == 11211 else f"{host}:{port}"
+        label = (
+            f"/{host}:{port}"
+            if mode.startswith("spy")
+            else host
+            if port == 11211
+            else f"{host}:{port}"
+        )
         if not weighted:
             yield from ((hash_of_keys(f"{label}-{k}".encode()), i) for k in range(100))
             continue
         share = single(single(weight) / single(total))
         step = single(single(single(share * 160) / 4) * len(listed))
         for k in range(math.floor(single(step + single(1e-10)))):
-            yield from ((point, i) for point in struct.unpack("<4I", hashlib.md5(f"{label}-{k}".encode()).digest()))
+            yield from (
+                (point, i)
+                for point in struct.unpack(
+                    "<4I", hashlib.md5(f"{label}-{k}".encode()).digest()
+                )
+            )

@@ -1,15 +1,28 @@
-"""Riak Core's partitions: SHA-1 of 160 bits, the next boundary clockwise, and then the next partitions or the next nodes."""
+"""Riak Core's partitions: SHA-1 of 160 bits, the next boundary clockwise, and then the
+next partitions or the next nodes.
+"""
 
 from hashlib import sha1
 
 OWNERS = ["riak1", "riak2", "riak3", "riak4", "riak5"]
-# as riak_core_ring:all_owners/1 has it; five nodes do not fit sixteen partitions, so the walk meets its own start
-INDEXED = "".join(f"{p * (2**160 // 16)} {OWNERS[p % 5]}@10.0.0.{p % 5 + 1}\n" for p in range(16))
+# as riak_core_ring:all_owners/1 has it; five nodes do not fit sixteen partitions, so
+# the walk meets its own start
+INDEXED = "".join(
+    f"{p * (2**160 // 16)} {OWNERS[p % 5]}@10.0.0.{p % 5 + 1}\n" for p in range(16)
+)
 EXAMPLES = [
     ("riak", INDEXED, {}),
     ("riak-distinct", INDEXED, {"walk": "distinct", "n_val": 3, "cells": "partitions"}),
-    ("riak-typed", "".join(f"{p} n{p * 3 % 8 // 2}\n" for p in range(8)), {"n_val": 2, "keys": "typed"}),
-    ("riak-article", "0 A\n1 B\n2 C\n3 A\n", {"keys": "plain", "walk": "distinct", "n_val": 2, "cells": "partitions"}),
+    (
+        "riak-typed",
+        "".join(f"{p} n{p * 3 % 8 // 2}\n" for p in range(8)),
+        {"n_val": 2, "keys": "typed"},
+    ),
+    (
+        "riak-article",
+        "0 A\n1 B\n2 C\n3 A\n",
+        {"keys": "plain", "walk": "distinct", "n_val": 2, "cells": "partitions"},
+    ),
 ]
 
 
@@ -41,7 +54,9 @@ def hashed(key, keys):
 
 def place(key, servers, choices):
     """The nodes of a key: its preference list."""
-    number = int.from_bytes(sha1(hashed(key, choices.get("keys", "riak"))).digest(), "big")
+    number = int.from_bytes(
+        sha1(hashed(key, choices.get("keys", "riak"))).digest(), "big"
+    )
     start = (number // (2**160 // len(servers)) + 1) % len(servers)
     around = servers[start:] + servers[:start]
     if choices.get("walk") == "distinct":

@@ -1,4 +1,5 @@
-//! Writes the headers: `include/stead.h`, the manual of the C API, and the same declarations as PHP reads them.
+//! Writes the headers: `include/stead.h`, the manual of the C API, and the same declarations as PHP
+//! reads them.
 //!
 //! ```text
 //! crates/stead-capi/src --cbindgen--> include/stead.h          comments, guards, C++
@@ -25,8 +26,14 @@ fn main() -> ExitCode {
     match run(env::args().any(|argument| argument == "--check")) {
         Ok(stale) if stale.is_empty() => ExitCode::SUCCESS,
         Ok(stale) => {
-            let names: Vec<String> = stale.iter().map(|path| path.display().to_string()).collect();
-            eprintln!("stead-header: stale: {}; run `make header` and commit what it writes", names.join(", "));
+            let names: Vec<String> = stale
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            eprintln!(
+                "stead-header: stale: {}; run `make header` and commit what it writes",
+                names.join(", ")
+            );
             ExitCode::FAILURE
         }
         Err(failure) => {
@@ -38,7 +45,9 @@ fn main() -> ExitCode {
 
 /// Writes the files, or with `check` compares them; returns those that are stale.
 fn run(check: bool) -> Result<Vec<PathBuf>, Failure> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()?;
     let source = root.join("crates/stead-capi");
     let config = Config::from_file(source.join("cbindgen.toml"))?;
     let bare = declarations(&source, for_php(config.clone()))?;
@@ -78,7 +87,10 @@ fn for_php(mut config: Config) -> Config {
 }
 
 fn declarations(source: &Path, config: Config) -> Result<String, Failure> {
-    let bindings = Builder::new().with_crate(source).with_config(config).generate()?;
+    let bindings = Builder::new()
+        .with_crate(source)
+        .with_config(config)
+        .generate()?;
     let mut text = Vec::new();
     bindings.write(&mut text);
     Ok(String::from_utf8(text)?)

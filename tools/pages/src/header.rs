@@ -1,6 +1,7 @@
 //! include/stead.h taken apart: its front comment, then each declaration with the comment above it.
 //!
-//! No parser of C: the header is made by tools/header and always has this shape, and what has not is an error that names the line.
+//! No parser of C: the header is made by tools/header and always has this shape, and what has not
+//! is an error that names the line.
 //!
 //! ```text
 //! // text                 the front comment; a blank line ends it
@@ -49,7 +50,11 @@ impl<'a> Header<'a> {
             let Some(line) = lines.next() else { break };
             if above.is_empty() {
                 // the preprocessor's lines, extern "C" and its end
-                if line.is_empty() || line.starts_with('#') || line.ends_with("extern \"C\"") || line == "extern \"C\" {" {
+                if line.is_empty()
+                    || line.starts_with('#')
+                    || line.ends_with("extern \"C\"")
+                    || line == "extern \"C\" {"
+                {
                     continue;
                 }
                 return Err(format!("no comment above: {line}"));
@@ -59,17 +64,26 @@ impl<'a> Header<'a> {
         if front.is_empty() || declarations.is_empty() {
             return Err("no front comment, or no declarations".to_owned());
         }
-        Ok(Header { front, declarations })
+        Ok(Header {
+            front,
+            declarations,
+        })
     }
 
     /// Those that are functions, or those that are types.
     pub(crate) fn only(&self, functions: bool) -> impl Iterator<Item = &Declaration<'a>> {
-        self.declarations.iter().filter(move |one| one.is_function() == functions)
+        self.declarations
+            .iter()
+            .filter(move |one| one.is_function() == functions)
     }
 }
 
 impl<'a> Declaration<'a> {
-    fn of(comment: Comment<'a>, first: &'a str, rest: &mut Peekable<Lines<'a>>) -> Result<Declaration<'a>, String> {
+    fn of(
+        comment: Comment<'a>,
+        first: &'a str,
+        rest: &mut Peekable<Lines<'a>>,
+    ) -> Result<Declaration<'a>, String> {
         let (mut lines, mut members) = (vec![first], Vec::new());
         if first.ends_with('{') {
             let last = loop {
@@ -86,10 +100,21 @@ impl<'a> Declaration<'a> {
                 lines.push(rest.next().ok_or_else(|| format!("no end: {first}"))?);
             }
         }
-        let head = if first.contains('(') { first.split('(').next() } else { lines.last().map(|line| line.trim_end_matches(';')) };
-        let name = head.and_then(|head| head.rsplit([' ', '*']).next()).filter(|name| name.starts_with("stead_"));
+        let head = if first.contains('(') {
+            first.split('(').next()
+        } else {
+            lines.last().map(|line| line.trim_end_matches(';'))
+        };
+        let name = head
+            .and_then(|head| head.rsplit([' ', '*']).next())
+            .filter(|name| name.starts_with("stead_"));
         let name = name.ok_or_else(|| format!("no name that begins with stead_: {first}"))?;
-        Ok(Declaration { name, comment, lines, members })
+        Ok(Declaration {
+            name,
+            comment,
+            lines,
+            members,
+        })
     }
 
     /// Whether it is a function.
@@ -99,7 +124,10 @@ impl<'a> Declaration<'a> {
 
     /// Whether the function has a parameter of this name.
     pub(crate) fn has_parameter(&self, name: &str) -> bool {
-        let words = |line: &&'a str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name);
+        let words = |line: &&'a str| {
+            line.split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|word| word == name)
+        };
         self.lines.iter().any(words)
     }
 }
@@ -107,7 +135,10 @@ impl<'a> Declaration<'a> {
 /// The comment that comes next; empty when none does.
 fn comment<'a>(lines: &mut Peekable<Lines<'a>>) -> Comment<'a> {
     let mut found = Vec::new();
-    while let Some(text) = lines.peek().and_then(|line| line.trim_start().strip_prefix("//")) {
+    while let Some(text) = lines
+        .peek()
+        .and_then(|line| line.trim_start().strip_prefix("//"))
+    {
         found.push(text.strip_prefix(' ').unwrap_or(text));
         lines.next();
     }
@@ -126,22 +157,45 @@ mod tests {
     fn every_declaration_is_found_with_its_comment() {
         let header = Header::of(SMALL).unwrap();
         assert_eq!(header.front, ["front"]);
-        let names = |functions| header.only(functions).map(|one| (one.name, one.comment.clone())).collect::<Vec<_>>();
-        assert_eq!(names(false), [("stead_number", vec!["A number."]), ("stead_map", vec!["Opaque."])]);
+        let names = |functions| {
+            header
+                .only(functions)
+                .map(|one| (one.name, one.comment.clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names(false),
+            [
+                ("stead_number", vec!["A number."]),
+                ("stead_map", vec!["Opaque."])
+            ]
+        );
         assert_eq!(names(true), [("stead_say", vec!["Says.", "map: which."])]);
-        assert_eq!(header.declarations[0].members, [(vec!["One."], "STEAD_A = 1,")]);
-        assert!(header.declarations[2].has_parameter("node") && !header.declarations[2].has_parameter("nod"));
+        assert_eq!(
+            header.declarations[0].members,
+            [(vec!["One."], "STEAD_A = 1,")]
+        );
+        assert!(
+            header.declarations[2].has_parameter("node")
+                && !header.declarations[2].has_parameter("nod")
+        );
     }
 
     #[test]
     fn what_is_not_understood_is_an_error() {
         for (broken, words) in [
-            (SMALL.replace("// Says.\n// map: which.\n", ""), "no comment above: const char"),
+            (
+                SMALL.replace("// Says.\n// map: which.\n", ""),
+                "no comment above: const char",
+            ),
             (SMALL.replace("stead_say", "say"), "no name"),
             (SMALL.split("int32_t").next().unwrap().to_owned(), "no end"),
             ("\n".to_owned(), "no front comment"),
         ] {
-            assert!(Header::of(&broken).err().unwrap().starts_with(words), "{words}");
+            assert!(
+                Header::of(&broken).err().unwrap().starts_with(words),
+                "{words}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The library's page, `libstead.3`, out of include/stead.h; and a page of one line for each function that leads to it.
+//! The library's page, `libstead.3`, out of include/stead.h; and a page of one line for each
+//! function that leads to it.
 
 use std::path::Path;
 use std::{fs, io};
@@ -8,14 +9,21 @@ use clap_mangen::roff::{bold, roman, Roff};
 use crate::header::{Declaration, Header};
 use crate::page::{verbatim, MANUAL, NO_DATE, SOURCE};
 
-const HEADER: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../include/stead.h"));
+const HEADER: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../include/stead.h"
+));
 
 /// Writes `libstead.3` and `FUNCTION.3`.
 pub(crate) fn pages(directory: &Path) -> io::Result<()> {
-    let header = Header::of(HEADER).map_err(|error| io::Error::other(format!("include/stead.h: {error}")))?;
+    let header = Header::of(HEADER)
+        .map_err(|error| io::Error::other(format!("include/stead.h: {error}")))?;
     fs::write(directory.join("libstead.3"), page(&header).render())?;
     for function in header.only(true) {
-        fs::write(directory.join(format!("{}.3", function.name)), ".so man3/libstead.3\n")?;
+        fs::write(
+            directory.join(format!("{}.3", function.name)),
+            ".so man3/libstead.3\n",
+        )?;
     }
     Ok(())
 }
@@ -24,17 +32,29 @@ fn page(header: &Header) -> Roff {
     let mut roff = Roff::new();
     roff.control("TH", ["LIBSTEAD", "3", NO_DATE, SOURCE, MANUAL]);
     // `stead: where does this key live?` heads the comment
-    let (title, front) = header.front.split_first().map_or(("", [].as_slice()), |(first, rest)| (*first, rest));
+    let (title, front) = header
+        .front
+        .split_first()
+        .map_or(("", [].as_slice()), |(first, rest)| (*first, rest));
     let title = title.split_once(": ").map_or(title, |(_, words)| words);
     roff.control("SH", ["NAME"]);
     roff.text([roman(format!("libstead - {title}"))]);
     roff.control("SH", ["SYNOPSIS"]);
-    verbatim(&mut roff, ["#include <stead.h>", "", "cc ... $(pkg-config --cflags --libs stead)"]);
+    verbatim(
+        &mut roff,
+        [
+            "#include <stead.h>",
+            "",
+            "cc ... $(pkg-config --cflags --libs stead)",
+        ],
+    );
     roff.control("SH", ["DESCRIPTION"]);
     prose(&mut roff, front, |_| false);
     for (section, functions) in [("FUNCTIONS", true), ("TYPES AND CONSTANTS", false)] {
         roff.control("SH", [section]);
-        header.only(functions).for_each(|one| declaration(&mut roff, one));
+        header
+            .only(functions)
+            .for_each(|one| declaration(&mut roff, one));
     }
     roff.control("SH", ["SEE ALSO"]);
     roff.text([bold("stead"), roman("(1)")]);
@@ -55,25 +75,37 @@ fn declaration(roff: &mut Roff, one: &Declaration) {
     }
 }
 
-/// Whether a line begins with parameters of the function and a colon, like `key, length: any bytes`.
+/// Whether a line begins with parameters of the function and a colon, like `key, length: any
+/// bytes`.
 fn explains_parameters(one: &Declaration, line: &str) -> bool {
-    line.split_once(": ").is_some_and(|(names, _)| names.split(", ").all(|name| one.has_parameter(name)))
+    line.split_once(": ")
+        .is_some_and(|(names, _)| names.split(", ").all(|name| one.has_parameter(name)))
 }
 
 /// Paragraphs, and what is indented as it stands. Only `new` or an empty line begins a paragraph.
 fn prose(roff: &mut Roff, lines: &[&str], new: impl Fn(&str) -> bool) {
-    let mut lines = lines.iter().copied().skip_while(|line| line.is_empty()).peekable();
+    let mut lines = lines
+        .iter()
+        .copied()
+        .skip_while(|line| line.is_empty())
+        .peekable();
     while let Some(line) = lines.next() {
         if line.starts_with("    ") {
             let mut block = vec![line];
             // empty lines belong to the block when it goes on after them
-            while let Some(more) = lines.next_if(|line| line.is_empty() || line.starts_with("    ")) {
+            while let Some(more) = lines.next_if(|line| line.is_empty() || line.starts_with("    "))
+            {
                 block.push(more);
             }
             if block.last() == Some(&"") {
                 block.pop();
             }
-            verbatim(roff, block.iter().map(|line| line.strip_prefix("    ").unwrap_or(line)));
+            verbatim(
+                roff,
+                block
+                    .iter()
+                    .map(|line| line.strip_prefix("    ").unwrap_or(line)),
+            );
             roff.control("PP", []);
         } else if line.is_empty() {
             roff.control("PP", []);

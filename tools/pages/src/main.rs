@@ -1,4 +1,5 @@
-//! Writes the manual pages and the completions, from the programs' own command lines and from include/stead.h.
+//! Writes the manual pages and the completions, from the programs' own command lines and from
+//! include/stead.h.
 //!
 //!     stead-pages DIRECTORY      DIRECTORY/man1, /man3, /completions; DIRECTORY must not be there yet
 //!
@@ -30,7 +31,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// A page of a name that is no longer used would be installed for ever, so the directory has to be new.
+/// A page of a name that is no longer used would be installed for ever, so the directory has to be
+/// new.
 fn write(directory: &Path) -> io::Result<()> {
     fs::create_dir(directory)?;
     let part = |name: &str| {

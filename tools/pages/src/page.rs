@@ -1,4 +1,5 @@
-//! What all manual pages have in common: the line at their top, and text that stands as it was written.
+//! What all manual pages have in common: the line at their top, and text that stands as it was
+//! written.
 
 use clap_mangen::roff::{roman, Roff};
 
@@ -6,7 +7,8 @@ use clap_mangen::roff::{roman, Roff};
 pub(crate) const SOURCE: &str = concat!("stead ", env!("CARGO_PKG_VERSION"));
 /// The book they belong to, in the middle of their first line.
 pub(crate) const MANUAL: &str = "stead manual";
-/// No date: an empty argument. The words of roff's arguments are not quoted by the crate unless they have spaces.
+/// No date: an empty argument. The words of roff's arguments are not quoted by the crate unless
+/// they have spaces.
 pub(crate) const NO_DATE: &str = "\"\"";
 
 /// Lines as they are: examples and declarations.

@@ -1,7 +1,8 @@
-//! The programs' pages: `stead.1` and `stead-rrd.1`, one for each verb of theirs, and the completions.
+//! The programs' pages: `stead.1` and `stead-rrd.1`, one for each verb of theirs, and the
+//! completions.
 //!
-//! clap_mangen writes all but what stands below a help text: it would run those lines together. Ours are of two kinds, told apart by
-//! their first words: examples, and the table of exit codes.
+//! clap_mangen writes all but what stands below a help text: it would run those lines together.
+//! Ours are of two kinds, told apart by their first words: examples, and the table of exit codes.
 
 use std::path::Path;
 use std::{fs, io};
@@ -20,7 +21,9 @@ pub(crate) fn pages(directory: &Path) -> io::Result<()> {
 }
 
 fn program(directory: &Path, described: Command, see_also: &str) -> io::Result<()> {
-    let mut program = described.subcommand_help_heading("VERBS").subcommand_value_name("VERB");
+    let mut program = described
+        .subcommand_help_heading("VERBS")
+        .subcommand_value_name("VERB");
     // gives each verb its full name, `stead locate`
     program.build();
     for verb in program.get_subcommands() {
@@ -42,12 +45,30 @@ pub(crate) fn completions(directory: &Path) -> io::Result<()> {
 }
 
 fn page(directory: &Path, command: &Command, see_also: &str) -> io::Result<()> {
-    let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let title = command.get_display_name().unwrap_or(command.get_name()).to_owned();
+    let after = command
+        .get_after_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let title = command
+        .get_display_name()
+        .unwrap_or(command.get_name())
+        .to_owned();
     // the line that --help shows: clap_mangen's own lists every option and drops their values
-    let usage = command.clone().render_usage().to_string().trim_start_matches("Usage: ").to_owned();
-    let command = command.clone().override_usage(usage).after_help(None::<&str>);
-    let man = Man::new(command).title(title.to_uppercase()).date(NO_DATE).source(SOURCE).manual(MANUAL);
+    let usage = command
+        .clone()
+        .render_usage()
+        .to_string()
+        .trim_start_matches("Usage: ")
+        .to_owned();
+    let command = command
+        .clone()
+        .override_usage(usage)
+        .after_help(None::<&str>);
+    let man = Man::new(command)
+        .title(title.to_uppercase())
+        .date(NO_DATE)
+        .source(SOURCE)
+        .manual(MANUAL);
     let mut text = Vec::new();
     man.render(&mut text)?;
     text.extend(below(&after, see_also).to_roff().into_bytes());
@@ -62,20 +83,34 @@ fn below(text: &str, see_also: &str) -> Roff {
         if let Some(codes) = first.strip_prefix("Exit codes:") {
             roff.control("SH", ["EXIT STATUS"]);
             // a table of lines, or one line with semicolons
-            let entries: Vec<&str> = if rest.is_empty() { codes.split("; ").collect() } else { rest.lines().collect() };
-            for (code, meaning) in entries.iter().filter_map(|entry| entry.trim().split_once(' ')) {
+            let entries: Vec<&str> = if rest.is_empty() {
+                codes.split("; ").collect()
+            } else {
+                rest.lines().collect()
+            };
+            for (code, meaning) in entries
+                .iter()
+                .filter_map(|entry| entry.trim().split_once(' '))
+            {
                 roff.control("TP", []);
                 roff.text([bold(code)]);
                 roff.text([roman(meaning.trim())]);
             }
         } else if !first.is_empty() {
             roff.control("SH", ["EXAMPLES"]);
-            let first = first.trim_start_matches("Examples:").trim_start_matches("Example:").trim();
+            let first = first
+                .trim_start_matches("Examples:")
+                .trim_start_matches("Example:")
+                .trim();
             if !first.is_empty() {
                 roff.text([roman(sentence(first))]);
                 roff.control("PP", []);
             }
-            verbatim(&mut roff, rest.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)));
+            verbatim(
+                &mut roff,
+                rest.lines()
+                    .map(|line| line.strip_prefix("  ").unwrap_or(line)),
+            );
         }
     }
     roff.control("SH", ["SEE ALSO"]);
@@ -87,5 +122,7 @@ fn below(text: &str, see_also: &str) -> Roff {
 /// With a capital.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }

@@ -24,14 +24,21 @@ use constant {
 };
 
 use overload
-    '""'     => sub { $_[0]->as_string },
-    'bool'   => sub { 1 },
-    fallback => 1;
+  '""'     => sub { $_[0]->as_string },
+  'bool'   => sub { 1 },
+  fallback => 1;
 
 # Stead.xs makes the same hash.
 sub _new {
-    my ($class, $status, $message, $file, $line) = @_;
-    my $self = { status => $status, status_name => 'STEAD_FLEET', errno => 0, message => $message, file => $file, line => $line };
+    my ( $class, $status, $message, $file, $line ) = @_;
+    my $self = {
+        status      => $status,
+        status_name => 'STEAD_FLEET',
+        errno       => 0,
+        message     => $message,
+        file        => $file,
+        line        => $line
+    };
     return bless $self, $class;
 }
 
@@ -68,11 +75,11 @@ Stead::Error - what went wrong, as an object
 
 =head1 DESCRIPTION
 
-Whatever fails in Stead dies with an object of this class. It becomes text as Perl's own messages do: C<MESSAGE at FILE line N.>, where file and
-line are those of the caller. It is always true.
+Whatever fails in Stead dies with an object of this class. It becomes text as Perl's own messages
+do: C<MESSAGE at FILE line N.>, where file and line are those of the caller. It is always true.
 
-Stead never changes C<$!> and, when it succeeds, not C<$@> either. When the system refused something, C<errno> says why:
-C<< local $! = $error->errno; print "$!" >>.
+Stead never changes C<$!> and, when it succeeds, not C<$@> either. When the system refused
+something, C<errno> says why: C<< local $! = $error->errno; print "$!" >>.
 
 A wrong number of arguments is Perl's usual C<Usage: ...>, which is plain text.
 
@@ -88,7 +95,8 @@ Its name in the C library, such as C<STEAD_CONFLICT>, for logs.
 
 =head2 message
 
-One line that says what is wrong, where, and what to do; text, as characters, at most 247 bytes of UTF-8.
+One line that says what is wrong, where, and what to do; text, as characters, at most 247 bytes of
+UTF-8.
 
 =head2 errno
 

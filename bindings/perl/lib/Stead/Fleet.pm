@@ -1,7 +1,8 @@
 package Stead::Fleet;
 
-# A fleet that is a Perl hash becomes JSON text, so that every rule and every message is that of a fleet file. Each value stands on a line
-# of its own, and messages name the place in the hash instead of the line. Stead.xs calls this.
+# A fleet that is a Perl hash becomes JSON text, so that every rule and every message is that of a
+# fleet file. Each value stands on a line of its own, and messages name the place in the hash
+# instead of the line. Stead.xs calls this.
 
 use strict;
 use warnings;
@@ -12,7 +13,8 @@ use Stead::Error ();
 
 our $VERSION = '0.001000';
 
-# The keys whose values are numbers. Perl has no types: what is text and what a number, the key says.
+# The keys whose values are numbers. Perl has no types: what is text and what a number, the key
+# says.
 my %is_number = map { $_ => 1 } qw(max_slices replicas weight);
 
 # So deep may hashes and arrays lie in each other; a fleet needs four.
@@ -22,42 +24,45 @@ my $json = JSON::PP->new->allow_nonref->utf8;
 
 # (the text, [the place of each line])
 sub _text {
-    my ($fleet, $name) = @_;
+    my ( $fleet, $name ) = @_;
     local $@;
-    my ($text, @places) = ('', $name);
+    my ( $text, @places ) = ( '', $name );
     my $value;
     my $line = sub { $text .= "\n"; push @places, $_[0] };
     $value = sub {
-        my ($given, $place, $key, $depth) = @_;
-        _wrong("$place: hashes and arrays lie too deep in each other") if $depth == 0;
-        if (!defined $given) {
+        my ( $given, $place, $key, $depth ) = @_;
+        _wrong("$place: hashes and arrays lie too deep in each other")
+          if $depth == 0;
+        if ( !defined $given ) {
             _wrong("$place: is undef; leave out what is not there");
         }
-        elsif (ref $given eq 'HASH') {
+        elsif ( ref $given eq 'HASH' ) {
             $text .= '{';
             my $comma = '';
-            for my $name (sort keys %$given) {
+            for my $name ( sort keys %$given ) {
                 my $inside = $place . "{$name}";
                 $text .= $comma;
                 $comma = ',';
                 $line->($inside);
                 $text .= $json->encode("$name") . ': ';
-                $value->($given->{$name}, $inside, $name, $depth - 1);
+                $value->( $given->{$name}, $inside, $name, $depth - 1 );
             }
             $text .= '}';
         }
-        elsif (ref $given eq 'ARRAY') {
+        elsif ( ref $given eq 'ARRAY' ) {
             $text .= '[';
-            for my $i (0 .. $#$given) {
+            for my $i ( 0 .. $#$given ) {
                 my $inside = $place . "[$i]";
                 $text .= ',' if $i;
                 $line->($inside);
-                $value->($given->[$i], $inside, '', $depth - 1);
+                $value->( $given->[$i], $inside, '', $depth - 1 );
             }
             $text .= ']';
         }
-        elsif (ref $given) {
-            _wrong("$place: a fleet has strings, numbers, hashes and arrays, and this is " . (ref $given));
+        elsif ( ref $given ) {
+            _wrong(
+"$place: a fleet has strings, numbers, hashes and arrays, and this is "
+                  . ( ref $given ) );
         }
         else {
             my $spelled = $is_number{$key} ? _number($given) : undef;
@@ -65,48 +70,54 @@ sub _text {
         }
         return;
     };
+
     # a closure that names itself would never be freed
-    my $done = eval { $value->($fleet, "$name\->", '', $DEEPEST); 1 };
+    my $done  = eval { $value->( $fleet, "$name\->", '', $DEEPEST ); 1 };
     my $error = $@;
     undef $value;
     die $error if !$done;
-    return ($text, \@places);
+    return ( $text, \@places );
 }
 
 # A number as it is written; undef for what is none, which stead is told as a string, and refuses.
 sub _number {
     my ($given) = @_;
     my $spelled = "$given";
-    if (_is_float($given)) {
-        # the fewest digits that say this float: 0.1 is a tenth, and 0.1 + 0.2 has 17 digits
-        for my $digits (15 .. 17) {
+    if ( _is_float($given) ) {
+
+# the fewest digits that say this float: 0.1 is a tenth, and 0.1 + 0.2 has 17 digits
+        for my $digits ( 15 .. 17 ) {
             $spelled = sprintf "%.${digits}g", $given;
             $spelled =~ tr/,/./;    # a locale's
             last if $spelled == $given;
         }
     }
-    return $spelled =~ /\A-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?\z/ ? $spelled : undef;
+    return $spelled =~ /\A-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?\z/
+      ? $spelled
+      : undef;
 }
 
 # A message with places where it names lines of the text.
 sub _placed {
-    my ($message, $places, $name) = @_;
+    my ( $message, $places, $name ) = @_;
     $message =~ s/\A\Q$name\E:([0-9]+): /_place($places, $1) . ': '/e;
     $message =~ s/\bin line ([0-9]+)/'in ' . _place($places, $1)/ge;
     return $message;
 }
 
 sub _place {
-    my ($places, $line) = @_;
-    return $line >= 1 && $line <= @$places ? $places->[$line - 1] : "line $line";
+    my ( $places, $line ) = @_;
+    return $line >= 1
+      && $line <= @$places ? $places->[ $line - 1 ] : "line $line";
 }
 
 sub _wrong {
     my ($message) = @_;
     my $level = 0;
-    $level++ while (caller $level)[0] eq __PACKAGE__;
-    my (undef, $file, $line) = caller $level;
-    die Stead::Error->_new(Stead::Error::STEAD_FLEET(), $message, $file, $line);
+    $level++ while ( caller $level )[0] eq __PACKAGE__;
+    my ( undef, $file, $line ) = caller $level;
+    die Stead::Error->_new( Stead::Error::STEAD_FLEET(), $message, $file,
+        $line );
 }
 
 1;

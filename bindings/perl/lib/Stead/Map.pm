@@ -34,7 +34,8 @@ Stead::Map - which nodes hold which keys
 
 =head1 DESCRIPTION
 
-A map is immutable and verified. What it answers does not change, whatever happens to its file. L<Stead/KEYS> says what a key is.
+A map is immutable and verified. What it answers does not change, whatever happens to its file.
+L<Stead/KEYS> says what a key is.
 
 Methods that give a list give its length in scalar context.
 
@@ -44,11 +45,13 @@ Everything that fails dies with a L<Stead::Error>.
 
 =head2 open($path, copy => 0)
 
-The map of a file. The process keeps it: to open it again costs one C<stat> while the file is unchanged, and gives the new map as soon as
-somebody has published one. So open it B<for each request>, and use that to its end.
+The map of a file. The process keeps it: to open it again costs one C<stat> while the file is
+unchanged, and gives the new map as soon as somebody has published one. So open it B<for each
+request>, and use that to its end.
 
-C<$path> is bytes, as for Perl's own C<open>, or an object that becomes a string. Files up to 1 MiB are read; larger ones are mapped, and
-shared by all processes. C<< copy => 1 >> reads those, too: then nobody who truncates the file in place can end this process.
+C<$path> is bytes, as for Perl's own C<open>, or an object that becomes a string. Files up to 1 MiB
+are read; larger ones are mapped, and shared by all processes. C<< copy => 1 >> reads those, too:
+then nobody who truncates the file in place can end this process.
 
 =head2 from_bytes($data)
 
@@ -56,15 +59,17 @@ The map of the bytes of a map file.
 
 =head2 build($fleet, $previous, max_move => '5%', name => 'fleet.toml')
 
-The map of a fleet: the first one, or the next epoch of C<$previous>, from which as little as is possible moves. Nothing is written.
+The map of a fleet: the first one, or the next epoch of C<$previous>, from which as little as is
+possible moves. Nothing is written.
 
-C<$fleet> is the text of a fleet file, as bytes, or a reference to a hash of the same shape. What a hash says is text. Its C<weight>,
-C<replicas> and C<max_slices> are numbers, as strings or as Perl's; C<0.1> is a tenth, and C<0.1 + 0.2> is an error, since it has more than 6 places.
+C<$fleet> is the text of a fleet file, as bytes, or a reference to a hash of the same shape. What a
+hash says is text. Its C<weight>, C<replicas> and C<max_slices> are numbers, as strings or as
+Perl's; C<0.1> is a tenth, and C<0.1 + 0.2> is an error, since it has more than 6 places.
 
     my $built = Stead::Map->build({ name => 'members', node => [{ name => 'db1' }, { name => 'db2', weight => 1.5 }] });
 
-C<max_move>: how much may move in this epoch; the same call on the map that comes of it takes the next step. C<name>: what messages call
-the text, and where a C<secret_file> is looked for.
+C<max_move>: how much may move in this epoch; the same call on the map that comes of it takes the
+next step. C<name>: what messages call the text, and where a C<secret_file> is looked for.
 
 =head2 build_file($path, $previous, max_move => '5%')
 
@@ -82,11 +87,13 @@ All its nodes, primary first.
 
 =head2 prefer($key, $n)
 
-Up to C<$n> nodes, best first: its own, then those that take over when they are down. All clients get the same list.
+Up to C<$n> nodes, best first: its own, then those that take over when they are down. All clients
+get the same list.
 
 =head2 locate_many(\@keys, numbers => 0)
 
-The primaries of many keys, as a reference to an array. With C<< numbers => 1 >> numbers of nodes in C<nodes> in place of names.
+The primaries of many keys, as a reference to an array. With C<< numbers => 1 >> numbers of nodes in
+C<nodes> in place of names.
 
 =head2 point($key)
 
@@ -128,15 +135,17 @@ What C<stead diff --json> says of a map, as Perl's data: every node with its sha
 
 =head2 same($other)
 
-Whether the two are equal but for epoch and parent, so that publishing the one over the other would change nothing.
+Whether the two are equal but for epoch and parent, so that publishing the one over the other would
+change nothing.
 
 =head1 WRITING
 
 =head2 publish($path, $previous)
 
-Publishes the map to those who open C<$path>, whole or not at all, with its history beside it, if C<$previous>, on which it was built,
-is still there (leave it out when there is none yet). If somebody was faster, this dies with
-C<STEAD_CONFLICT> and changes nothing: open the map again, and build again.
+Publishes the map to those who open C<$path>, whole or not at all, with its history beside it, if
+C<$previous>, on which it was built, is still there (leave it out when there is none yet). If
+somebody was faster, this dies with C<STEAD_CONFLICT> and changes nothing: open the map again, and
+build again.
 
 =head2 save($path)
 

@@ -33,14 +33,15 @@ Stead::Plan - what differs between two maps
 
 =head1 DESCRIPTION
 
-C<Stead::plan(OLD, NEW)> makes one: before anything is done, when the new map is built and not published, or afterwards. Go through your keys, and
-copy those that C<affects> names; then publish.
+C<Stead::plan(OLD, NEW)> makes one: before anything is done, when the new map is built and not
+published, or afterwards. Go through your keys, and copy those that C<affects> names; then publish.
 
 =head1 METHODS
 
 =head2 moves
 
-A L<Stead::Move> for each run of points of which one copy moves, by first point; in scalar context how many.
+A L<Stead::Move> for each run of points of which one copy moves, by first point; in scalar context
+how many.
 
 =head2 count
 
@@ -56,8 +57,8 @@ Which part of all copies rebalancing moves, from 0 to 1.
 
 =head2 report(moves => 0)
 
-What C<stead diff --json> says, as Perl's data: what moves, the least that could, every node's share. Counts of points are
-decimal strings, since they go up to 2^64 times the number of replicas.
+What C<stead diff --json> says, as Perl's data: what moves, the least that could, every node's
+share. Counts of points are decimal strings, since they go up to 2^64 times the number of replicas.
 
 =for Pod::Coverage moves count affects fraction report
 

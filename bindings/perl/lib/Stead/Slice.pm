@@ -14,7 +14,7 @@ sub policy { return $_[0][2] }
 
 sub nodes {
     my ($self) = @_;
-    my @nodes = @$self[3 .. $#$self];
+    my @nodes = @$self[ 3 .. $#$self ];
     return @nodes;
 }
 

@@ -12,7 +12,9 @@ use crate::output::Out;
 
 /// Make the map of a fleet, or its next epoch
 ///
-/// Moves as little as is possible, and writes nothing when nothing changes. With --max-move the map goes there in several epochs, one for each apply of the same fleet. The old epoch stays in MAP.history. Of two at once one wins; the other ends with 75 and has changed nothing.
+/// Moves as little as is possible, and writes nothing when nothing changes. With --max-move the map
+/// goes there in several epochs, one for each apply of the same fleet. The old epoch stays in
+/// MAP.history. Of two at once one wins; the other ends with 75 and has changed nothing.
 #[derive(Args)]
 #[command(after_help = "\
 Example: make a map of the fleet, or bring it up to the fleet
@@ -38,7 +40,9 @@ impl Apply {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let store = Store::new(&self.map, KEEP);
-        store.refuse_symlink()?; // also when there is nothing to publish, lest it fail only on the day of a change
+        // also when there is nothing to publish, lest it fail only on the day of a
+        // change
+        store.refuse_symlink()?;
         let change = Change::of(&self.fleet, store.current()?, &self.pace)?;
         publish(&store, &change, &self.show, out)
     }
@@ -52,5 +56,11 @@ pub fn publish(store: &Store, change: &Change, show: &Show, out: &mut Out) -> Re
     }
     let written = change.write(&report, show, out).and_then(|()| out.flush());
     // whoever reads only the exit code must learn that the map has changed all the same
-    written.map_err(|failure| if change.needed { failure.in_place(report.epoch) } else { failure })
+    written.map_err(|failure| {
+        if change.needed {
+            failure.in_place(report.epoch)
+        } else {
+            failure
+        }
+    })
 }

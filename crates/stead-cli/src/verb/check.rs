@@ -20,8 +20,9 @@ const LISTED_JSON: usize = 10_000;
 
 /// Verify a map: digest, structure, replicas, spread, balance, primaries
 ///
-/// Its digest, every rule of the format, and every promise about placement: R nodes for each point, no domain above its cap, every
-/// share and every node's primaries exact. All is computed again from the file alone, and what is broken is listed.
+/// Its digest, every rule of the format, and every promise about placement: R nodes for each point,
+/// no domain above its cap, every share and every node's primaries exact. All is computed again
+/// from the file alone, and what is broken is listed.
 #[derive(Args)]
 #[command(after_help = "\
 Example: before a map is shipped
@@ -34,7 +35,8 @@ Exit codes: 0 all is well; 1 a rule is broken, or a key is elsewhere; 65 the map
 pub struct Check {
     /// The map
     map: PathBuf,
-    /// Compare with production instead: lines of a key, a tab and the node that has it; - is standard input
+    /// Compare with production instead: lines of a key, a tab and the node that has it; - is
+    /// standard input
     #[arg(long, value_name = "KEYS")]
     observed: Option<PathBuf>,
     /// JSON for programs, see docs/cli.md
@@ -99,20 +101,35 @@ impl Check {
                 pending_violations: verdict.pending_violations,
                 max_share_error_points: verdict.max_share_error.to_string(),
                 checks,
-                listed: verdict.violations.listed.iter().map(|violation| listed(&map, violation)).collect(),
+                listed: verdict
+                    .violations
+                    .listed
+                    .iter()
+                    .map(|violation| listed(&map, violation))
+                    .collect(),
                 unlisted: verdict.violations.unlisted(),
             })?;
         } else {
             out.line(format_args!("{}: epoch {}", map.name(), map.epoch()))?;
             for check in checks {
-                let word = if check.ok { out.paint(GOOD, "ok    ") } else { out.paint(BAD, "BROKEN") };
+                let word = if check.ok {
+                    out.paint(GOOD, "ok    ")
+                } else {
+                    out.paint(BAD, "BROKEN")
+                };
                 out.line(format_args!("{word}  {:<10}  {}", check.check, check.found))?;
             }
             list(&map, &verdict, out)?;
         }
         match verdict.is_sound() {
             true => Ok(()),
-            false => Err(Failure::new(VIOLATED, format_args!("{}: a rule is broken; apply its fleet again", self.map.display()))),
+            false => Err(Failure::new(
+                VIOLATED,
+                format_args!(
+                    "{}: a rule is broken; apply its fleet again",
+                    self.map.display()
+                ),
+            )),
         }
     }
 }
@@ -120,59 +137,132 @@ impl Check {
 /// One line for each check.
 fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
     let mut checks = vec![
-        Checked { check: "digest", ok: true, found: hex(&map.digest()) },
-        Checked { check: "structure", ok: true, found: format!("{} bytes keep every rule of the map format", map.bytes().len()) },
+        Checked {
+            check: "digest",
+            ok: true,
+            found: hex(&map.digest()),
+        },
+        Checked {
+            check: "structure",
+            ok: true,
+            found: format!(
+                "{} bytes keep every rule of the map format",
+                map.bytes().len()
+            ),
+        },
     ];
     if map.target_slices().is_some() {
         let found = match verdict.pending_violations {
             0 => "a change is under way; the rules below are judged for its end".to_owned(),
-            n => format!("a change is under way; the rules below are judged for its end, until then {} not keep them", count_do(n)),
+            n => format!(
+                "a change is under way; the rules below are judged for its end, until \
+                then {} not keep them",
+                count_do(n)
+            ),
         };
-        checks.push(Checked { check: "gradual", ok: true, found });
+        checks.push(Checked {
+            check: "gradual",
+            ok: true,
+            found,
+        });
     }
-    for rule in [Rule::Replicas, Rule::Spread, Rule::Balance, Rule::Primaries, Rule::MaxSlices] {
+    for rule in [
+        Rule::Replicas,
+        Rule::Spread,
+        Rule::Balance,
+        Rule::Primaries,
+        Rule::MaxSlices,
+    ] {
         let broken = verdict.violations.of(rule);
-        let found = if broken == 0 { sound(rule, map, verdict) } else { Some(unsound(rule, broken, map, verdict)) };
-        checks.extend(found.map(|found| Checked { check: rule.name(), ok: broken == 0, found }));
+        let found = if broken == 0 {
+            sound(rule, map, verdict)
+        } else {
+            Some(unsound(rule, broken, map, verdict))
+        };
+        checks.extend(found.map(|found| Checked {
+            check: rule.name(),
+            ok: broken == 0,
+            found,
+        }));
     }
     checks
 }
 
 /// `1 slice does`, `7 slices do`.
 fn count_do(slices: usize) -> String {
-    format!("{} {}", count(slices, "slice"), if slices == 1 { "does" } else { "do" })
+    format!(
+        "{} {}",
+        count(slices, "slice"),
+        if slices == 1 { "does" } else { "do" }
+    )
 }
 
 /// What is well where a rule is kept; `None` where it does not apply.
 fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
     Some(match (rule, map.replicas()) {
-        (Rule::Replicas, replicas) => format!("every slice is held by {}", count(replicas as usize, "node")),
-        (Rule::Spread, _) if map.spread().len() == 0 => "the fleet names no labels: any nodes will do".to_owned(),
+        (Rule::Replicas, replicas) => format!(
+            "every slice is held by {}",
+            count(replicas as usize, "node")
+        ),
+        (Rule::Spread, _) if map.spread().len() == 0 => {
+            "the fleet names no labels: any nodes will do".to_owned()
+        }
         (Rule::Spread, _) => {
             let labels: Vec<&str> = map.spread().collect();
             // the first is the whole
             let domains = count(verdict.domains.len() - 1, "domain");
-            format!("{domains} of {}: none holds more copies of a point than its cap", labels.join(", "))
+            format!(
+                "{domains} of {}: none holds more copies of a point than its cap",
+                labels.join(", ")
+            )
         }
         (Rule::Balance, _) => "every share is its target, to the point".to_owned(),
         (Rule::Primaries, 1) => "every node is the primary of all its points".to_owned(),
-        (Rule::Primaries, replicas) => format!("every node is the primary of 1/{replicas} of its points"),
+        (Rule::Primaries, replicas) => {
+            format!("every node is the primary of 1/{replicas} of its points")
+        }
         (Rule::MaxSlices, _) => {
-            let slices = if map.target_slices().is_some() { map.target_count() } else { map.base_count() };
-            format!("{} of at most {}", count(slices, "slice"), map.max_slices()?)
-        },
+            let slices = if map.target_slices().is_some() {
+                map.target_count()
+            } else {
+                map.base_count()
+            };
+            format!(
+                "{} of at most {}",
+                count(slices, "slice"),
+                map.max_slices()?
+            )
+        }
     })
 }
 
 /// What was found where a rule is broken.
 fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
     match rule {
-        Rule::Replicas => format!("{} held by another number of nodes than {}", count(broken, "slice"), map.replicas()),
+        Rule::Replicas => format!(
+            "{} held by another number of nodes than {}",
+            count(broken, "slice"),
+            map.replicas()
+        ),
         Rule::Spread => format!("{} of caps or labels", count(broken, "violation")),
-        Rule::Balance if verdict.max_share_error == 0 => "there are no targets: too few nodes have a weight above 0".to_owned(),
-        Rule::Balance => format!("{} off target, by at most {} points", count(broken, "share"), verdict.max_share_error),
-        Rule::Primaries => format!("{} off 1/{} of its points", count(broken, "node"), map.replicas()),
-        Rule::MaxSlices => format!("{} of at most {}", count(map.base_count(), "slice"), map.max_slices().unwrap_or(0)),
+        Rule::Balance if verdict.max_share_error == 0 => {
+            "there are no targets: too few nodes have a weight above 0".to_owned()
+        }
+        Rule::Balance => format!(
+            "{} off target, by at most {} points",
+            count(broken, "share"),
+            verdict.max_share_error
+        ),
+        Rule::Primaries => format!(
+            "{} off 1/{} of its points",
+            count(broken, "node"),
+            map.replicas()
+        ),
+        Rule::MaxSlices => format!(
+            "{} of at most {}",
+            count(map.base_count(), "slice"),
+            map.max_slices().unwrap_or(0)
+        ),
     }
 }
 
@@ -180,9 +270,17 @@ fn listed<'a>(map: &'a Map, violation: &Violation) -> Listed<'a> {
     let slice = violation.slice.map(|slice| ListedSlice {
         first: slice.first.to_string(),
         last: slice.last.to_string(),
-        nodes: map.policy(slice.policy).members().map(|node| map.node(node).name()).collect(),
+        nodes: map
+            .policy(slice.policy)
+            .members()
+            .map(|node| map.node(node).name())
+            .collect(),
     });
-    Listed { check: violation.problem.rule().name(), slice, reason: violation.problem.to_string() }
+    Listed {
+        check: violation.problem.rule().name(),
+        slice,
+        reason: violation.problem.to_string(),
+    }
 }
 
 /// The violations, for people.
@@ -192,11 +290,23 @@ fn list(map: &Map, verdict: &Verdict, out: &mut Out) -> Result {
     }
     out.line("")?;
     for Violation { slice, problem } in &verdict.violations.listed {
-        let place = slice.map_or_else(String::new, |slice| format!("{}..{}  {}: ", slice.first, slice.last, joined(map, slice.policy)));
-        out.line(format_args!("{:<10}  {place}{problem}", problem.rule().name()))?;
+        let place = slice.map_or_else(String::new, |slice| {
+            format!(
+                "{}..{}  {}: ",
+                slice.first,
+                slice.last,
+                joined(map, slice.policy)
+            )
+        });
+        out.line(format_args!(
+            "{:<10}  {place}{problem}",
+            problem.rule().name()
+        ))?;
     }
     match verdict.violations.unlisted() {
         0 => Ok(()),
-        more => out.line(format_args!("and {more} more; --json lists up to {LISTED_JSON}")),
+        more => out.line(format_args!(
+            "and {more} more; --json lists up to {LISTED_JSON}"
+        )),
     }
 }

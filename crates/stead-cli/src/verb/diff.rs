@@ -1,4 +1,5 @@
-//! `stead diff OLD NEW`: what differs between two maps of one cluster, or which keys of a list move.
+//! `stead diff OLD NEW`: what differs between two maps of one cluster, or which keys of a list
+//! move.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -6,8 +7,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::plan::same_nodes;
 use stead::path::Fold;
+use stead::plan::same_nodes;
 use stead::policy::{NodeId, PolicyId};
 use stead::Map;
 
@@ -20,7 +21,9 @@ use crate::text::joined;
 
 /// Say what differs between two maps, or which keys move
 ///
-/// The maps are two epochs of one map, for example one from MAP.history. Nodes are the same by name, or by `formerly`. A map remembers one former name a node: over several epochs in which a node was renamed, compare epoch by epoch.
+/// The maps are two epochs of one map, for example one from MAP.history. Nodes are the same by
+/// name, or by `formerly`. A map remembers one former name a node: over several epochs in which a
+/// node was renamed, compare epoch by epoch.
 #[derive(Args)]
 #[command(after_help = "\
 Example: which names of a list move?
@@ -62,16 +65,25 @@ impl Diff {
     pub fn run(self, out: &mut Out) -> Result {
         let (old, new) = (Map::open_copy(&self.old)?, Map::open_copy(&self.new)?);
         // these name no file of their own
-        let place = |error| Failure::from(error).at(&format!("{}, {}", self.old.display(), self.new.display()));
+        let place = |error| {
+            Failure::from(error).at(&format!("{}, {}", self.old.display(), self.new.display()))
+        };
         if self.keys {
             let same = same_nodes(&old, &new).map_err(place)?;
             return self.keys(&old, &new, &same, out);
         }
         if self.fold.fold != Fold::None {
-            return Err(Failure::new(USAGE, "--fold is for keys; add --keys; see --help"));
+            return Err(Failure::new(
+                USAGE,
+                "--fold is for keys; add --keys; see --help",
+            ));
         }
         if !self.list.is_empty() {
-            return Err(Failure::new(USAGE, "keys are given without --keys; write stead diff OLD NEW --keys -- KEY...; see --help"));
+            return Err(Failure::new(
+                USAGE,
+                "keys are given without --keys; write stead diff OLD \
+                NEW --keys -- KEY...; see --help",
+            ));
         }
         let change = Change::between(old, new);
         let report = change.report(&self.show).map_err(place)?;
@@ -87,11 +99,18 @@ impl Diff {
             let point = old.point(&fold.apply(key));
             let (before, after) = (old.policy_of(point), new.policy_of(point));
             let differ = known.entry((before, after)).or_insert_with(|| {
-                set_differs(old, before, new, after, same).then(|| (joined(old, before), joined(new, after)))
+                set_differs(old, before, new, after, same)
+                    .then(|| (joined(old, before), joined(new, after)))
             });
-            let Some((from, to)) = differ else { return Ok(()) };
+            let Some((from, to)) = differ else {
+                return Ok(());
+            };
             if json {
-                return out.json_line(&MovedKey { key: KeyJson::of(key), from: from.split(',').collect(), to: to.split(',').collect() });
+                return out.json_line(&MovedKey {
+                    key: KeyJson::of(key),
+                    from: from.split(',').collect(),
+                    to: to.split(',').collect(),
+                });
             }
             let parts: [&[u8]; 6] = match zero {
                 false => [key, b"\t", from.as_bytes(), b"\t", to.as_bytes(), b"\n"],
@@ -103,9 +122,18 @@ impl Diff {
 }
 
 /// Whether two policies list different sets of nodes, renames considered.
-fn set_differs(old: &Map, before: PolicyId, new: &Map, after: PolicyId, same: &[Option<NodeId>]) -> bool {
-    let mut was: Vec<Option<NodeId>> =
-        old.policy(before).members().map(|node| same.get(node.index()).copied().flatten()).collect();
+fn set_differs(
+    old: &Map,
+    before: PolicyId,
+    new: &Map,
+    after: PolicyId,
+    same: &[Option<NodeId>],
+) -> bool {
+    let mut was: Vec<Option<NodeId>> = old
+        .policy(before)
+        .members()
+        .map(|node| same.get(node.index()).copied().flatten())
+        .collect();
     let mut is: Vec<Option<NodeId>> = new.policy(after).members().map(Some).collect();
     for list in [&mut was, &mut is] {
         list.sort_unstable();

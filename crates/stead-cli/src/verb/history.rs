@@ -64,9 +64,21 @@ impl History {
         let current = Map::open_copy(&self.map)?;
         let (epochs, failure) = epochs(&store, &current)?;
         if self.json {
-            out.json(&Epochs { name: current.name(), map_id: hex(&current.map_id()), epoch: current.epoch(), epochs })?;
+            out.json(&Epochs {
+                name: current.name(),
+                map_id: hex(&current.map_id()),
+                epoch: current.epoch(),
+                epochs,
+            })?;
         } else {
-            out.line(out.paint(HEADING, format_args!("{}: epoch {} is current (*)", current.name(), current.epoch())))?;
+            out.line(out.paint(
+                HEADING,
+                format_args!(
+                    "{}: epoch {} is current (*)",
+                    current.name(),
+                    current.epoch()
+                ),
+            ))?;
             let mut table = Table::new(&["epoch", "slices", "moved", "digest"], &[0, 1, 2]);
             for epoch in epochs {
                 let moved = match &epoch.moved {
@@ -99,7 +111,9 @@ fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)>
     let (mut before, mut failure): (Option<Map>, Option<Failure>) = (None, None);
     for number in numbers {
         let is_current = number == current.epoch();
-        let entry = store.epoch(number).and_then(|map| Ok((epoch(before.as_ref(), &map, is_current)?, map)));
+        let entry = store
+            .epoch(number)
+            .and_then(|map| Ok((epoch(before.as_ref(), &map, is_current)?, map)));
         before = match entry {
             // the file at the map's place is what counts, and it is listed below
             Ok((_, map)) if is_current && map.digest() != current.digest() => before,
@@ -114,7 +128,10 @@ fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)>
             }
         };
     }
-    let listed = |list: &[Epoch]| list.iter().any(|entry| entry.epoch == current.epoch() && entry.error.is_none());
+    let listed = |list: &[Epoch]| {
+        list.iter()
+            .any(|entry| entry.epoch == current.epoch() && entry.error.is_none())
+    };
     if !listed(&list) {
         list.push(epoch(before.as_ref(), current, true)?);
     }
@@ -124,7 +141,9 @@ fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)>
 fn epoch(before: Option<&Map>, map: &Map, current: bool) -> stead::Result<Epoch> {
     let points = match before {
         _ if map.epoch() == 1 => Some(0),
-        Some(before) if before.epoch() + 1 == map.epoch() => Some(Plan::between(before, map)?.moved.0),
+        Some(before) if before.epoch() + 1 == map.epoch() => {
+            Some(Plan::between(before, map)?.moved.0)
+        }
         _ => None,
     };
     let whole = f64::from(map.replicas()) * SPACE as f64;
@@ -134,12 +153,23 @@ fn epoch(before: Option<&Map>, map: &Map, current: bool) -> stead::Result<Epoch>
         digest: Some(hex(&map.digest())),
         parent: Some(hex(&map.parent())),
         slices: Some(map.base_count()),
-        moved: points.map(|points| Amount { points: points.to_string(), fraction: points as f64 / whole }),
+        moved: points.map(|points| Amount {
+            points: points.to_string(),
+            fraction: points as f64 / whole,
+        }),
         error: None,
     })
 }
 
 fn damaged(epoch: u64, error: &Error) -> Epoch {
     let error = Some(error.to_string());
-    Epoch { epoch, current: false, digest: None, parent: None, slices: None, moved: None, error }
+    Epoch {
+        epoch,
+        current: false,
+        digest: None,
+        parent: None,
+        slices: None,
+        moved: None,
+        error,
+    }
 }

@@ -9,16 +9,17 @@ use serde::Serialize;
 use stead::path::Fold;
 use stead::{Map, Point};
 
-use crate::explain::Explanation;
 use crate::exit::{Failure, Result, DATA, USAGE};
+use crate::explain::Explanation;
 use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
 
 /// Say where keys live
 ///
-/// A line for each key, KEY<TAB>node1,node2,... with the primary first. Keys are the arguments, or the lines of standard input (\n or \r\n stripped). They are bytes: any encoding will do, and none
-/// is guessed.
+/// A line for each key, KEY<TAB>node1,node2,... with the primary first. Keys are the arguments, or
+/// the lines of standard input (\n or \r\n stripped). They are bytes: any encoding will do, and
+/// none is guessed.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +43,8 @@ pub struct Locate {
     /// Also say why: digest, point, slice, policy, labels
     #[arg(long, conflicts_with = "prefer")]
     explain: bool,
-    /// List N distinct nodes instead, best first: those of the key, then those that take over when they are down
+    /// List N distinct nodes instead, best first: those of the key, then those that take over when
+    /// they are down
     #[arg(long, value_name = "N", value_parser = at_least_1)]
     prefer: Option<usize>,
     /// The keys are points already: 16 hex digits each
@@ -60,14 +62,22 @@ pub struct Locate {
 
 /// A list of no nodes would be a record that says nothing.
 fn at_least_1(text: &str) -> std::result::Result<usize, &'static str> {
-    text.parse().ok().filter(|n| *n > 0).ok_or("write a whole number from 1")
+    text.parse()
+        .ok()
+        .filter(|n| *n > 0)
+        .ok_or("write a whole number from 1")
 }
 
 /// The option that `locate`, `diff` and `path` share.
 #[derive(Args)]
 pub struct FoldArg {
     /// Fold letters before hashing: `ascii` makes A-Z a-z; `none` is the default
-    #[arg(long, value_name = "HOW", default_value = "none", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = "none",
+        hide_default_value = true
+    )]
     pub fold: Fold,
 }
 
@@ -113,7 +123,15 @@ impl Placing {
             return Ok(map.point(&self.key(number, key)?));
         }
         let point = std::str::from_utf8(key).ok().and_then(Point::from_hex);
-        point.ok_or_else(|| Failure::new(DATA, format!("record {number}: {} is not a point; write 16 hex digits", input::shown(key))))
+        point.ok_or_else(|| {
+            Failure::new(
+                DATA,
+                format!(
+                    "record {number}: {} is not a point; write 16 hex digits",
+                    input::shown(key)
+                ),
+            )
+        })
     }
 
     /// The key that stands in record `number` of the input.
@@ -122,7 +140,13 @@ impl Placing {
             return Ok(self.fold.apply(record));
         }
         let bytes = unhex(record).ok_or_else(|| {
-            Failure::new(DATA, format!("record {number}: {} is not hex digits; write two for each byte", input::shown(record)))
+            Failure::new(
+                DATA,
+                format!(
+                    "record {number}: {} is not hex digits; write two for each byte",
+                    input::shown(record)
+                ),
+            )
         })?;
         Ok(Cow::Owned(self.fold.apply(&bytes).into_owned()))
     }
@@ -139,13 +163,20 @@ fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
 
 impl Locate {
     fn placing(&self) -> Placing {
-        Placing { fold: self.fold.fold, points: self.points, hex: self.hex }
+        Placing {
+            fold: self.fold.fold,
+            points: self.points,
+            hex: self.hex,
+        }
     }
 
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         if self.explain && self.zero && !self.json {
-            return Err(Failure::new(USAGE, "--explain has lines for people and does not go with -0; add --json; see --help"));
+            return Err(Failure::new(
+                USAGE,
+                "--explain has lines for people and does not go with -0; add --json; see --help",
+            ));
         }
         let map = Map::open_copy(&self.map)?;
         if self.count {
@@ -156,31 +187,52 @@ impl Locate {
         }
         let (placing, zero, prefer) = (self.placing(), self.zero, self.prefer);
         let mut names: Vec<Option<String>> = vec![None; map.policies().len()];
-        input::keys(self.keys, zero, out, |out, number, key| {
-            match prefer {
-                Some(n) => record(out, key, preferred(&map, &placing.key(number, key)?, n).join(",").as_bytes(), zero),
-                None => {
-                    let policy = map.policy_of(placing.point(&map, number, key)?);
-                    let Some(known) = names.get_mut(policy.index()) else { return Ok(()) };
-                    let nodes = known.get_or_insert_with(|| joined(&map, policy));
-                    record(out, key, nodes.as_bytes(), zero)
-                }
+        input::keys(self.keys, zero, out, |out, number, key| match prefer {
+            Some(n) => record(
+                out,
+                key,
+                preferred(&map, &placing.key(number, key)?, n)
+                    .join(",")
+                    .as_bytes(),
+                zero,
+            ),
+            None => {
+                let policy = map.policy_of(placing.point(&map, number, key)?);
+                let Some(known) = names.get_mut(policy.index()) else {
+                    return Ok(());
+                };
+                let nodes = known.get_or_insert_with(|| joined(&map, policy));
+                record(out, key, nodes.as_bytes(), zero)
             }
         })
     }
 
     fn at_length(self, map: &Map, out: &mut Out) -> Result {
-        let (placing, json, explain, prefer) = (self.placing(), self.json, self.explain, self.prefer);
+        let (placing, json, explain, prefer) =
+            (self.placing(), self.json, self.explain, self.prefer);
         input::keys(self.keys, self.zero, out, |out, number, key| {
             let point = placing.point(map, number, key)?;
-            let folded = if self.points { Cow::Borrowed(key) } else { placing.key(number, key)? };
+            let folded = if self.points {
+                Cow::Borrowed(key)
+            } else {
+                placing.key(number, key)?
+            };
             let nodes = match prefer {
                 Some(n) => preferred(map, &folded, n),
-                None => map.policy(map.policy_of(point)).members().map(|node| map.node(node).name()).collect(),
+                None => map
+                    .policy(map.policy_of(point))
+                    .members()
+                    .map(|node| map.node(node).name())
+                    .collect(),
             };
             let explanation = explain.then(|| Explanation::of(map, &folded));
             if json {
-                return out.json_line(&Located { key: KeyJson::of(key), point: point.to_string(), nodes, explanation });
+                return out.json_line(&Located {
+                    key: KeyJson::of(key),
+                    point: point.to_string(),
+                    nodes,
+                    explanation,
+                });
             }
             record(out, key, nodes.join(",").as_bytes(), false)?;
             explanation.map_or(Ok(()), |explanation| explanation.write(point, out))
@@ -191,32 +243,56 @@ impl Locate {
         let mut of_policy = vec![0u64; map.policies().len()];
         let placing = self.placing();
         input::keys(self.keys, self.zero, out, |_, number, key| {
-            if let Some(count) = of_policy.get_mut(map.policy_of(placing.point(map, number, key)?).index()) {
+            if let Some(count) =
+                of_policy.get_mut(map.policy_of(placing.point(map, number, key)?).index())
+            {
                 *count += 1;
             }
             Ok(())
         })?;
         let mut of_node = vec![0u64; map.nodes().len()];
         for (policy, keys) in map.policies().zip(&of_policy) {
-            if let Some(count) = policy.members().next().and_then(|primary| of_node.get_mut(primary.index())) {
+            if let Some(count) = policy
+                .members()
+                .next()
+                .and_then(|primary| of_node.get_mut(primary.index()))
+            {
                 *count += keys;
             }
         }
-        let nodes = map.nodes().zip(of_node).map(|(node, keys)| Total { name: node.name(), keys });
+        let nodes = map.nodes().zip(of_node).map(|(node, keys)| Total {
+            name: node.name(),
+            keys,
+        });
         if self.json {
-            return out.json(&Totals { name: map.name(), epoch: map.epoch(), keys: of_policy.iter().sum(), nodes: nodes.collect() });
+            return out.json(&Totals {
+                name: map.name(),
+                epoch: map.epoch(),
+                keys: of_policy.iter().sum(),
+                nodes: nodes.collect(),
+            });
         }
         let end = if self.zero { '\0' } else { '\n' };
-        nodes.into_iter().try_for_each(|total| out.bytes(format!("{}\t{}{end}", total.name, total.keys).as_bytes()))
+        nodes.into_iter().try_for_each(|total| {
+            out.bytes(format!("{}\t{}{end}", total.name, total.keys).as_bytes())
+        })
     }
 }
 
 fn preferred<'a>(map: &'a Map, key: &[u8], n: usize) -> Vec<&'a str> {
-    map.prefer(key, n).into_iter().map(|node| map.node(node).name()).collect()
+    map.prefer(key, n)
+        .into_iter()
+        .map(|node| map.node(node).name())
+        .collect()
 }
 
-/// `KEY<TAB>nodes` and a newline; with `zero` the nodes first, since then a key may hold tabs and newlines, and a NUL.
+/// `KEY<TAB>nodes` and a newline; with `zero` the nodes first, since then a key may hold tabs and
+/// newlines, and a NUL.
 fn record(out: &mut Out, key: &[u8], nodes: &[u8], zero: bool) -> Result {
-    let parts: [&[u8]; 4] = if zero { [nodes, b"\t", key, b"\0"] } else { [key, b"\t", nodes, b"\n"] };
+    let parts: [&[u8]; 4] = if zero {
+        [nodes, b"\t", key, b"\0"]
+    } else {
+        [key, b"\t", nodes, b"\n"]
+    };
     parts.iter().try_for_each(|part| out.bytes(part))
 }

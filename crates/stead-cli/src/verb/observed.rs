@@ -1,4 +1,5 @@
-//! `stead check MAP --observed KEYS`: is the map what production does, and if it is not, which ring is?
+//! `stead check MAP --observed KEYS`: is the map what production does, and if it is not, which ring
+//! is?
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -57,14 +58,26 @@ impl Observed {
     pub fn of(map: &Map, pairs: &Path) -> Result<Observed> {
         let names = names(map);
         let file = pairs.display().to_string();
-        let mut observed = Observed { file, keys: 0, elsewhere: 0, unknown_nodes: BTreeMap::new(), listed: Vec::new(), rings: Vec::new() };
+        let mut observed = Observed {
+            file,
+            keys: 0,
+            elsewhere: 0,
+            unknown_nodes: BTreeMap::new(),
+            listed: Vec::new(),
+            rings: Vec::new(),
+        };
         let mut tried: Vec<(Vec<u8>, NodeId)> = Vec::new();
         let mut wrong = None;
         input::lines(pairs, |line| {
             observed.keys += 1;
             // a key may hold tabs, a node's name cannot be told from one then: the last tab counts
-            let pair = line.iter().rposition(|byte| *byte == b'\t').map(|tab| (&line[..tab], &line[tab + 1..]));
-            let Some((key, node)) = pair.and_then(|(key, node)| Some((key, std::str::from_utf8(node).ok()?))) else {
+            let pair = line
+                .iter()
+                .rposition(|byte| *byte == b'\t')
+                .map(|tab| (&line[..tab], &line[tab + 1..]));
+            let Some((key, node)) =
+                pair.and_then(|(key, node)| Some((key, std::str::from_utf8(node).ok()?)))
+            else {
                 wrong.get_or_insert(observed.keys);
                 return;
             };
@@ -77,15 +90,28 @@ impl Observed {
             if names.get(node) != Some(&found) {
                 observed.elsewhere += 1;
                 if observed.listed.len() < LISTED {
-                    observed.listed.push(Elsewhere { key: input::shown(key), observed: node.to_owned(), map: map.node(found).name().to_owned() });
+                    observed.listed.push(Elsewhere {
+                        key: input::shown(key),
+                        observed: node.to_owned(),
+                        map: map.node(found).name().to_owned(),
+                    });
                 }
             }
         })?;
         if let Some(number) = wrong {
-            return Err(Failure::new(DATA, format_args!("{}:{number}: write a key, a tab, and the name of the node that has it", pairs.display())));
+            return Err(Failure::new(
+                DATA,
+                format_args!(
+                    "{}:{number}: write a key, a tab, and the name of the node that has it",
+                    pairs.display()
+                ),
+            ));
         }
         if observed.keys == 0 {
-            return Err(Failure::new(DATA, format_args!("{}: there are no keys in it", pairs.display())));
+            return Err(Failure::new(
+                DATA,
+                format_args!("{}: there are no keys in it", pairs.display()),
+            ));
         }
         if observed.elsewhere > 0 {
             observed.rings = agreements(map, &tried);
@@ -100,14 +126,24 @@ impl Observed {
         } else {
             let part = |n: u64| format!("{:.3} %", n as f64 * 100.0 / self.keys as f64);
             let keys = count(self.keys as usize, "key");
-            out.line(format_args!("{keys}, of which {} ({}) {} elsewhere than the map says", self.elsewhere, part(self.elsewhere), is_or_are(self.elsewhere)))?;
+            out.line(format_args!(
+                "{keys}, of which {} ({}) {} elsewhere than the map says",
+                self.elsewhere,
+                part(self.elsewhere),
+                is_or_are(self.elsewhere)
+            ))?;
             for (node, keys) in &self.unknown_nodes {
-                out.line(format_args!("the map has no node {node:?}, which has {}", count(*keys as usize, "key")))?;
+                out.line(format_args!(
+                    "the map has no node {node:?}, which has {}",
+                    count(*keys as usize, "key")
+                ))?;
             }
             if !self.listed.is_empty() {
                 out.line("")?;
                 let mut table = Table::new(&["key", "observed", "map"], &[]);
-                self.listed.iter().for_each(|key| table.row([key.key.clone(), key.observed.clone(), key.map.clone()]));
+                self.listed.iter().for_each(|key| {
+                    table.row([key.key.clone(), key.observed.clone(), key.map.clone()])
+                });
                 table.write(out)?;
             }
             if !self.rings.is_empty() {
@@ -115,7 +151,10 @@ impl Observed {
                 let mut table = Table::new(&["agree", "ring of these nodes", "weights"], &[0]);
                 for ring in &self.rings {
                     let set: String = ring.set.iter().map(|set| format!(" --set {set}")).collect();
-                    let part = format!("{:.3} %", ring.agree as f64 * 100.0 / ring.keys.max(1) as f64);
+                    let part = format!(
+                        "{:.3} %",
+                        ring.agree as f64 * 100.0 / ring.keys.max(1) as f64
+                    );
                     table.row([part, format!("{}{set}", ring.ring), ring.weights.to_owned()]);
                 }
                 table.write(out)?;
@@ -123,7 +162,15 @@ impl Observed {
         }
         match self.elsewhere {
             0 => Ok(()),
-            n => Err(Failure::new(VIOLATED, format_args!("{}: {} {} elsewhere than the map says", self.file, count(n as usize, "key"), is_or_are(n)))),
+            n => Err(Failure::new(
+                VIOLATED,
+                format_args!(
+                    "{}: {} {} elsewhere than the map says",
+                    self.file,
+                    count(n as usize, "key"),
+                    is_or_are(n)
+                ),
+            )),
         }
     }
 }
@@ -136,12 +183,15 @@ fn is_or_are(keys: u64) -> &'static str {
     }
 }
 
-/// Every name by which production may know a node: its own, the one before, the texts of its attributes. Of names that several have the
-/// own one counts.
+/// Every name by which production may know a node: its own, the one before, the texts of its
+/// attributes. Of names that several have the own one counts.
 fn names(map: &Map) -> BTreeMap<String, NodeId> {
     let mut names = BTreeMap::new();
     for node in map.nodes() {
-        names.extend(node.attributes().map(|(_, value)| (value.to_owned(), node.id)));
+        names.extend(
+            node.attributes()
+                .map(|(_, value)| (value.to_owned(), node.id)),
+        );
     }
     for node in map.nodes() {
         names.extend(node.formerly().map(|name| (name.to_owned(), node.id)));
@@ -156,22 +206,50 @@ fn names(map: &Map) -> BTreeMap<String, NodeId> {
 fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
     let members = |formerly: bool, weighted: bool| -> Vec<Member> {
         let nodes = map.nodes().map(|node| {
-            let name = if formerly { node.formerly().unwrap_or(node.name()) } else { node.name() };
-            Member::new(name.to_owned(), if weighted { node.weight() } else { stead::weight::Weight::ONE })
+            let name = if formerly {
+                node.formerly().unwrap_or(node.name())
+            } else {
+                node.name()
+            };
+            Member::new(
+                name.to_owned(),
+                if weighted {
+                    node.weight()
+                } else {
+                    stead::weight::Weight::ONE
+                },
+            )
         });
         nodes.collect()
     };
     let renamed = map.nodes().any(|node| node.formerly().is_some());
-    let unequal = map.nodes().any(|node| Some(node.weight()) != map.nodes().next().map(|first| first.weight()));
+    let unequal = map
+        .nodes()
+        .any(|node| Some(node.weight()) != map.nodes().next().map(|first| first.weight()));
     let mut rings = Vec::new();
-    for formerly in [true, false].into_iter().filter(|formerly| !formerly || renamed) {
-        for (weights, weighted) in [("map", true), ("1", false)].into_iter().filter(|(_, weighted)| !weighted || unequal) {
+    for formerly in [true, false]
+        .into_iter()
+        .filter(|formerly| !formerly || renamed)
+    {
+        for (weights, weighted) in [("map", true), ("1", false)]
+            .into_iter()
+            .filter(|(_, weighted)| !weighted || unequal)
+        {
             let members = members(formerly, weighted);
             for kind in KINDS {
                 for (set, ring) in kind.guesses(&members) {
                     // members are in the order of the map's nodes
-                    let agree = tried.iter().filter(|(key, node)| ring.locate(key) == Some(node.0)).count();
-                    rings.push(Agreement { ring: kind.name, set, weights, keys: tried.len(), agree });
+                    let agree = tried
+                        .iter()
+                        .filter(|(key, node)| ring.locate(key) == Some(node.0))
+                        .count();
+                    rings.push(Agreement {
+                        ring: kind.name,
+                        set,
+                        weights,
+                        keys: tried.len(),
+                        agree,
+                    });
                 }
             }
         }

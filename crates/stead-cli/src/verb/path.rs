@@ -47,13 +47,24 @@ struct Placed<'a> {
 impl Path {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
-        let Path { names, levels, zero, fold, json } = self;
+        let Path {
+            names,
+            levels,
+            zero,
+            fold,
+            json,
+        } = self;
         let mut path = String::new();
         input::keys(names, zero, out, |out, number, key| {
             path.clear();
-            levels.append_path(key, fold.fold, &mut path).map_err(|e| Failure::from(e).at(&format!("record {number}")))?;
+            levels
+                .append_path(key, fold.fold, &mut path)
+                .map_err(|e| Failure::from(e).at(&format!("record {number}")))?;
             if json {
-                return out.json_line(&Placed { key: KeyJson::of(key), path: &path });
+                return out.json_line(&Placed {
+                    key: KeyJson::of(key),
+                    path: &path,
+                });
             }
             path.push(if zero { '\0' } else { '\n' });
             out.bytes(path.as_bytes())

@@ -21,7 +21,10 @@ const LONGEST: u64 = 64 << 20;
 
 /// Draw another program's ring as a map
 ///
-/// Every key stays where the other program has it. SERVERS is its own list of servers; --list shows which rings there are, what their lists look like, and what can be set. With -o and --fleet it writes the map and the fleet that `stead apply FLEET MAP` goes on from; without, it only says what they would be. Both files must be new.
+/// Every key stays where the other program has it. SERVERS is its own list of servers; --list shows
+/// which rings there are, what their lists look like, and what can be set. With -o and --fleet it
+/// writes the map and the fleet that `stead apply FLEET MAP` goes on from; without, it only says
+/// what they would be. Both files must be new.
 #[derive(Args)]
 #[command(after_help = "\
 Example: adopt the ring of a PHP site, then see what an exact balance would move
@@ -49,7 +52,8 @@ pub struct Ring {
     /// Something about the ring, see --list; may be given more than once
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// The nodes' weights: `ring`, the ring's own, is the default; `shares`: what each holds today, so that the first apply moves next to nothing
+    /// The nodes' weights: `ring`, the ring's own, is the default; `shares`: what each holds today,
+    /// so that the first apply moves next to nothing
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Weights::Ring, hide_default_value = true, hide_possible_values = true)]
     weights: Weights,
     /// Show the rings that there are
@@ -107,29 +111,66 @@ struct DrawnNode {
 impl Ring {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
-        let (Some(kind), Some(servers)) = (&self.kind, &self.servers) else { return list(self.json, out) };
+        let (Some(kind), Some(servers)) = (&self.kind, &self.servers) else {
+            return list(self.json, out);
+        };
         let kind = Kind::named(kind)?;
-        let new: Vec<&Path> = self.output.iter().chain(&self.fleet).map(PathBuf::as_path).collect();
+        let new: Vec<&Path> = self
+            .output
+            .iter()
+            .chain(&self.fleet)
+            .map(PathBuf::as_path)
+            .collect();
         if let Some(there) = new.iter().find(|path| path.symlink_metadata().is_ok()) {
-            return Err(Failure::new(USAGE, format_args!("{} is there already; ring writes new files only", there.display())));
+            return Err(Failure::new(
+                USAGE,
+                format_args!(
+                    "{} is there already; ring writes new files only",
+                    there.display()
+                ),
+            ));
         }
         let (bytes, file) = read(servers)?;
         let weights = match self.weights {
             Weights::Ring => ring::Weights::Ring,
             Weights::Shares => ring::Weights::Shares,
         };
-        let drawn = kind.draw(&Servers { bytes: &bytes, file: &file }, &self.set)?.with(weights);
-        let stem = self.output.as_deref().and_then(Path::file_stem).map(|stem| stem.to_string_lossy().into_owned());
-        let name = self.name.clone().or(stem).unwrap_or_else(|| kind.name.to_owned());
+        let drawn = kind
+            .draw(
+                &Servers {
+                    bytes: &bytes,
+                    file: &file,
+                },
+                &self.set,
+            )?
+            .with(weights);
+        let stem = self
+            .output
+            .as_deref()
+            .and_then(Path::file_stem)
+            .map(|stem| stem.to_string_lossy().into_owned());
+        let name = self
+            .name
+            .clone()
+            .or(stem)
+            .unwrap_or_else(|| kind.name.to_owned());
         let (map, text) = (drawn.map(&name)?, drawn.fleet(&name));
         Fleet::parse(&text, "the fleet of the ring")?; // what cannot be read again is not written
         let balance = Balance::of(&map)?;
         if let (Some(output), Some(fleet)) = (&self.output, &self.fleet) {
             write(output, &map, fleet, &text)?;
         }
-        let written = self.report(kind, &map, balance, out).and_then(|()| out.flush());
+        let written = self
+            .report(kind, &map, balance, out)
+            .and_then(|()| out.flush());
         // whoever reads only the exit code must learn that the files are there all the same
-        written.map_err(|failure| if self.output.is_some() { failure.in_place(1) } else { failure })
+        written.map_err(|failure| {
+            if self.output.is_some() {
+                failure.in_place(1)
+            } else {
+                failure
+            }
+        })
     }
 
     fn report(&self, kind: &Kind, map: &Map, balance: Balance, out: &mut Out) -> Result {
@@ -144,7 +185,22 @@ impl Ring {
                 slices: map.base_count(),
                 bytes: map.bytes().len(),
                 to_balance: Amount::of(to_balance, map),
-                nodes: balance.nodes.into_iter().map(|HolderReport { name, weight, points, .. }| DrawnNode { name, weight, points }).collect(),
+                nodes: balance
+                    .nodes
+                    .into_iter()
+                    .map(
+                        |HolderReport {
+                             name,
+                             weight,
+                             points,
+                             ..
+                         }| DrawnNode {
+                            name,
+                            weight,
+                            points,
+                        },
+                    )
+                    .collect(),
             });
         }
         out.line(format_args!(
@@ -158,7 +214,14 @@ impl Ring {
         ))?;
         out.line("")?;
         let mut table = Table::new(&["node", "weight", "holds", "by its weight"], &[1, 2, 3]);
-        for HolderReport { name, weight, points, target_points, .. } in balance.nodes {
+        for HolderReport {
+            name,
+            weight,
+            points,
+            target_points,
+            ..
+        } in balance.nodes
+        {
             let share = |points: String| percent(points.parse().unwrap_or(0), map.replicas());
             table.row([name, weight, share(points), share(target_points)]);
         }
@@ -166,19 +229,27 @@ impl Ring {
         out.line("")?;
         let moves = percent(to_balance, map.replicas());
         out.line(match &self.output {
-            Some(_) => format!("to bring every node to its weight, `stead apply` of the fleet has to move {moves}"),
-            None => format!("nothing is written without -o and --fleet; an exact balance would have to move {moves}"),
+            Some(_) => format!(
+                "to bring every node to its weight, `stead apply` of the fleet has \
+                to move {moves}"
+            ),
+            None => format!(
+                "nothing is written without -o and --fleet; an exact balance would \
+                have to move {moves}"
+            ),
         })
     }
 }
 
-/// The points that no way to the targets can do without moving. (With coarse cells a target is known in points to a cell only.)
+/// The points that no way to the targets can do without moving. (With coarse cells a target is
+/// known in points to a cell only.)
 fn to_balance(balance: &Balance) -> u128 {
     if balance.max_share_error == 0 {
         return 0;
     }
     let lacking = |node: &HolderReport| -> Option<u128> {
-        let (target, points): (u128, u128) = (node.target_points.parse().ok()?, node.points.parse().ok()?);
+        let (target, points): (u128, u128) =
+            (node.target_points.parse().ok()?, node.points.parse().ok()?);
         Some(target.saturating_sub(points))
     };
     balance.nodes.iter().filter_map(lacking).sum()
@@ -205,11 +276,22 @@ fn list(json: bool, out: &mut Out) -> Result {
         if i > 0 {
             out.line("")?;
         }
-        out.line(format_args!("{}  {}", out.paint(HEADING, kind.ring), kind.about))?;
+        out.line(format_args!(
+            "{}  {}",
+            out.paint(HEADING, kind.ring),
+            kind.about
+        ))?;
         out.line(format_args!("  servers: {}", kind.servers))?;
         for choice in &kind.choices {
-            let default = if choice.default.is_empty() { String::new() } else { format!(" [{}]", choice.default) };
-            out.line(format_args!("  --set {}={}{default}  {}", choice.name, choice.values, choice.about))?;
+            let default = if choice.default.is_empty() {
+                String::new()
+            } else {
+                format!(" [{}]", choice.default)
+            };
+            out.line(format_args!(
+                "  --set {}={}{default}  {}",
+                choice.name, choice.values, choice.about
+            ))?;
         }
     }
     Ok(())
@@ -218,26 +300,42 @@ fn list(json: bool, out: &mut Out) -> Result {
 /// The bytes of a list of servers, and its name for messages.
 fn read(path: &Path) -> Result<(Vec<u8>, String)> {
     let mut bytes = Vec::new();
-    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let name = if path == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
     let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes)
+        std::io::stdin()
+            .lock()
+            .take(LONGEST + 1)
+            .read_to_end(&mut bytes)
     } else {
         let file = File::open(path).map_err(|e| stead::Error::io("open", path, e))?;
         file.take(LONGEST + 1).read_to_end(&mut bytes)
     };
     read.map_err(|e| Failure::io(&format!("cannot read {name}"), &e))?;
     if bytes.len() as u64 > LONGEST {
-        return Err(Failure::new(crate::exit::FLEET, format_args!("{name}: a list of servers of more than {LONGEST} bytes is none")));
+        return Err(Failure::new(
+            crate::exit::FLEET,
+            format_args!("{name}: a list of servers of more than {LONGEST} bytes is none"),
+        ));
     }
     Ok((bytes, name))
 }
 
 /// Both files, or neither.
 fn write(output: &Path, map: &Map, fleet: &Path, text: &str) -> Result {
-    let written = OpenOptions::new().write(true).create_new(true).open(fleet).and_then(|mut file| {
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        written.inspect_err(|_| drop(fs::remove_file(fleet)))
-    });
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(fleet)
+        .and_then(|mut file| {
+            let written = file
+                .write_all(text.as_bytes())
+                .and_then(|()| file.sync_all());
+            written.inspect_err(|_| drop(fs::remove_file(fleet)))
+        });
     written.map_err(|e| stead::Error::io("write", fleet, e))?;
     match Store::new(output, KEEP).publish(None, map) {
         Ok(()) => Ok(()),

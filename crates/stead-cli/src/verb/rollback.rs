@@ -14,7 +14,8 @@ use crate::output::Out;
 
 /// Make an old epoch's content the newest epoch
 ///
-/// Epochs only go up: nothing is forgotten, and every reader sees it. Afterwards bring the fleet file back to that state as well; else the next apply undoes the rollback.
+/// Epochs only go up: nothing is forgotten, and every reader sees it. Afterwards bring the fleet
+/// file back to that state as well; else the next apply undoes the rollback.
 #[derive(Args)]
 #[command(after_help = "\
 Example: back to what epoch 1 was; it becomes epoch 3
@@ -43,7 +44,10 @@ impl Rollback {
         let store = Store::new(&self.map, KEEP);
         store.refuse_symlink()?;
         let newest = Map::open_copy(&self.map)?;
-        let new = store.epoch(self.epoch)?.again_after(&newest).map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
+        let new = store
+            .epoch(self.epoch)?
+            .again_after(&newest)
+            .map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
         let change = Change::to(Some(newest), new);
         if self.dry_run {
             return change.write(&change.report(&self.show)?, &self.show, out);

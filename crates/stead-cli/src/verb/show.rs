@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::cell::Cells;
-use stead::map::{Node, Policy};
 use stead::balance::{Balance, DomainReport, HolderReport};
+use stead::cell::Cells;
 use stead::hash::KeyRule;
+use stead::map::{Node, Policy};
 use stead::report::{to_come, Amount};
-use stead::violations::violations;
 use stead::slice::Slice;
+use stead::violations::violations;
 use stead::Map;
 
 use crate::caps;
@@ -22,8 +22,8 @@ use crate::text::{count, hash, percent, primary, Table};
 
 /// Show what is in a map
 ///
-/// Its identity, what is still to come of a gradual change, nodes, fault domains, policies, pins, and with --slices every slice. Secrets
-/// are never shown.
+/// Its identity, what is still to come of a gradual change, nodes, fault domains, policies, pins,
+/// and with --slices every slice. Secrets are never shown.
 #[derive(Args)]
 #[command(after_help = "\
 Example: every slice of a map, for a program
@@ -125,7 +125,8 @@ impl Show {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_copy(&self.map)?;
-        let balance = Balance::of(&map).map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
+        let balance =
+            Balance::of(&map).map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
         if self.json {
             return out.json(&shown_map(&map, balance, self.slices));
         }
@@ -143,7 +144,8 @@ impl Show {
         if self.slices {
             out.line("")?;
             let mut table = Table::new(&["first", "last", "share", "nodes", "policy"], &[2]);
-            map.slices().for_each(|slice| table.row(slice_row(&map, &slice)));
+            map.slices()
+                .for_each(|slice| table.row(slice_row(&map, &slice)));
             table.write(out)?;
         }
         Ok(())
@@ -152,8 +154,14 @@ impl Show {
 
 fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
     let (violations, pending_violations) = violations(map);
-    let mut weighted: BTreeMap<String, HolderReport> = balance.policies.into_iter().map(|h| (h.name.clone(), h)).collect();
-    let policies = map.policies().filter_map(|policy| Some((policy.name()?, policy)));
+    let mut weighted: BTreeMap<String, HolderReport> = balance
+        .policies
+        .into_iter()
+        .map(|h| (h.name.clone(), h))
+        .collect();
+    let policies = map
+        .policies()
+        .filter_map(|policy| Some((policy.name()?, policy)));
     Shown {
         name: map.name(),
         epoch: map.epoch(),
@@ -178,29 +186,52 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
         violations,
         pending_violations,
         max_share_error_points: balance.max_share_error.to_string(),
-        nodes: map.nodes().zip(balance.nodes).map(|(node, holder)| shown_node(node, holder)).collect(),
+        nodes: map
+            .nodes()
+            .zip(balance.nodes)
+            .map(|(node, holder)| shown_node(node, holder))
+            .collect(),
         policies: policies
             .map(|(name, policy)| {
                 let holder = weighted.remove(name);
-                ShownPolicy { name: holder.is_none().then_some(name), holder, kind: policy.kind(), nodes: names(map, policy) }
+                ShownPolicy {
+                    name: holder.is_none().then_some(name),
+                    holder,
+                    kind: policy.kind(),
+                    nodes: names(map, policy),
+                }
             })
             .collect(),
         domains: balance.domains,
         pins: map
             .pins()
-            .map(|pin| ShownPin { key: pin.key.map(KeyJson::of), slice: shown_slice(map, &pin.slice) })
+            .map(|pin| ShownPin {
+                key: pin.key.map(KeyJson::of),
+                slice: shown_slice(map, &pin.slice),
+            })
             .collect(),
     }
 }
 
 fn shown_node(node: Node<'_>, holder: HolderReport) -> ShownNode<'_> {
     let (labels, attributes) = (node.labels().collect(), node.attributes().collect());
-    ShownNode { holder, formerly: node.formerly(), leaving: node.leaving(), labels, attributes }
+    ShownNode {
+        holder,
+        formerly: node.formerly(),
+        leaving: node.leaving(),
+        labels,
+        attributes,
+    }
 }
 
 fn shown_slice<'a>(map: &'a Map, slice: &Slice) -> ShownSlice<'a> {
     let policy = map.policy(slice.policy);
-    ShownSlice { first: slice.first.to_string(), last: slice.last.to_string(), nodes: names(map, policy), policy: policy.name() }
+    ShownSlice {
+        first: slice.first.to_string(),
+        last: slice.last.to_string(),
+        nodes: names(map, policy),
+        policy: policy.name(),
+    }
 }
 
 fn names<'a>(map: &'a Map, policy: Policy<'a>) -> Vec<&'a str> {
@@ -222,7 +253,11 @@ fn heading(map: &Map, out: &mut Out) -> Result {
         count(map.base_count(), "slice")
     );
     out.line(out.paint(HEADING, first))?;
-    let parent = if map.epoch() == 1 { "none, this is the first epoch".to_owned() } else { hex(&map.parent()) };
+    let parent = if map.epoch() == 1 {
+        "none, this is the first epoch".to_owned()
+    } else {
+        hex(&map.parent())
+    };
     out.line(format_args!("digest  {}", hex(&map.digest())))?;
     out.line(format_args!("parent  {parent}"))?;
     out.line(format_args!("map id  {}", hex(&map.map_id())))?;
@@ -233,26 +268,49 @@ fn heading(map: &Map, out: &mut Out) -> Result {
     if map.key_rule() != KeyRule::Whole {
         out.line(format_args!("key     {}", map.key_rule()))?;
     }
-    map.max_slices().map_or(Ok(()), |most| out.line(format_args!("limit   {most} slices")))
+    map.max_slices().map_or(Ok(()), |most| {
+        out.line(format_args!("limit   {most} slices"))
+    })
 }
 
 fn holders(map: &Map, balance: &Balance) -> Table {
     // at one replica everybody is the primary of all that it has
     let copies = map.replicas() > 1;
-    let (with, without) = (["node", "weight", "share", "primary", "points", "labels"], ["node", "weight", "share", "points", "labels"]);
-    let mut table = if copies { Table::new(&with, &[1, 2, 3, 4]) } else { Table::new(&without, &[1, 2, 3]) };
+    let (with, without) = (
+        ["node", "weight", "share", "primary", "points", "labels"],
+        ["node", "weight", "share", "points", "labels"],
+    );
+    let mut table = if copies {
+        Table::new(&with, &[1, 2, 3, 4])
+    } else {
+        Table::new(&without, &[1, 2, 3])
+    };
     let cells = |label: String, holder: &HolderReport, last: String| {
         let share = percent(holder.points.parse().unwrap_or(0), map.replicas());
         let primary = copies.then(|| primary(holder));
-        [label, holder.weight.clone(), share].into_iter().chain(primary).chain([holder.points.clone(), last])
+        [label, holder.weight.clone(), share]
+            .into_iter()
+            .chain(primary)
+            .chain([holder.points.clone(), last])
     };
     for (node, holder) in map.nodes().zip(&balance.nodes) {
-        let labels: Vec<String> = node.labels().map(|(name, value)| format!("{name}={value}")).collect();
-        let name = if node.leaving() { format!("{} (leaving)", node.name()) } else { node.name().to_owned() };
+        let labels: Vec<String> = node
+            .labels()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let name = if node.leaving() {
+            format!("{} (leaving)", node.name())
+        } else {
+            node.name().to_owned()
+        };
         table.row(cells(name, holder, labels.join(" ")));
     }
     for holder in &balance.policies {
-        table.row(cells(format!("policy {}", holder.name), holder, String::new()));
+        table.row(cells(
+            format!("policy {}", holder.name),
+            holder,
+            String::new(),
+        ));
     }
     table
 }
@@ -262,15 +320,29 @@ fn lists(map: &Map, out: &mut Out) -> Result {
     let mut policies = Table::new(&["policy", "kind", "nodes"], &[]);
     for policy in map.policies() {
         if let Some(name) = policy.name() {
-            policies.row([name.to_owned(), policy.kind().to_owned(), names(map, policy).join(",")]);
+            policies.row([
+                name.to_owned(),
+                policy.kind().to_owned(),
+                names(map, policy).join(","),
+            ]);
         }
     }
     let mut pins = Table::new(&["pin", "first", "last", "nodes", "policy"], &[]);
     for pin in map.pins() {
         let [first, last, _, nodes, policy] = slice_row(map, &pin.slice);
-        pins.row([pin.key.map_or("range".to_owned(), |key| format!("key {}", shown(key))), first, last, nodes, policy]);
+        pins.row([
+            pin.key
+                .map_or("range".to_owned(), |key| format!("key {}", shown(key))),
+            first,
+            last,
+            nodes,
+            policy,
+        ]);
     }
-    for (table, present) in [(policies, map.policies().any(|p| p.name().is_some())), (pins, map.pins().len() > 0)] {
+    for (table, present) in [
+        (policies, map.policies().any(|p| p.name().is_some())),
+        (pins, map.pins().len() > 0),
+    ] {
         if present {
             out.line("")?;
             table.write(out)?;
@@ -283,5 +355,11 @@ fn slice_row(map: &Map, slice: &Slice) -> [String; 5] {
     let policy = map.policy(slice.policy);
     let share = percent(slice.points(), 1);
     let name = policy.name().unwrap_or("").to_owned();
-    [slice.first.to_string(), slice.last.to_string(), share, names(map, policy).join(","), name]
+    [
+        slice.first.to_string(),
+        slice.last.to_string(),
+        share,
+        names(map, policy).join(","),
+        name,
+    ]
 }

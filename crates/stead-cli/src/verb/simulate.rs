@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use stead::report::Amount;
-use stead::simulate::{built_in, run, Figures, Scenario, Simulated, Sizes, SystemReport, BUILT_INS};
+use stead::simulate::{
+    built_in, run, Figures, Scenario, Simulated, Sizes, SystemReport, BUILT_INS,
+};
 use stead::{Error, Status};
 
 use crate::exit::{Failure, Result, FLEET, NO_INPUT};
@@ -15,7 +17,9 @@ use crate::text::{count, percent, Table};
 
 /// Compare stead with other ways to place keys, over a history of fleets
 ///
-/// For each system: how much it moved, against the least that the new shares ask for; how far shares are from the ideal; rules broken; the size of its table; time. docs/simulate.md says what is compared and what is fair about it.
+/// For each system: how much it moved, against the least that the new shares ask for; how far
+/// shares are from the ideal; rules broken; the size of its table; time. docs/simulate.md says what
+/// is compared and what is fair about it.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -55,12 +59,16 @@ pub struct Simulate {
 impl Simulate {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
-        let Some(path) = &self.scenario else { return list(out) };
+        let Some(path) = &self.scenario else {
+            return list(out);
+        };
         let (scenario, sizes) = read(path)?;
         if self.write {
             return out.bytes(scenario.to_json().as_bytes());
         }
-        let number = |given: Option<u64>, default: u32| given.map_or(default, |n| u32::try_from(n).unwrap_or(u32::MAX));
+        let number = |given: Option<u64>, default: u32| {
+            given.map_or(default, |n| u32::try_from(n).unwrap_or(u32::MAX))
+        };
         let sizes = Sizes {
             partitions: number(self.partitions, sizes.partitions),
             ring_points: number(self.ring_points, sizes.ring_points),
@@ -74,7 +82,11 @@ impl Simulate {
             Error::Invalid { problem } => Failure::new(FLEET, problem),
             _ => error.into(),
         })?;
-        let simulated = if self.no_times { simulated.without_times() } else { simulated };
+        let simulated = if self.no_times {
+            simulated.without_times()
+        } else {
+            simulated
+        };
         if self.json {
             return out.json(&simulated);
         }
@@ -103,7 +115,10 @@ fn read(path: &Path) -> Result<(Scenario, Sizes)> {
         return Ok((scenario, sizes));
     }
     let scenario = Scenario::read(path).map_err(|error| match error.status() {
-        Status::NotFound => Failure::new(NO_INPUT, format!("{error}; name a JSON file, or a scenario of `stead simulate --list`")),
+        Status::NotFound => Failure::new(
+            NO_INPUT,
+            format!("{error}; name a JSON file, or a scenario of `stead simulate --list`"),
+        ),
         _ => error.into(),
     })?;
     let sizes = Sizes::of(scenario.largest());
@@ -121,8 +136,18 @@ fn summary(simulated: &Simulated, out: &mut Out) -> Result {
         count(simulated.replicas as usize, "replica"),
         share(&simulated.lower_bound, simulated.replicas),
     ))?;
-    let times = simulated.systems.iter().any(|system| system.total.median_seconds.is_some());
-    let mut heading = vec!["system", "moved", "/ bound", "worst step", "share error", "imbalance"];
+    let times = simulated
+        .systems
+        .iter()
+        .any(|system| system.total.median_seconds.is_some());
+    let mut heading = vec![
+        "system",
+        "moved",
+        "/ bound",
+        "worst step",
+        "share error",
+        "imbalance",
+    ];
     heading.extend((simulated.replicas > 1).then_some("violations"));
     heading.push("slices");
     heading.extend(times.then_some(["median", "slowest"]).into_iter().flatten());
@@ -137,26 +162,48 @@ fn summary(simulated: &Simulated, out: &mut Out) -> Result {
         ];
         row.extend(balance(&total.worst, simulated.replicas));
         row.push(format!("{} -> {}", total.slices_first, total.slices_last));
-        row.extend([total.median_seconds, total.worst_seconds].into_iter().flatten().map(time));
+        row.extend(
+            [total.median_seconds, total.worst_seconds]
+                .into_iter()
+                .flatten()
+                .map(time),
+        );
         table.row(row);
     }
     table.write(out)?;
     for left_out in &simulated.left_out {
-        out.line(format!("{} is left out: {}", left_out.system, left_out.reason))?;
+        out.line(format!(
+            "{} is left out: {}",
+            left_out.system, left_out.reason
+        ))?;
     }
     Ok(())
 }
 
 fn steps(simulated: &Simulated, out: &mut Out) -> Result {
-    let times = simulated.systems.iter().any(|system| system.total.median_seconds.is_some());
-    let mut heading = vec!["step", "nodes", "bound", "system", "moved", "/ bound", "share error", "imbalance"];
+    let times = simulated
+        .systems
+        .iter()
+        .any(|system| system.total.median_seconds.is_some());
+    let mut heading = vec![
+        "step",
+        "nodes",
+        "bound",
+        "system",
+        "moved",
+        "/ bound",
+        "share error",
+        "imbalance",
+    ];
     heading.extend((simulated.replicas > 1).then_some("violations"));
     heading.push("slices");
     heading.extend(times.then_some("time"));
     let mut table = Table::new(&heading, &[0, 1, 2, 4, 5, 6, 7, 8, 9, 10]);
     for step in &simulated.steps {
         for system in &simulated.systems {
-            let Some(figures) = system.steps.get(step.step) else { continue };
+            let Some(figures) = system.steps.get(step.step) else {
+                continue;
+            };
             let mut row = vec![
                 step.step.to_string(),
                 step.nodes.to_string(),
@@ -185,7 +232,10 @@ fn balance(figures: &Figures, replicas: u32) -> Vec<String> {
         _ => share(&figures.violating, 1),
     };
     let violating = (replicas > 1).then_some(violating);
-    [error, ratio(figures.imbalance, "infinite")].into_iter().chain(violating).collect()
+    [error, ratio(figures.imbalance, "infinite")]
+        .into_iter()
+        .chain(violating)
+        .collect()
 }
 
 fn label(system: &SystemReport) -> String {

@@ -13,8 +13,9 @@ use crate::output::Out;
 
 /// Measure how evenly placement schemes spread a list of names
 ///
-/// D1 to D3: first letters; N1, N2: sums of characters; M1 to M3: MD5. The figures of "Evenly distributing members by MD5"
-/// stand beside. With --members a projection: how many directories and files that many members make.
+/// D1 to D3: first letters; N1, N2: sums of characters; M1 to M3: MD5. The figures of "Evenly
+/// distributing members by MD5" stand beside. With --members a projection: how many directories and
+/// files that many members make.
 #[derive(Args)]
 #[command(after_help = "\
 Example: how would these names spread, and what do a billion members do?
@@ -46,7 +47,10 @@ struct Surveyed {
 impl Survey {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
-        let projection = self.members.map(|members| Projection::new(members, &self.levels)).transpose()?;
+        let projection = self
+            .members
+            .map(|members| Projection::new(members, &self.levels))
+            .transpose()?;
         let mut survey = stats::Survey::new();
         input::lines(&self.names, |name| survey.add(name))?;
         let report = survey.finish();

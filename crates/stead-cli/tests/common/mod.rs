@@ -24,7 +24,9 @@ pub struct Place {
 impl Place {
     /// An empty one.
     pub fn new() -> Place {
-        Place { directory: tempfile::tempdir().unwrap() }
+        Place {
+            directory: tempfile::tempdir().unwrap(),
+        }
     }
 
     /// One that has `m.map`, made of [`fleet`]`(3)`, and `next.toml`, a fleet that would change it.
@@ -54,7 +56,10 @@ impl Place {
     /// The program with these arguments, not yet run.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(STEAD);
-        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command
+            .args(arguments)
+            .current_dir(self.path())
+            .stdin(Stdio::null());
         command
     }
 
@@ -66,7 +71,12 @@ impl Place {
     /// Runs it with bytes on standard input.
     pub fn run_with(&self, arguments: &[&str], input: &[u8]) -> Answer {
         let mut command = self.command(arguments);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let input = input.to_owned();
         // a thread, since the program answers before it has read all
@@ -79,11 +89,16 @@ impl Place {
     /// Runs a shell command, with the program as `$STEAD`.
     pub fn shell(&self, script: &str) -> Answer {
         let mut command = Command::new("sh");
-        command.args(["-c", script]).env("STEAD", STEAD).current_dir(self.path()).stdin(Stdio::null());
+        command
+            .args(["-c", script])
+            .env("STEAD", STEAD)
+            .current_dir(self.path())
+            .stdin(Stdio::null());
         answer(command.output().unwrap())
     }
 
-    /// Runs the program, which must do it without a word on standard error; gives its standard output.
+    /// Runs the program, which must do it without a word on standard error; gives its standard
+    /// output.
     pub fn good(&self, arguments: &[&str]) -> String {
         self.run(arguments).good()
     }
@@ -95,10 +110,14 @@ impl Place {
 
     /// Runs the program, which must do it, and reads a JSON value from each line.
     pub fn json_lines(&self, arguments: &[&str]) -> Vec<Value> {
-        self.good(arguments).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.good(arguments)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 
-    /// Every file below, with its bytes; directories with none. What is no file and no directory is named and not read.
+    /// Every file below, with its bytes; directories with none. What is no file and no directory is
+    /// named and not read.
     pub fn contents(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
         let mut found = Vec::new();
         let mut open = vec![self.path().to_owned()];
@@ -109,7 +128,10 @@ impl Place {
                 if kind.is_dir() {
                     open.push(entry.path());
                 }
-                found.push((entry.path(), kind.is_file().then(|| fs::read(entry.path()).unwrap())));
+                found.push((
+                    entry.path(),
+                    kind.is_file().then(|| fs::read(entry.path()).unwrap()),
+                ));
             }
         }
         found.sort();
@@ -119,7 +141,8 @@ impl Place {
     /// The names of temporary files below.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let all = self.contents().into_iter().map(|(path, _)| path);
-        all.filter(|path| path.extension().is_some_and(|extension| extension == "tmp")).collect()
+        all.filter(|path| path.extension().is_some_and(|extension| extension == "tmp"))
+            .collect()
     }
 }
 
@@ -153,7 +176,10 @@ impl Answer {
     #[track_caller]
     pub fn failed(&self, code: i32, words: &[&str]) {
         let line = &self.error;
-        assert!(line.starts_with("stead: ") && line.ends_with('\n') && line.matches('\n').count() == 1, "{self:?}");
+        assert!(
+            line.starts_with("stead: ") && line.ends_with('\n') && line.matches('\n').count() == 1,
+            "{self:?}"
+        );
         for word in words {
             assert!(line.contains(word), "`{word}` is missing: {line}");
         }
@@ -163,25 +189,40 @@ impl Answer {
 
 /// What the system says of a program that ended.
 pub fn answer(output: Output) -> Answer {
-    let code = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap());
-    Answer { code, out: output.stdout, error: String::from_utf8(output.stderr).unwrap() }
+    let code = output
+        .status
+        .code()
+        .unwrap_or_else(|| 128 + output.status.signal().unwrap());
+    Answer {
+        code,
+        out: output.stdout,
+        error: String::from_utf8(output.stderr).unwrap(),
+    }
 }
 
 /// A fleet of cluster `m` with so many nodes of equal weight: n1, n2, ...
 pub fn fleet(nodes: usize) -> String {
-    let nodes: String = (1..=nodes).map(|i| format!("[[node]]\nname = \"n{i}\"\n")).collect();
+    let nodes: String = (1..=nodes)
+        .map(|i| format!("[[node]]\nname = \"n{i}\"\n"))
+        .collect();
     format!("name = \"m\"\n{nodes}")
 }
 
 /// The names of a JSON object's fields, in their order.
 pub fn fields(value: &Value) -> Vec<&str> {
-    value.as_object().unwrap().keys().map(String::as_str).collect()
+    value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
 /// Asserts that an object has exactly these fields, in any order.
 #[track_caller]
 pub fn has_fields(value: &Value, wanted: &str) {
-    let (mut found, mut wanted): (Vec<&str>, Vec<&str>) = (fields(value), wanted.split_whitespace().collect());
+    let (mut found, mut wanted): (Vec<&str>, Vec<&str>) =
+        (fields(value), wanted.split_whitespace().collect());
     found.sort_unstable();
     wanted.sort_unstable();
     assert_eq!(found, wanted);
@@ -189,7 +230,12 @@ pub fn has_fields(value: &Value, wanted: &str) {
 
 /// The strings of a JSON array.
 pub fn strings(value: &Value) -> Vec<&str> {
-    value.as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect()
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item.as_str().unwrap())
+        .collect()
 }
 
 /// `true` when this process may do everything, so that permissions must be tested as somebody else.

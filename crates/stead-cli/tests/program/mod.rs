@@ -20,14 +20,25 @@ pub struct Ran {
 
 impl std::fmt::Debug for Ran {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let out: String = String::from_utf8_lossy(&self.out).chars().take(2000).collect();
-        write!(f, "exit {:?}\n--- output:\n{out}\n--- errors:\n{}", self.code, self.err)
+        let out: String = String::from_utf8_lossy(&self.out)
+            .chars()
+            .take(2000)
+            .collect();
+        write!(
+            f,
+            "exit {:?}\n--- output:\n{out}\n--- errors:\n{}",
+            self.code, self.err
+        )
     }
 }
 
 impl Ran {
     pub fn of(output: Output) -> Ran {
-        Ran { code: output.status.code(), out: output.stdout, err: String::from_utf8_lossy(&output.stderr).into_owned() }
+        Ran {
+            code: output.status.code(),
+            out: output.stdout,
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
     }
 
     pub fn text(&self) -> &str {
@@ -84,7 +95,11 @@ impl Dir {
 
     pub fn command<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Command {
         let mut command = Command::new(STEAD);
-        command.current_dir(self.0.path()).args(arguments).stdin(Stdio::null()).env_remove("NO_COLOR");
+        command
+            .current_dir(self.0.path())
+            .args(arguments)
+            .stdin(Stdio::null())
+            .env_remove("NO_COLOR");
         command
     }
 
@@ -113,7 +128,11 @@ impl Dir {
 
     pub fn shell(&self, script: &str) -> Ran {
         let mut command = Command::new("sh");
-        command.current_dir(self.0.path()).args(["-c", script]).env("STEAD", STEAD).stdin(Stdio::null());
+        command
+            .current_dir(self.0.path())
+            .args(["-c", script])
+            .env("STEAD", STEAD)
+            .stdin(Stdio::null());
         Ran::of(command.output().expect("sh"))
     }
 
@@ -136,17 +155,29 @@ impl Dir {
     #[track_caller]
     pub fn assert_clean(&self) {
         let left = self.everything();
-        assert!(!left.iter().any(|(name, _)| name.ends_with(".tmp")), "{left:?}");
+        assert!(
+            !left.iter().any(|(name, _)| name.ends_with(".tmp")),
+            "{left:?}"
+        );
     }
 }
 
 fn collect(directory: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(directory).expect("list") {
         let path = entry.expect("entry").path();
-        let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
+        let name = format!(
+            "{prefix}{}",
+            path.file_name().unwrap_or_default().to_string_lossy()
+        );
         match std::fs::symlink_metadata(&path) {
             Ok(meta) if meta.is_dir() => collect(&path, &format!("{name}/"), files),
-            Ok(meta) if meta.is_file() => files.push((name, format!("{:02x?}", stead::hash::md5(&std::fs::read(&path).expect("read"))))),
+            Ok(meta) if meta.is_file() => files.push((
+                name,
+                format!(
+                    "{:02x?}",
+                    stead::hash::md5(&std::fs::read(&path).expect("read"))
+                ),
+            )),
             Ok(_) => files.push((name, "not a regular file".to_owned())),
             Err(_) => {} // gone meanwhile
         }
@@ -155,7 +186,11 @@ fn collect(directory: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
 
 /// The fleet `members` with nodes of weight 1.
 pub fn fleet(nodes: &[&str]) -> String {
-    nodes.iter().fold("name = \"members\"\n".to_owned(), |text, node| text + &format!("[[node]]\nname = \"{node}\"\n"))
+    nodes
+        .iter()
+        .fold("name = \"members\"\n".to_owned(), |text, node| {
+            text + &format!("[[node]]\nname = \"{node}\"\n")
+        })
 }
 
 /// Nodes `n000`, `n001`, ...
@@ -197,11 +232,20 @@ nodes = ["c"]
 /// A number of points, which JSON carries as a decimal string.
 #[track_caller]
 pub fn points(value: &Value) -> u128 {
-    value.as_str().expect("a decimal string").parse().expect("a decimal string")
+    value
+        .as_str()
+        .expect("a decimal string")
+        .parse()
+        .expect("a decimal string")
 }
 
 /// The names of an object's fields, sorted.
 #[track_caller]
 pub fn fields(value: &Value) -> Vec<&str> {
-    value.as_object().expect("an object").keys().map(String::as_str).collect()
+    value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect()
 }

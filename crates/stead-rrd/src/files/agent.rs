@@ -14,9 +14,11 @@ use super::wire::{broken, kind, sum_bytes, Frame, Wire, CHUNK};
 use crate::connection::{Address, Stream};
 use crate::socket::Socket;
 
-/// Clients at once; more wait. Each has at most some 70 open files, and only while it lists the deepest directory.
+/// Clients at once; more wait. Each has at most some 70 open files, and only while it lists the
+/// deepest directory.
 const CLIENTS: usize = 128;
-/// How long a client may be silent. Ours is silent for ten seconds at most while it copies; what it keeps for later, it opens again.
+/// How long a client may be silent. Ours is silent for ten seconds at most while it copies; what it
+/// keeps for later, it opens again.
 const SILENT: Duration = Duration::from_secs(300);
 
 /// An agent that listens.
@@ -28,12 +30,25 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Listens; the directory has to be there. An address that is not loopback is refused unless `public`.
-    pub async fn bind(base: impl Into<PathBuf>, address: &Address, public: bool, read_only: bool) -> io::Result<Agent> {
+    /// Listens; the directory has to be there. An address that is not loopback is refused unless
+    /// `public`.
+    pub async fn bind(
+        base: impl Into<PathBuf>,
+        address: &Address,
+        public: bool,
+        read_only: bool,
+    ) -> io::Result<Agent> {
         let tree = Tree { base: base.into() };
-        std::fs::read_dir(&tree.base).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", tree.base.display())))?;
+        std::fs::read_dir(&tree.base).map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", tree.base.display()))
+        })?;
         let socket = Socket::bind(address, public).await?;
-        Ok(Agent { socket, tree, read_only, silent: SILENT })
+        Ok(Agent {
+            socket,
+            tree,
+            read_only,
+            silent: SILENT,
+        })
     }
 
     /// The address, with the port that the system chose when 0 was asked for.
@@ -47,7 +62,9 @@ impl Agent {
         let clients = Arc::new(Semaphore::new(CLIENTS));
         loop {
             // never closed
-            let Ok(room) = Arc::clone(&clients).acquire_owned().await else { return };
+            let Ok(room) = Arc::clone(&clients).acquire_owned().await else {
+                return;
+            };
             match agent.socket.accept().await {
                 Ok(stream) => {
                     let agent = Arc::clone(&agent);
@@ -68,13 +85,18 @@ impl Agent {
 
     /// One client, until it goes.
     async fn serve(&self, stream: Stream) -> io::Result<()> {
-        let mut client = Client { wire: Wire::open(stream, self.silent).await?, agent: self, doing: Doing::Nothing };
+        let mut client = Client {
+            wire: Wire::open(stream, self.silent).await?,
+            agent: self,
+            doing: Doing::Nothing,
+        };
         loop {
             match client.wire.receive().await {
                 Ok(Some(frame)) => client.answer(frame).await?,
                 Ok(None) => return Ok(()),
                 Err(error) => {
-                    client.doing = Doing::Nothing; // so that nothing is left when the client reads this
+                    // so that nothing is left when the client reads this
+                    client.doing = Doing::Nothing;
                     return client.wire.send_error(&error).await;
                 }
             }
@@ -121,7 +143,10 @@ impl Client<'_> {
         self.doing = Doing::Nothing;
         let tree = self.agent.tree.clone();
         if self.agent.read_only && matches!(kind, kind::PUT | kind::REMOVE) {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "this agent runs with --read-only"));
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "this agent runs with --read-only",
+            ));
         }
         match kind {
             kind::SUM => {
@@ -129,20 +154,26 @@ impl Client<'_> {
                 Ok(sum.map(|sum| sum_bytes(sum).to_vec()).unwrap_or_default())
             }
             kind::GET => {
-                let Some(reading) = blocking(move || tree.open(&body)).await? else { return Ok(Vec::new()) };
+                let Some(reading) = blocking(move || tree.open(&body)).await? else {
+                    return Ok(Vec::new());
+                };
                 let mode = reading.mode.to_le_bytes().to_vec();
                 self.doing = Doing::Reading(Some(reading));
                 Ok(mode)
             }
             kind::PUT => {
                 let writing = blocking(move || {
-                    let (mode, name) = body.split_first_chunk().ok_or_else(|| broken("a request without a mode"))?;
+                    let (mode, name) = body
+                        .split_first_chunk()
+                        .ok_or_else(|| broken("a request without a mode"))?;
                     tree.create(name, u32::from_le_bytes(*mode))
                 });
                 self.doing = Doing::Writing(Some(writing.await?));
                 Ok(Vec::new())
             }
-            _ => blocking(move || tree.remove(&body)).await.map(|removed| vec![u8::from(removed)]),
+            _ => blocking(move || tree.remove(&body))
+                .await
+                .map(|removed| vec![u8::from(removed)]),
         }
     }
 
@@ -152,18 +183,35 @@ impl Client<'_> {
         while let Some(piece) = pieces.recv().await {
             self.wire.send(kind::ENTRIES, &[&piece.0]).await?;
         }
-        match task.await.unwrap_or_else(|_| Err(io::Error::other("a fault in the listing"))) {
-            Ok(listed) => self.wire.send(kind::DONE, &[&listed.files.to_le_bytes(), &listed.left_out.to_le_bytes()]).await,
+        match task
+            .await
+            .unwrap_or_else(|_| Err(io::Error::other("a fault in the listing")))
+        {
+            Ok(listed) => {
+                self.wire
+                    .send(
+                        kind::DONE,
+                        &[&listed.files.to_le_bytes(), &listed.left_out.to_le_bytes()],
+                    )
+                    .await
+            }
             Err(error) => self.wire.send_error(&error).await,
         }
     }
 
     async fn more(&mut self, body: &[u8]) -> io::Result<Vec<u8>> {
-        let want = body.try_into().map(u32::from_le_bytes).map_err(|_| broken("a request without a number"))? as usize;
+        let want = body
+            .try_into()
+            .map(u32::from_le_bytes)
+            .map_err(|_| broken("a request without a number"))? as usize;
         if want > CHUNK {
-            return Err(broken(&format!("{want} bytes at once, where {CHUNK} are the most")));
+            return Err(broken(&format!(
+                "{want} bytes at once, where {CHUNK} are the most"
+            )));
         }
-        let Doing::Reading(reading) = &mut self.doing else { return Err(broken("more of a file that is not being read")) };
+        let Doing::Reading(reading) = &mut self.doing else {
+            return Err(broken("more of a file that is not being read"));
+        };
         let bytes = work(reading, move |reading| reading.more(want)).await?;
         if bytes.len() < want {
             self.doing = Doing::Nothing;
@@ -175,10 +223,12 @@ impl Client<'_> {
         let failed = match &mut self.doing {
             // not even a thread for what only says that the client lives
             _ if body.is_empty() => return Ok(()),
-            Doing::Writing(writing) => match work(writing, move |writing| writing.write(&body)).await {
-                Ok(()) => return Ok(()),
-                Err(error) => error,
-            },
+            Doing::Writing(writing) => {
+                match work(writing, move |writing| writing.write(&body)).await {
+                    Ok(()) => return Ok(()),
+                    Err(error) => error,
+                }
+            }
             Doing::Failed(_) => return Ok(()),
             _ => broken("data of a file that is not being written"),
         };
@@ -199,9 +249,12 @@ impl Client<'_> {
     }
 
     async fn commit(&mut self) -> io::Result<Vec<u8>> {
-        let Doing::Writing(Some(writing)) = std::mem::replace(&mut self.doing, Doing::Nothing) else {
+        let Doing::Writing(Some(writing)) = std::mem::replace(&mut self.doing, Doing::Nothing)
+        else {
             return Err(broken("the place for a file that is not being written"));
         };
-        blocking(move || writing.commit()).await.map(|()| Vec::new())
+        blocking(move || writing.commit())
+            .await
+            .map(|()| Vec::new())
     }
 }

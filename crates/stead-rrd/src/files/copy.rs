@@ -16,15 +16,18 @@ use super::tree::{named, parts, Listed, Reading, Sum, Tree, Writing};
 use super::wire::CHUNK;
 use crate::connection::Address;
 
-/// How long an agent may take for an answer. It is silent only while it works on one file: some gigabytes, on a slow disk.
+/// How long an agent may take for an answer. It is silent only while it works on one file: some
+/// gigabytes, on a slow disk.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How often both sides hear from a copy that has to wait for its turn; far below the time for which an agent waits.
+/// How often both sides hear from a copy that has to wait for its turn; far below the time for
+/// which an agent waits.
 const ALIVE: Duration = Duration::from_secs(10);
 
-/// The RRD files of one rrdcached: a directory, or an agent beside them. Cheap to clone; clones share their connections.
+/// The RRD files of one rrdcached: a directory, or an agent beside them. Cheap to clone; clones
+/// share their connections.
 ///
-/// A name is a path relative to the directory: parts with one slash between them, none of them `..`. Every error says where it
-/// happened, and with which file.
+/// A name is a path relative to the directory: parts with one slash between them, none of them
+/// `..`. Every error says where it happened, and with which file.
 #[derive(Clone, Debug)]
 pub struct Files(Kind);
 
@@ -39,7 +42,8 @@ enum Kind {
 pub struct Copied {
     /// Its size.
     pub bytes: u64,
-    /// Its XXH3-128, the same in what was read, in what stands at the destination, and in the source after that.
+    /// Its XXH3-128, the same in what was read, in what stands at the destination, and in the
+    /// source after that.
     pub sum: u128,
 }
 
@@ -49,7 +53,12 @@ impl Files {
         if text.starts_with('/') {
             return Ok(Files::directory(text));
         }
-        let address = Address::parse(text).map_err(|_| format!("{text:?} is no place of files: write /directory, or unix:/path or host:port of its agent"));
+        let address = Address::parse(text).map_err(|_| {
+            format!(
+                "{text:?} is no place of files: \
+            write /directory, or unix:/path or host:port of its agent"
+            )
+        });
         address.map(Files::agent)
     }
 
@@ -68,16 +77,20 @@ impl Files {
         Files(Kind::Agent(Arc::new(Remote::new(address, limit))))
     }
 
-    /// Gives the name and the size of every RRD to `each`, in no order, while they are found: every regular file that begins as an RRD
-    /// does. Links are not followed. Temporary files that a killed copy left are removed.
+    /// Gives the name and the size of every RRD to `each`, in no order, while they are found: every
+    /// regular file that begins as an RRD does. Links are not followed. Temporary files that a
+    /// killed copy left are removed.
     ///
-    /// While rrdtool makes a file, it has another name for a moment, which is given, too, and is no error: it is gone afterwards.
+    /// While rrdtool makes a file, it has another name for a moment, which is given, too, and is no
+    /// error: it is gone afterwards.
     pub async fn list(&self, mut each: impl FnMut(Vec<u8>, u64)) -> io::Result<Listed> {
         let listed = match &self.0 {
             Kind::Directory(tree) => {
                 let (mut pieces, task) = entries::list(tree.clone(), true);
                 while let Some(piece) = pieces.recv().await {
-                    piece.read(&mut each).ok_or_else(|| io::Error::other("a fault in the listing"))?;
+                    piece
+                        .read(&mut each)
+                        .ok_or_else(|| io::Error::other("a fault in the listing"))?;
                 }
                 task.await.unwrap_or_else(|_| Err(fault()))
             }
@@ -98,9 +111,11 @@ impl Files {
         })
     }
 
-    /// Removes an RRD, and the directories that became empty, but never the base; false when there is no such file.
+    /// Removes an RRD, and the directories that became empty, but never the base; false when there
+    /// is no such file.
     ///
-    /// If the connection is lost between the removal and the answer, it is asked again, and the answer is false.
+    /// If the connection is lost between the removal and the answer, it is asked again, and the
+    /// answer is false.
     pub async fn remove(&self, name: &[u8]) -> io::Result<bool> {
         let name = checked(name)?;
         self.said(match &self.0 {
@@ -112,12 +127,14 @@ impl Files {
         })
     }
 
-    /// Copies an RRD to the same name, with its mode bits, instead of the file that is there. When this returns, it is on disk there,
-    /// and has been read back and compared; before, and after any error but one, what was there is there. The one: what comes after
-    /// the renaming fails, and then the whole new file is there, and may not outlive a power cut.
+    /// Copies an RRD to the same name, with its mode bits, instead of the file that is there. When
+    /// this returns, it is on disk there, and has been read back and compared; before, and after
+    /// any error but one, what was there is there. The one: what comes after the renaming fails,
+    /// and then the whole new file is there, and may not outlive a power cut.
     ///
-    /// A file that changes meanwhile is an error of the kind `ResourceBusy`, a destination without room one of `StorageFull`, a source
-    /// that is missing one of `NotFound`. If this future is dropped, nothing stays at the destination.
+    /// A file that changes meanwhile is an error of the kind `ResourceBusy`, a destination without
+    /// room one of `StorageFull`, a source that is missing one of `NotFound`. If this future is
+    /// dropped, nothing stays at the destination.
     pub async fn copy(from: &Files, to: &Files, name: &[u8], rate: &Rate) -> io::Result<Copied> {
         let (mut source, mode) = from.said(from.open(name).await)?;
         let mut target = to.said(to.create(name, mode).await)?;
@@ -128,7 +145,10 @@ impl Files {
             bytes += chunk.len() as u64;
             hash.write(&chunk);
             if let Some(turn) = rate.take(chunk.len() as u64) {
-                while let Some(rest) = turn.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero()) {
+                while let Some(rest) = turn
+                    .checked_duration_since(Instant::now())
+                    .filter(|rest| !rest.is_zero())
+                {
                     tokio::time::sleep(rest.min(ALIVE)).await;
                     from.said(source.alive().await)?;
                     to.said(target.alive().await)?;
@@ -141,12 +161,18 @@ impl Files {
         }
         let sum = hash.finish_128();
         if to.said(target.verify().await)? != (bytes, sum) {
-            return to.said(Err(named(name, io::Error::new(io::ErrorKind::InvalidData, "arrived other than it was read"))));
+            return to.said(Err(named(
+                name,
+                io::Error::new(io::ErrorKind::InvalidData, "arrived other than it was read"),
+            )));
         }
         drop(source);
         if from.sum(name).await? != Some((bytes, sum)) {
             let text = "somebody changed the file while it was copied; copy it again";
-            return from.said(Err(named(name, io::Error::new(io::ErrorKind::ResourceBusy, text))));
+            return from.said(Err(named(
+                name,
+                io::Error::new(io::ErrorKind::ResourceBusy, text),
+            )));
         }
         to.said(target.commit().await)?;
         Ok(Copied { bytes, sum })
@@ -154,7 +180,10 @@ impl Files {
 
     async fn open(&self, name: &[u8]) -> io::Result<(Source<'_>, u32)> {
         let name = checked(name)?;
-        let none = named(&name, io::Error::new(io::ErrorKind::NotFound, "no such file"));
+        let none = named(
+            &name,
+            io::Error::new(io::ErrorKind::NotFound, "no such file"),
+        );
         match &self.0 {
             Kind::Directory(tree) => {
                 let tree = tree.clone();
@@ -174,7 +203,9 @@ impl Files {
         match &self.0 {
             Kind::Directory(tree) => {
                 let tree = tree.clone();
-                blocking(move || tree.create(&name, mode)).await.map(|writing| Target::Directory(Some(writing)))
+                blocking(move || tree.create(&name, mode))
+                    .await
+                    .map(|writing| Target::Directory(Some(writing)))
             }
             Kind::Agent(remote) => remote.create(&name, mode).await.map(Target::Agent),
         }
@@ -263,7 +294,10 @@ fn checked(name: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Does what blocks on a thread that may; what is in `place` is there again afterwards.
-pub(crate) async fn work<S, T>(place: &mut Option<S>, work: impl FnOnce(&mut S) -> io::Result<T> + Send + 'static) -> io::Result<T>
+pub(crate) async fn work<S, T>(
+    place: &mut Option<S>,
+    work: impl FnOnce(&mut S) -> io::Result<T> + Send + 'static,
+) -> io::Result<T>
 where
     S: Send + 'static,
     T: Send + 'static,
@@ -279,8 +313,12 @@ where
 }
 
 /// Does what blocks on a thread that may.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(fault()))
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_| Err(fault()))
 }
 
 fn fault() -> io::Error {

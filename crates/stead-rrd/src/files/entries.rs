@@ -39,8 +39,12 @@ impl Entries {
     }
 }
 
-/// Lists the directory piece by piece; the end says how it went. It ends early when nobody takes the pieces.
-pub(crate) fn list(tree: Tree, clean: bool) -> (mpsc::Receiver<Entries>, JoinHandle<io::Result<Listed>>) {
+/// Lists the directory piece by piece; the end says how it went. It ends early when nobody takes
+/// the pieces.
+pub(crate) fn list(
+    tree: Tree,
+    clean: bool,
+) -> (mpsc::Receiver<Entries>, JoinHandle<io::Result<Listed>>) {
     let (out, pieces) = mpsc::channel(4);
     let task = tokio::task::spawn_blocking(move || {
         let (mut piece, mut sent) = (Entries::default(), Instant::now());

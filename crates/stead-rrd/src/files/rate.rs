@@ -19,11 +19,17 @@ struct Limit {
 impl Rate {
     /// So many bytes a second, at least one; `None`: as fast as it goes.
     pub fn new(bytes_a_second: Option<u64>) -> Rate {
-        let limit = |bytes: u64| Arc::new(Limit { bytes_a_second: bytes.max(1), free: Mutex::new(Instant::now()) });
+        let limit = |bytes: u64| {
+            Arc::new(Limit {
+                bytes_a_second: bytes.max(1),
+                free: Mutex::new(Instant::now()),
+            })
+        };
         Rate(bytes_a_second.map(limit))
     }
 
-    /// The moment from which so many bytes may be carried. They are counted at once, whether they are carried or not. `None`: now.
+    /// The moment from which so many bytes may be carried. They are counted at once, whether they
+    /// are carried or not. `None`: now.
     pub(crate) fn take(&self, bytes: u64) -> Option<Instant> {
         let limit = self.0.as_ref().filter(|_| bytes > 0)?;
         let mut free = limit.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +38,9 @@ impl Rate {
         let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(limit.bytes_a_second);
         let time = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         // a limit so low that the clock ends: never
-        *free = from.checked_add(time).unwrap_or(from + Duration::from_secs(1 << 30));
+        *free = from
+            .checked_add(time)
+            .unwrap_or(from + Duration::from_secs(1 << 30));
         Some(from)
     }
 }

@@ -46,21 +46,34 @@ impl From<Failure> for io::Error {
 
 impl Remote {
     pub(crate) fn new(address: Address, limit: Duration) -> Remote {
-        Remote { address, limit, idle: Mutex::default() }
+        Remote {
+            address,
+            limit,
+            idle: Mutex::default(),
+        }
     }
 
     /// Gives every RRD to `each`.
     pub(crate) async fn list(&self, mut each: impl FnMut(Vec<u8>, u64)) -> io::Result<Listed> {
-        // the first answer may be an error of a connection that went meanwhile; what came before it is none
+        // the first answer may be an error of a connection that went meanwhile; what came before it
+        // is none
         let (mut wire, mut frame) = self.begin(kind::LIST, &[]).await?;
         loop {
             match frame {
-                (kind::ENTRIES, body) => Entries(body).read(&mut each).ok_or_else(|| broken("an answer that is no list"))?,
+                (kind::ENTRIES, body) => Entries(body)
+                    .read(&mut each)
+                    .ok_or_else(|| broken("an answer that is no list"))?,
                 (_, body) => {
-                    let numbers = body.split_first_chunk().and_then(|(files, left_out)| Some((files, left_out.try_into().ok()?)));
-                    let (files, left_out) = numbers.ok_or_else(|| broken("an answer that is no end of a list"))?;
+                    let numbers = body
+                        .split_first_chunk()
+                        .and_then(|(files, left_out)| Some((files, left_out.try_into().ok()?)));
+                    let (files, left_out) =
+                        numbers.ok_or_else(|| broken("an answer that is no end of a list"))?;
                     self.keep(wire);
-                    return Ok(Listed { files: u64::from_le_bytes(*files), left_out: u64::from_le_bytes(left_out) });
+                    return Ok(Listed {
+                        files: u64::from_le_bytes(*files),
+                        left_out: u64::from_le_bytes(left_out),
+                    });
                 }
             }
             frame = answer(&mut wire).await?;
@@ -69,7 +82,11 @@ impl Remote {
 
     pub(crate) async fn sum(&self, name: &[u8]) -> io::Result<Option<Sum>> {
         let (wire, (_, body)) = self.begin(kind::SUM, &[name]).await?;
-        let sum = if body.is_empty() { None } else { Some(sum_from(&body)?) };
+        let sum = if body.is_empty() {
+            None
+        } else {
+            Some(sum_from(&body)?)
+        };
         self.keep(wire);
         Ok(sum)
     }
@@ -91,8 +108,16 @@ impl Remote {
             self.keep(wire);
             return Ok(None);
         }
-        let mode = body[..].try_into().map_err(|_| broken("an answer that is no mode of a file"))?;
-        Ok(Some((RemoteReading { remote: self, wire: Some(wire) }, u32::from_le_bytes(mode))))
+        let mode = body[..]
+            .try_into()
+            .map_err(|_| broken("an answer that is no mode of a file"))?;
+        Ok(Some((
+            RemoteReading {
+                remote: self,
+                wire: Some(wire),
+            },
+            u32::from_le_bytes(mode),
+        )))
     }
 
     /// Begins a file.
@@ -101,10 +126,15 @@ impl Remote {
         Ok(RemoteWriting { remote: self, wire })
     }
 
-    /// Sends the first frame of a request, which may safely be sent twice, and gives the answer to it.
+    /// Sends the first frame of a request, which may safely be sent twice, and gives the answer to
+    /// it.
     async fn begin(&self, kind: u8, body: &[&[u8]]) -> io::Result<(Wire, (u8, Vec<u8>))> {
         loop {
-            let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let kept = self
+                .idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop();
             let old = kept.is_some();
             let mut wire = match kept {
                 Some(wire) => wire,
@@ -134,7 +164,9 @@ impl Remote {
                 }
             })
         });
-        let stream = stream.await.map_err(|error| io::Error::new(error.kind(), format!("cannot connect: {error}")))?;
+        let stream = stream
+            .await
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot connect: {error}")))?;
         Wire::open(stream, self.limit).await
     }
 
@@ -154,22 +186,29 @@ pub(crate) struct RemoteReading<'a> {
 }
 
 impl RemoteReading<'_> {
-    /// The next bytes: so many, and fewer only at the end. None at all can be asked for, too, so that the agent knows us alive.
+    /// The next bytes: so many, and fewer only at the end. None at all can be asked for, too, so
+    /// that the agent knows us alive.
     pub(crate) async fn more(&mut self, want: usize) -> io::Result<Vec<u8>> {
         debug_assert!(want <= CHUNK);
-        let Some(wire) = &mut self.wire else { return Ok(Vec::new()) };
+        let Some(wire) = &mut self.wire else {
+            return Ok(Vec::new());
+        };
         let (_, bytes) = ask(wire, kind::MORE, &[&(want as u32).to_le_bytes()]).await?;
         if bytes.len() > want {
             return Err(broken("more bytes than were asked for"));
         }
         if bytes.len() < want {
-            self.wire.take().into_iter().for_each(|wire| self.remote.keep(wire));
+            self.wire
+                .take()
+                .into_iter()
+                .for_each(|wire| self.remote.keep(wire));
         }
         Ok(bytes)
     }
 }
 
-/// A file of the agent that is being written; the agent removes what there is of it if this is dropped before it is committed.
+/// A file of the agent that is being written; the agent removes what there is of it if this is
+/// dropped before it is committed.
 pub(crate) struct RemoteWriting<'a> {
     remote: &'a Remote,
     wire: Wire,

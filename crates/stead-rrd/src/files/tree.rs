@@ -1,11 +1,13 @@
 //! A directory of RRD files, and the only code that touches them; all of it blocks.
 //!
-//! Names come from afar. They are walked part by part from the base, each part opened below the one before it and never through a
-//! link, so that nothing outside of the base can be read, written or removed, whatever is renamed meanwhile. Only an RRD can be read
-//! or removed: a regular file that begins with `RRD` and a zero byte.
+//! Names come from afar. They are walked part by part from the base, each part opened below the one
+//! before it and never through a link, so that nothing outside of the base can be read, written or
+//! removed, whatever is renamed meanwhile. Only an RRD can be read or removed: a regular file that
+//! begins with `RRD` and a zero byte.
 //!
-//! A file is written under a temporary name beside its place and renamed when it is whole and on disk. Its writer holds a lock on it:
-//! a temporary file that nobody holds is what a killed process left behind, and goes with the next listing.
+//! A file is written under a temporary name beside its place and renamed when it is whole and on
+//! disk. Its writer holds a lock on it: a temporary file that nobody holds is what a killed process
+//! left behind, and goes with the next listing.
 
 use std::fs::File;
 use std::io;
@@ -29,7 +31,8 @@ const TEMPORARY: &str = ".stead-rrd-copy.";
 const DEPTH: usize = 32;
 /// Bytes of a name: what a path in Linux may have.
 pub(crate) const NAME_BYTES: usize = 4096;
-/// How often the place for a new file is looked for again, when somebody removes the empty directory for it at the same moment.
+/// How often the place for a new file is looked for again, when somebody removes the empty
+/// directory for it at the same moment.
 const TRIES: usize = 100;
 
 /// What a listing found.
@@ -37,7 +40,8 @@ const TRIES: usize = 100;
 pub struct Listed {
     /// RRD files.
     pub files: u64,
-    /// Links, directories below 32 others, and names with control characters, which no client of rrdcached can write: left out.
+    /// Links, directories below 32 others, and names with control characters, which no client of
+    /// rrdcached can write: left out.
     pub left_out: u64,
 }
 
@@ -59,14 +63,21 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Gives every RRD to `each`, in no order, until that breaks off; removes stale temporary files if `clean`.
-    pub(crate) fn list(&self, clean: bool, mut each: impl FnMut(Entry<'_>) -> ControlFlow<()>) -> io::Result<Listed> {
+    /// Gives every RRD to `each`, in no order, until that breaks off; removes stale temporary files
+    /// if `clean`.
+    pub(crate) fn list(
+        &self,
+        clean: bool,
+        mut each: impl FnMut(Entry<'_>) -> ControlFlow<()>,
+    ) -> io::Result<Listed> {
         let mut listed = Listed::default();
         let mut path = Vec::new();
         let mut open = vec![(Dir::new(self.open_base()?)?, 0)];
         loop {
             let depth = open.len();
-            let Some((dir, length)) = open.last_mut() else { break };
+            let Some((dir, length)) = open.last_mut() else {
+                break;
+            };
             path.truncate(*length);
             let Some(entry) = dir.read() else {
                 open.pop();
@@ -84,7 +95,8 @@ impl Tree {
             let failed = |error: Errno| named(&path, error.into());
             let dir = dir.fd()?;
             let kind = match entry.file_type() {
-                FileType::Unknown => match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+                FileType::Unknown => match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
+                {
                     Ok(stat) => FileType::from_raw_mode(stat.st_mode),
                     Err(Errno::NOENT) => continue,
                     Err(error) => return Err(failed(error)),
@@ -156,8 +168,12 @@ impl Tree {
 
     /// What the file has; `None` when there is no such file.
     pub(crate) fn sum(&self, name: &[u8]) -> io::Result<Option<Sum>> {
-        let Some(reading) = self.open(name)? else { return Ok(None) };
-        sum_of(&reading.file).map(Some).map_err(|error| named(name, error))
+        let Some(reading) = self.open(name)? else {
+            return Ok(None);
+        };
+        sum_of(&reading.file)
+            .map(Some)
+            .map_err(|error| named(name, error))
     }
 
     /// Begins a file that will stand at this name, with its directories.
@@ -165,15 +181,33 @@ impl Tree {
         let (parents, last) = parts(name)?;
         let parents: Vec<Vec<u8>> = parents.into_iter().map(<[u8]>::to_vec).collect();
         for _ in 0..TRIES {
-            if let Some(writing) = self.try_create(&parents, last, mode).map_err(|error| named(name, error))? {
+            if let Some(writing) = self
+                .try_create(&parents, last, mode)
+                .map_err(|error| named(name, error))?
+            {
                 return Ok(writing);
             }
         }
-        Err(named(name, io::Error::new(io::ErrorKind::ResourceBusy, "somebody removes its directory again and again")))
+        Err(named(
+            name,
+            io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "somebody removes its directory again and again",
+            ),
+        ))
     }
 
-    fn try_create(&self, parents: &[Vec<u8>], last: &[u8], mode: u32) -> io::Result<Option<Writing>> {
-        let mut place = Place { dirs: vec![self.open_base()?], parents: parents.to_vec(), new: Vec::new() };
+    fn try_create(
+        &self,
+        parents: &[Vec<u8>],
+        last: &[u8],
+        mode: u32,
+    ) -> io::Result<Option<Writing>> {
+        let mut place = Place {
+            dirs: vec![self.open_base()?],
+            parents: parents.to_vec(),
+            new: Vec::new(),
+        };
         for (depth, part) in parents.iter().enumerate() {
             match rustix::fs::mkdirat(place.bottom()?, &part[..], Mode::from_raw_mode(0o777)) {
                 Ok(()) => place.new.push(depth),
@@ -189,16 +223,30 @@ impl Tree {
         }
         replaceable(place.bottom()?, last)?;
         let temporary = temporary_name();
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = match rustix::fs::openat(place.bottom()?, &temporary[..], flags, Mode::from_raw_mode(0o600)) {
+        let flags =
+            OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match rustix::fs::openat(
+            place.bottom()?,
+            &temporary[..],
+            flags,
+            Mode::from_raw_mode(0o600),
+        ) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT | Errno::EXIST) => return Ok(None),
             Err(error) => return Err(no_room(error.into())),
         };
-        let writing = Writing { temporary: Some(temporary), last: last.to_vec(), file, bytes: 0, hash: Box::default(), place };
-        // a listing that came in between holds the lock, or has removed the file: it took it for stale. Where there are no locks,
-        // nobody takes it for stale
-        let locked = rustix::fs::flock(&writing.file, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK);
+        let writing = Writing {
+            temporary: Some(temporary),
+            last: last.to_vec(),
+            file,
+            bytes: 0,
+            hash: Box::default(),
+            place,
+        };
+        // a listing that came in between holds the lock, or has removed the file: it took it for
+        // stale. Where there are no locks, nobody takes it for stale
+        let locked = rustix::fs::flock(&writing.file, FlockOperation::NonBlockingLockExclusive)
+            != Err(Errno::WOULDBLOCK);
         if !locked || rustix::fs::fstat(&writing.file)?.st_nlink == 0 {
             return Ok(None);
         }
@@ -209,7 +257,8 @@ impl Tree {
     /// Removes an RRD and the directories that became empty; false when there is no such file.
     pub(crate) fn remove(&self, name: &[u8]) -> io::Result<bool> {
         let (parents, last) = parts(name)?;
-        let removed = missing(self.remove_at(&parents, last)).map_err(|error| named(name, error))?;
+        let removed =
+            missing(self.remove_at(&parents, last)).map_err(|error| named(name, error))?;
         Ok(removed.is_some())
     }
 
@@ -231,14 +280,17 @@ impl Tree {
 
     fn open_base(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        rustix::fs::open(&self.base, flags, Mode::empty()).map_err(|error| at(&self.base, error.into()))
+        rustix::fs::open(&self.base, flags, Mode::empty())
+            .map_err(|error| at(&self.base, error.into()))
     }
 
     /// The base and the directories below it, each in the one before it.
     fn walk(&self, parents: &[&[u8]]) -> io::Result<Vec<OwnedFd>> {
         let mut dirs = vec![self.open_base().map_err(|error| match error.kind() {
             // that the base is missing is no answer to where a file is
-            io::ErrorKind::NotFound => io::Error::new(io::ErrorKind::NotADirectory, error.to_string()),
+            io::ErrorKind::NotFound => {
+                io::Error::new(io::ErrorKind::NotADirectory, error.to_string())
+            }
             _ => error,
         })?];
         for part in parents {
@@ -309,7 +361,9 @@ impl Drop for Place {
 impl Writing {
     /// Appends.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(bytes, self.bytes).map_err(|error| self.named(no_room(error)))?;
+        self.file
+            .write_all_at(bytes, self.bytes)
+            .map_err(|error| self.named(no_room(error)))?;
         self.bytes += bytes.len() as u64;
         self.hash.write(bytes);
         Ok(())
@@ -317,10 +371,14 @@ impl Writing {
 
     /// Brings it to the disk, reads it back, and gives what it has.
     pub(crate) fn verify(&mut self) -> io::Result<Sum> {
-        let read = self.file.sync_all().map_err(no_room).and_then(|()| match rrd_bytes(&self.file)? {
-            None => Err(no_rrd()),
-            Some(_) => sum_of(&self.file),
-        });
+        let read =
+            self.file
+                .sync_all()
+                .map_err(no_room)
+                .and_then(|()| match rrd_bytes(&self.file)? {
+                    None => Err(no_rrd()),
+                    Some(_) => sum_of(&self.file),
+                });
         let read = read.map_err(|error| self.named(error))?;
         if read != (self.bytes, self.hash.finish_128()) {
             let text = "reads back other than it was written; look after this disk";
@@ -331,7 +389,8 @@ impl Writing {
 
     /// Puts it in its place, instead of the file that is there.
     pub(crate) fn commit(mut self) -> io::Result<()> {
-        self.try_commit().map_err(|error| self.named(no_room(error)))
+        self.try_commit()
+            .map_err(|error| self.named(no_room(error)))
     }
 
     fn try_commit(&mut self) -> io::Result<()> {
@@ -343,7 +402,12 @@ impl Writing {
             self.place.new.clear();
         }
         // all of them: who made one of them at the same time may not have come so far
-        self.place.dirs.iter().rev().try_for_each(rustix::fs::fsync).map_err(io::Error::from)
+        self.place
+            .dirs
+            .iter()
+            .rev()
+            .try_for_each(rustix::fs::fsync)
+            .map_err(io::Error::from)
     }
 
     fn named(&self, error: io::Error) -> io::Error {
@@ -367,25 +431,34 @@ impl Drop for Writing {
 /// The directories of a name, and its last part; the error says what is wrong with it.
 pub(crate) fn parts(name: &[u8]) -> io::Result<(Vec<&[u8]>, &[u8])> {
     let parts: Vec<&[u8]> = name.split(|b| *b == b'/').collect();
-    let wrong = if name.is_empty() || name.len() > NAME_BYTES || join(name).as_deref() != Some(name) {
+    let wrong = if name.is_empty() || name.len() > NAME_BYTES || join(name).as_deref() != Some(name)
+    {
         Some("no name of a file below the base")
     } else if name.iter().any(u8::is_ascii_control) {
         Some("a name with control characters")
     } else if parts.len() > DEPTH {
         Some("a name of more than 32 parts")
-    } else if parts.iter().any(|part| part.starts_with(TEMPORARY.as_bytes())) {
+    } else if parts
+        .iter()
+        .any(|part| part.starts_with(TEMPORARY.as_bytes()))
+    {
         Some("a name that is kept for files in the making")
     } else {
         None
     };
     match (wrong, parts.split_last()) {
         (None, Some((last, parents))) => Ok((parents.to_vec(), last)),
-        (wrong, _) => Err(named(name, io::Error::new(io::ErrorKind::InvalidInput, wrong.unwrap_or("no name")))),
+        (wrong, _) => Err(named(
+            name,
+            io::Error::new(io::ErrorKind::InvalidInput, wrong.unwrap_or("no name")),
+        )),
     }
 }
 
 fn bottom(dirs: &[OwnedFd]) -> io::Result<BorrowedFd<'_>> {
-    dirs.last().map(AsFd::as_fd).ok_or_else(|| io::Error::other("no directory is open"))
+    dirs.last()
+        .map(AsFd::as_fd)
+        .ok_or_else(|| io::Error::other("no directory is open"))
 }
 
 fn open_dir(above: BorrowedFd<'_>, part: &[u8]) -> Result<OwnedFd, Errno> {
@@ -460,7 +533,9 @@ fn replaceable(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
 
 /// Removes a temporary file if nobody writes it; if that cannot be, it stays.
 fn remove_stale(dir: BorrowedFd<'_>, name: &[u8]) {
-    let Ok(file) = open_file(dir, name, OFlags::RDONLY) else { return };
+    let Ok(file) = open_file(dir, name, OFlags::RDONLY) else {
+        return;
+    };
     if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
         let _ = rustix::fs::unlinkat(dir, name, AtFlags::empty());
     }
@@ -469,8 +544,16 @@ fn remove_stale(dir: BorrowedFd<'_>, name: &[u8]) {
 /// A name that no other file has; should it be there after all, another one is asked for.
 fn temporary_name() -> Vec<u8> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{TEMPORARY}{}.{}.{now:x}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)).into_bytes()
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos();
+    format!(
+        "{TEMPORARY}{}.{}.{now:x}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+    .into_bytes()
 }
 
 /// `None` instead of the error that there is no such file.
@@ -494,7 +577,9 @@ fn no_rrd() -> io::Error {
 fn not_walked(part: &[u8], error: Errno) -> io::Error {
     let part = String::from_utf8_lossy(part);
     match error {
-        Errno::NOTDIR | Errno::LOOP => invalid(&format!("{part} is a link or no directory, and links are not followed")),
+        Errno::NOTDIR | Errno::LOOP => invalid(&format!(
+            "{part} is a link or no directory, and links are not followed"
+        )),
         error => error.into(),
     }
 }
@@ -502,7 +587,9 @@ fn not_walked(part: &[u8], error: Errno) -> io::Error {
 /// One kind for whatever it is that leaves no room.
 fn no_room(error: io::Error) -> io::Error {
     match error.kind() {
-        io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => io::Error::new(io::ErrorKind::StorageFull, error.to_string()),
+        io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            io::Error::new(io::ErrorKind::StorageFull, error.to_string())
+        }
         _ => error,
     }
 }

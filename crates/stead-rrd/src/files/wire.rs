@@ -1,6 +1,7 @@
 //! What an agent and its client say to each other.
 //!
-//! Each begins with the line [`HELLO`]. Then the client asks and the agent answers, one request at a time:
+//! Each begins with the line [`HELLO`]. Then the client asks and the agent answers, one request at
+//! a time:
 //!
 //! ```text
 //! frame     bytes of the body (u32)  kind (u8)  body           all numbers little-endian
@@ -18,7 +19,8 @@
 //! any of these                       -> error (kind u8, text)
 //! ```
 //!
-//! A `get` or `put` that is left in the middle is given up: by any other request, or because the connection ends.
+//! A `get` or `put` that is left in the middle is given up: by any other request, or because the
+//! connection ends.
 
 use std::future::Future;
 use std::io;
@@ -79,17 +81,27 @@ pub(crate) struct Wire {
 impl Wire {
     /// Says hello and hears it.
     pub(crate) async fn open(stream: Stream, limit: Duration) -> io::Result<Wire> {
-        let mut wire = Wire { stream: BufReader::new(stream), limit };
+        let mut wire = Wire {
+            stream: BufReader::new(stream),
+            limit,
+        };
         within(limit, wire.stream.write_all(HELLO)).await?;
         let mut line = Vec::new();
         // somebody else may say anything, without end
-        within(limit, (&mut wire.stream).take(256).read_until(b'\n', &mut line)).await?;
+        within(
+            limit,
+            (&mut wire.stream).take(256).read_until(b'\n', &mut line),
+        )
+        .await?;
         match &line[..] {
             HELLO => Ok(wire),
             [] => Err(io::ErrorKind::UnexpectedEof.into()),
             line => {
                 let (wanted, said) = (HELLO.escape_ascii(), line.escape_ascii());
-                Err(broken(&format!("that is no `stead-rrd files` of this version: it says \"{said}\" instead of \"{wanted}\"")))
+                Err(broken(&format!(
+                    "that is no `stead-rrd files` of this version: it \
+                    says \"{said}\" instead of \"{wanted}\""
+                )))
             }
         }
     }
@@ -106,10 +118,17 @@ impl Wire {
 
     /// Sends the error as an answer.
     pub(crate) async fn send_error(&mut self, error: &io::Error) -> io::Result<()> {
-        let number = ERRORS.iter().position(|kind| *kind == error.kind()).unwrap_or(0) as u8;
+        let number = ERRORS
+            .iter()
+            .position(|kind| *kind == error.kind())
+            .unwrap_or(0) as u8;
         let text = error.to_string();
         let end = text.len().min(NAME_BYTES);
-        self.send(kind::ERROR, &[&[number], text.as_bytes().get(..end).unwrap_or_default()]).await
+        self.send(
+            kind::ERROR,
+            &[&[number], text.as_bytes().get(..end).unwrap_or_default()],
+        )
+        .await
     }
 
     /// The next frame; `None` when the other side has gone between two of them.
@@ -122,7 +141,9 @@ impl Wire {
             let length = stream.read_u32_le().await? as usize;
             let kind = stream.read_u8().await?;
             if length > BODY {
-                return Err(broken(&format!("a frame of {length} bytes, where {BODY} are the most")));
+                return Err(broken(&format!(
+                    "a frame of {length} bytes, where {BODY} are the most"
+                )));
             }
             let mut body = vec![0; length];
             stream.read_exact(&mut body).await?;
@@ -134,9 +155,17 @@ impl Wire {
 
 /// The error that an answer holds.
 pub(crate) fn error_of(body: &[u8]) -> io::Error {
-    let (number, text) = body.split_first().unwrap_or((&0, b"an error without a text"));
-    let kind = ERRORS.get(usize::from(*number)).copied().unwrap_or(io::ErrorKind::Other);
-    io::Error::new(kind, String::from_utf8_lossy(text).replace(char::is_control, " "))
+    let (number, text) = body
+        .split_first()
+        .unwrap_or((&0, b"an error without a text"));
+    let kind = ERRORS
+        .get(usize::from(*number))
+        .copied()
+        .unwrap_or(io::ErrorKind::Other);
+    io::Error::new(
+        kind,
+        String::from_utf8_lossy(text).replace(char::is_control, " "),
+    )
 }
 
 /// Bytes and checksum, as they are sent.
@@ -150,7 +179,12 @@ pub(crate) fn sum_bytes((bytes, sum): Sum) -> [u8; 24] {
 
 /// Bytes and checksum, as they came.
 pub(crate) fn sum_from(body: &[u8]) -> io::Result<Sum> {
-    let found = body.split_first_chunk().and_then(|(bytes, sum)| Some((u64::from_le_bytes(*bytes), u128::from_le_bytes(sum.try_into().ok()?))));
+    let found = body.split_first_chunk().and_then(|(bytes, sum)| {
+        Some((
+            u64::from_le_bytes(*bytes),
+            u128::from_le_bytes(sum.try_into().ok()?),
+        ))
+    });
     found.ok_or_else(|| broken("an answer that is no checksum"))
 }
 
@@ -160,9 +194,15 @@ pub(crate) fn broken(text: &str) -> io::Error {
 }
 
 /// An error when it takes longer.
-pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+pub(crate) async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = io::Result<T>>,
+) -> io::Result<T> {
     match tokio::time::timeout(limit, work).await {
         Ok(result) => result,
-        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer for {limit:?}"))),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("no answer for {limit:?}"),
+        )),
     }
 }

@@ -1,4 +1,5 @@
-//! The two calls that make things durable, apart so that tests can let them fail, lie, or tell what a power cut would leave.
+//! The two calls that make things durable, apart so that tests can let them fail, lie, or tell what
+//! a power cut would leave.
 
 use std::fs::File;
 use std::io;

@@ -1,13 +1,15 @@
-//! The bytes of a segment: a header, then records one after the other, then zeros up to the segment's size.
+//! The bytes of a segment: a header, then records one after the other, then zeros up to the
+//! segment's size.
 //!
 //! ```text
 //! header  0 magic   8 id        16 base      24 size             32 checksum of 0..32
 //! record  0 checksum of the rest   8 number   16 durable   24 length   28 zero   32 the bytes, padded to 8
 //! ```
 //!
-//! Integers are little-endian, checksums XXH3-64 with the log's random id as the seed: so bytes that a client sends cannot look like
-//! a record, and a segment of another log is not taken for one of this. `durable` is the newest number that was known to be on the
-//! disk when the record was made: a good record proves with it that damage before it is no torn write.
+//! Integers are little-endian, checksums XXH3-64 with the log's random id as the seed: so bytes
+//! that a client sends cannot look like a record, and a segment of another log is not taken for one
+//! of this. `durable` is the newest number that was known to be on the disk when the record was
+//! made: a good record proves with it that damage before it is no torn write.
 
 use twox_hash::XxHash3_64;
 
@@ -52,8 +54,13 @@ pub(super) fn length(bytes: &[u8]) -> Option<u64> {
 pub(super) fn parse(bytes: &[u8], id: u64) -> Option<Frame<'_>> {
     let end = usize::try_from(length(bytes)?).ok()?.checked_add(HEAD)?;
     let rest = bytes.get(8..end)?;
-    let frame = Frame { number: u64_at(bytes, 8)?, durable: u64_at(bytes, 16)?, data: bytes.get(HEAD..end)? };
-    (frame.number != 0 && u64_at(bytes, 0)? == XxHash3_64::oneshot_with_seed(id, rest)).then_some(frame)
+    let frame = Frame {
+        number: u64_at(bytes, 8)?,
+        durable: u64_at(bytes, 16)?,
+        data: bytes.get(HEAD..end)?,
+    };
+    (frame.number != 0 && u64_at(bytes, 0)? == XxHash3_64::oneshot_with_seed(id, rest))
+        .then_some(frame)
 }
 
 /// The header of a segment whose first record has the number `base`.

@@ -1,4 +1,5 @@
-//! The small file beside the segments: the log's identity, and up to where each backend has confirmed.
+//! The small file beside the segments: the log's identity, and up to where each backend has
+//! confirmed.
 //!
 //! ```text
 //! stead-rrd log 1
@@ -66,8 +67,12 @@ impl Positions {
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes);
                 Positions::parse(&text).map(Some).map_err(|problem| {
-                    let todo = "restore it, or move the log away and copy every backend's files from a replica";
-                    io::Error::new(io::ErrorKind::InvalidData, format!("{}: {problem}; {todo}", path.display()))
+                    let todo = "restore it, or move the log away and copy every backend's files \
+                        from a replica";
+                    io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        format!("{}: {problem}; {todo}", path.display()),
+                    )
                 })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -76,7 +81,9 @@ impl Positions {
     }
 
     fn parse(text: &str) -> Result<Positions, String> {
-        let (body, sum) = text.rsplit_once("sum ").ok_or("offset 0: no line `sum`, so the end is missing")?;
+        let (body, sum) = text
+            .rsplit_once("sum ")
+            .ok_or("offset 0: no line `sum`, so the end is missing")?;
         if format!("{:016x}\n", XxHash3_64::oneshot(body.as_bytes())) != sum {
             return Err("the checksum in its last line is not that of the lines before".to_owned());
         }
@@ -91,7 +98,13 @@ impl Positions {
                 Some(("durable", number)) => number.parse().map(|n| found.durable = n).is_ok(),
                 Some(("backend", rest)) => rest
                     .split_once(' ')
-                    .and_then(|(number, name)| found.backends.insert(name.to_owned(), number.parse().ok()?).is_none().then_some(()))
+                    .and_then(|(number, name)| {
+                        found
+                            .backends
+                            .insert(name.to_owned(), number.parse().ok()?)
+                            .is_none()
+                            .then_some(())
+                    })
                     .is_some(),
                 _ => false,
             };
@@ -122,9 +135,11 @@ impl Positions {
             .open(&new)
             .and_then(|mut file| file.write_all(self.text().as_bytes()).map(|()| file));
         let file = written.map_err(|error| Trouble::Later(failed("write", &new, error)))?;
-        disk.sync(&file).map_err(|error| Trouble::Final(failed("sync", &new, error)))?;
+        disk.sync(&file)
+            .map_err(|error| Trouble::Final(failed("sync", &new, error)))?;
         fs::rename(&new, &path).map_err(|error| Trouble::Final(failed("rename", &new, error)))?;
-        disk.sync_dir(dir).map_err(|error| Trouble::Final(failed("sync the directory", dir, error)))
+        disk.sync_dir(dir)
+            .map_err(|error| Trouble::Final(failed("sync the directory", dir, error)))
     }
 
     /// Up to where all backends have confirmed; `None` when there is no backend.
@@ -133,7 +148,8 @@ impl Positions {
     }
 }
 
-/// An error of the system with what was tried on which file; a lack of room in whatever form is `StorageFull`.
+/// An error of the system with what was tried on which file; a lack of room in whatever form is
+/// `StorageFull`.
 pub(super) fn failed(verb: &str, path: &Path, error: io::Error) -> io::Error {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let kind = match error.kind() {

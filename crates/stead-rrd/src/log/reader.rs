@@ -1,4 +1,5 @@
-//! Reading records in order while others are added and old segments are trimmed: an iterator that holds one segment at a time.
+//! Reading records in order while others are added and old segments are trimmed: an iterator that
+//! holds one segment at a time.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -35,17 +36,36 @@ struct Place {
 
 impl<'a> Records<'a> {
     pub fn new(log: &'a Shared, after: u64) -> Records<'a> {
-        Records { log, next: after.saturating_add(1), limit: 0, place: None, ended: false }
+        Records {
+            log,
+            next: after.saturating_add(1),
+            limit: 0,
+            place: None,
+            ended: false,
+        }
     }
 
     /// The record with the number `next`, which is durable.
     fn record(&mut self) -> io::Result<Record> {
-        if self.place.as_ref().is_none_or(|place| self.next >= place.until) {
+        if self
+            .place
+            .as_ref()
+            .is_none_or(|place| self.next >= place.until)
+        {
             let (segment, until) = self.log.locate(self.next)?;
             let (number, offset) = segment.near(self.next);
-            self.place = Some(Place { segment, until, number, offset, start: 0, bytes: Vec::new() });
+            self.place = Some(Place {
+                segment,
+                until,
+                number,
+                offset,
+                start: 0,
+                bytes: Vec::new(),
+            });
         }
-        let Some(place) = &mut self.place else { return Err(io::ErrorKind::NotFound.into()) };
+        let Some(place) = &mut self.place else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
         loop {
             let (number, data) = place.record(self.log.id)?;
             if number == self.next {
@@ -60,12 +80,18 @@ impl Place {
     fn record(&mut self, id: u64) -> io::Result<Record> {
         let left = self.segment.size.saturating_sub(self.offset);
         let length = frame::length(self.bytes(HEAD)?);
-        let whole = length.filter(|length| *length <= left).map(|length| frame::size(length as usize));
+        let whole = length
+            .filter(|length| *length <= left)
+            .map(|length| frame::size(length as usize));
         let whole = whole.filter(|whole| *whole as u64 <= left);
-        let Some(whole) = whole else { return Err(self.bad("its length is wrong")) };
+        let Some(whole) = whole else {
+            return Err(self.bad("its length is wrong"));
+        };
         let number = self.number;
         let found = frame::parse(self.bytes(whole)?, id).filter(|frame| frame.number == number);
-        let Some(data) = found.map(|frame| frame.data.to_vec()) else { return Err(self.bad("its checksum or number is wrong")) };
+        let Some(data) = found.map(|frame| frame.data.to_vec()) else {
+            return Err(self.bad("its checksum or number is wrong"));
+        };
         self.number += 1;
         self.offset += whole as u64;
         Ok((number, data))
@@ -77,21 +103,28 @@ impl Place {
 
     /// This many bytes from the offset on.
     fn bytes(&mut self, count: usize) -> io::Result<&[u8]> {
-        if self.offset < self.start || self.offset + count as u64 > self.start + self.bytes.len() as u64 {
+        if self.offset < self.start
+            || self.offset + count as u64 > self.start + self.bytes.len() as u64
+        {
             let left = self.segment.size.saturating_sub(self.offset) as usize;
             if count > left {
                 return Err(self.bad("the segment ends before it"));
             }
             self.bytes.resize(count.max(CHUNK).min(left), 0);
             self.start = self.offset;
-            let read = self.segment.file.read_exact_at(&mut self.bytes, self.offset);
+            let read = self
+                .segment
+                .file
+                .read_exact_at(&mut self.bytes, self.offset);
             if let Err(error) = read {
                 self.bytes.clear();
                 return Err(self.bad(&error.to_string()));
             }
         }
         let at = (self.offset - self.start) as usize;
-        self.bytes.get(at..at + count).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        self.bytes
+            .get(at..at + count)
+            .ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 }
 
@@ -102,9 +135,14 @@ impl Iterator for Records<'_> {
         if self.next > self.limit && !self.ended {
             self.limit = self.log.newest();
             if let Some(mut place) = self.place.take().filter(|_| self.next <= self.limit) {
-                // what was read ahead may have been written meanwhile, and the segment may have got a successor
+                // what was read ahead may have been written meanwhile, and the segment may have got
+                // a successor
                 place.bytes.clear();
-                let now = self.log.locate(self.next).ok().filter(|(now, _)| Arc::ptr_eq(now, &place.segment));
+                let now = self
+                    .log
+                    .locate(self.next)
+                    .ok()
+                    .filter(|(now, _)| Arc::ptr_eq(now, &place.segment));
                 if let Some((_, until)) = now {
                     self.place = Some(Place { until, ..place });
                 }

@@ -1,7 +1,8 @@
 //! One file of the log: how it is made, and how it is examined when the log is opened.
 //!
-//! A segment has its whole size from the start, in zeros that are on the disk: so a full disk shows before a record is taken, and
-//! a sync writes data only and no metadata. No file is used twice; what is not zero behind the last record is a torn write.
+//! A segment has its whole size from the start, in zeros that are on the disk: so a full disk shows
+//! before a record is taken, and a sync writes data only and no metadata. No file is used twice;
+//! what is not zero behind the last record is a torn write.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -38,7 +39,13 @@ pub(super) struct Scan {
 
 impl Segment {
     pub fn new(base: u64, size: u64, path: PathBuf, file: File) -> Segment {
-        Segment { base, size, path, file, marks: Mutex::new(vec![(base, HEADER as u64)]) }
+        Segment {
+            base,
+            size,
+            path,
+            file,
+            marks: Mutex::new(vec![(base, HEADER as u64)]),
+        }
     }
 
     pub fn path_of(dir: &Path, base: u64) -> PathBuf {
@@ -57,23 +64,37 @@ impl Segment {
     pub fn near(&self, number: u64) -> (u64, u64) {
         let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         let behind = marks.partition_point(|(n, _)| *n <= number);
-        marks.get(behind.saturating_sub(1)).copied().unwrap_or((self.base, HEADER as u64))
+        marks
+            .get(behind.saturating_sub(1))
+            .copied()
+            .unwrap_or((self.base, HEADER as u64))
     }
 
-    /// Proves every record. `next` is the base of the segment behind this one, if there is one: then all up to it must be here.
+    /// Proves every record. `next` is the base of the segment behind this one, if there is one:
+    /// then all up to it must be here.
     ///
-    /// In the last segment the first bad record is a torn write, which was never acknowledged, unless a good record behind it says
-    /// that it was durable.
+    /// In the last segment the first bad record is a torn write, which was never acknowledged,
+    /// unless a good record behind it says that it was durable.
     pub fn scan(&self, bytes: &[u8], id: u64, next: Option<u64>) -> io::Result<Scan> {
-        let mut scan = Scan { next: self.base, end: 0, torn: false };
+        let mut scan = Scan {
+            next: self.base,
+            end: 0,
+            torn: false,
+        };
         // it got its size before it got its name
         let size = frame::header_size(bytes, id).unwrap_or(HEADER as u64);
         if (bytes.len() as u64) < size {
-            return Err(damaged(&self.path, bytes.len() as u64, self.base, &format!("the file has {} bytes of {size}", bytes.len())));
+            return Err(damaged(
+                &self.path,
+                bytes.len() as u64,
+                self.base,
+                &format!("the file has {} bytes of {size}", bytes.len()),
+            ));
         }
         if bytes.get(..HEADER) == Some(&frame::header(id, self.base, self.size)) {
             scan.end = HEADER as u64;
-            while let Some(frame) = parse_at(bytes, scan.end, id).filter(|f| f.number == scan.next) {
+            while let Some(frame) = parse_at(bytes, scan.end, id).filter(|f| f.number == scan.next)
+            {
                 self.mark(scan.next, scan.end);
                 scan.next += 1;
                 scan.end += frame::size(frame.data.len()) as u64;
@@ -84,36 +105,60 @@ impl Segment {
         }
         let rest = bytes.get(scan.end as usize..).unwrap_or(&[]);
         if let Some(next) = next {
-            return Err(damaged(&self.path, scan.end, scan.next, &format!("the next segment begins with {next}")));
+            return Err(damaged(
+                &self.path,
+                scan.end,
+                scan.next,
+                &format!("the next segment begins with {next}"),
+            ));
         }
         // records lie at multiples of 8; the number is looked at first, since it is cheap
         let numbers = scan.next..=scan.next + (rest.len() / HEAD) as u64;
-        let proof = (0..rest.len()).step_by(8).filter_map(|at| rest.get(at..)).find_map(|at| {
-            frame::u64_at(at, 8).filter(|n| numbers.contains(n))?;
-            frame::parse(at, id).filter(|f| f.durable >= scan.next)
-        });
+        let proof = (0..rest.len())
+            .step_by(8)
+            .filter_map(|at| rest.get(at..))
+            .find_map(|at| {
+                frame::u64_at(at, 8).filter(|n| numbers.contains(n))?;
+                frame::parse(at, id).filter(|f| f.durable >= scan.next)
+            });
         if let Some(proof) = proof {
-            let why = format!("record {} behind it says that {} was on the disk", proof.number, proof.durable);
+            let why = format!(
+                "record {} behind it says that {} was on the disk",
+                proof.number, proof.durable
+            );
             return Err(damaged(&self.path, scan.end, scan.next, &why));
         }
         scan.torn = rest.iter().any(|byte| *byte != 0);
         Ok(scan)
     }
 
-    /// Puts on the disk what the scan of `bytes` found good, and zeros over a torn write, of which it gives word. An empty segment
-    /// gets its header again.
+    /// Puts on the disk what the scan of `bytes` found good, and zeros over a torn write, of which
+    /// it gives word. An empty segment gets its header again.
     ///
-    /// All is written once more, not only synced: after a sync that failed, the kernel may hold as clean what the disk never got.
-    pub fn settle(&self, bytes: &[u8], scan: &Scan, id: u64, disk: &dyn Disk) -> io::Result<Option<String>> {
+    /// All is written once more, not only synced: after a sync that failed, the kernel may hold as
+    /// clean what the disk never got.
+    pub fn settle(
+        &self,
+        bytes: &[u8],
+        scan: &Scan,
+        id: u64,
+        disk: &dyn Disk,
+    ) -> io::Result<Option<String>> {
         let mut clean = match scan.end {
             0 => frame::header(id, self.base, self.size),
             end => bytes.get(..end as usize).unwrap_or(bytes).to_vec(),
         };
         clean.resize(bytes.len(), 0);
-        self.file.write_all_at(&clean, 0).map_err(|e| failed("write", &self.path, e))?;
-        disk.sync(&self.file).map_err(|e| failed("sync", &self.path, e))?;
-        let what = "cut off a write that was going on when the router or the machine stopped; nobody was told that it was durable";
-        Ok(scan.torn.then(|| format!("{}: offset {}: {what}", self.path.display(), scan.end)))
+        self.file
+            .write_all_at(&clean, 0)
+            .map_err(|e| failed("write", &self.path, e))?;
+        disk.sync(&self.file)
+            .map_err(|e| failed("sync", &self.path, e))?;
+        let what = "cut off a write that was going on when the router or the machine stopped; \
+            nobody was told that it was durable";
+        Ok(scan
+            .torn
+            .then(|| format!("{}: offset {}: {what}", self.path.display(), scan.end)))
     }
 }
 
@@ -123,8 +168,12 @@ fn parse_at(bytes: &[u8], offset: u64, id: u64) -> Option<frame::Frame<'_>> {
 
 /// The error for a record that should be good and is not.
 pub(super) fn damaged(path: &Path, offset: u64, number: u64, why: &str) -> io::Error {
-    let todo = "restore the file, or move the log away and copy every backend's files from a replica";
-    let text = format!("{}: offset {offset}: record {number} is damaged or missing ({why}); {todo}", path.display());
+    let todo =
+        "restore the file, or move the log away and copy every backend's files from a replica";
+    let text = format!(
+        "{}: offset {offset}: record {number} is damaged or missing ({why}); {todo}",
+        path.display()
+    );
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
@@ -132,10 +181,17 @@ pub(super) fn damaged(path: &Path, offset: u64, number: u64, why: &str) -> io::E
 pub(super) fn prepare(path: &Path, size: u64, disk: &dyn Disk) -> io::Result<File> {
     let zeros = vec![0; 64 << 10];
     let made = (|| {
-        let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)?;
         let mut left = size;
         while left > 0 {
-            let part = zeros.get(..left.min(zeros.len() as u64) as usize).unwrap_or(&zeros);
+            let part = zeros
+                .get(..left.min(zeros.len() as u64) as usize)
+                .unwrap_or(&zeros);
             file.write_all(part)?;
             left -= part.len() as u64;
         }

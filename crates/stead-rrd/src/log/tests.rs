@@ -19,7 +19,10 @@ use super::disk::{Disk, Real};
 use super::{Log, Options};
 use crate::journal::Journal;
 
-const SMALL: Options = Options { segment: 4096, bound: 5 * 4096 };
+const SMALL: Options = Options {
+    segment: 4096,
+    bound: 5 * 4096,
+};
 
 struct Unpark(Thread);
 
@@ -52,7 +55,10 @@ fn durable(log: &Log, number: u64) -> io::Result<()> {
 
 /// A record that tells its number, in lengths from 0 on.
 fn text(number: u64) -> Vec<u8> {
-    number.to_string().repeat((number % 37) as usize).into_bytes()
+    number
+        .to_string()
+        .repeat((number % 37) as usize)
+        .into_bytes()
 }
 
 fn numbers(log: &Log, after: u64) -> Vec<u64> {
@@ -61,7 +67,11 @@ fn numbers(log: &Log, after: u64) -> Vec<u64> {
 
 /// The name of the newest segment.
 fn last_segment(dir: &Path) -> std::path::PathBuf {
-    let mut names: Vec<_> = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "log")).collect();
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "log"))
+        .collect();
     names.sort();
     names.pop().unwrap()
 }
@@ -107,7 +117,8 @@ proptest! {
                                 prop_assert_eq!(number, records.len() as u64);
                                 waiting.push(number);
                             }
-                            // full only if what has to stay really needs the room: 4 segments, each with more than a half
+                            // full only if what has to stay really needs the room: 4 segments, each
+                            // with more than a half
                             Err(error) => {
                                 prop_assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{}", error);
                                 let floor = positions.values().min().copied().unwrap_or(0) as usize;
@@ -147,7 +158,8 @@ proptest! {
                 }
             }
             let bytes: u64 = fs::read_dir(dir.path()).unwrap().filter_map(|e| e.ok()?.metadata().ok()).map(|m| m.len()).sum();
-            prop_assert!(bytes <= SMALL.bound + 8192, "{} bytes on the disk", bytes); // the positions come on top, twice for a moment
+            // the positions come on top, twice for a moment
+            prop_assert!(bytes <= SMALL.bound + 8192, "{} bytes on the disk", bytes);
         }
     }
 }
@@ -160,14 +172,17 @@ struct Platter {
 
 #[derive(Default)]
 struct State {
-    /// By inode: the file, kept open so that no other gets the inode, and its bytes at the last sync.
+    /// By inode: the file, kept open so that no other gets the inode, and its bytes at the last
+    /// sync.
     files: HashMap<u64, (File, Vec<u8>)>,
     names: HashMap<String, u64>,
 }
 
 fn listing(dir: &Path) -> HashMap<String, u64> {
     let entries = fs::read_dir(dir).unwrap().filter_map(Result::ok);
-    entries.filter_map(|e| Some((e.file_name().into_string().ok()?, e.metadata().ok()?.ino()))).collect()
+    entries
+        .filter_map(|e| Some((e.file_name().into_string().ok()?, e.metadata().ok()?.ino())))
+        .collect()
 }
 
 impl Disk for Platter {
@@ -176,7 +191,8 @@ impl Disk for Platter {
             let meta = file.metadata()?;
             let mut bytes = vec![0; meta.len() as usize];
             let mut state = self.state.lock().unwrap();
-            let own = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?; // the caller's may be for writing only
+            // the caller's may be for writing only
+            let own = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
             own.read_exact_at(&mut bytes, 0)?;
             state.files.insert(meta.ino(), (own, bytes));
         }
@@ -193,14 +209,21 @@ impl Disk for Platter {
 }
 
 impl Platter {
-    /// What the disk has after a power cut now, into `to`. `luck` decides which unsynced sectors and names made it.
+    /// What the disk has after a power cut now, into `to`. `luck` decides which unsynced sectors
+    /// and names made it.
     fn cut(&self, from: &Path, to: &Path, mut luck: u64) {
         let mut chance = || {
-            luck = luck.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            luck = luck
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             luck >> 62 == 0
         };
         let state = self.state.lock().unwrap();
-        let names = if chance() { listing(from) } else { state.names.clone() };
+        let names = if chance() {
+            listing(from)
+        } else {
+            state.names.clone()
+        };
         for (name, inode) in names {
             let Some((file, synced)) = state.files.get(&inode) else {
                 fs::write(to.join(name), b"").unwrap();
@@ -219,11 +242,18 @@ impl Platter {
     }
 }
 
-/// Appends from several threads, cuts the power at some moment, and opens what is left: `None` when something acknowledged is lost.
+/// Appends from several threads, cuts the power at some moment, and opens what is left: `None` when
+/// something acknowledged is lost.
 fn power_cut(honest: bool, luck: u64) -> Option<bool> {
     let (dir, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let disk = Arc::new(Platter { honest, state: Mutex::default() });
-    let options = Options { segment: 4096, bound: 1 << 20 };
+    let disk = Arc::new(Platter {
+        honest,
+        state: Mutex::default(),
+    });
+    let options = Options {
+        segment: 4096,
+        bound: 1 << 20,
+    };
     let log = Log::open_on(dir.path(), options, disk.clone()).unwrap();
     log.follow(&["a"]).unwrap();
     let acknowledged = AtomicUsize::new(0);
@@ -244,7 +274,9 @@ fn power_cut(honest: bool, luck: u64) -> Option<bool> {
                 }
             });
         }
-        while acknowledged.load(Ordering::SeqCst) < 5 + (luck % 150) as usize && enough.load(Ordering::SeqCst) == 0 {
+        while acknowledged.load(Ordering::SeqCst) < 5 + (luck % 150) as usize
+            && enough.load(Ordering::SeqCst) == 0
+        {
             thread::yield_now();
         }
         sure = acknowledged.load(Ordering::SeqCst) as u64;
@@ -260,16 +292,25 @@ fn power_cut(honest: bool, luck: u64) -> Option<bool> {
     };
     let found = numbers(&log, log.confirmed("a"));
     assert!(found.windows(2).all(|pair| pair[1] == pair[0] + 1));
-    (log.newest() >= sure && found.last().copied().unwrap_or(log.newest()) == log.newest()).then_some(log.notice().is_some())
+    (log.newest() >= sure && found.last().copied().unwrap_or(log.newest()) == log.newest())
+        .then_some(log.notice().is_some())
 }
 
 #[test]
 fn a_power_cut_loses_nothing_acknowledged_and_a_log_that_does_not_sync_does() {
     let kept: Vec<_> = (0..60).map(|n| power_cut(true, n * 0x9e37_79b9)).collect();
     assert!(kept.iter().all(Option::is_some), "{kept:?}");
-    assert!(kept.contains(&Some(true)), "no write was torn: the fault did not happen");
-    let control = (0..10).filter(|n| power_cut(false, n * 0x9e37_79b9).is_none()).count();
-    assert_eq!(control, 10, "a log that acknowledges before the sync must lose");
+    assert!(
+        kept.contains(&Some(true)),
+        "no write was torn: the fault did not happen"
+    );
+    let control = (0..10)
+        .filter(|n| power_cut(false, n * 0x9e37_79b9).is_none())
+        .count();
+    assert_eq!(
+        control, 10,
+        "a log that acknowledges before the sync must lose"
+    );
 }
 
 #[test]
@@ -284,12 +325,18 @@ fn what_a_killed_router_had_not_synced_is_on_the_disk_before_it_counts() {
     drop(log);
     fs::write(dir.path().join("positions"), &positions).unwrap();
     // this disk has got nothing yet: all that the log found is in the kernel's memory
-    let disk = Arc::new(Platter { honest: true, state: Mutex::default() });
+    let disk = Arc::new(Platter {
+        honest: true,
+        state: Mutex::default(),
+    });
     let log = Log::open_on(dir.path(), SMALL, disk.clone()).unwrap();
     assert_eq!(log.newest(), 5);
     disk.cut(dir.path(), left.path(), 0);
     fs::write(left.path().join("positions"), &positions).unwrap();
-    assert_eq!(numbers(&Log::open(left.path(), SMALL).unwrap(), 0), [1, 2, 3, 4, 5]);
+    assert_eq!(
+        numbers(&Log::open(left.path(), SMALL).unwrap(), 0),
+        [1, 2, 3, 4, 5]
+    );
 }
 
 #[test]
@@ -360,11 +407,19 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
                 Err(error) => {
                     let text = error.to_string();
                     assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{text}");
-                    assert!(text.contains(path.to_str().unwrap()) && text.contains("offset"), "{text}");
+                    assert!(
+                        text.contains(path.to_str().unwrap()) && text.contains("offset"),
+                        "{text}"
+                    );
                     refused += 1;
                 }
                 // a byte of padding carries nothing
-                Ok(log) => assert_eq!(numbers(&log, 0), (1..=190).collect::<Vec<_>>(), "byte {at} of {}", path.display()),
+                Ok(log) => assert_eq!(
+                    numbers(&log, 0),
+                    (1..=190).collect::<Vec<_>>(),
+                    "byte {at} of {}",
+                    path.display()
+                ),
             }
         }
         fs::write(&path, &good).unwrap();
@@ -373,14 +428,26 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
     // files that are gone or short
     let good = fs::read(&last.path).unwrap();
     fs::write(&last.path, &good[..2000]).unwrap();
-    assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("2000 bytes of 4096"));
+    assert!(Log::open(dir.path(), SMALL)
+        .err()
+        .unwrap()
+        .to_string()
+        .contains("2000 bytes of 4096"));
     fs::write(&last.path, &good).unwrap();
     Log::open(dir.path(), SMALL).unwrap();
     fs::remove_file(&last.path).unwrap();
-    assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("190 was on the disk"));
+    assert!(Log::open(dir.path(), SMALL)
+        .err()
+        .unwrap()
+        .to_string()
+        .contains("190 was on the disk"));
     fs::write(&last.path, &good).unwrap();
     fs::remove_file(dir.path().join("positions")).unwrap();
-    assert!(Log::open(dir.path(), SMALL).err().unwrap().to_string().contains("`positions` is missing"));
+    assert!(Log::open(dir.path(), SMALL)
+        .err()
+        .unwrap()
+        .to_string()
+        .contains("`positions` is missing"));
 }
 
 #[test]
@@ -391,10 +458,20 @@ fn damage_that_comes_while_the_log_is_open_is_an_error_to_the_reader() {
         put(&log, &text(number)).unwrap();
     }
     let path = last_segment(dir.path());
-    fs::OpenOptions::new().write(true).open(&path).unwrap().write_all_at(b"?", 40 + 32 + 8 + 3).unwrap();
+    fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .write_all_at(b"?", 40 + 32 + 8 + 3)
+        .unwrap();
     let read: Vec<_> = log.read(0).collect();
     assert_eq!(read.len(), 2);
-    assert!(read[1].as_ref().err().unwrap().to_string().contains(&format!("{}: offset 80: record 2", path.display())));
+    assert!(read[1]
+        .as_ref()
+        .err()
+        .unwrap()
+        .to_string()
+        .contains(&format!("{}: offset 80: record 2", path.display())));
 }
 
 /// A disk whose syncs fail from some number on, and count.
@@ -424,7 +501,11 @@ fn a_sync_that_fails_is_never_tried_again() {
     let mut failed = 0;
     for good in 6..20 {
         let dir = tempfile::tempdir().unwrap();
-        let disk = Arc::new(Failing { good, calls: AtomicUsize::new(0), gate: Mutex::default() });
+        let disk = Arc::new(Failing {
+            good,
+            calls: AtomicUsize::new(0),
+            gate: Mutex::default(),
+        });
         let log = Log::open_on(dir.path(), SMALL, disk.clone()).unwrap();
         log.follow(&["a"]).unwrap();
         let mut acknowledged = 0;
@@ -435,16 +516,27 @@ fn a_sync_that_fails_is_never_tried_again() {
             }
             let _ = log.confirm("a", acknowledged);
         };
-        // the keeper's sync of a spare may be the one that fails: then the log cannot grow, and says so
+        // the keeper's sync of a spare may be the one that fails: then the log cannot grow, and
+        // says so
         assert!(error.to_string().contains("Input/output error"), "{error}");
         if error.to_string().contains("takes nothing more") {
             failed += 1;
             let calls = disk.calls.load(Ordering::SeqCst);
-            assert!(log.append(b"x").is_err() && log.confirm("a", 1).is_err() && log.follow(&["b"]).is_err());
-            // the newest may be durable when the keeper's sync has failed meanwhile: then nobody was told
-            assert!([acknowledged, acknowledged + 1].contains(&log.newest()), "{} {acknowledged}", log.newest());
+            assert!(
+                log.append(b"x").is_err()
+                    && log.confirm("a", 1).is_err()
+                    && log.follow(&["b"]).is_err()
+            );
+            // the newest may be durable when the keeper's sync has failed meanwhile: then nobody
+            // was told
+            assert!(
+                [acknowledged, acknowledged + 1].contains(&log.newest()),
+                "{} {acknowledged}",
+                log.newest()
+            );
             drop(log);
-            assert!(disk.calls.load(Ordering::SeqCst) <= calls + 1); // a spare that was just being made
+            // a spare that was just being made
+            assert!(disk.calls.load(Ordering::SeqCst) <= calls + 1);
         } else {
             drop(log);
         }
@@ -468,13 +560,21 @@ fn a_full_log_says_who_holds_it_and_goes_on_when_that_one_confirms() {
         log.confirm("fast", last).unwrap();
     };
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-    assert!(error.to_string().contains("slow has confirmed only up to 0"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("slow has confirmed only up to 0"),
+        "{error}"
+    );
     assert_eq!(numbers(&log, 0), (1..=last).collect::<Vec<_>>());
     log.confirm("slow", last).unwrap();
     assert_eq!(put(&log, &[1; 500]).unwrap(), last + 1);
     let error = log.read(0).next().unwrap().unwrap_err();
     assert!(error.to_string().contains("was forgotten"), "{error}");
-    assert_eq!(log.append(&[0; 5000]).err().unwrap().kind(), io::ErrorKind::InvalidInput);
+    assert_eq!(
+        log.append(&[0; 5000]).err().unwrap().kind(),
+        io::ErrorKind::InvalidInput
+    );
 }
 
 #[test]
@@ -491,24 +591,50 @@ fn two_routers_cannot_have_one_log() {
 #[test]
 fn all_that_wait_share_a_sync() {
     let dir = tempfile::tempdir().unwrap();
-    let disk = Arc::new(Failing { good: usize::MAX, calls: AtomicUsize::new(0), gate: Mutex::default() });
-    let log = Log::open_on(dir.path(), Options { segment: 1 << 17, bound: 1 << 18 }, disk.clone()).unwrap();
+    let disk = Arc::new(Failing {
+        good: usize::MAX,
+        calls: AtomicUsize::new(0),
+        gate: Mutex::default(),
+    });
+    let log = Log::open_on(
+        dir.path(),
+        Options {
+            segment: 1 << 17,
+            bound: 1 << 18,
+        },
+        disk.clone(),
+    )
+    .unwrap();
     let gate = disk.gate.lock().unwrap();
     let before = disk.calls.load(Ordering::SeqCst);
     let waiting: Vec<_> = (0..1000).map(|n| log.append(&text(n)).unwrap()).collect();
     assert_eq!(log.newest(), 0, "acknowledged before the sync");
     drop(gate);
-    waiting.into_iter().for_each(|number| durable(&log, number).unwrap());
+    waiting
+        .into_iter()
+        .for_each(|number| durable(&log, number).unwrap());
     let syncs = disk.calls.load(Ordering::SeqCst) - before;
-    assert!(syncs <= 3, "{syncs} syncs"); // of what the writer took first, of all the rest, and of the spare
+    // of what the writer took first, of all the rest, and of the spare
+    assert!(syncs <= 3, "{syncs} syncs");
 }
 
 #[test]
 fn a_reader_runs_while_records_are_added() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), Options { segment: 1 << 13, bound: 1 << 24 }).unwrap();
+    let log = Log::open(
+        dir.path(),
+        Options {
+            segment: 1 << 13,
+            bound: 1 << 24,
+        },
+    )
+    .unwrap();
     thread::scope(|scope| {
-        let writers: Vec<_> = (0..32).map(|_| scope.spawn(|| (0..50).for_each(|n| assert_ne!(put(&log, &text(n)).unwrap(), 0)))).collect();
+        let writers: Vec<_> = (0..32)
+            .map(|_| {
+                scope.spawn(|| (0..50).for_each(|n| assert_ne!(put(&log, &text(n)).unwrap(), 0)))
+            })
+            .collect();
         let mut records = log.read(0);
         let mut seen = 0;
         loop {

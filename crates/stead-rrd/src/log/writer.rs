@@ -1,4 +1,5 @@
-//! The thread that writes: all that is waiting at once, with one sync, then it tells everybody who waited.
+//! The thread that writes: all that is waiting at once, with one sync, then it tells everybody who
+//! waited.
 
 use std::fs;
 use std::io;
@@ -12,7 +13,10 @@ pub(super) fn run(log: &Shared) {
     let mut inside = log.inside();
     loop {
         while inside.queue.is_empty() && !inside.closing && inside.broken.is_none() {
-            inside = log.work.wait(inside).unwrap_or_else(PoisonError::into_inner);
+            inside = log
+                .work
+                .wait(inside)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         if inside.broken.is_some() {
             inside.queue.clear();
@@ -31,22 +35,27 @@ pub(super) fn run(log: &Shared) {
         inside = log.inside();
         if put.is_ok() {
             inside.newest = newest;
-            log.progress.send_modify(|progress| progress.newest = newest);
+            log.progress
+                .send_modify(|progress| progress.newest = newest);
         }
     }
 }
 
-/// Makes a chunk durable. A segment is so as a whole before the next one gets its first byte: only the last can be torn.
+/// Makes a chunk durable. A segment is so as a whole before the next one gets its first byte: only
+/// the last can be torn.
 fn put(log: &Shared, chunk: Chunk) -> io::Result<()> {
     let path = &chunk.segment.path;
     let file = &chunk.segment.file;
     if let Some(from) = &chunk.from {
         fs::rename(from, path).map_err(|e| failed("rename", from, e))?;
     }
-    file.write_all_at(&chunk.bytes, chunk.offset).map_err(|e| failed("write", path, e))?;
+    file.write_all_at(&chunk.bytes, chunk.offset)
+        .map_err(|e| failed("write", path, e))?;
     log.disk.sync(file).map_err(|e| failed("sync", path, e))?;
     if chunk.from.is_some() {
-        log.disk.sync_dir(&log.dir).map_err(|e| failed("sync the directory", &log.dir, e))?;
+        log.disk
+            .sync_dir(&log.dir)
+            .map_err(|e| failed("sync the directory", &log.dir, e))?;
     }
     Ok(())
 }

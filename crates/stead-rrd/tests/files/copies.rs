@@ -1,4 +1,5 @@
-//! What a copy, a list and a removal do when nothing goes wrong; every test for every way to the files.
+//! What a copy, a list and a removal do when nothing goes wrong; every test for every way to the
+//! files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,16 @@ use twox_hash::XxHash3_128;
 
 use crate::places::{contents, has_temporary, put, rrd, Place, Raw, CHUNK};
 
-const SIZES: [usize; 8] = [4, 5, 4096, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 3 * CHUNK + 17];
+const SIZES: [usize; 8] = [
+    4,
+    5,
+    4096,
+    CHUNK - 1,
+    CHUNK,
+    CHUNK + 1,
+    3 * CHUNK,
+    3 * CHUNK + 17,
+];
 
 #[tokio::test]
 async fn a_copy_has_the_bytes_and_the_mode_and_stands_in_its_directories() {
@@ -24,33 +34,67 @@ async fn a_copy_has_the_bytes_and_the_mode_and_stands_in_its_directories() {
     };
     for (index, size) in SIZES.into_iter().enumerate() {
         put(from.path(), &name(index), &rrd(size, index as u64));
-        fs::set_permissions(from.path().join(name(index)), fs::Permissions::from_mode(0o4640 + index as u32)).unwrap();
+        fs::set_permissions(
+            from.path().join(name(index)),
+            fs::Permissions::from_mode(0o4640 + index as u32),
+        )
+        .unwrap();
     }
     for (source, a) in &from.ways {
         for (target, b) in &to.ways {
             for (index, size) in SIZES.into_iter().enumerate() {
                 let bytes = rrd(size, index as u64);
                 let case = format!("{source} to {target}, {size} bytes");
-                let expected = Copied { bytes: size as u64, sum: XxHash3_128::oneshot(&bytes) };
+                let expected = Copied {
+                    bytes: size as u64,
+                    sum: XxHash3_128::oneshot(&bytes),
+                };
                 for _ in 0..2 {
-                    // to an empty place, then instead of another file, of which a reader keeps what it has
+                    // to an empty place, then instead of another file, of which a reader keeps what
+                    // it has
                     let old = fs::File::open(to.path().join(name(index))).ok();
-                    assert_eq!(Files::copy(a, b, name(index).as_bytes(), &Rate::default()).await.unwrap(), expected, "{case}");
-                    assert_eq!(b.sum(name(index).as_bytes()).await.unwrap(), Some((expected.bytes, expected.sum)), "{case}");
+                    assert_eq!(
+                        Files::copy(a, b, name(index).as_bytes(), &Rate::default())
+                            .await
+                            .unwrap(),
+                        expected,
+                        "{case}"
+                    );
+                    assert_eq!(
+                        b.sum(name(index).as_bytes()).await.unwrap(),
+                        Some((expected.bytes, expected.sum)),
+                        "{case}"
+                    );
                     if let Some(old) = old {
                         assert_eq!(old.metadata().unwrap().len(), 9, "{case}");
                     }
-                    let mode = fs::metadata(to.path().join(name(index))).unwrap().permissions().mode();
+                    let mode = fs::metadata(to.path().join(name(index)))
+                        .unwrap()
+                        .permissions()
+                        .mode();
                     assert_eq!(mode & 0o7777, 0o640 + index as u32, "{case}");
-                    assert_eq!(fs::read(to.path().join(name(index))).unwrap(), bytes, "{case}");
+                    assert_eq!(
+                        fs::read(to.path().join(name(index))).unwrap(),
+                        bytes,
+                        "{case}"
+                    );
                     fs::write(to.path().join(name(index)), "RRD\0older").unwrap();
                 }
                 fs::write(to.path().join(name(index)), bytes).unwrap();
             }
-            assert_eq!(contents(from.path()), contents(to.path()), "{source} to {target}");
+            assert_eq!(
+                contents(from.path()),
+                contents(to.path()),
+                "{source} to {target}"
+            );
             for entry in fs::read_dir(to.path()).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+                if path.is_dir() {
+                    fs::remove_dir_all(path)
+                } else {
+                    fs::remove_file(path)
+                }
+                .unwrap();
             }
         }
     }
@@ -63,7 +107,11 @@ async fn a_list_has_every_rrd_and_nothing_else() {
     put(elsewhere.path(), "outside.rrd", &rrd(10, 0));
     let mut expected = BTreeSet::new();
     for index in 0..3000 {
-        let name = format!("a host with a long name {}/and a plugin {}/value {index}", index % 7, index % 50);
+        let name = format!(
+            "a host with a long name {}/and a plugin {}/value {index}",
+            index % 7,
+            index % 50
+        );
         put(place.path(), &name, &rrd(4 + index, 0));
         expected.insert((name.into_bytes(), 4 + index as u64));
     }
@@ -85,16 +133,38 @@ async fn a_list_has_every_rrd_and_nothing_else() {
     put(place.path(), "short", b"RRD");
     put(place.path(), "empty", b"");
     put(place.path(), "other", b"RRDtool");
-    rustix::fs::mknodat(rustix::fs::CWD, place.path().join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        place.path().join("pipe"),
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(place.path().join("socket")).unwrap();
 
     for (way, files) in &place.ways {
-        put(place.path(), "top.d/.stead-rrd-copy.1.2.3", &rrd(100, 0)); // of a process that was killed
+        // of a process that was killed
+        put(place.path(), "top.d/.stead-rrd-copy.1.2.3", &rrd(100, 0));
         let mut found = Vec::new();
-        let listed = files.list(|name, size| found.push((name, size))).await.unwrap();
-        assert_eq!(listed, Listed { files: expected.len() as u64, left_out: 4 }, "{way}");
+        let listed = files
+            .list(|name, size| found.push((name, size)))
+            .await
+            .unwrap();
+        assert_eq!(
+            listed,
+            Listed {
+                files: expected.len() as u64,
+                left_out: 4
+            },
+            "{way}"
+        );
         assert_eq!(found.len(), expected.len(), "{way}: some twice");
-        assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected, "{way}");
+        assert_eq!(
+            found.into_iter().collect::<BTreeSet<_>>(),
+            expected,
+            "{way}"
+        );
         assert!(!has_temporary(place.path()), "{way}");
         // another one after it, by the same connection
         assert_eq!(files.list(|_, _| ()).await.unwrap(), listed, "{way}");
@@ -106,7 +176,12 @@ async fn a_list_has_every_rrd_and_nothing_else() {
 async fn a_file_in_the_making_is_not_stale_and_not_listed() {
     let place = Place::new().await;
     let run = tempfile::tempdir().unwrap();
-    let address = crate::places::agent(place.path(), &format!("unix:{}", run.path().join("s").display()), false).await;
+    let address = crate::places::agent(
+        place.path(),
+        &format!("unix:{}", run.path().join("s").display()),
+        false,
+    )
+    .await;
     let bytes = rrd(1000, 1);
     for (way, files) in &place.ways {
         // blocking reads, while the agent works on other threads' time
@@ -123,7 +198,11 @@ async fn a_file_in_the_making_is_not_stale_and_not_listed() {
         .await
         .unwrap();
         crate::places::until("the temporary file", || has_temporary(place.path())).await;
-        assert_eq!(files.list(|name, _| panic!("{name:?}")).await.unwrap(), Listed::default(), "{way}");
+        assert_eq!(
+            files.list(|name, _| panic!("{name:?}")).await.unwrap(),
+            Listed::default(),
+            "{way}"
+        );
         assert!(has_temporary(place.path()), "{way}");
         let raw = tokio::task::spawn_blocking(move || {
             raw.send(b'd', &second);
@@ -132,8 +211,20 @@ async fn a_file_in_the_making_is_not_stale_and_not_listed() {
             raw
         });
         drop(raw.await.unwrap());
-        assert_eq!(fs::read(place.path().join("h/new.rrd")).unwrap(), bytes, "{way}");
-        assert_eq!(fs::metadata(place.path().join("h/new.rrd")).unwrap().permissions().mode() & 0o7777, 0o644, "{way}");
+        assert_eq!(
+            fs::read(place.path().join("h/new.rrd")).unwrap(),
+            bytes,
+            "{way}"
+        );
+        assert_eq!(
+            fs::metadata(place.path().join("h/new.rrd"))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o7777,
+            0o644,
+            "{way}"
+        );
         assert!(files.remove(b"h/new.rrd").await.unwrap());
     }
 }
@@ -150,7 +241,10 @@ async fn a_removal_takes_the_empty_directories_with_it_and_never_the_base() {
         assert!(!files.remove(b"no/such/directory").await.unwrap(), "{way}");
         assert!(place.path().join("h/p/q/b").exists(), "{way}");
         assert!(files.remove(b"h/p/q/b").await.unwrap(), "{way}");
-        assert!(!place.path().join("h/p").exists() && place.path().join("h/c").exists(), "{way}");
+        assert!(
+            !place.path().join("h/p").exists() && place.path().join("h/c").exists(),
+            "{way}"
+        );
         assert!(files.remove(b"h/c").await.unwrap(), "{way}");
         assert_eq!(contents(place.path()).len(), 0, "{way}");
         assert!(place.path().exists(), "{way}");
@@ -164,7 +258,9 @@ async fn a_file_that_is_not_there_is_none_and_a_base_that_is_not_there_is_an_err
         assert_eq!(files.sum(b"a").await.unwrap(), None, "{way}");
         assert_eq!(files.sum(b"a/b/c").await.unwrap(), None, "{way}");
         for (_, to) in &empty.ways {
-            let error = Files::copy(files, to, b"h/a", &Rate::default()).await.unwrap_err();
+            let error = Files::copy(files, to, b"h/a", &Rate::default())
+                .await
+                .unwrap_err();
             assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{way}");
             assert_eq!(error.to_string(), format!("{files}: h/a: no such file"));
         }
@@ -172,9 +268,20 @@ async fn a_file_that_is_not_there_is_none_and_a_base_that_is_not_there_is_an_err
     assert!(contents(empty.path()).is_empty());
     fs::remove_dir(place.path()).unwrap();
     for (way, files) in &place.ways {
-        let text = format!("{files}: a: {}: No such file or directory (os error 2)", place.path().display());
-        assert_eq!(files.sum(b"a").await.unwrap_err().to_string(), text, "{way}");
-        assert_eq!(files.remove(b"a").await.unwrap_err().to_string(), text, "{way}");
+        let text = format!(
+            "{files}: a: {}: No such file or directory (os error 2)",
+            place.path().display()
+        );
+        assert_eq!(
+            files.sum(b"a").await.unwrap_err().to_string(),
+            text,
+            "{way}"
+        );
+        assert_eq!(
+            files.remove(b"a").await.unwrap_err().to_string(),
+            text,
+            "{way}"
+        );
         assert!(files.list(|_, _| ()).await.is_err(), "{way}");
         assert!(!place.path().exists());
     }
@@ -188,7 +295,10 @@ async fn copies_and_removals_in_the_same_directories_do_not_hinder_each_other() 
     for task in 0..12 {
         let name = format!("h/p/{task}");
         put(from.path(), &name, &rrd(5000 + task, task as u64));
-        let (a, b) = (from.ways[task % 3].1.clone(), to.ways[task / 3 % 3].1.clone());
+        let (a, b) = (
+            from.ways[task % 3].1.clone(),
+            to.ways[task / 3 % 3].1.clone(),
+        );
         let rate = rate.clone();
         tasks.push(tokio::spawn(async move {
             for _ in 0..20 {
@@ -200,7 +310,11 @@ async fn copies_and_removals_in_the_same_directories_do_not_hinder_each_other() 
     for task in tasks {
         task.await.unwrap();
     }
-    assert!(contents(to.path()).is_empty(), "{:?}", contents(to.path()).keys());
+    assert!(
+        contents(to.path()).is_empty(),
+        "{:?}",
+        contents(to.path()).keys()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -220,11 +334,21 @@ async fn a_rate_is_kept() {
 
 #[test]
 fn a_place_is_a_directory_or_an_address() {
-    for text in ["/var/lib/rrdcached/db", "/", "unix:/run/files.sock", "127.0.0.1:1", "host.example:42", "[::1]:3"] {
+    for text in [
+        "/var/lib/rrdcached/db",
+        "/",
+        "unix:/run/files.sock",
+        "127.0.0.1:1",
+        "host.example:42",
+        "[::1]:3",
+    ] {
         assert_eq!(Files::parse(text).unwrap().to_string(), text);
     }
     for text in ["", "var/lib", "unix:s", "host", "host:port", ":3", "./db"] {
         let error = Files::parse(text).unwrap_err();
-        assert!(error.contains(&format!("{text:?}")) && error.contains("/directory"), "{error}");
+        assert!(
+            error.contains(&format!("{text:?}")) && error.contains("/directory"),
+            "{error}"
+        );
     }
 }

@@ -11,7 +11,9 @@ use rustix::process::Signal;
 use stead_rrd::connection::Address;
 use stead_rrd::files::{Files, Rate};
 
-use crate::places::{agent, contents, has_temporary, put, rrd, until, Between, Process, Raw, CHUNK};
+use crate::places::{
+    agent, contents, has_temporary, put, rrd, until, Between, Process, Raw, CHUNK,
+};
 
 /// What stands at the destination.
 #[derive(Debug, PartialEq)]
@@ -37,12 +39,16 @@ async fn unix_agent(base: &Path, run: &Path, name: &str) -> Address {
     agent(base, &format!("unix:{}", run.join(name).display()), false).await
 }
 
-/// Copies over a connection that is cut, at every byte up to the end: of the source's, or of the destination's. How often the old
-/// file was there afterwards, how often the new one after an error, and how often the copy was done in spite of it.
+/// Copies over a connection that is cut, at every byte up to the end: of the source's, or of the
+/// destination's. How often the old file was there afterwards, how often the new one after an
+/// error, and how often the copy was done in spite of it.
 async fn cut_everywhere(size: usize, step: usize, old: Option<Vec<u8>>) -> [u64; 3] {
     let dirs: [_; 3] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
     let [from, to, run] = [dirs[0].path(), dirs[1].path(), dirs[2].path()];
-    let (source, target) = (unix_agent(from, run, "a").await, unix_agent(to, run, "b").await);
+    let (source, target) = (
+        unix_agent(from, run, "a").await,
+        unix_agent(to, run, "b").await,
+    );
     let new = rrd(size, 2);
     put(from, "h/p/a", &new);
     let mut counts = [0; 3];
@@ -51,17 +57,30 @@ async fn cut_everywhere(size: usize, step: usize, old: Option<Vec<u8>>) -> [u64;
         loop {
             match &old {
                 Some(old) => put(to, "h/p/a", old),
-                None => assert!(contents(to).is_empty(), "at {at}: {:?}", contents(to).keys()),
+                None => assert!(
+                    contents(to).is_empty(),
+                    "at {at}: {:?}",
+                    contents(to).keys()
+                ),
             }
             let between = Between::new(side, at, || true);
-            let [a, b] = [&source, &target].map(|address| if std::ptr::eq(address, side) { &between.address } else { address });
+            let [a, b] = [&source, &target].map(|address| {
+                if std::ptr::eq(address, side) {
+                    &between.address
+                } else {
+                    address
+                }
+            });
             let (a, b) = (Files::agent(a.clone()), Files::agent(b.clone()));
             let result = Files::copy(&a, &b, b"h/p/a", &Rate::default()).await;
             drop((a, b));
             // the agent hears of it later
             until("the temporary file to go", || !has_temporary(to)).await;
             if old.is_none() {
-                until("the directories to go", || !to.join("h").exists() || to.join("h/p/a").exists()).await;
+                until("the directories to go", || {
+                    !to.join("h").exists() || to.join("h/p/a").exists()
+                })
+                .await;
             }
             let state = found(&to.join("h/p/a"), old.as_deref(), &new);
             match (&state, &result) {
@@ -89,10 +108,16 @@ async fn cut_everywhere(size: usize, step: usize, old: Option<Vec<u8>>) -> [u64;
 #[tokio::test]
 async fn a_connection_cut_at_any_byte_leaves_the_old_file_or_the_new_one() {
     let [kept, done, again] = cut_everywhere(40, 1, Some(rrd(50, 1))).await;
-    println!("cut at every byte: {kept} times the old file, {done} times the new one, {again} times done in spite of it");
+    println!(
+        "cut at every byte: {kept} times the old file, {done} times the new one, {again} \
+        times done in spite of it"
+    );
     assert!(kept > 200 && done > 0 && again > 0, "{kept} {done} {again}");
     let [kept, done, again] = cut_everywhere(40, 3, None).await;
-    println!("without an old file: {kept} times nothing, {done} times the new one, {again} times done in spite of it");
+    println!(
+        "without an old file: {kept} times nothing, {done} times the new one, {again} times \
+        done in spite of it"
+    );
     assert!(kept > 70 && done > 0 && again > 0, "{kept} {done} {again}");
     // through several chunks, at positions in all of them
     let [kept, done, again] = cut_everywhere(3 * CHUNK + 5, 10007, Some(rrd(2 * CHUNK, 1))).await;
@@ -136,15 +161,38 @@ async fn a_file_that_changes_while_it_is_copied_is_an_error_that_says_so() {
                 fs::write(&path, bytes).unwrap();
                 false
             });
-            let b = if to_agent { Files::agent(target.clone()) } else { Files::directory(to) };
-            let error = Files::copy(&Files::agent(between.address.clone()), &b, b"a", &Rate::default()).await.unwrap_err();
+            let b = if to_agent {
+                Files::agent(target.clone())
+            } else {
+                Files::directory(to)
+            };
+            let error = Files::copy(
+                &Files::agent(between.address.clone()),
+                &b,
+                b"a",
+                &Rate::default(),
+            )
+            .await
+            .unwrap_err();
             assert_eq!(error.kind(), ErrorKind::ResourceBusy, "{change}: {error}");
-            assert!(error.to_string().contains("a: somebody changed the file while it was copied"), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .contains("a: somebody changed the file while it was copied"),
+                "{error}"
+            );
             assert_eq!(fs::read(to.join("a")).unwrap(), rrd(100, 1), "{change}");
             until("the temporary file to go", || !has_temporary(to)).await;
             // the control: without a change, through the same
             put(from, "a", &new);
-            Files::copy(&Files::agent(between.address.clone()), &b, b"a", &Rate::default()).await.unwrap();
+            Files::copy(
+                &Files::agent(between.address.clone()),
+                &b,
+                b"a",
+                &Rate::default(),
+            )
+            .await
+            .unwrap();
             assert_eq!(fs::read(to.join("a")).unwrap(), new);
         }
     }
@@ -164,7 +212,9 @@ async fn bytes_that_are_changed_on_the_way_are_an_error() {
     tokio::spawn(async move {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let (client, _) = listener.accept().await.unwrap();
-        let Address::Unix(target) = target else { return };
+        let Address::Unix(target) = target else {
+            return;
+        };
         let server = tokio::net::UnixStream::connect(target).await.unwrap();
         let (mut from_client, mut to_client) = client.into_split();
         let (mut from_server, mut to_server) = server.into_split();
@@ -179,10 +229,24 @@ async fn bytes_that_are_changed_on_the_way_are_an_error() {
                 to_server.write_all(&bytes[..length]).await.unwrap();
             }
         };
-        tokio::join!(to, async { drop(tokio::io::copy(&mut from_server, &mut to_client).await) });
+        tokio::join!(to, async {
+            drop(tokio::io::copy(&mut from_server, &mut to_client).await)
+        });
     });
-    let error = Files::copy(&Files::agent(source), &Files::agent(Address::Unix(path)), b"a", &Rate::default()).await.unwrap_err();
-    assert!(error.to_string().ends_with("a: arrived other than it was read"), "{error}");
+    let error = Files::copy(
+        &Files::agent(source),
+        &Files::agent(Address::Unix(path)),
+        b"a",
+        &Rate::default(),
+    )
+    .await
+    .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("a: arrived other than it was read"),
+        "{error}"
+    );
     assert_eq!(fs::read(to.join("a")).unwrap(), rrd(100, 1));
     until("the temporary file to go", || !has_temporary(to)).await;
 }
@@ -193,21 +257,34 @@ async fn kills_of_the_agent_leave_whole_files() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let size = |file: u64| 300_000 + file as usize * 70_000;
     // the version that is there for sure, of each file
-    let acknowledged: Arc<Vec<AtomicU64>> = Arc::new((0..FILES).map(|_| AtomicU64::new(0)).collect());
+    let acknowledged: Arc<Vec<AtomicU64>> =
+        Arc::new((0..FILES).map(|_| AtomicU64::new(0)).collect());
     let (mut lost_connections, mut remains, mut copies) = (0, 0, 0);
     for kill in 0..12 {
         let mut process = Process::start(to.path(), None, &[]).unwrap();
         let done = Arc::new(AtomicU64::new(0));
         let tasks: Vec<_> = (0..FILES)
             .map(|file| {
-                let (from, acknowledged, done) = (from.path().to_path_buf(), Arc::clone(&acknowledged), Arc::clone(&done));
+                let (from, acknowledged, done) = (
+                    from.path().to_path_buf(),
+                    Arc::clone(&acknowledged),
+                    Arc::clone(&done),
+                );
                 let target = process.files();
                 tokio::spawn(async move {
                     let name = format!("h{}/{file}", file % 2);
                     loop {
                         let version = acknowledged[file as usize].load(Ordering::SeqCst) + 1;
                         put(&from, &name, &rrd(size(file), version));
-                        if Files::copy(&Files::directory(&from), &target, name.as_bytes(), &Rate::default()).await.is_err() {
+                        if Files::copy(
+                            &Files::directory(&from),
+                            &target,
+                            name.as_bytes(),
+                            &Rate::default(),
+                        )
+                        .await
+                        .is_err()
+                        {
                             return;
                         }
                         acknowledged[file as usize].store(version, Ordering::SeqCst);
@@ -232,11 +309,17 @@ async fn kills_of_the_agent_leave_whole_files() {
             if bytes == Some(rrd(size(file), before + 1)) {
                 version.store(before + 1, Ordering::SeqCst); // there, and the answer was lost
             } else {
-                assert!(bytes == (before > 0).then(|| rrd(size(file), before)), "kill {kill}, file {file}: torn or lost");
+                assert!(
+                    bytes == (before > 0).then(|| rrd(size(file), before)),
+                    "kill {kill}, file {file}: torn or lost"
+                );
             }
         }
     }
-    println!("12 kills: {copies} copies acknowledged, {lost_connections} in the middle, {remains} kills left a temporary file; 0 torn, 0 lost");
+    println!(
+        "12 kills: {copies} copies acknowledged, {lost_connections} in the middle, {remains} \
+        kills left a temporary file; 0 torn, 0 lost"
+    );
     assert!(remains > 0, "no kill hit a copy");
     let process = Process::start(to.path(), None, &[]).unwrap();
     process.files().list(|_, _| ()).await.unwrap();
@@ -249,7 +332,10 @@ async fn an_agent_that_is_told_to_end_takes_what_is_half_written_with_it() {
     let mut process = Process::start(to.path(), None, &[]).unwrap();
     let mut clients: Vec<Raw> = (0..5).map(|_| Raw::greeted(&process.address)).collect();
     for (number, client) in clients.iter_mut().enumerate() {
-        client.send(b'p', &[b"\0\0\0\0", format!("h{number}/p/a").as_bytes()].concat());
+        client.send(
+            b'p',
+            &[b"\0\0\0\0", format!("h{number}/p/a").as_bytes()].concat(),
+        );
         assert_eq!(client.answer(), Some((b'+', vec![])));
         client.send(b'd', &rrd(1000, 0));
     }
@@ -257,7 +343,11 @@ async fn an_agent_that_is_told_to_end_takes_what_is_half_written_with_it() {
     process.signal(Signal::TERM);
     assert!(process.child.wait().unwrap().success());
     assert_eq!(process.rest(), "");
-    assert!(contents(to.path()).is_empty(), "{:?}", contents(to.path()).keys());
+    assert!(
+        contents(to.path()).is_empty(),
+        "{:?}",
+        contents(to.path()).keys()
+    );
 }
 
 #[tokio::test]
@@ -290,15 +380,38 @@ async fn an_agent_that_is_stopped_is_an_error_and_works_when_it_goes_on() {
     let source = Files::directory(from.path());
     process.signal(Signal::STOP);
     for _ in 0..2 {
-        assert_eq!(impatient.sum(b"a").await.unwrap_err().kind(), ErrorKind::TimedOut);
-        assert_eq!(impatient.remove(b"a").await.unwrap_err().kind(), ErrorKind::TimedOut);
-        assert_eq!(impatient.list(|_, _| ()).await.unwrap_err().kind(), ErrorKind::TimedOut);
-        assert_eq!(Files::copy(&source, &impatient, b"a", &Rate::default()).await.unwrap_err().kind(), ErrorKind::TimedOut);
-        assert_eq!(Files::copy(&impatient, &source, b"a", &Rate::default()).await.unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(
+            impatient.sum(b"a").await.unwrap_err().kind(),
+            ErrorKind::TimedOut
+        );
+        assert_eq!(
+            impatient.remove(b"a").await.unwrap_err().kind(),
+            ErrorKind::TimedOut
+        );
+        assert_eq!(
+            impatient.list(|_, _| ()).await.unwrap_err().kind(),
+            ErrorKind::TimedOut
+        );
+        assert_eq!(
+            Files::copy(&source, &impatient, b"a", &Rate::default())
+                .await
+                .unwrap_err()
+                .kind(),
+            ErrorKind::TimedOut
+        );
+        assert_eq!(
+            Files::copy(&impatient, &source, b"a", &Rate::default())
+                .await
+                .unwrap_err()
+                .kind(),
+            ErrorKind::TimedOut
+        );
     }
     process.signal(Signal::CONT);
     // what was asked for while it stood still may be done now: the removal, too
-    Files::copy(&source, &process.files(), b"a", &Rate::default()).await.unwrap();
+    Files::copy(&source, &process.files(), b"a", &Rate::default())
+        .await
+        .unwrap();
     assert_eq!(fs::read(from.path().join("a")).unwrap(), rrd(9 * CHUNK, 2));
 }
 
@@ -330,31 +443,52 @@ async fn an_agent_that_was_started_anew_is_found_again() {
         thread.join().unwrap();
     }
     let error = files.sum(b"a").await.unwrap_err();
-    assert!(error.to_string().starts_with(&format!("{files}: cannot connect: ")), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("{files}: cannot connect: ")),
+        "{error}"
+    );
 }
 
 /// The destination is full: by what the setup of its agent does.
 async fn full(setup: &str) -> bool {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let Some(mut process) = Process::start(to.path(), Some(setup), &[]) else { return false };
+    let Some(mut process) = Process::start(to.path(), Some(setup), &[]) else {
+        return false;
+    };
     let (source, target) = (Files::directory(from.path()), process.files());
     put(from.path(), "h/small", &rrd(1000, 1));
-    Files::copy(&source, &target, b"h/small", &Rate::default()).await.unwrap();
+    Files::copy(&source, &target, b"h/small", &Rate::default())
+        .await
+        .unwrap();
     let small = target.sum(b"h/small").await.unwrap();
     put(from.path(), "h/small", &rrd(3_000_000, 1));
     put(from.path(), "i/other", &rrd(3_000_000, 1));
     for name in [b"h/small", b"i/other"] {
-        let error = Files::copy(&source, &target, name, &Rate::default()).await.unwrap_err();
+        let error = Files::copy(&source, &target, name, &Rate::default())
+            .await
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}");
-        assert!(error.to_string().starts_with(&format!("{target}: {}: ", String::from_utf8_lossy(name))), "{error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with(&format!("{target}: {}: ", String::from_utf8_lossy(name))),
+            "{error}"
+        );
         println!("{error}");
     }
     assert_eq!(target.sum(b"h/small").await.unwrap(), small);
     assert_eq!(target.list(|_, _| ()).await.unwrap().files, 1);
     // there is room again for what is small enough
     put(from.path(), "h/small", &rrd(2000, 1));
-    Files::copy(&source, &target, b"h/small", &Rate::default()).await.unwrap();
-    assert_eq!(target.sum(b"h/small").await.unwrap(), source.sum(b"h/small").await.unwrap());
+    Files::copy(&source, &target, b"h/small", &Rate::default())
+        .await
+        .unwrap();
+    assert_eq!(
+        target.sum(b"h/small").await.unwrap(),
+        source.sum(b"h/small").await.unwrap()
+    );
     assert!(target.remove(b"h/small").await.unwrap());
     process.signal(Signal::TERM);
     process.child.wait().unwrap();

@@ -12,8 +12,25 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use crate::places::{contents, frame, put, rrd, Place, Process, Raw, HELLO};
 
 const NAMES: [&[u8]; 19] = [
-    b"", b"/", b".", b"..", b"../x", b"a/../x", b"a/..", b"/etc/passwd", b"a//b", b"a/", b"./a", b"a/./b", b"a\0b", b"\0", b"a\nb", b"a\x7f",
-    b".stead-rrd-copy.1.2.3", b".stead-rrd-copy.d/a", b"1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21/22/23/24/25/26/27/28/29/30/31/32/33",
+    b"",
+    b"/",
+    b".",
+    b"..",
+    b"../x",
+    b"a/../x",
+    b"a/..",
+    b"/etc/passwd",
+    b"a//b",
+    b"a/",
+    b"./a",
+    b"a/./b",
+    b"a\0b",
+    b"\0",
+    b"a\nb",
+    b"a\x7f",
+    b".stead-rrd-copy.1.2.3",
+    b".stead-rrd-copy.d/a",
+    b"1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/21/22/23/24/25/26/27/28/29/30/31/32/33",
 ];
 
 #[tokio::test]
@@ -23,10 +40,22 @@ async fn names_that_are_none_are_refused_before_anything_is_touched() {
     let long = "x/".repeat(3000) + "x";
     for name in NAMES.into_iter().chain([long.as_bytes()]) {
         for (_, files) in &place.ways {
-            let mut errors = vec![files.sum(name).await.unwrap_err(), files.remove(name).await.unwrap_err()];
-            errors.push(Files::copy(files, &other.ways[0].1, name, &Rate::default()).await.unwrap_err());
+            let mut errors = vec![
+                files.sum(name).await.unwrap_err(),
+                files.remove(name).await.unwrap_err(),
+            ];
+            errors.push(
+                Files::copy(files, &other.ways[0].1, name, &Rate::default())
+                    .await
+                    .unwrap_err(),
+            );
             for error in errors {
-                assert_eq!(error.kind(), ErrorKind::InvalidInput, "{}: {error}", name.escape_ascii());
+                assert_eq!(
+                    error.kind(),
+                    ErrorKind::InvalidInput,
+                    "{}: {error}",
+                    name.escape_ascii()
+                );
                 assert!(!error.to_string().contains(char::is_control), "{error:?}");
             }
         }
@@ -36,13 +65,29 @@ async fn names_that_are_none_are_refused_before_anything_is_touched() {
     let process = Process::start(place.path(), None, &[]).unwrap();
     for name in NAMES.into_iter().chain([long.as_bytes()]) {
         let mut raw = Raw::greeted(&process.address);
-        for (kind, mode) in [(b's', &b""[..]), (b'g', b""), (b'r', b""), (b'p', b"\0\0\0\0")] {
+        for (kind, mode) in [
+            (b's', &b""[..]),
+            (b'g', b""),
+            (b'r', b""),
+            (b'p', b"\0\0\0\0"),
+        ] {
             let (answer, body) = raw.ask(kind, &[mode, name].concat());
-            assert_eq!((answer, body[0]), (b'!', 4), "{} {}", kind as char, name.escape_ascii());
+            assert_eq!(
+                (answer, body[0]),
+                (b'!', 4),
+                "{} {}",
+                kind as char,
+                name.escape_ascii()
+            );
         }
     }
     let parts_of_256 = "x".repeat(256);
-    assert_eq!(Raw::greeted(&process.address).ask(b'p', &[b"\0\0\0\0", parts_of_256.as_bytes()].concat()).0, b'!');
+    assert_eq!(
+        Raw::greeted(&process.address)
+            .ask(b'p', &[b"\0\0\0\0", parts_of_256.as_bytes()].concat())
+            .0,
+        b'!'
+    );
     assert_eq!(contents(place.path()).len(), 2);
 }
 
@@ -58,38 +103,89 @@ async fn links_and_other_things_are_neither_read_nor_written_nor_removed() {
     symlink("nowhere", place.path().join("dangling")).unwrap();
     put(place.path(), "inner/a", &rrd(10, 1));
     symlink("inner", place.path().join("link")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, place.path().join("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        place.path().join("pipe"),
+        rustix::fs::FileType::Fifo,
+        0o600.into(),
+        0,
+    )
+    .unwrap();
     fs::create_dir(place.path().join("directory.rrd")).unwrap();
     put(place.path(), "text", b"a secret");
     put(place.path(), "empty", b"");
-    let names = ["dir/secret.rrd", "dir/new", "file", "etc/passwd", "dangling", "link/a", "link/new", "pipe", "pipe/a", "directory.rrd", "text/a"];
+    let names = [
+        "dir/secret.rrd",
+        "dir/new",
+        "file",
+        "etc/passwd",
+        "dangling",
+        "link/a",
+        "link/new",
+        "pipe",
+        "pipe/a",
+        "directory.rrd",
+        "text/a",
+    ];
     let kept = contents(place.path());
     for (way, files) in &place.ways {
         for name in names {
             let errors = [
                 files.sum(name.as_bytes()).await.map(drop),
                 files.remove(name.as_bytes()).await.map(drop),
-                Files::copy(files, &source.ways[0].1, name.as_bytes(), &Rate::default()).await.map(drop),
+                Files::copy(files, &source.ways[0].1, name.as_bytes(), &Rate::default())
+                    .await
+                    .map(drop),
             ];
             for error in errors.into_iter().map(Result::unwrap_err) {
-                assert_eq!(error.kind(), ErrorKind::InvalidInput, "{way} {name}: {error}");
+                assert_eq!(
+                    error.kind(),
+                    ErrorKind::InvalidInput,
+                    "{way} {name}: {error}"
+                );
             }
             put(source.path(), name, &rrd(50, 2));
-            let error = Files::copy(&source.ways[0].1, files, name.as_bytes(), &Rate::default()).await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{way} {name}: {error}");
-            assert!(error.to_string().starts_with(&format!("{files}: {name}: ")), "{error}");
-            fs::remove_dir_all(source.path().join(name.split('/').next().unwrap())).or_else(|_| fs::remove_file(source.path().join(name))).unwrap();
+            let error = Files::copy(&source.ways[0].1, files, name.as_bytes(), &Rate::default())
+                .await
+                .unwrap_err();
+            assert_eq!(
+                error.kind(),
+                ErrorKind::InvalidInput,
+                "{way} {name}: {error}"
+            );
+            assert!(
+                error.to_string().starts_with(&format!("{files}: {name}: ")),
+                "{error}"
+            );
+            fs::remove_dir_all(source.path().join(name.split('/').next().unwrap()))
+                .or_else(|_| fs::remove_file(source.path().join(name)))
+                .unwrap();
         }
-        // files that are no RRD are not given and not removed; one that a crash left in the place of an RRD is replaced
+        // files that are no RRD are not given and not removed; one that a crash left in the place
+        // of an RRD is replaced
         for name in ["text", "empty"] {
-            let errors = [files.sum(name.as_bytes()).await.map(drop), files.remove(name.as_bytes()).await.map(drop)];
-            assert!(errors.into_iter().all(|error| error.unwrap_err().kind() == ErrorKind::InvalidData), "{way} {name}");
+            let errors = [
+                files.sum(name.as_bytes()).await.map(drop),
+                files.remove(name.as_bytes()).await.map(drop),
+            ];
+            assert!(
+                errors
+                    .into_iter()
+                    .all(|error| error.unwrap_err().kind() == ErrorKind::InvalidData),
+                "{way} {name}"
+            );
         }
         put(source.path(), "empty", &rrd(50, 2));
-        Files::copy(&source.ways[0].1, files, b"empty", &Rate::default()).await.unwrap();
+        Files::copy(&source.ways[0].1, files, b"empty", &Rate::default())
+            .await
+            .unwrap();
         put(place.path(), "empty", b"");
         put(source.path(), "text2", b"no RRD");
-        assert!(Files::copy(&source.ways[0].1, files, b"text2", &Rate::default()).await.is_err());
+        assert!(
+            Files::copy(&source.ways[0].1, files, b"text2", &Rate::default())
+                .await
+                .is_err()
+        );
         assert_eq!(contents(place.path()), kept, "{way}");
         assert_eq!(contents(outside.path()), before, "{way}");
     }
@@ -112,8 +208,15 @@ async fn an_agent_that_may_only_read_changes_nothing() {
     let process = Process::start(place.path(), None, &["--read-only"]).unwrap();
     let files = process.files();
     assert_eq!(files.list(|_, _| ()).await.unwrap().files, 1);
-    Files::copy(&files, &source.ways[0].1, b"a", &Rate::default()).await.unwrap();
-    let errors = [files.remove(b"a").await.map(drop), Files::copy(&source.ways[0].1, &files, b"b", &Rate::default()).await.map(drop)];
+    Files::copy(&files, &source.ways[0].1, b"a", &Rate::default())
+        .await
+        .unwrap();
+    let errors = [
+        files.remove(b"a").await.map(drop),
+        Files::copy(&source.ways[0].1, &files, b"b", &Rate::default())
+            .await
+            .map(drop),
+    ];
     for error in errors.into_iter().map(Result::unwrap_err) {
         assert_eq!(error.kind(), ErrorKind::PermissionDenied);
         assert!(error.to_string().contains("--read-only"), "{error}");
@@ -124,7 +227,16 @@ async fn an_agent_that_may_only_read_changes_nothing() {
 /// Peak of memory, in KiB.
 fn peak(process: &Process) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", process.child.id())).unwrap();
-    status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok()).unwrap()
+    status
+        .lines()
+        .find_map(|line| {
+            line.strip_prefix("VmHWM:")?
+                .trim()
+                .strip_suffix(" kB")?
+                .parse()
+                .ok()
+        })
+        .unwrap()
 }
 
 #[tokio::test]
@@ -136,7 +248,10 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
     for length in [1 << 18, 1 << 30, u32::MAX] {
         let mut clients: Vec<Raw> = (0..30).map(|_| Raw::greeted(&process.address)).collect();
         for client in &mut clients {
-            client.0.write_all(&[&length.to_le_bytes()[..], b"d"].concat()).unwrap();
+            client
+                .0
+                .write_all(&[&length.to_le_bytes()[..], b"d"].concat())
+                .unwrap();
         }
         for client in &mut clients {
             let (kind, body) = client.answer().unwrap();
@@ -146,7 +261,14 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
         }
     }
     // a long hello, or none
-    for first in [&[b'x'; 100_000][..], b"\n", b"UPDATE a/b N:1\n", b"stead-rrd files 2\n", b"GET / HTTP/1.1\r\n\r\n", b""] {
+    for first in [
+        &[b'x'; 100_000][..],
+        b"\n",
+        b"UPDATE a/b N:1\n",
+        b"stead-rrd files 2\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"",
+    ] {
         let mut raw = Raw::new(&process.address);
         let _ = raw.0.write_all(first);
         let _ = raw.0.shutdown(std::net::Shutdown::Write);
@@ -157,10 +279,21 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
     // frames in any order, with any body, and cut
     let mut luck = 7_u64;
     let mut draw = move |below: u64| {
-        luck = luck.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        luck = luck
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (luck >> 33) % below
     };
-    let bodies: [&[u8]; 8] = [b"", b"a/b", b"\0\0\0\0c/d", b"\0\0\x01\0", b"\0\0\x04\0", b"\xff\xff\xff\xff", b"RRD\0RRD\0", b"../../x"];
+    let bodies: [&[u8]; 8] = [
+        b"",
+        b"a/b",
+        b"\0\0\0\0c/d",
+        b"\0\0\x01\0",
+        b"\0\0\x04\0",
+        b"\xff\xff\xff\xff",
+        b"RRD\0RRD\0",
+        b"../../x",
+    ];
     // everything but the removal of the one file, and the writing of it
     let allowed = |kind: u8, body: &[u8]| !(kind == b'r' && body == b"a/b");
     let mut answers = [0_u64; 2];
@@ -168,7 +301,11 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
         let mut raw = Raw::greeted(&process.address);
         let mut bytes = Vec::new();
         for _ in 0..=draw(8) {
-            let kind = if draw(20) == 0 { draw(256) as u8 } else { b"lsgmpdvcr"[draw(9) as usize] };
+            let kind = if draw(20) == 0 {
+                draw(256) as u8
+            } else {
+                b"lsgmpdvcr"[draw(9) as usize]
+            };
             let body = bodies[draw(8) as usize];
             if allowed(kind, body) {
                 bytes.extend(frame(kind, body));
@@ -183,13 +320,22 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
             answers[usize::from(kind == b'!')] += 1;
         }
     }
-    println!("3000 clients with garbage: {} answers, {} errors", answers[0], answers[1]);
+    println!(
+        "3000 clients with garbage: {} answers, {} errors",
+        answers[0], answers[1]
+    );
     assert!(answers.into_iter().all(|count| count > 3000), "{answers:?}");
     // with the process's own descriptors, memory and files as before
     assert!(process.files().sum(b"a/b").await.unwrap().is_some());
     let after = contents(dir.path());
     let c = std::path::Path::new("c");
-    assert_eq!(after.into_iter().filter(|(path, _)| !path.starts_with(c)).collect::<Vec<_>>(), before.into_iter().collect::<Vec<_>>());
+    assert_eq!(
+        after
+            .into_iter()
+            .filter(|(path, _)| !path.starts_with(c))
+            .collect::<Vec<_>>(),
+        before.into_iter().collect::<Vec<_>>()
+    );
     let kib = peak(&process);
     assert!(kib < 200 << 10, "{kib} KiB"); // one claimed GiB would be more
     process.signal(Signal::TERM);
@@ -224,7 +370,12 @@ async fn says(bytes: Vec<u8>, hello: bool) -> (Address, tempfile::TempDir) {
 async fn what_is_no_agent_is_told_from_one() {
     let (address, _run) = says(b"-1 Unknown command: stead-rrd\n".to_vec(), false).await;
     let error = Files::agent(address).sum(b"a").await.unwrap_err();
-    assert!(error.to_string().contains("that is no `stead-rrd files` of this version: it says \"-1 Unknown command: stead-rrd"), "{error}");
+    assert!(
+        error.to_string().contains(
+            "that is no `stead-rrd files` of this version: it says \"-1 Unknown command: stead-rrd"
+        ),
+        "{error}"
+    );
     let place = Place::new().await;
     let target = tempfile::tempdir().unwrap();
     put(place.path(), "a", &rrd(100, 1));
@@ -247,14 +398,30 @@ async fn what_is_no_agent_is_told_from_one() {
     for answer in answers {
         let (address, _run) = says(answer.clone(), true).await;
         // what is too short is waited for; the others are no matter of time
-        let files = Files::agent_within(address, std::time::Duration::from_secs(if answer.len() == 4 { 1 } else { 120 }));
+        let files = Files::agent_within(
+            address,
+            std::time::Duration::from_secs(if answer.len() == 4 { 1 } else { 120 }),
+        );
         let case = format!("{}", answer[..answer.len().min(50)].escape_ascii());
         let mut errors = Vec::new();
         errors.extend(files.sum(b"a").await.err());
         errors.extend(files.remove(b"a").await.err());
         errors.push(files.list(|_, _| ()).await.expect_err(&case));
-        errors.push(Files::copy(&files, &Files::directory(target.path()), b"a", &Rate::default()).await.expect_err(&case));
-        errors.push(Files::copy(&place.ways[0].1, &files, b"a", &Rate::default()).await.expect_err(&case));
+        errors.push(
+            Files::copy(
+                &files,
+                &Files::directory(target.path()),
+                b"a",
+                &Rate::default(),
+            )
+            .await
+            .expect_err(&case),
+        );
+        errors.push(
+            Files::copy(&place.ways[0].1, &files, b"a", &Rate::default())
+                .await
+                .expect_err(&case),
+        );
         for error in errors {
             assert!(!error.to_string().contains(char::is_control), "{error:?}");
         }

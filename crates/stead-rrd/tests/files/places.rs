@@ -1,4 +1,5 @@
-//! What the tests of files share: places of files, the agent as a process, a connection that fails when it is told to, raw frames.
+//! What the tests of files share: places of files, the agent as a process, a connection that fails
+//! when it is told to, raw frames.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +35,9 @@ pub fn rrd(size: usize, version: u64) -> Vec<u8> {
     let mut bytes = b"RRD\0".to_vec();
     let mut state = version.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     while bytes.len() < size {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         bytes.extend_from_slice(&(state >> 16).to_le_bytes()[..6]);
     }
     bytes.truncate(size);
@@ -65,7 +68,12 @@ pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 
 /// Whether one of our temporary files is there.
 pub fn has_temporary(dir: &Path) -> bool {
-    contents(dir).keys().any(|path| path.file_name().unwrap().to_string_lossy().starts_with(".stead-rrd-copy."))
+    contents(dir).keys().any(|path| {
+        path.file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with(".stead-rrd-copy.")
+    })
 }
 
 pub fn put(dir: &Path, name: &str, bytes: &[u8]) {
@@ -76,7 +84,9 @@ pub fn put(dir: &Path, name: &str, bytes: &[u8]) {
 
 /// An agent in this process; its address.
 pub async fn agent(base: &Path, listen: &str, read_only: bool) -> Address {
-    let agent = Agent::bind(base, &Address::parse(listen).unwrap(), false, read_only).await.unwrap();
+    let agent = Agent::bind(base, &Address::parse(listen).unwrap(), false, read_only)
+        .await
+        .unwrap();
     let address = Address::parse(&agent.address().unwrap()).unwrap();
     tokio::spawn(agent.run());
     address
@@ -93,10 +103,23 @@ pub struct Place {
 impl Place {
     pub async fn new() -> Place {
         let (dir, run) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let unix = agent(dir.path(), &format!("unix:{}", run.path().join("s").display()), false).await;
+        let unix = agent(
+            dir.path(),
+            &format!("unix:{}", run.path().join("s").display()),
+            false,
+        )
+        .await;
         let tcp = agent(dir.path(), "127.0.0.1:0", false).await;
-        let ways = vec![("directory", Files::directory(dir.path())), ("unix", Files::agent(unix)), ("tcp", Files::agent(tcp))];
-        Place { dir, _run: run, ways }
+        let ways = vec![
+            ("directory", Files::directory(dir.path())),
+            ("unix", Files::agent(unix)),
+            ("tcp", Files::agent(tcp)),
+        ];
+        Place {
+            dir,
+            _run: run,
+            ways,
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -113,7 +136,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it on a unix socket, by a shell that does `setup` first. `None` when that is not allowed here.
+    /// Starts it on a unix socket, by a shell that does `setup` first. `None` when that is not
+    /// allowed here.
     pub fn start(base: &Path, setup: Option<&str>, options: &[&str]) -> Option<Process> {
         let run = tempfile::tempdir().unwrap();
         let listen = format!("unix:{}", run.path().join("s").display());
@@ -123,15 +147,33 @@ impl Process {
             Some(setup) => {
                 let mut command = Command::new("unshare");
                 let script = format!("{setup} || exit 99; exec \"$0\" \"$@\"");
-                command.args(if setup.contains("mount") { &["-m"][..] } else { &[] }).args(["sh", "-c", &script, program]);
+                command
+                    .args(if setup.contains("mount") {
+                        &["-m"][..]
+                    } else {
+                        &[]
+                    })
+                    .args(["sh", "-c", &script, program]);
                 command.env("DIR", base);
                 command
             }
         };
-        command.args(["files", "--listen", &listen, "--base"]).arg(base).args(options);
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().ok()?;
+        command
+            .args(["files", "--listen", &listen, "--base"])
+            .arg(base)
+            .args(options);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .ok()?;
         let said = BufReader::new(child.stderr.take().unwrap());
-        let mut process = Process { child, address: Address::parse(&listen).unwrap(), said, _run: run };
+        let mut process = Process {
+            child,
+            address: Address::parse(&listen).unwrap(),
+            said,
+            _run: run,
+        };
         let mut before = String::new();
         loop {
             let mut line = String::new();
@@ -170,7 +212,8 @@ impl Drop for Process {
     }
 }
 
-/// Stands before an agent, and does something when so many bytes have gone through, both ways together.
+/// Stands before an agent, and does something when so many bytes have gone through, both ways
+/// together.
 pub struct Between {
     pub address: Address,
     /// Bytes so far.
@@ -179,17 +222,26 @@ pub struct Between {
 }
 
 impl Between {
-    /// `at` bytes are let through; before the next one, `act` is called, and when it says so, all ends.
-    pub fn new(agent: &Address, at: u64, act: impl Fn() -> bool + Send + Sync + 'static) -> Between {
+    /// `at` bytes are let through; before the next one, `act` is called, and when it says so, all
+    /// ends.
+    pub fn new(
+        agent: &Address,
+        at: u64,
+        act: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Between {
         let run = tempfile::tempdir().unwrap();
         let path = run.path().join("s");
         let listener = tokio::net::UnixListener::bind(&path).unwrap();
         let passed = Arc::new(AtomicU64::new(0));
-        let Address::Unix(to) = agent.clone() else { panic!("{agent}") };
+        let Address::Unix(to) = agent.clone() else {
+            panic!("{agent}")
+        };
         let (count, act) = (Arc::clone(&passed), Arc::new(act));
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let Ok(server) = tokio::net::UnixStream::connect(&to).await else { return };
+                let Ok(server) = tokio::net::UnixStream::connect(&to).await else {
+                    return;
+                };
                 let (mut from_client, mut to_client) = client.into_split();
                 let (mut from_server, mut to_server) = server.into_split();
                 let (count, act) = (Arc::clone(&count), Arc::clone(&act));
@@ -203,16 +255,26 @@ impl Between {
                 });
             }
         });
-        Between { address: Address::Unix(path), passed, _run: run }
+        Between {
+            address: Address::Unix(path),
+            passed,
+            _run: run,
+        }
     }
 }
 
 async fn pass(
-    from: &mut (impl AsyncReadExt + Unpin), to: &mut (impl AsyncWriteExt + Unpin), count: &AtomicU64, at: u64, act: &(impl Fn() -> bool + ?Sized),
+    from: &mut (impl AsyncReadExt + Unpin),
+    to: &mut (impl AsyncWriteExt + Unpin),
+    count: &AtomicU64,
+    at: u64,
+    act: &(impl Fn() -> bool + ?Sized),
 ) {
     let mut bytes = vec![0; 1 << 16];
     loop {
-        let Ok(length @ 1..) = from.read(&mut bytes).await else { return };
+        let Ok(length @ 1..) = from.read(&mut bytes).await else {
+            return;
+        };
         let before = count.fetch_add(length as u64, Ordering::SeqCst);
         let mut rest = &bytes[..length];
         if before <= at && at < before + length as u64 {
@@ -235,7 +297,9 @@ pub struct Raw(pub UnixStream);
 
 impl Raw {
     pub fn new(address: &Address) -> Raw {
-        let Address::Unix(path) = address else { panic!("{address}") };
+        let Address::Unix(path) = address else {
+            panic!("{address}")
+        };
         let stream = UnixStream::connect(path).unwrap();
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         stream.set_write_timeout(Some(LIMIT)).unwrap();

@@ -1,8 +1,9 @@
 //! JSON to the tree: RFC 8259 and nothing looser.
 //!
-//! serde_json judges the grammar, since it accepts JSON and nothing else; it keeps neither places nor numbers as they were
-//! written, so jsonc-parser, which is looser, then reads what is known to be JSON. (Its versions from 0.28 on can be strict
-//! themselves, and need a compiler above our MSRV.)
+//! serde_json judges the grammar, since it accepts JSON and nothing else; it keeps neither places
+//! nor numbers as they were written, so jsonc-parser, which is looser, then reads what is known to
+//! be JSON. (Its versions from 0.28 on can be strict themselves, and need a compiler above our
+//! MSRV.)
 #![forbid(unsafe_code)]
 
 use std::collections::HashSet;
@@ -14,15 +15,24 @@ use serde::de::IgnoredAny;
 
 use super::tree::{shown, Entry, Mistake, Tree, Value, DEEPEST};
 
-const STRICT: ParseOptions =
-    ParseOptions { allow_comments: false, allow_loose_object_property_names: false, allow_trailing_commas: false };
+const STRICT: ParseOptions = ParseOptions {
+    allow_comments: false,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: false,
+};
 
-const COLLECT: CollectOptions = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+const COLLECT: CollectOptions = CollectOptions {
+    comments: CommentCollectionStrategy::Off,
+    tokens: false,
+};
 
 /// Reads one object.
 pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     if let Some(at) = too_deep(text) {
-        return Err(Mistake::new(at, format!("arrays and objects are nested more than {DEEPEST} deep; a fleet needs 4")));
+        return Err(Mistake::new(
+            at,
+            format!("arrays and objects are nested more than {DEEPEST} deep; a fleet needs 4"),
+        ));
     }
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
         let at = offset(text, error.line(), error.column());
@@ -30,13 +40,23 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     })?;
     let parsed = parse_to_ast(text, &COLLECT, &STRICT).map_err(|error| {
         // half a surrogate pair is the one thing that passes the check above
-        Mistake::new(error.range().start, "not valid JSON: a string has a wrong escape; check its backslashes")
+        Mistake::new(
+            error.range().start,
+            "not valid JSON: a string has a wrong escape; check its backslashes",
+        )
     })?;
     match parsed.value {
-        Some(Json::Object(object)) => Ok(Tree { at: object.range.start, value: Value::Table(entries(object)?) }),
+        Some(Json::Object(object)) => Ok(Tree {
+            at: object.range.start,
+            value: Value::Table(entries(object)?),
+        }),
         other => {
             let at = other.map_or(0, |value| value.range().start);
-            Err(Mistake::new(at, "not a fleet in JSON; write one object, like {\"name\": \"members\", \"node\": [...]}"))
+            Err(Mistake::new(
+                at,
+                "not a fleet in JSON; write one object, like \
+                {\"name\": \"members\", \"node\": [...]}",
+            ))
         }
     }
 }
@@ -61,19 +81,27 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// The offset of a line and a column in bytes, both from 1; a column of 0 is the end of the line before.
+/// The offset of a line and a column in bytes, both from 1; a column of 0 is the end of the line
+/// before.
 fn offset(text: &str, line: usize, column: usize) -> usize {
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let start: usize = text
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1))
+        .map(str::len)
+        .sum();
     (start + column).saturating_sub(1).min(text.len())
 }
 
-/// What is wrong and what to do. The parser's words hold nothing of the text, which may be a secret.
+/// What is wrong and what to do. The parser's words hold nothing of the text, which may be a
+/// secret.
 fn words(error: &serde_json::Error) -> String {
     let all = error.to_string();
     let what = all.split(" at line ").next().unwrap_or_default();
     let advice = match what {
         "trailing comma" => "remove it",
-        "key must be a string" => "write names in double quotes, no comma before }; JSON has no comments",
+        "key must be a string" => {
+            "write names in double quotes, no comma before }; JSON has no comments"
+        }
         "expected `:`" => "write \"name\": value",
         "trailing characters" => "a fleet is one object, remove what stands behind it",
         "invalid number" => "write a plain decimal number",
@@ -93,9 +121,16 @@ fn entries(object: Object) -> Result<Vec<Entry>, Mistake> {
         let at = property.name.range().start;
         let key = property.name.into_string();
         if !seen.insert(key.clone()) {
-            return Err(Mistake::new(at, format!("key `{}` is given twice; keep one", shown(&key))));
+            return Err(Mistake::new(
+                at,
+                format!("key `{}` is given twice; keep one", shown(&key)),
+            ));
         }
-        entries.push(Entry { key, at, tree: lower(property.value)? });
+        entries.push(Entry {
+            key,
+            at,
+            tree: lower(property.value)?,
+        });
     }
     Ok(entries)
 }
@@ -107,7 +142,13 @@ fn lower(value: Json) -> Result<Tree, Mistake> {
         Json::NumberLit(number) => Value::Number(number.value.to_owned()),
         Json::BooleanLit(_) => Value::Other("true or false"),
         Json::NullKeyword(_) => Value::Other("null"),
-        Json::Array(array) => Value::Array(array.elements.into_iter().map(lower).collect::<Result<_, _>>()?),
+        Json::Array(array) => Value::Array(
+            array
+                .elements
+                .into_iter()
+                .map(lower)
+                .collect::<Result<_, _>>()?,
+        ),
         Json::Object(object) => Value::Table(entries(object)?),
     };
     Ok(Tree { at, value })
@@ -127,10 +168,17 @@ mod tests {
     #[test]
     fn numbers_keep_the_digits_that_were_written() {
         for number in ["1.50", "1e3", "-0", "123456789012345678901234567890.10"] {
-            let Ok(Tree { value: Value::Table(entries), .. }) = tree(&format!("{{\"a\": {number}}}")) else {
+            let Ok(Tree {
+                value: Value::Table(entries),
+                ..
+            }) = tree(&format!("{{\"a\": {number}}}"))
+            else {
                 panic!("{number}");
             };
-            assert!(matches!(&entries[0].tree.value, Value::Number(raw) if raw == number), "{number}");
+            assert!(
+                matches!(&entries[0].tree.value, Value::Number(raw) if raw == number),
+                "{number}"
+            );
         }
     }
 
@@ -169,7 +217,10 @@ mod tests {
             ("{", "not closed"),
             ("[1]", "write one object"),
             ("3", "write one object"),
-            ("{\"a\": 1, \"b\": {\"c\": 1, \"\\u0063\": 2}}", "`c` is given twice"),
+            (
+                "{\"a\": 1, \"b\": {\"c\": 1, \"\\u0063\": 2}}",
+                "`c` is given twice",
+            ),
         ] {
             let (_, problem) = problem(text);
             assert!(problem.contains(words), "{text}: {problem}");
@@ -186,12 +237,15 @@ mod tests {
     #[test]
     fn deep_nesting_ends_in_a_message_and_not_in_the_end_of_the_stack() {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
-            let deep = |n: usize| format!("{{\"a\":{}1{}}}", open.repeat(n - 1), close.repeat(n - 1));
+            let deep =
+                |n: usize| format!("{{\"a\":{}1{}}}", open.repeat(n - 1), close.repeat(n - 1));
             assert!(tree(&deep(DEEPEST)).is_ok());
             for n in [DEEPEST + 1, 100_000] {
                 assert!(problem(&deep(n)).1.contains("more than 64 deep"));
             }
-            assert!(problem(&open.repeat(100_000)).1.contains("more than 64 deep"));
+            assert!(problem(&open.repeat(100_000))
+                .1
+                .contains("more than 64 deep"));
         }
     }
 }

@@ -1,8 +1,8 @@
 //! TOML to the tree: TOML 1.0.
 //!
-//! The parser reads TOML 1.1 as well, and gives up at depths that it chooses itself. A scan of the bytes refuses what 1.0
-//! has not (so that every other TOML reader can read the fleet too) and what is deeper than a fleet can be. Of what the
-//! scan and the parser find, the earlier is reported.
+//! The parser reads TOML 1.1 as well, and gives up at depths that it chooses itself. A scan of the
+//! bytes refuses what 1.0 has not (so that every other TOML reader can read the fleet too) and what
+//! is deeper than a fleet can be. Of what the scan and the parser find, the earlier is reported.
 #![forbid(unsafe_code)]
 
 use std::ops::Range;
@@ -15,7 +15,10 @@ use super::tree::{shown, Entry, Mistake, Tree, Value, DEEPEST};
 pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     let newer = match scan(text) {
         Scan::TooDeep(at) => {
-            let problem = format!("arrays, tables and dotted keys are nested more than {DEEPEST} deep; a fleet needs 4");
+            let problem = format!(
+                "arrays, tables and dotted keys are nested more than {DEEPEST} \
+                deep; a fleet needs 4"
+            );
             return Err(Mistake::new(at, problem));
         }
         Scan::Passed(mistake) => mistake,
@@ -24,7 +27,10 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
         Err(error) => Err(mistake(text, &error).or_earlier(newer)),
         Ok(document) => match newer {
             Some(newer) => Err(newer),
-            None => Ok(Tree { at: 0, value: Value::Table(entries(text, document.as_table(), 0)) }),
+            None => Ok(Tree {
+                at: 0,
+                value: Value::Table(entries(text, document.as_table(), 0)),
+            }),
         },
     }
 }
@@ -37,10 +43,15 @@ fn mistake(text: &str, error: &TomlError) -> Mistake {
         "duplicate key" => format!("key `{}` is given twice; keep one", written()),
         // not shown: it may be a secret whose quotes were forgotten
         "integer number overflowed" | "floating-point number overflowed" => {
-            "the number is too large; weights go up to 1000000, other numbers stay below 2^32, and texts stand in quotes".to_owned()
+            "the number is too large; weights go up to 1000000, other numbers stay below 2^32, and \
+             texts stand in quotes"
+                .to_owned()
         }
         // the message names what TOML expects and holds nothing of the text
-        message => format!("not valid TOML: {}; correct it here", shown_message(message)),
+        message => format!(
+            "not valid TOML: {}; correct it here",
+            shown_message(message)
+        ),
     };
     Mistake::new(span.start, problem)
 }
@@ -59,16 +70,23 @@ enum Scan {
 
 /// Walks over strings, comments and brackets; of what is not TOML at all the parser speaks.
 ///
-/// The depth of a place is the number of brackets around it plus the dots of the dotted keys that lead there. Dots in
-/// numbers count as well: there is one at most.
+/// The depth of a place is the number of brackets around it plus the dots of the dotted keys that
+/// lead there. Dots in numbers count as well: there is one at most.
 fn scan(text: &str) -> Scan {
     let bytes = text.as_bytes();
     let mut found = None;
     let mut note = |at, what: &str| {
-        found.get_or_insert_with(|| Mistake::new(at, format!("{what} is not in TOML 1.0; write it the older way")));
+        found.get_or_insert_with(|| {
+            Mistake::new(
+                at,
+                format!("{what} is not in TOML 1.0; write it the older way"),
+            )
+        });
     };
-    let mut open: Vec<(u8, usize)> = Vec::new(); // the brackets, each with the depth outside it
-    let (mut base, mut dots) = (0, 0); // the depth inside the innermost bracket; the dots since it, a comma or a line end
+    // the brackets, each with the depth outside it
+    let mut open: Vec<(u8, usize)> = Vec::new();
+    // the depth inside the innermost bracket; the dots since it, a comma or a line end
+    let (mut base, mut dots) = (0, 0);
     let mut last = (b'\n', 0); // the last byte that is no white space, and where
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
@@ -93,7 +111,10 @@ fn scan(text: &str) -> Scan {
                 dots = 0;
             }
             b']' | b'}' => {
-                if byte == b'}' && last.0 == b',' && open.last().is_some_and(|(bracket, _)| *bracket == b'{') {
+                if byte == b'}'
+                    && last.0 == b','
+                    && open.last().is_some_and(|(bracket, _)| *bracket == b'{')
+                {
                     note(last.1, "a comma behind the last value of an inline table");
                 }
                 base = open.pop().map_or(0, |(_, outside)| outside);
@@ -120,10 +141,14 @@ fn scan(text: &str) -> Scan {
 }
 
 fn find(bytes: &[u8], from: usize, what: impl Fn(u8) -> bool) -> usize {
-    bytes[from..].iter().position(|b| what(*b)).map_or(bytes.len(), |n| from + n)
+    bytes[from..]
+        .iter()
+        .position(|b| what(*b))
+        .map_or(bytes.len(), |n| from + n)
 }
 
-/// The byte behind the string that starts at `start`. `escape` is called with the byte behind each backslash of a basic string.
+/// The byte behind the string that starts at `start`. `escape` is called with the byte behind each
+/// backslash of a basic string.
 fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usize {
     let quote = bytes[start];
     let long = bytes[start..].starts_with(&[quote; 3]);
@@ -139,7 +164,11 @@ fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usiz
             _ if byte == quote && !long => return at + 1,
             _ if byte == quote && bytes[at..].starts_with(&[quote; 3]) => {
                 // up to two quotes may stand before the three that close it
-                let run = bytes[at..].iter().take(5).take_while(|b| **b == quote).count();
+                let run = bytes[at..]
+                    .iter()
+                    .take(5)
+                    .take_while(|b| **b == quote)
+                    .count();
                 return at + run;
             }
             _ => at += 1,
@@ -148,19 +177,30 @@ fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usiz
     bytes.len()
 }
 
-/// Lowers a table, in the order of the text: the parser keeps a table that was opened late where its parent first named it.
+/// Lowers a table, in the order of the text: the parser keeps a table that was opened late where
+/// its parent first named it.
 fn entries(text: &str, table: &Table, fallback: usize) -> Vec<Entry> {
-    let items = table.iter().map(|(name, item)| (name, table.key(name), item));
+    let items = table
+        .iter()
+        .map(|(name, item)| (name, table.key(name), item));
     sorted(items.map(|(name, key, item)| {
         let at = start(key, fallback);
-        Entry { key: name.to_owned(), at, tree: lower_item(text, item, at) }
+        Entry {
+            key: name.to_owned(),
+            at,
+            tree: lower_item(text, item, at),
+        }
     }))
 }
 
 fn inline_entries(text: &str, table: &InlineTable, fallback: usize) -> Vec<Entry> {
     sorted(table.iter().map(|(name, value)| {
         let at = start(table.key(name), fallback);
-        Entry { key: name.to_owned(), at, tree: lower(text, value, at) }
+        Entry {
+            key: name.to_owned(),
+            at,
+            tree: lower(text, value, at),
+        }
     }))
 }
 
@@ -184,7 +224,10 @@ fn lower_item(text: &str, item: &Item, fallback: usize) -> Tree {
                 .iter()
                 .map(|table| {
                     let at = table.span().map_or(at, |span| span.start);
-                    Tree { at, value: Value::Table(entries(text, table, at)) }
+                    Tree {
+                        at,
+                        value: Value::Table(entries(text, table, at)),
+                    }
                 })
                 .collect(),
         ),
@@ -201,7 +244,9 @@ fn lower(text: &str, value: &Toml, fallback: usize) -> Tree {
         Toml::Integer(_) | Toml::Float(_) => Value::Number(written(text, span).replace('_', "")),
         Toml::Boolean(_) => Value::Other("true or false"),
         Toml::Datetime(_) => Value::Other("a date or time"),
-        Toml::Array(array) => Value::Array(array.iter().map(|value| lower(text, value, at)).collect()),
+        Toml::Array(array) => {
+            Value::Array(array.iter().map(|value| lower(text, value, at)).collect())
+        }
         Toml::InlineTable(table) => Value::Table(inline_entries(text, table, at)),
     };
     Tree { at, value }
@@ -238,23 +283,42 @@ mod tests {
 
     #[test]
     fn numbers_keep_the_digits_that_were_written() {
-        for number in ["1.50", "1e3", "-0", "+1", "0x10", "nan", "0.1000000000000000055511151231257827"] {
-            let Ok(Tree { value: Value::Table(entries), .. }) = tree(&format!("a = {number} # x")) else {
+        for number in [
+            "1.50",
+            "1e3",
+            "-0",
+            "+1",
+            "0x10",
+            "nan",
+            "0.1000000000000000055511151231257827",
+        ] {
+            let Ok(Tree {
+                value: Value::Table(entries),
+                ..
+            }) = tree(&format!("a = {number} # x"))
+            else {
                 panic!("{number}");
             };
-            assert!(matches!(&entries[0].tree.value, Value::Number(raw) if raw == number), "{number}");
+            assert!(
+                matches!(&entries[0].tree.value, Value::Number(raw) if raw == number),
+                "{number}"
+            );
         }
     }
 
     #[test]
     fn tables_stand_in_the_order_of_the_text_however_they_are_written() {
-        let text = "a.b = 1\nc = { d = [{ e = 1 }] }\na.f = 1\n[[n]]\ng = 1\n[n.l]\nh = 1\n[[n]]\n[x.y]\n[x]\nz = 1\n";
+        let text = "a.b = 1\nc = { d = [{ e = 1 }] }\na.f = 1\n[[n]]\ng = 1\n[n.l]\nh = \
+            1\n[[n]]\n[x.y]\n[x]\nz = 1\n";
         let mut found = Vec::new();
         let Ok(tree) = tree(text) else { panic!() };
         keys(&tree, &mut found);
         for key in &found {
             let (key, at) = key.split_once('@').unwrap();
-            assert!(text[at.parse::<usize>().unwrap()..].starts_with(key), "{found:?}");
+            assert!(
+                text[at.parse::<usize>().unwrap()..].starts_with(key),
+                "{found:?}"
+            );
         }
         let names: String = found.iter().map(|key| &key[..1]).collect();
         assert_eq!(names, "abfcdenglhxyz");
@@ -307,7 +371,10 @@ mod tests {
         ] {
             let (found, problem) = problem(text);
             assert!(problem.contains(words), "{text}: {problem}");
-            assert!(!problem.contains('\n') && problem.contains(';'), "{text}: {problem}");
+            assert!(
+                !problem.contains('\n') && problem.contains(';'),
+                "{text}: {problem}"
+            );
             assert!(found.abs_diff(at) <= 2, "{text}: {found}: {problem}");
         }
     }
@@ -317,12 +384,21 @@ mod tests {
         for (open, close) in [("[", "]"), ("{a=", "}"), ("{a.a=", "}"), ("[{a.a=", "}]")] {
             let deep = |n: usize| format!("a = {}1{}", open.repeat(n), close.repeat(n));
             assert!(tree(&deep(20)).is_ok(), "{open}");
-            for text in [deep(65), deep(100_000), format!("a = {}", open.repeat(100_000))] {
+            for text in [
+                deep(65),
+                deep(100_000),
+                format!("a = {}", open.repeat(100_000)),
+            ] {
                 assert!(problem(&text).1.contains("more than 64 deep"), "{open}");
             }
         }
         for key in ["a.".repeat(100_000), "a . ".repeat(65)] {
-            for text in [format!("{key}a = 1"), format!("[{key}a]"), format!("[[{key}a]]"), format!("x = {{ {key}a = 1 }}")] {
+            for text in [
+                format!("{key}a = 1"),
+                format!("[{key}a]"),
+                format!("[[{key}a]]"),
+                format!("x = {{ {key}a = 1 }}"),
+            ] {
                 assert!(problem(&text).1.contains("more than 64 deep"));
             }
         }

@@ -4,8 +4,9 @@
 //! bytes --text--> UTF-8 --from_toml, from_json--> tree --rules--> Fleet --pin--> ranges
 //! ```
 //!
-//! Both languages are lowered to one small tree, so every rule is written once and both give the same fleet and the same
-//! mistakes. Numbers travel as the text that was written; nothing here is ever a floating-point number.
+//! Both languages are lowered to one small tree, so every rule is written once and both give the
+//! same fleet and the same mistakes. Numbers travel as the text that was written; nothing here is
+//! ever a floating-point number.
 #![forbid(unsafe_code)]
 
 mod from_json;

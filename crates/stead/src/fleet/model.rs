@@ -1,4 +1,5 @@
-//! The types of a fleet, as its reader hands them out: checked, sorted, and with the line that each part stood in.
+//! The types of a fleet, as its reader hands them out: checked, sorted, and with the line that each
+//! part stood in.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -7,8 +8,8 @@ use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::weight::Weight;
 
-/// A checked fleet: all rules of docs/fleet.md hold, apart from the overlap of pins, which `lay_pins` checks because a pin
-/// by key has no place before the hash is known.
+/// A checked fleet: all rules of docs/fleet.md hold, apart from the overlap of pins, which
+/// `lay_pins` checks because a pin by key has no place before the hash is known.
 ///
 /// Two files that differ only in the order of their parts give equal fleets, apart from the lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,11 +18,14 @@ pub struct Fleet {
     pub name: String,
     /// How many nodes hold each point.
     pub replicas: u32,
-    /// Label names over which copies are kept apart, outermost first; every node with a weight above 0 has them all.
+    /// Label names over which copies are kept apart, outermost first; every node with a weight
+    /// above 0 has them all.
     pub spread: Vec<String>,
-    /// The hash that the fleet asks for; `None` when it is left out: the map's own, md5 for a first map.
+    /// The hash that the fleet asks for; `None` when it is left out: the map's own, md5 for a first
+    /// map.
     pub hash: Option<Hash>,
-    /// What of a key is hashed, as the fleet asks for; `None` when it is left out: the map's own, the whole key for a first map.
+    /// What of a key is hashed, as the fleet asks for; `None` when it is left out: the map's own,
+    /// the whole key for a first map.
     pub key_rule: Option<KeyRule>,
     /// The largest number of base slices, when the fleet sets one.
     pub max_slices: Option<u32>,
@@ -29,7 +33,8 @@ pub struct Fleet {
     pub nodes: Vec<Node>,
     /// The named policies, sorted by the bytes of their names; at most 65,536.
     pub policies: Vec<Policy>,
-    /// The pins: those by key first, by the bytes of the key, then those by range; at most 1,000,000.
+    /// The pins: those by key first, by the bytes of the key, then those by range; at most
+    /// 1,000,000.
     pub pins: Vec<Pin>,
     /// The file's name as the user gave it, for messages.
     pub file: String,

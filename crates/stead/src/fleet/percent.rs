@@ -14,13 +14,14 @@ use crate::point::Share;
 /// 10^18: one percent, in the smallest steps that a percentage can name.
 const ONE: u128 = 1_000_000_000_000_000_000;
 
-/// A part of the space, as a fleet writes percentages: `part("5%")`. The error says why it is none, ready to follow the text in a
-/// message.
+/// A part of the space, as a fleet writes percentages: `part("5%")`. The error says why it is none,
+/// ready to follow the text in a message.
 pub fn part(text: &str) -> Result<Share, &'static str> {
     point(text).map(Share)
 }
 
-/// The point of a percentage, 2^64 for `100%`; otherwise why it is none, ready to follow the text in a message.
+/// The point of a percentage, 2^64 for `100%`; otherwise why it is none, ready to follow the text
+/// in a message.
 pub(super) fn point(text: &str) -> Result<u128, &'static str> {
     let Some(number) = text.strip_suffix('%') else {
         return Err("does not end in %; write it like \"6.25%\"");
@@ -31,7 +32,10 @@ pub(super) fn point(text: &str) -> Result<u128, &'static str> {
     };
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !places.is_none_or(digits) {
-        return Err("is not a plain percentage; write digits with at most one point, then %, like \"6.25%\"");
+        return Err(
+            "is not a plain percentage; write digits with at most one point, then %, \
+            like \"6.25%\"",
+        );
     }
     let places = places.unwrap_or("");
     if places.len() > 18 {
@@ -58,7 +62,8 @@ mod tests {
 
     #[test]
     fn percentages_become_the_points_that_python_computes() {
-        // python3 -c 'from fractions import Fraction as F; print(int(F(x) * 2**64 / 100))', with x as a string
+        // python3 -c 'from fractions import Fraction as F; print(int(F(x) * 2**64 / 100))', with x
+        // as a string
         for (text, expected) in [
             ("0%", 0),
             ("0.0%", 0),
@@ -105,7 +110,10 @@ mod tests {
             ("0.0000000000000000000%", "more than 18 places"),
             ("100.000000000000000001%", "above 100%"),
             ("101%", "above 100%"),
-            ("99999999999999999999999999999999999999999999%", "above 100%"),
+            (
+                "99999999999999999999999999999999999999999999%",
+                "above 100%",
+            ),
         ] {
             let why = point(text).unwrap_err();
             assert!(why.contains(words), "{text}: {why}");

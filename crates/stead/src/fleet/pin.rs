@@ -1,4 +1,5 @@
-//! Pins laid on the points: which run of cells each pin covers, and whether two of them cover the same point.
+//! Pins laid on the points: which run of cells each pin covers, and whether two of them cover the
+//! same point.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -21,16 +22,22 @@ pub struct LaidPin {
 }
 
 impl Fleet {
-    /// The pins as ranges of whole cells, sorted by their first points: a pin by key covers the cell that the key hashes to,
-    /// a pin by range has both bounds rounded up to cell bounds.
+    /// The pins as ranges of whole cells, sorted by their first points: a pin by key covers the
+    /// cell that the key hashes to, a pin by range has both bounds rounded up to cell bounds.
     ///
-    /// Fails with [`Error::Fleet`] at the first pin of the file that covers a point of an earlier one, or that covers no cell
-    /// because the cells are wider than its range. Takes n log n steps for n pins.
+    /// Fails with [`Error::Fleet`] at the first pin of the file that covers a point of an earlier
+    /// one, or that covers no cell because the cells are wider than its range. Takes n log n steps
+    /// for n pins.
     pub fn lay_pins(&self, hash: &Hash, key_rule: KeyRule, cells: Cells) -> Result<Vec<LaidPin>> {
-        let wrong = |pin: usize, problem: String| Error::Fleet { file: self.file.clone(), line: self.pins[pin].line, problem };
+        let wrong = |pin: usize, problem: String| Error::Fleet {
+            file: self.file.clone(),
+            line: self.pins[pin].line,
+            problem,
+        };
         let mut in_file: Vec<usize> = (0..self.pins.len()).collect();
         in_file.sort_by_key(|pin| (self.pins[*pin].line, *pin));
-        // by first point; none overlap, so the one before and the one behind a new pin tell whether it does
+        // by first point; none overlap, so the one before and the one behind a new pin tell whether
+        // it does
         let mut laid: BTreeMap<Point, LaidPin> = BTreeMap::new();
         for pin in in_file {
             let (first, end) = match &self.pins[pin].what {
@@ -38,22 +45,44 @@ impl Fleet {
                     let cell = hash.cell(key_rule.of(key), cells);
                     (cells.bound(cell), cells.bound(cell + 1))
                 }
-                Pinned::Range { first, end } => (cells.round_up(u128::from(first.0)), cells.round_up(*end)),
+                Pinned::Range { first, end } => {
+                    (cells.round_up(u128::from(first.0)), cells.round_up(*end))
+                }
             };
-            // an empty range has no last point; both casts lose nothing, since first < end <= 2^64 otherwise
+            // an empty range has no last point; both casts lose nothing, since first < end <= 2^64
+            // otherwise
             if first >= end {
-                let problem = format!("the range covers none of the {} cells; widen it, or pin a key", cells.count());
+                let problem = format!(
+                    "the range covers none of the {} cells; widen it, or pin a key",
+                    cells.count()
+                );
                 return Err(wrong(pin, problem));
             }
-            let new = LaidPin { first: Point(first as u64), last: Point((end - 1) as u64), pin };
-            let touched = laid.range(..=new.last).rev().map(|(_, old)| old).take_while(|old| old.last >= new.first);
-            // all that it touches are earlier in the file; the walk happens once, since it ends in an error
+            let new = LaidPin {
+                first: Point(first as u64),
+                last: Point((end - 1) as u64),
+                pin,
+            };
+            let touched = laid
+                .range(..=new.last)
+                .rev()
+                .map(|(_, old)| old)
+                .take_while(|old| old.last >= new.first);
+            // all that it touches are earlier in the file; the walk happens once, since it ends in
+            // an error
             if let Some(line) = touched.map(|old| self.pins[old.pin].line).min() {
                 let why = match (&self.pins[pin].what, key_rule) {
-                    (Pinned::Key(_), KeyRule::First(_)) => format!(" (of a key its {key_rule} are hashed)"),
+                    (Pinned::Key(_), KeyRule::First(_)) => {
+                        format!(" (of a key its {key_rule} are hashed)")
+                    }
                     _ => String::new(),
                 };
-                return Err(wrong(pin, format!("pin covers points of the pin in line {line}{why}; pins must not overlap")));
+                return Err(wrong(
+                    pin,
+                    format!(
+                        "pin covers points of the pin in line {line}{why}; pins must not overlap"
+                    ),
+                ));
             }
             laid.insert(new.first, new);
         }
@@ -66,7 +95,11 @@ mod tests {
     use super::*;
 
     fn fleet(pins: &str) -> Fleet {
-        Fleet::parse(&format!("name = 'm'\nnode = [{{ name = 'a' }}]\n{pins}"), "f").unwrap()
+        Fleet::parse(
+            &format!("name = 'm'\nnode = [{{ name = 'a' }}]\n{pins}"),
+            "f",
+        )
+        .unwrap()
     }
 
     fn range(first: &str, end: &str) -> String {
@@ -81,43 +114,83 @@ mod tests {
     fn a_key_covers_its_cell_and_a_range_rounds_up_to_cells() {
         let pins = range("50%", "100%") + &key("frank") + &range("0%", "10%");
         let fleet = fleet(&pins);
-        let laid = fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).unwrap();
-        let shown: Vec<_> = laid.iter().map(|l| format!("{} {} {}", l.first, l.last, fleet.pins[l.pin].line)).collect();
+        let laid = fleet
+            .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST)
+            .unwrap();
+        let shown: Vec<_> = laid
+            .iter()
+            .map(|l| format!("{} {} {}", l.first, l.last, fleet.pins[l.pin].line))
+            .collect();
         assert_eq!(
             shown,
-            ["0000000000000000 1999999999999998 9", "26253c50741faa9c 26253c50741faa9c 6", "8000000000000000 ffffffffffffffff 3"]
+            [
+                "0000000000000000 1999999999999998 9",
+                "26253c50741faa9c 26253c50741faa9c 6",
+                "8000000000000000 ffffffffffffffff 3"
+            ]
         );
         // 16 cells: the first hex digit; 10% = 0x1999... rounds up to 0x2000...
-        let laid = fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::from_stored(16)).unwrap();
-        let bounds: Vec<_> = laid.iter().map(|l| (l.first.0 >> 60, l.last.0 >> 60, l.last.0 << 4)).collect();
-        assert_eq!(bounds, [(0, 1, u64::MAX << 4), (2, 2, u64::MAX << 4), (8, 15, u64::MAX << 4)]);
+        let laid = fleet
+            .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::from_stored(16))
+            .unwrap();
+        let bounds: Vec<_> = laid
+            .iter()
+            .map(|l| (l.first.0 >> 60, l.last.0 >> 60, l.last.0 << 4))
+            .collect();
+        assert_eq!(
+            bounds,
+            [
+                (0, 1, u64::MAX << 4),
+                (2, 2, u64::MAX << 4),
+                (8, 15, u64::MAX << 4)
+            ]
+        );
     }
 
     #[test]
     fn a_range_that_no_cell_starts_in_is_refused() {
         let fleet = fleet(&range("1%", "2%"));
-        assert!(fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).is_ok());
-        let error = fleet.lay_pins(&Hash::Md5, KeyRule::Whole, Cells::from_stored(10)).unwrap_err();
-        assert_eq!(error.to_string(), "f:3: the range covers none of the 10 cells; widen it, or pin a key");
+        assert!(fleet
+            .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST)
+            .is_ok());
+        let error = fleet
+            .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::from_stored(10))
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "f:3: the range covers none of the 10 cells; widen it, or pin a key"
+        );
     }
 
     #[test]
     fn an_overlap_names_the_lines_of_both() {
         for (pins, expected) in [
-            (range("0%", "1%") + &range("1%", "2%") + &range("99%", "100%"), None),
+            (
+                range("0%", "1%") + &range("1%", "2%") + &range("99%", "100%"),
+                None,
+            ),
             (range("0%", "10%") + &range("9%", "11%"), Some((6, 3))),
             (range("9%", "11%") + &range("0%", "10%"), Some((6, 3))),
             (range("0%", "10%") + &range("2%", "3%"), Some((6, 3))),
             (range("2%", "3%") + &range("0%", "10%"), Some((6, 3))),
-            (range("4%", "5%") + &range("2%", "3%") + &range("0%", "10%"), Some((9, 3))),
-            (range("4%", "5%") + &range("0%", "1%") + &range("4%", "5%") + &range("0%", "1%"), Some((9, 3))),
+            (
+                range("4%", "5%") + &range("2%", "3%") + &range("0%", "10%"),
+                Some((9, 3)),
+            ),
+            (
+                range("4%", "5%") + &range("0%", "1%") + &range("4%", "5%") + &range("0%", "1%"),
+                Some((9, 3)),
+            ),
             (key("x") + &key("y") + &key("x"), Some((9, 3))),
             (key("frank") + &range("14%", "15%"), Some((6, 3))),
             (key("frank") + &range("15%", "16%"), None),
         ] {
-            let laid = fleet(&pins).lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST).map_err(|error| error.to_string());
-            let expected =
-                expected.map(|(a, b)| format!("f:{a}: pin covers points of the pin in line {b}; pins must not overlap"));
+            let laid = fleet(&pins)
+                .lay_pins(&Hash::Md5, KeyRule::Whole, Cells::FINEST)
+                .map_err(|error| error.to_string());
+            let expected = expected.map(|(a, b)| {
+                format!("f:{a}: pin covers points of the pin in line {b}; pins must not overlap")
+            });
             assert_eq!(laid.err(), expected, "{pins}");
         }
     }
@@ -126,7 +199,9 @@ mod tests {
     fn a_hundred_thousand_pins_are_laid_in_their_order() {
         let pins: String = (0..100_000).map(|i| key(&i.to_string())).collect();
         let fleet = fleet(&pins);
-        let laid = fleet.lay_pins(&Hash::Xxh3, KeyRule::Whole, Cells::FINEST).unwrap();
+        let laid = fleet
+            .lay_pins(&Hash::Xxh3, KeyRule::Whole, Cells::FINEST)
+            .unwrap();
         assert_eq!(laid.len(), 100_000);
         assert!(laid.windows(2).all(|pair| pair[0].last < pair[1].first));
     }

@@ -1,5 +1,5 @@
-//! The tools that the rules read with: one mistake kept, the one that stands first in the text, and each kind of value
-//! taken from the tree with the words for what it is not.
+//! The tools that the rules read with: one mistake kept, the one that stands first in the text, and
+//! each kind of value taken from the tree with the words for what it is not.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, HashMap};
@@ -10,8 +10,19 @@ use crate::error::{Error, Result};
 use crate::weight::Weight;
 
 /// The keys of the fleet itself.
-pub(super) const TOP_KEYS: [&str; 11] =
-    ["name", "replicas", "spread", "hash", "secret", "secret_file", "key", "max_slices", "node", "policy", "pin"];
+pub(super) const TOP_KEYS: [&str; 11] = [
+    "name",
+    "replicas",
+    "spread",
+    "hash",
+    "secret",
+    "secret_file",
+    "key",
+    "max_slices",
+    "node",
+    "policy",
+    "pin",
+];
 /// The longest name, in bytes.
 pub(super) const LONGEST_NAME: usize = 255;
 /// The longest label or attribute, in bytes: the map's strings end there.
@@ -43,15 +54,24 @@ pub(super) struct At<T> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(source: &'a Source<'a>) -> Reader<'a> {
-        Reader { source, first: None }
+        Reader {
+            source,
+            first: None,
+        }
     }
 
     /// What was read when there was no mistake, otherwise the first mistake.
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T> {
         let file = self.source.file.to_owned();
         match self.first {
-            Some((at, problem)) => Err(Error::Fleet { file, line: self.source.lines.line(at), problem }),
-            None => read.ok_or_else(|| Error::Internal { problem: "a fleet without mistakes was not read".to_owned() }),
+            Some((at, problem)) => Err(Error::Fleet {
+                file,
+                line: self.source.lines.line(at),
+                problem,
+            }),
+            None => read.ok_or_else(|| Error::Internal {
+                problem: "a fleet without mistakes was not read".to_owned(),
+            }),
         }
     }
 
@@ -99,10 +119,19 @@ impl<'a> Reader<'a> {
 
     pub(super) fn unknown(&mut self, key: &str, at: usize, place: &str, known: &[&str]) {
         // a key of the top that slipped below a header is the commonest of these in TOML
-        let misplaced = !self.source.json && known.len() < TOP_KEYS.len() && TOP_KEYS.contains(&key);
+        let misplaced =
+            !self.source.json && known.len() < TOP_KEYS.len() && TOP_KEYS.contains(&key);
         self.wrong::<()>(at, || {
-            let hint = if misplaced { "; keys of the fleet itself stand above the first [[...]]" } else { "" };
-            format!("unknown key `{}` in {place}; known keys: {}{hint}", shown(key), known.join(", "))
+            let hint = if misplaced {
+                "; keys of the fleet itself stand above the first [[...]]"
+            } else {
+                ""
+            };
+            format!(
+                "unknown key `{}` in {place}; known keys: {}{hint}",
+                shown(key),
+                known.join(", ")
+            )
         });
     }
 
@@ -112,7 +141,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn missing(&mut self, at: usize, key: &str, place: &str) {
-        self.wrong::<()>(at, || format!("required key `{key}` is missing in {place}; add it"));
+        self.wrong::<()>(at, || {
+            format!("required key `{key}` is missing in {place}; add it")
+        });
     }
 
     pub(super) fn missing_in(&mut self, at: usize, key: &str, what: &str) {
@@ -121,10 +152,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a name that stood before; `lines` holds where.
-    pub(super) fn unique(&mut self, what: &str, name: &At<String>, lines: &mut HashMap<String, usize>) {
+    pub(super) fn unique(
+        &mut self,
+        what: &str,
+        name: &At<String>,
+        lines: &mut HashMap<String, usize>,
+    ) {
         if let Some(line) = lines.get(&name.it).copied() {
             self.wrong::<()>(name.at, || {
-                format!("{what} name `{}` is used in line {line} already; names must be unique", shown(&name.it))
+                format!(
+                    "{what} name `{}` is used in line {line} already; names must be unique",
+                    shown(&name.it)
+                )
             });
             return;
         }
@@ -135,7 +174,13 @@ impl<'a> Reader<'a> {
     /// The tables of `node`, `policy` or `pin`.
     pub(super) fn tables(&mut self, what: &str, tree: Tree, most: usize) -> Vec<At<Vec<Entry>>> {
         let json = self.source.json;
-        let how = move || if json { "an array of objects, [{...}]".to_owned() } else { format!("it as [[{what}]]") };
+        let how = move || {
+            if json {
+                "an array of objects, [{...}]".to_owned()
+            } else {
+                format!("it as [[{what}]]")
+            }
+        };
         let (at, kind) = (tree.at, self.kind(&tree));
         let Value::Array(items) = tree.value else {
             self.wrong::<()>(at, || format!("{what} is {kind}; write {}", how()));
@@ -145,7 +190,11 @@ impl<'a> Reader<'a> {
         for (i, item) in items.into_iter().enumerate() {
             let (at, kind) = (item.at, self.kind(&item));
             if i == most {
-                self.wrong::<()>(at, || format!("more than {most} of {what}, the most that there may be; leave some out"));
+                self.wrong::<()>(at, || {
+                    format!(
+                        "more than {most} of {what}, the most that there may be; leave some out"
+                    )
+                });
                 break;
             }
             match item.value {
@@ -162,7 +211,9 @@ impl<'a> Reader<'a> {
         let kind = self.kind(&tree);
         match tree.value {
             Value::Array(items) => Some(items),
-            _ => self.wrong(tree.at, || format!("{what} must be an array of {of}, and is {kind}; write it in brackets")),
+            _ => self.wrong(tree.at, || {
+                format!("{what} must be an array of {of}, and is {kind}; write it in brackets")
+            }),
         }
     }
 
@@ -171,27 +222,54 @@ impl<'a> Reader<'a> {
         let (at, kind) = (tree.at, self.kind(&tree));
         match tree.value {
             Value::Text(it) => Some(At { at, it }),
-            _ => self.wrong(at, || format!("{what} must be a string, and is {kind}; write it in quotes")),
+            _ => self.wrong(at, || {
+                format!("{what} must be a string, and is {kind}; write it in quotes")
+            }),
         }
     }
 
     /// A string of `least` to `most` bytes without control characters.
-    pub(super) fn text(&mut self, what: &str, tree: Tree, least: usize, most: usize) -> Option<At<String>> {
+    pub(super) fn text(
+        &mut self,
+        what: &str,
+        tree: Tree,
+        least: usize,
+        most: usize,
+    ) -> Option<At<String>> {
         let text = self.any_text(what, tree)?;
         self.check_text(what, &text.it, text.at, least, most)?;
         Some(text)
     }
 
-    fn check_text(&mut self, what: &str, text: &str, at: usize, least: usize, most: usize) -> Option<()> {
+    fn check_text(
+        &mut self,
+        what: &str,
+        text: &str,
+        at: usize,
+        least: usize,
+        most: usize,
+    ) -> Option<()> {
         if text.len() < least {
-            return self.wrong(at, || format!("{what} is empty; write {least} to {most} bytes"));
+            return self.wrong(at, || {
+                format!("{what} is empty; write {least} to {most} bytes")
+            });
         }
         if text.len() > most {
-            return self.wrong(at, || format!("{what} has {} bytes; at most {most} are allowed", text.len()));
+            return self.wrong(at, || {
+                format!(
+                    "{what} has {} bytes; at most {most} are allowed",
+                    text.len()
+                )
+            });
         }
         if let Some(c) = text.chars().find(|c| c.is_control()) {
             let code = u32::from(c);
-            return self.wrong(at, || format!("{what} `{}` has the control character U+{code:04X}; remove it", shown(text)));
+            return self.wrong(at, || {
+                format!(
+                    "{what} `{}` has the control character U+{code:04X}; remove it",
+                    shown(text)
+                )
+            });
         }
         Some(())
     }
@@ -200,25 +278,48 @@ impl<'a> Reader<'a> {
     pub(super) fn node_name(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
         let name = self.text(what, tree, 1, LONGEST_NAME)?;
         if name.it.contains(',') {
-            return self.wrong(name.at, || format!("{what} `{}` has a comma; choose a name without", shown(&name.it)));
+            return self.wrong(name.at, || {
+                format!(
+                    "{what} `{}` has a comma; choose a name without",
+                    shown(&name.it)
+                )
+            });
         }
         Some(name)
     }
 
     /// A table of strings: names of at least 1 byte, values of at least `least`.
-    pub(super) fn texts(&mut self, what: &str, one: &str, tree: Tree, least: usize) -> BTreeMap<String, String> {
+    pub(super) fn texts(
+        &mut self,
+        what: &str,
+        one: &str,
+        tree: Tree,
+        least: usize,
+    ) -> BTreeMap<String, String> {
         let (at, kind) = (tree.at, self.kind(&tree));
-        let place = if self.source.json { "an object" } else { "a table" };
+        let place = if self.source.json {
+            "an object"
+        } else {
+            "a table"
+        };
         let mut texts = BTreeMap::new();
         let Value::Table(entries) = tree.value else {
             self.wrong::<()>(at, || {
-                format!("{what} must be {place} of strings, and is {kind}; write names and values in braces")
+                format!(
+                    "{what} must be {place} of strings, and is {kind}; write names and values \
+                    in braces"
+                )
             });
             return texts;
         };
         for Entry { key, at, tree } in entries {
             self.check_text(&format!("{one} name"), &key, at, 1, LONGEST_TEXT);
-            if let Some(value) = self.text(&format!("{one} `{}`", shown(&key)), tree, least, LONGEST_TEXT) {
+            if let Some(value) = self.text(
+                &format!("{one} `{}`", shown(&key)),
+                tree,
+                least,
+                LONGEST_TEXT,
+            ) {
                 texts.insert(key, value.it);
             }
         }
@@ -228,28 +329,52 @@ impl<'a> Reader<'a> {
     pub(super) fn weight(&mut self, tree: &Tree) -> Option<Weight> {
         let (Value::Number(text) | Value::Text(text)) = &tree.value else {
             let kind = self.kind(tree);
-            return self.wrong(tree.at, || format!("weight must be a number, and is {kind}; write digits, like 1.5"));
+            return self.wrong(tree.at, || {
+                format!("weight must be a number, and is {kind}; write digits, like 1.5")
+            });
         };
         match Weight::parse(text) {
             Ok(weight) => Some(weight),
             Err(why) => {
-                let quote = if matches!(tree.value, Value::Text(_)) { "\"" } else { "" };
-                self.wrong(tree.at, || format!("weight {quote}{}{quote} {why}", shown(text)))
+                let quote = if matches!(tree.value, Value::Text(_)) {
+                    "\""
+                } else {
+                    ""
+                };
+                self.wrong(tree.at, || {
+                    format!("weight {quote}{}{quote} {why}", shown(text))
+                })
             }
         }
     }
 
     /// A whole number, written in plain decimal digits.
-    pub(super) fn integer(&mut self, what: &str, tree: &Tree, least: u64, most: u64) -> Option<u64> {
+    pub(super) fn integer(
+        &mut self,
+        what: &str,
+        tree: &Tree,
+        least: u64,
+        most: u64,
+    ) -> Option<u64> {
         let Value::Number(text) = &tree.value else {
             let kind = self.kind(tree);
-            return self.wrong(tree.at, || format!("{what} must be a whole number, and is {kind}; write {least} to {most}"));
+            return self.wrong(tree.at, || {
+                format!("{what} must be a whole number, and is {kind}; write {least} to {most}")
+            });
         };
-        let number = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten();
+        let number = text
+            .bytes()
+            .all(|b| b.is_ascii_digit())
+            .then(|| text.parse::<u64>().ok())
+            .flatten();
         match number {
             Some(number) if (least..=most).contains(&number) => Some(number),
             _ => self.wrong(tree.at, || {
-                format!("{what} {} is not a whole number from {least} to {most}; write it in plain digits", shown(text))
+                format!(
+                    "{what} {} is not a whole number from {least} to {most}; write it in plain \
+                    digits",
+                    shown(text)
+                )
             }),
         }
     }

@@ -1,7 +1,8 @@
 //! The rules of docs/fleet.md, one after the other, from the tree to a `Fleet`.
 //!
-//! The reader does not stop at a mistake: it goes on and keeps the one that stands first in the text. What can be judged
-//! only when all is read (a policy's nodes, a pin's policy, `formerly`) is checked at the end, and still reported in its place.
+//! The reader does not stop at a mistake: it goes on and keeps the one that stands first in the
+//! text. What can be judged only when all is read (a policy's nodes, a pin's policy, `formerly`) is
+//! checked at the end, and still reported in its place.
 #![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -37,7 +38,9 @@ pub(super) fn fleet(tree: Tree, source: &Source) -> Result<Fleet> {
 impl Reader<'_> {
     fn fleet(&mut self, tree: Tree) -> Option<Fleet> {
         let start = tree.at;
-        let Value::Table(entries) = tree.value else { return self.wrong(start, || "a fleet is a table".to_owned()) };
+        let Value::Table(entries) = tree.value else {
+            return self.wrong(start, || "a fleet is a table".to_owned());
+        };
         let (mut name, mut replicas, mut max_slices) = (None, At { at: tree.at, it: 1 }, None);
         let mut spread = Vec::new();
         let mut secrets = Secrets::default();
@@ -51,8 +54,13 @@ impl Reader<'_> {
                     name = self.text("name", tree, 1, LONGEST_NAME).map(|name| name.it);
                 }
                 "replicas" => {
-                    let number = self.integer("replicas", &tree, 1, 255).and_then(|number| u32::try_from(number).ok());
-                    replicas = At { at: tree.at, it: number.unwrap_or(1) };
+                    let number = self
+                        .integer("replicas", &tree, 1, 255)
+                        .and_then(|number| u32::try_from(number).ok());
+                    replicas = At {
+                        at: tree.at,
+                        it: number.unwrap_or(1),
+                    };
                 }
                 "spread" => spread = self.spread(tree),
                 "hash" | "secret" | "secret_file" => {
@@ -65,7 +73,9 @@ impl Reader<'_> {
                     }
                 }
                 "key" => key_rule = self.key_rule(tree),
-                "max_slices" => max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX)),
+                "max_slices" => {
+                    max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX))
+                }
                 "node" => nodes = self.tables("node", tree, MOST_NODES),
                 "policy" => policies = self.tables("policy", tree, MOST_POLICIES),
                 "pin" => pins = self.tables("pin", tree, MOST_PINS),
@@ -103,25 +113,39 @@ impl Reader<'_> {
         KeyRule::parse(&text.it).or_else(|| {
             self.wrong(text.at, || {
                 let text = shown(&text.it);
-                format!("key is `{text}`, which does not say what of a key is hashed; write whole, or first N segments, N from 1 to 255")
+                format!(
+                    "key is `{text}`, which does not say what of a key is hashed; write whole, \
+                    or first N segments, N from 1 to 255"
+                )
             })
         })
     }
 
     /// The labels over which copies are kept apart, outermost first.
     fn spread(&mut self, tree: Tree) -> Vec<String> {
-        let Some(labels) = self.array("spread", tree, "label names") else { return Vec::new() };
+        let Some(labels) = self.array("spread", tree, "label names") else {
+            return Vec::new();
+        };
         let mut spread: Vec<String> = Vec::with_capacity(labels.len());
         let mut seen = HashSet::new();
         for label in labels {
             let at = label.at;
-            let Some(label) = self.text("a label of spread", label, 1, LONGEST_TEXT) else { continue };
+            let Some(label) = self.text("a label of spread", label, 1, LONGEST_TEXT) else {
+                continue;
+            };
             if spread.len() == MOST_LEVELS {
-                self.wrong::<()>(at, || format!("spread names more than {MOST_LEVELS} labels; name fewer"));
+                self.wrong::<()>(at, || {
+                    format!("spread names more than {MOST_LEVELS} labels; name fewer")
+                });
                 break;
             }
             if !seen.insert(label.it.clone()) {
-                self.wrong::<()>(at, || format!("label `{}` stands twice in spread; keep one", shown(&label.it)));
+                self.wrong::<()>(at, || {
+                    format!(
+                        "label `{}` stands twice in spread; keep one",
+                        shown(&label.it)
+                    )
+                });
             }
             spread.push(label.it);
         }
@@ -150,7 +174,9 @@ impl Reader<'_> {
                     }
                     "weight" => node.weight = self.weight(&tree).unwrap_or(Weight::ONE),
                     "labels" => node.labels = self.texts("labels", "label", tree, 1),
-                    "attributes" => node.attributes = self.texts("attributes", "attribute", tree, 0),
+                    "attributes" => {
+                        node.attributes = self.texts("attributes", "attribute", tree, 0)
+                    }
                     "formerly" => formerly = self.node_name("formerly", tree),
                     _ => self.unknown_in(&key, at, "node", &NODE_KEYS),
                 }
@@ -159,11 +185,16 @@ impl Reader<'_> {
                 self.missing_in(table.at, "name", "node");
             }
             let Some(name) = name else { continue };
-            let missing = spread.iter().find(|label| node.weight > Weight::ZERO && !node.labels.contains_key(*label));
+            let missing = spread
+                .iter()
+                .find(|label| node.weight > Weight::ZERO && !node.labels.contains_key(*label));
             if let Some(label) = missing {
                 self.wrong::<()>(table.at, || {
                     let (node, label) = (shown(&name.it), shown(label));
-                    format!("node `{node}` has no label `{label}`, which spread names; add it to its labels, or give it weight 0")
+                    format!(
+                        "node `{node}` has no label `{label}`, which spread names; add it to \
+                        its labels, or give it weight 0"
+                    )
                 });
             }
             self.unique("node", &name, &mut lines);
@@ -180,7 +211,11 @@ impl Reader<'_> {
     }
 
     /// `renamed`: each former name and the present one.
-    fn check_formerly(&mut self, renamed: Vec<(At<String>, String)>, lines: &HashMap<String, usize>) {
+    fn check_formerly(
+        &mut self,
+        renamed: Vec<(At<String>, String)>,
+        lines: &HashMap<String, usize>,
+    ) {
         let mut seen: HashMap<String, usize> = HashMap::with_capacity(renamed.len());
         for (formerly, name) in renamed {
             let At { at, it: formerly } = formerly;
@@ -188,35 +223,55 @@ impl Reader<'_> {
                 let line = *line;
                 self.wrong::<()>(at, || {
                     let formerly = shown(&formerly);
-                    format!("formerly `{formerly}` is the name of the node in line {line}; rename that node, or drop formerly")
+                    format!(
+                        "formerly `{formerly}` is the name of the node in line {line}; rename \
+                        that node, or drop formerly"
+                    )
                 });
             }
             let line = self.line(at);
             if let Some(before) = seen.get(&formerly).copied() {
                 self.wrong::<()>(at, || {
                     let formerly = shown(&formerly);
-                    format!("formerly `{formerly}` is used in line {before} already; only one node can be the same node")
+                    format!(
+                        "formerly `{formerly}` is used in line {before} already; only one node \
+                        can be the same node"
+                    )
                 });
             }
             seen.entry(formerly).or_insert(line);
         }
     }
 
-    fn policies(&mut self, tables: Vec<At<Vec<Entry>>>, nodes: &[Node], replicas: u32) -> Vec<Policy> {
+    fn policies(
+        &mut self,
+        tables: Vec<At<Vec<Entry>>>,
+        nodes: &[Node],
+        replicas: u32,
+    ) -> Vec<Policy> {
         let mut policies = Vec::with_capacity(tables.len());
         let mut lines = HashMap::with_capacity(tables.len());
         let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         for table in tables {
             let (mut name, mut has_name, mut has_nodes) = (None, false, false);
-            let mut policy =
-                Policy { name: String::new(), kind: String::new(), weight: None, nodes: Vec::new(), line: self.line(table.at) };
+            let mut policy = Policy {
+                name: String::new(),
+                kind: String::new(),
+                weight: None,
+                nodes: Vec::new(),
+                line: self.line(table.at),
+            };
             for Entry { key, at, tree } in table.it {
                 match key.as_str() {
                     "name" => {
                         has_name = true;
                         name = self.node_name("policy name", tree);
                     }
-                    "kind" => policy.kind = self.text("kind", tree, 0, LONGEST_NAME).map_or_else(String::new, |kind| kind.it),
+                    "kind" => {
+                        policy.kind = self
+                            .text("kind", tree, 0, LONGEST_NAME)
+                            .map_or_else(String::new, |kind| kind.it)
+                    }
                     "nodes" => {
                         has_nodes = true;
                         policy.nodes = self.node_list(tree, &known);
@@ -225,7 +280,10 @@ impl Reader<'_> {
                         policy.weight = self.weight(&tree);
                         if replicas > 1 {
                             self.wrong::<()>(at, || {
-                                format!("a policy takes a share only with replicas = 1, and they are {replicas}; remove its weight")
+                                format!(
+                                    "a policy takes a share only with replicas = 1, and they \
+                                    are {replicas}; remove its weight"
+                                )
                             });
                         }
                     }
@@ -247,7 +305,12 @@ impl Reader<'_> {
         policies
     }
 
-    fn pins(&mut self, tables: Vec<At<Vec<Entry>>>, nodes: &[Node], policies: &[Policy]) -> Vec<Pin> {
+    fn pins(
+        &mut self,
+        tables: Vec<At<Vec<Entry>>>,
+        nodes: &[Node],
+        policies: &[Policy],
+    ) -> Vec<Pin> {
         let mut pins = Vec::with_capacity(tables.len());
         let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         let policies: HashSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
@@ -265,10 +328,16 @@ impl Reader<'_> {
                     }
                 };
                 if let Some(first) = seen {
-                    self.wrong::<()>(at, || format!("a pin has either `{first}` or `{key}`; remove one of them"));
+                    self.wrong::<()>(at, || {
+                        format!("a pin has either `{first}` or `{key}`; remove one of them")
+                    });
                 }
                 match key.as_str() {
-                    "key" => what = self.any_text("key", tree).map(|key| Pinned::Key(key.it.into_bytes())),
+                    "key" => {
+                        what = self
+                            .any_text("key", tree)
+                            .map(|key| Pinned::Key(key.it.into_bytes()))
+                    }
                     "range" => what = self.range(tree),
                     "policy" => to = self.policy_of_pin(tree, &policies),
                     _ => to = Some(PinTo::Nodes(self.node_list(tree, &known))),
@@ -276,13 +345,21 @@ impl Reader<'_> {
                 seen.get_or_insert(key);
             }
             if what_key.is_none() {
-                self.wrong::<()>(table.at, || "a pin needs `key` or `range`; add one of them".to_owned());
+                self.wrong::<()>(table.at, || {
+                    "a pin needs `key` or `range`; add one of them".to_owned()
+                });
             }
             if to_key.is_none() {
-                self.wrong::<()>(table.at, || "a pin needs `policy` or `nodes`; add one of them".to_owned());
+                self.wrong::<()>(table.at, || {
+                    "a pin needs `policy` or `nodes`; add one of them".to_owned()
+                });
             }
             if let (Some(what), Some(to)) = (what, to) {
-                pins.push(Pin { what, to, line: self.line(table.at) });
+                pins.push(Pin {
+                    what,
+                    to,
+                    line: self.line(table.at),
+                });
             }
         }
         pins.sort_by(|a: &Pin, b| a.what.cmp(&b.what));
@@ -294,7 +371,10 @@ impl Reader<'_> {
         if !policies.contains(policy.it.as_str()) {
             let policy_table = self.table_name("policy");
             return self.wrong(policy.at, || {
-                format!("policy `{}` is not in this fleet; add it as a {policy_table}, or name another", shown(&policy.it))
+                format!(
+                    "policy `{}` is not in this fleet; add it as a {policy_table}, or name another",
+                    shown(&policy.it)
+                )
             });
         }
         Some(PinTo::Policy(policy.it))
@@ -304,7 +384,9 @@ impl Reader<'_> {
         let at = tree.at;
         let bounds = self.array("range", tree, "two percentages")?;
         let Ok([first, end]) = <[Tree; 2]>::try_from(bounds) else {
-            return self.wrong(at, || "range must hold two percentages; write it like [\"6%\", \"6.5%\"]".to_owned());
+            return self.wrong(at, || {
+                "range must hold two percentages; write it like [\"6%\", \"6.5%\"]".to_owned()
+            });
         };
         let (first, end) = (self.percentage(first), self.percentage(end));
         let (first, end) = (first?, end?);
@@ -322,29 +404,42 @@ impl Reader<'_> {
         let text = self.any_text("a percentage of range", tree)?;
         match percent::point(&text.it) {
             Ok(point) => Some(point),
-            Err(why) => self.wrong(text.at, || format!("percentage \"{}\" {why}", shown(&text.it))),
+            Err(why) => self.wrong(text.at, || {
+                format!("percentage \"{}\" {why}", shown(&text.it))
+            }),
         }
     }
 
     /// At least one node, all of them in the fleet, none twice.
     fn node_list(&mut self, tree: Tree, known: &HashSet<&str>) -> Vec<String> {
         let at = tree.at;
-        let Some(items) = self.array("nodes", tree, "node names") else { return Vec::new() };
+        let Some(items) = self.array("nodes", tree, "node names") else {
+            return Vec::new();
+        };
         if items.is_empty() {
-            self.wrong::<()>(at, || "nodes is empty; name at least one node, the primary first".to_owned());
+            self.wrong::<()>(at, || {
+                "nodes is empty; name at least one node, the primary first".to_owned()
+            });
         }
         let mut seen = HashSet::with_capacity(items.len());
         let mut names = Vec::with_capacity(items.len());
         for item in items {
-            let Some(At { at, it: name }) = self.any_text("a name in nodes", item) else { continue };
+            let Some(At { at, it: name }) = self.any_text("a name in nodes", item) else {
+                continue;
+            };
             if !known.contains(name.as_str()) {
                 let table = self.table_name("node");
                 self.wrong::<()>(at, || {
-                    format!("node `{}` is not in this fleet; add it as a {table}, or name another", shown(&name))
+                    format!(
+                        "node `{}` is not in this fleet; add it as a {table}, or name another",
+                        shown(&name)
+                    )
                 });
             }
             if !seen.insert(name.clone()) {
-                self.wrong::<()>(at, || format!("node `{}` stands twice in nodes; keep one", shown(&name)));
+                self.wrong::<()>(at, || {
+                    format!("node `{}` stands twice in nodes; keep one", shown(&name))
+                });
             }
             names.push(name);
         }
@@ -354,22 +449,33 @@ impl Reader<'_> {
     fn some_weight(&mut self, start: usize, nodes: &[Node], policies: &[Policy]) {
         let table = self.table_name("node");
         if nodes.is_empty() {
-            self.wrong::<()>(start, || format!("the fleet has no node; add a {table} with a name"));
+            self.wrong::<()>(start, || {
+                format!("the fleet has no node; add a {table} with a name")
+            });
         }
-        let weights = nodes.iter().map(|node| node.weight).chain(policies.iter().filter_map(|policy| policy.weight));
+        let weights = nodes
+            .iter()
+            .map(|node| node.weight)
+            .chain(policies.iter().filter_map(|policy| policy.weight));
         if weights.max().is_none_or(|weight| weight == Weight::ZERO) {
-            self.wrong::<()>(start, || "no node or policy has a weight above 0; give at least one a weight".to_owned());
+            self.wrong::<()>(start, || {
+                "no node or policy has a weight above 0; give at least one a weight".to_owned()
+            });
         }
     }
     /// Copies need as many nodes that can hold one.
     fn enough_nodes(&mut self, replicas: &At<u32>, nodes: &[Node]) {
-        let holding = nodes.iter().filter(|node| node.weight > Weight::ZERO).count();
+        let holding = nodes
+            .iter()
+            .filter(|node| node.weight > Weight::ZERO)
+            .count();
         let wanted = replicas.it as usize;
         if wanted > 1 && holding < wanted {
             let there = if holding == 1 { "is" } else { "are" };
             self.wrong::<()>(replicas.at, || {
                 format!(
-                    "replicas = {wanted} needs {wanted} nodes with a weight above 0, and there {there} {holding}; add {}, or set replicas = {}",
+                    "replicas = {wanted} needs {wanted} nodes with a weight above 0, and there \
+                     {there} {holding}; add {}, or set replicas = {}",
                     wanted - holding,
                     holding.max(1)
                 )

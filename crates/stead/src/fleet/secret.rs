@@ -18,27 +18,41 @@ pub(super) struct Secrets {
     pub hash: Option<At<String>>,
     pub secret: Option<At<String>>,
     pub secret_file: Option<At<String>>,
-    /// One of the three is no string; that is noted already, and what is missing for it is not worth a word.
+    /// One of the three is no string; that is noted already, and what is missing for it is not
+    /// worth a word.
     pub broken: bool,
 }
 
-/// Any file with 32 hex digits and white space around them is far below this; a device without an end is not read on.
+/// Any file with 32 hex digits and white space around them is far below this; a device without an
+/// end is not read on.
 const LARGEST: u64 = 4096;
 
 /// The hash, `None` when it is left out or where a mistake was noted.
 pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
-    let Secrets { hash, secret, secret_file, broken } = secrets;
+    let Secrets {
+        hash,
+        secret,
+        secret_file,
+        broken,
+    } = secrets;
     if broken {
         return None;
     }
     if let (Some(secret), Some(secret_file)) = (&secret, &secret_file) {
         let at = secret.at.max(secret_file.at);
-        reader.wrong::<()>(at, || "secret and secret_file are both given; keep one of them".to_owned());
+        reader.wrong::<()>(at, || {
+            "secret and secret_file are both given; keep one of them".to_owned()
+        });
     }
-    let given = secret.as_ref().map(|s| (s.at, "secret")).or(secret_file.as_ref().map(|s| (s.at, "secret_file")));
+    let given = secret
+        .as_ref()
+        .map(|s| (s.at, "secret"))
+        .or(secret_file.as_ref().map(|s| (s.at, "secret_file")));
     let Some(hash) = hash else {
         if let Some((at, key)) = given {
-            reader.wrong::<()>(at, || format!("{key} is given without a hash; write hash = \"siphash\", or remove it"));
+            reader.wrong::<()>(at, || {
+                format!("{key} is given without a hash; write hash = \"siphash\", or remove it")
+            });
         }
         return None;
     };
@@ -49,14 +63,27 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
         "siphash" => None,
         other => {
             // long texts are not shown: a secret might have slipped into the wrong line
-            let name = if other.len() <= 16 { format!(" `{}`", shown(other)) } else { String::new() };
-            return reader.wrong(hash.at, || format!("unknown hash{name}; known hashes: {}", Hash::NAMES.join(", ")));
+            let name = if other.len() <= 16 {
+                format!(" `{}`", shown(other))
+            } else {
+                String::new()
+            };
+            return reader.wrong(hash.at, || {
+                format!(
+                    "unknown hash{name}; known hashes: {}",
+                    Hash::NAMES.join(", ")
+                )
+            });
         }
     };
     if let (Some(plain), Some((at, key))) = (&plain, given) {
         let name = plain.name();
-        reader
-            .wrong::<()>(at, || format!("{key} is for siphash only, and hash is {name}; remove it, or write hash = \"siphash\""));
+        reader.wrong::<()>(at, || {
+            format!(
+                "{key} is for siphash only, and hash is {name}; remove it, \
+                or write hash = \"siphash\""
+            )
+        });
     }
     if plain.is_some() {
         return plain;
@@ -64,24 +91,38 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
     let secret = match (secret, secret_file) {
         (Some(secret), _) => match Secret::from_hex(&secret.it) {
             Some(secret) => secret,
-            None => return reader.wrong(secret.at, || "secret is not 32 hex digits; write 32 of 0-9 and a-f".to_owned()),
+            None => {
+                return reader.wrong(secret.at, || {
+                    "secret is not 32 hex digits; write 32 of \
+                0-9 and a-f"
+                        .to_owned()
+                })
+            }
         },
         (None, Some(file)) => {
             if Secret::from_hex(&file.it).is_some() {
                 // not shown: it is a secret, by the look of it
-                return reader.wrong(file.at, || "secret_file holds a secret and not a file's name; write secret = ...".to_owned());
+                return reader.wrong(file.at, || {
+                    "secret_file holds a secret and not a file's name; \
+                    write secret = ..."
+                        .to_owned()
+                });
             }
             let path = reader.source.directory.join(&file.it);
             match read(&path) {
                 Ok(secret) => secret,
                 Err(why) => {
-                    return reader.wrong(file.at, || format!("secret_file {} {why}", shown_path(&path)));
+                    return reader.wrong(file.at, || {
+                        format!("secret_file {} {why}", shown_path(&path))
+                    });
                 }
             }
         }
         (None, None) => {
             return reader.wrong(hash.at, || {
-                "siphash needs a secret; add secret = \"32 hex digits\" or secret_file = \"its file\"".to_owned()
+                "siphash needs a secret; add secret = \"32 hex digits\" or secret_file = \"its \
+                 file\""
+                    .to_owned()
             })
         }
     };
@@ -90,18 +131,29 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
 
 /// A path in one line, whole: whoever reads the message looks for the file.
 fn shown_path(path: &Path) -> String {
-    path.display().to_string().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+    path.display()
+        .to_string()
+        .chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
 }
 
 /// Reads a secret; otherwise why there is none, ready to follow the file's name.
 fn read(path: &Path) -> Result<Secret, String> {
-    let cannot = |error: io::Error| format!("cannot be read ({error}); correct the path or the file's permissions");
+    let cannot = |error: io::Error| {
+        format!("cannot be read ({error}); correct the path or the file's permissions")
+    };
     let mut bytes = Vec::new();
     if std::fs::metadata(path).is_ok_and(|meta| meta.file_type().is_fifo()) {
-        return Err("is a FIFO, which may never answer; name a file that holds the secret".to_owned());
+        return Err(
+            "is a FIFO, which may never answer; name a file that holds the secret".to_owned(),
+        );
     }
-    File::open(path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)).map_err(cannot)?;
+    File::open(path)
+        .and_then(|file| file.take(LARGEST).read_to_end(&mut bytes))
+        .map_err(cannot)?;
     let text = std::str::from_utf8(bytes.trim_ascii()).ok();
-    text.and_then(Secret::from_hex)
-        .ok_or_else(|| "does not hold 32 hex digits and nothing else; write 32 of 0-9 and a-f into it".to_owned())
+    text.and_then(Secret::from_hex).ok_or_else(|| {
+        "does not hold 32 hex digits and nothing else; write 32 of 0-9 and a-f into it".to_owned()
+    })
 }

@@ -1,4 +1,5 @@
-//! From a file or a text to a fleet: bytes, encoding, the choice between TOML and JSON, and lines for what went wrong.
+//! From a file or a text to a fleet: bytes, encoding, the choice between TOML and JSON, and lines
+//! for what went wrong.
 #![forbid(unsafe_code)]
 
 use std::fs::File;
@@ -19,8 +20,8 @@ const LARGEST: usize = 64 << 20;
 impl Fleet {
     /// Reads a fleet file, TOML or JSON, by docs/fleet.md.
     ///
-    /// Fails with [`Error::Io`] when the file cannot be read, and with [`Error::Fleet`] and a line when it breaks a rule. A
-    /// `secret_file` is read as well.
+    /// Fails with [`Error::Io`] when the file cannot be read, and with [`Error::Fleet`] and a line
+    /// when it breaks a rule. A `secret_file` is read as well.
     pub fn read(path: &Path) -> Result<Fleet> {
         let mut bytes = Vec::new();
         // a pipe is as good as a file, so the size is known only when all is read
@@ -29,10 +30,15 @@ impl Fleet {
             .take(LARGEST as u64 + 1)
             .read_to_end(&mut bytes)
             .map_err(|source| Error::io("read", path, source))?;
-        parse_bytes(&bytes, &path.display().to_string(), path.parent().unwrap_or(Path::new("")))
+        parse_bytes(
+            &bytes,
+            &path.display().to_string(),
+            path.parent().unwrap_or(Path::new("")),
+        )
     }
 
-    /// Reads the text of a fleet. `file` is the name for messages; a relative `secret_file` is looked for in its directory.
+    /// Reads the text of a fleet. `file` is the name for messages; a relative `secret_file` is
+    /// looked for in its directory.
     ///
     /// Fails as [`Fleet::read`] does.
     pub fn parse(text: &str, file: &str) -> Result<Fleet> {
@@ -41,7 +47,11 @@ impl Fleet {
 
     /// As [`Fleet::parse`], of bytes that somebody says are UTF-8.
     pub fn parse_bytes(bytes: &[u8], file: &str) -> Result<Fleet> {
-        parse_bytes(bytes, file, Path::new(file).parent().unwrap_or(Path::new("")))
+        parse_bytes(
+            bytes,
+            file,
+            Path::new(file).parent().unwrap_or(Path::new("")),
+        )
     }
 }
 
@@ -51,7 +61,11 @@ fn parse_bytes(bytes: &[u8], file: &str, directory: &Path) -> Result<Fleet> {
         let good = &bytes[..error.valid_up_to()];
         let byte = bytes.get(good.len()).copied().unwrap_or_default();
         let problem = format!("byte 0x{byte:02x} is not UTF-8; save the file as UTF-8");
-        Error::Fleet { file: file.to_owned(), line: 1 + good.iter().filter(|b| **b == b'\n').count(), problem }
+        Error::Fleet {
+            file: file.to_owned(),
+            line: 1 + good.iter().filter(|b| **b == b'\n').count(),
+            problem,
+        }
     })?;
     parse_in(text, file, directory)
 }
@@ -63,25 +77,48 @@ fn check_size(size: usize, file: &str) -> Result<()> {
     Err(Error::Fleet {
         file: file.to_owned(),
         line: 1,
-        problem: "the file has more than 64 MiB, the most that a fleet may have; is it a fleet?".to_owned(),
+        problem: "the file has more than 64 MiB, the most that a fleet may have; is it a fleet?"
+            .to_owned(),
     })
 }
 
 fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::new(text);
-    let wrong = |at: usize, problem: String| Error::Fleet { file: file.to_owned(), line: lines.line(at), problem };
+    let wrong = |at: usize, problem: String| Error::Fleet {
+        file: file.to_owned(),
+        line: lines.line(at),
+        problem,
+    };
     if let Some(at) = text.bytes().position(|byte| byte == 0) {
-        return Err(wrong(at, "a byte is zero, so this is no text; is it a fleet?".to_owned()));
+        return Err(wrong(
+            at,
+            "a byte is zero, so this is no text; is it a fleet?".to_owned(),
+        ));
     }
     let start = text.trim_start();
     if start.is_empty() {
-        return Err(wrong(0, "the file is empty; write name = \"...\" and a [[node]]".to_owned()));
+        return Err(wrong(
+            0,
+            "the file is empty; write name = \"...\" and a [[node]]".to_owned(),
+        ));
     }
     let json = file.ends_with(".json") || start.starts_with('{');
-    let tree = if json { from_json::tree(text) } else { from_toml::tree(text) };
+    let tree = if json {
+        from_json::tree(text)
+    } else {
+        from_toml::tree(text)
+    };
     let tree = tree.map_err(|mistake| wrong(mistake.at, mistake.problem))?;
-    rules::fleet(tree, &Source { file, directory, lines: &lines, json })
+    rules::fleet(
+        tree,
+        &Source {
+            file,
+            directory,
+            lines: &lines,
+            json,
+        },
+    )
 }
 
 #[cfg(test)]
@@ -95,19 +132,33 @@ mod tests {
     #[test]
     fn json_is_known_by_its_name_or_by_its_first_character() {
         let json = "{\"name\": \"m\", \"node\": [{\"name\": \"a\"}]}";
-        for text in [json.to_owned(), format!(" \r\n\t{json}\n"), format!("\u{feff}{json}"), format!("\u{feff}\n{json}")] {
+        for text in [
+            json.to_owned(),
+            format!(" \r\n\t{json}\n"),
+            format!("\u{feff}{json}"),
+            format!("\u{feff}\n{json}"),
+        ] {
             assert_eq!(Fleet::parse(&text, "f").unwrap().name, "m");
         }
         assert!(words("name = \"m\"", "f.json").starts_with("f.json:1: not valid JSON: "));
         assert!(words("name = ", "json").starts_with("json:1: not valid TOML: "));
-        assert_eq!(Fleet::parse("name = \"m\"\nnode = [{ name = \"a\" }]", "f.JSON").unwrap().nodes.len(), 1);
+        assert_eq!(
+            Fleet::parse("name = \"m\"\nnode = [{ name = \"a\" }]", "f.JSON")
+                .unwrap()
+                .nodes
+                .len(),
+            1
+        );
     }
 
     #[test]
     fn a_byte_order_mark_is_skipped_once_and_line_ends_may_be_crlf() {
         let text = "\u{feff}name = \"m\"\r\n[[node]]\r\nname = \"a\"\r\nweight = x\r\n";
         assert!(words(text, "f").starts_with("f:4: "));
-        assert_eq!(Fleet::parse(&text.replace('x', "2"), "f").unwrap().nodes[0].line, 2);
+        assert_eq!(
+            Fleet::parse(&text.replace('x', "2"), "f").unwrap().nodes[0].line,
+            2
+        );
     }
 
     #[test]
@@ -116,9 +167,17 @@ mod tests {
             ("", "f", "f:1: the file is empty; "),
             (" \n\n", "f.json", "f.json:1: the file is empty; "),
             ("name = \"m\"\nx = \"\0\"", "f", "f:2: a byte is zero"),
-            ("# only a comment", "f", "f:1: required key `name` is missing"),
+            (
+                "# only a comment",
+                "f",
+                "f:1: required key `name` is missing",
+            ),
         ] {
-            assert!(words(text, file).starts_with(expected), "{}", words(text, file));
+            assert!(
+                words(text, file).starts_with(expected),
+                "{}",
+                words(text, file)
+            );
         }
         let large = " ".repeat(LARGEST + 1);
         assert!(words(&large, "f").starts_with("f:1: the file has more than 64 MiB"));

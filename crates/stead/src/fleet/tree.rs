@@ -1,8 +1,10 @@
-//! The one tree that TOML and JSON are lowered to, and the way back from a byte of the text to its line.
+//! The one tree that TOML and JSON are lowered to, and the way back from a byte of the text to its
+//! line.
 #![forbid(unsafe_code)]
 
-/// How deep tables and arrays may stand in one another. A fleet needs 4; the limit keeps the parsers' recursion, and the
-/// freeing of what they built, far from the end of the smallest stack that a host program gives a thread.
+/// How deep tables and arrays may stand in one another. A fleet needs 4; the limit keeps the
+/// parsers' recursion, and the freeing of what they built, far from the end of the smallest stack
+/// that a host program gives a thread.
 pub(super) const DEEPEST: usize = 64;
 
 /// A value and the byte where it starts. No `Debug`: a tree may hold a secret.
@@ -38,7 +40,10 @@ pub(super) struct Mistake {
 
 impl Mistake {
     pub(super) fn new(at: usize, problem: impl Into<String>) -> Mistake {
-        Mistake { at, problem: problem.into() }
+        Mistake {
+            at,
+            problem: problem.into(),
+        }
     }
 
     /// The one that stands earlier in the text; of two at the same byte this one.
@@ -47,8 +52,8 @@ impl Mistake {
     }
 }
 
-/// A text of the user's for a message: control characters escaped, cut after 60 characters, so that the message stays one
-/// readable line.
+/// A text of the user's for a message: control characters escaped, cut after 60 characters, so that
+/// the message stays one readable line.
 pub(super) fn shown(text: &str) -> String {
     let mut out = String::new();
     for (i, c) in text.chars().enumerate() {
@@ -68,8 +73,8 @@ pub(super) fn shown(text: &str) -> String {
 
 /// Byte to line.
 ///
-/// Keeps the number of line ends before each block of 256 bytes and counts the rest: a table of all line starts would take
-/// eight times the size of a 64 MiB file of empty lines.
+/// Keeps the number of line ends before each block of 256 bytes and counts the rest: a table of all
+/// line starts would take eight times the size of a 64 MiB file of empty lines.
 pub(super) struct Lines<'a> {
     text: &'a [u8],
     before: Vec<u32>,
@@ -115,7 +120,11 @@ mod tests {
         }
         let lines = Lines::new(&text);
         for at in 0..text.len() {
-            assert_eq!(lines.line(at), 1 + newlines(&text.as_bytes()[..at]), "byte {at}");
+            assert_eq!(
+                lines.line(at),
+                1 + newlines(&text.as_bytes()[..at]),
+                "byte {at}"
+            );
         }
         assert_eq!(lines.line(text.len()), 700);
         assert_eq!(lines.line(usize::MAX), 700);

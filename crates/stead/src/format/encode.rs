@@ -4,7 +4,10 @@ use std::collections::HashSet;
 
 use sha2::{Digest as _, Sha256};
 
-use super::layout::{at, header_length, index_bits, section_count, ADOPTED_HASH, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, TWICE, VERSION};
+use super::layout::{
+    at, header_length, index_bits, section_count, ADOPTED_HASH, ENTRY, GRADUAL, MAGIC,
+    RECORD_SIZES, TWICE, VERSION,
+};
 use super::parts::{NodePart, Parts, PinPart, PolicyPart};
 use super::Digest;
 use crate::hash::Hash;
@@ -12,25 +15,47 @@ use crate::point::Point;
 use crate::policy::PolicyId;
 use crate::slice::{lay_over, with_ends, Slice};
 
-/// The bytes of a map. `parts` must be in the order that the format demands: `verify` tells when they are not.
+/// The bytes of a map. `parts` must be in the order that the format demands: `verify` tells when
+/// they are not.
 pub fn encode(parts: &Parts) -> Vec<u8> {
     let mut w = Writer::default();
     let beside_the_hash = w.beside_the_hash(&parts.hash);
     let name = w.string(parts.name.as_bytes());
-    w.section(1, |w| parts.spread.iter().for_each(|label| w.put_string(label.as_bytes())), parts.spread.len());
+    w.section(
+        1,
+        |w| {
+            parts
+                .spread
+                .iter()
+                .for_each(|label| w.put_string(label.as_bytes()))
+        },
+        parts.spread.len(),
+    );
     w.nodes(&parts.nodes);
     w.policies(&parts.policies);
     w.slices(7, parts.base.iter().copied());
     w.pins(&parts.pins);
     let finals = final_slices(parts);
     // without pins the base slices serve as the final ones
-    let stored = finals.iter().filter(|_| !parts.pins.is_empty()).map(|s| (s.first, s.policy));
+    let stored = finals
+        .iter()
+        .filter(|_| !parts.pins.is_empty())
+        .map(|s| (s.first, s.policy));
     w.slices(10, stored);
     let bits = index_bits(finals.len());
     w.index(bits, &finals);
     if let Some(target) = &parts.target {
         w.slices(13, target.slices.iter().copied());
-        w.section(15, |w| target.leaving.iter().for_each(|node| w.put_u32(node.index())), target.leaving.len());
+        w.section(
+            15,
+            |w| {
+                target
+                    .leaving
+                    .iter()
+                    .for_each(|node| w.put_u32(node.index()))
+            },
+            target.leaving.len(),
+        );
     }
     w.finish(parts, beside_the_hash, name, bits)
 }
@@ -65,7 +90,14 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
 /// The base slices with the pins laid over them.
 fn final_slices(parts: &Parts) -> Vec<Slice> {
     let base = with_ends(parts.base.iter().copied());
-    lay_over(base, parts.pins.iter().map(|p| Slice { first: p.first, last: p.last, policy: p.policy }))
+    lay_over(
+        base,
+        parts.pins.iter().map(|p| Slice {
+            first: p.first,
+            last: p.last,
+            policy: p.policy,
+        }),
+    )
 }
 
 /// The sections as they grow, each in a buffer of its own.
@@ -110,14 +142,17 @@ impl Writer {
         reference.to_le_bytes()
     }
 
-    /// The 16 bytes beside the hash: its secret, or where its affixes lie, which are the first strings.
+    /// The 16 bytes beside the hash: its secret, or where its affixes lie, which are the first
+    /// strings.
     fn beside_the_hash(&mut self, hash: &Hash) -> [u8; 16] {
         match hash.affixes() {
             None => hash.secret().map_or([0; 16], |secret| secret.0),
             Some(affixes) => {
                 let places = [self.string(&affixes.prefix), self.string(&affixes.suffix)];
                 let mut both = [0; 16];
-                both.iter_mut().zip(places.into_iter().flatten()).for_each(|(place, byte)| *place = byte);
+                both.iter_mut()
+                    .zip(places.into_iter().flatten())
+                    .for_each(|(place, byte)| *place = byte);
                 both
             }
         }
@@ -147,7 +182,10 @@ impl Writer {
             labels += node.labels.len();
             attributes += node.attributes.len();
         }
-        for (number, pairs) in [(3, nodes.iter().map(|n| &n.labels).collect::<Vec<_>>()), (4, nodes.iter().map(|n| &n.attributes).collect())] {
+        for (number, pairs) in [
+            (3, nodes.iter().map(|n| &n.labels).collect::<Vec<_>>()),
+            (4, nodes.iter().map(|n| &n.attributes).collect()),
+        ] {
             for (name, value) in pairs.into_iter().flatten() {
                 self.section(
                     number,
@@ -172,12 +210,24 @@ impl Writer {
                     w.put_u64(policy.weight.map_or(0, |weight| weight.millionths()));
                     w.put_u32(members);
                     w.put_u32(policy.members.len());
-                    w.put_u32(usize::from(policy.name.is_some()) | usize::from(policy.weight.is_some()) << 1);
+                    w.put_u32(
+                        usize::from(policy.name.is_some())
+                            | usize::from(policy.weight.is_some()) << 1,
+                    );
                     w.put_u32(0);
                 },
                 1,
             );
-            self.section(6, |w| policy.members.iter().for_each(|node| w.put_u32(node.index())), policy.members.len());
+            self.section(
+                6,
+                |w| {
+                    policy
+                        .members
+                        .iter()
+                        .for_each(|node| w.put_u32(node.index()))
+                },
+                policy.members.len(),
+            );
             members += policy.members.len();
         }
     }
@@ -210,7 +260,10 @@ impl Writer {
         let mut firsts = finals.iter().map(|s| u128::from(s.first.0)).peekable();
         let mut below = 0;
         for bucket in 0..=1u128 << bits {
-            while firsts.next_if(|first| *first < bucket << (64 - bits)).is_some() {
+            while firsts
+                .next_if(|first| *first < bucket << (64 - bits))
+                .is_some()
+            {
                 below += 1;
             }
             self.section(12, |w| w.put_u32(below), 1);
@@ -224,7 +277,10 @@ impl Writer {
         let mut table = Vec::with_capacity(ENTRY * sections);
         let mut offset = header_length(features);
         let mut end = offset;
-        for (kind, ((section, count), size)) in (1u32..).zip(self.sections.iter().zip(self.counts).zip(RECORD_SIZES)).take(sections) {
+        for (kind, ((section, count), size)) in (1u32..)
+            .zip(self.sections.iter().zip(self.counts).zip(RECORD_SIZES))
+            .take(sections)
+        {
             // section 1 counts its bytes
             let count = if kind == 1 { section.len() } else { count };
             table.extend_from_slice(&kind.to_le_bytes());

@@ -28,7 +28,8 @@ pub(super) const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'D', 0x0D, 0x0A, 0x1A, 0x0
 pub(super) const VERSION: u32 = 1;
 /// Bytes of one entry of the section table.
 pub(super) const ENTRY: usize = 24;
-/// The required feature of bit 0: a gradual change is under way, so the map has the last three sections.
+/// The required feature of bit 0: a gradual change is under way, so the map has the last three
+/// sections.
 pub(super) const GRADUAL: u64 = 1;
 /// The required feature of bit 1: the number of the hash is above 4, one of adopted rings.
 pub(super) const ADOPTED_HASH: u64 = 2;
@@ -53,7 +54,8 @@ pub(super) fn header_length(features: u64) -> usize {
 
 /// The index has at most 2^18 entries, 1 MiB.
 pub(super) const INDEX_BITS_MAX: u32 = 18;
-/// More nodes than anybody has, and few enough that products of shares and weights stay below 2^128.
+/// More nodes than anybody has, and few enough that products of shares and weights stay below
+/// 2^128.
 pub(crate) const NODES_MAX: usize = 65_536;
 
 /// The kinds of records, in the order of their sections.
@@ -84,7 +86,10 @@ pub(super) const RECORD_SIZES: [u32; 16] = [1, 8, 40, 16, 16, 40, 4, 8, 4, 32, 8
 
 /// k: the smallest with 2^k >= 4 * slices, from 1 to 18.
 pub(super) fn index_bits(slices: usize) -> u32 {
-    (slices * 4).next_power_of_two().trailing_zeros().clamp(1, INDEX_BITS_MAX)
+    (slices * 4)
+        .next_power_of_two()
+        .trailing_zeros()
+        .clamp(1, INDEX_BITS_MAX)
 }
 
 /// One section.
@@ -119,20 +124,27 @@ impl Layout {
     }
 
     fn section(&self, record: Record) -> Section {
-        self.sections.get(record as usize).copied().unwrap_or_default()
+        self.sections
+            .get(record as usize)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
-/// The little-endian number at `offset`; 0 where the bytes end before, which a verified layout rules out.
+/// The little-endian number at `offset`; 0 where the bytes end before, which a verified layout
+/// rules out.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     let four = offset.checked_add(4).and_then(|end| bytes.get(offset..end));
-    four.and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
+    four.and_then(|b| b.try_into().ok())
+        .map_or(0, u32::from_le_bytes)
 }
 
 /// The little-endian number at `offset`; 0 where the bytes end before.
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     let eight = offset.checked_add(8).and_then(|end| bytes.get(offset..end));
-    eight.and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+    eight
+        .and_then(|b| b.try_into().ok())
+        .map_or(0, u64::from_le_bytes)
 }
 
 /// The bytes of N from `offset`; zeros where the file ends before.

@@ -1,7 +1,9 @@
-//! The map file, format 1: the bytes in memory are the bytes on disk. Normative: docs/map-format.md.
+//! The map file, format 1: the bytes in memory are the bytes on disk. Normative:
+//! docs/map-format.md.
 //!
-//! [`Parts`] is a map as plain values; [`encode`] writes the one byte string that it has. [`verify`] checks every rule of the
-//! format before anything is handed out and returns the [`Layout`], with which single records are read where they lie.
+//! [`Parts`] is a map as plain values; [`encode`] writes the one byte string that it has.
+//! [`verify`] checks every rule of the format before anything is handed out and returns the
+//! [`Layout`], with which single records are read where they lie.
 
 mod encode;
 mod layout;
@@ -14,9 +16,9 @@ mod verify;
 pub use encode::encode;
 pub(crate) use layout::{array_at, at, u32_at, u64_at, NODES_MAX};
 pub use layout::{Layout, Record};
+pub use parts::{NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};
-pub use parts::{NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use verify::{verify, Checked};
 
 /// The digest of a map: SHA-256 of the whole file with the digest's own 32 bytes zero.

@@ -90,6 +90,7 @@ pub struct PinPart {
 pub struct TargetPart {
     /// What the base slices will be; first points and who holds the slice, neighbours differ.
     pub slices: Vec<(Point, PolicyId)>,
-    /// The nodes that the fleet dropped and that base slices still name, ascending; each has weight 0.
+    /// The nodes that the fleet dropped and that base slices still name, ascending; each has weight
+    /// 0.
     pub leaving: Vec<NodeId>,
 }

@@ -20,7 +20,14 @@ pub struct Peeked {
 pub(crate) fn peek(header: &[u8]) -> Result<Peeked> {
     if header.len() < PEEK || !header.starts_with(&MAGIC) {
         let problem = "this is not a stead map: it does not start with a map's header".into();
-        return Err(Error::Format { file: None, offset: 0, problem });
+        return Err(Error::Format {
+            file: None,
+            offset: 0,
+            problem,
+        });
     }
-    Ok(Peeked { epoch: u64_at(header, at::EPOCH), digest: array_at(header, at::DIGEST) })
+    Ok(Peeked {
+        epoch: u64_at(header, at::EPOCH),
+        digest: array_at(header, at::DIGEST),
+    })
 }

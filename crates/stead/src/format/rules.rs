@@ -1,4 +1,5 @@
-//! The rules of the records: strings, nodes and policies here, slices in slice_rules.rs, by docs/map-format.md.
+//! The rules of the records: strings, nodes and policies here, slices in slice_rules.rs, by
+//! docs/map-format.md.
 
 use super::layout::{at, u32_at, u64_at, Layout, Record, Section, NODES_MAX, TWICE};
 use super::slice_rules::Used;
@@ -19,16 +20,27 @@ struct Strings<'a> {
 impl<'a> Strings<'a> {
     /// The next string, referred to at `reference`.
     fn next(&mut self, reference: usize) -> Result<&'a [u8]> {
-        let (offset, length) = (u32_at(self.bytes, reference) as usize, u32_at(self.bytes, reference + 4) as usize);
+        let (offset, length) = (
+            u32_at(self.bytes, reference) as usize,
+            u32_at(self.bytes, reference + 4) as usize,
+        );
         if offset != self.used {
-            return broken(reference, format!("the string must lie at {} in section 1, right after the one before", self.used));
+            return broken(
+                reference,
+                format!(
+                    "the string must lie at {} in section 1, right after the one before",
+                    self.used
+                ),
+            );
         }
         if length > self.pool.count - self.used {
             return broken(reference + 4, "the string reaches beyond section 1");
         }
         let start = self.pool.offset + self.used;
         self.used += length;
-        self.bytes.get(start..start + length).map_or_else(|| broken(reference, "the string is outside the file"), Ok)
+        self.bytes
+            .get(start..start + length)
+            .map_or_else(|| broken(reference, "the string is outside the file"), Ok)
     }
 
     fn next_text(&mut self, reference: usize) -> Result<&'a str> {
@@ -38,8 +50,20 @@ impl<'a> Strings<'a> {
 }
 
 /// Checks the rules of the records; the header and the section table are sound.
-pub(super) fn rules(bytes: &[u8], layout: Layout, hash: &Hash, key_rule: KeyRule, cells: Cells) -> Result<()> {
-    let check = Check { bytes, layout, hash, key_rule, cells };
+pub(super) fn rules(
+    bytes: &[u8],
+    layout: Layout,
+    hash: &Hash,
+    key_rule: KeyRule,
+    cells: Cells,
+) -> Result<()> {
+    let check = Check {
+        bytes,
+        layout,
+        hash,
+        key_rule,
+        cells,
+    };
     check.strings_nodes_policies()?;
     let bases = check.base_slices()?;
     let targets = check.target_slices(&bases)?;
@@ -71,7 +95,11 @@ impl Check<'_> {
     /// Everything that refers to strings, in the order of the strings.
     fn strings_nodes_policies(&self) -> Result<()> {
         let pool = self.layout.sections.first().copied().unwrap_or_default();
-        let mut strings = Strings { bytes: self.bytes, pool, used: 0 };
+        let mut strings = Strings {
+            bytes: self.bytes,
+            pool,
+            used: 0,
+        };
         if self.hash.affixes().is_some() {
             strings.next(at::SECRET)?;
             strings.next(at::SECRET + 8)?;
@@ -87,7 +115,10 @@ impl Check<'_> {
             strings.next(self.at(Record::Pins, i) + 24)?;
         }
         if strings.used != pool.count {
-            return broken(pool.offset + strings.used, "section 1 has bytes that no string uses");
+            return broken(
+                pool.offset + strings.used,
+                "section 1 has bytes that no string uses",
+            );
         }
         Ok(())
     }
@@ -98,9 +129,13 @@ impl Check<'_> {
             let offset = self.at(Record::Spread, i);
             let label = strings.next_text(offset)?;
             refuse(offset, "a label name", check_name(label, TEXT_MAX))?;
-            // a handful of levels; more than the nodes' labels can have is nonsense, and quadratic work is not wanted
+            // a handful of levels; more than the nodes' labels can have is nonsense, and quadratic
+            // work is not wanted
             if seen.contains(&label) || i >= 255 {
-                return broken(offset, "spread names a label twice, or more than 255 labels");
+                return broken(
+                    offset,
+                    "spread names a label twice, or more than 255 labels",
+                );
             }
             seen.push(label);
         }
@@ -110,7 +145,10 @@ impl Check<'_> {
     fn nodes(&self, strings: &mut Strings) -> Result<()> {
         let count = self.count(Record::Nodes);
         if !(1..=NODES_MAX).contains(&count) {
-            return broken(self.at(Record::Nodes, 0), format!("a map has 1 to {NODES_MAX} nodes, not {count}"));
+            return broken(
+                self.at(Record::Nodes, 0),
+                format!("a map has 1 to {NODES_MAX} nodes, not {count}"),
+            );
         }
         let mut before = "";
         for i in 0..count {
@@ -123,7 +161,11 @@ impl Check<'_> {
             before = name;
             let formerly = strings.next_text(offset + 8)?;
             if !formerly.is_empty() {
-                refuse(offset + 8, "a node's former name", check_node_name(formerly))?;
+                refuse(
+                    offset + 8,
+                    "a node's former name",
+                    check_node_name(formerly),
+                )?;
             }
             self.weight(offset + 16)?;
         }
@@ -132,11 +174,18 @@ impl Check<'_> {
 
     fn weight(&self, offset: usize) -> Result<Weight> {
         let millionths = u64_at(self.bytes, offset);
-        Weight::from_millionths(millionths).map_or_else(|| broken(offset, "a weight is above 1000000"), Ok)
+        Weight::from_millionths(millionths)
+            .map_or_else(|| broken(offset, "a weight is above 1000000"), Ok)
     }
 
     /// The labels or attributes of all nodes; the node record has first and count at `field`.
-    fn pairs(&self, strings: &mut Strings, record: Record, field: usize, least: usize) -> Result<()> {
+    fn pairs(
+        &self,
+        strings: &mut Strings,
+        record: Record,
+        field: usize,
+        least: usize,
+    ) -> Result<()> {
         let mut used = 0;
         for node in 0..self.count(Record::Nodes) {
             let offset = self.at(Record::Nodes, node) + field;
@@ -145,29 +194,50 @@ impl Check<'_> {
             for i in used - count..used {
                 let offset = self.at(record, i);
                 let name = strings.next_text(offset)?;
-                refuse(offset, "a label's or attribute's name", check_name(name, TEXT_MAX))?;
+                refuse(
+                    offset,
+                    "a label's or attribute's name",
+                    check_name(name, TEXT_MAX),
+                )?;
                 if name <= before {
-                    return broken(offset, "the labels and attributes of a node must be ordered by name, none twice");
+                    return broken(
+                        offset,
+                        "the labels and attributes of a node must be ordered by name, none twice",
+                    );
                 }
                 before = name;
                 let value = strings.next_text(offset + 8)?;
-                refuse(offset + 8, "a label's or attribute's value", check_text(value, TEXT_MAX))?;
+                refuse(
+                    offset + 8,
+                    "a label's or attribute's value",
+                    check_text(value, TEXT_MAX),
+                )?;
                 if value.len() < least {
                     return broken(offset + 8, "a label's value is empty");
                 }
             }
         }
         if used != self.count(record) {
-            return broken(self.at(record, used), "labels or attributes belong to no node");
+            return broken(
+                self.at(record, used),
+                "labels or attributes belong to no node",
+            );
         }
         Ok(())
     }
 
-    /// `u32 first, u32 count` at `offset`: must start where the run before ended and stay within `most`. Advances `used`.
+    /// `u32 first, u32 count` at `offset`: must start where the run before ended and stay within
+    /// `most`. Advances `used`.
     fn run(&self, offset: usize, used: &mut usize, most: usize) -> Result<usize> {
-        let (first, count) = (u32_at(self.bytes, offset) as usize, u32_at(self.bytes, offset + 4) as usize);
+        let (first, count) = (
+            u32_at(self.bytes, offset) as usize,
+            u32_at(self.bytes, offset + 4) as usize,
+        );
         if first != *used {
-            return broken(offset, format!("the run must start at {used}, right after the one before"));
+            return broken(
+                offset,
+                format!("the run must start at {used}, right after the one before"),
+            );
         }
         if count > most - *used {
             return broken(offset + 4, "the run reaches beyond its section");
@@ -205,11 +275,17 @@ impl Check<'_> {
             if count == 0 {
                 return broken(offset + 28, "a policy has at least one node");
             }
-            let members: Vec<u32> =
-                (used - count..used).map(|m| u32_at(self.bytes, self.at(Record::Members, m))).collect();
+            let members: Vec<u32> = (used - count..used)
+                .map(|m| u32_at(self.bytes, self.at(Record::Members, m)))
+                .collect();
             for (m, node) in (used - count..).zip(&members) {
                 match listed.get_mut(*node as usize) {
-                    None => return broken(self.at(Record::Members, m), format!("there is no node {node}")),
+                    None => {
+                        return broken(
+                            self.at(Record::Members, m),
+                            format!("there is no node {node}"),
+                        )
+                    }
                     Some(last) if *last == i as u32 && may_repeat && !named => repeats = true,
                     Some(last) if *last == i as u32 => {
                         return broken(self.at(Record::Members, m), "a policy names a node twice");
@@ -219,21 +295,35 @@ impl Check<'_> {
             }
             let now = (!named, name, if named { Vec::new() } else { members });
             if before.as_ref().is_some_and(|before| *before >= now) {
-                return broken(offset, "policies must be ordered: named ones by name, then unnamed ones by their nodes, none twice");
+                return broken(
+                    offset,
+                    "policies must be ordered: named ones by name, then unnamed \
+                    ones by their nodes, none twice",
+                );
             }
             before = Some(now);
         }
         if repeats != may_repeat {
-            return broken(at::FEATURES, "feature 2 must be set when an unnamed policy names a node twice, and only then");
+            return broken(
+                at::FEATURES,
+                "feature 2 must be set when an unnamed policy names a node twice, and only then",
+            );
         }
         if used != self.count(Record::Members) {
-            return broken(self.at(Record::Members, used), "members belong to no policy");
+            return broken(
+                self.at(Record::Members, used),
+                "members belong to no policy",
+            );
         }
         Ok(())
     }
 }
 
 /// Turns a bad name into a broken rule.
-fn refuse(offset: usize, what: &str, name: std::result::Result<(), crate::name::BadName>) -> Result<()> {
+fn refuse(
+    offset: usize,
+    what: &str,
+    name: std::result::Result<(), crate::name::BadName>,
+) -> Result<()> {
     name.or_else(|why| broken(offset, format!("{what} {why}")))
 }

@@ -1,5 +1,5 @@
-//! The rules of slices: base slices, pins, final slices and the index over them, and the target of a gradual change, by
-//! docs/map-format.md.
+//! The rules of slices: base slices, pins, final slices and the index over them, and the target of
+//! a gradual change, by docs/map-format.md.
 
 use super::layout::{at, index_bits, u32_at, u64_at, Record, GRADUAL};
 use super::rules::Check;
@@ -20,7 +20,11 @@ impl Used {
 
     pub(super) fn of(policies: usize, bases: &[Slice], targets: &[Slice], pins: &[Slice]) -> Used {
         let mut used = vec![0; policies];
-        for (slices, by) in [(bases, Used::BY_BASE), (targets, Used::BY_TARGET), (pins, Used::BY_HAND)] {
+        for (slices, by) in [
+            (bases, Used::BY_BASE),
+            (targets, Used::BY_TARGET),
+            (pins, Used::BY_HAND),
+        ] {
             for slice in slices {
                 if let Some(used) = used.get_mut(slice.policy.index()) {
                     *used |= by;
@@ -38,7 +42,10 @@ impl Check<'_> {
         if policy as usize >= self.count(Record::Policies) {
             return broken(offset, format!("there is no policy {policy}"));
         }
-        Ok((PolicyId(policy), u32_at(self.bytes, self.at(Record::Policies, policy as usize) + 32)))
+        Ok((
+            PolicyId(policy),
+            u32_at(self.bytes, self.at(Record::Policies, policy as usize) + 32),
+        ))
     }
 
     pub(super) fn base_slices(&self) -> Result<Vec<Slice>> {
@@ -52,7 +59,10 @@ impl Check<'_> {
         }
         let targets = self.whole_space(Record::TargetPoints, Record::TargetPolicies, "target")?;
         if targets == bases {
-            return broken(self.at(Record::TargetPoints, 0), "the target slices are the base slices, so no change is under way");
+            return broken(
+                self.at(Record::TargetPoints, 0),
+                "the target slices are the base slices, so no change is under way",
+            );
         }
         Ok(targets)
     }
@@ -61,7 +71,10 @@ impl Check<'_> {
     fn whole_space(&self, points: Record, policies: Record, what: &str) -> Result<Vec<Slice>> {
         let count = self.count(points);
         if count == 0 || count != self.count(policies) {
-            return broken(self.at(points, 0), format!("there must be {what} slices, and as many policies as points"));
+            return broken(
+                self.at(points, 0),
+                format!("there must be {what} slices, and as many policies as points"),
+            );
         }
         let mut slices: Vec<Slice> = Vec::with_capacity(count);
         for i in 0..count {
@@ -70,19 +83,32 @@ impl Check<'_> {
             let place = self.at(policies, i);
             let (policy, flags) = self.policy(place)?;
             if flags == 1 {
-                return broken(place, format!("a {what} slice is held by a named policy without a weight"));
+                return broken(
+                    place,
+                    format!("a {what} slice is held by a named policy without a weight"),
+                );
             }
             if !self.cells.is_bound(first) {
                 return broken(offset, "the slice does not start at a cell bound");
             }
             match slices.last_mut() {
-                None if first != Point(0) => return broken(offset, "the first slice must start at point 0"),
+                None if first != Point(0) => {
+                    return broken(offset, "the first slice must start at point 0")
+                }
                 None => {}
-                Some(before) if first <= before.first => return broken(offset, "slices must be ordered by their first points"),
-                Some(before) if before.policy == policy => return broken(place, "neighbouring slices have the same policy"),
+                Some(before) if first <= before.first => {
+                    return broken(offset, "slices must be ordered by their first points")
+                }
+                Some(before) if before.policy == policy => {
+                    return broken(place, "neighbouring slices have the same policy")
+                }
                 Some(before) => before.last = Point(first.0 - 1),
             }
-            slices.push(Slice { first, last: Point::LAST, policy });
+            slices.push(Slice {
+                first,
+                last: Point::LAST,
+                policy,
+            });
         }
         Ok(slices)
     }
@@ -91,7 +117,10 @@ impl Check<'_> {
         let mut pins: Vec<Slice> = Vec::with_capacity(self.count(Record::Pins));
         for i in 0..self.count(Record::Pins) {
             let offset = self.at(Record::Pins, i);
-            let (first, last) = (Point(u64_at(self.bytes, offset)), Point(u64_at(self.bytes, offset + 8)));
+            let (first, last) = (
+                Point(u64_at(self.bytes, offset)),
+                Point(u64_at(self.bytes, offset + 8)),
+            );
             if first > last || pins.last().is_some_and(|before| before.last >= first) {
                 return broken(offset, "pins must be ordered, not empty and not overlap");
             }
@@ -105,13 +134,24 @@ impl Check<'_> {
                 0 if key.is_empty() => {}
                 1 => {
                     let cell = self.hash.cell(self.key_rule.of(key), self.cells);
-                    if self.cells.bound(cell) != u128::from(first.0) || self.cells.bound(cell + 1) != after {
+                    if self.cells.bound(cell) != u128::from(first.0)
+                        || self.cells.bound(cell + 1) != after
+                    {
                         return broken(offset, "a pin by key does not cover just its key's cell");
                     }
                 }
-                _ => return broken(offset + 20, "the kind of a pin is 0 without a key or 1 with one"),
+                _ => {
+                    return broken(
+                        offset + 20,
+                        "the kind of a pin is 0 without a key or 1 with one",
+                    )
+                }
             }
-            pins.push(Slice { first, last, policy });
+            pins.push(Slice {
+                first,
+                last,
+                policy,
+            });
         }
         Ok(pins)
     }
@@ -119,7 +159,9 @@ impl Check<'_> {
     /// The string that `strings_nodes_policies` found to be sound.
     fn key(&self, reference: usize) -> &[u8] {
         let start = self.at(Record::Strings, u32_at(self.bytes, reference) as usize);
-        self.bytes.get(start..start + u32_at(self.bytes, reference + 4) as usize).unwrap_or(&[])
+        self.bytes
+            .get(start..start + u32_at(self.bytes, reference + 4) as usize)
+            .unwrap_or(&[])
     }
 
     pub(super) fn unnamed_policies_are_used(&self, used: &Used) -> Result<()> {
@@ -132,7 +174,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The nodes that the fleet dropped and that base slices still name. Cost: one pass over the members, if there are any.
+    /// The nodes that the fleet dropped and that base slices still name. Cost: one pass over the
+    /// members, if there are any.
     pub(super) fn leaving(&self, used: &Used) -> Result<()> {
         let count = self.count(Record::Leaving);
         if count == 0 {
@@ -144,7 +187,9 @@ impl Check<'_> {
             let named = u32_at(self.bytes, record + 32) & 1 == 1;
             let first = u32_at(self.bytes, record + 24) as usize;
             for member in first..first + u32_at(self.bytes, record + 28) as usize {
-                if let Some(by) = named_by.get_mut(u32_at(self.bytes, self.at(Record::Members, member)) as usize) {
+                if let Some(by) =
+                    named_by.get_mut(u32_at(self.bytes, self.at(Record::Members, member)) as usize)
+                {
                     *by |= if named { Used::BY_HAND } else { *used };
                 }
             }
@@ -178,22 +223,39 @@ impl Check<'_> {
 
     /// Final slices and the index over them.
     pub(super) fn final_slices(&self, bases: &[Slice], pins: &[Slice]) -> Result<()> {
-        let (points, policies) = (self.count(Record::FinalPoints), self.count(Record::FinalPolicies));
+        let (points, policies) = (
+            self.count(Record::FinalPoints),
+            self.count(Record::FinalPolicies),
+        );
         let laid;
         let finals = if pins.is_empty() {
             if points != 0 || policies != 0 {
-                return broken(self.at(Record::FinalPoints, 0), "without pins there are no final slices beside the base slices");
+                return broken(
+                    self.at(Record::FinalPoints, 0),
+                    "without pins there are no final slices beside the base slices",
+                );
             }
             bases
         } else {
             laid = lay_over(bases.iter().copied(), pins.iter().copied());
             if points != laid.len() || policies != laid.len() {
-                return broken(self.at(Record::FinalPoints, 0), format!("there must be {} final slices", laid.len()));
+                return broken(
+                    self.at(Record::FinalPoints, 0),
+                    format!("there must be {} final slices", laid.len()),
+                );
             }
             for (i, slice) in laid.iter().enumerate() {
-                let (point, policy) = (self.at(Record::FinalPoints, i), self.at(Record::FinalPolicies, i));
-                if u64_at(self.bytes, point) != slice.first.0 || u32_at(self.bytes, policy) != slice.policy.0 {
-                    return broken(point, "the final slices are not the base slices under the pins");
+                let (point, policy) = (
+                    self.at(Record::FinalPoints, i),
+                    self.at(Record::FinalPolicies, i),
+                );
+                if u64_at(self.bytes, point) != slice.first.0
+                    || u32_at(self.bytes, policy) != slice.policy.0
+                {
+                    return broken(
+                        point,
+                        "the final slices are not the base slices under the pins",
+                    );
                 }
             }
             &laid
@@ -204,10 +266,16 @@ impl Check<'_> {
     fn index(&self, finals: &[Slice]) -> Result<()> {
         let bits = index_bits(finals.len());
         if self.layout.index_bits != bits {
-            return broken(at::INDEX_BITS, format!("the index of {} slices has {bits} bits", finals.len()));
+            return broken(
+                at::INDEX_BITS,
+                format!("the index of {} slices has {bits} bits", finals.len()),
+            );
         }
         if self.count(Record::Index) != (1 << bits) + 1 {
-            return broken(self.at(Record::Index, 0), format!("the index has {} entries", (1 << bits) + 1));
+            return broken(
+                self.at(Record::Index, 0),
+                format!("the index has {} entries", (1 << bits) + 1),
+            );
         }
         let mut firsts = finals.iter().map(|s| u128::from(s.first.0)).peekable();
         let mut below = 0;

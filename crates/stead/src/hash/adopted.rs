@@ -1,11 +1,13 @@
-//! The hash of an adopted ring: a function, perhaps with bytes put around the key, perhaps taken modulo the number of cells.
+//! The hash of an adopted ring: a function, perhaps with bytes put around the key, perhaps taken
+//! modulo the number of cells.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::function::Function;
 
-/// Bytes that are put before and after every key before it is hashed. OpenStack Swift keeps them secret, so they are never printed.
+/// Bytes that are put before and after every key before it is hashed. OpenStack Swift keeps them
+/// secret, so they are never printed.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Affixes {
     /// Before the key; at most 255 bytes.
@@ -28,7 +30,8 @@ impl fmt::Debug for Affixes {
 pub struct Adopted {
     /// The function.
     pub function: Function,
-    /// The cell is the key's number modulo the number of cells, instead of the one that the number falls into.
+    /// The cell is the key's number modulo the number of cells, instead of the one that the number
+    /// falls into.
     pub modulo: bool,
     /// What is put around the key. Not both empty.
     pub affixes: Option<Arc<Affixes>>,

@@ -1,7 +1,8 @@
-//! Hashes that take a key byte by byte, as libhashkit, carbon and others have them. They are here for adopted rings only: none is fit
-//! for new ones.
+//! Hashes that take a key byte by byte, as libhashkit, carbon and others have them. They are here
+//! for adopted rings only: none is fit for new ones.
 
-/// How a program in C reads a byte of a key: as a `char`, which is signed on x86, or as an `unsigned char`.
+/// How a program in C reads a byte of a key: as a `char`, which is signed on x86, or as an
+/// `unsigned char`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Char {
     /// Bytes from 0x80 are negative, and fill the bits above with ones.
@@ -21,11 +22,13 @@ impl Char {
 
 /// Start, prime, and whether the byte comes before the product (FNV-1a) or after it (FNV-1).
 type Fnv = (u64, u64, bool);
-/// Numbers of draft-eastlake-fnv. Products of the low 32 bits do not depend on those above, so 64 bits serve both widths.
+/// Numbers of draft-eastlake-fnv. Products of the low 32 bits do not depend on those above, so 64
+/// bits serve both widths.
 pub(super) const FNV_32: Fnv = (0x811c_9dc5, 0x0100_0193, false);
 pub(super) const FNV_32_A: Fnv = (0x811c_9dc5, 0x0100_0193, true);
 pub(super) const FNV_64: Fnv = (0xcbf2_9ce4_8422_2325, 0x0000_0100_0000_01b3, false);
-/// libmemcached keeps only the low 32 bits of start and prime, which gives the low 32 bits of the true one.
+/// libmemcached keeps only the low 32 bits of start and prime, which gives the low 32 bits of the
+/// true one.
 pub(super) const FNV_64_A: Fnv = (0xcbf2_9ce4_8422_2325, 0x0000_0100_0000_01b3, true);
 
 /// FNV, of 64 bits; its low bits are those of the narrower ones.
@@ -53,5 +56,7 @@ pub(super) fn one_at_a_time(char: Char, key: &[u8]) -> u32 {
 
 /// Dan Bernstein's hash, in an `unsigned long` of 64 bits: from 5381, hash * 33 + byte.
 pub(super) fn djb2(key: &[u8]) -> u64 {
-    key.iter().fold(5381, |hash: u64, byte| hash.wrapping_mul(33).wrapping_add(u64::from(*byte)))
+    key.iter().fold(5381, |hash: u64, byte| {
+        hash.wrapping_mul(33).wrapping_add(u64::from(*byte))
+    })
 }

@@ -8,7 +8,10 @@ pub(crate) fn crc32(key: &[u8]) -> u32 {
 /// CRC-32 of what came before, with more bytes behind it.
 pub(crate) fn crc32_add(before: u32, more: &[u8]) -> u32 {
     !more.iter().fold(!before, |crc, byte| {
-        let entry = CRC32.get(((crc ^ u32::from(*byte)) & 0xff) as usize).copied().unwrap_or(0);
+        let entry = CRC32
+            .get(((crc ^ u32::from(*byte)) & 0xff) as usize)
+            .copied()
+            .unwrap_or(0);
         entry ^ crc >> 8
     })
 }
@@ -16,7 +19,10 @@ pub(crate) fn crc32_add(before: u32, more: &[u8]) -> u32 {
 /// CRC-16/XMODEM: polynomial 0x1021, from 0, nothing turned.
 pub(super) fn crc16(key: &[u8]) -> u16 {
     key.iter().fold(0, |crc, byte| {
-        let entry = CRC16.get(usize::from(crc >> 8 ^ u16::from(*byte))).copied().unwrap_or(0);
+        let entry = CRC16
+            .get(usize::from(crc >> 8 ^ u16::from(*byte)))
+            .copied()
+            .unwrap_or(0);
         entry ^ crc << 8
     })
 }
@@ -29,7 +35,11 @@ const CRC32: [u32; 256] = {
         let mut crc = byte as u32;
         let mut bit = 0;
         while bit < 8 {
-            crc = if crc & 1 == 1 { 0xEDB8_8320 ^ crc >> 1 } else { crc >> 1 };
+            crc = if crc & 1 == 1 {
+                0xEDB8_8320 ^ crc >> 1
+            } else {
+                crc >> 1
+            };
             bit += 1;
         }
         table[byte] = crc;
@@ -46,7 +56,11 @@ const CRC16: [u16; 256] = {
         let mut crc = (byte as u16) << 8;
         let mut bit = 0;
         while bit < 8 {
-            crc = if crc & 0x8000 != 0 { 0x1021 ^ crc << 1 } else { crc << 1 };
+            crc = if crc & 0x8000 != 0 {
+                0x1021 ^ crc << 1
+            } else {
+                crc << 1
+            };
             bit += 1;
         }
         table[byte] = crc;

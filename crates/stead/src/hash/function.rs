@@ -1,8 +1,9 @@
-//! The functions of the hash registry: each gives a number of a fixed width. Normative: docs/placement.md, "Hash".
+//! The functions of the hash registry: each gives a number of a fixed width. Normative:
+//! docs/placement.md, "Hash".
 //!
-//! The first three are stead's own as well; the others are what adopted rings hash their keys with (`ring`). Where a program in C reads
-//! its keys through `char`, bytes from 0x80 differ between processors: plain `char` is signed on x86 and not on ARM. Those functions are
-//! here twice.
+//! The first three are stead's own as well; the others are what adopted rings hash their keys with
+//! (`ring`). Where a program in C reads its keys through `char`, bytes from 0x80 differ between
+//! processors: plain `char` is signed on x86 and not on ARM. Those functions are here twice.
 
 use md5::{Digest, Md5};
 use sha1::Sha1;
@@ -89,7 +90,8 @@ impl Function {
 
     fn row(self) -> &'static (u32, &'static str, Function, u32) {
         let [first, ..] = &REGISTRY;
-        REGISTRY.iter().find(|row| row.2 == self).unwrap_or(first) // every function is there: tested
+        // every function is there: tested
+        REGISTRY.iter().find(|row| row.2 == self).unwrap_or(first)
     }
 
     /// The function of a number.
@@ -111,7 +113,8 @@ impl Function {
             },
             Sha1 => first_8(&Sha1::digest(key)),
             Xxh3 => twox_hash::XxHash3_64::oneshot(key),
-            // MD5's words are little-endian, so the first four bytes read that way are the first word
+            // MD5's words are little-endian, so the first four bytes read that way are the first
+            // word
             Md5Le32 => match short_md5::words_of(key) {
                 Some([a, _, _, _]) => u64::from(a),
                 None => (first_8(&Md5::digest(key)) >> 32).swap_bytes() >> 32,
@@ -135,14 +138,17 @@ impl Function {
         }
     }
 
-    /// The remainder of the key's whole hash: of all 16 bytes of MD5 and all 20 of SHA-1, as big-endian numbers; else of the number.
-    /// `divisor` is not 0.
+    /// The remainder of the key's whole hash: of all 16 bytes of MD5 and all 20 of SHA-1, as
+    /// big-endian numbers; else of the number. `divisor` is not 0.
     pub fn remainder(self, key: &[u8], divisor: u64) -> u64 {
         match self {
             Md5 | Sha1 | Riak | RiakTyped => {
                 let divisor = u128::from(divisor);
                 let digits = self.digest(key);
-                digits.iter().fold(0, |rest, byte| (rest << 8 | u128::from(*byte)) % divisor) as u64
+                digits
+                    .iter()
+                    .fold(0, |rest, byte| (rest << 8 | u128::from(*byte)) % divisor)
+                    as u64
             }
             _ => self.value(key) % divisor,
         }
@@ -156,17 +162,25 @@ impl Function {
             Riak | RiakTyped => Sha1::digest(self.term(key)).to_vec(),
             _ => {
                 let bytes = self.bits().div_ceil(8) as usize;
-                self.value(key).to_be_bytes().get(8 - bytes..).unwrap_or(&[]).to_vec()
+                self.value(key)
+                    .to_be_bytes()
+                    .get(8 - bytes..)
+                    .unwrap_or(&[])
+                    .to_vec()
             }
         }
     }
 
-    /// What Riak hashes: Erlang's external form of `{Bucket, Key}` or `{{Type, Bucket}, Key}`, all binaries. The key is
-    /// BUCKET/KEY or TYPE/BUCKET/KEY, split at the first slashes; what is not there is empty.
+    /// What Riak hashes: Erlang's external form of `{Bucket, Key}` or `{{Type, Bucket}, Key}`, all
+    /// binaries. The key is BUCKET/KEY or TYPE/BUCKET/KEY, split at the first slashes; what is not
+    /// there is empty.
     fn term(self, key: &[u8]) -> Vec<u8> {
         let first = |key: &[u8]| key.iter().position(|byte| *byte == b'/');
         let split = |key: &[u8]| match first(key) {
-            Some(at) => (key.get(..at).unwrap_or(&[]).to_vec(), key.get(at + 1..).unwrap_or(&[]).to_vec()),
+            Some(at) => (
+                key.get(..at).unwrap_or(&[]).to_vec(),
+                key.get(at + 1..).unwrap_or(&[]).to_vec(),
+            ),
             None => (Vec::new(), key.to_vec()),
         };
         const VERSION: u8 = 131;
@@ -194,7 +208,8 @@ impl Function {
     }
 }
 
-/// Redis Cluster hashes what stands between the first `{` and the first `}` after it, unless that is empty.
+/// Redis Cluster hashes what stands between the first `{` and the first `}` after it, unless that
+/// is empty.
 fn tag(key: &[u8]) -> &[u8] {
     let inside = || {
         let open = key.iter().position(|byte| *byte == b'{')?;
@@ -205,14 +220,22 @@ fn tag(key: &[u8]) -> &[u8] {
     inside().unwrap_or(key)
 }
 
-/// What sites shard by that take `user_id % n`, or ranges of ids: the digits at the start of the key as a number, modulo 2^64.
+/// What sites shard by that take `user_id % n`, or ranges of ids: the digits at the start of the
+/// key as a number, modulo 2^64.
 fn decimal(key: &[u8]) -> u64 {
     let digits = key.iter().take_while(|byte| byte.is_ascii_digit());
-    digits.fold(0, |number: u64, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+    digits.fold(0, |number: u64, digit| {
+        number
+            .wrapping_mul(10)
+            .wrapping_add(u64::from(digit - b'0'))
+    })
 }
 
 fn first_8(digest: &[u8]) -> u64 {
-    digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    digest
+        .iter()
+        .take(8)
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]
@@ -225,40 +248,98 @@ mod tests {
         for (number, name, function, bits) in REGISTRY {
             assert!(number > before && number != 4, "{name}");
             before = number;
-            assert_eq!((function.number(), function.name(), function.bits()), (number, name, bits));
-            assert_eq!((Function::of_number(number), Function::of_name(name)), (Some(function), Some(function)));
+            assert_eq!(
+                (function.number(), function.name(), function.bits()),
+                (number, name, bits)
+            );
+            assert_eq!(
+                (Function::of_number(number), Function::of_name(name)),
+                (Some(function), Some(function))
+            );
             for key in [&b"frank"[..], b"", b"\xff\x80", &[b'x'; 100]] {
                 assert!(bits == 64 || function.value(key) >> bits == 0, "{name}");
                 assert!(function.remainder(key, 7) < 7, "{name}");
             }
         }
-        assert_eq!((Function::of_number(4), Function::of_number(25)), (None, None));
+        assert_eq!(
+            (Function::of_number(4), Function::of_number(25)),
+            (None, None)
+        );
     }
 
     #[test]
     fn published_values() {
         // libketama's own test: python_ketama/tests.py
         assert_eq!(Md5Le32.value(b"test"), 3_446_378_249);
-        // the check values of the catalogue of CRCs, and the slots of the Redis Cluster specification
-        assert_eq!((Crc32.value(b"123456789"), crc16(b"123456789")), (0xcbf4_3926, 0x31c3));
-        assert_eq!((Crc16Tag.value(b"foo"), Crc16Tag.value(b"user1000")), (12182, 3443));
-        for (key, tag) in [("{user1000}.following", "user1000"), ("foo{}{bar}", "foo{}{bar}"), ("foo{{bar}}zap", "{bar"), ("foo{bar}{zap}", "bar")] {
-            assert_eq!(Crc16Tag.value(key.as_bytes()), u64::from(crc16(tag.as_bytes()) & 0x3fff), "{key}");
+        // the check values of the catalogue of CRCs, and the slots of the Redis Cluster
+        // specification
+        assert_eq!(
+            (Crc32.value(b"123456789"), crc16(b"123456789")),
+            (0xcbf4_3926, 0x31c3)
+        );
+        assert_eq!(
+            (Crc16Tag.value(b"foo"), Crc16Tag.value(b"user1000")),
+            (12182, 3443)
+        );
+        for (key, tag) in [
+            ("{user1000}.following", "user1000"),
+            ("foo{}{bar}", "foo{}{bar}"),
+            ("foo{{bar}}zap", "{bar"),
+            ("foo{bar}{zap}", "bar"),
+        ] {
+            assert_eq!(
+                Crc16Tag.value(key.as_bytes()),
+                u64::from(crc16(tag.as_bytes()) & 0x3fff),
+                "{key}"
+            );
         }
         // draft-eastlake-fnv: FNV-1a of "foobar", FNV-1 of "foobar"
         assert_eq!(Fnv1aOf32(Unsigned).value(b"foobar"), 0xbf9c_f968);
         assert_eq!(Fnv1Of32(Unsigned).value(b"foobar"), 0x31f0_b262);
-        assert_eq!(Fnv1Of64(Unsigned).value(b"foobar"), 0x340d_8765_a4dd_a9c2 & 0xffff_ffff);
+        assert_eq!(
+            Fnv1Of64(Unsigned).value(b"foobar"),
+            0x340d_8765_a4dd_a9c2 & 0xffff_ffff
+        );
         // Riak's docs/claim-fixes.md
-        let hash = Riak.digest(b"artist/REM").iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        assert_eq!(u64::from_str_radix(&hash[..16], 16), Ok(Riak.value(b"artist/REM")));
+        let hash = Riak
+            .digest(b"artist/REM")
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>();
+        assert_eq!(
+            u64::from_str_radix(&hash[..16], 16),
+            Ok(Riak.value(b"artist/REM"))
+        );
         // 666603136322215606811169435479313437784925203632 mod 1000007, and its first 8 bytes
-        assert_eq!((hash.len(), Riak.remainder(b"artist/REM", 1_000_007)), (40, 280_799));
+        assert_eq!(
+            (hash.len(), Riak.remainder(b"artist/REM", 1_000_007)),
+            (40, 280_799)
+        );
         // seed 3's seven names, in the low 8 bits
-        let names = ["host01.example.com:cpu", "host01.example.com:memory", "host01.example.com:load", "host02.example.com:cpu"];
-        let numbers = [&b"42"[..], b"007:profile", b"", b"user42", b"-1", b"18446744073709551615", b"18446744073709551618", b"9" as &[u8]];
-        assert_eq!(numbers.map(|key| Decimal.value(key)), [42, 7, 0, 0, 0, u64::MAX, 2, 9]);
-        assert_eq!(names.map(|name| Djb2.value(name.as_bytes()) & 255), [77, 62, 229, 78]);
+        let names = [
+            "host01.example.com:cpu",
+            "host01.example.com:memory",
+            "host01.example.com:load",
+            "host02.example.com:cpu",
+        ];
+        let numbers = [
+            &b"42"[..],
+            b"007:profile",
+            b"",
+            b"user42",
+            b"-1",
+            b"18446744073709551615",
+            b"18446744073709551618",
+            b"9" as &[u8],
+        ];
+        assert_eq!(
+            numbers.map(|key| Decimal.value(key)),
+            [42, 7, 0, 0, 0, u64::MAX, 2, 9]
+        );
+        assert_eq!(
+            names.map(|name| Djb2.value(name.as_bytes()) & 255),
+            [77, 62, 229, 78]
+        );
     }
 
     #[test]
@@ -271,7 +352,11 @@ mod tests {
             (OneAtATime(Signed), OneAtATime(Unsigned)),
         ] {
             assert_eq!(signed.value(b"user/42"), unsigned.value(b"user/42"));
-            assert_ne!(signed.value("été".as_bytes()), unsigned.value("été".as_bytes()), "{signed:?}");
+            assert_ne!(
+                signed.value("été".as_bytes()),
+                unsigned.value("été".as_bytes()),
+                "{signed:?}"
+            );
         }
     }
 
@@ -280,9 +365,20 @@ mod tests {
         for length in [0, 1, 15, 55, 56, 64, 1000] {
             let key = vec![b'k'; length];
             let digest = Md5::digest(&key);
-            assert_eq!(Md5Le32.value(&key), u64::from(u32::from_le_bytes(digest[..4].try_into().unwrap())), "{length}");
-            assert_eq!(Md5Be32.value(&key), u64::from(u32::from_be_bytes(digest[..4].try_into().unwrap())), "{length}");
-            assert_eq!(u128::from(Function::Md5.remainder(&key, 1_000_003)), u128::from_be_bytes(digest.into()) % 1_000_003);
+            assert_eq!(
+                Md5Le32.value(&key),
+                u64::from(u32::from_le_bytes(digest[..4].try_into().unwrap())),
+                "{length}"
+            );
+            assert_eq!(
+                Md5Be32.value(&key),
+                u64::from(u32::from_be_bytes(digest[..4].try_into().unwrap())),
+                "{length}"
+            );
+            assert_eq!(
+                u128::from(Function::Md5.remainder(&key, 1_000_003)),
+                u128::from_be_bytes(digest.into()) % 1_000_003
+            );
         }
     }
 }

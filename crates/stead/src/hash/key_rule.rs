@@ -1,4 +1,5 @@
-//! The key rule: what of a key is hashed, the whole of it or its first segments, by docs/placement.md.
+//! The key rule: what of a key is hashed, the whole of it or its first segments, by
+//! docs/placement.md.
 
 use std::fmt;
 use std::num::NonZeroU8;
@@ -23,7 +24,10 @@ impl KeyRule {
     /// Splits the number that a map stores: the rule, and the number of the hash.
     pub(crate) fn from_stored(stored: u32) -> (KeyRule, u32) {
         let [_, segments, _, _] = stored.to_be_bytes();
-        (NonZeroU8::new(segments).map_or(KeyRule::Whole, KeyRule::First), stored & !KeyRule::BITS)
+        (
+            NonZeroU8::new(segments).map_or(KeyRule::Whole, KeyRule::First),
+            stored & !KeyRule::BITS,
+        )
     }
 
     /// What the number that a map stores has for the rule, beside the number of the hash.
@@ -34,13 +38,15 @@ impl KeyRule {
         }
     }
 
-    /// Reads what a fleet says: `whole`, or `first N segments` with N from 1 to 255 (`first 1 segment` is right, too).
+    /// Reads what a fleet says: `whole`, or `first N segments` with N from 1 to 255 (`first 1
+    /// segment` is right, too).
     pub fn parse(text: &str) -> Option<KeyRule> {
         if text == "whole" {
             return Some(KeyRule::Whole);
         }
         let (number, unit) = text.strip_prefix("first ")?.split_once(' ')?;
-        // the number's own parser takes a sign and zeros before, and one rule is to be written in one way
+        // the number's own parser takes a sign and zeros before, and one rule is to be written in
+        // one way
         if !number.bytes().all(|digit| digit.is_ascii_digit()) || number.starts_with('0') {
             return None;
         }
@@ -68,14 +74,18 @@ impl fmt::Display for KeyRule {
     }
 }
 
-/// The key from its first byte that is no slash up to the slash that ends the last segment, or to its end.
+/// The key from its first byte that is no slash up to the slash that ends the last segment, or to
+/// its end.
 ///
-/// Slashes at the start are skipped: otherwise all absolute paths would have the same first segment, the empty one, and live in one place.
+/// Slashes at the start are skipped: otherwise all absolute paths would have the same first
+/// segment, the empty one, and live in one place.
 fn first_segments(key: &[u8], segments: NonZeroU8) -> &[u8] {
     let start = key.iter().take_while(|byte| **byte == b'/').count();
     let key = key.get(start..).unwrap_or(&[]);
     let mut slashes = key.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-    let end = slashes.nth(usize::from(segments.get()) - 1).map_or(key.len(), |(at, _)| at);
+    let end = slashes
+        .nth(usize::from(segments.get()) - 1)
+        .map_or(key.len(), |(at, _)| at);
     key.get(..end).unwrap_or(key)
 }
 
@@ -110,20 +120,53 @@ mod tests {
             assert_eq!(rule("first 2 segments").of(key), two, "{shown}");
             assert_eq!(rule("whole").of(key), key);
         }
-        let long = [b'/'; 3].iter().chain(b"ab/".iter().cycle().take(3 * 300)).copied().collect::<Vec<u8>>();
-        assert_eq!(rule("first 255 segments").of(&long), &long[3..3 + 3 * 255 - 1]);
+        let long = [b'/'; 3]
+            .iter()
+            .chain(b"ab/".iter().cycle().take(3 * 300))
+            .copied()
+            .collect::<Vec<u8>>();
+        assert_eq!(
+            rule("first 255 segments").of(&long),
+            &long[3..3 + 3 * 255 - 1]
+        );
     }
 
     #[test]
     fn as_a_fleet_writes_it() {
-        for text in ["whole", "first 1 segments", "first 2 segments", "first 10 segments", "first 255 segments"] {
+        for text in [
+            "whole",
+            "first 1 segments",
+            "first 2 segments",
+            "first 10 segments",
+            "first 255 segments",
+        ] {
             assert_eq!(rule(text).to_string(), text);
         }
         assert_eq!(rule("first 1 segment"), rule("first 1 segments"));
         for text in [
-            "", "Whole", "whole ", " whole", "all", "first", "first segments", "first 0 segments", "first 256 segments", "first 01 segments",
-            "first +1 segments", "first -1 segments", "first 1.0 segments", "first  1 segments", "first 1  segments", "first 1 segments ",
-            "first 2 segment", "First 1 segments", "first 1 Segments", "first 1segments", "first one segments", "1", "first ١ segments",
+            "",
+            "Whole",
+            "whole ",
+            " whole",
+            "all",
+            "first",
+            "first segments",
+            "first 0 segments",
+            "first 256 segments",
+            "first 01 segments",
+            "first +1 segments",
+            "first -1 segments",
+            "first 1.0 segments",
+            "first  1 segments",
+            "first 1  segments",
+            "first 1 segments ",
+            "first 2 segment",
+            "First 1 segments",
+            "first 1 Segments",
+            "first 1segments",
+            "first one segments",
+            "1",
+            "first ١ segments",
             "first 99999999999999999999 segments",
         ] {
             assert_eq!(KeyRule::parse(text), None, "{text:?}");
@@ -132,10 +175,20 @@ mod tests {
 
     #[test]
     fn a_map_stores_it_beside_the_number_of_its_hash() {
-        assert_eq!((rule("whole").stored(), rule("first 1 segments").stored(), rule("first 255 segments").stored()), (0, 0x1_0000, 0xff_0000));
+        assert_eq!(
+            (
+                rule("whole").stored(),
+                rule("first 1 segments").stored(),
+                rule("first 255 segments").stored()
+            ),
+            (0, 0x1_0000, 0xff_0000)
+        );
         for text in ["whole", "first 1 segments", "first 255 segments"] {
             for hash in [1, 4, 0x218, 0x8000_ffff] {
-                assert_eq!(KeyRule::from_stored(rule(text).stored() | hash), (rule(text), hash & !KeyRule::BITS));
+                assert_eq!(
+                    KeyRule::from_stored(rule(text).stored() | hash),
+                    (rule(text), hash & !KeyRule::BITS)
+                );
             }
         }
     }

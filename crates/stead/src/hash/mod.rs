@@ -60,22 +60,29 @@ pub enum Hash {
     Xxh3,
     /// SipHash-2-4 under a secret: for keys that users choose.
     SipHash(Secret),
-    /// What an adopted ring hashes its keys with. Not one of the three above without anything beside it: see [`Hash::of`].
+    /// What an adopted ring hashes its keys with. Not one of the three above without anything
+    /// beside it: see [`Hash::of`].
     Adopted(Adopted),
 }
 
 impl Hash {
-    /// The names that a fleet may write, in the order of their numbers. Those of adopted rings come from the ring alone.
+    /// The names that a fleet may write, in the order of their numbers. Those of adopted rings come
+    /// from the ring alone.
     pub const NAMES: [&'static str; 4] = ["md5", "sha1", "xxh3", "siphash"];
 
-    /// The hash of a function; `modulo`: its number modulo the cells; affixes that are both empty are none.
+    /// The hash of a function; `modulo`: its number modulo the cells; affixes that are both empty
+    /// are none.
     pub fn of(function: Function, modulo: bool, affixes: Affixes) -> Hash {
         let affixes = (affixes != Affixes::default()).then(|| Arc::new(affixes));
         match function {
             Function::Md5 if !modulo && affixes.is_none() => Hash::Md5,
             Function::Sha1 if !modulo && affixes.is_none() => Hash::Sha1,
             Function::Xxh3 if !modulo && affixes.is_none() => Hash::Xxh3,
-            _ => Hash::Adopted(Adopted { function, modulo, affixes }),
+            _ => Hash::Adopted(Adopted {
+                function,
+                modulo,
+                affixes,
+            }),
         }
     }
 
@@ -137,11 +144,13 @@ impl Hash {
 
     /// Whether this stead knows the hash of a number.
     pub(crate) fn is_known(number: u32) -> bool {
-        number == Hash::SIPHASH || Function::of_number(number & !(adopted::MODULO | adopted::AFFIXED)).is_some()
+        number == Hash::SIPHASH
+            || Function::of_number(number & !(adopted::MODULO | adopted::AFFIXED)).is_some()
     }
 
-    /// The hash of a number and what a map stores beside it: the 16 bytes of the secret, or affixes instead. `None` when the number is
-    /// unknown, or when there is something beside it that it does not take.
+    /// The hash of a number and what a map stores beside it: the 16 bytes of the secret, or affixes
+    /// instead. `None` when the number is unknown, or when there is something beside it that it
+    /// does not take.
     pub fn from_stored(number: u32, secret: [u8; 16], affixes: Affixes) -> Option<Hash> {
         if number == Hash::SIPHASH {
             return (affixes == Affixes::default()).then_some(Hash::SipHash(Secret(secret)));
@@ -153,8 +162,9 @@ impl Hash {
         Some(Hash::of(function, number & adopted::MODULO != 0, affixes))
     }
 
-    /// The whole digest of a key, for people who compare it with another program's: 16 bytes of MD5, 20 of SHA-1; the others
-    /// have no more than their number, 8 bytes of stead's own. For those the point is its first 8 bytes.
+    /// The whole digest of a key, for people who compare it with another program's: 16 bytes of
+    /// MD5, 20 of SHA-1; the others have no more than their number, 8 bytes of stead's own. For
+    /// those the point is its first 8 bytes.
     pub fn digest(&self, key: &[u8]) -> Vec<u8> {
         match self {
             Hash::Md5 => Function::Md5.digest(key),
@@ -164,7 +174,8 @@ impl Hash {
         }
     }
 
-    /// The point of a key, before it is taken to its cell; without regard to `modulo`. The key's bytes are taken as they are.
+    /// The point of a key, before it is taken to its cell; without regard to `modulo`. The key's
+    /// bytes are taken as they are.
     pub fn point(&self, key: &[u8]) -> Point {
         match self {
             Hash::Md5 => Point(Function::Md5.value(key)),
@@ -175,10 +186,13 @@ impl Hash {
                 hasher.write(key);
                 Point(hasher.finish())
             }
-            Hash::Adopted(Adopted { function, .. }) if self.affixes().is_none() => Point(function.value(key) << (64 - function.bits())),
-            Hash::Adopted(adopted) => {
-                Point(adopted.around(key, |key| adopted.function.value(key)) << (64 - adopted.function.bits()))
+            Hash::Adopted(Adopted { function, .. }) if self.affixes().is_none() => {
+                Point(function.value(key) << (64 - function.bits()))
             }
+            Hash::Adopted(adopted) => Point(
+                adopted.around(key, |key| adopted.function.value(key))
+                    << (64 - adopted.function.bits()),
+            ),
         }
     }
 
@@ -212,47 +226,91 @@ mod tests {
 
     #[test]
     fn each_hash_gives_its_published_value() {
-        // RFC 3174 "abc"; XXH3-64 of nothing and SipHash-2-4's first vectors from their reference implementations
+        // RFC 3174 "abc"; XXH3-64 of nothing and SipHash-2-4's first vectors from their reference
+        // implementations
         assert_eq!(Hash::Sha1.point(b"abc").to_string(), "a9993e364706816a");
         assert_eq!(Hash::Xxh3.point(b"").to_string(), "2d06800538d394c2");
         let secret = Secret(std::array::from_fn(|i| i as u8));
-        assert_eq!(Hash::SipHash(secret).point(b"").to_string(), "726fdb47dd0e0e31");
-        assert_eq!(Hash::SipHash(secret).point(&[0]).to_string(), "74f839c593dc67fd");
+        assert_eq!(
+            Hash::SipHash(secret).point(b"").to_string(),
+            "726fdb47dd0e0e31"
+        );
+        assert_eq!(
+            Hash::SipHash(secret).point(&[0]).to_string(),
+            "74f839c593dc67fd"
+        );
     }
 
     #[test]
     fn a_digest_starts_with_the_point() {
-        for (hash, length) in [(Hash::Md5, 16), (Hash::Sha1, 20), (Hash::Xxh3, 8), (Hash::SipHash(Secret([7; 16])), 8)] {
+        for (hash, length) in [
+            (Hash::Md5, 16),
+            (Hash::Sha1, 20),
+            (Hash::Xxh3, 8),
+            (Hash::SipHash(Secret([7; 16])), 8),
+        ] {
             let digest = hash.digest(b"frank");
-            assert_eq!((digest.len(), &digest[..8]), (length, &hash.point(b"frank").0.to_be_bytes()[..]), "{hash:?}");
+            assert_eq!(
+                (digest.len(), &digest[..8]),
+                (length, &hash.point(b"frank").0.to_be_bytes()[..]),
+                "{hash:?}"
+            );
         }
     }
 
     #[test]
     fn what_a_map_stores_gives_the_same_hash_back() {
-        let affixes = Affixes { prefix: b"changeme".to_vec(), suffix: Vec::new() };
+        let affixes = Affixes {
+            prefix: b"changeme".to_vec(),
+            suffix: Vec::new(),
+        };
         let plain = Function::all().map(|function| Hash::of(function, false, Affixes::default()));
-        let others = Function::all().flat_map(|f| [Hash::of(f, true, Affixes::default()), Hash::of(f, true, affixes.clone())]);
+        let others = Function::all().flat_map(|f| {
+            [
+                Hash::of(f, true, Affixes::default()),
+                Hash::of(f, true, affixes.clone()),
+            ]
+        });
         for hash in plain.chain(others).chain([Hash::SipHash(Secret([1; 16]))]) {
             let affixes = hash.affixes().cloned().unwrap_or_default();
             let secret = hash.secret().map_or([0; 16], |secret| secret.0);
-            assert_eq!(Hash::from_stored(hash.number(), secret, affixes), Some(hash));
+            assert_eq!(
+                Hash::from_stored(hash.number(), secret, affixes),
+                Some(hash)
+            );
         }
         assert_eq!(Hash::from_stored(1, [1; 16], Affixes::default()), None);
         assert_eq!(Hash::from_stored(0x201, [0; 16], Affixes::default()), None);
         assert_eq!(Hash::from_stored(1, [0; 16], affixes.clone()), None);
         for number in [0, 25, 0x104, 0x401, u32::MAX] {
-            assert_eq!(Hash::from_stored(number, [0; 16], Affixes::default()), None, "{number}");
+            assert_eq!(
+                Hash::from_stored(number, [0; 16], Affixes::default()),
+                None,
+                "{number}"
+            );
         }
         assert_eq!(format!("{:?}", affixes), "Affixes(..)");
     }
 
     #[test]
     fn a_cell_is_where_the_point_falls_or_the_remainder() {
-        let (whole, cells) = (Hash::of(Function::Crc32, false, Affixes::default()), Cells::from_stored(7));
+        let (whole, cells) = (
+            Hash::of(Function::Crc32, false, Affixes::default()),
+            Cells::from_stored(7),
+        );
         assert_eq!(whole.cell(b"123456789", cells), (0xcbf4_3926u128 * 7) >> 32);
-        assert_eq!(Hash::of(Function::Crc32, true, Affixes::default()).cell(b"123456789", cells), 0xcbf4_3926 % 7);
-        let around = Hash::of(Function::Crc32, true, Affixes { prefix: b"123".to_vec(), suffix: b"789".to_vec() });
+        assert_eq!(
+            Hash::of(Function::Crc32, true, Affixes::default()).cell(b"123456789", cells),
+            0xcbf4_3926 % 7
+        );
+        let around = Hash::of(
+            Function::Crc32,
+            true,
+            Affixes {
+                prefix: b"123".to_vec(),
+                suffix: b"789".to_vec(),
+            },
+        );
         assert_eq!(around.cell(b"456", cells), 0xcbf4_3926 % 7);
     }
 
@@ -260,8 +318,17 @@ mod tests {
     fn a_secret_is_32_hex_digits_and_is_never_printed() {
         let secret = Secret::from_hex("000102030405060708090a0b0c0d0e0F").unwrap();
         assert_eq!(secret.0[15], 15);
-        assert_eq!(format!("{:?}", Hash::SipHash(secret)), "SipHash(Secret(..))");
-        for bad in ["", "00", "000102030405060708090a0b0c0d0e0g", "+00102030405060708090a0b0c0d0e0f", "é00102030405060708090a0b0c0d0e0"] {
+        assert_eq!(
+            format!("{:?}", Hash::SipHash(secret)),
+            "SipHash(Secret(..))"
+        );
+        for bad in [
+            "",
+            "00",
+            "000102030405060708090a0b0c0d0e0g",
+            "+00102030405060708090a0b0c0d0e0f",
+            "é00102030405060708090a0b0c0d0e0",
+        ] {
             assert_eq!(Secret::from_hex(bad), None, "{bad}");
         }
     }

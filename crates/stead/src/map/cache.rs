@@ -1,10 +1,12 @@
 //! The open cache: a process opens each map file once.
 //!
-//! An entry is good while one `stat` of its path gives the same device, inode, size and times. It holds the file open, so that
-//! its inode cannot be given to another file, and it outlives the handles that were given out. Paths are kept as they were
-//! given: after a `chdir` a relative one leads to another inode, which the `stat` shows.
+//! An entry is good while one `stat` of its path gives the same device, inode, size and times. It
+//! holds the file open, so that its inode cannot be given to another file, and it outlives the
+//! handles that were given out. Paths are kept as they were given: after a `chdir` a relative one
+//! leads to another inode, which the `stat` shows.
 //!
-//! A process may fork at any time. The child gets the entries, and never a lock that a thread which it does not have would hold.
+//! A process may fork at any time. The child gets the entries, and never a lock that a thread which
+//! it does not have would hold.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -29,7 +31,8 @@ struct Entry {
 struct Known {
     map: Arc<Map>,
     stamp: Stamp,
-    /// also where another thread takes the entry out meanwhile: whoever compares inodes must hold the one it compares with
+    /// also where another thread takes the entry out meanwhile: whoever compares inodes must hold
+    /// the one it compares with
     _open: Arc<File>,
 }
 
@@ -38,9 +41,10 @@ static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
 
 /// Opens a map through the cache of this process: costs one `stat` when the file is unchanged.
 ///
-/// A new file at the path (published by renaming) is opened and takes the old one's place. The same file with other contents
-/// was overwritten in place: that is an error, and the handles that are out keep the old map. A path that cannot be opened
-/// or is no map leaves the cache as it was. `copy`: read the file into memory, whatever its size.
+/// A new file at the path (published by renaming) is opened and takes the old one's place. The same
+/// file with other contents was overwritten in place: that is an error, and the handles that are
+/// out keep the old map. A path that cannot be opened or is no map leaves the cache as it was.
+/// `copy`: read the file into memory, whatever its size.
 pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     let meta = std::fs::metadata(path).map_err(|e| Error::io("stat", path, e))?;
     let now = Stamp::of(&meta);
@@ -51,35 +55,53 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
         }
     }
     // not under the lock: verifying a large file must not hold up those who ask for others
-    let copy_up_to = if copy { u64::MAX } else { super::open::COPY_UP_TO };
+    let copy_up_to = if copy {
+        u64::MAX
+    } else {
+        super::open::COPY_UP_TO
+    };
     let opened = open(path, copy_up_to);
     if let Some(before) = &before {
-        // touched, linked or overwritten? the contents tell; what is mapped shows the new bytes, but its digest is kept
+        // touched, linked or overwritten? the contents tell; what is mapped shows the new bytes,
+        // but its digest is kept
         let overwritten = match &opened {
-            Ok((new, _, found)) => before.stamp.same_file(found) && new.digest() != before.map.digest(),
-            Err(Error::Io { .. }) => false, // nobody saw the contents: unreadable now, or no descriptor left
+            Ok((new, _, found)) => {
+                before.stamp.same_file(found) && new.digest() != before.map.digest()
+            }
+            // nobody saw the contents: unreadable now, or no descriptor left
+            Err(Error::Io { .. }) => false,
             Err(_) => before.stamp.same_file(&now),
         };
         if overwritten {
-            return Err(Error::Changed { file: path.to_owned() });
+            return Err(Error::Changed {
+                file: path.to_owned(),
+            });
         }
     }
     let (map, file, stamp) = opened?;
-    let known = Known { map: Arc::new(map), stamp, _open: Arc::new(file) };
+    let known = Known {
+        map: Arc::new(map),
+        stamp,
+        _open: Arc::new(file),
+    };
     let map = Arc::clone(&known.map);
     let mut entries = entries();
     entries.retain(|entry| entry.path != path);
     if entries.len() >= PATHS {
         entries.remove(0);
     }
-    entries.push(Entry { path: path.to_owned(), known });
+    entries.push(Entry {
+        path: path.to_owned(),
+        known,
+    });
     Ok(map)
 }
 
-/// The entries, locked; what is done at a fork is known to the system before anybody holds the lock.
+/// The entries, locked; what is done at a fork is known to the system before anybody holds the
+/// lock.
 ///
-/// No `Once`: a fork in the middle of one would leave the child waiting for a thread that it does not have. So two threads may both
-/// register, and what they register may run twice.
+/// No `Once`: a fork in the middle of one would leave the child waiting for a thread that it does
+/// not have. So two threads may both register, and what they register may run twice.
 fn entries() -> MutexGuard<'static, Vec<Entry>> {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.load(Ordering::Acquire) {
@@ -89,7 +111,8 @@ fn entries() -> MutexGuard<'static, Vec<Entry>> {
     locked()
 }
 
-/// A panic while the lock is held leaves whole entries behind: each change is one push or one remove.
+/// A panic while the lock is held leaves whole entries behind: each change is one push or one
+/// remove.
 fn locked() -> MutexGuard<'static, Vec<Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }

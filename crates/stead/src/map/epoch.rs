@@ -1,40 +1,74 @@
-//! Epochs: whether two maps differ in anything but their number, and the same content under the next number.
+//! Epochs: whether two maps differ in anything but their number, and the same content under the
+//! next number.
 
 use super::open::Map;
 use crate::error::{Error, Result};
 use crate::format::{at, encode, Parts};
 
 impl Map {
-    /// Whether the maps are one but for what a new epoch always changes: epoch, map id, parent and digest.
+    /// Whether the maps are one but for what a new epoch always changes: epoch, map id, parent and
+    /// digest.
     ///
-    /// A map is canonical, so this compares bytes. `apply` has nothing to do when the new map is the same as the old but for these.
+    /// A map is canonical, so this compares bytes. `apply` has nothing to do when the new map is
+    /// the same as the old but for these.
     pub fn same_but_epoch(&self, other: &Map) -> bool {
         // epoch 1 has zeros as its map id, so the stored one differs between epoch 1 and 2
-        let changing = [at::MAP_ID..at::MAP_ID + 16, at::EPOCH..at::EPOCH + 8, at::PARENT..at::PARENT + 32, at::DIGEST..at::DIGEST + 32];
+        let changing = [
+            at::MAP_ID..at::MAP_ID + 16,
+            at::EPOCH..at::EPOCH + 8,
+            at::PARENT..at::PARENT + 32,
+            at::DIGEST..at::DIGEST + 32,
+        ];
         let outside = |i: usize| !changing.iter().any(|range| range.contains(&i));
         let (ours, theirs) = (self.bytes(), other.bytes());
         let (header, rest) = (0..at::SECTIONS, at::SECTIONS..);
         ours.len() == theirs.len()
-            && header.filter(|i| outside(*i)).all(|i| ours.get(i) == theirs.get(i))
+            && header
+                .filter(|i| outside(*i))
+                .all(|i| ours.get(i) == theirs.get(i))
             && ours.get(rest.clone()) == theirs.get(rest)
             && self.map_id() == other.map_id()
     }
 
     /// This map's content as the epoch after `newest`: what a rollback publishes.
     ///
-    /// Errors: `Identity` when the two are not epochs of one map; `Impossible` when no epoch can follow.
+    /// Errors: `Identity` when the two are not epochs of one map; `Impossible` when no epoch can
+    /// follow.
     pub fn again_after(&self, newest: &Map) -> Result<Map> {
         if self.map_id() != newest.map_id() {
-            let problem = format!("epoch {} of `{}` is not of the same map as epoch {}", self.epoch(), self.name(), newest.epoch());
-            return Err(Error::Identity { problem: format!("{problem}; roll back to an epoch of its own history") });
+            let problem = format!(
+                "epoch {} of `{}` is not of the same map as epoch {}",
+                self.epoch(),
+                self.name(),
+                newest.epoch()
+            );
+            return Err(Error::Identity {
+                problem: format!("{problem}; roll back to an epoch of its own history"),
+            });
         }
         let Some(epoch) = newest.epoch().checked_add(1) else {
-            return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
+            return Err(Error::Impossible {
+                problem: "no epoch can follow 2^64 - 1".into(),
+            });
         };
-        let mut parts = Parts { epoch, map_id: newest.map_id(), parent: newest.digest(), ..self.to_parts() };
-        // a node that was renamed meanwhile gets its old name back: said as a renaming, so that nothing seems to move
-        for renamed in newest.nodes().filter(|node| self.node_named(node.name()).is_none()) {
-            let Some(before) = renamed.formerly().filter(|name| newest.node_named(name).is_none()) else { continue };
+        let mut parts = Parts {
+            epoch,
+            map_id: newest.map_id(),
+            parent: newest.digest(),
+            ..self.to_parts()
+        };
+        // a node that was renamed meanwhile gets its old name back: said as a renaming, so that
+        // nothing seems to move
+        for renamed in newest
+            .nodes()
+            .filter(|node| self.node_named(node.name()).is_none())
+        {
+            let Some(before) = renamed
+                .formerly()
+                .filter(|name| newest.node_named(name).is_none())
+            else {
+                continue;
+            };
             if let Some(node) = parts.nodes.iter_mut().find(|node| node.name == before) {
                 node.formerly = renamed.name().to_owned();
             }
@@ -49,7 +83,10 @@ mod tests {
     use crate::{build, Fleet};
 
     fn fleet(nodes: &[&str]) -> Fleet {
-        let nodes: String = nodes.iter().map(|n| format!("[[node]]\nname = '{n}'\n")).collect();
+        let nodes: String = nodes
+            .iter()
+            .map(|n| format!("[[node]]\nname = '{n}'\n"))
+            .collect();
         Fleet::parse(&format!("name = 'm'\n{nodes}"), "fleet").unwrap()
     }
 
@@ -58,7 +95,11 @@ mod tests {
         let first = build(&fleet(&["a", "b"]), None).unwrap();
         let second = build(&fleet(&["b", "a"]), Some(&first)).unwrap();
         let third = build(&fleet(&["a", "b", "c"]), Some(&second)).unwrap();
-        assert!(first.same_but_epoch(&second) && second.same_but_epoch(&first) && first.same_but_epoch(&first));
+        assert!(
+            first.same_but_epoch(&second)
+                && second.same_but_epoch(&first)
+                && first.same_but_epoch(&first)
+        );
         assert!(!second.same_but_epoch(&third));
         // another cluster's first map of the same size
         assert!(!first.same_but_epoch(&build(&fleet(&["a", "c"]), None).unwrap()));
@@ -70,11 +111,23 @@ mod tests {
         let first = build(&fleet(&["a", "b"]), None).unwrap();
         let second = build(&Fleet::parse(text, "fleet").unwrap(), Some(&first)).unwrap();
         let back = first.again_after(&second).unwrap();
-        for (old, new) in [(&first, &second), (&second, &first), (&second, &back), (&back, &second)] {
+        for (old, new) in [
+            (&first, &second),
+            (&second, &first),
+            (&second, &back),
+            (&back, &second),
+        ] {
             let plan = crate::Plan::between(old, new).unwrap();
-            assert_eq!((plan.moved.0, plan.lower_bound.0, plan.moves.len()), (0, 0, 0), "{old:?} {new:?}");
+            assert_eq!(
+                (plan.moved.0, plan.lower_bound.0, plan.moves.len()),
+                (0, 0, 0),
+                "{old:?} {new:?}"
+            );
         }
-        assert_eq!(back.node(back.locate(b"frank")).name(), first.node(first.locate(b"frank")).name());
+        assert_eq!(
+            back.node(back.locate(b"frank")).name(),
+            first.node(first.locate(b"frank")).name()
+        );
     }
 
     #[test]
@@ -83,8 +136,14 @@ mod tests {
         let second = build(&fleet(&["a", "b", "c"]), Some(&first)).unwrap();
         let back = first.again_after(&second).unwrap();
         assert!(back.same_but_epoch(&first));
-        assert_eq!((back.epoch(), back.parent(), back.map_id()), (3, second.digest(), first.digest()[..16].try_into().unwrap()));
+        assert_eq!(
+            (back.epoch(), back.parent(), back.map_id()),
+            (3, second.digest(), first.digest()[..16].try_into().unwrap())
+        );
         let other = build(&fleet(&["x"]), None).unwrap();
-        assert!(matches!(first.again_after(&other), Err(Error::Identity { .. })));
+        assert!(matches!(
+            first.again_after(&other),
+            Err(Error::Identity { .. })
+        ));
     }
 }

@@ -4,8 +4,11 @@ use std::cmp::Ordering;
 
 use super::open::Map;
 use crate::cell::Cells;
-use crate::format::{array_at, u32_at, u64_at, Digest, MapId, NodePart, Parts, PinPart, PolicyPart, Record, TargetPart};
 use crate::format::at;
+use crate::format::{
+    array_at, u32_at, u64_at, Digest, MapId, NodePart, Parts, PinPart, PolicyPart, Record,
+    TargetPart,
+};
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
@@ -132,7 +135,10 @@ impl Map {
 
     /// The nodes, by name.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = Node<'_>> {
-        (0..self.checked.layout.count(Record::Nodes) as u32).map(|i| Node { map: self, id: NodeId(i) })
+        (0..self.checked.layout.count(Record::Nodes) as u32).map(|i| Node {
+            map: self,
+            id: NodeId(i),
+        })
     }
 
     /// The node of a number of this map.
@@ -157,7 +163,10 @@ impl Map {
 
     /// The policies: named ones by name, then unnamed ones by their nodes.
     pub fn policies(&self) -> impl ExactSizeIterator<Item = Policy<'_>> {
-        (0..self.checked.layout.count(Record::Policies) as u32).map(|i| Policy { map: self, id: PolicyId(i) })
+        (0..self.checked.layout.count(Record::Policies) as u32).map(|i| Policy {
+            map: self,
+            id: PolicyId(i),
+        })
     }
 
     /// The policy of a number of this map.
@@ -179,7 +188,8 @@ impl Map {
     ///
     /// They are never equal to the base slices. `locate` does not read them.
     pub fn target_slices(&self) -> Option<impl Iterator<Item = Slice> + '_> {
-        (self.target_count() > 0).then(|| self.slices_of(Record::TargetPoints, Record::TargetPolicies))
+        (self.target_count() > 0)
+            .then(|| self.slices_of(Record::TargetPoints, Record::TargetPolicies))
     }
 
     /// How many target slices there are; 0 when no gradual change is under way.
@@ -204,14 +214,23 @@ impl Map {
         (0..layout.count(Record::Pins)).map(move |i| {
             let at = layout.offset(Record::Pins, i);
             let number = |offset| u64_at(&self.bytes, at + offset);
-            let slice = Slice { first: Point(number(0)), last: Point(number(8)), policy: PolicyId(u32_at(&self.bytes, at + 16)) };
-            Pin { slice, key: (u32_at(&self.bytes, at + 20) == 1).then(|| self.string(at + 24)) }
+            let slice = Slice {
+                first: Point(number(0)),
+                last: Point(number(8)),
+                policy: PolicyId(u32_at(&self.bytes, at + 16)),
+            };
+            Pin {
+                slice,
+                key: (u32_at(&self.bytes, at + 20) == 1).then(|| self.string(at + 24)),
+            }
         })
     }
 
     /// The map as plain values, for writing an altered one.
     pub fn to_parts(&self) -> Parts {
-        let owned = |pairs: &mut dyn Iterator<Item = (&str, &str)>| pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+        let owned = |pairs: &mut dyn Iterator<Item = (&str, &str)>| {
+            pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
+        };
         Parts {
             name: self.name().to_owned(),
             epoch: self.epoch(),
@@ -255,7 +274,11 @@ impl Map {
                 .collect(),
             target: self.target_slices().map(|slices| TargetPart {
                 slices: slices.map(|s| (s.first, s.policy)).collect(),
-                leaving: self.nodes().filter(Node::leaving).map(|node| node.id).collect(),
+                leaving: self
+                    .nodes()
+                    .filter(Node::leaving)
+                    .map(|node| node.id)
+                    .collect(),
             }),
         }
     }
@@ -273,15 +296,24 @@ impl Map {
         let layout = self.checked.layout;
         with_ends((0..layout.count(points)).map(move |i| {
             let first = u64_at(&self.bytes, layout.offset(points, i));
-            (Point(first), PolicyId(u32_at(&self.bytes, layout.offset(policies, i))))
+            (
+                Point(first),
+                PolicyId(u32_at(&self.bytes, layout.offset(policies, i))),
+            )
         }))
     }
 
     /// The bytes of the string that is referred to at `reference`.
     fn string(&self, reference: usize) -> &[u8] {
-        let start = self.checked.layout.offset(Record::Strings, u32_at(&self.bytes, reference) as usize);
+        let start = self
+            .checked
+            .layout
+            .offset(Record::Strings, u32_at(&self.bytes, reference) as usize);
         let length = u32_at(&self.bytes, reference + 4) as usize;
-        start.checked_add(length).and_then(|end| self.bytes.get(start..end)).unwrap_or(&[])
+        start
+            .checked_add(length)
+            .and_then(|end| self.bytes.get(start..end))
+            .unwrap_or(&[])
     }
 
     /// Checked again, because a mapped file that somebody overwrites must not become a false `str`.
@@ -296,8 +328,8 @@ impl Map {
         })
     }
 
-    /// The records from `first`, `count` of them and none that is not there: a mapped file that somebody overwrites must not become a loop
-    /// over billions.
+    /// The records from `first`, `count` of them and none that is not there: a mapped file that
+    /// somebody overwrites must not become a loop over billions.
     fn run(&self, record: Record, first: u32, count: u32) -> std::ops::Range<usize> {
         let there = self.checked.layout.count(record);
         let first = there.min(first as usize);
@@ -307,7 +339,11 @@ impl Map {
 
 impl<'a> Node<'a> {
     fn at(&self, field: usize) -> usize {
-        self.map.checked.layout.offset(Record::Nodes, self.id.index()) + field
+        self.map
+            .checked
+            .layout
+            .offset(Record::Nodes, self.id.index())
+            + field
     }
 
     fn number(&self, field: usize) -> u32 {
@@ -329,7 +365,8 @@ impl<'a> Node<'a> {
         Weight::from_millionths(u64_at(&self.map.bytes, self.at(16))).unwrap_or(Weight::ZERO)
     }
 
-    /// Whether the fleet dropped it and it still holds points, which a gradual change takes away. Cost: a binary search.
+    /// Whether the fleet dropped it and it still holds points, which a gradual change takes away.
+    /// Cost: a binary search.
     pub fn leaving(&self) -> bool {
         let layout = &self.map.checked.layout;
         let (mut low, mut high) = (0, layout.count(Record::Leaving));
@@ -346,23 +383,31 @@ impl<'a> Node<'a> {
 
     /// Labels, by name.
     pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.map.pairs(Record::Labels, self.number(24), self.number(28))
+        self.map
+            .pairs(Record::Labels, self.number(24), self.number(28))
     }
 
     /// The value of a label.
     pub fn label(&self, name: &str) -> Option<&'a str> {
-        self.labels().find(|(label, _)| *label == name).map(|(_, value)| value)
+        self.labels()
+            .find(|(label, _)| *label == name)
+            .map(|(_, value)| value)
     }
 
     /// Attributes, by name.
     pub fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.map.pairs(Record::Attributes, self.number(32), self.number(36))
+        self.map
+            .pairs(Record::Attributes, self.number(32), self.number(36))
     }
 }
 
 impl<'a> Policy<'a> {
     fn at(&self, field: usize) -> usize {
-        self.map.checked.layout.offset(Record::Policies, self.id.index()) + field
+        self.map
+            .checked
+            .layout
+            .offset(Record::Policies, self.id.index())
+            + field
     }
 
     /// The name, of a policy that the fleet names.
@@ -378,23 +423,36 @@ impl<'a> Policy<'a> {
     /// The weight, of a policy that takes a share.
     pub fn weight(&self) -> Option<Weight> {
         let weighted = u32_at(&self.map.bytes, self.at(32)) & 2 == 2;
-        weighted.then(|| Weight::from_millionths(u64_at(&self.map.bytes, self.at(16))).unwrap_or(Weight::ZERO))
+        weighted.then(|| {
+            Weight::from_millionths(u64_at(&self.map.bytes, self.at(16))).unwrap_or(Weight::ZERO)
+        })
     }
 
     /// Its first node; it has at least one, which was verified.
     pub(super) fn primary(&self) -> NodeId {
         let first = u32_at(&self.map.bytes, self.at(24)) as usize;
-        NodeId(u32_at(&self.map.bytes, self.map.checked.layout.offset(Record::Members, first)))
+        NodeId(u32_at(
+            &self.map.bytes,
+            self.map.checked.layout.offset(Record::Members, first),
+        ))
     }
 
     /// Its nodes, primary first.
     pub fn members(&self) -> Members<'a> {
-        let (first, count) = (u32_at(&self.map.bytes, self.at(24)), u32_at(&self.map.bytes, self.at(28)));
+        let (first, count) = (
+            u32_at(&self.map.bytes, self.at(24)),
+            u32_at(&self.map.bytes, self.at(28)),
+        );
         let run = self.map.run(Record::Members, first, count);
-        Members { map: self.map, next: run.start, end: run.end }
+        Members {
+            map: self.map,
+            next: run.start,
+            end: run.end,
+        }
     }
 
-    /// Its nodes, each once, at its first place. Only in the map of an adopted ring is that less than [`Policy::members`].
+    /// Its nodes, each once, at its first place. Only in the map of an adopted ring is that less
+    /// than [`Policy::members`].
     pub fn distinct(&self) -> Vec<NodeId> {
         let mut seen = std::collections::HashSet::new();
         self.members().filter(|node| seen.insert(*node)).collect()

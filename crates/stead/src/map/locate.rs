@@ -8,11 +8,15 @@ use crate::policy::{NodeId, PolicyId};
 use crate::slice::Slice;
 
 impl Map {
-    /// The point of a key, under this map's key rule and hash. The key's bytes are taken as they are.
+    /// The point of a key, under this map's key rule and hash. The key's bytes are taken as they
+    /// are.
     pub fn point(&self, key: &[u8]) -> Point {
         let hashed = self.checked.key_rule.of(key);
         // points of one cell are one value of the hash: they stand for each other
-        Point(self.cells().bound(self.checked.hash.cell(hashed, self.cells())) as u64)
+        Point(
+            self.cells()
+                .bound(self.checked.hash.cell(hashed, self.cells())) as u64,
+        )
     }
 
     /// Where a key lives: its primary node.
@@ -61,11 +65,23 @@ impl Map {
         let layout = &self.checked.layout;
         let bucket = (point.0 >> (64 - layout.index_bits())) as usize;
         let entry = |b| u32_at(&self.bytes, layout.offset(Record::Index, b)) as usize;
-        self.last_not_after(self.final_records().0, entry(bucket), entry(bucket + 1), point)
+        self.last_not_after(
+            self.final_records().0,
+            entry(bucket),
+            entry(bucket + 1),
+            point,
+        )
     }
 
-    /// Among slices number `low` to `high` - 1, the last that starts at or before the point; the one before `low` when none does.
-    fn last_not_after(&self, points: Record, mut low: usize, mut high: usize, point: Point) -> usize {
+    /// Among slices number `low` to `high` - 1, the last that starts at or before the point; the
+    /// one before `low` when none does.
+    fn last_not_after(
+        &self,
+        points: Record,
+        mut low: usize,
+        mut high: usize,
+        point: Point,
+    ) -> usize {
         while low < high {
             let middle = low + (high - low) / 2;
             if u64_at(&self.bytes, self.checked.layout.offset(points, middle)) <= point.0 {
@@ -78,12 +94,23 @@ impl Map {
     }
 
     fn record_policy(&self, policies: Record, number: usize) -> PolicyId {
-        PolicyId(u32_at(&self.bytes, self.checked.layout.offset(policies, number)))
+        PolicyId(u32_at(
+            &self.bytes,
+            self.checked.layout.offset(policies, number),
+        ))
     }
 
     fn slice_at(&self, points: Record, policies: Record, number: usize) -> Slice {
         let first = |i| u64_at(&self.bytes, self.checked.layout.offset(points, i));
-        let last = if number + 1 < self.checked.layout.count(points) { first(number + 1).wrapping_sub(1) } else { u64::MAX };
-        Slice { first: Point(first(number)), last: Point(last), policy: self.record_policy(policies, number) }
+        let last = if number + 1 < self.checked.layout.count(points) {
+            first(number + 1).wrapping_sub(1)
+        } else {
+            u64::MAX
+        };
+        Slice {
+            first: Point(first(number)),
+            last: Point(last),
+            policy: self.record_policy(policies, number),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The map: opened, verified, and asked.
 //!
-//! A [`Map`] is the bytes of a map file, checked once, and answers from them where they lie. It never changes; any number of
-//! threads may ask it.
+//! A [`Map`] is the bytes of a map file, checked once, and answers from them where they lie. It
+//! never changes; any number of threads may ask it.
 
 mod cache;
 mod epoch;

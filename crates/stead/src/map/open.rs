@@ -14,11 +14,12 @@ use crate::error::{Error, Result};
 use crate::format::{verify, Checked};
 use crate::mmap::Mapping;
 
-/// A file up to this size is read into memory of our own; a larger one is mapped and shared. Reading 1 MiB costs less than a
-/// millisecond, and a private copy cannot be truncated under us.
+/// A file up to this size is read into memory of our own; a larger one is mapped and shared.
+/// Reading 1 MiB costs less than a millisecond, and a private copy cannot be truncated under us.
 pub(super) const COPY_UP_TO: u64 = 1 << 20;
 
-/// A larger file is refused before it is read: 1 GiB is a hundred times a map of 1000 nodes that joined one by one.
+/// A larger file is refused before it is read: 1 GiB is a hundred times a map of 1000 nodes that
+/// joined one by one.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// A file that changes while it is read is tried again so often.
@@ -26,12 +27,13 @@ const TRIES: u32 = 3;
 
 /// An immutable, verified map.
 ///
-/// Opening checks the digest and every rule of docs/map-format.md before any answer is given. `&Map` may be used by any number of
-/// threads at once.
+/// Opening checks the digest and every rule of docs/map-format.md before any answer is given.
+/// `&Map` may be used by any number of threads at once.
 pub struct Map {
     pub(super) bytes: Bytes,
     pub(super) checked: Checked,
-    /// made when C first asks for a string; not a lock, which a process that forks meanwhile would leave closed in its child for ever
+    /// made when C first asks for a string; not a lock, which a process that forks meanwhile would
+    /// leave closed in its child for ever
     pub(super) terminated: OnceBox<Terminated>,
 }
 
@@ -73,7 +75,8 @@ impl Stamp {
         }
     }
 
-    /// Nobody wrote meanwhile. A file that is replaced, linked or given other rights has another time of change, and the same bytes.
+    /// Nobody wrote meanwhile. A file that is replaced, linked or given other rights has another
+    /// time of change, and the same bytes.
     fn same_contents(&self, other: &Stamp) -> bool {
         (self.size, self.modified) == (other.size, other.modified)
     }
@@ -86,13 +89,18 @@ impl Stamp {
 
 impl Map {
     fn new(bytes: Bytes, checked: Checked) -> Map {
-        Map { bytes, checked, terminated: OnceBox::new() }
+        Map {
+            bytes,
+            checked,
+            terminated: OnceBox::new(),
+        }
     }
 
-    /// Opens a map file: up to 1 MiB it is read, above it is mapped and its memory shared by all processes.
+    /// Opens a map file: up to 1 MiB it is read, above it is mapped and its memory shared by all
+    /// processes.
     ///
-    /// Another program that truncates a mapped file in place ends this process (SIGBUS); where that can happen, use
-    /// [`Map::open_copy`]. Cost: one SHA-256 and one pass over the file.
+    /// Another program that truncates a mapped file in place ends this process (SIGBUS); where that
+    /// can happen, use [`Map::open_copy`]. Cost: one SHA-256 and one pass over the file.
     pub fn open(path: &Path) -> Result<Map> {
         open(path, COPY_UP_TO).map(|(map, _, _)| map)
     }
@@ -121,7 +129,12 @@ impl Map {
 
 impl fmt::Debug for Map {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digest: String = self.digest().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = self
+            .digest()
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         write!(f, "Map({} epoch {} {digest}..)", self.name(), self.epoch())
     }
 }
@@ -137,11 +150,24 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
             .map_err(|e| Error::io("open", path, e))?;
         let meta = file.metadata().map_err(|e| Error::io("stat", path, e))?;
         if !meta.is_file() {
-            let what = if meta.is_dir() { "a directory" } else { "not a regular file" };
-            return Err(format_error(path, format!("this is {what}, not a stead map")));
+            let what = if meta.is_dir() {
+                "a directory"
+            } else {
+                "not a regular file"
+            };
+            return Err(format_error(
+                path,
+                format!("this is {what}, not a stead map"),
+            ));
         }
         if meta.size() > MOST_BYTES {
-            return Err(format_error(path, format!("{} bytes are more than a map may have ({MOST_BYTES})", meta.size())));
+            return Err(format_error(
+                path,
+                format!(
+                    "{} bytes are more than a map may have ({MOST_BYTES})",
+                    meta.size()
+                ),
+            ));
         }
         let bytes = if meta.size() <= copy_up_to {
             let mut bytes = Vec::with_capacity(meta.size() as usize + 1);
@@ -161,9 +187,15 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
         let checked = verified.map_err(|e| e.in_file(path))?;
         return Ok((Map::new(bytes, checked), file, stamp));
     }
-    Err(Error::Changed { file: path.to_owned() })
+    Err(Error::Changed {
+        file: path.to_owned(),
+    })
 }
 
 fn format_error(path: &Path, problem: String) -> Error {
-    Error::Format { file: Some(path.to_owned()), offset: 0, problem }
+    Error::Format {
+        file: Some(path.to_owned()),
+        offset: 0,
+        problem,
+    }
 }

@@ -1,4 +1,5 @@
-//! Prefer: who answers when a node is down, the same list for every client. Normative: docs/placement.md.
+//! Prefer: who answers when a node is down, the same list for every client. Normative:
+//! docs/placement.md.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -18,13 +19,19 @@ pub fn mix(point: Point, j: u64) -> Point {
 }
 
 impl Map {
-    /// Up to `n` distinct nodes for a key, best first: its own nodes, then those that take over when they are down.
+    /// Up to `n` distinct nodes for a key, best first: its own nodes, then those that take over
+    /// when they are down.
     ///
-    /// Shorter than `n` only when the map has fewer nodes. Placement itself never changes when a node fails. Cost: up to 64
-    /// lookups, and one pass over the nodes when those do not fill the list; a map with spread labels reads its policies once more.
+    /// Shorter than `n` only when the map has fewer nodes. Placement itself never changes when a
+    /// node fails. Cost: up to 64 lookups, and one pass over the nodes when those do not fill the
+    /// list; a map with spread labels reads its policies once more.
     pub fn prefer(&self, key: &[u8], n: usize) -> Vec<NodeId> {
         let point = self.point(key);
-        let mut list = List { n: n.min(self.nodes().len()), nodes: Vec::new(), listed: HashSet::new() };
+        let mut list = List {
+            n: n.min(self.nodes().len()),
+            nodes: Vec::new(),
+            listed: HashSet::new(),
+        };
         for node in self.locate_all(key) {
             list.push(node);
         }
@@ -71,7 +78,8 @@ impl List {
     }
 }
 
-/// The outermost domains that hold points and have no node in the list yet. Empty in a map without spread.
+/// The outermost domains that hold points and have no node in the list yet. Empty in a map without
+/// spread.
 struct Domains<'a> {
     label: Option<&'a str>,
     fresh: BTreeSet<&'a str>,
@@ -80,13 +88,20 @@ struct Domains<'a> {
 impl<'a> Domains<'a> {
     fn of(map: &'a Map, list: &List) -> Domains<'a> {
         let label = map.spread().next();
-        let mut domains = Domains { label, fresh: BTreeSet::new() };
+        let mut domains = Domains {
+            label,
+            fresh: BTreeSet::new(),
+        };
         if label.is_none() || list.full() {
             return domains;
         }
         let holding: BTreeSet<_> = map.base_slices().map(|s| s.policy).collect();
-        let members = holding.into_iter().flat_map(|policy| map.policy(policy).members());
-        domains.fresh = members.filter_map(|node| domains.domain(map, node)).collect();
+        let members = holding
+            .into_iter()
+            .flat_map(|policy| map.policy(policy).members());
+        domains.fresh = members
+            .filter_map(|node| domains.domain(map, node))
+            .collect();
         for node in &list.nodes {
             domains.taken(map, *node);
         }
@@ -98,7 +113,10 @@ impl<'a> Domains<'a> {
     }
 
     fn allow(&self, map: &'a Map, node: NodeId) -> bool {
-        self.fresh.is_empty() || self.domain(map, node).is_none_or(|domain| self.fresh.contains(domain))
+        self.fresh.is_empty()
+            || self
+                .domain(map, node)
+                .is_none_or(|domain| self.fresh.contains(domain))
     }
 
     fn taken(&mut self, map: &'a Map, node: NodeId) {

@@ -1,5 +1,5 @@
-//! Strings as C wants them: with a NUL behind. A map file has none, so the first who asks makes a copy of all strings at once,
-//! which lives as long as the map.
+//! Strings as C wants them: with a NUL behind. A map file has none, so the first who asks makes a
+//! copy of all strings at once, which lives as long as the map.
 
 use std::ffi::CStr;
 
@@ -14,7 +14,10 @@ pub(super) struct Terminated {
 
 impl Terminated {
     fn of(map: &Map) -> Terminated {
-        let mut all = Terminated { text: Vec::new(), places: Vec::new() };
+        let mut all = Terminated {
+            text: Vec::new(),
+            places: Vec::new(),
+        };
         all.take(map, map.name());
         map.spread().for_each(|label| all.take(map, label));
         for node in map.nodes() {
@@ -42,7 +45,10 @@ impl Terminated {
     }
 
     fn find(&self, place: usize) -> Option<&CStr> {
-        let found = self.places.binary_search_by_key(&place, |(place, _)| *place).ok()?;
+        let found = self
+            .places
+            .binary_search_by_key(&place, |(place, _)| *place)
+            .ok()?;
         let (_, start) = self.places.get(found)?;
         CStr::from_bytes_until_nul(self.text.get(*start..)?).ok()
     }
@@ -54,16 +60,19 @@ fn place(map: &Map, text: &str) -> usize {
 }
 
 impl Map {
-    /// A string of this map (its name, or a name, label, attribute or kind that it gave), with a NUL behind. No such string has a
-    /// NUL inside. Of a string that is not from this map: empty.
+    /// A string of this map (its name, or a name, label, attribute or kind that it gave), with a
+    /// NUL behind. No such string has a NUL inside. Of a string that is not from this map: empty.
     ///
-    /// Cost: the first call copies all strings of the map (of several first ones at once each does, and one copy stays), the others
-    /// are a binary search.
+    /// Cost: the first call copies all strings of the map (of several first ones at once each does,
+    /// and one copy stays), the others are a binary search.
     pub fn terminated(&self, text: &str) -> &CStr {
         if text.is_empty() {
             return c""; // it lies where the next string begins
         }
-        self.terminated.get_or_init(|| Box::new(Terminated::of(self))).find(place(self, text)).unwrap_or(c"")
+        self.terminated
+            .get_or_init(|| Box::new(Terminated::of(self)))
+            .find(place(self, text))
+            .unwrap_or(c"")
     }
 }
 

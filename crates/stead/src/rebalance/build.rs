@@ -18,23 +18,28 @@ use crate::weight::Weight;
 /// The version of the algorithm of this module; it stands in every map that it makes.
 pub const ALGORITHM: u32 = 1;
 
-/// The map that this fleet gets: the first one, or the one after `previous` with the least movement.
+/// The map that this fleet gets: the first one, or the one after `previous` with the least
+/// movement.
 ///
-/// The result is always a new epoch, also when nothing changed: see [`Map::same_but_epoch`]. The same fleet and the same
-/// previous map give the same bytes, on every machine. A gradual change that is under way for this fleet is brought to its end.
+/// The result is always a new epoch, also when nothing changed: see [`Map::same_but_epoch`]. The
+/// same fleet and the same previous map give the same bytes, on every machine. A gradual change
+/// that is under way for this fleet is brought to its end.
 ///
-/// Errors: `Identity` when the map is of another cluster or has another hash; `Fleet` where pins overlap; `Impossible` when
-/// `max_slices` is too low, or when there are fewer nodes that can hold than replicas.
+/// Errors: `Identity` when the map is of another cluster or has another hash; `Fleet` where pins
+/// overlap; `Impossible` when `max_slices` is too low, or when there are fewer nodes that can hold
+/// than replicas.
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     next(fleet, previous, None)
 }
 
-/// As [`build`], one step of the way: at most R * `part` points change their node, and the map carries its target until it is there.
+/// As [`build`], one step of the way: at most R * `part` points change their node, and the map
+/// carries its target until it is there.
 ///
-/// The next step comes from the same fleet again; another fleet gets a new target from where the slices are then. A first map
-/// moves nothing and is whole at once.
+/// The next step comes from the same fleet again; another fleet gets a new target from where the
+/// slices are then. A first map moves nothing and is whole at once.
 ///
-/// Errors: as `build`; and `Impossible` when `part` is less than a cell, or when a weighted policy would have to leave step by step.
+/// Errors: as `build`; and `Impossible` when `part` is less than a cell, or when a weighted policy
+/// would have to leave step by step.
 pub fn build_step(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Result<Map> {
     next(fleet, previous, Some(part))
 }
@@ -43,17 +48,30 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
     let (hash, key_rule, cells) = settings(fleet, previous)?;
     let holders = Holders::of(fleet, previous);
     let domains = holders.domains();
-    let mut targets = targets(&holders.weights, &domains, cells.count()).ok_or_else(|| too_few_nodes(fleet))?.cells;
+    let mut targets = targets(&holders.weights, &domains, cells.count())
+        .ok_or_else(|| too_few_nodes(fleet))?
+        .cells;
     targets.0.resize(holders.count, 0); // those that leave
-    let aim = Aim { domains: &domains, targets: &targets, cells: cells.count(), max_slices: fleet.max_slices };
+    let aim = Aim {
+        domains: &domains,
+        targets: &targets,
+        cells: cells.count(),
+        max_slices: fleet.max_slices,
+    };
     let mut sets = Sets::default();
     let (base, target) = match previous {
-        None => (aim.first(&mut sets).map_err(|error| in_fleet(fleet, error))?, None),
+        None => (
+            aim.first(&mut sets)
+                .map_err(|error| in_fleet(fleet, error))?,
+            None,
+        ),
         Some(map) => {
             let before = holders.pieces(map, map.base_slices(), &mut sets);
             let target = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
                 Some(slices) => holders.pieces(map, slices, &mut sets),
-                None => aim.rebalance(&before, &mut sets).map_err(|error| in_fleet(fleet, error))?,
+                None => aim
+                    .rebalance(&before, &mut sets)
+                    .map_err(|error| in_fleet(fleet, error))?,
             };
             match part {
                 None => (target, None),
@@ -65,10 +83,22 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
             }
         }
     };
-    let composer = Composer { fleet, previous, holders: &holders, sets: &sets, hash: &hash, key_rule, cells };
-    let composed = composer.compose(&base, target.as_deref()).map_err(|error| in_fleet(fleet, error))?;
+    let composer = Composer {
+        fleet,
+        previous,
+        holders: &holders,
+        sets: &sets,
+        hash: &hash,
+        key_rule,
+        cells,
+    };
+    let composed = composer
+        .compose(&base, target.as_deref())
+        .map_err(|error| in_fleet(fleet, error))?;
     let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
-        return Err(Error::Impossible { problem: "no epoch can follow 2^64 - 1".into() });
+        return Err(Error::Impossible {
+            problem: "no epoch can follow 2^64 - 1".into(),
+        });
     };
     let parts = Parts {
         name: fleet.name.clone(),
@@ -91,12 +121,23 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
     Map::from_bytes(encode(&parts))
 }
 
-/// How many cells of copies a step may move: R times those of `part`, and enough for R copies of one cell, so that every step gets on.
+/// How many cells of copies a step may move: R times those of `part`, and enough for R copies of
+/// one cell, so that every step gets on.
 fn budget(fleet: &Fleet, cells: Cells, part: Share) -> Result<u128> {
-    // a part of the space is at most 2^64, as the cells are: their product fits except for the whole space
-    let of_space = if part.0 >= SPACE { cells.count() } else { (part.0 * cells.count()) >> 64 };
+    // a part of the space is at most 2^64, as the cells are: their product fits except for the
+    // whole space
+    let of_space = if part.0 >= SPACE {
+        cells.count()
+    } else {
+        (part.0 * cells.count()) >> 64
+    };
     if of_space == 0 {
-        let problem = format!("{}: a step of less than a cell, of which there are {}, moves nothing; let it move more", fleet.file, cells.count());
+        let problem = format!(
+            "{}: a step of less than a cell, of which there are {}, moves \
+            nothing; let it move more",
+            fleet.file,
+            cells.count()
+        );
         return Err(Error::Impossible { problem });
     }
     Ok(of_space * u128::from(fleet.replicas))
@@ -105,17 +146,28 @@ fn budget(fleet: &Fleet, cells: Cells, part: Share) -> Result<u128> {
 /// The same failure, naming the fleet that asks for the impossible.
 fn in_fleet(fleet: &Fleet, error: Error) -> Error {
     match error {
-        Error::Impossible { problem } => Error::Impossible { problem: format!("{}: {problem}", fleet.file) },
+        Error::Impossible { problem } => Error::Impossible {
+            problem: format!("{}: {problem}", fleet.file),
+        },
         other => other,
     }
 }
 
 fn too_few_nodes(fleet: &Fleet) -> Error {
-    let holding = fleet.nodes.iter().filter(|node| node.weight > Weight::ZERO).count();
+    let holding = fleet
+        .nodes
+        .iter()
+        .filter(|node| node.weight > Weight::ZERO)
+        .count();
     let problem = match fleet.replicas {
-        1 => format!("{}: no node has a weight above 0, so nothing can hold the keys; give at least one a weight", fleet.file),
+        1 => format!(
+            "{}: no node has a weight above 0, so nothing can hold the keys; give at \
+            least one a weight",
+            fleet.file
+        ),
         r => format!(
-            "{}: replicas = {r} needs {r} nodes with a weight above 0, and there {} {holding}; add {} or set replicas = {}",
+            "{}: replicas = {r} needs {r} nodes with a weight above 0, and there {} {holding}; add \
+             {} or set replicas = {}",
             fleet.file,
             if holding == 1 { "is" } else { "are" },
             r as usize - holding,
@@ -128,9 +180,17 @@ fn too_few_nodes(fleet: &Fleet) -> Error {
 /// Hash and key rule never change; left out, they are the map's own, or md5 of the whole key.
 fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, KeyRule, Cells)> {
     let Some(map) = previous else {
-        return Ok((fleet.hash.clone().unwrap_or(Hash::Md5), fleet.key_rule.unwrap_or_default(), Cells::FINEST));
+        return Ok((
+            fleet.hash.clone().unwrap_or(Hash::Md5),
+            fleet.key_rule.unwrap_or_default(),
+            Cells::FINEST,
+        ));
     };
-    let refuse = |problem: String| Err(Error::Identity { problem: format!("{}: {problem}", fleet.file) });
+    let refuse = |problem: String| {
+        Err(Error::Identity {
+            problem: format!("{}: {problem}", fleet.file),
+        })
+    };
     if map.name() != fleet.name {
         return refuse(format!(
             "the fleet is named `{}` and the map belongs to `{}`; use the map of this cluster",
@@ -139,20 +199,24 @@ fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, KeyRule, Cel
         ));
     }
     match &fleet.hash {
-        Some(hash) if *hash != map.hash() && matches!(map.hash(), Hash::Adopted(_)) => {
-            refuse("the map keeps the hash of the ring that it was drawn from; leave `hash` out of the fleet".into())
-        }
+        Some(hash) if *hash != map.hash() && matches!(map.hash(), Hash::Adopted(_)) => refuse(
+            "the map keeps the hash of the ring that it was drawn from; leave `hash` out of \
+                the fleet"
+                .into(),
+        ),
         Some(hash) if *hash != map.hash() && hash.name() == map.hash().name() => {
             refuse("the secret is not the map's; another secret would move every key".into())
         }
         Some(hash) if *hash != map.hash() => refuse(format!(
-            "the fleet says hash = \"{}\" and the map has \"{}\"; a map keeps its hash, another would move every key",
+            "the fleet says hash = \"{}\" and the map has \"{}\"; a map keeps its hash, another \
+             would move every key",
             hash.name(),
             map.hash().name()
         )),
         _ => match fleet.key_rule {
             Some(rule) if rule != map.key_rule() => refuse(format!(
-                "the fleet says key = \"{rule}\" and the map has \"{}\"; a map keeps its key rule, another would move nearly every key; leave `key` out of the fleet",
+                "the fleet says key = \"{rule}\" and the map has \"{}\"; a map keeps its key rule, \
+                 another would move nearly every key; leave `key` out of the fleet",
                 map.key_rule()
             )),
             _ => Ok((map.hash(), map.key_rule(), map.cells())),

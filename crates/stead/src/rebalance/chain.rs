@@ -22,8 +22,15 @@ pub(super) struct Chain {
 impl Chain {
     pub(super) fn new(pieces: &[Piece]) -> Chain {
         let last = pieces.len().saturating_sub(1);
-        let link = |(i, piece): (usize, &Piece)| Link { piece: *piece, left: i.checked_sub(1), right: (i < last).then_some(i + 1) };
-        Chain { links: pieces.iter().enumerate().map(link).collect(), count: pieces.len() }
+        let link = |(i, piece): (usize, &Piece)| Link {
+            piece: *piece,
+            left: i.checked_sub(1),
+            right: (i < last).then_some(i + 1),
+        };
+        Chain {
+            links: pieces.iter().enumerate().map(link).collect(),
+            count: pieces.len(),
+        }
     }
 
     /// How many pieces are in the chain.
@@ -39,12 +46,21 @@ impl Chain {
         join(self.links.into_iter().map(|link| link.piece))
     }
 
-    /// Takes piece `i` out and gives its cells to its neighbours: `to_left` to the left one, the rest to the right one. When both
-    /// have one set then, the left one becomes both. Returns the neighbours that are left.
+    /// Takes piece `i` out and gives its cells to its neighbours: `to_left` to the left one, the
+    /// rest to the right one. When both have one set then, the left one becomes both. Returns the
+    /// neighbours that are left.
     pub(super) fn give(&mut self, i: usize, to_left: u128) -> (Option<usize>, Option<usize>) {
-        let Some(Link { left, right, .. }) = self.get(i) else { return (None, None) };
+        let Some(Link { left, right, .. }) = self.get(i) else {
+            return (None, None);
+        };
         let cells = self.unlink(i);
-        let to_left = if right.is_none() { cells } else if left.is_none() { 0 } else { to_left.min(cells) };
+        let to_left = if right.is_none() {
+            cells
+        } else if left.is_none() {
+            0
+        } else {
+            to_left.min(cells)
+        };
         self.add(left, to_left);
         self.add(right, cells - to_left);
         let set = |at: Option<usize>| at.and_then(|at| self.get(at)).map(|link| link.piece.set);
@@ -52,7 +68,11 @@ impl Chain {
             Some(joined) => {
                 let cells = self.unlink(joined);
                 self.add(left, cells);
-                (left, left.and_then(|left| self.get(left)).and_then(|link| link.right))
+                (
+                    left,
+                    left.and_then(|left| self.get(left))
+                        .and_then(|link| link.right),
+                )
             }
             None => (left, right),
         }
@@ -66,7 +86,9 @@ impl Chain {
 
     /// Takes piece `i` out of the chain and returns its cells.
     fn unlink(&mut self, i: usize) -> u128 {
-        let Some(link) = self.links.get_mut(i) else { return 0 };
+        let Some(link) = self.links.get_mut(i) else {
+            return 0;
+        };
         let cells = std::mem::take(&mut link.piece.cells);
         let (left, right) = (link.left, link.right);
         if let Some(link) = left.and_then(|left| self.links.get_mut(left)) {
@@ -93,7 +115,12 @@ mod tests {
         for h in 0..10 {
             sets.id([Role::primary(HolderId(h))]);
         }
-        list.iter().map(|(cells, h)| Piece { cells: *cells, set: sets.id([Role::primary(HolderId(*h))]) }).collect()
+        list.iter()
+            .map(|(cells, h)| Piece {
+                cells: *cells,
+                set: sets.id([Role::primary(HolderId(*h))]),
+            })
+            .collect()
     }
 
     #[test]

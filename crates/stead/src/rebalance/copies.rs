@@ -1,4 +1,5 @@
-//! Copies: what the greedy steps could not settle goes along shortest paths, so that the copies that move are the fewest there are.
+//! Copies: what the greedy steps could not settle goes along shortest paths, so that the copies
+//! that move are the fewest there are.
 
 use super::domains::Domains;
 use super::flow::{Flow, Kind, Run};
@@ -6,12 +7,29 @@ use super::holder::{ByHolder, HolderId};
 use super::piece::{loads, overlay, Piece};
 use super::sets::{SetId, Sets};
 
-/// The pieces with every exchange made that costs at most `limit` a cell and brings a holder nearer to its target. `old` is where
-/// they started: there each set costs the least that it can, which keeps the graph free of negative cycles.
-pub(super) fn settle(old: &[Piece], now: &[Piece], sets: &mut Sets, domains: &Domains, targets: &ByHolder, limit: i64) -> Vec<Piece> {
+/// The pieces with every exchange made that costs at most `limit` a cell and brings a holder nearer
+/// to its target. `old` is where they started: there each set costs the least that it can, which
+/// keeps the graph free of negative cycles.
+pub(super) fn settle(
+    old: &[Piece],
+    now: &[Piece],
+    sets: &mut Sets,
+    domains: &Domains,
+    targets: &ByHolder,
+    limit: i64,
+) -> Vec<Piece> {
     let loads = loads(now, sets, targets.0.len());
-    let runs = overlay(old, now).map(|(cells, before, after)| Run::new(cells, after, before)).collect();
-    let mut flow = Flow::new(Copies, runs, sets, domains, loads.above(targets), targets.above(&loads));
+    let runs = overlay(old, now)
+        .map(|(cells, before, after)| Run::new(cells, after, before))
+        .collect();
+    let mut flow = Flow::new(
+        Copies,
+        runs,
+        sets,
+        domains,
+        loads.above(targets),
+        targets.above(&loads),
+    );
     flow.settle(limit);
     flow.into_pieces()
 }
@@ -36,13 +54,24 @@ impl Kind for Copies {
     }
 
     /// Back to where a copy was.
-    fn direct(&self, sets: &Sets, domains: &Domains, run: &Run, from: HolderId) -> Vec<(HolderId, i64)> {
+    fn direct(
+        &self,
+        sets: &Sets,
+        domains: &Domains,
+        run: &Run,
+        from: HolderId,
+    ) -> Vec<(HolderId, i64)> {
         if run.set == run.old {
             return Vec::new();
         }
         let rest = sets.holders(run.set).filter(|holder| *holder != from);
-        let back = |holder: &HolderId| sets.role_of(run.set, *holder).is_none() && domains.may_join(*holder, rest.clone());
-        sets.holders(run.old).filter(back).map(|holder| (holder, Copies::refund(sets, run, from))).collect()
+        let back = |holder: &HolderId| {
+            sets.role_of(run.set, *holder).is_none() && domains.may_join(*holder, rest.clone())
+        };
+        sets.holders(run.old)
+            .filter(back)
+            .map(|holder| (holder, Copies::refund(sets, run, from)))
+            .collect()
     }
 
     fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64> {
@@ -73,29 +102,49 @@ mod tests {
 
     #[test]
     fn a_third_holder_passes_on_what_the_second_may_not_take() {
-        // 0 is to give 2 cells to 2, which holds all that 0 holds: 0 -> 1 or 3 in one piece, and that one -> 2 in the other
+        // 0 is to give 2 cells to 2, which holds all that 0 holds: 0 -> 1 or 3 in one piece, and
+        // that one -> 2 in the other
         let mut sets = Sets::default();
         let start = sets.pieces(&[(4, &[0, 2]), (4, &[1, 3])]);
         let targets = ByHolder(vec![2, 4, 6, 4]);
         let dear = settle(&start, &start, &mut sets, &free(4, 2), &targets, 1);
         assert_eq!(dear, start, "such a path moves two copies a cell");
         let made = settle(&start, &start, &mut sets, &free(4, 2), &targets, 2);
-        assert_eq!((loads(&made, &sets, 4), moved(&start, &made, &sets)), (targets, 4));
+        assert_eq!(
+            (loads(&made, &sets, 4), moved(&start, &made, &sets)),
+            (targets, 4)
+        );
     }
 
     #[test]
     fn no_copy_goes_where_a_domain_is_full() {
-        // zones a: 0, 1; b: 2, 3; c: 4. 3 may not take the place of 0 beside 2, so 1 or 4 does and gives way to 3 in the other piece
-        let paths: Vec<Option<Vec<&str>>> = ["a", "a", "b", "b", "c"].iter().map(|zone| Some(vec![*zone])).collect();
+        // zones a: 0, 1; b: 2, 3; c: 4. 3 may not take the place of 0 beside 2, so 1 or 4 does and
+        // gives way to 3 in the other piece
+        let paths: Vec<Option<Vec<&str>>> = ["a", "a", "b", "b", "c"]
+            .iter()
+            .map(|zone| Some(vec![*zone]))
+            .collect();
         let domains = Domains::new(&paths, 2);
         let mut sets = Sets::default();
         let start = sets.pieces(&[(4, &[0, 2]), (4, &[1, 4])]);
         let targets = ByHolder(vec![3, 4, 4, 1, 4]);
         let made = settle(&start, &start, &mut sets, &domains, &targets, i64::MAX);
-        assert_eq!((loads(&made, &sets, 5), moved(&start, &made, &sets)), (targets, 2));
-        assert!(made.iter().all(|piece| domains.broken(sets.holders(piece.set)).is_none()));
+        assert_eq!(
+            (loads(&made, &sets, 5), moved(&start, &made, &sets)),
+            (targets, 2)
+        );
+        assert!(made
+            .iter()
+            .all(|piece| domains.broken(sets.holders(piece.set)).is_none()));
         // control: without zones 3 takes it at once
-        let made = settle(&start, &start, &mut sets, &free(5, 2), &ByHolder(vec![3, 4, 4, 1, 4]), i64::MAX);
+        let made = settle(
+            &start,
+            &start,
+            &mut sets,
+            &free(5, 2),
+            &ByHolder(vec![3, 4, 4, 1, 4]),
+            i64::MAX,
+        );
         assert_eq!(moved(&start, &made, &sets), 1);
     }
 
@@ -103,9 +152,29 @@ mod tests {
     fn a_copy_that_goes_back_to_where_it_was_is_a_refund() {
         let mut sets = Sets::default();
         let (old, now) = (sets.pieces(&[(4, &[0, 1])]), sets.pieces(&[(4, &[2, 1])]));
-        let made = settle(&old, &now, &mut sets, &free(3, 2), &ByHolder(vec![3, 4, 1]), 0);
-        assert_eq!((moved(&old, &now, &sets), moved(&old, &made, &sets)), (4, 1));
+        let made = settle(
+            &old,
+            &now,
+            &mut sets,
+            &free(3, 2),
+            &ByHolder(vec![3, 4, 1]),
+            0,
+        );
+        assert_eq!(
+            (moved(&old, &now, &sets), moved(&old, &made, &sets)),
+            (4, 1)
+        );
         // control: what was not there before is no refund, and not free
-        assert_eq!(settle(&now, &now, &mut sets, &free(3, 2), &ByHolder(vec![3, 4, 1]), 0), now);
+        assert_eq!(
+            settle(
+                &now,
+                &now,
+                &mut sets,
+                &free(3, 2),
+                &ByHolder(vec![3, 4, 1]),
+                0
+            ),
+            now
+        );
     }
 }

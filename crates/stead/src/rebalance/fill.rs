@@ -14,7 +14,8 @@ enum Run {
     Gap(Gap),
 }
 
-/// A run that waits for a copy: who holds the others, and who gave up how much of it, from left to right.
+/// A run that waits for a copy: who holds the others, and who gave up how much of it, from left to
+/// right.
 struct Gap {
     rest: SetId,
     given: VecDeque<(Role, u128)>,
@@ -28,23 +29,38 @@ impl Gap {
     /// Takes cells off the left end, or off the right one.
     fn shorten(&mut self, mut cells: u128, from_left: bool) {
         while cells > 0 {
-            let end = if from_left { self.given.front_mut() } else { self.given.back_mut() };
+            let end = if from_left {
+                self.given.front_mut()
+            } else {
+                self.given.back_mut()
+            };
             let Some((_, part)) = end else { return };
             let taken = cells.min(*part);
             *part -= taken;
             cells -= taken;
             if *part == 0 {
-                let _ = if from_left { self.given.pop_front() } else { self.given.pop_back() };
+                let _ = if from_left {
+                    self.given.pop_front()
+                } else {
+                    self.given.pop_back()
+                };
             }
         }
     }
 }
 
-/// The pieces with the gaps given to those with a `deficit`, which is taken down. What nobody may take goes back to who gave it.
+/// The pieces with the gaps given to those with a `deficit`, which is taken down. What nobody may
+/// take goes back to who gave it.
 ///
-/// First a gap's neighbours grow into it, which costs no piece. What is left is filled from left to right, one role after the
-/// other in their order: at most one piece a gap and one a role, which is the fewest unless some sums happen to fit.
-pub(super) fn fill(released: Vec<Released>, sets: &mut Sets, domains: &Domains, deficit: &mut ByRole) -> Vec<Piece> {
+/// First a gap's neighbours grow into it, which costs no piece. What is left is filled from left to
+/// right, one role after the other in their order: at most one piece a gap and one a role, which is
+/// the fewest unless some sums happen to fit.
+pub(super) fn fill(
+    released: Vec<Released>,
+    sets: &mut Sets,
+    domains: &Domains,
+    deficit: &mut ByRole,
+) -> Vec<Piece> {
     let runs = grow_into_gaps(runs(released, sets), sets, deficit);
     let mut takers: Vec<Role> = deficit.above_zero().collect();
     let mut out = Vec::with_capacity(runs.len() + deficit.len());
@@ -57,22 +73,40 @@ pub(super) fn fill(released: Vec<Released>, sets: &mut Sets, domains: &Domains, 
     join(out)
 }
 
-fn fill_gap(mut gap: Gap, sets: &mut Sets, domains: &Domains, deficit: &mut ByRole, takers: &mut Vec<Role>, out: &mut Vec<Piece>) {
+fn fill_gap(
+    mut gap: Gap,
+    sets: &mut Sets,
+    domains: &Domains,
+    deficit: &mut ByRole,
+    takers: &mut Vec<Role>,
+    out: &mut Vec<Piece>,
+) {
     let wants_primary = sets.primary(gap.rest).is_none();
     let mut cells = gap.cells();
     while cells > 0 {
-        let may = |role: &&Role| role.is_primary() == wants_primary && domains.may_join(role.holder(), sets.holders(gap.rest));
-        let Some(role) = takers.iter().find(may).copied() else { break };
+        let may = |role: &&Role| {
+            role.is_primary() == wants_primary
+                && domains.may_join(role.holder(), sets.holders(gap.rest))
+        };
+        let Some(role) = takers.iter().find(may).copied() else {
+            break;
+        };
         let taken = deficit.take(role, cells);
         if deficit.of(role) == 0 {
             takers.retain(|other| *other != role);
         }
         cells -= taken;
         gap.shorten(taken, true);
-        out.push(Piece { cells: taken, set: sets.with(gap.rest, role) });
+        out.push(Piece {
+            cells: taken,
+            set: sets.with(gap.rest, role),
+        });
     }
     for (role, cells) in gap.given {
-        out.push(Piece { cells, set: sets.with(gap.rest, role) });
+        out.push(Piece {
+            cells,
+            set: sets.with(gap.rest, role),
+        });
     }
 }
 
@@ -84,7 +118,10 @@ fn runs(released: Vec<Released>, sets: &mut Sets) -> Vec<Run> {
         let rest = sets.without(set, role);
         match runs.last_mut() {
             Some(Run::Gap(before)) if before.rest == rest => before.given.push_back((role, cells)),
-            _ => runs.push(Run::Gap(Gap { rest, given: VecDeque::from([(role, cells)]) })),
+            _ => runs.push(Run::Gap(Gap {
+                rest,
+                given: VecDeque::from([(role, cells)]),
+            })),
         }
     };
     for Released { piece, left, right } in released {
@@ -102,7 +139,10 @@ fn runs(released: Vec<Released>, sets: &mut Sets) -> Vec<Run> {
 /// The role that completes `rest` to the set.
 fn completes(sets: &Sets, rest: SetId, set: SetId) -> Option<Role> {
     let (rest, all) = (sets.roles(rest), sets.roles(set));
-    let extra = all.iter().copied().find(|role| rest.binary_search(role).is_err())?;
+    let extra = all
+        .iter()
+        .copied()
+        .find(|role| rest.binary_search(role).is_err())?;
     let fits = all.len() == rest.len() + 1 && all.iter().filter(|role| **role != extra).eq(rest);
     fits.then_some(extra)
 }

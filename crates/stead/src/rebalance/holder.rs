@@ -1,6 +1,7 @@
 //! Holders, and tables over them.
 
-/// Who takes a share: an index into the list of holders (nodes by name, then weighted policies by name, then those that leave).
+/// Who takes a share: an index into the list of holders (nodes by name, then weighted policies by
+/// name, then those that leave).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HolderId(pub u32);
 
@@ -35,7 +36,9 @@ impl ByHolder {
 
     /// Takes up to `cells` from the holder's number and says how many it took.
     pub fn take(&mut self, holder: HolderId, cells: u128) -> u128 {
-        let Some(number) = self.0.get_mut(holder.index()) else { return 0 };
+        let Some(number) = self.0.get_mut(holder.index()) else {
+            return 0;
+        };
         let taken = cells.min(*number);
         *number -= taken;
         taken
@@ -43,7 +46,13 @@ impl ByHolder {
 
     /// For each holder, by how much `self` is above `other`; 0 where it is not.
     pub fn above(&self, other: &ByHolder) -> ByHolder {
-        ByHolder(self.0.iter().zip(&other.0).map(|(a, b)| a.saturating_sub(*b)).collect())
+        ByHolder(
+            self.0
+                .iter()
+                .zip(&other.0)
+                .map(|(a, b)| a.saturating_sub(*b))
+                .collect(),
+        )
     }
 
     /// All of it.

@@ -17,7 +17,8 @@ pub(super) struct Piece {
 pub(super) fn loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByHolder {
     let mut loads = ByHolder::zeros(holders);
     for piece in pieces {
-        sets.holders(piece.set).for_each(|holder| loads.add(holder, piece.cells));
+        sets.holders(piece.set)
+            .for_each(|holder| loads.add(holder, piece.cells));
     }
     loads
 }
@@ -26,7 +27,9 @@ pub(super) fn loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByHolder {
 pub(super) fn role_loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByRole {
     let mut loads = ByRole::zeros(holders);
     for piece in pieces {
-        sets.roles(piece.set).iter().for_each(|role| loads.add(*role, piece.cells));
+        sets.roles(piece.set)
+            .iter()
+            .for_each(|role| loads.add(*role, piece.cells));
     }
     loads
 }
@@ -45,9 +48,16 @@ pub(super) fn join(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     out
 }
 
-/// The runs on which two lists of pieces, which cover the same space, both stay the same: cells, and the set in each.
-pub(super) fn overlay<'a>(old: &'a [Piece], new: &'a [Piece]) -> impl Iterator<Item = (u128, SetId, SetId)> + 'a {
-    let (mut old, mut new) = (old.iter().copied().peekable(), new.iter().copied().peekable());
+/// The runs on which two lists of pieces, which cover the same space, both stay the same: cells,
+/// and the set in each.
+pub(super) fn overlay<'a>(
+    old: &'a [Piece],
+    new: &'a [Piece],
+) -> impl Iterator<Item = (u128, SetId, SetId)> + 'a {
+    let (mut old, mut new) = (
+        old.iter().copied().peekable(),
+        new.iter().copied().peekable(),
+    );
     std::iter::from_fn(move || {
         let (a, b) = (old.peek_mut()?, new.peek_mut()?);
         let cells = a.cells.min(b.cells);
@@ -70,7 +80,10 @@ pub(super) fn moved(old: &[Piece], new: &[Piece], sets: &Sets) -> u128 {
     overlay(old, new)
         .filter(|(_, before, after)| before != after)
         .map(|(cells, before, after)| {
-            let new = sets.holders(after).filter(|holder| sets.role_of(before, *holder).is_none()).count();
+            let new = sets
+                .holders(after)
+                .filter(|holder| sets.role_of(before, *holder).is_none())
+                .count();
             cells * new as u128
         })
         .sum()

@@ -1,7 +1,8 @@
 //! Roles: a holder as the primary of a point, or as one of its other copies.
 //!
-//! Everything that moves copies moves roles: who takes a copy over takes its role over as well. So the numbers of primaries follow
-//! the numbers of copies, and only what is left needs an exchange of roles between holders that both stay.
+//! Everything that moves copies moves roles: who takes a copy over takes its role over as well. So
+//! the numbers of primaries follow the numbers of copies, and only what is left needs an exchange
+//! of roles between holders that both stay.
 
 use super::holder::{ByHolder, HolderId};
 
@@ -62,7 +63,9 @@ impl ByRole {
 
     /// Takes up to `cells` from the role's number and says how many it took.
     pub(super) fn take(&mut self, role: Role, cells: u128) -> u128 {
-        let Some(number) = self.0.get_mut(role.index()) else { return 0 };
+        let Some(number) = self.0.get_mut(role.index()) else {
+            return 0;
+        };
         let taken = cells.min(*number);
         *number -= taken;
         taken
@@ -80,7 +83,11 @@ impl ByRole {
 
     /// The roles with a number above 0, in order.
     pub(super) fn above_zero(&self) -> impl Iterator<Item = Role> + '_ {
-        (0..).map(Role).zip(&self.0).filter(|(_, cells)| **cells > 0).map(|(role, _)| role)
+        (0..)
+            .map(Role)
+            .zip(&self.0)
+            .filter(|(_, cells)| **cells > 0)
+            .map(|(role, _)| role)
     }
 
     /// How many roles the table has.

@@ -1,11 +1,14 @@
-//! Targets: the weighted shares as integers, as far as the caps allow. Normative: docs/placement.md, "Targets".
+//! Targets: the weighted shares as integers, as far as the caps allow. Normative:
+//! docs/placement.md, "Targets".
 //!
-//! Progressive filling: one level rises for all holders until a bound (a node, a domain, the whole) is reached; those under it are
-//! frozen, the others go on. Each freezing is by largest remainder, so everything stays in whole cells.
+//! Progressive filling: one level rises for all holders until a bound (a node, a domain, the whole)
+//! is reached; those under it are frozen, the others go on. Each freezing is by largest remainder,
+//! so everything stays in whole cells.
 //!
-//! Nothing overflows: a bound is at most 255 * 2^64 < 2^72 cells, a weight at most 10^12 < 2^40 millionths, and 65,536 * 2 of
-//! them are less than 2^57; but a fleet of so many that all have the largest weight is not more than 2^56 by nodes alone, and policies
-//! take part at one replica only. So a product of a bound and a sum of weights is below 2^128.
+//! Nothing overflows: a bound is at most 255 * 2^64 < 2^72 cells, a weight at most 10^12 < 2^40
+//! millionths, and 65,536 * 2 of them are less than 2^57; but a fleet of so many that all have the
+//! largest weight is not more than 2^56 by nodes alone, and policies take part at one replica only.
+//! So a product of a bound and a sum of weights is below 2^128.
 
 use std::cmp::Ordering;
 
@@ -37,7 +40,10 @@ pub struct Targets {
 ///
 /// `None` when fewer than R holders have a weight.
 pub fn targets(weights: &[Weight], domains: &Domains, cells: u128) -> Option<Targets> {
-    let holding = weights.iter().filter(|weight| **weight > Weight::ZERO).count();
+    let holding = weights
+        .iter()
+        .filter(|weight| **weight > Weight::ZERO)
+        .count();
     if holding == 0 || holding < domains.replicas() as usize {
         return None;
     }
@@ -48,19 +54,35 @@ pub fn targets(weights: &[Weight], domains: &Domains, cells: u128) -> Option<Tar
     Some(filling.targets)
 }
 
-/// The share of each holder without any cap: R * `cells` by weight, by largest remainder. Zeros when nobody has a weight.
+/// The share of each holder without any cap: R * `cells` by weight, by largest remainder. Zeros
+/// when nobody has a weight.
 pub fn wanted(weights: &[Weight], replicas: u32, cells: u128) -> ByHolder {
-    let all: Vec<(HolderId, u128)> = (0..).map(HolderId).zip(weights).map(|(h, w)| (h, u128::from(w.millionths()))).collect();
+    let all: Vec<(HolderId, u128)> = (0..)
+        .map(HolderId)
+        .zip(weights)
+        .map(|(h, w)| (h, u128::from(w.millionths())))
+        .collect();
     let mut shares = ByHolder::zeros(weights.len());
-    for (holder, share) in split(u128::from(replicas) * cells, &all, &Domains::default(), &mut []) {
+    for (holder, share) in split(
+        u128::from(replicas) * cells,
+        &all,
+        &Domains::default(),
+        &mut [],
+    ) {
         shares.add(holder, share);
     }
     shares
 }
 
-/// Splits `left` cells by weight: floors first, then one more each for the largest remainders, of equal ones for the earlier. `room`
-/// is what each domain can still take; whoever is in one that has none left is passed over.
-fn split(left: u128, weights: &[(HolderId, u128)], domains: &Domains, room: &mut [u128]) -> Vec<(HolderId, u128)> {
+/// Splits `left` cells by weight: floors first, then one more each for the largest remainders, of
+/// equal ones for the earlier. `room` is what each domain can still take; whoever is in one that
+/// has none left is passed over.
+fn split(
+    left: u128,
+    weights: &[(HolderId, u128)],
+    domains: &Domains,
+    room: &mut [u128],
+) -> Vec<(HolderId, u128)> {
     let total: u128 = weights.iter().map(|(_, weight)| weight).sum();
     if total == 0 {
         return Vec::new();
@@ -82,8 +104,14 @@ fn split(left: u128, weights: &[(HolderId, u128)], domains: &Domains, room: &mut
     }
     order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     for (_, i) in order {
-        let Some((holder, share)) = shares.get_mut(i).filter(|_| over > 0) else { break };
-        if domains.of(*holder).iter().all(|id| room.get(*id).is_none_or(|room| *room > 0)) {
+        let Some((holder, share)) = shares.get_mut(i).filter(|_| over > 0) else {
+            break;
+        };
+        if domains
+            .of(*holder)
+            .iter()
+            .all(|id| room.get(*id).is_none_or(|room| *room > 0))
+        {
             *share += 1;
             over -= 1;
             for id in domains.of(*holder) {
@@ -103,19 +131,30 @@ struct Filling<'a> {
     cells: u128,
     targets: Targets,
     rising: Vec<bool>,
-    /// for each domain, and last for the whole: cells still to be had, and the weights that still rise
+    /// for each domain, and last for the whole: cells still to be had, and the weights that still
+    /// rise
     left: Vec<(u128, u128)>,
 }
 
 impl<'a> Filling<'a> {
     fn new(weights: &[Weight], domains: &'a Domains, cells: u128) -> Filling<'a> {
-        let weights: Vec<u128> = weights.iter().map(|weight| u128::from(weight.millionths())).collect();
-        let mut left: Vec<(u128, u128)> = domains.list().iter().map(|domain| (u128::from(domain.cap) * cells, 0)).collect();
+        let weights: Vec<u128> = weights
+            .iter()
+            .map(|weight| u128::from(weight.millionths()))
+            .collect();
+        let mut left: Vec<(u128, u128)> = domains
+            .list()
+            .iter()
+            .map(|domain| (u128::from(domain.cap) * cells, 0))
+            .collect();
         left.push((u128::from(domains.replicas()) * cells, 0));
         let mut filling = Filling {
             domains,
             cells,
-            targets: Targets { cells: ByHolder::zeros(weights.len()), bounds: vec![None; weights.len()] },
+            targets: Targets {
+                cells: ByHolder::zeros(weights.len()),
+                bounds: vec![None; weights.len()],
+            },
             rising: weights.iter().map(|weight| *weight > 0).collect(),
             weights,
             left,
@@ -128,8 +167,12 @@ impl<'a> Filling<'a> {
 
     /// The rising holders among those that `wanted` takes, with their weights.
     fn weights_of(&self, wanted: impl Fn(HolderId) -> bool) -> Vec<(HolderId, u128)> {
-        let all = (0..).map(HolderId).zip(self.weights.iter().zip(&self.rising));
-        all.filter(|(holder, (_, rising))| **rising && wanted(*holder)).map(|(holder, (weight, _))| (holder, *weight)).collect()
+        let all = (0..)
+            .map(HolderId)
+            .zip(self.weights.iter().zip(&self.rising));
+        all.filter(|(holder, (_, rising))| **rising && wanted(*holder))
+            .map(|(holder, (weight, _))| (holder, *weight))
+            .collect()
     }
 
     /// Changes the numbers of every domain of a holder, and of the whole.
@@ -144,7 +187,8 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// The bound that is reached first, of equal ones the innermost, then the earlier; `None` when nobody rises.
+    /// The bound that is reached first, of equal ones the innermost, then the earlier; `None` when
+    /// nobody rises.
     fn next_bound(&self) -> Option<Bound> {
         let (whole, inner) = self.left.split_last()?;
         let mut best = (*whole, Bound::Whole);
@@ -155,8 +199,14 @@ impl<'a> Filling<'a> {
                 best = (level, bound);
             }
         };
-        // from the outermost level inwards and, within a level, from the last to the first, so that a tie goes to the right one
-        let depth = |id: &DomainId| self.domains.list().get(*id).map_or(0, |domain| domain.path.len());
+        // from the outermost level inwards and, within a level, from the last to the first, so that
+        // a tie goes to the right one
+        let depth = |id: &DomainId| {
+            self.domains
+                .list()
+                .get(*id)
+                .map_or(0, |domain| domain.path.len())
+        };
         let mut order: Vec<DomainId> = (0..inner.len()).collect();
         order.sort_by_key(|id| (depth(id), std::cmp::Reverse(*id)));
         for id in order {
@@ -175,9 +225,15 @@ impl<'a> Filling<'a> {
             Bound::Node(holder) => (self.cells, self.weights_of(|other| other == holder)),
             Bound::Domain(id) => {
                 let left = self.left.get(id).map_or(0, |left| left.0);
-                (left, self.weights_of(|holder| self.domains.of(holder).contains(&id)))
+                (
+                    left,
+                    self.weights_of(|holder| self.domains.of(holder).contains(&id)),
+                )
             }
-            Bound::Whole => (self.left.last().map_or(0, |left| left.0), self.weights_of(|_| true)),
+            Bound::Whole => (
+                self.left.last().map_or(0, |left| left.0),
+                self.weights_of(|_| true),
+            ),
         };
         let mut room: Vec<u128> = self.left.iter().map(|left| left.0).collect();
         for (holder, share) in split(left, &group, self.domains, &mut room) {
@@ -203,25 +259,48 @@ mod tests {
     use crate::point::SPACE;
 
     fn weights(millionths: &[u64]) -> Vec<Weight> {
-        millionths.iter().map(|m| Weight::from_millionths(*m).unwrap()).collect()
+        millionths
+            .iter()
+            .map(|m| Weight::from_millionths(*m).unwrap())
+            .collect()
     }
 
     /// `a/1=5` is a node of weight 5 millionths in rack 1 of zone a.
     fn fill(nodes: &[&str], replicas: u32, cells: u128) -> Option<Vec<u128>> {
-        let split: Vec<(&str, u64)> = nodes.iter().map(|n| n.split_once('=').map(|(p, w)| (p, w.parse().unwrap())).unwrap()).collect();
-        let paths: Vec<Option<Vec<&str>>> = split.iter().map(|(p, w)| (*w > 0).then(|| p.split('/').collect())).collect();
+        let split: Vec<(&str, u64)> = nodes
+            .iter()
+            .map(|n| {
+                n.split_once('=')
+                    .map(|(p, w)| (p, w.parse().unwrap()))
+                    .unwrap()
+            })
+            .collect();
+        let paths: Vec<Option<Vec<&str>>> = split
+            .iter()
+            .map(|(p, w)| (*w > 0).then(|| p.split('/').collect()))
+            .collect();
         let list: Vec<u64> = split.iter().map(|(_, w)| *w).collect();
-        targets(&weights(&list), &Domains::new(&paths, replicas), cells).map(|targets| targets.cells.0)
+        targets(&weights(&list), &Domains::new(&paths, replicas), cells)
+            .map(|targets| targets.cells.0)
     }
 
     fn flat(list: &[u64], cells: u128) -> Vec<u128> {
         let none: Vec<Option<Vec<&str>>> = list.iter().map(|w| (*w > 0).then(Vec::new)).collect();
-        targets(&weights(list), &Domains::new(&none, 1), cells).unwrap().cells.0
+        targets(&weights(list), &Domains::new(&none, 1), cells)
+            .unwrap()
+            .cells
+            .0
     }
 
     #[test]
     fn targets_add_up_and_are_within_one_cell_of_the_share() {
-        for list in [vec![1], vec![1, 1, 1], vec![1_000_000, 1_500_000, 0, 3], vec![7; 1000], vec![1_000_000_000_000; 65_536]] {
+        for list in [
+            vec![1],
+            vec![1, 1, 1],
+            vec![1_000_000, 1_500_000, 0, 3],
+            vec![7; 1000],
+            vec![1_000_000_000_000; 65_536],
+        ] {
             let total: u128 = list.iter().map(|w| u128::from(*w)).sum();
             for cells in [SPACE, 16_384, 7, 1] {
                 let targets = flat(&list, cells);
@@ -262,28 +341,50 @@ mod tests {
 
     #[test]
     fn zones_as_many_as_replicas_hold_one_copy_each_whatever_their_weights() {
-        assert_eq!(fill(&["a=1", "a=3", "b=5", "c=1", "c=1"], 3, 100).unwrap(), [25, 75, 100, 50, 50]);
+        assert_eq!(
+            fill(&["a=1", "a=3", "b=5", "c=1", "c=1"], 3, 100).unwrap(),
+            [25, 75, 100, 50, 50]
+        );
     }
 
     #[test]
     fn what_a_full_domain_cannot_take_goes_to_the_others_by_weight() {
-        // two copies over three zones: a wants 2 * 100 * 8 / 12 = 133, and can hold 100; b and c share the rest 3 : 1
-        assert_eq!(fill(&["a=4", "a=4", "b=3", "c=1"], 2, 100).unwrap(), [50, 50, 75, 25]);
+        // two copies over three zones: a wants 2 * 100 * 8 / 12 = 133, and can hold 100; b and c
+        // share the rest 3 : 1
+        assert_eq!(
+            fill(&["a=4", "a=4", "b=3", "c=1"], 2, 100).unwrap(),
+            [50, 50, 75, 25]
+        );
         // and a node that may hold one copy of everything, inside a zone that may hold two
-        assert_eq!(fill(&["a=100", "a=1", "a=1", "b=1"], 3, 100).unwrap(), [100, 50, 50, 100]);
+        assert_eq!(
+            fill(&["a=100", "a=1", "a=1", "b=1"], 3, 100).unwrap(),
+            [100, 50, 50, 100]
+        );
     }
 
     #[test]
     fn a_tie_freezes_the_innermost_bound_and_no_bound_is_passed() {
         // both zones are reached together with the whole; each zone's odd cells stay in it
-        assert_eq!(fill(&["a=1", "a=1", "a=1", "b=1", "b=1", "b=1"], 2, 100).unwrap(), [34, 33, 33, 34, 33, 33]);
+        assert_eq!(
+            fill(&["a=1", "a=1", "a=1", "b=1", "b=1", "b=1"], 2, 100).unwrap(),
+            [34, 33, 33, 34, 33, 33]
+        );
     }
 
     #[test]
     fn a_remainder_passes_over_a_domain_that_is_full() {
-        // 3 * 10 cells over a (cap 1), b, c, d (cap 1 each): a is just not tight, its nodes have the largest remainders
-        let filled = fill(&["a=332", "a=332", "a=332", "b=668", "c=668", "d=668"], 3, 10).unwrap();
+        // 3 * 10 cells over a (cap 1), b, c, d (cap 1 each): a is just not tight, its nodes have
+        // the largest remainders
+        let filled = fill(
+            &["a=332", "a=332", "a=332", "b=668", "c=668", "d=668"],
+            3,
+            10,
+        )
+        .unwrap();
         assert_eq!(filled.iter().sum::<u128>(), 30);
-        assert!(filled.iter().take(3).sum::<u128>() <= 10 && filled.iter().all(|cells| *cells <= 10), "{filled:?}");
+        assert!(
+            filled.iter().take(3).sum::<u128>() <= 10 && filled.iter().all(|cells| *cells <= 10),
+            "{filled:?}"
+        );
     }
 }

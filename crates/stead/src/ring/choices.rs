@@ -59,10 +59,15 @@ impl Value {
         match self {
             Value::Number { least, most, .. } => {
                 let digits = text.bytes().all(|b| b.is_ascii_digit());
-                let fits = digits && text.parse::<u64>().is_ok_and(|n| (*least..=*most).contains(&n));
+                let fits = digits
+                    && text
+                        .parse::<u64>()
+                        .is_ok_and(|n| (*least..=*most).contains(&n));
                 (!fits).then(|| format!("is not a whole number from {least} to {most}"))
             }
-            Value::OneOf(words) => (!words.contains(&text)).then(|| format!("is none of {}", words.join(", "))),
+            Value::OneOf(words) => {
+                (!words.contains(&text)).then(|| format!("is none of {}", words.join(", ")))
+            }
             Value::Text => None,
         }
     }
@@ -74,7 +79,11 @@ pub struct Choices(BTreeMap<&'static str, String>);
 impl Choices {
     /// Reads `NAME=VALUE` words.
     pub(super) fn of(kind: &Kind, set: &[impl AsRef<str>]) -> Result<Choices> {
-        let mut values: BTreeMap<&'static str, String> = kind.choices.iter().map(|c| (c.name, c.value.default_text())).collect();
+        let mut values: BTreeMap<&'static str, String> = kind
+            .choices
+            .iter()
+            .map(|c| (c.name, c.value.default_text()))
+            .collect();
         let refuse = |problem: String| Err(Error::Invalid { problem });
         for word in set {
             let word = word.as_ref();
@@ -83,8 +92,15 @@ impl Choices {
             };
             let Some(choice) = kind.choices.iter().find(|choice| choice.name == name) else {
                 let names: Vec<&str> = kind.choices.iter().map(|choice| choice.name).collect();
-                let known = if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
-                return refuse(format!("the ring {} has no choice `{name}`; {known}", kind.name));
+                let known = if names.is_empty() {
+                    "it has none".to_owned()
+                } else {
+                    format!("it has {}", names.join(", "))
+                };
+                return refuse(format!(
+                    "the ring {} has no choice `{name}`; {known}",
+                    kind.name
+                ));
             };
             if let Some(why) = choice.value.refuses(value) {
                 return refuse(format!("{name}={value}: `{value}` {why}"));

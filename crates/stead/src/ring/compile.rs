@@ -1,4 +1,5 @@
-//! Compile: from the points of a ring to the cells that each point owns. The one place where rings become slices.
+//! Compile: from the points of a ring to the cells that each point owns. The one place where rings
+//! become slices.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,8 @@ type PointId = usize;
 /// First cells, ascending, the first 0, and the servers of the cells from there on, primary first.
 pub(super) type Table = Vec<(u128, Vec<u32>)>;
 
-/// A point of a ring: where it stands, in cells, and the number of its server. A position may lie behind the last cell.
+/// A point of a ring: where it stands, in cells, and the number of its server. A position may lie
+/// behind the last cell.
 pub(super) type RingPoint = (u128, u32);
 
 /// The most points of a ring: what a map of it has slices for, and more than anybody draws.
@@ -44,7 +46,8 @@ pub(super) fn in_order(mut points: Vec<RingPoint>, tie: Tie) -> Vec<RingPoint> {
     points
 }
 
-/// The cells that each point owns: runs as first cell and owner, the first at cell 0; a run ends where the next starts.
+/// The cells that each point owns: runs as first cell and owner, the first at cell 0; a run ends
+/// where the next starts.
 ///
 /// `points`: in order, at least one. Past either end the ring goes on at the other.
 fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)> {
@@ -75,24 +78,38 @@ fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)>
     runs
 }
 
-/// The table of a ring whose keys have one server each; nobody holds anything when there are no points.
+/// The table of a ring whose keys have one server each; nobody holds anything when there are no
+/// points.
 pub(super) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
     let server = |point: PointId| points.get(point).map(|point| point.1).into_iter().collect();
-    runs(points, owner, cells).into_iter().map(|(first, point)| (first, server(point))).collect()
+    runs(points, owner, cells)
+        .into_iter()
+        .map(|(first, point)| (first, server(point)))
+        .collect()
 }
 
-/// The table of a ring whose keys have this many servers: those that a walk finds, clockwise, each once.
+/// The table of a ring whose keys have this many servers: those that a walk finds, clockwise, each
+/// once.
 pub(super) fn walks(points: &[RingPoint], owner: Owner, cells: u128, most: usize) -> Table {
     walks_apart(points, owner, cells, most, |server| server)
 }
 
-/// The same where each server is of a group, and a walk passes over those of whose group it has one.
+/// The same where each server is of a group, and a walk passes over those of whose group it has
+/// one.
 ///
-/// The list of a point is its own server and then the list of the next point without the group of this one; so all lists come of going
-/// around backwards twice, however far a walk from one point would go.
-pub(super) fn walks_apart<G: PartialEq>(points: &[RingPoint], owner: Owner, cells: u128, most: usize, group: impl Fn(u32) -> G) -> Table {
+/// The list of a point is its own server and then the list of the next point without the group of
+/// this one; so all lists come of going around backwards twice, however far a walk from one point
+/// would go.
+pub(super) fn walks_apart<G: PartialEq>(
+    points: &[RingPoint],
+    owner: Owner,
+    cells: u128,
+    most: usize,
+    group: impl Fn(u32) -> G,
+) -> Table {
     let runs = runs(points, owner, cells);
-    let mut lists: HashMap<PointId, Vec<u32>> = runs.iter().map(|run| (run.1, Vec::new())).collect();
+    let mut lists: HashMap<PointId, Vec<u32>> =
+        runs.iter().map(|run| (run.1, Vec::new())).collect();
     let mut list: Vec<u32> = Vec::with_capacity(most + 1);
     for second in [false, true] {
         for (point, (_, server)) in points.iter().enumerate().rev() {
@@ -105,7 +122,9 @@ pub(super) fn walks_apart<G: PartialEq>(points: &[RingPoint], owner: Owner, cell
             }
         }
     }
-    runs.into_iter().map(|(first, point)| (first, lists.get(&point).cloned().unwrap_or_default())).collect()
+    runs.into_iter()
+        .map(|(first, point)| (first, lists.get(&point).cloned().unwrap_or_default()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -117,7 +136,10 @@ mod tests {
         match owner {
             Owner::AtOrAfter => points.iter().position(|p| p.0 >= position).unwrap_or(0),
             Owner::After => points.iter().position(|p| p.0 > position).unwrap_or(0),
-            Owner::AtOrBefore => points.iter().rposition(|p| p.0 <= position).unwrap_or(points.len() - 1),
+            Owner::AtOrBefore => points
+                .iter()
+                .rposition(|p| p.0 <= position)
+                .unwrap_or(points.len() - 1),
         }
     }
 
@@ -127,14 +149,25 @@ mod tests {
         // all sets of up to four positions, the last of which lie behind the last cell
         let positions = [0u128, 1, 2, 7, 14, 15, 16, 40];
         for set in 1u32..1 << positions.len() {
-            let points: Vec<RingPoint> = (0..).zip(positions).filter(|(i, _)| set >> i & 1 == 1).map(|(i, at)| (at, i)).collect();
+            let points: Vec<RingPoint> = (0..)
+                .zip(positions)
+                .filter(|(i, _)| set >> i & 1 == 1)
+                .map(|(i, at)| (at, i))
+                .collect();
             for owner in [Owner::AtOrAfter, Owner::After, Owner::AtOrBefore] {
                 let runs = runs(&points, owner, cells);
                 assert_eq!(runs[0].0, 0);
-                assert!(runs.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 != w[1].1), "{points:?} {owner:?}: {runs:?}");
+                assert!(
+                    runs.windows(2).all(|w| w[0].0 < w[1].0 && w[0].1 != w[1].1),
+                    "{points:?} {owner:?}: {runs:?}"
+                );
                 for cell in 0..cells {
                     let found = runs.iter().rfind(|run| run.0 <= cell).unwrap().1;
-                    assert_eq!(found, walked(&points, owner, cell), "cell {cell} of {points:?} {owner:?}");
+                    assert_eq!(
+                        found,
+                        walked(&points, owner, cell),
+                        "cell {cell} of {points:?} {owner:?}"
+                    );
                 }
             }
         }
@@ -148,7 +181,12 @@ mod tests {
     }
 
     /// The servers from a point on, of different groups, by walking.
-    fn found(points: &[RingPoint], from: PointId, most: usize, group: impl Fn(u32) -> u32) -> Vec<u32> {
+    fn found(
+        points: &[RingPoint],
+        from: PointId,
+        most: usize,
+        group: impl Fn(u32) -> u32,
+    ) -> Vec<u32> {
         let mut found: Vec<u32> = Vec::new();
         for at in 0..points.len() {
             let server = points[(from + at) % points.len()].1;
@@ -167,15 +205,30 @@ mod tests {
     #[test]
     fn a_walk_passes_the_end_and_lists_nobody_twice() {
         let points = [(1, 0), (2, 1), (3, 1), (4, 2)];
-        assert_eq!(walks(&points, Owner::AtOrBefore, 5, 3), [(0, vec![2, 0, 1]), (1, vec![0, 1, 2]), (2, vec![1, 2, 0]), (3, vec![1, 2, 0]), (4, vec![2, 0, 1])]);
+        assert_eq!(
+            walks(&points, Owner::AtOrBefore, 5, 3),
+            [
+                (0, vec![2, 0, 1]),
+                (1, vec![0, 1, 2]),
+                (2, vec![1, 2, 0]),
+                (3, vec![1, 2, 0]),
+                (4, vec![2, 0, 1])
+            ]
+        );
         // all rings of seven points of up to four servers
         for ring in 0..4usize.pow(7) {
-            let points: Vec<RingPoint> = (0..7).map(|i| (i, (ring >> (2 * i) & 3) as u32)).collect();
+            let points: Vec<RingPoint> =
+                (0..7).map(|i| (i, (ring >> (2 * i) & 3) as u32)).collect();
             for most in [1, 2, 4] {
                 for bits in [0, 1] {
-                    let lists = walks_apart(&points, Owner::AtOrBefore, 7, most, |server| server >> bits);
+                    let lists =
+                        walks_apart(&points, Owner::AtOrBefore, 7, most, |server| server >> bits);
                     for (at, list) in lists {
-                        assert_eq!(list, found(&points, at as usize, most, |server| server >> bits), "{points:?} at {at}");
+                        assert_eq!(
+                            list,
+                            found(&points, at as usize, most, |server| server >> bits),
+                            "{points:?} at {at}"
+                        );
                     }
                 }
             }

@@ -28,7 +28,12 @@ pub struct Member {
 impl Member {
     /// One without labels and attributes.
     pub fn new(name: String, weight: Weight) -> Member {
-        Member { name, weight, labels: BTreeMap::new(), attributes: BTreeMap::new() }
+        Member {
+            name,
+            weight,
+            labels: BTreeMap::new(),
+            attributes: BTreeMap::new(),
+        }
     }
 }
 
@@ -43,7 +48,8 @@ pub struct Ring {
     pub replicas: u32,
     /// The servers, in the original's order.
     pub members: Vec<Member>,
-    /// First cells, ascending, the first 0, and who holds the cells from there on, primary first: numbers of members.
+    /// First cells, ascending, the first 0, and who holds the cells from there on, primary first:
+    /// numbers of members.
     pub table: Vec<(u128, Vec<u32>)>,
 }
 
@@ -59,14 +65,26 @@ pub enum Weights {
 impl Ring {
     /// Errors: what the servers of a file cannot be.
     pub(super) fn checked(mut self, file: &str) -> Result<Ring> {
-        let refuse = |problem: String| Err(Error::Impossible { problem: format!("{file}: {problem}") });
+        let refuse = |problem: String| {
+            Err(Error::Impossible {
+                problem: format!("{file}: {problem}"),
+            })
+        };
         if self.members.len() > NODES_MAX {
-            return refuse(format!("{} servers are more than {NODES_MAX}, the most that a map can have", self.members.len()));
+            return refuse(format!(
+                "{} servers are more than {NODES_MAX}, the most that a map can have",
+                self.members.len()
+            ));
         }
         let mut seen = HashMap::new();
         for (i, member) in self.members.iter().enumerate() {
             if let Some(first) = seen.insert(member.name.as_str(), i) {
-                return refuse(format!("server {} and server {} of the list are both named `{}`", first + 1, i + 1, member.name));
+                return refuse(format!(
+                    "server {} and server {} of the list are both named `{}`",
+                    first + 1,
+                    i + 1,
+                    member.name
+                ));
             }
         }
         if self.table.is_empty() || self.table.iter().any(|(_, nodes)| nodes.is_empty()) {
@@ -74,7 +92,12 @@ impl Ring {
         }
         self.table.dedup_by(|next, before| next.1 == before.1);
         // the ring may have fewer servers than replicas are asked for
-        let longest = self.table.iter().map(|(_, nodes)| nodes.len()).max().unwrap_or(1);
+        let longest = self
+            .table
+            .iter()
+            .map(|(_, nodes)| nodes.len())
+            .max()
+            .unwrap_or(1);
         self.replicas = self.replicas.min(longest as u32);
         Ok(self)
     }
@@ -82,7 +105,12 @@ impl Ring {
     /// The cells that each member holds, all copies counted.
     pub fn held(&self) -> Vec<u128> {
         let mut held = vec![0; self.members.len()];
-        let ends = self.table.iter().skip(1).map(|(first, _)| *first).chain([self.cells.count()]);
+        let ends = self
+            .table
+            .iter()
+            .skip(1)
+            .map(|(first, _)| *first)
+            .chain([self.cells.count()]);
         for ((first, nodes), end) in self.table.iter().zip(ends) {
             for node in nodes {
                 if let Some(held) = held.get_mut(*node as usize) {
@@ -110,7 +138,10 @@ impl Ring {
     /// The node of a key, as the original answers: a number of `members`.
     pub fn locate(&self, key: &[u8]) -> Option<u32> {
         let cell = self.hash.cell(key, self.cells);
-        let run = self.table.partition_point(|(first, _)| *first <= cell).checked_sub(1)?;
+        let run = self
+            .table
+            .partition_point(|(first, _)| *first <= cell)
+            .checked_sub(1)?;
         self.table.get(run)?.1.first().copied()
     }
 
@@ -126,11 +157,23 @@ impl Ring {
             }
         }
         let id_of = |member: &u32| ids.get(*member as usize).copied().unwrap_or(NodeId(0));
-        let lists: Vec<Vec<NodeId>> = self.table.iter().map(|(_, nodes)| nodes.iter().map(id_of).collect()).collect();
-        let numbers: BTreeMap<&[NodeId], u32> = lists.iter().map(|list| (list.as_slice(), 0)).collect();
-        let numbers: BTreeMap<&[NodeId], PolicyId> = numbers.into_keys().zip((0..).map(PolicyId)).collect();
-        let policy = |list: &Vec<NodeId>| numbers.get(list.as_slice()).copied().unwrap_or(PolicyId(0));
-        let pairs = |pairs: &BTreeMap<String, String>| pairs.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let lists: Vec<Vec<NodeId>> = self
+            .table
+            .iter()
+            .map(|(_, nodes)| nodes.iter().map(id_of).collect())
+            .collect();
+        let numbers: BTreeMap<&[NodeId], u32> =
+            lists.iter().map(|list| (list.as_slice(), 0)).collect();
+        let numbers: BTreeMap<&[NodeId], PolicyId> =
+            numbers.into_keys().zip((0..).map(PolicyId)).collect();
+        let policy =
+            |list: &Vec<NodeId>| numbers.get(list.as_slice()).copied().unwrap_or(PolicyId(0));
+        let pairs = |pairs: &BTreeMap<String, String>| {
+            pairs
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect()
+        };
         let parts = Parts {
             name: name.to_owned(),
             epoch: 1,
@@ -156,7 +199,12 @@ impl Ring {
                 .collect(),
             policies: numbers
                 .keys()
-                .map(|list| PolicyPart { name: None, kind: String::new(), weight: None, members: list.to_vec() })
+                .map(|list| PolicyPart {
+                    name: None,
+                    kind: String::new(),
+                    weight: None,
+                    members: list.to_vec(),
+                })
                 .collect(),
             base: self
                 .table
@@ -185,9 +233,15 @@ impl Ring {
             if member.weight != Weight::ONE {
                 text.push_str(&format!("weight = {}\n", member.weight));
             }
-            for (what, pairs) in [("labels", &member.labels), ("attributes", &member.attributes)] {
+            for (what, pairs) in [
+                ("labels", &member.labels),
+                ("attributes", &member.attributes),
+            ] {
                 if !pairs.is_empty() {
-                    let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value))).collect();
+                    let pairs: Vec<String> = pairs
+                        .iter()
+                        .map(|(name, value)| format!("{} = {}", quoted(name), quoted(value)))
+                        .collect();
                     text.push_str(&format!("{what} = {{ {} }}\n", pairs.join(", ")));
                 }
             }
@@ -196,7 +250,8 @@ impl Ring {
     }
 }
 
-/// A TOML string; JSON escapes the same characters in the same way. (Names have no control characters, so DEL cannot be there.)
+/// A TOML string; JSON escapes the same characters in the same way. (Names have no control
+/// characters, so DEL cannot be there.)
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,8 +1,10 @@
-//! Explicit: a table says who holds what, for fleets that shard by ranges of a hash, by ranges of numbers, or by `hash mod n` buckets.
+//! Explicit: a table says who holds what, for fleets that shard by ranges of a hash, by ranges of
+//! numbers, or by `hash mod n` buckets.
 //!
-//! With `modulo=N` a key's bucket is its hash modulo N, and each line gives a bucket or a range of them (both ends included) to its nodes. Without it
-//! lines are lower bounds in the width of the hash (a bound holds up to the next, one is 0), or ranges, which leave nothing out. `hash=decimal`
-//! takes the number that a key starts with: `user_id % n`, and ranges of ids.
+//! With `modulo=N` a key's bucket is its hash modulo N, and each line gives a bucket or a range of
+//! them (both ends included) to its nodes. Without it lines are lower bounds in the width of the
+//! hash (a bound holds up to the next, one is 0), or ranges, which leave nothing out.
+//! `hash=decimal` takes the number that a key starts with: `user_id % n`, and ranges of ids.
 
 use std::collections::HashMap;
 
@@ -19,13 +21,25 @@ use crate::weight::Weight;
 pub(super) const KIND: Kind = Kind {
     name: "explicit",
     about: "bounds or buckets from a table: sharding by ranges, or by hash mod n",
-    servers: "BOUND NODE[,NODE...] or FIRST-LAST NODE[,NODE...] on each line, decimal or as 0x and hex digits; with modulo, buckets in the place of bounds",
+    servers:
+        "BOUND NODE[,NODE...] or FIRST-LAST NODE[,NODE...] on each line, decimal or as 0x and \
+        hex digits; with modulo, buckets in the place of bounds",
     choices: &[
-        Choice { name: "hash", value: Value::Text, about: "the hash of keys, by its name in docs/placement.md; md5 when nothing is said" },
+        Choice {
+            name: "hash",
+            value: Value::Text,
+            about: "the hash of keys, by its name in \
+            docs/placement.md; md5 when nothing is said",
+        },
         Choice {
             name: "modulo",
-            value: Value::Number { least: 0, most: u64::MAX, default: 0 },
-            about: "how many buckets: a key's is its hash modulo this; 0: no buckets, but bounds of the hash itself",
+            value: Value::Number {
+                least: 0,
+                most: u64::MAX,
+                default: 0,
+            },
+            about: "how many buckets: a key's is its hash modulo this; 0: no buckets, but bounds \
+                of the hash itself",
         },
     ],
     draw,
@@ -46,7 +60,9 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         "" => Function::Md5,
         name => Function::of_name(name).ok_or_else(|| {
             let names: Vec<&str> = Function::all().map(Function::name).collect();
-            Error::Invalid { problem: format!("hash={name}: stead knows {}", names.join(", ")) }
+            Error::Invalid {
+                problem: format!("hash={name}: stead knows {}", names.join(", ")),
+            }
         })?,
     };
     let buckets = choices.number("modulo");
@@ -60,17 +76,29 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     let mut parts: Vec<Part> = Vec::new();
     let mut bounds = 0;
     for line in servers.lines()? {
-        let (text, nodes) = line.text.split_once(char::is_whitespace).unwrap_or((line.text, ""));
+        let (text, nodes) = line
+            .text
+            .split_once(char::is_whitespace)
+            .unwrap_or((line.text, ""));
         let (first, last) = match text.split_once('-') {
-            Some((first, last)) if !first.is_empty() => (number(&line, first, what, cells)?, number(&line, last, what, cells)?),
-            _ => (number(&line, text, what, cells)?, number(&line, text, what, cells)?),
+            Some((first, last)) if !first.is_empty() => (
+                number(&line, first, what, cells)?,
+                number(&line, last, what, cells)?,
+            ),
+            _ => (
+                number(&line, text, what, cells)?,
+                number(&line, text, what, cells)?,
+            ),
         };
         if last < first {
             return Err(line.wrong(format!("the range {text} ends before it starts")));
         }
         bounds += usize::from(buckets == 0 && !text.contains('-'));
         let mut holders: Vec<u32> = Vec::new();
-        for name in nodes.split(|c: char| c == ',' || c.is_whitespace()).filter(|name| !name.is_empty()) {
+        for name in nodes
+            .split(|c: char| c == ',' || c.is_whitespace())
+            .filter(|name| !name.is_empty())
+        {
             let next = members.len() as u32;
             let node = *numbers.entry(name).or_insert(next);
             if node == next {
@@ -82,24 +110,50 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
             holders.push(node);
         }
         if holders.is_empty() || holders.len() > usize::from(u8::MAX) {
-            return Err(line.wrong(format!("a {what} is followed by 1 to 255 nodes: NODE or NODE,NODE")));
+            return Err(line.wrong(format!(
+                "a {what} is followed by 1 to 255 nodes: NODE or NODE,NODE"
+            )));
         }
-        parts.push(Part { first, last, holders, line: line.number });
+        parts.push(Part {
+            first,
+            last,
+            holders,
+            line: line.number,
+        });
     }
     if bounds > 0 {
         if let Some(range) = parts.iter().find(|_| bounds < parts.len()) {
-            return Err(wrong(servers.file, range.line, "lower bounds and ranges do not mix; write FIRST-LAST everywhere, or nowhere"));
+            return Err(wrong(
+                servers.file,
+                range.line,
+                "lower bounds and ranges do not mix; write FIRST-LAST everywhere, or nowhere",
+            ));
         }
         // a lower bound holds up to the next one
         parts.sort_by_key(|part| part.first);
-        let ends: Vec<u128> = parts.iter().skip(1).map(|next| next.first).chain([cells.count()]).collect();
+        let ends: Vec<u128> = parts
+            .iter()
+            .skip(1)
+            .map(|next| next.first)
+            .chain([cells.count()])
+            .collect();
         for (part, end) in parts.iter_mut().zip(ends) {
             part.last = part.last.max(end.saturating_sub(1));
         }
     }
     let table = table(servers.file, parts, cells, what)?;
-    let replicas = table.iter().map(|(_, holders)| holders.len()).max().unwrap_or(1) as u32;
-    Ok(Ring { hash: Hash::of(function, buckets > 0, Affixes::default()), cells, replicas, members, table })
+    let replicas = table
+        .iter()
+        .map(|(_, holders)| holders.len())
+        .max()
+        .unwrap_or(1) as u32;
+    Ok(Ring {
+        hash: Hash::of(function, buckets > 0, Affixes::default()),
+        cells,
+        replicas,
+        members,
+        table,
+    })
 }
 
 /// A number of a cell, decimal or hexadecimal.
@@ -110,7 +164,11 @@ fn number(line: &Line<'_>, text: &str, what: &str, cells: Cells) -> Result<u128>
     };
     let most = cells.count() - 1;
     let number = number.filter(|n| *n <= most && !text.contains('+'));
-    number.ok_or_else(|| line.wrong(format!("the {what} `{text}` is not a whole number from 0 to {most}")))
+    number.ok_or_else(|| {
+        line.wrong(format!(
+            "the {what} `{text}` is not a whole number from 0 to {most}"
+        ))
+    })
 }
 
 /// The table of parts that shall cover all cells once. `what`: what the cells are called.
@@ -120,7 +178,11 @@ pub(super) fn table(file: &str, mut parts: Vec<Part>, cells: Cells, what: &str) 
     let mut free = 0;
     for part in parts {
         if part.first < free {
-            return Err(wrong(file, part.line, format!("{what} {} has a holder already", part.first)));
+            return Err(wrong(
+                file,
+                part.line,
+                format!("{what} {} has a holder already", part.first),
+            ));
         }
         if part.first > free {
             return Err(wrong(file, part.line, gap(what, free, part.first - 1)));
@@ -147,11 +209,19 @@ mod tests {
     use md5::{Digest, Md5};
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(&Servers { bytes: list.as_bytes(), file: "table" }, set)
+        KIND.draw(
+            &Servers {
+                bytes: list.as_bytes(),
+                file: "table",
+            },
+            set,
+        )
     }
 
     fn node(ring: &Ring, key: &str) -> String {
-        ring.members[ring.locate(key.as_bytes()).unwrap() as usize].name.clone()
+        ring.members[ring.locate(key.as_bytes()).unwrap() as usize]
+            .name
+            .clone()
     }
 
     #[test]
@@ -171,12 +241,21 @@ mod tests {
     #[test]
     fn bounds_and_ranges_are_in_the_width_of_the_hash() {
         let bounds = drawn("0 a\n0x80000000 b\n3221225472 c\n", &["hash=crc32"]).unwrap();
-        let ranges = drawn("0x80000000-0xbfffffff b\n0-2147483647 a\n3221225472-4294967295 c\n", &["hash=crc32"]).unwrap();
+        let ranges = drawn(
+            "0x80000000-0xbfffffff b\n0-2147483647 a\n3221225472-4294967295 c\n",
+            &["hash=crc32"],
+        )
+        .unwrap();
         assert_eq!((bounds.cells.count(), ranges.table.len()), (1 << 32, 3));
         for i in 0..1000 {
             let key = format!("key{i}");
-            let wanted = ["a", "a", "b", "c"][(Function::Crc32.value(key.as_bytes()) >> 30) as usize];
-            assert_eq!((node(&bounds, &key).as_str(), node(&ranges, &key).as_str()), (wanted, wanted), "{key}");
+            let wanted =
+                ["a", "a", "b", "c"][(Function::Crc32.value(key.as_bytes()) >> 30) as usize];
+            assert_eq!(
+                (node(&bounds, &key).as_str(), node(&ranges, &key).as_str()),
+                (wanted, wanted),
+                "{key}"
+            );
         }
         let whole = drawn("0 a\n18446744073709551615 b", &[]).unwrap();
         assert_eq!(whole.table, [(0, vec![0]), ((1 << 64) - 1, vec![1])]);
@@ -185,20 +264,56 @@ mod tests {
     #[test]
     fn a_table_that_leaves_a_cell_out_or_gives_it_twice_is_refused() {
         for (list, set, problem) in [
-            ("0 a\n2 b", &["modulo=3"][..], "table:2: bucket 1 has no holder"),
-            ("0 a\n1 b", &["modulo=5"], "table:1: buckets 2 to 4 have no holder"),
-            ("0-1 a\n1-2 b", &["modulo=3"], "table:2: bucket 1 has a holder already"),
-            ("0 a\n3 b", &["modulo=3"], "table:2: the bucket `3` is not a whole number from 0 to 2"),
+            (
+                "0 a\n2 b",
+                &["modulo=3"][..],
+                "table:2: bucket 1 has no holder",
+            ),
+            (
+                "0 a\n1 b",
+                &["modulo=5"],
+                "table:1: buckets 2 to 4 have no holder",
+            ),
+            (
+                "0-1 a\n1-2 b",
+                &["modulo=3"],
+                "table:2: bucket 1 has a holder already",
+            ),
+            (
+                "0 a\n3 b",
+                &["modulo=3"],
+                "table:2: the bucket `3` is not a whole number from 0 to 2",
+            ),
             ("5 a", &[], "table:1: bounds 0 to 4 have no holder"),
-            ("0 a\n5 b\n5 c", &[], "table:3: bound 5 has a holder already"),
-            ("0 a\n7-9 b", &[], "table:1: lower bounds and ranges do not mix"),
+            (
+                "0 a\n5 b\n5 c",
+                &[],
+                "table:3: bound 5 has a holder already",
+            ),
+            (
+                "0 a\n7-9 b",
+                &[],
+                "table:1: lower bounds and ranges do not mix",
+            ),
             ("9-7 a", &[], "table:1: the range 9-7 ends before it starts"),
-            ("0 a\n-1 b", &[], "table:2: the bound `-1` is not a whole number"),
+            (
+                "0 a\n-1 b",
+                &[],
+                "table:2: the bound `-1` is not a whole number",
+            ),
             ("0", &[], "table:1: a bound is followed by 1 to 255 nodes"),
             ("0 a,a", &[], "table:1: `a` is there twice"),
             ("0 a", &["hash=md4"], "hash=md4: stead knows md5, sha1"),
-            ("0 a", &["hash=siphash"], "hash=siphash: stead knows md5, sha1"),
-            ("0 a\n0x10000 b", &["hash=fnv1a-fold16"], "table:2: the bound `0x10000` is not a whole number from 0 to 65535"),
+            (
+                "0 a",
+                &["hash=siphash"],
+                "hash=siphash: stead knows md5, sha1",
+            ),
+            (
+                "0 a\n0x10000 b",
+                &["hash=fnv1a-fold16"],
+                "table:2: the bound `0x10000` is not a whole number from 0 to 65535",
+            ),
         ] {
             let error = drawn(list, set).unwrap_err().to_string();
             assert!(error.starts_with(problem), "{error}");

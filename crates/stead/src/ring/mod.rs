@@ -1,11 +1,14 @@
-//! Rings: the placement rules of other programs, drawn as maps. docs/rings.md says what each does, and how to add one.
+//! Rings: the placement rules of other programs, drawn as maps. docs/rings.md says what each does,
+//! and how to add one.
 //!
-//! A kind of ring is one file here and one line of [`KINDS`]. It reads the list of servers as the original's users write it, computes the
-//! original's points, and hands them to `compile`, which makes the table of cells that they all share. The map that comes of it has
-//! the original's key hash and cells for ever; only its slices evolve.
+//! A kind of ring is one file here and one line of [`KINDS`]. It reads the list of servers as the
+//! original's users write it, computes the original's points, and hands them to `compile`, which
+//! makes the table of cells that they all share. The map that comes of it has the original's key
+//! hash and cells for ever; only its slices evolve.
 //!
-//! Floats are in the rules of some originals, single precision included. They are in the files of those rules and nowhere else: sums, products,
-//! quotients and roundings of IEEE 754, which every processor computes alike.
+//! Floats are in the rules of some originals, single precision included. They are in the files of
+//! those rules and nowhere else: sums, products, quotients and roundings of IEEE 754, which every
+//! processor computes alike.
 
 mod cache_memcached_fast;
 mod carbon;
@@ -42,9 +45,11 @@ pub struct Kind {
     pub choices: &'static [Choice],
     /// Draws it.
     pub(crate) draw: fn(&Servers<'_>, &Choices) -> Result<Ring>,
-    /// Writes a list of servers from names and weights, in the original's syntax; `None` where a list is more than that.
+    /// Writes a list of servers from names and weights, in the original's syntax; `None` where a
+    /// list is more than that.
     pub(crate) list: Option<fn(&[Member]) -> String>,
-    /// The choices worth a try when nobody knows how a ring was drawn, each as `NAME=VALUE` words; the defaults are tried always.
+    /// The choices worth a try when nobody knows how a ring was drawn, each as `NAME=VALUE` words;
+    /// the defaults are tried always.
     pub(crate) variants: &'static [&'static [&'static str]],
 }
 
@@ -76,26 +81,39 @@ impl Kind {
     pub fn named(name: &str) -> Result<&'static Kind> {
         KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
             let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-            Error::Invalid { problem: format!("there is no ring `{name}`; stead knows {}", names.join(", ")) }
+            Error::Invalid {
+                problem: format!(
+                    "there is no ring `{name}`; stead knows {}",
+                    names.join(", ")
+                ),
+            }
         })
     }
 
     /// Draws the ring of a list of servers. `set`: choices, each as `NAME=VALUE`.
     ///
-    /// Errors: `Fleet` with file and line where the list is wrong; `Invalid` where a choice is; `Impossible` where there is nothing to draw.
+    /// Errors: `Fleet` with file and line where the list is wrong; `Invalid` where a choice is;
+    /// `Impossible` where there is nothing to draw.
     pub fn draw(&self, servers: &Servers<'_>, set: &[impl AsRef<str>]) -> Result<Ring> {
         let choices = Choices::of(self, set)?;
         let ring = (self.draw)(servers, &choices)?;
         ring.checked(servers.file)
     }
 
-    /// The rings that this kind draws for servers of these names and weights, each with the choices that it was drawn with: what
-    /// production may be using. Those that cannot be drawn are left out.
+    /// The rings that this kind draws for servers of these names and weights, each with the choices
+    /// that it was drawn with: what production may be using. Those that cannot be drawn are left
+    /// out.
     pub fn guesses(&self, members: &[Member]) -> Vec<(Vec<&'static str>, Ring)> {
-        let Some(list) = self.list else { return Vec::new() };
+        let Some(list) = self.list else {
+            return Vec::new();
+        };
         let text = list(members);
-        let servers = Servers { bytes: text.as_bytes(), file: "servers" };
+        let servers = Servers {
+            bytes: text.as_bytes(),
+            file: "servers",
+        };
         let all = std::iter::once(&[][..]).chain(self.variants.iter().copied());
-        all.filter_map(|set| Some((set.to_vec(), self.draw(&servers, set).ok()?))).collect()
+        all.filter_map(|set| Some((set.to_vec(), self.draw(&servers, set).ok()?)))
+            .collect()
     }
 }

@@ -35,7 +35,11 @@ impl<'a> Line<'a> {
     pub(super) fn number_of(&self, text: &str, what: &str, most: u64) -> Result<u64> {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let number = text.parse().ok().filter(|n| digits && *n <= most);
-        number.ok_or_else(|| self.wrong(format!("the {what} `{text}` is not a whole number up to {most}")))
+        number.ok_or_else(|| {
+            self.wrong(format!(
+                "the {what} `{text}` is not a whole number up to {most}"
+            ))
+        })
     }
 
     /// The name of a node.
@@ -52,19 +56,31 @@ pub(super) fn check_name(file: &str, line: usize, text: &str) -> Result<()> {
 
 /// A list of NAME WEIGHT lines, which several kinds read.
 pub(super) fn names_and_weights(members: &[Member]) -> String {
-    members.iter().map(|member| format!("{} {}\n", member.name, member.weight)).collect()
+    members
+        .iter()
+        .map(|member| format!("{} {}\n", member.name, member.weight))
+        .collect()
 }
 
 /// A mistake in a line of a file.
 pub(super) fn wrong(file: &str, line: usize, problem: impl Into<String>) -> Error {
-    Error::Fleet { file: file.to_owned(), line, problem: problem.into() }
+    Error::Fleet {
+        file: file.to_owned(),
+        line,
+        problem: problem.into(),
+    }
 }
 
 impl<'a> Servers<'a> {
     /// The text.
     pub(super) fn text(&self) -> Result<&'a str> {
         std::str::from_utf8(self.bytes).map_err(|error| {
-            let line = 1 + self.bytes.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count();
+            let line = 1 + self
+                .bytes
+                .iter()
+                .take(error.valid_up_to())
+                .filter(|byte| **byte == b'\n')
+                .count();
             wrong(self.file, line, "the list of servers is not UTF-8 text")
         })
     }
@@ -73,7 +89,11 @@ impl<'a> Servers<'a> {
     pub(super) fn lines(&self) -> Result<Vec<Line<'a>>> {
         let line = |(number, text): (usize, &'a str)| {
             let text = text.split('#').next().unwrap_or("").trim();
-            (!text.is_empty()).then_some(Line { file: self.file, number, text })
+            (!text.is_empty()).then_some(Line {
+                file: self.file,
+                number,
+                text,
+            })
         };
         let lines: Vec<Line<'a>> = (1..).zip(self.text()?.lines()).filter_map(line).collect();
         if lines.is_empty() {

@@ -1,8 +1,9 @@
-//! Wallaroo's partitions of random slicing (seed 2; `lib/wallaroo/core/routing/hash_partitions.pony`): MD5 as a number of 128 bits, big-endian, and
+//! Wallaroo's partitions of random slicing (seed 2;
+//! `lib/wallaroo/core/routing/hash_partitions.pony`): MD5 as a number of 128 bits, big-endian, and
 //! a sorted list of lower bounds; a key belongs to the last bound that is not above its number.
 //!
-//! A map has 64 bits of each bound. A key whose first 8 bytes of MD5 equal those of a bound may be placed on the other side of it: one
-//! of 2^64 / bounds keys is.
+//! A map has 64 bits of each bound. A key whose first 8 bytes of MD5 equal those of a bound may be
+//! placed on the other side of it: one of 2^64 / bounds keys is.
 
 use super::choices::Choices;
 use super::compile::{in_order, owners, Owner, RingPoint, Tie};
@@ -16,7 +17,8 @@ use crate::weight::Weight;
 pub(super) const KIND: Kind = Kind {
     name: "wallaroo",
     about: "Wallaroo's partitions: lower bounds of 128 bits under MD5",
-    servers: "BOUND NAME on each line; a bound is a number below 2^128, decimal or as 0x and hex digits; one is 0",
+    servers: "BOUND NAME on each line; a bound is a number below 2^128, decimal or as 0x and hex \
+        digits; one is 0",
     choices: &[],
     draw,
     list: None,
@@ -35,7 +37,9 @@ fn draw(servers: &Servers<'_>, _: &Choices) -> Result<Ring> {
             None => bound.parse(),
         };
         let Some(number) = number.ok().filter(|_| !bound.contains('+')) else {
-            return Err(line.wrong(format!("the bound `{bound}` is not a whole number below 2^128")));
+            return Err(line.wrong(format!(
+                "the bound `{bound}` is not a whole number below 2^128"
+            )));
         };
         if bounds.iter().any(|(other, _)| *other == number) {
             return Err(line.wrong(format!("the bound {bound} is there twice")));
@@ -51,12 +55,28 @@ fn draw(servers: &Servers<'_>, _: &Choices) -> Result<Ring> {
     }
     bounds.sort_unstable();
     if bounds.first().is_none_or(|(bound, _)| *bound > 0) {
-        return Err(super::servers::wrong(servers.file, 1, "no partition starts at 0, so keys below the first bound have no place"));
+        return Err(super::servers::wrong(
+            servers.file,
+            1,
+            "no partition starts at 0, so keys below the first bound have no place",
+        ));
     }
     // of bounds that are equal in 64 bits the highest stands
-    let points: Vec<RingPoint> = in_order(bounds.into_iter().map(|(bound, server)| (bound >> 64, server)).collect(), Tie::Last);
+    let points: Vec<RingPoint> = in_order(
+        bounds
+            .into_iter()
+            .map(|(bound, server)| (bound >> 64, server))
+            .collect(),
+        Tie::Last,
+    );
     let table = owners(&points, Owner::AtOrBefore, Cells::FINEST.count());
-    Ok(Ring { hash: Hash::Md5, cells: Cells::FINEST, replicas: 1, members, table })
+    Ok(Ring {
+        hash: Hash::Md5,
+        cells: Cells::FINEST,
+        replicas: 1,
+        members,
+        table,
+    })
 }
 
 #[cfg(test)]
@@ -66,15 +86,36 @@ mod tests {
 
     #[test]
     fn a_key_belongs_to_the_last_bound_that_is_not_above_it() {
-        let bounds: Vec<u128> = [0, 1, 5, 9].into_iter().map(|n| n << 124 | 12345).map(|n| if n == 12345 { 0 } else { n }).collect();
-        let list: String = bounds.iter().enumerate().rev().map(|(i, bound)| format!("{bound:#x} worker{}\n", i % 3)).collect();
-        let ring = KIND.draw(&Servers { bytes: list.as_bytes(), file: "partitions" }, &[""; 0]).unwrap();
+        let bounds: Vec<u128> = [0, 1, 5, 9]
+            .into_iter()
+            .map(|n| n << 124 | 12345)
+            .map(|n| if n == 12345 { 0 } else { n })
+            .collect();
+        let list: String = bounds
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(i, bound)| format!("{bound:#x} worker{}\n", i % 3))
+            .collect();
+        let ring = KIND
+            .draw(
+                &Servers {
+                    bytes: list.as_bytes(),
+                    file: "partitions",
+                },
+                &[""; 0],
+            )
+            .unwrap();
         for i in 0..10_000 {
             let key = format!("key{i}");
             let number = u128::from_be_bytes(Md5::digest(&key).into());
             let bound = bounds.iter().rposition(|bound| *bound <= number).unwrap();
             let found = ring.locate(key.as_bytes()).unwrap() as usize;
-            assert_eq!(ring.members[found].name, format!("worker{}", bound % 3), "{key}");
+            assert_eq!(
+                ring.members[found].name,
+                format!("worker{}", bound % 3),
+                "{key}"
+            );
         }
     }
 
@@ -83,13 +124,28 @@ mod tests {
         for (list, problem) in [
             ("5 a", "no partition starts at 0"),
             ("0 a\n0x0 b", "2: the bound 0x0 is there twice"),
-            ("0 a\n-1 b", "2: the bound `-1` is not a whole number below 2^128"),
+            (
+                "0 a\n-1 b",
+                "2: the bound `-1` is not a whole number below 2^128",
+            ),
             ("0 a\n0x100000000000000000000000000000000 b", "below 2^128"),
             ("0", "BOUND NAME"),
             ("# nothing\n", "no servers"),
         ] {
-            let error = KIND.draw(&Servers { bytes: list.as_bytes(), file: "partitions" }, &[""; 0]).unwrap_err().to_string();
-            assert!(error.starts_with("partitions:") && error.contains(problem), "{error}");
+            let error = KIND
+                .draw(
+                    &Servers {
+                        bytes: list.as_bytes(),
+                        file: "partitions",
+                    },
+                    &[""; 0],
+                )
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.starts_with("partitions:") && error.contains(problem),
+                "{error}"
+            );
         }
     }
 }

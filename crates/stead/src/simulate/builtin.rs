@@ -1,4 +1,5 @@
-//! The built-in scenarios: the figures of the article on Random Slicing, growth, and random histories with zones and racks.
+//! The built-in scenarios: the figures of the article on Random Slicing, growth, and random
+//! histories with zones and racks.
 
 use super::draft::{Draft, Shape};
 use super::scenario::Scenario;
@@ -10,46 +11,140 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// What it is, in one line.
     pub about: &'static str,
-    /// Partitions of Riak's ring where the source of the scenario has another number than [`Sizes::of`].
+    /// Partitions of Riak's ring where the source of the scenario has another number than
+    /// [`Sizes::of`].
     partitions: Option<u32>,
     make: fn(&mut Draft),
 }
 
 /// All of them, in the order of the list that people read.
 pub const BUILT_INS: [BuiltIn; 19] = [
-    entry("figure-5", "1 node to 4, one by one (the article's figure 5)", |s| s.batches(1, 1, 4)),
-    entry("figure-6", "1 node to 4, one by one, then n3 x 1.5 (figure 6)", |s| {
-        s.batches(1, 1, 4);
-        s.reweight("n3", 1_500_000);
-    }),
+    entry(
+        "figure-5",
+        "1 node to 4, one by one (the article's figure 5)",
+        |s| s.batches(1, 1, 4),
+    ),
+    entry(
+        "figure-6",
+        "1 node to 4, one by one, then n3 x 1.5 (figure 6)",
+        |s| {
+            s.batches(1, 1, 4);
+            s.reweight("n3", 1_500_000);
+        },
+    ),
     BuiltIn {
         partitions: Some(16),
-        ..entry("figure-7", "4 nodes to 7, 10, 13 and 16; Riak with 16 partitions (figure 7)", |s| s.batches(4, 3, 16))
+        ..entry(
+            "figure-7",
+            "4 nodes to 7, 10, 13 and 16; Riak with 16 partitions (figure 7)",
+            |s| s.batches(4, 3, 16),
+        )
     },
-    entry("one-by-one", "1 node to 100, one at a time", |s| s.batches(1, 1, 100)),
-    entry("batches", "30 nodes to 300, 30 at a time", |s| s.batches(30, 30, 300)),
-    entry("batches-10", "10 nodes to 300, 10 at a time", |s| s.batches(10, 10, 300)),
-    entry("batches-100", "100 nodes to 1000, 100 at a time", |s| s.batches(100, 100, 1000)),
-    entry("zones", "3 zones x 10 racks x 20 nodes of weights 100 to 300, R = 3, 200 random changes", |s| {
-        s.random(&Shape { replicas: 3, zones: 3, racks: 10, nodes: 20, most: usize::MAX, weights: 100..=300 }, 200);
+    entry("one-by-one", "1 node to 100, one at a time", |s| {
+        s.batches(1, 1, 100)
     }),
-    entry("five-zones", "5 zones x 4 racks x 5 nodes of weights 100 to 300, R = 3, 60 random changes", |s| {
-        s.random(&Shape { replicas: 3, zones: 5, racks: 4, nodes: 5, most: usize::MAX, weights: 100..=300 }, 60);
+    entry("batches", "30 nodes to 300, 30 at a time", |s| {
+        s.batches(30, 30, 300)
     }),
-    entry("tight-1-1-1-12", "tight: R = 1, 1 zone of 1 rack of up to 12 nodes, 60 random changes", |s| s.tight(1, 1, 1, 12)),
-    entry("tight-2-2-2-3", "tight: R = 2, 2 zones of 2 racks of up to 3 nodes, 60 random changes", |s| s.tight(2, 2, 2, 3)),
-    entry("tight-3-3-2-3", "tight: R = 3, 3 zones of 2 racks of up to 3 nodes, 60 random changes", |s| s.tight(3, 3, 2, 3)),
-    entry("tight-2-3-2-3", "tight: R = 2, 3 zones of 2 racks of up to 3 nodes, 60 random changes", |s| s.tight(2, 3, 2, 3)),
-    entry("tight-3-5-2-2", "tight: R = 3, 5 zones of 2 racks of up to 2 nodes, 60 random changes", |s| s.tight(3, 5, 2, 2)),
-    entry("tight-3-2-3-3", "tight: R = 3, 2 zones of 3 racks of up to 3 nodes, 60 random changes", |s| s.tight(3, 2, 3, 3)),
-    entry("tight-3-4-2-2", "tight: R = 3, 4 zones of 2 racks of up to 2 nodes, 60 random changes", |s| s.tight(3, 4, 2, 2)),
-    entry("tight-2-1-4-2", "tight: R = 2, 1 zone of 4 racks of up to 2 nodes, 60 random changes", |s| s.tight(2, 1, 4, 2)),
-    entry("tight-3-1-4-1", "tight: R = 3, 1 zone of 4 racks of up to 1 node, 60 random changes", |s| s.tight(3, 1, 4, 1)),
-    entry("tight-4-3-2-2", "tight: R = 4, 3 zones of 2 racks of up to 2 nodes, 60 random changes", |s| s.tight(4, 3, 2, 2)),
+    entry("batches-10", "10 nodes to 300, 10 at a time", |s| {
+        s.batches(10, 10, 300)
+    }),
+    entry("batches-100", "100 nodes to 1000, 100 at a time", |s| {
+        s.batches(100, 100, 1000)
+    }),
+    entry(
+        "zones",
+        "3 zones x 10 racks x 20 nodes of weights 100 to 300, R = 3, 200 random changes",
+        |s| {
+            s.random(
+                &Shape {
+                    replicas: 3,
+                    zones: 3,
+                    racks: 10,
+                    nodes: 20,
+                    most: usize::MAX,
+                    weights: 100..=300,
+                },
+                200,
+            );
+        },
+    ),
+    entry(
+        "five-zones",
+        "5 zones x 4 racks x 5 nodes of weights 100 to 300, R = 3, 60 random changes",
+        |s| {
+            s.random(
+                &Shape {
+                    replicas: 3,
+                    zones: 5,
+                    racks: 4,
+                    nodes: 5,
+                    most: usize::MAX,
+                    weights: 100..=300,
+                },
+                60,
+            );
+        },
+    ),
+    entry(
+        "tight-1-1-1-12",
+        "tight: R = 1, 1 zone of 1 rack of up to 12 nodes, 60 random changes",
+        |s| s.tight(1, 1, 1, 12),
+    ),
+    entry(
+        "tight-2-2-2-3",
+        "tight: R = 2, 2 zones of 2 racks of up to 3 nodes, 60 random changes",
+        |s| s.tight(2, 2, 2, 3),
+    ),
+    entry(
+        "tight-3-3-2-3",
+        "tight: R = 3, 3 zones of 2 racks of up to 3 nodes, 60 random changes",
+        |s| s.tight(3, 3, 2, 3),
+    ),
+    entry(
+        "tight-2-3-2-3",
+        "tight: R = 2, 3 zones of 2 racks of up to 3 nodes, 60 random changes",
+        |s| s.tight(2, 3, 2, 3),
+    ),
+    entry(
+        "tight-3-5-2-2",
+        "tight: R = 3, 5 zones of 2 racks of up to 2 nodes, 60 random changes",
+        |s| s.tight(3, 5, 2, 2),
+    ),
+    entry(
+        "tight-3-2-3-3",
+        "tight: R = 3, 2 zones of 3 racks of up to 3 nodes, 60 random changes",
+        |s| s.tight(3, 2, 3, 3),
+    ),
+    entry(
+        "tight-3-4-2-2",
+        "tight: R = 3, 4 zones of 2 racks of up to 2 nodes, 60 random changes",
+        |s| s.tight(3, 4, 2, 2),
+    ),
+    entry(
+        "tight-2-1-4-2",
+        "tight: R = 2, 1 zone of 4 racks of up to 2 nodes, 60 random changes",
+        |s| s.tight(2, 1, 4, 2),
+    ),
+    entry(
+        "tight-3-1-4-1",
+        "tight: R = 3, 1 zone of 4 racks of up to 1 node, 60 random changes",
+        |s| s.tight(3, 1, 4, 1),
+    ),
+    entry(
+        "tight-4-3-2-2",
+        "tight: R = 4, 3 zones of 2 racks of up to 2 nodes, 60 random changes",
+        |s| s.tight(4, 3, 2, 2),
+    ),
 ];
 
 const fn entry(name: &'static str, about: &'static str, make: fn(&mut Draft)) -> BuiltIn {
-    BuiltIn { name, about, partitions: None, make }
+    BuiltIn {
+        name,
+        about,
+        partitions: None,
+        make,
+    }
 }
 
 /// The built-in scenario of a name.
@@ -68,7 +163,10 @@ impl BuiltIn {
     /// The sizes that its peers get.
     pub fn sizes(&self, scenario: &Scenario) -> Sizes {
         let sizes = Sizes::of(scenario.largest());
-        Sizes { partitions: self.partitions.unwrap_or(sizes.partitions), ..sizes }
+        Sizes {
+            partitions: self.partitions.unwrap_or(sizes.partitions),
+            ..sizes
+        }
     }
 }
 
@@ -85,13 +183,19 @@ mod tests {
         for built_in in &BUILT_INS {
             let scenario = built_in.scenario();
             assert_eq!(scenario, built_in.scenario());
-            assert_eq!((scenario.name.as_str(), scenario.file.as_str()), (built_in.name, built_in.name));
+            assert_eq!(
+                (scenario.name.as_str(), scenario.file.as_str()),
+                (built_in.name, built_in.name)
+            );
             let json = scenario.to_json();
             let mut read = Scenario::parse(&json, built_in.name).unwrap();
             assert_eq!(read.to_json(), json);
             read.steps.iter_mut().for_each(|step| step.line = 1);
             assert_eq!(read, scenario, "{}", built_in.name);
-            assert!(built_in.sizes(&scenario).check().is_ok() && super::built_in(built_in.name).is_some());
+            assert!(
+                built_in.sizes(&scenario).check().is_ok()
+                    && super::built_in(built_in.name).is_some()
+            );
         }
         assert!(super::built_in("figure-8").is_none());
     }
@@ -100,7 +204,12 @@ mod tests {
     fn they_have_the_sizes_that_their_lines_name() {
         let sizes = |name: &str| {
             let scenario = built_in(name).unwrap().scenario();
-            (scenario.replicas, scenario.nodes.len(), scenario.steps.len(), scenario.largest())
+            (
+                scenario.replicas,
+                scenario.nodes.len(),
+                scenario.steps.len(),
+                scenario.largest(),
+            )
         };
         assert_eq!(sizes("figure-5"), (1, 1, 3, 4));
         assert_eq!(sizes("figure-6"), (1, 1, 4, 4));
@@ -118,19 +227,29 @@ mod tests {
 
     #[test]
     fn a_tight_one_keeps_its_shape_and_changes_in_every_way() {
-        for built_in in BUILT_INS.iter().filter(|built_in| built_in.name.starts_with("tight")) {
+        for built_in in BUILT_INS
+            .iter()
+            .filter(|built_in| built_in.name.starts_with("tight"))
+        {
             let scenario = built_in.scenario();
-            let shape: Vec<usize> = built_in.name.split('-').skip(1).map(|n| n.parse().unwrap()).collect();
+            let shape: Vec<usize> = built_in
+                .name
+                .split('-')
+                .skip(1)
+                .map(|n| n.parse().unwrap())
+                .collect();
             let mut racks = std::collections::BTreeMap::new();
             let mut rack_of = std::collections::BTreeMap::new();
-            let mut add = |nodes: &[super::super::scenario::ScenarioNode], racks: &mut std::collections::BTreeMap<(String, String), usize>| {
-                for node in nodes {
-                    let rack = (node.labels[0].1.clone(), node.labels[1].1.clone());
-                    *racks.entry(rack.clone()).or_insert(0) += 1;
-                    rack_of.insert(node.name.clone(), rack);
-                }
-                rack_of.clone()
-            };
+            let mut add =
+                |nodes: &[super::super::scenario::ScenarioNode],
+                 racks: &mut std::collections::BTreeMap<(String, String), usize>| {
+                    for node in nodes {
+                        let rack = (node.labels[0].1.clone(), node.labels[1].1.clone());
+                        *racks.entry(rack.clone()).or_insert(0) += 1;
+                        rack_of.insert(node.name.clone(), rack);
+                    }
+                    rack_of.clone()
+                };
             let mut known = add(&scenario.nodes, &mut racks);
             for step in &scenario.steps {
                 assert_eq!(step.add.len() + step.remove.len() + step.reweight.len(), 1);
@@ -138,13 +257,29 @@ mod tests {
                     *racks.get_mut(&known[name]).unwrap() -= 1;
                 }
                 known = add(&step.add, &mut racks);
-                assert!(racks.values().all(|count| *count <= shape[3]), "{}", built_in.name);
-                let zones: BTreeSet<&String> = racks.iter().filter(|(_, count)| **count > 0).map(|((zone, _), _)| zone).collect();
+                assert!(
+                    racks.values().all(|count| *count <= shape[3]),
+                    "{}",
+                    built_in.name
+                );
+                let zones: BTreeSet<&String> = racks
+                    .iter()
+                    .filter(|(_, count)| **count > 0)
+                    .map(|((zone, _), _)| zone)
+                    .collect();
                 assert_eq!(zones.len(), shape[1]);
                 assert!(racks.values().sum::<usize>() >= shape[0]);
             }
-            let of = |count: fn(&super::super::scenario::Step) -> usize| scenario.steps.iter().map(count).sum::<usize>();
-            assert!(of(|s| s.reweight.len()) > 5 && of(|s| s.add.len()) > 2 && of(|s| s.remove.len()) > 2, "{}", built_in.name);
+            let of = |count: fn(&super::super::scenario::Step) -> usize| {
+                scenario.steps.iter().map(count).sum::<usize>()
+            };
+            assert!(
+                of(|s| s.reweight.len()) > 5
+                    && of(|s| s.add.len()) > 2
+                    && of(|s| s.remove.len()) > 2,
+                "{}",
+                built_in.name
+            );
         }
     }
 }

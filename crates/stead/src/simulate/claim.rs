@@ -1,16 +1,18 @@
 //! Riak's ring: a power of two of equal partitions, and nodes that claim them.
 //!
-//! The plain claim: partitions of nodes that left go to the nodes with the fewest; then, as long as two nodes differ by two partitions or
-//! more, the one with the fewest claims one from the one with the most. So every node ends with floor(Q / n) or one more, and no more
-//! partitions move than that takes. Weights and domains play no part, as they play none in Riak. A point's N copies are at its
-//! partition and the next N - 1; claims avoid a partition that would put two of them on one node, where another one can be had.
-//! Nothing mends what a first, round-robin layout does where the ring's end meets its start.
+//! The plain claim: partitions of nodes that left go to the nodes with the fewest; then, as long as
+//! two nodes differ by two partitions or more, the one with the fewest claims one from the one with
+//! the most. So every node ends with floor(Q / n) or one more, and no more partitions move than
+//! that takes. Weights and domains play no part, as they play none in Riak. A point's N copies are
+//! at its partition and the next N - 1; claims avoid a partition that would put two of them on one
+//! node, where another one can be had. Nothing mends what a first, round-robin layout does where
+//! the ring's end meets its start.
 
 use std::collections::BTreeMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
-use super::table::Layout;
 use super::system::System;
+use super::table::Layout;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::point::SPACE;
@@ -25,20 +27,29 @@ pub struct Claim {
 impl Claim {
     /// A ring of so many partitions, a power of two.
     pub fn new(partitions: u32) -> Claim {
-        Claim { partitions, replicas: 1, owners: Vec::new() }
+        Claim {
+            partitions,
+            replicas: 1,
+            owners: Vec::new(),
+        }
     }
 
     /// Whether a node that gets this partition would hold two copies of a point.
     fn too_near(&self, partition: usize, node: NodeNumber) -> bool {
         let count = self.owners.len();
         (1..self.replicas.min(count)).any(|d| {
-            self.owners[(partition + d) % count] == node || self.owners[(partition + count - d) % count] == node
+            self.owners[(partition + d) % count] == node
+                || self.owners[(partition + count - d) % count] == node
         })
     }
 
-    /// The first of the partitions that the node can take without being too near itself, or else the first of all.
+    /// The first of the partitions that the node can take without being too near itself, or else
+    /// the first of all.
     fn choose(&self, partitions: &[usize], node: NodeNumber) -> usize {
-        partitions.iter().position(|partition| !self.too_near(*partition, node)).unwrap_or(0)
+        partitions
+            .iter()
+            .position(|partition| !self.too_near(*partition, node))
+            .unwrap_or(0)
     }
 }
 
@@ -55,21 +66,30 @@ impl System for Claim {
         self.replicas = wanted.replicas as usize;
         let nodes: Vec<NodeNumber> = wanted.holders.iter().map(|holder| holder.node).collect();
         if self.owners.is_empty() {
-            self.owners = nodes.iter().cycle().take(self.partitions as usize).copied().collect();
+            self.owners = nodes
+                .iter()
+                .cycle()
+                .take(self.partitions as usize)
+                .copied()
+                .collect();
         }
         // each node's partitions, in the order of the ring
         let mut held: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
         let places: BTreeMap<NodeNumber, usize> = nodes.iter().copied().zip(0..).collect();
         let mut orphans = Vec::new();
         for (partition, owner) in self.owners.iter().enumerate() {
-            places.get(owner).map_or(&mut orphans, |i| &mut held[*i]).push(partition);
+            places
+                .get(owner)
+                .map_or(&mut orphans, |i| &mut held[*i])
+                .push(partition);
         }
         for partition in orphans {
             let mut poorest: Vec<usize> = (0..nodes.len()).collect();
             poorest.sort_by_key(|i| held[*i].len());
             let least = held[poorest[0]].len();
             // one partition more is levelled below; two copies of a point on one node are not
-            let can = |i: &&usize| held[**i].len() <= least + 1 && !self.too_near(partition, nodes[**i]);
+            let can =
+                |i: &&usize| held[**i].len() <= least + 1 && !self.too_near(partition, nodes[**i]);
             let taker = poorest.iter().find(can).copied().unwrap_or(poorest[0]);
             self.owners[partition] = nodes[taker];
             held[taker].push(partition);
@@ -77,7 +97,10 @@ impl System for Claim {
         loop {
             // of equal ones the first by name, either way
             let poor = (0..nodes.len()).min_by_key(|i| held[*i].len()).unwrap_or(0);
-            let rich = (0..nodes.len()).rev().max_by_key(|i| held[*i].len()).unwrap_or(0);
+            let rich = (0..nodes.len())
+                .rev()
+                .max_by_key(|i| held[*i].len())
+                .unwrap_or(0);
             if held[rich].len() < held[poor].len() + 2 {
                 return Ok(());
             }
@@ -113,7 +136,17 @@ mod tests {
         let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
         let wanted = Wanted::of(&fleet(replicas, &[], &nodes), known);
         claim.step(&fleet(replicas, &[], &nodes), &wanted).unwrap();
-        wanted.holders.iter().map(|holder| claim.owners.iter().filter(|owner| **owner == holder.node).count()).collect()
+        wanted
+            .holders
+            .iter()
+            .map(|holder| {
+                claim
+                    .owners
+                    .iter()
+                    .filter(|owner| **owner == holder.node)
+                    .count()
+            })
+            .collect()
     }
 
     #[test]
@@ -121,7 +154,11 @@ mod tests {
         let (mut claim, mut known) = (Claim::new(64), Names::default());
         for size in [4, 7, 10, 13, 64, 30, 5, 6, 80, 1] {
             let held = follow(&mut claim, &names(size), 1, &mut known);
-            assert!(held.iter().all(|count| *count == 64 / size || *count == 64 / size + 1), "{size}: {held:?}");
+            assert!(
+                held.iter()
+                    .all(|count| *count == 64 / size || *count == 64 / size + 1),
+                "{size}: {held:?}"
+            );
             assert_eq!(held.iter().sum::<usize>(), 64);
         }
     }
@@ -132,14 +169,26 @@ mod tests {
         follow(&mut claim, &names(4), 1, &mut known);
         let before = claim.owners.clone();
         follow(&mut claim, &names(7), 1, &mut known);
-        let moved: Vec<NodeNumber> = before.iter().zip(&claim.owners).filter(|(a, b)| a != b).map(|(_, b)| *b).collect();
-        assert!(moved.len() == 6 && moved.iter().all(|node| *node >= 4), "{moved:?}");
+        let moved: Vec<NodeNumber> = before
+            .iter()
+            .zip(&claim.owners)
+            .filter(|(a, b)| a != b)
+            .map(|(_, b)| *b)
+            .collect();
+        assert!(
+            moved.len() == 6 && moved.iter().all(|node| *node >= 4),
+            "{moved:?}"
+        );
     }
 
     #[test]
     fn copies_lie_on_different_nodes_but_where_the_ring_meets_itself() {
         let mut known = Names::default();
-        let broken = |claim: &Claim| (0..claim.owners.len()).filter(|i| claim.too_near(*i, claim.owners[*i])).count();
+        let broken = |claim: &Claim| {
+            (0..claim.owners.len())
+                .filter(|i| claim.too_near(*i, claim.owners[*i]))
+                .count()
+        };
         let mut even = Claim::new(64);
         follow(&mut even, &names(8), 3, &mut known);
         assert_eq!(broken(&even), 0);

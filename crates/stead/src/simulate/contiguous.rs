@@ -1,9 +1,9 @@
-//! Contiguous: one interval a node, drawn anew by name at every step. The article's figure 5, and how at least one published crate that
-//! is called Random Slicing rebuilds its table.
+//! Contiguous: one interval a node, drawn anew by name at every step. The article's figure 5, and
+//! how at least one published crate that is called Random Slicing rebuilds its table.
 
 use super::ideal::{Names, NodeNumber, Wanted};
-use super::table::Layout;
 use super::system::System;
+use super::table::Layout;
 use crate::error::Result;
 use crate::fleet::Fleet;
 
@@ -20,7 +20,10 @@ impl System for Contiguous {
 
     fn step(&mut self, _: &Fleet, wanted: &Wanted) -> Result<()> {
         let nodes = wanted.holders.iter().map(|holder| holder.node);
-        self.pieces = nodes.zip(wanted.ideal.iter().copied()).filter(|(_, points)| *points > 0).collect();
+        self.pieces = nodes
+            .zip(wanted.ideal.iter().copied())
+            .filter(|(_, points)| *points > 0)
+            .collect();
         Ok(())
     }
 

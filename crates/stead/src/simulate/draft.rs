@@ -1,4 +1,5 @@
-//! A built-in scenario while it is being made: growth, and random histories from a fixed integer generator.
+//! A built-in scenario while it is being made: growth, and random histories from a fixed integer
+//! generator.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -42,8 +43,20 @@ impl Draft {
     /// Nothing yet.
     pub fn new(name: &str) -> Draft {
         let (name, file) = (name.to_owned(), name.to_owned());
-        let scenario = Scenario { name, replicas: 1, spread: Vec::new(), nodes: Vec::new(), steps: Vec::new(), file };
-        Draft { scenario, draws: 0, there: Vec::new(), named: 0 }
+        let scenario = Scenario {
+            name,
+            replicas: 1,
+            spread: Vec::new(),
+            nodes: Vec::new(),
+            steps: Vec::new(),
+            file,
+        };
+        Draft {
+            scenario,
+            draws: 0,
+            there: Vec::new(),
+            named: 0,
+        }
     }
 
     /// What was made.
@@ -51,38 +64,62 @@ impl Draft {
         self.scenario
     }
 
-    /// From `first` nodes of weight 1 to `last`, `batch` at a time: n0, n1, ..., padded so that names are in the order of the numbers.
+    /// From `first` nodes of weight 1 to `last`, `batch` at a time: n0, n1, ..., padded so that
+    /// names are in the order of the numbers.
     pub fn batches(&mut self, first: usize, batch: usize, last: usize) {
         let width = (last - 1).to_string().len();
         let nodes = |from: usize, to: usize| {
-            let node = |i| ScenarioNode { name: format!("n{i:0width$}"), weight: Weight::ONE, labels: Vec::new() };
+            let node = |i| ScenarioNode {
+                name: format!("n{i:0width$}"),
+                weight: Weight::ONE,
+                labels: Vec::new(),
+            };
             (from..to).map(node).collect::<Vec<_>>()
         };
         self.scenario.nodes = nodes(0, first);
         for there in (first..last).step_by(batch) {
-            self.push(Step { add: nodes(there, (there + batch).min(last)), ..Step::default() });
+            self.push(Step {
+                add: nodes(there, (there + batch).min(last)),
+                ..Step::default()
+            });
         }
     }
 
     /// One node gets another weight.
     pub fn reweight(&mut self, name: &str, millionths: u64) {
         let weight = Weight::from_millionths(millionths).unwrap_or(Weight::ONE);
-        self.push(Step { reweight: vec![(name.to_owned(), weight)], ..Step::default() });
+        self.push(Step {
+            reweight: vec![(name.to_owned(), weight)],
+            ..Step::default()
+        });
     }
 
-    /// A small fleet whose caps bind, and 60 random changes: racks of one to `most` nodes, weights 1 to 9.
+    /// A small fleet whose caps bind, and 60 random changes: racks of one to `most` nodes, weights
+    /// 1 to 9.
     pub fn tight(&mut self, replicas: u32, zones: usize, racks: usize, most: usize) {
-        self.random(&Shape { replicas, zones, racks, nodes: most.div_ceil(2), most, weights: 1..=9 }, 60);
+        self.random(
+            &Shape {
+                replicas,
+                zones,
+                racks,
+                nodes: most.div_ceil(2),
+                most,
+                weights: 1..=9,
+            },
+            60,
+        );
     }
 
-    /// So many random changes of a fleet of this shape: a node comes to a random rack, leaves, or gets another weight, each as likely
-    /// as the others. What cannot be (a full rack, the last node of its zone, fewer nodes than replicas) is drawn again.
+    /// So many random changes of a fleet of this shape: a node comes to a random rack, leaves, or
+    /// gets another weight, each as likely as the others. What cannot be (a full rack, the last
+    /// node of its zone, fewer nodes than replicas) is drawn again.
     pub fn random(&mut self, shape: &Shape, steps: usize) {
         self.scenario.replicas = shape.replicas;
         if shape.replicas > 1 {
             self.scenario.spread = vec!["zone".into(), "rack".into()];
         }
-        // zones take turns, so that a peer which deals by name starts with neighbours in different zones
+        // zones take turns, so that a peer which deals by name starts with neighbours in different
+        // zones
         for i in 0..shape.nodes * shape.racks * shape.zones {
             let node = self.node((i % shape.zones, i / shape.zones % shape.racks), shape);
             self.scenario.nodes.push(node);
@@ -92,8 +129,14 @@ impl Draft {
                 0 => self.coming(shape),
                 1 => self.leaving(shape),
                 _ => {
-                    let (i, weight) = (self.below(self.there.len() as u64) as usize, self.weight(shape));
-                    Some(Step { reweight: vec![(self.there[i].0.clone(), weight)], ..Step::default() })
+                    let (i, weight) = (
+                        self.below(self.there.len() as u64) as usize,
+                        self.weight(shape),
+                    );
+                    Some(Step {
+                        reweight: vec![(self.there[i].0.clone(), weight)],
+                        ..Step::default()
+                    })
                 }
             };
             if let Some(step) = step {
@@ -103,18 +146,30 @@ impl Draft {
     }
 
     fn coming(&mut self, shape: &Shape) -> Option<Step> {
-        let place = (self.below(shape.zones as u64) as usize, self.below(shape.racks as u64) as usize);
+        let place = (
+            self.below(shape.zones as u64) as usize,
+            self.below(shape.racks as u64) as usize,
+        );
         let inside = self.there.iter().filter(|(_, p)| *p == place).count();
-        (inside < shape.most).then(|| Step { add: vec![self.node(place, shape)], ..Step::default() })
+        (inside < shape.most).then(|| Step {
+            add: vec![self.node(place, shape)],
+            ..Step::default()
+        })
     }
 
     fn leaving(&mut self, shape: &Shape) -> Option<Step> {
         let i = self.below(self.there.len() as u64) as usize;
         let mut zones: BTreeMap<usize, usize> = BTreeMap::new();
-        self.there.iter().for_each(|(_, place)| *zones.entry(place.0).or_insert(0) += 1);
+        self.there
+            .iter()
+            .for_each(|(_, place)| *zones.entry(place.0).or_insert(0) += 1);
         let zone = self.there[i].1 .0;
-        let can = self.there.len() > shape.replicas as usize && zones.get(&zone).is_some_and(|nodes| *nodes > 1);
-        can.then(|| Step { remove: vec![self.there.remove(i).0], ..Step::default() })
+        let can = self.there.len() > shape.replicas as usize
+            && zones.get(&zone).is_some_and(|nodes| *nodes > 1);
+        can.then(|| Step {
+            remove: vec![self.there.remove(i).0],
+            ..Step::default()
+        })
     }
 
     /// A new node; zones are a, b, ..., and their racks a1, a2, ...
@@ -124,11 +179,16 @@ impl Draft {
         let name = format!("n{:03}", self.named);
         self.named += 1;
         self.there.push((name.clone(), place));
-        ScenarioNode { name, weight: self.weight(shape), labels: vec![("zone".into(), zone), ("rack".into(), rack)] }
+        ScenarioNode {
+            name,
+            weight: self.weight(shape),
+            labels: vec![("zone".into(), zone), ("rack".into(), rack)],
+        }
     }
 
     fn weight(&mut self, shape: &Shape) -> Weight {
-        let whole = shape.weights.start() + self.below(shape.weights.end() - shape.weights.start() + 1);
+        let whole =
+            shape.weights.start() + self.below(shape.weights.end() - shape.weights.start() + 1);
         Weight::from_millionths(whole * 1_000_000).unwrap_or(Weight::ONE)
     }
 
@@ -136,7 +196,8 @@ impl Draft {
         self.scenario.steps.push(Step { line: 1, ..step });
     }
 
-    /// A number below `end`. (The upper half of the product: no number is favoured by more than end / 2^64.)
+    /// A number below `end`. (The upper half of the product: no number is favoured by more than end
+    /// / 2^64.)
     fn below(&mut self, end: u64) -> u64 {
         self.draws += 1;
         ((u128::from(mix(Point(0), self.draws).0) * u128::from(end)) >> 64) as u64

@@ -1,14 +1,16 @@
-//! Random Slicing as public programs do it: nodes that must shrink give up gaps, walking over the intervals in order, and nodes that
-//! must grow fill the gaps in order. How the gaps are collected is what differs.
+//! Random Slicing as public programs do it: nodes that must shrink give up gaps, walking over the
+//! intervals in order, and nodes that must grow fill the gaps in order. How the gaps are collected
+//! is what differs.
 //!
-//! Written from descriptions of the rules (docs/simulate.md names the sources). The programs compute in floating point or in
-//! fractions; here all get the same exact integers as stead, so that rounding is not held against them.
+//! Written from descriptions of the rules (docs/simulate.md names the sources). The programs
+//! compute in floating point or in fractions; here all get the same exact integers as stead, so
+//! that rounding is not held against them.
 
 use std::collections::HashMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
-use super::table::Layout;
 use super::system::System;
+use super::table::Layout;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::point::SPACE;
@@ -16,8 +18,9 @@ use crate::point::SPACE;
 /// How gaps are collected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
-    /// CutShift, the strategy of the paper: an interval shorter than what its node must still give is taken whole; any other is cut, in turn
-    /// at its end and at its start, so that two cuts in a row meet in one gap.
+    /// CutShift, the strategy of the paper: an interval shorter than what its node must still give
+    /// is taken whole; any other is cut, in turn at its end and at its start, so that two cuts in a
+    /// row meet in one gap.
     CutShift,
     /// hibari's and machi's: the same walk, and every cut interval keeps its left part.
     LeftToRight,
@@ -35,7 +38,10 @@ type Piece = (Option<NodeNumber>, u128);
 impl Slicing {
     /// Nothing is placed yet.
     pub fn new(collect: Collect) -> Slicing {
-        Slicing { collect, pieces: Vec::new() }
+        Slicing {
+            collect,
+            pieces: Vec::new(),
+        }
     }
 
     /// The intervals with gaps where `give` was taken from.
@@ -69,7 +75,10 @@ fn push<T: PartialEq>(pieces: &mut Vec<(T, u128)>, piece: (T, u128)) {
 }
 
 /// Gives the gaps from left to right to those that want points, in their order.
-fn fill(pieces: Vec<Piece>, wants: impl Iterator<Item = (NodeNumber, u128)>) -> Result<Vec<(NodeNumber, u128)>> {
+fn fill(
+    pieces: Vec<Piece>,
+    wants: impl Iterator<Item = (NodeNumber, u128)>,
+) -> Result<Vec<(NodeNumber, u128)>> {
     let mut wants = wants.filter(|(_, points)| *points > 0);
     let mut filled = Vec::with_capacity(pieces.len() * 2);
     let mut next = None;
@@ -80,7 +89,9 @@ fn fill(pieces: Vec<Piece>, wants: impl Iterator<Item = (NodeNumber, u128)>) -> 
         }
         while points > 0 {
             let Some((node, want)) = next.take().or_else(|| wants.next()) else {
-                return Err(Error::Internal { problem: "a peer gave up more points than others want".into() });
+                return Err(Error::Internal {
+                    problem: "a peer gave up more points than others want".into(),
+                });
             };
             let got = points.min(want);
             push(&mut filled, (node, got));
@@ -101,15 +112,34 @@ impl System for Slicing {
 
     fn step(&mut self, _: &Fleet, wanted: &Wanted) -> Result<()> {
         let mut has: HashMap<NodeNumber, u128> = HashMap::new();
-        self.pieces.iter().for_each(|(node, points)| *has.entry(*node).or_insert(0) += points);
-        let targets = || wanted.holders.iter().map(|holder| holder.node).zip(wanted.ideal.iter().copied());
-        let wants: Vec<(NodeNumber, u128)> =
-            targets().map(|(node, target)| (node, target.saturating_sub(has.get(&node).copied().unwrap_or(0)))).collect();
+        self.pieces
+            .iter()
+            .for_each(|(node, points)| *has.entry(*node).or_insert(0) += points);
+        let targets = || {
+            wanted
+                .holders
+                .iter()
+                .map(|holder| holder.node)
+                .zip(wanted.ideal.iter().copied())
+        };
+        let wants: Vec<(NodeNumber, u128)> = targets()
+            .map(|(node, target)| {
+                (
+                    node,
+                    target.saturating_sub(has.get(&node).copied().unwrap_or(0)),
+                )
+            })
+            .collect();
         let mut give = has;
         for (node, target) in targets() {
-            give.entry(node).and_modify(|points| *points = points.saturating_sub(target));
+            give.entry(node)
+                .and_modify(|points| *points = points.saturating_sub(target));
         }
-        let gaps = if self.pieces.is_empty() { vec![(None, SPACE)] } else { self.with_gaps(give) };
+        let gaps = if self.pieces.is_empty() {
+            vec![(None, SPACE)]
+        } else {
+            self.with_gaps(give)
+        };
         self.pieces = fill(gaps, wants.into_iter())?;
         Ok(())
     }
@@ -127,14 +157,42 @@ mod tests {
     fn two_cuts_in_a_row_meet_in_one_gap() {
         let pieces = vec![(0, 10), (1, 10), (2, 10), (3, 3)];
         let give = HashMap::from([(0, 2), (1, 3), (2, 4), (3, 3)]);
-        let of = |collect| Slicing { collect, pieces: pieces.clone() }.with_gaps(give.clone());
-        assert_eq!(of(Collect::CutShift), [(Some(0), 8), (None, 5), (Some(1), 7), (Some(2), 6), (None, 7)]);
-        assert_eq!(of(Collect::LeftToRight), [(Some(0), 8), (None, 2), (Some(1), 7), (None, 3), (Some(2), 6), (None, 7)]);
+        let of = |collect| {
+            Slicing {
+                collect,
+                pieces: pieces.clone(),
+            }
+            .with_gaps(give.clone())
+        };
+        assert_eq!(
+            of(Collect::CutShift),
+            [
+                (Some(0), 8),
+                (None, 5),
+                (Some(1), 7),
+                (Some(2), 6),
+                (None, 7)
+            ]
+        );
+        assert_eq!(
+            of(Collect::LeftToRight),
+            [
+                (Some(0), 8),
+                (None, 2),
+                (Some(1), 7),
+                (None, 3),
+                (Some(2), 6),
+                (None, 7)
+            ]
+        );
     }
 
     #[test]
     fn an_interval_is_taken_whole_and_its_node_gives_the_rest_elsewhere() {
-        let slicing = Slicing { collect: Collect::CutShift, pieces: vec![(0, 3), (1, 10), (0, 10)] };
+        let slicing = Slicing {
+            collect: Collect::CutShift,
+            pieces: vec![(0, 3), (1, 10), (0, 10)],
+        };
         let gaps = slicing.with_gaps(HashMap::from([(0, 5)]));
         assert_eq!(gaps, [(None, 3), (Some(1), 10), (Some(0), 8), (None, 2)]);
         let filled = fill(gaps, [(2, 4), (3, 0), (1, 1)].into_iter()).unwrap();

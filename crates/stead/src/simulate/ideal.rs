@@ -1,7 +1,8 @@
-//! What a fleet wants, by docs/placement.md alone: the caps of its domains and the ideal share of each node.
+//! What a fleet wants, by docs/placement.md alone: the caps of its domains and the ideal share of
+//! each node.
 //!
-//! It is written from that page and not from `rebalance`, so that stead is measured with the same stick as its peers, and not
-//! with its own.
+//! It is written from that page and not from `rebalance`, so that stead is measured with the same
+//! stick as its peers, and not with its own.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -72,62 +73,120 @@ impl Wanted {
         let mut domains: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
         let mut holders = Vec::new();
         for node in fleet.nodes.iter().filter(|node| node.weight > Weight::ZERO) {
-            let path: Vec<&str> = fleet.spread.iter().map(|label| node.labels.get(label).map_or("", String::as_str)).collect();
+            let path: Vec<&str> = fleet
+                .spread
+                .iter()
+                .map(|label| node.labels.get(label).map_or("", String::as_str))
+                .collect();
             let within = (1..=path.len()).map(|depth| {
                 let next = domains.len();
                 *domains.entry(path[..depth].to_vec()).or_insert(next)
             });
-            holders.push(Holder { node: names.number(&node.name), weight: node.weight, domains: within.collect(), name: node.name.clone() });
+            holders.push(Holder {
+                node: names.number(&node.name),
+                weight: node.weight,
+                domains: within.collect(),
+                name: node.name.clone(),
+            });
         }
         let caps = caps(&domains, &holders, fleet.replicas);
         let ideal = fill(&domains, &holders, &caps, fleet.replicas);
-        Wanted { replicas: fleet.replicas, holders, ideal, caps }
+        Wanted {
+            replicas: fleet.replicas,
+            holders,
+            ideal,
+            caps,
+        }
     }
 }
 
-/// Of a parent with the cap k, c is the smallest integer with sum of min(c, n_d) >= k, and part d has the cap min(c, n_d).
+/// Of a parent with the cap k, c is the smallest integer with sum of min(c, n_d) >= k, and part d
+/// has the cap min(c, n_d).
 fn caps(domains: &BTreeMap<Vec<&str>, usize>, holders: &[Holder], replicas: u32) -> Vec<u32> {
     let mut sizes = vec![0u32; domains.len()];
-    holders.iter().flat_map(|holder| &holder.domains).for_each(|domain| sizes[*domain] += 1);
+    holders
+        .iter()
+        .flat_map(|holder| &holder.domains)
+        .for_each(|domain| sizes[*domain] += 1);
     let mut parts: BTreeMap<&[&str], Vec<usize>> = BTreeMap::new();
     for (path, domain) in domains {
-        parts.entry(&path[..path.len() - 1]).or_default().push(*domain);
+        parts
+            .entry(&path[..path.len() - 1])
+            .or_default()
+            .push(*domain);
     }
     let mut caps = vec![0; domains.len()];
     // a parent comes before its parts, since its path is shorter
     for (parent, parts) in &parts {
-        let cap = domains.get(*parent).map_or(replicas, |domain| caps[*domain]);
+        let cap = domains
+            .get(*parent)
+            .map_or(replicas, |domain| caps[*domain]);
         let fits = |c: u32| parts.iter().map(|part| c.min(sizes[*part])).sum::<u32>() >= cap;
         let c = (0..=cap).find(|c| fits(*c)).unwrap_or(cap);
-        parts.iter().for_each(|part| caps[*part] = c.min(sizes[*part]));
+        parts
+            .iter()
+            .for_each(|part| caps[*part] = c.min(sizes[*part]));
     }
     caps
 }
 
 /// Progressive filling: a level rises, and what reaches its bound first freezes.
 ///
-/// Nothing overflows: left <= 255 * 2^64 < 2^72, and all weights together are at most 65,536 * 10^12 < 2^55.9.
-fn fill(domains: &BTreeMap<Vec<&str>, usize>, holders: &[Holder], caps: &[u32], replicas: u32) -> Vec<u128> {
-    // in the order in which bounds that are reached together freeze: nodes, the deepest domains first, the whole; at a level by name
-    let mut bounds: Vec<Bound> = (0..holders.len()).map(|i| Bound { left: SPACE, holders: vec![i] }).collect();
-    let mut by_depth: Vec<(&Vec<&str>, usize)> = domains.iter().map(|(path, domain)| (path, *domain)).collect();
+/// Nothing overflows: left <= 255 * 2^64 < 2^72, and all weights together are at most 65,536 *
+/// 10^12 < 2^55.9.
+fn fill(
+    domains: &BTreeMap<Vec<&str>, usize>,
+    holders: &[Holder],
+    caps: &[u32],
+    replicas: u32,
+) -> Vec<u128> {
+    // in the order in which bounds that are reached together freeze: nodes, the deepest domains
+    // first, the whole; at a level by name
+    let mut bounds: Vec<Bound> = (0..holders.len())
+        .map(|i| Bound {
+            left: SPACE,
+            holders: vec![i],
+        })
+        .collect();
+    let mut by_depth: Vec<(&Vec<&str>, usize)> = domains
+        .iter()
+        .map(|(path, domain)| (path, *domain))
+        .collect();
     by_depth.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
     for (_, domain) in by_depth {
-        let inside = holders.iter().zip(0..).filter(|(holder, _)| holder.domains.contains(&domain)).map(|(_, i)| i);
-        bounds.push(Bound { left: u128::from(caps[domain]) * SPACE, holders: inside.collect() });
+        let inside = holders
+            .iter()
+            .zip(0..)
+            .filter(|(holder, _)| holder.domains.contains(&domain))
+            .map(|(_, i)| i);
+        bounds.push(Bound {
+            left: u128::from(caps[domain]) * SPACE,
+            holders: inside.collect(),
+        });
     }
-    bounds.push(Bound { left: u128::from(replicas) * SPACE, holders: (0..holders.len()).collect() });
+    bounds.push(Bound {
+        left: u128::from(replicas) * SPACE,
+        holders: (0..holders.len()).collect(),
+    });
     let mut within: Vec<Vec<usize>> = vec![Vec::new(); holders.len()];
     for (bound, b) in bounds.iter().zip(0..) {
         bound.holders.iter().for_each(|i| within[*i].push(b));
     }
 
     let weight = |i: usize| u128::from(holders[i].weight.millionths());
-    let mut rising: Vec<u128> = bounds.iter().map(|bound| bound.holders.iter().map(|i| weight(*i)).sum()).collect();
+    let mut rising: Vec<u128> = bounds
+        .iter()
+        .map(|bound| bound.holders.iter().map(|i| weight(*i)).sum())
+        .collect();
     let mut ideal: Vec<Option<u128>> = vec![None; holders.len()];
     while let Some(first) = reached_first(&bounds, &rising) {
         let (left, weights) = (bounds[first].left, rising[first]);
-        let rise: Vec<usize> = bounds[first].holders.iter().copied().filter(|i| ideal[*i].is_none()).collect();
+        let rise: Vec<usize> = bounds[first]
+            .holders
+            .iter()
+            .copied()
+            .filter(|i| ideal[*i].is_none())
+            .collect();
         let mut over = left;
         for i in &rise {
             let points = left * weight(*i) / weights;
@@ -149,7 +208,10 @@ fn fill(domains: &BTreeMap<Vec<&str>, usize>, holders: &[Holder], caps: &[u32], 
             }
         }
     }
-    ideal.into_iter().map(|points| points.unwrap_or(0)).collect()
+    ideal
+        .into_iter()
+        .map(|points| points.unwrap_or(0))
+        .collect()
 }
 
 /// The bound with rising nodes that has the least left / weights, of equal ones the first.
@@ -174,7 +236,12 @@ pub(super) mod tests {
         for node in nodes {
             let (place, weight) = node.split_once('=').unwrap_or((node, "1"));
             let parts: Vec<&str> = place.split('/').collect();
-            text += &format!("[[node]]\nname = '{place}'\nweight = {weight}\nlabels = {{ zone = '{}', rack = '{}' }}\n", parts[0], parts[parts.len() - 2]);
+            text += &format!(
+                "[[node]]\nname = '{place}'\nweight = {weight}\nlabels = \
+                {{ zone = '{}', rack = '{}' }}\n",
+                parts[0],
+                parts[parts.len() - 2]
+            );
         }
         let mut fleet = Fleet::parse(&text, "f").unwrap();
         fleet.replicas = replicas;
@@ -184,22 +251,44 @@ pub(super) mod tests {
 
     fn ideal(replicas: u32, spread: &[&str], nodes: &[&str]) -> (Vec<u128>, Vec<u32>) {
         let wanted = Wanted::of(&fleet(replicas, spread, nodes), &mut Names::default());
-        assert_eq!(wanted.ideal.iter().sum::<u128>(), u128::from(replicas) * SPACE);
+        assert_eq!(
+            wanted.ideal.iter().sum::<u128>(),
+            u128::from(replicas) * SPACE
+        );
         assert!(wanted.ideal.iter().all(|points| *points <= SPACE));
         let mut caps = vec![0; wanted.caps.len()];
         for (holder, points) in wanted.holders.iter().zip(&wanted.ideal) {
-            holder.domains.iter().for_each(|domain| caps[*domain] += points);
+            holder
+                .domains
+                .iter()
+                .for_each(|domain| caps[*domain] += points);
         }
-        assert!(caps.iter().zip(&wanted.caps).all(|(points, cap)| *points <= u128::from(*cap) * SPACE));
+        assert!(caps
+            .iter()
+            .zip(&wanted.caps)
+            .all(|(points, cap)| *points <= u128::from(*cap) * SPACE));
         (wanted.ideal, wanted.caps)
     }
 
     #[test]
     fn at_one_replica_it_is_the_largest_remainder() {
-        for weights in [vec!["1"], vec!["1"; 3], vec!["1", "1", "1", "1.5"], vec!["100", "0.000001", "3", "0", "7"]] {
-            let nodes: Vec<String> = weights.iter().zip(0..).map(|(weight, i)| format!("z/r/n{i}={weight}")).collect();
+        for weights in [
+            vec!["1"],
+            vec!["1"; 3],
+            vec!["1", "1", "1", "1.5"],
+            vec!["100", "0.000001", "3", "0", "7"],
+        ] {
+            let nodes: Vec<String> = weights
+                .iter()
+                .zip(0..)
+                .map(|(weight, i)| format!("z/r/n{i}={weight}"))
+                .collect();
             let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
-            let list: Vec<Weight> = weights.iter().map(|w| Weight::parse(w).unwrap()).filter(|w| *w > Weight::ZERO).collect();
+            let list: Vec<Weight> = weights
+                .iter()
+                .map(|w| Weight::parse(w).unwrap())
+                .filter(|w| *w > Weight::ZERO)
+                .collect();
             let domains = Domains::new(&vec![Some(Vec::new()); list.len()], 1);
             let targets = targets(&list, &domains, SPACE).unwrap().cells.0;
             assert_eq!(ideal(1, &[], &nodes).0, targets);
@@ -209,7 +298,10 @@ pub(super) mod tests {
 
     #[test]
     fn a_node_holds_at_most_every_point_once_and_the_others_share_the_rest() {
-        assert_eq!(ideal(2, &[], &["z/r/a=10", "z/r/b", "z/r/c"]).0, [SPACE, SPACE / 2, SPACE / 2]);
+        assert_eq!(
+            ideal(2, &[], &["z/r/a=10", "z/r/b", "z/r/c"]).0,
+            [SPACE, SPACE / 2, SPACE / 2]
+        );
         assert_eq!(ideal(2, &[], &["z/r/a=10", "z/r/b"]).0, [SPACE, SPACE]);
     }
 
@@ -217,24 +309,33 @@ pub(super) mod tests {
     fn zones_hold_one_copy_each_where_there_are_as_many_as_replicas() {
         let nodes = ["a/1/x=5", "b/1/x=1", "b/2/y=3", "c/1/x=1", "c/1/y=1"];
         let (points, caps) = ideal(3, &["zone"], &nodes);
-        assert_eq!(points, [SPACE, SPACE / 4, SPACE / 4 * 3, SPACE / 2, SPACE / 2]);
+        assert_eq!(
+            points,
+            [SPACE, SPACE / 4, SPACE / 4 * 3, SPACE / 2, SPACE / 2]
+        );
         assert_eq!(caps, [1, 1, 1]);
     }
 
     #[test]
     fn caps_go_from_the_outside_to_the_inside() {
-        // zones a, b with 3 and 1 nodes at R = 3: c = 2; in zone a racks of 1 and 2 nodes under the cap 2
+        // zones a, b with 3 and 1 nodes at R = 3: c = 2; in zone a racks of 1 and 2 nodes under the
+        // cap 2
         let (_, caps) = ideal(3, &["zone", "rack"], &["a/1/x", "a/2/x", "a/2/y", "b/1/x"]);
         assert_eq!(caps, [2, 1, 1, 1, 1]);
         let (_, caps) = ideal(3, &["zone", "rack"], &["a/1/x", "a/1/y", "a/1/z", "b/1/x"]);
         assert_eq!(caps, [2, 2, 1, 1]);
-        assert_eq!(ideal(3, &["zone"], &["a/1/x", "b/1/x", "c/1/x", "d/1/x", "e/1/x"]).1, [1; 5]);
+        assert_eq!(
+            ideal(3, &["zone"], &["a/1/x", "b/1/x", "c/1/x", "d/1/x", "e/1/x"]).1,
+            [1; 5]
+        );
     }
 
     #[test]
     fn on_a_tie_the_inner_bound_freezes_first() {
         // zone a reaches its cap exactly when the whole is reached; its remainders must stay inside
-        let nodes = ["a/1/u", "a/1/v", "a/1/w", "b/1/u", "b/1/v", "b/1/w", "c/1/u", "c/1/v", "c/1/w"];
+        let nodes = [
+            "a/1/u", "a/1/v", "a/1/w", "b/1/u", "b/1/v", "b/1/w", "c/1/u", "c/1/v", "c/1/w",
+        ];
         let (points, _) = ideal(3, &["zone"], &nodes);
         for zone in points.chunks(3) {
             assert_eq!(zone.iter().sum::<u128>(), SPACE);

@@ -1,5 +1,6 @@
-//! Simulation: stead and its peers follow the same history of fleets, and what each of them moves and how evenly it places is
-//! measured with one stick. docs/simulate.md says what the figures mean, and what each peer's rule is.
+//! Simulation: stead and its peers follow the same history of fleets, and what each of them moves
+//! and how evenly it places is measured with one stick. docs/simulate.md says what the figures
+//! mean, and what each peer's rule is.
 //!
 //! ```text
 //! JSON, builtin --scenario--> Scenario --history--> Fleet, Fleet, ... --ideal--> Wanted --system--> Layout --run--> Simulated
@@ -17,7 +18,8 @@
 //! # }
 //! ```
 //!
-//! Points and shares are exact integers; floats stand only in the figures that are shown. Nothing in stead places by this module.
+//! Points and shares are exact integers; floats stand only in the figures that are shown. Nothing
+//! in stead places by this module.
 
 mod builtin;
 mod claim;

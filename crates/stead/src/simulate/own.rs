@@ -1,8 +1,8 @@
 //! stead itself: [`build`], as `stead apply` calls it.
 
 use super::ideal::{Names, Wanted};
-use super::table::Layout;
 use super::system::System;
+use super::table::Layout;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::map::Map;
@@ -27,10 +27,22 @@ impl System for Own {
     fn layout(&self, names: &mut Names) -> Layout {
         let mut layout = Layout::default();
         let Some(map) = &self.map else { return layout };
-        let members = |policy: crate::map::Policy<'_>| policy.members().map(|node| names.number(map.node(node).name())).collect();
+        let members = |policy: crate::map::Policy<'_>| {
+            policy
+                .members()
+                .map(|node| names.number(map.node(node).name()))
+                .collect()
+        };
         let policies: Vec<Vec<u32>> = map.policies().map(members).collect();
         for slice in map.base_slices() {
-            layout.push(slice.first.0, policies.get(slice.policy.index()).into_iter().flatten().copied());
+            layout.push(
+                slice.first.0,
+                policies
+                    .get(slice.policy.index())
+                    .into_iter()
+                    .flatten()
+                    .copied(),
+            );
         }
         layout.entries = map.base_count();
         layout

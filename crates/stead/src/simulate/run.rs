@@ -5,9 +5,9 @@ use std::time::Instant;
 use serde::Serialize;
 
 use super::ideal::{Names, Wanted};
-use super::table::Layout;
 use super::scenario::Scenario;
 use super::system::{systems, LeftOut, Sizes, System};
+use super::table::Layout;
 use crate::error::{Error, Result};
 use crate::point::SPACE;
 use crate::report::Amount;
@@ -70,10 +70,11 @@ pub struct Figures {
     pub share_error_points: String,
     /// The fullest node: the largest share / ideal.
     pub fullest: f64,
-    /// The fullest node against the emptiest, each measured by its ideal share; `None` when one has nothing. It is the article's
-    /// imbalance factor, which compares nodes with nodes.
+    /// The fullest node against the emptiest, each measured by its ideal share; `None` when one has
+    /// nothing. It is the article's imbalance factor, which compares nodes with nodes.
     pub imbalance: Option<f64>,
-    /// Runs of points that have not R nodes, name a node twice, or have more copies in a domain than its cap.
+    /// Runs of points that have not R nodes, name a node twice, or have more copies in a domain
+    /// than its cap.
     pub violations: usize,
     /// The points in them; the fraction is of 2^64.
     pub violating: Amount,
@@ -122,10 +123,16 @@ pub struct Total {
     pub worst_seconds: Option<f64>,
 }
 
-/// Lets stead and its peers follow a scenario. After each step `progress` is told how many fleets are done, of how many.
+/// Lets stead and its peers follow a scenario. After each step `progress` is told how many fleets
+/// are done, of how many.
 ///
-/// Errors: [`Error::Invalid`] when a size cannot be, those of [`Scenario::fleets`], and those of [`crate::rebalance::build`].
-pub fn run(scenario: &Scenario, sizes: Sizes, progress: impl FnMut(usize, usize)) -> Result<Simulated> {
+/// Errors: [`Error::Invalid`] when a size cannot be, those of [`Scenario::fleets`], and those of
+/// [`crate::rebalance::build`].
+pub fn run(
+    scenario: &Scenario,
+    sizes: Sizes,
+    progress: impl FnMut(usize, usize),
+) -> Result<Simulated> {
     let (systems, left_out) = systems(scenario.replicas, sizes.check()?);
     follow(scenario, scenario.fleets(), systems, left_out, progress)
 }
@@ -139,14 +146,23 @@ fn follow(
     mut progress: impl FnMut(usize, usize),
 ) -> Result<Simulated> {
     let mut tracks: Vec<Track> = systems.into_iter().map(Track::of).collect();
-    let (mut names, mut before, mut steps) = (Names::default(), None, Vec::with_capacity(scenario.steps.len() + 1));
+    let (mut names, mut before, mut steps) = (
+        Names::default(),
+        None,
+        Vec::with_capacity(scenario.steps.len() + 1),
+    );
     for (number, fleet) in fleets.enumerate() {
         let fleet = fleet?;
         let wanted = Wanted::of(&fleet, &mut names);
-        let bound = before.as_ref().map_or(0, |before| lower_bound(before, &wanted));
+        let bound = before
+            .as_ref()
+            .map_or(0, |before| lower_bound(before, &wanted));
         for track in &mut tracks {
             let start = Instant::now();
-            track.system.step(&fleet, &wanted).map_err(|error| scenario.placed(error, number))?;
+            track
+                .system
+                .step(&fleet, &wanted)
+                .map_err(|error| scenario.placed(error, number))?;
             let seconds = start.elapsed().as_secs_f64();
             track.measure(number, &wanted, bound, seconds, &mut names);
         }
@@ -169,20 +185,33 @@ fn follow(
         spread: scenario.spread.clone(),
         steps,
         lower_bound: amount(bound, scenario.replicas),
-        systems: tracks.into_iter().map(Track::report).collect::<Result<_>>()?,
+        systems: tracks
+            .into_iter()
+            .map(Track::report)
+            .collect::<Result<_>>()?,
         left_out,
     })
 }
 
 /// The sum of what the holders' ideal shares gain.
 fn lower_bound(before: &Wanted, after: &Wanted) -> u128 {
-    let was: std::collections::HashMap<_, _> = before.holders.iter().map(|h| h.node).zip(&before.ideal).collect();
-    let gain = |(holder, now): (&super::ideal::Holder, &u128)| now.saturating_sub(was.get(&holder.node).map_or(0, |was| **was));
+    let was: std::collections::HashMap<_, _> = before
+        .holders
+        .iter()
+        .map(|h| h.node)
+        .zip(&before.ideal)
+        .collect();
+    let gain = |(holder, now): (&super::ideal::Holder, &u128)| {
+        now.saturating_sub(was.get(&holder.node).map_or(0, |was| **was))
+    };
     after.holders.iter().zip(&after.ideal).map(gain).sum()
 }
 
 fn amount(points: u128, replicas: u32) -> Amount {
-    Amount { points: points.to_string(), fraction: points as f64 / (f64::from(replicas) * SPACE as f64) }
+    Amount {
+        points: points.to_string(),
+        fraction: points as f64 / (f64::from(replicas) * SPACE as f64),
+    }
 }
 
 fn ratio(moved: u128, bound: u128) -> Option<f64> {
@@ -192,8 +221,14 @@ fn ratio(moved: u128, bound: u128) -> Option<f64> {
 /// Balance and rules of a layout.
 fn figures(layout: &Layout, wanted: &Wanted, names: usize) -> Figures {
     let loads = layout.loads(names);
-    let (mut share_error, mut points, mut fullest, mut emptiest) = (0f64, 0u128, 0f64, f64::INFINITY);
-    for (holder, ideal) in wanted.holders.iter().zip(&wanted.ideal).filter(|(_, ideal)| **ideal > 0) {
+    let (mut share_error, mut points, mut fullest, mut emptiest) =
+        (0f64, 0u128, 0f64, f64::INFINITY);
+    for (holder, ideal) in wanted
+        .holders
+        .iter()
+        .zip(&wanted.ideal)
+        .filter(|(_, ideal)| **ideal > 0)
+    {
         let load = loads.get(holder.node as usize).copied().unwrap_or(0);
         let (error, filled) = (load.abs_diff(*ideal), load as f64 / *ideal as f64);
         share_error = share_error.max(error as f64 / *ideal as f64);
@@ -224,12 +259,29 @@ struct Track {
 
 impl Track {
     fn of(system: Box<dyn System>) -> Track {
-        Track { system, layout: None, moved: 0, bound: 0, replicas: 1, steps: Vec::new() }
+        Track {
+            system,
+            layout: None,
+            moved: 0,
+            bound: 0,
+            replicas: 1,
+            steps: Vec::new(),
+        }
     }
 
-    fn measure(&mut self, step: usize, wanted: &Wanted, bound: u128, seconds: f64, names: &mut Names) {
+    fn measure(
+        &mut self,
+        step: usize,
+        wanted: &Wanted,
+        bound: u128,
+        seconds: f64,
+        names: &mut Names,
+    ) {
         let layout = self.system.layout(names);
-        let moved = self.layout.as_ref().map_or(0, |before| before.moved(&layout));
+        let moved = self
+            .layout
+            .as_ref()
+            .map_or(0, |before| before.moved(&layout));
         self.steps.push(StepFigures {
             step,
             moved: amount(moved, wanted.replicas),
@@ -246,18 +298,32 @@ impl Track {
 
     fn report(self) -> Result<SystemReport> {
         let (Some(first), Some(last)) = (self.steps.first(), self.steps.last()) else {
-            return Err(Error::Internal { problem: "a simulation without a fleet".into() });
+            return Err(Error::Internal {
+                problem: "a simulation without a fleet".into(),
+            });
         };
         let all = || self.steps.iter().map(|step| &step.figures);
         let largest = |of: fn(&Figures) -> u128| all().map(of).max().unwrap_or(0);
         let number = |text: &str| text.parse::<u128>().unwrap_or(0);
         let worst = Figures {
             share_error: all().map(|f| f.share_error).fold(0.0, f64::max),
-            share_error_points: all().map(|f| number(&f.share_error_points)).max().unwrap_or(0).to_string(),
+            share_error_points: all()
+                .map(|f| number(&f.share_error_points))
+                .max()
+                .unwrap_or(0)
+                .to_string(),
             fullest: all().map(|f| f.fullest).fold(0.0, f64::max),
-            imbalance: all().map(|f| f.imbalance).try_fold(0.0, |worst, imbalance| Some(imbalance?.max(worst))),
+            imbalance: all()
+                .map(|f| f.imbalance)
+                .try_fold(0.0, |worst, imbalance| Some(imbalance?.max(worst))),
             violations: largest(|f| f.violations as u128) as usize,
-            violating: amount(all().map(|f| number(&f.violating.points)).max().unwrap_or(0), 1),
+            violating: amount(
+                all()
+                    .map(|f| number(&f.violating.points))
+                    .max()
+                    .unwrap_or(0),
+                1,
+            ),
         };
         let mut seconds: Vec<f64> = self.steps.iter().filter_map(|step| step.seconds).collect();
         if seconds.len() > 1 {
@@ -267,14 +333,23 @@ impl Track {
         let total = Total {
             moved: amount(self.moved, self.replicas),
             moved_over_bound: ratio(self.moved, self.bound),
-            worst_moved_over_bound: self.steps.iter().filter_map(|step| step.moved_over_bound).max_by(f64::total_cmp),
+            worst_moved_over_bound: self
+                .steps
+                .iter()
+                .filter_map(|step| step.moved_over_bound)
+                .max_by(f64::total_cmp),
             worst,
             slices_first: first.slices,
             slices_last: last.slices,
             median_seconds: seconds.get(seconds.len() / 2).copied(),
             worst_seconds: seconds.last().copied(),
         };
-        Ok(SystemReport { system: self.system.name(), size: self.system.size(), total, steps: self.steps })
+        Ok(SystemReport {
+            system: self.system.name(),
+            size: self.system.size(),
+            total,
+            steps: self.steps,
+        })
     }
 }
 
@@ -298,7 +373,11 @@ mod tests {
     use crate::fleet::Fleet;
 
     /// A system that is wrong on purpose: what it does at each step.
-    struct Rigged(fn(usize, &[NodeNumber]) -> Vec<NodeNumber>, usize, Vec<NodeNumber>);
+    struct Rigged(
+        fn(usize, &[NodeNumber]) -> Vec<NodeNumber>,
+        usize,
+        Vec<NodeNumber>,
+    );
 
     impl System for Rigged {
         fn name(&self) -> &'static str {
@@ -317,19 +396,32 @@ mod tests {
         }
     }
 
-    /// A scenario of three replicas, before fleets of several are read: its fleets are made for one, and altered.
+    /// A scenario of three replicas, before fleets of several are read: its fleets are made for
+    /// one, and altered.
     fn at_three(systems: Vec<Box<dyn System>>, nodes: &str, steps: &str) -> Simulated {
         let text = format!("{{\"name\": \"s\", \"nodes\": [{nodes}], \"steps\": [{steps}]}}");
         let single = Scenario::parse(&text, "s.json").unwrap();
         let spread = vec!["zone".to_owned()];
-        let scenario = Scenario { replicas: 3, spread: spread.clone(), ..single.clone() };
-        let fleets = single.fleets().map(|fleet| fleet.map(|fleet| Fleet { replicas: 3, spread: spread.clone(), ..fleet }));
+        let scenario = Scenario {
+            replicas: 3,
+            spread: spread.clone(),
+            ..single.clone()
+        };
+        let fleets = single.fleets().map(|fleet| {
+            fleet.map(|fleet| Fleet {
+                replicas: 3,
+                spread: spread.clone(),
+                ..fleet
+            })
+        });
         follow(&scenario, fleets, systems, Vec::new(), |_, _| {}).unwrap()
     }
 
     fn nodes(zones: &[usize]) -> String {
         let zones = zones.iter().zip(0..);
-        let node = |(zone, i): (&usize, usize)| format!("{{\"name\": \"n{i:02}\", \"labels\": {{\"zone\": \"{zone}\"}}}}");
+        let node = |(zone, i): (&usize, usize)| {
+            format!("{{\"name\": \"n{i:02}\", \"labels\": {{\"zone\": \"{zone}\"}}}}")
+        };
         zones.map(node).collect::<Vec<_>>().join(", ")
     }
 
@@ -341,37 +433,92 @@ mod tests {
         let rigged = |rule| -> Vec<Box<dyn System>> { vec![Box::new(Rigged(rule, 0, Vec::new()))] };
         let fine = at_three(rigged(|_, nodes| nodes.to_vec()), &nodes(&[0, 1, 2]), "{}");
         let total = &fine.systems[0].total;
-        assert_eq!((total.moved.points.as_str(), total.worst.share_error_points.as_str()), ("0", "0"));
-        assert_eq!((total.worst.violations, total.worst.imbalance, total.worst.fullest), (0, Some(1.0), 1.0));
+        assert_eq!(
+            (
+                total.moved.points.as_str(),
+                total.worst.share_error_points.as_str()
+            ),
+            ("0", "0")
+        );
+        assert_eq!(
+            (
+                total.worst.violations,
+                total.worst.imbalance,
+                total.worst.fullest
+            ),
+            (0, Some(1.0), 1.0)
+        );
 
         // one node has all three copies
-        let total = &at_three(rigged(|_, nodes| vec![nodes[0]; 3]), &nodes(&[0, 1, 2]), "{}").systems[0].total;
-        assert_eq!((total.worst.violations, total.worst.violating.fraction), (1, 1.0));
-        assert_eq!((total.worst.share_error, total.worst.fullest, total.worst.imbalance), (2.0, 3.0, None));
+        let total = &at_three(
+            rigged(|_, nodes| vec![nodes[0]; 3]),
+            &nodes(&[0, 1, 2]),
+            "{}",
+        )
+        .systems[0]
+            .total;
+        assert_eq!(
+            (total.worst.violations, total.worst.violating.fraction),
+            (1, 1.0)
+        );
+        assert_eq!(
+            (
+                total.worst.share_error,
+                total.worst.fullest,
+                total.worst.imbalance
+            ),
+            (2.0, 3.0, None)
+        );
         assert_eq!(total.worst.share_error_points, (2 * SPACE).to_string());
 
         // two copies in one zone, and a third of all copies moves for nothing at the step
-        let swaps: fn(usize, &[NodeNumber]) -> Vec<NodeNumber> = |step, nodes| vec![nodes[0], nodes[1], nodes[2 + step]];
+        let swaps: fn(usize, &[NodeNumber]) -> Vec<NodeNumber> =
+            |step, nodes| vec![nodes[0], nodes[1], nodes[2 + step]];
         let simulated = at_three(rigged(swaps), &nodes(&[0, 0, 1, 2]), "{}");
         let total = &simulated.systems[0].total;
-        assert_eq!((total.moved.points.clone(), total.moved_over_bound), (SPACE.to_string(), None));
+        assert_eq!(
+            (total.moved.points.clone(), total.moved_over_bound),
+            (SPACE.to_string(), None)
+        );
         assert_eq!(simulated.lower_bound.points, "0");
         assert_eq!(total.worst.violations, 1);
     }
 
     #[test]
     fn rings_take_part_at_several_replicas_and_know_no_zones() {
-        let (systems, left_out) = peers(3, Sizes { partitions: 64, ring_points: 160 });
-        assert_eq!(left_out.iter().map(|l| l.system).collect::<Vec<_>>(), ["cut-shift", "left-to-right", "contiguous"]);
+        let (systems, left_out) = peers(
+            3,
+            Sizes {
+                partitions: 64,
+                ring_points: 160,
+            },
+        );
+        assert_eq!(
+            left_out.iter().map(|l| l.system).collect::<Vec<_>>(),
+            ["cut-shift", "left-to-right", "contiguous"]
+        );
         let simulated = at_three(systems, &nodes(&[0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), ADD);
-        assert_eq!(simulated.systems.iter().map(|s| s.system).collect::<Vec<_>>(), ["riak", "ring"]);
+        assert_eq!(
+            simulated
+                .systems
+                .iter()
+                .map(|s| s.system)
+                .collect::<Vec<_>>(),
+            ["riak", "ring"]
+        );
         for system in &simulated.systems {
             assert!(system.total.worst.violating.fraction > 0.3, "{system:?}");
             let loads = system.steps[1].moved.fraction;
             assert!(loads > 0.0 && loads < 0.2, "{system:?}");
         }
         // without zones in the fleet nothing is wrong with them
-        let (systems, _) = peers(3, Sizes { partitions: 64, ring_points: 160 });
+        let (systems, _) = peers(
+            3,
+            Sizes {
+                partitions: 64,
+                ring_points: 160,
+            },
+        );
         let apart: Vec<usize> = (0..8).collect();
         for system in at_three(systems, &nodes(&apart), "").systems {
             assert_eq!(system.total.worst.violations, 0, "{system:?}");
@@ -380,12 +527,32 @@ mod tests {
 
     #[test]
     fn sizes_that_cannot_be_are_refused() {
-        let check = |partitions, ring_points| Sizes { partitions, ring_points }.check().map_err(|e| e.to_string());
+        let check = |partitions, ring_points| {
+            Sizes {
+                partitions,
+                ring_points,
+            }
+            .check()
+            .map_err(|e| e.to_string())
+        };
         assert!(check(64, 1).is_ok() && check(1 << 20, 1 << 20).is_ok());
-        for (partitions, ring_points, words) in [(0, 1, "0 partitions"), (48, 1, "48 partitions: write a power of two"), (1 << 21, 1, "partitions"), (64, 0, "0 ring points"), (64, u32::MAX, "ring points: write 1 to")] {
+        for (partitions, ring_points, words) in [
+            (0, 1, "0 partitions"),
+            (48, 1, "48 partitions: write a power of two"),
+            (1 << 21, 1, "partitions"),
+            (64, 0, "0 ring points"),
+            (64, u32::MAX, "ring points: write 1 to"),
+        ] {
             assert!(check(partitions, ring_points).unwrap_err().contains(words));
         }
-        assert_eq!((Sizes::of(1).partitions, Sizes::of(16).partitions, Sizes::of(17).partitions), (64, 256, 512));
+        assert_eq!(
+            (
+                Sizes::of(1).partitions,
+                Sizes::of(16).partitions,
+                Sizes::of(17).partitions
+            ),
+            (64, 256, 512)
+        );
         assert_eq!(Sizes::of(65_536).check().unwrap().partitions, 1 << 20);
     }
 }

@@ -1,7 +1,8 @@
 //! A scenario: a first fleet and the steps that change it, read from JSON and written back.
 //!
-//! serde_json judges the grammar. Nodes and steps are kept as they were written until their turn comes, so that a mistake is told
-//! with its line and its step, and a weight never becomes a floating-point number.
+//! serde_json judges the grammar. Nodes and steps are kept as they were written until their turn
+//! comes, so that a mistake is told with its line and its step, and a weight never becomes a
+//! floating-point number.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -95,7 +96,8 @@ fn one() -> u32 {
     1
 }
 
-/// An object whose names must differ, in the order of the text. (serde's maps keep the last of two.)
+/// An object whose names must differ, in the order of the text. (serde's maps keep the last of
+/// two.)
 struct Pairs<V>(Vec<(String, V)>);
 
 impl<V> Default for Pairs<V> {
@@ -105,14 +107,19 @@ impl<V> Default for Pairs<V> {
 }
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Pairs<V>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> std::result::Result<Pairs<V>, D::Error> {
         struct Entries<V>(std::marker::PhantomData<V>);
         impl<'de, V: Deserialize<'de>> Visitor<'de> for Entries<V> {
             type Value = Pairs<V>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Pairs<V>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Pairs<V>, A::Error> {
                 let (mut seen, mut pairs) = (BTreeSet::new(), Vec::new());
                 while let Some((key, value)) = map.next_entry::<String, V>()? {
                     if !seen.insert(key.clone()) {
@@ -138,12 +145,21 @@ impl<'a> Reading<'a> {
     /// The line at which a part of the text starts.
     fn line(&self, part: &str) -> usize {
         let at = (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize);
-        1 + self.text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+        1 + self
+            .text
+            .bytes()
+            .take(at)
+            .filter(|byte| *byte == b'\n')
+            .count()
     }
 
     fn wrong<T>(&self, line: usize, place: &str, problem: impl fmt::Display) -> Result<T> {
         let colon = if place.is_empty() { "" } else { ": " };
-        Err(Error::Fleet { file: self.file.to_owned(), line, problem: format!("{place}{colon}{problem}") })
+        Err(Error::Fleet {
+            file: self.file.to_owned(),
+            line,
+            problem: format!("{place}{colon}{problem}"),
+        })
     }
 
     /// Reads a part of the text that serde_json knows to be JSON, or the whole.
@@ -156,14 +172,29 @@ impl<'a> Reading<'a> {
 
     fn weight(&self, raw: &RawValue, place: &str, name: &str) -> Result<Weight> {
         let text = raw.get();
-        let digits = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(text);
-        Weight::parse(digits).or_else(|why| self.wrong(self.line(text), place, format!("node `{name}`: weight {text} {why}")))
+        let digits = text
+            .strip_prefix('"')
+            .and_then(|t| t.strip_suffix('"'))
+            .unwrap_or(text);
+        Weight::parse(digits).or_else(|why| {
+            self.wrong(
+                self.line(text),
+                place,
+                format!("node `{name}`: weight {text} {why}"),
+            )
+        })
     }
 
     fn node(&self, raw: &'a RawValue, place: &str) -> Result<ScenarioNode> {
         let node: RawNode = self.read(raw.get(), place)?;
-        let weight = node.weight.map_or(Ok(Weight::ONE), |raw| self.weight(raw, place, &node.name))?;
-        Ok(ScenarioNode { name: node.name, weight, labels: node.labels.0 })
+        let weight = node
+            .weight
+            .map_or(Ok(Weight::ONE), |raw| self.weight(raw, place, &node.name))?;
+        Ok(ScenarioNode {
+            name: node.name,
+            weight,
+            labels: node.labels.0,
+        })
     }
 }
 
@@ -171,7 +202,10 @@ impl<'a> Reading<'a> {
 fn words(error: &serde_json::Error) -> String {
     let all = error.to_string();
     let what = all.split(" at line ").next().unwrap_or_default();
-    if let Some((key, known)) = what.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", expected ")) {
+    if let Some((key, known)) = what
+        .strip_prefix("unknown field ")
+        .and_then(|rest| rest.split_once(", expected "))
+    {
         let known = known.trim_start_matches("one of ").replace('`', "");
         return format!("unknown key {key}; known keys: {known}");
     }
@@ -199,16 +233,20 @@ impl Scenario {
             Err(error) => {
                 let good = bytes.get(..error.valid_up_to()).unwrap_or_default();
                 let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-                Err(Error::Fleet { file, line, problem: "a byte is not UTF-8; save the file as UTF-8".into() })
+                Err(Error::Fleet {
+                    file,
+                    line,
+                    problem: "a byte is not UTF-8; save the file as UTF-8".into(),
+                })
             }
         }
     }
 
     /// Reads a scenario's text. `file` is the name for messages.
     ///
-    /// What a step adds is new, what it removes or reweighs is there before it, and no node is named twice in it. The rules of
-    /// fleets (names, labels, a weight above 0 somewhere) are applied when the fleets are made. Errors: [`Error::Fleet`] with the line and
-    /// the step.
+    /// What a step adds is new, what it removes or reweighs is there before it, and no node is
+    /// named twice in it. The rules of fleets (names, labels, a weight above 0 somewhere) are
+    /// applied when the fleets are made. Errors: [`Error::Fleet`] with the line and the step.
     pub fn parse(text: &str, file: &str) -> Result<Scenario> {
         let reading = Reading { text, file };
         let raw: RawScenario = reading.read(text, "")?;
@@ -229,7 +267,14 @@ impl Scenario {
         for (number, part) in (1..).zip(&raw.steps) {
             steps.push(step(reading, part, number, &mut there)?);
         }
-        Ok(Scenario { name: raw.name, replicas: raw.replicas, spread: raw.spread, nodes, steps, file: file.to_owned() })
+        Ok(Scenario {
+            name: raw.name,
+            replicas: raw.replicas,
+            spread: raw.spread,
+            nodes,
+            steps,
+            file: file.to_owned(),
+        })
     }
 
     /// The number of nodes of the largest fleet.
@@ -242,7 +287,8 @@ impl Scenario {
         after.max().unwrap_or(0).max(self.nodes.len())
     }
 
-    /// The scenario as JSON that [`Scenario::parse`] reads: a node a line, a step a line; ends with a newline.
+    /// The scenario as JSON that [`Scenario::parse`] reads: a node a line, a step a line; ends with
+    /// a newline.
     pub fn to_json(&self) -> String {
         let mut json = format!("{{\n  \"name\": {},\n", text(&self.name));
         if self.replicas != 1 {
@@ -254,13 +300,28 @@ impl Scenario {
         }
         let nodes: Vec<String> = self.nodes.iter().map(ScenarioNode::to_json).collect();
         let steps: Vec<String> = self.steps.iter().map(Step::to_json).collect();
-        let lines = |list: &[String]| if list.is_empty() { "[]".to_owned() } else { format!("[\n    {}\n  ]", list.join(",\n    ")) };
-        json + &format!("  \"nodes\": {},\n  \"steps\": {}\n}}\n", lines(&nodes), lines(&steps))
+        let lines = |list: &[String]| {
+            if list.is_empty() {
+                "[]".to_owned()
+            } else {
+                format!("[\n    {}\n  ]", list.join(",\n    "))
+            }
+        };
+        json + &format!(
+            "  \"nodes\": {},\n  \"steps\": {}\n}}\n",
+            lines(&nodes),
+            lines(&steps)
+        )
     }
 }
 
 /// Reads a step and does it to the names that are there.
-fn step<'a>(reading: Reading<'a>, part: &'a RawValue, number: usize, there: &mut BTreeSet<String>) -> Result<Step> {
+fn step<'a>(
+    reading: Reading<'a>,
+    part: &'a RawValue,
+    number: usize,
+    there: &mut BTreeSet<String>,
+) -> Result<Step> {
     let place = format!("step {number}");
     let line = reading.line(part.get());
     // its parts must borrow from the whole text, so that their lines are known
@@ -268,16 +329,22 @@ fn step<'a>(reading: Reading<'a>, part: &'a RawValue, number: usize, there: &mut
     let mut touched = BTreeSet::new();
     let mut there_before = |name: &str| {
         if !there.contains(name) {
-            return Err(format!("node `{name}` is not in the fleet before this step; check the name"));
+            return Err(format!(
+                "node `{name}` is not in the fleet before this step; check the name"
+            ));
         }
-        touched.insert(name.to_owned()).then_some(()).ok_or_else(|| format!("node `{name}` is named twice; keep one"))
+        touched
+            .insert(name.to_owned())
+            .then_some(())
+            .ok_or_else(|| format!("node `{name}` is named twice; keep one"))
     };
     let mut reweight = Vec::with_capacity(raw.reweight.0.len());
     for name in &raw.remove {
         there_before(name).or_else(|problem| reading.wrong(line, &place, problem))?;
     }
     for (name, weight) in &raw.reweight.0 {
-        there_before(name).or_else(|problem| reading.wrong(reading.line(weight.get()), &place, problem))?;
+        there_before(name)
+            .or_else(|problem| reading.wrong(reading.line(weight.get()), &place, problem))?;
         reweight.push((name.clone(), reading.weight(weight, &place, name)?));
     }
     let mut add = Vec::with_capacity(raw.add.len());
@@ -290,7 +357,11 @@ fn step<'a>(reading: Reading<'a>, part: &'a RawValue, number: usize, there: &mut
             (!new.insert(node.name.clone())).then_some("is added twice; keep one")
         };
         if let Some(known) = known {
-            return reading.wrong(reading.line(part.get()), &place, format!("node `{}` {known}", node.name));
+            return reading.wrong(
+                reading.line(part.get()),
+                &place,
+                format!("node `{}` {known}", node.name),
+            );
         }
         add.push(node);
     }
@@ -298,7 +369,12 @@ fn step<'a>(reading: Reading<'a>, part: &'a RawValue, number: usize, there: &mut
         there.remove(name);
     });
     there.extend(new);
-    Ok(Step { add, remove: raw.remove, reweight, line })
+    Ok(Step {
+        add,
+        remove: raw.remove,
+        reweight,
+        line,
+    })
 }
 
 impl ScenarioNode {
@@ -308,7 +384,11 @@ impl ScenarioNode {
             json += &format!(", \"weight\": {}", self.weight);
         }
         if !self.labels.is_empty() {
-            let labels: Vec<String> = self.labels.iter().map(|(label, value)| format!("{}: {}", text(label), text(value))).collect();
+            let labels: Vec<String> = self
+                .labels
+                .iter()
+                .map(|(label, value)| format!("{}: {}", text(label), text(value)))
+                .collect();
             json += &format!(", \"labels\": {{{}}}", labels.join(", "));
         }
         json + "}"
@@ -327,7 +407,11 @@ impl Step {
             parts.push(format!("\"remove\": [{}]", names.join(", ")));
         }
         if !self.reweight.is_empty() {
-            let weights: Vec<String> = self.reweight.iter().map(|(name, weight)| format!("{}: {weight}", text(name))).collect();
+            let weights: Vec<String> = self
+                .reweight
+                .iter()
+                .map(|(name, weight)| format!("{}: {weight}", text(name)))
+                .collect();
             parts.push(format!("\"reweight\": {{{}}}", weights.join(", ")));
         }
         format!("{{{}}}", parts.join(", "))
@@ -350,57 +434,165 @@ mod tests {
             "steps": [{}, {"add": [{"name": "n3"}], "remove": ["n1"], "reweight": {"n2": 2.50}},
               {"add": [{"name": "n1"}]}]}"#;
         let scenario = Scenario::parse(text, "s.json").unwrap();
-        assert_eq!((scenario.replicas, scenario.nodes.len(), scenario.steps.len()), (3, 2, 3));
-        assert_eq!(scenario.nodes[0].weight, Weight::from_millionths(1_500_000).unwrap());
-        assert_eq!(scenario.nodes[1].weight, Weight::from_millionths(1).unwrap());
-        assert_eq!(scenario.nodes[0].labels, [("zone".to_owned(), "a".to_owned()), ("rack".to_owned(), "a1".to_owned())]);
-        assert_eq!(scenario.steps[1].reweight, [("n2".to_owned(), Weight::from_millionths(2_500_000).unwrap())]);
-        assert_eq!(scenario.steps.iter().map(|s| s.line).collect::<Vec<_>>(), [3, 3, 4]);
+        assert_eq!(
+            (
+                scenario.replicas,
+                scenario.nodes.len(),
+                scenario.steps.len()
+            ),
+            (3, 2, 3)
+        );
+        assert_eq!(
+            scenario.nodes[0].weight,
+            Weight::from_millionths(1_500_000).unwrap()
+        );
+        assert_eq!(
+            scenario.nodes[1].weight,
+            Weight::from_millionths(1).unwrap()
+        );
+        assert_eq!(
+            scenario.nodes[0].labels,
+            [
+                ("zone".to_owned(), "a".to_owned()),
+                ("rack".to_owned(), "a1".to_owned())
+            ]
+        );
+        assert_eq!(
+            scenario.steps[1].reweight,
+            [("n2".to_owned(), Weight::from_millionths(2_500_000).unwrap())]
+        );
+        assert_eq!(
+            scenario.steps.iter().map(|s| s.line).collect::<Vec<_>>(),
+            [3, 3, 4]
+        );
         let json = scenario.to_json();
         let mut again = Scenario::parse(&json, "s.json").unwrap();
         assert_eq!(again.to_json(), json);
-        again.steps.iter_mut().zip(&scenario.steps).for_each(|(new, old)| new.line = old.line);
+        again
+            .steps
+            .iter_mut()
+            .zip(&scenario.steps)
+            .for_each(|(new, old)| new.line = old.line);
         assert_eq!(again, scenario);
     }
 
     #[test]
     fn a_mistake_is_told_with_its_line_and_its_step() {
-        let with = |steps: &str| format!("{{\"name\": \"s\",\n\"nodes\": [{{\"name\": \"a\"}}, {{\"name\": \"b\"}}],\n\"steps\": [{{}},\n{steps}]}}");
+        let with = |steps: &str| {
+            format!("{{\"name\": \"s\",\n\"nodes\": [{{\"name\": \"a\"}}, {{\"name\": \"b\"}}],\n\"steps\": [{{}},\n{steps}]}}")
+        };
         for (steps, words) in [
-            (r#"{"ad": []}"#, "s.json:4: step 2: unknown key `ad`; known keys: add, remove, reweight"),
-            ("{\"add\": [\n{\"name\": \"c\", \"wieght\": 2}]}", "s.json:5: step 2: unknown key `wieght`; known keys: name, weight, labels"),
-            (r#"{"add": [{"weight": 2}]}"#, "s.json:4: step 2: required key `name` is missing; add it"),
-            (r#"{"add": [{"name": "a"}]}"#, "s.json:4: step 2: node `a` is in the fleet already; "),
-            (r#"{"add": [{"name": "c"}, {"name": "c"}]}"#, "s.json:4: step 2: node `c` is added twice; keep one"),
-            (r#"{"remove": ["c"]}"#, "s.json:4: step 2: node `c` is not in the fleet before this step; "),
-            (r#"{"remove": ["a", "a"]}"#, "s.json:4: step 2: node `a` is named twice; keep one"),
-            (r#"{"remove": ["a"], "reweight": {"a": 2}}"#, "s.json:4: step 2: node `a` is named twice; keep one"),
-            ("{\"reweight\": {\"a\": 2},\n\"remove\": \"b\"}", "s.json:5: step 2: invalid type: string"),
-            ("{\"reweight\": {\"a\": 2,\n\"c\": 2}}", "s.json:5: step 2: node `c` is not in the fleet"),
-            (r#"{"reweight": {"a": 2, "a": 3}}"#, "s.json:4: step 2: key `a` is given twice; keep one"),
-            (r#"{"add": [{"name": "c", "labels": {"z": "1", "z": "1"}}]}"#, "s.json:4: step 2: key `z` is given twice; keep one"),
-            (r#"{"add": [{"name": "c"}]}, {"add": [{"name": "c"}]}"#, "s.json:4: step 3: node `c` is in the fleet already"),
-            (r#"{"remove": ["a"]}, {"reweight": {"a": 1}}"#, "s.json:4: step 3: node `a` is not in the fleet"),
-            (r#"{"reweight": {"a": 1.0000001}}"#, "s.json:4: step 2: node `a`: weight 1.0000001 has 7 places; "),
-            (r#"{"reweight": {"a": -1}}"#, "s.json:4: step 2: node `a`: weight -1 has a sign; "),
-            (r#"{"reweight": {"a": 1e3}}"#, "s.json:4: step 2: node `a`: weight 1e3 has an exponent; "),
-            (r#"{"add": [{"name": "c", "weight": true}]}"#, "s.json:4: step 2: node `c`: weight true is not a plain decimal number; "),
+            (
+                r#"{"ad": []}"#,
+                "s.json:4: step 2: unknown key `ad`; known keys: add, remove, reweight",
+            ),
+            (
+                "{\"add\": [\n{\"name\": \"c\", \"wieght\": 2}]}",
+                "s.json:5: step 2: unknown key `wieght`; known keys: name, weight, labels",
+            ),
+            (
+                r#"{"add": [{"weight": 2}]}"#,
+                "s.json:4: step 2: required key `name` is missing; add it",
+            ),
+            (
+                r#"{"add": [{"name": "a"}]}"#,
+                "s.json:4: step 2: node `a` is in the fleet already; ",
+            ),
+            (
+                r#"{"add": [{"name": "c"}, {"name": "c"}]}"#,
+                "s.json:4: step 2: node `c` is added twice; keep one",
+            ),
+            (
+                r#"{"remove": ["c"]}"#,
+                "s.json:4: step 2: node `c` is not in the fleet before this step; ",
+            ),
+            (
+                r#"{"remove": ["a", "a"]}"#,
+                "s.json:4: step 2: node `a` is named twice; keep one",
+            ),
+            (
+                r#"{"remove": ["a"], "reweight": {"a": 2}}"#,
+                "s.json:4: step 2: node `a` is named twice; keep one",
+            ),
+            (
+                "{\"reweight\": {\"a\": 2},\n\"remove\": \"b\"}",
+                "s.json:5: step 2: invalid type: string",
+            ),
+            (
+                "{\"reweight\": {\"a\": 2,\n\"c\": 2}}",
+                "s.json:5: step 2: node `c` is not in the fleet",
+            ),
+            (
+                r#"{"reweight": {"a": 2, "a": 3}}"#,
+                "s.json:4: step 2: key `a` is given twice; keep one",
+            ),
+            (
+                r#"{"add": [{"name": "c", "labels": {"z": "1", "z": "1"}}]}"#,
+                "s.json:4: step 2: key `z` is given twice; keep one",
+            ),
+            (
+                r#"{"add": [{"name": "c"}]}, {"add": [{"name": "c"}]}"#,
+                "s.json:4: step 3: node `c` is in the fleet already",
+            ),
+            (
+                r#"{"remove": ["a"]}, {"reweight": {"a": 1}}"#,
+                "s.json:4: step 3: node `a` is not in the fleet",
+            ),
+            (
+                r#"{"reweight": {"a": 1.0000001}}"#,
+                "s.json:4: step 2: node `a`: weight 1.0000001 has 7 places; ",
+            ),
+            (
+                r#"{"reweight": {"a": -1}}"#,
+                "s.json:4: step 2: node `a`: weight -1 has a sign; ",
+            ),
+            (
+                r#"{"reweight": {"a": 1e3}}"#,
+                "s.json:4: step 2: node `a`: weight 1e3 has an exponent; ",
+            ),
+            (
+                r#"{"add": [{"name": "c", "weight": true}]}"#,
+                "s.json:4: step 2: node `c`: weight true is not a plain decimal number; ",
+            ),
             ("{", "s.json:4: not valid JSON: "),
         ] {
-            let error = Scenario::parse(&with(steps), "s.json").unwrap_err().to_string();
+            let error = Scenario::parse(&with(steps), "s.json")
+                .unwrap_err()
+                .to_string();
             assert!(error.starts_with(words), "{steps}: {error}");
             assert!(!error.contains('\n') && error.contains(';'), "{error}");
         }
         for (text, words) in [
             ("", "s.json:1: not valid JSON: "),
             ("[]", "s.json:1: invalid "),
-            (r#"{"nodes": []}"#, "s.json:1: required key `name` is missing"),
-            (r#"{"name": "s"}"#, "s.json:1: required key `nodes` is missing"),
-            (r#"{"name": "s", "replicas": 0, "nodes": []}"#, "s.json:1: replicas is 0; write 1 to 255"),
-            (r#"{"name": "s", "replicas": 1.5, "nodes": []}"#, "s.json:1: invalid type: "),
-            (r#"{"name": "s", "node": []}"#, "s.json:1: unknown key `node`; known keys: name, replicas, spread, nodes, steps"),
-            ("{\"name\": \"s\", \"nodes\": [{\"name\": \"a\"},\n{\"name\": \"a\"}]}", "s.json:2: nodes: node `a` is listed twice"),
-            (r#"{"name": "s", "nodes": [{"name": "a", "weight": "x"}]}"#, "s.json:1: nodes: node `a`: weight \"x\" is not a plain"),
+            (
+                r#"{"nodes": []}"#,
+                "s.json:1: required key `name` is missing",
+            ),
+            (
+                r#"{"name": "s"}"#,
+                "s.json:1: required key `nodes` is missing",
+            ),
+            (
+                r#"{"name": "s", "replicas": 0, "nodes": []}"#,
+                "s.json:1: replicas is 0; write 1 to 255",
+            ),
+            (
+                r#"{"name": "s", "replicas": 1.5, "nodes": []}"#,
+                "s.json:1: invalid type: ",
+            ),
+            (
+                r#"{"name": "s", "node": []}"#,
+                "s.json:1: unknown key `node`; known keys: name, replicas, spread, nodes, steps",
+            ),
+            (
+                "{\"name\": \"s\", \"nodes\": [{\"name\": \"a\"},\n{\"name\": \"a\"}]}",
+                "s.json:2: nodes: node `a` is listed twice",
+            ),
+            (
+                r#"{"name": "s", "nodes": [{"name": "a", "weight": "x"}]}"#,
+                "s.json:1: nodes: node `a`: weight \"x\" is not a plain",
+            ),
         ] {
             let error = Scenario::parse(text, "s.json").unwrap_err().to_string();
             assert!(error.starts_with(words), "{text}: {error}");

@@ -47,13 +47,26 @@ impl Layout {
 
     /// The runs: first point, the first point behind it (up to 2^64), nodes.
     pub fn runs(&self) -> impl Iterator<Item = (u128, u128, &[NodeNumber])> {
-        let behind = self.firsts.iter().skip(1).map(|first| u128::from(*first)).chain([SPACE]);
+        let behind = self
+            .firsts
+            .iter()
+            .skip(1)
+            .map(|first| u128::from(*first))
+            .chain([SPACE]);
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let nodes = starts.zip(&self.ends).map(|(start, end)| self.nodes.get(start..*end).unwrap_or_default());
-        self.firsts.iter().map(|first| u128::from(*first)).zip(behind).zip(nodes).map(|((first, behind), nodes)| (first, behind, nodes))
+        let nodes = starts
+            .zip(&self.ends)
+            .map(|(start, end)| self.nodes.get(start..*end).unwrap_or_default());
+        self.firsts
+            .iter()
+            .map(|first| u128::from(*first))
+            .zip(behind)
+            .zip(nodes)
+            .map(|((first, behind), nodes)| (first, behind, nodes))
     }
 
-    /// The copies of points that each node holds, by number; a point that a node holds twice counts twice.
+    /// The copies of points that each node holds, by number; a point that a node holds twice counts
+    /// twice.
     pub fn loads(&self, count: usize) -> Vec<u128> {
         let mut loads = vec![0; count];
         for (first, behind, nodes) in self.runs() {
@@ -68,7 +81,9 @@ impl Layout {
     pub fn moved(&self, new: &Layout) -> u128 {
         let (mut old, mut moved) = (self.runs().peekable(), 0);
         for (first, behind, nodes) in new.runs() {
-            while let Some((start, end, before)) = old.peek().copied().filter(|(start, _, _)| *start < behind) {
+            while let Some((start, end, before)) =
+                old.peek().copied().filter(|(start, _, _)| *start < behind)
+            {
                 moved += new_copies(before, nodes) * (behind.min(end) - first.max(start));
                 if end > behind {
                     break;
@@ -79,11 +94,20 @@ impl Layout {
         moved
     }
 
-    /// The runs that have not R nodes, name a node twice, or have more copies in a domain than its cap.
+    /// The runs that have not R nodes, name a node twice, or have more copies in a domain than its
+    /// cap.
     pub fn violations(&self, wanted: &Wanted) -> Violations {
-        let count = wanted.holders.iter().map(|holder| holder.node as usize + 1).max().unwrap_or(0);
+        let count = wanted
+            .holders
+            .iter()
+            .map(|holder| holder.node as usize + 1)
+            .max()
+            .unwrap_or(0);
         let mut domains: Vec<Option<&[usize]>> = vec![None; count];
-        wanted.holders.iter().for_each(|holder| domains[holder.node as usize] = Some(&holder.domains));
+        wanted
+            .holders
+            .iter()
+            .for_each(|holder| domains[holder.node as usize] = Some(&holder.domains));
         let domains_of = |node: &NodeNumber| domains.get(*node as usize).copied().flatten();
         let mut copies = vec![0; wanted.caps.len()];
         let mut found = Violations::default();
@@ -126,7 +150,8 @@ mod tests {
 
     fn layout(runs: &[(u64, &[NodeNumber])]) -> Layout {
         let mut layout = Layout::default();
-        runs.iter().for_each(|(first, nodes)| layout.push(*first, nodes.iter().copied()));
+        runs.iter()
+            .for_each(|(first, nodes)| layout.push(*first, nodes.iter().copied()));
         layout
     }
 
@@ -148,23 +173,45 @@ mod tests {
         assert_eq!(before.moved(&layout(&[(0, &[1]), (1, &[0])])), 1);
         assert_eq!(before.moved(&layout(&[(0, &[0]), (u64::MAX, &[1])])), 1);
         let pieces = Layout::of_pieces([(0, 1), (1, SPACE - 2), (2, 1)]);
-        assert_eq!((pieces.loads(3), pieces.entries), (vec![1, SPACE - 2, 1], 3));
+        assert_eq!(
+            (pieces.loads(3), pieces.entries),
+            (vec![1, SPACE - 2, 1], 3)
+        );
         assert_eq!(pieces.runs().map(|r| r.1).last(), Some(SPACE));
     }
 
     /// The control: every kind of broken run is seen, and a whole one is not.
     #[test]
     fn violations_are_seen() {
-        let holder = |node, domain| Holder { node, name: String::new(), weight: crate::weight::Weight::ONE, domains: vec![domain] };
+        let holder = |node, domain| Holder {
+            node,
+            name: String::new(),
+            weight: crate::weight::Weight::ONE,
+            domains: vec![domain],
+        };
         let holders = vec![holder(0, 0), holder(1, 0), holder(2, 1)];
-        let wanted = Wanted { replicas: 2, holders, ideal: vec![0; 3], caps: vec![1, 1] };
-        let found = |nodes: &[NodeNumber]| layout(&[(0, &[0, 2]), (QUARTER, nodes), (2 * QUARTER, &[2, 1])]).violations(&wanted);
+        let wanted = Wanted {
+            replicas: 2,
+            holders,
+            ideal: vec![0; 3],
+            caps: vec![1, 1],
+        };
+        let found = |nodes: &[NodeNumber]| {
+            layout(&[(0, &[0, 2]), (QUARTER, nodes), (2 * QUARTER, &[2, 1])]).violations(&wanted)
+        };
         assert_eq!(found(&[1, 2]), Violations::default());
-        let one = Violations { runs: 1, points: u128::from(QUARTER) };
+        let one = Violations {
+            runs: 1,
+            points: u128::from(QUARTER),
+        };
         for broken in [&[0, 1][..], &[2, 2], &[2], &[], &[0, 1, 2], &[2, 3]] {
             assert_eq!(found(broken), one, "{broken:?}");
         }
-        let fleet = Fleet::parse("name = 'f'\nnode = [{name = 'a'}, {name = 'b', weight = 0}]", "f").unwrap();
+        let fleet = Fleet::parse(
+            "name = 'f'\nnode = [{name = 'a'}, {name = 'b', weight = 0}]",
+            "f",
+        )
+        .unwrap();
         let mut names = Names::default();
         let wanted = Wanted::of(&fleet, &mut names);
         assert_eq!(layout(&[(0, &[0])]).violations(&wanted).runs, 0);

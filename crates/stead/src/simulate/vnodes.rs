@@ -1,15 +1,16 @@
-//! A ring with virtual nodes: each node has many points on a circle, and a key belongs to the next one clockwise (Karger et al., 1997;
-//! Amazon's Dynamo, 2007).
+//! A ring with virtual nodes: each node has many points on a circle, and a key belongs to the next
+//! one clockwise (Karger et al., 1997; Amazon's Dynamo, 2007).
 //!
-//! The points of a node are the MD5 points of `NAME-0`, `NAME-1`, ... Their number is in proportion to its weight, so many for the mean
-//! weight of the first fleet; that measure stays, so that a node's points change only when its own weight does. The copies of a
-//! key are on the first R different nodes clockwise.
+//! The points of a node are the MD5 points of `NAME-0`, `NAME-1`, ... Their number is in proportion
+//! to its weight, so many for the mean weight of the first fleet; that measure stays, so that a
+//! node's points change only when its own weight does. The copies of a key are on the first R
+//! different nodes clockwise.
 
 use std::collections::HashMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
-use super::table::Layout;
 use super::system::{Sizes, System};
+use super::table::Layout;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::hash::Hash;
@@ -30,7 +31,13 @@ pub struct Vnodes {
 impl Vnodes {
     /// A ring on which a node of average weight has so many points.
     pub fn new(points_per_node: u32) -> Vnodes {
-        Vnodes { points_per_node, replicas: 1, measure: None, points: HashMap::new(), ring: Vec::new() }
+        Vnodes {
+            points_per_node,
+            replicas: 1,
+            measure: None,
+            points: HashMap::new(),
+            ring: Vec::new(),
+        }
     }
 
     /// How many points a weight gets: rounded half up, at least one and at most 2^20.
@@ -53,8 +60,14 @@ impl System for Vnodes {
 
     fn step(&mut self, _: &Fleet, wanted: &Wanted) -> Result<()> {
         self.replicas = wanted.replicas as usize;
-        let total: u128 = wanted.holders.iter().map(|holder| u128::from(holder.weight.millionths())).sum();
-        let measure = *self.measure.get_or_insert((total, wanted.holders.len() as u128));
+        let total: u128 = wanted
+            .holders
+            .iter()
+            .map(|holder| u128::from(holder.weight.millionths()))
+            .sum();
+        let measure = *self
+            .measure
+            .get_or_insert((total, wanted.holders.len() as u128));
         self.ring.clear();
         for holder in &wanted.holders {
             let count = self.count(holder.weight, measure);
@@ -62,7 +75,8 @@ impl System for Vnodes {
             for i in points.len()..count {
                 points.push(Hash::Md5.point(format!("{}-{i}", holder.name).as_bytes()).0);
             }
-            self.ring.extend(points.iter().take(count).map(|point| (*point, holder.node)));
+            self.ring
+                .extend(points.iter().take(count).map(|point| (*point, holder.node)));
         }
         // of two nodes at one point the one that was seen first has it
         self.ring.sort_unstable();
@@ -74,8 +88,10 @@ impl System for Vnodes {
         let mut layout = Layout::default();
         let mut copies: Vec<NodeNumber> = Vec::with_capacity(self.replicas);
         let count = self.ring.len();
-        // the run up to and with each point, then the rest of the space, which belongs to the first point
-        let firsts = std::iter::once(Some(0)).chain(self.ring.iter().map(|(point, _)| point.checked_add(1)));
+        // the run up to and with each point, then the rest of the space, which belongs to the first
+        // point
+        let firsts =
+            std::iter::once(Some(0)).chain(self.ring.iter().map(|(point, _)| point.checked_add(1)));
         for (first, i) in firsts.zip(0..) {
             copies.clear();
             for (_, node) in (i..i + count).map(|at| self.ring[at % count]) {
@@ -112,9 +128,22 @@ mod tests {
         let layout = follow(&mut ring, &["z/r/a", "z/r/b=2"], 1, &mut known);
         // weights 1 and 2, mean 1.5: 2 and 4 points
         assert_eq!((ring.ring.len(), layout.entries), (6, 6));
-        for probe in ring.ring.iter().flat_map(|(point, _)| [point.wrapping_sub(1), *point, point.wrapping_add(1)]) {
-            let wanted = ring.ring.iter().find(|(point, _)| *point >= probe).unwrap_or(&ring.ring[0]).1;
-            let found = layout.runs().find(|(first, behind, _)| (*first..*behind).contains(&u128::from(probe))).unwrap().2;
+        for probe in ring
+            .ring
+            .iter()
+            .flat_map(|(point, _)| [point.wrapping_sub(1), *point, point.wrapping_add(1)])
+        {
+            let wanted = ring
+                .ring
+                .iter()
+                .find(|(point, _)| *point >= probe)
+                .unwrap_or(&ring.ring[0])
+                .1;
+            let found = layout
+                .runs()
+                .find(|(first, behind, _)| (*first..*behind).contains(&u128::from(probe)))
+                .unwrap()
+                .2;
             assert_eq!(found, [wanted], "{probe:016x}");
         }
     }
@@ -123,7 +152,12 @@ mod tests {
     fn only_the_node_that_comes_gets_points() {
         let (mut ring, mut known) = (Vnodes::new(160), Names::default());
         let before = follow(&mut ring, &["z/r/a", "z/r/b", "z/r/c"], 1, &mut known);
-        let after = follow(&mut ring, &["z/r/a", "z/r/b", "z/r/c", "z/r/d"], 1, &mut known);
+        let after = follow(
+            &mut ring,
+            &["z/r/a", "z/r/b", "z/r/c", "z/r/d"],
+            1,
+            &mut known,
+        );
         assert_eq!(before.moved(&after), after.loads(4)[3]);
         let again = follow(&mut ring, &["z/r/a", "z/r/b", "z/r/c"], 1, &mut known);
         assert_eq!(again, before);
@@ -132,7 +166,12 @@ mod tests {
     #[test]
     fn copies_are_on_different_nodes() {
         let (mut ring, mut known) = (Vnodes::new(20), Names::default());
-        let layout = follow(&mut ring, &["z/r/a", "z/r/b", "z/r/c", "z/r/d=3"], 3, &mut known);
+        let layout = follow(
+            &mut ring,
+            &["z/r/a", "z/r/b", "z/r/c", "z/r/d=3"],
+            3,
+            &mut known,
+        );
         for (_, _, nodes) in layout.runs() {
             let mut list = nodes.to_vec();
             list.sort_unstable();

@@ -1,8 +1,10 @@
-//! The upper tail of the binomial distribution, for members by the billion: how full the fullest of many directories gets.
+//! The upper tail of the binomial distribution, for members by the billion: how full the fullest of
+//! many directories gets.
 
 /// The smallest k with P(Bin(n, p) > k) <= chance.
 pub(super) fn fullest(n: u64, p: f64, chance: f64) -> u64 {
-    // P(Bin > n) = 0 and the tail falls as k grows. No more than the chance at `high`; `low` is below the answer or 0
+    // P(Bin > n) = 0 and the tail falls as k grows. No more than the chance at `high`; `low` is
+    // below the answer or 0
     let (mut low, mut high) = (0, n);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -17,8 +19,9 @@ pub(super) fn fullest(n: u64, p: f64, chance: f64) -> u64 {
 
 /// P(Bin(n, p) > k) where it is small; 1 where k is below the mean, which is enough to search with.
 ///
-/// The terms from k + 1 on, until they no longer count: some standard deviations. Where a standard deviation has many terms, the
-/// middle one of each block stands for its block, 1/256 of a deviation wide: an error of 10^-6 of the sum.
+/// The terms from k + 1 on, until they no longer count: some standard deviations. Where a standard
+/// deviation has many terms, the middle one of each block stands for its block, 1/256 of a
+/// deviation wide: an error of 10^-6 of the sum.
 fn tail(n: u64, p: f64, k: u64) -> f64 {
     if k >= n {
         return 0.0;
@@ -41,20 +44,25 @@ fn tail(n: u64, p: f64, k: u64) -> f64 {
     sum
 }
 
-/// P(Bin(n, p) = k), 0 < k <= n, by the saddle point of C. Loader, "Fast and accurate computation of binomial
-/// probabilities" (2000): no large numbers are subtracted, so it is right for a billion members as for three.
+/// P(Bin(n, p) = k), 0 < k <= n, by the saddle point of C. Loader, "Fast and accurate computation
+/// of binomial probabilities" (2000): no large numbers are subtracted, so it is right for a billion
+/// members as for three.
 fn binomial(n: u64, p: f64, k: u64) -> f64 {
     let (nf, kf) = (n as f64, k as f64);
     if k == n {
         return (nf * p.ln()).exp();
     }
     let rest = (n - k) as f64;
-    let exponent =
-        stirling_error(n) - stirling_error(k) - stirling_error(n - k) - deviance(kf, nf * p) - deviance(rest, nf * (1.0 - p));
+    let exponent = stirling_error(n)
+        - stirling_error(k)
+        - stirling_error(n - k)
+        - deviance(kf, nf * p)
+        - deviance(rest, nf * (1.0 - p));
     exponent.exp() * (nf / (std::f64::consts::TAU * kf * rest)).sqrt()
 }
 
-/// ln(n!) less Stirling's formula, n > 0: the series 1/12n - 1/360n^3 + ...; below 16, where that is coarse, ln(n!) itself.
+/// ln(n!) less Stirling's formula, n > 0: the series 1/12n - 1/360n^3 + ...; below 16, where that
+/// is coarse, ln(n!) itself.
 fn stirling_error(n: u64) -> f64 {
     let x = n as f64;
     if n < 16 {
@@ -95,18 +103,38 @@ mod tests {
     #[test]
     fn small_probabilities_are_the_textbooks() {
         // C(4, k) / 16, and Bin(10, 0.3)
-        for (n, p, k, expected) in [(4, 0.5, 1, 0.25), (4, 0.5, 3, 0.25), (4, 0.5, 4, 0.0625), (10, 0.3, 5, 0.1029193452)] {
-            assert!(near(binomial(n, p, k), expected, 1e-13), "{n} {p} {k}: {}", binomial(n, p, k));
+        for (n, p, k, expected) in [
+            (4, 0.5, 1, 0.25),
+            (4, 0.5, 3, 0.25),
+            (4, 0.5, 4, 0.0625),
+            (10, 0.3, 5, 0.1029193452),
+        ] {
+            assert!(
+                near(binomial(n, p, k), expected, 1e-13),
+                "{n} {p} {k}: {}",
+                binomial(n, p, k)
+            );
         }
         assert!(near(tail(10, 0.3, 4), 0.1502683326, 1e-9));
         // blocks: one of 5 terms against every term by itself
         let (n, p, k) = (1 << 24, 0.125, (1 << 21) + 4_000);
         let every: f64 = (k + 1..k + 20_000).map(|j| binomial(n, p, j)).sum();
-        assert!(near(tail(n, p, k), every, 1e-5), "{} {every}", tail(n, p, k));
-        assert_eq!((tail(10, 0.3, 10), tail(10, 0.3, 1), tail(10, 1.0, 9)), (0.0, 1.0, 1.0));
+        assert!(
+            near(tail(n, p, k), every, 1e-5),
+            "{} {every}",
+            tail(n, p, k)
+        );
+        assert_eq!(
+            (tail(10, 0.3, 10), tail(10, 0.3, 1), tail(10, 1.0, 9)),
+            (0.0, 1.0, 1.0)
+        );
         // P(Bin(2n, 1/2) = n) = 1/sqrt(pi n) (1 - 1/8n + ...), far beyond the reach of factorials
         let n = 1u64 << 50;
-        assert!(near(binomial(2 * n, 0.5, n), (std::f64::consts::PI * n as f64).sqrt().recip(), 1e-12));
+        assert!(near(
+            binomial(2 * n, 0.5, n),
+            (std::f64::consts::PI * n as f64).sqrt().recip(),
+            1e-12
+        ));
         for n in [15, 16] {
             let series = 1.0 / (12.0 * n as f64) - 1.0 / (360.0 * (n as f64).powi(3));
             assert!(near(stirling_error(n), series, 1e-6));

@@ -1,6 +1,7 @@
 //! How evenly placement methods spread a list of names, and how full a tree of directories gets.
 //!
-//! Counts, and the sums for the variance, are exact integers; floats appear in the last step only, and nothing is placed by them.
+//! Counts, and the sums for the variance, are exact integers; floats appear in the last step only,
+//! and nothing is placed by them.
 
 mod binomial;
 mod projection;

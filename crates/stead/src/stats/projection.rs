@@ -25,16 +25,19 @@ pub struct LevelProjection {
     pub level: usize,
     /// How many directories the level has in the whole tree.
     pub directories: u64,
-    /// How many entries each of them has: the directories of the next level, on the last level the mean number of members.
+    /// How many entries each of them has: the directories of the next level, on the last level the
+    /// mean number of members.
     pub entries: f64,
     /// The mean number of members at or below a directory.
     pub members: f64,
-    /// At least as likely as not, no directory of the level has more members at or below it than this.
+    /// At least as likely as not, no directory of the level has more members at or below it than
+    /// this.
     ///
-    /// A directory's members are binomial, Bin(members, p), as MD5 gives each name a directory at random. The figure is the
-    /// smallest k with directories * P(Bin > k) <= 1/2, by the union bound: the chance that any of them has more is
-    /// at most the sum of their chances. p is that of the likeliest directory: the product over the levels of the byte values
-    /// that it gets, ceil(256 / directories), over 256.
+    /// A directory's members are binomial, Bin(members, p), as MD5 gives each name a directory at
+    /// random. The figure is the smallest k with directories * P(Bin > k) <= 1/2, by the union
+    /// bound: the chance that any of them has more is at most the sum of their chances. p is that
+    /// of the likeliest directory: the product over the levels of the byte values that it gets,
+    /// ceil(256 / directories), over 256.
     pub fullest: u64,
 }
 
@@ -47,20 +50,32 @@ impl Projection {
         let mut projected = Vec::new();
         let (mut directories, mut likeliest) = (1u64, 1f64);
         for (i, number) in levels.directories().iter().enumerate() {
-            directories = directories.checked_mul(u64::from(*number)).ok_or_else(|| Error::Invalid {
-                problem: format!("levels: {levels} make 2^64 directories or more; use fewer or smaller levels"),
-            })?;
+            directories =
+                directories
+                    .checked_mul(u64::from(*number))
+                    .ok_or_else(|| Error::Invalid {
+                        problem: format!(
+                            "levels: {levels} make 2^64 directories or more; use fewer or \
+                    smaller levels"
+                        ),
+                    })?;
             likeliest *= f64::from(256u16.div_ceil(*number)) / 256.0;
             let mean = members as f64 / directories as f64;
             projected.push(LevelProjection {
                 level: i + 1,
                 directories,
-                entries: levels.directories().get(i + 1).map_or(mean, |next| f64::from(*next)),
+                entries: levels
+                    .directories()
+                    .get(i + 1)
+                    .map_or(mean, |next| f64::from(*next)),
                 members: mean,
                 fullest: fullest(members, likeliest, 0.5 / directories as f64),
             });
         }
-        Ok(Projection { members, levels: projected })
+        Ok(Projection {
+            members,
+            levels: projected,
+        })
     }
 
     /// The projection as a table for people; ends with a newline.
@@ -68,9 +83,18 @@ impl Projection {
         let mut text = String::new();
         let mut row = |cells: [&str; 5]| {
             let [level, directories, entries, members, fullest] = cells;
-            let _ = writeln!(text, "{level:>5} {directories:>20} {entries:>20} {members:>20} {fullest:>20}");
+            let _ = writeln!(
+                text,
+                "{level:>5} {directories:>20} {entries:>20} {members:>20} {fullest:>20}"
+            );
         };
-        row(["level", "directories", "entries of each", "members below", "in the fullest"]);
+        row([
+            "level",
+            "directories",
+            "entries of each",
+            "members below",
+            "in the fullest",
+        ]);
         for level in &self.levels {
             row([
                 &level.level.to_string(),
@@ -80,7 +104,11 @@ impl Projection {
                 &level.fullest.to_string(),
             ]);
         }
-        let _ = writeln!(text, "\n{} members; in the fullest: at least as likely as not, no directory has more", self.members);
+        let _ = writeln!(
+            text,
+            "\n{} members; in the fullest: at least as likely as not, no directory has more",
+            self.members
+        );
         text
     }
 }
@@ -93,12 +121,23 @@ mod tests {
     #[test]
     fn a_billion_members_have_1907_files_in_a_directory() {
         let projection = Projection::new(1_000_000_000, &Levels::default()).unwrap();
-        let figures = projection.levels.iter().map(|l| (l.level, l.directories, l.entries.round(), l.members.round()));
+        let figures = projection
+            .levels
+            .iter()
+            .map(|l| (l.level, l.directories, l.entries.round(), l.members.round()));
         let figures: Vec<_> = figures.collect();
-        let expected = [(1, 64, 64.0, 15_625_000.0), (2, 4_096, 128.0, 244_141.0), (3, 524_288, 1907.0, 1907.0)];
+        let expected = [
+            (1, 64, 64.0, 15_625_000.0),
+            (2, 4_096, 128.0, 244_141.0),
+            (3, 524_288, 1907.0, 1907.0),
+        ];
         assert_eq!(figures, expected);
-        // 1907.35 + 4.9 * 43.67: the normal quantile of 1 / (2 * 524,288) is 4.76, and counts lean to the right
-        assert!((2115..2130).contains(&projection.levels[2].fullest), "{projection:?}");
+        // 1907.35 + 4.9 * 43.67: the normal quantile of 1 / (2 * 524,288) is 4.76, and counts lean
+        // to the right
+        assert!(
+            (2115..2130).contains(&projection.levels[2].fullest),
+            "{projection:?}"
+        );
         assert!(projection.table().contains("524288"));
     }
 
@@ -110,14 +149,20 @@ mod tests {
             projection.levels.last().unwrap().fullest
         };
         assert_eq!(fullest(3, &[2]), 2);
-        assert_eq!((fullest(0, &[64]), fullest(1, &[64]), fullest(7, &[1])), (0, 1, 7));
+        assert_eq!(
+            (fullest(0, &[64]), fullest(1, &[64]), fullest(7, &[1])),
+            (0, 1, 7)
+        );
         assert_eq!(fullest(u64::MAX, &[1, 1]), u64::MAX);
         // 255 directories, of which the first has 2 of 256 byte values
         assert!(fullest(256_000, &[255]) > 2000 && fullest(256_000, &[256]) < 1200);
         // keys counted: the names "0", "1", ... in 64 x 64
         let mut counted = Survey::new();
         (0..200_000).for_each(|i: u32| counted.add(i.to_string().as_bytes()));
-        let (found, bound) = (counted.finish().schemes[6].fullest, fullest(200_000, &[64, 64]));
+        let (found, bound) = (
+            counted.finish().schemes[6].fullest,
+            fullest(200_000, &[64, 64]),
+        );
         assert!(found <= bound + 5 && found + 8 >= bound, "{found} {bound}");
     }
 

@@ -1,4 +1,5 @@
-//! The survey of "Evenly distributing members by MD5", on any list of names: eight schemes counted at once.
+//! The survey of "Evenly distributing members by MD5", on any list of names: eight schemes counted
+//! at once.
 
 use std::fmt::Write;
 
@@ -45,7 +46,13 @@ impl Count {
 impl Survey {
     /// A survey without names.
     pub fn new() -> Survey {
-        Survey { names: 0, counts: SCHEMES.map(|(_, buckets, _)| Count { buckets: vec![0; buckets], skipped: 0 }) }
+        Survey {
+            names: 0,
+            counts: SCHEMES.map(|(_, buckets, _)| Count {
+                buckets: vec![0; buckets],
+                skipped: 0,
+            }),
+        }
     }
 
     /// Counts a name: its bytes as they are, so the caller has stripped the line end.
@@ -73,7 +80,9 @@ impl Survey {
         let schemes = SCHEMES.iter().zip(&self.counts);
         SurveyReport {
             names: self.names,
-            schemes: schemes.map(|((name, ..), count)| SchemeReport::new(name, &count.buckets, count.skipped)).collect(),
+            schemes: schemes
+                .map(|((name, ..), count)| SchemeReport::new(name, &count.buckets, count.skipped))
+                .collect(),
         }
     }
 }
@@ -108,7 +117,8 @@ pub struct SchemeReport {
     pub sd_over_mean: Option<f64>,
     /// The number of names in the fullest bucket.
     pub fullest: u64,
-    /// What uniform random placement of as many names would give: sqrt((1 - 1/buckets) / mean); none when there is no name.
+    /// What uniform random placement of as many names would give: sqrt((1 - 1/buckets) / mean);
+    /// none when there is no name.
     pub random_sd_over_mean: Option<f64>,
     /// How many names the scheme cannot place.
     pub skipped: u64,
@@ -117,10 +127,13 @@ pub struct SchemeReport {
 impl SchemeReport {
     fn new(scheme: &'static str, buckets: &[u32], skipped: u64) -> SchemeReport {
         let names: u128 = buckets.iter().map(|n| u128::from(*n)).sum();
-        let squares: u128 = buckets.iter().map(|n| u128::from(*n) * u128::from(*n)).sum();
+        let squares: u128 = buckets
+            .iter()
+            .map(|n| u128::from(*n) * u128::from(*n))
+            .sum();
         let b = buckets.len() as u128;
-        // variance = squares/b - (names/b)^2 = (b * squares - names^2) / b^2; Cauchy-Schwarz: never negative.
-        // With b < 2^20 buckets below 2^32 both products stay under 2^104
+        // variance = squares/b - (names/b)^2 = (b * squares - names^2) / b^2; Cauchy-Schwarz: never
+        // negative. With b < 2^20 buckets below 2^32 both products stay under 2^104
         let deviation = ((b * squares - names * names) as f64).sqrt();
         let (n, b) = (names as f64, b as f64);
         let mean = n / b;
@@ -138,8 +151,9 @@ impl SchemeReport {
     }
 }
 
-/// What the paper prints of a scheme, in its words, for its 1,188,968 names; none where it says nothing. (D1's deviation over its
-/// mean is the quotient of the two figures; the paper calls them "almost equivalent".)
+/// What the paper prints of a scheme, in its words, for its 1,188,968 names; none where it says
+/// nothing. (D1's deviation over its mean is the quotient of the two figures; the paper calls them
+/// "almost equivalent".)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PaperFigures {
     /// The mean of the buckets.
@@ -157,9 +171,9 @@ pub const PAPER_NAMES: u64 = 1_188_968;
 
 /// The paper's figures of a scheme; none for a name that is no scheme.
 ///
-/// Two of them cannot follow from its own counts. D1: 1,188,968 names in 37 buckets have a mean of 32,134, not 35,651. M3:
-/// the deviation of 2.27 names a bucket is 0.664 of the mean when placement is random, not "almost half"; that fits the
-/// 64 x 64 x 64 buckets of its recipe (0.470).
+/// Two of them cannot follow from its own counts. D1: 1,188,968 names in 37 buckets have a mean of
+/// 32,134, not 35,651. M3: the deviation of 2.27 names a bucket is 0.664 of the mean when placement
+/// is random, not "almost half"; that fits the 64 x 64 x 64 buckets of its recipe (0.470).
 pub fn paper(scheme: &str) -> Option<PaperFigures> {
     let (mean, sd, sd_over_mean, fullest) = match scheme {
         "D1" => (Some("35,651"), Some("30,504"), Some("0.856"), None),
@@ -172,7 +186,12 @@ pub fn paper(scheme: &str) -> Option<PaperFigures> {
         "M3" => (Some("2.27"), None, Some("almost half"), None),
         _ => return None,
     };
-    Some(PaperFigures { mean, sd, sd_over_mean, fullest })
+    Some(PaperFigures {
+        mean,
+        sd,
+        sd_over_mean,
+        fullest,
+    })
 }
 
 impl SurveyReport {
@@ -180,7 +199,8 @@ impl SurveyReport {
     pub fn table(&self) -> String {
         let mut text = String::new();
         let mut row = |cells: [&str; 11]| {
-            let [scheme, what, buckets, mean, sd, ratio, random, fullest, skipped, paper_mean, paper_ratio] = cells;
+            let [scheme, what, buckets, mean, sd, ratio, random, fullest, skipped, paper_mean, paper_ratio] =
+                cells;
             // writing to a String cannot fail
             let _ = writeln!(
                 text,
@@ -188,8 +208,13 @@ impl SurveyReport {
                  {paper_mean:>12}  {paper_ratio:>11}"
             );
         };
-        row(["", "", "", "", "", "sd/mean", "", "", "", "paper:", "paper:"]);
-        row(["", "scheme", "buckets", "mean", "sd", "", "random", "fullest", "skipped", "mean", "sd/mean"]);
+        row([
+            "", "", "", "", "", "sd/mean", "", "", "", "paper:", "paper:",
+        ]);
+        row([
+            "", "scheme", "buckets", "mean", "sd", "", "random", "fullest", "skipped", "mean",
+            "sd/mean",
+        ]);
         for (scheme, (_, _, what)) in self.schemes.iter().zip(SCHEMES) {
             let theirs = paper(scheme.scheme);
             row([
@@ -203,17 +228,22 @@ impl SurveyReport {
                 &scheme.fullest.to_string(),
                 &scheme.skipped.to_string(),
                 theirs.and_then(|figures| figures.mean).unwrap_or("-"),
-                theirs.and_then(|figures| figures.sd_over_mean).unwrap_or("-"),
+                theirs
+                    .and_then(|figures| figures.sd_over_mean)
+                    .unwrap_or("-"),
             ]);
         }
         let _ = write!(
             text,
             "\n{} names; the paper has {PAPER_NAMES}. random: the sd/mean of uniform random placement.\n\
              The paper also says: D1 sd 30,504; D3 fullest almost 25,000. Its D1 mean cannot follow from its counts\n\
-             (1,188,968 / 37 = 32,134), nor can M3's \"almost half\" (2.27 a bucket give 0.664; 64 x 64 x 64 buckets 0.470).\n",
+             (1,188,968 / 37 = 32,134), nor can M3's \"almost half\" (2.27 a bucket give 0.664; 64 \
+                 x 64 x 64 buckets 0.470).\n",
             self.names
         );
-        text.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+        text.lines()
+            .map(|line| line.trim_end().to_owned() + "\n")
+            .collect()
     }
 }
 
@@ -233,7 +263,9 @@ mod tests {
 
     fn survey<'a>(names: impl IntoIterator<Item = &'a str>) -> SurveyReport {
         let mut survey = Survey::new();
-        names.into_iter().for_each(|name| survey.add(name.as_bytes()));
+        names
+            .into_iter()
+            .for_each(|name| survey.add(name.as_bytes()));
         survey.finish()
     }
 
@@ -245,8 +277,21 @@ mod tests {
     fn a_survey_counts_by_hand_what_can_be_counted_by_hand() {
         let report = survey(["bob", "bo", "Bob", "bob.", "", "anna"]);
         assert_eq!(report.names, 6);
-        let skipped: Vec<_> = report.schemes.iter().map(|s| (s.scheme, s.skipped)).collect();
-        let expected = [("D1", 3), ("D2", 3), ("D3", 4), ("N1", 0), ("N2", 0), ("M1", 0), ("M2", 0), ("M3", 0)];
+        let skipped: Vec<_> = report
+            .schemes
+            .iter()
+            .map(|s| (s.scheme, s.skipped))
+            .collect();
+        let expected = [
+            ("D1", 3),
+            ("D2", 3),
+            ("D3", 4),
+            ("N1", 0),
+            ("N2", 0),
+            ("M1", 0),
+            ("M2", 0),
+            ("M3", 0),
+        ];
         assert_eq!(skipped, expected);
         let d1 = &report.schemes[0];
         // two names in b, one in a, 35 buckets empty
@@ -255,21 +300,35 @@ mod tests {
         assert_eq!((d1.buckets, d1.fullest), (37, 2));
         assert!(near(d1.mean, mean, 1e-15) && near(d1.sd, (variance / 37.0).sqrt(), 1e-14));
         assert!(near(d1.sd_over_mean.unwrap(), d1.sd / d1.mean, 1e-14));
-        assert!(near(d1.random_sd_over_mean.unwrap(), (36.0 / 37.0 / mean).sqrt(), 1e-14));
+        assert!(near(
+            d1.random_sd_over_mean.unwrap(),
+            (36.0 / 37.0 / mean).sqrt(),
+            1e-14
+        ));
     }
 
     #[test]
     fn md5_buckets_are_the_directories_of_the_path() {
         let mut survey = Survey::new();
         survey.add(b"frank"); // 38/37/60/frank
-        let full = survey.counts.iter().skip(5).map(|count| count.buckets.iter().position(|n| *n == 1).unwrap());
-        assert_eq!(full.collect::<Vec<_>>(), [38, 38 * 64 + 37, (38 * 64 + 37) * 128 + 60]);
+        let full = survey
+            .counts
+            .iter()
+            .skip(5)
+            .map(|count| count.buckets.iter().position(|n| *n == 1).unwrap());
+        assert_eq!(
+            full.collect::<Vec<_>>(),
+            [38, 38 * 64 + 37, (38 * 64 + 37) * 128 + 60]
+        );
     }
 
     #[test]
     fn buckets_that_are_all_equal_have_no_deviation() {
         let report = SchemeReport::new("M1", &[u32::MAX; 64], 0);
-        assert_eq!((report.sd, report.sd_over_mean, report.mean), (0.0, Some(0.0), f64::from(u32::MAX)));
+        assert_eq!(
+            (report.sd, report.sd_over_mean, report.mean),
+            (0.0, Some(0.0), f64::from(u32::MAX))
+        );
     }
 
     #[test]
@@ -284,10 +343,24 @@ mod tests {
     #[test]
     fn the_table_sets_the_papers_figures_beside_ours() {
         let table = survey(["bob", "anna"]).table();
-        let row = |scheme: &str| table.lines().find(|line| line.starts_with(scheme)).unwrap().to_owned();
+        let row = |scheme: &str| {
+            table
+                .lines()
+                .find(|line| line.starts_with(scheme))
+                .unwrap()
+                .to_owned()
+        };
         assert!(row("D1").ends_with("35,651        0.856"), "{table}");
-        assert!(row("M3").contains("524288") && row("M3").ends_with("2.27  almost half"), "{table}");
-        assert!(table.lines().all(|line| line.len() <= 130 && line.trim_end() == line), "{table}");
+        assert!(
+            row("M3").contains("524288") && row("M3").ends_with("2.27  almost half"),
+            "{table}"
+        );
+        assert!(
+            table
+                .lines()
+                .all(|line| line.len() <= 130 && line.trim_end() == line),
+            "{table}"
+        );
         for (scheme, ..) in SCHEMES {
             assert!(paper(scheme).is_some());
         }
@@ -299,7 +372,13 @@ mod tests {
         let names = PAPER_NAMES as f64;
         assert_eq!((names / 37.0).round(), 32_134.0);
         let random = |buckets: f64| ((1.0 - 1.0 / buckets) / (names / buckets)).sqrt();
-        assert_eq!((digits(Some(names / 524_288.0)), digits(Some(random(524_288.0)))), ("2.27".into(), "0.6640".into()));
+        assert_eq!(
+            (
+                digits(Some(names / 524_288.0)),
+                digits(Some(random(524_288.0)))
+            ),
+            ("2.27".into(), "0.6640".into())
+        );
         assert_eq!(digits(Some(random(262_144.0))), "0.4696");
     }
 }

@@ -1,7 +1,8 @@
 //! The fault domains of a map and their caps: docs/placement.md, "Fault domains and caps".
 //!
-//! The domains are kept as one list, level by level and at each level by name from the outside in. So parents stand before
-//! their parts, and the order of the list is the order in which the document breaks ties.
+//! The domains are kept as one list, level by level and at each level by name from the outside in.
+//! So parents stand before their parts, and the order of the list is the order in which the
+//! document breaks ties.
 
 use std::iter::successors;
 
@@ -35,26 +36,49 @@ pub(super) struct Domains {
 }
 
 impl Domains {
-    /// The domains of these nodes, with their caps at so many replicas. Cost: a sort of the nodes for each level.
+    /// The domains of these nodes, with their caps at so many replicas. Cost: a sort of the nodes
+    /// for each level.
     ///
-    /// A node that lacks a label is in no domain of that level or below; to the caps it is a part by itself.
+    /// A node that lacks a label is in no domain of that level or below; to the caps it is a part
+    /// by itself.
     pub fn of(places: &[Place], replicas: usize) -> Domains {
         let can_hold = places.iter().filter(|place| place.can_hold).count();
-        let mut all = vec![Part { level: 0, value: String::new(), parent: None, can_hold, cap: replicas }];
+        let mut all = vec![Part {
+            level: 0,
+            value: String::new(),
+            parent: None,
+            can_hold,
+            cap: replicas,
+        }];
         let mut homes = vec![0; places.len()];
-        let deepest = places.iter().map(|place| place.values.len()).max().unwrap_or(0);
+        let deepest = places
+            .iter()
+            .map(|place| place.values.len())
+            .max()
+            .unwrap_or(0);
         for level in 1..=deepest {
             let nodes = places.iter().zip(&homes).enumerate();
             let mut rows: Vec<(usize, &str, usize, bool)> = nodes
-                .filter_map(|(node, (place, home))| Some((*home, *place.values.get(level - 1)?, node, place.can_hold)))
+                .filter_map(|(node, (place, home))| {
+                    Some((*home, *place.values.get(level - 1)?, node, place.can_hold))
+                })
                 .collect();
             rows.sort_unstable();
             for (parent, value, node, can_hold) in rows {
                 match all.last_mut() {
-                    Some(last) if (last.level, last.parent, last.value.as_str()) == (level, Some(parent), value) => {
+                    Some(last)
+                        if (last.level, last.parent, last.value.as_str())
+                            == (level, Some(parent), value) =>
+                    {
                         last.can_hold += usize::from(can_hold);
                     }
-                    _ => all.push(Part { level, value: value.to_owned(), parent: Some(parent), can_hold: usize::from(can_hold), cap: 0 }),
+                    _ => all.push(Part {
+                        level,
+                        value: value.to_owned(),
+                        parent: Some(parent),
+                        can_hold: usize::from(can_hold),
+                        cap: 0,
+                    }),
                 }
                 if let Some(home) = homes.get_mut(node) {
                     *home = all.len() - 1;
@@ -66,7 +90,8 @@ impl Domains {
         domains
     }
 
-    /// The domains that a node is in, from its innermost to the whole. A holder that is no node is in the whole only.
+    /// The domains that a node is in, from its innermost to the whole. A holder that is no node is
+    /// in the whole only.
     pub fn around(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         let home = self.homes.get(node).copied().unwrap_or(0);
         successors(Some(home), |domain| self.all.get(*domain)?.parent)
@@ -81,8 +106,13 @@ impl Domains {
         }
         // parents stand first, so that a parent's cap is known when its parts need it
         for (parent, parts) in parts.into_iter().enumerate() {
-            let Some(&Part { can_hold, cap, .. }) = self.all.get(parent) else { continue };
-            let sizes: Vec<usize> = parts.iter().filter_map(|part| Some(self.all.get(*part)?.can_hold)).collect();
+            let Some(&Part { can_hold, cap, .. }) = self.all.get(parent) else {
+                continue;
+            };
+            let sizes: Vec<usize> = parts
+                .iter()
+                .filter_map(|part| Some(self.all.get(*part)?.can_hold))
+                .collect();
             let alone = can_hold - sizes.iter().sum::<usize>();
             let most = cap_of_parts(cap, &sizes, alone);
             for (part, size) in parts.into_iter().zip(sizes) {
@@ -94,8 +124,8 @@ impl Domains {
     }
 }
 
-/// The smallest c with sum of min(c, size) >= copies, for parts of these sizes and so many single nodes; the largest size where
-/// there is none.
+/// The smallest c with sum of min(c, size) >= copies, for parts of these sizes and so many single
+/// nodes; the largest size where there is none.
 fn cap_of_parts(copies: usize, sizes: &[usize], single: usize) -> usize {
     let largest = sizes.iter().copied().max().unwrap_or(0);
     let room = |c: usize| sizes.iter().map(|size| c.min(*size)).sum::<usize>() + c.min(1) * single;
@@ -112,11 +142,20 @@ mod tests {
             .iter()
             .map(|node| Place {
                 can_hold: !node.starts_with('!'),
-                values: node.trim_start_matches('!').split('/').filter(|value| !value.is_empty()).collect(),
+                values: node
+                    .trim_start_matches('!')
+                    .split('/')
+                    .filter(|value| !value.is_empty())
+                    .collect(),
             })
             .collect();
         let domains = Domains::of(&places, replicas);
-        domains.all.iter().skip(1).map(|part| format!("{}:{} {}", part.level, part.value, part.cap)).collect()
+        domains
+            .all
+            .iter()
+            .skip(1)
+            .map(|part| format!("{}:{} {}", part.level, part.value, part.cap))
+            .collect()
     }
 
     #[test]
@@ -124,8 +163,14 @@ mod tests {
         assert_eq!(caps(&["a", "b", "c"], 3), ["1:a 1", "1:b 1", "1:c 1"]);
         assert_eq!(caps(&["a", "a", "b", "b"], 3), ["1:a 2", "1:b 2"]);
         assert_eq!(caps(&["a", "b", "b"], 3), ["1:a 1", "1:b 2"]); // a has one node
-        assert_eq!(caps(&["e", "d", "c", "b", "a"], 3), ["1:a 1", "1:b 1", "1:c 1", "1:d 1", "1:e 1"]);
-        assert_eq!(caps(&["a", "a", "a", "b", "c"], 4), ["1:a 2", "1:b 1", "1:c 1"]);
+        assert_eq!(
+            caps(&["e", "d", "c", "b", "a"], 3),
+            ["1:a 1", "1:b 1", "1:c 1", "1:d 1", "1:e 1"]
+        );
+        assert_eq!(
+            caps(&["a", "a", "a", "b", "c"], 4),
+            ["1:a 2", "1:b 1", "1:c 1"]
+        );
         assert_eq!(caps(&["a", "a", "b", "c"], 1), ["1:a 1", "1:b 1", "1:c 1"]);
     }
 
@@ -135,7 +180,10 @@ mod tests {
         let racks = caps(&["a/1", "a/1", "a/2", "b/1", "b/1"], 3);
         assert_eq!(racks, ["1:a 2", "1:b 2", "2:1 1", "2:2 1", "2:1 2"]);
         // rack 1 of zone a is not rack 1 of zone b
-        assert_eq!(caps(&["a/1", "b/1", "c/1"], 2), ["1:a 1", "1:b 1", "1:c 1", "2:1 1", "2:1 1", "2:1 1"]);
+        assert_eq!(
+            caps(&["a/1", "b/1", "c/1"], 2),
+            ["1:a 1", "1:b 1", "1:c 1", "2:1 1", "2:1 1", "2:1 1"]
+        );
     }
 
     #[test]

@@ -22,13 +22,19 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Counts these slices, which cover the space. Cost: one pass over slices, policies and their nodes.
+    /// Counts these slices, which cover the space. Cost: one pass over slices, policies and their
+    /// nodes.
     pub fn by(map: &Map, slices: &[Slice]) -> Held {
         let mut policies = vec![Amount::default(); map.policies().len()];
         for slice in slices {
             if let Some(sum) = policies.get_mut(slice.policy.index()) {
                 let (cells, points) = (cells_of(slice, map.cells()), slice.points());
-                sum.add(Amount { cells, points, primary_cells: cells, primary_points: points });
+                sum.add(Amount {
+                    cells,
+                    points,
+                    primary_cells: cells,
+                    primary_points: points,
+                });
             }
         }
         let mut nodes = vec![Amount::default(); map.nodes().len()];
@@ -39,7 +45,15 @@ impl Held {
             }
             let whole = std::mem::take(amount);
             for (place, NodeId(node)) in policy.distinct().into_iter().enumerate() {
-                let copy = if place == 0 { whole } else { Amount { primary_cells: 0, primary_points: 0, ..whole } };
+                let copy = if place == 0 {
+                    whole
+                } else {
+                    Amount {
+                        primary_cells: 0,
+                        primary_points: 0,
+                        ..whole
+                    }
+                };
                 if let Some(sum) = nodes.get_mut(node as usize) {
                     sum.add(copy);
                 }
@@ -55,7 +69,10 @@ impl Held {
 
     /// What a named policy has.
     pub fn policy(&self, policy: PolicyId) -> Amount {
-        self.policies.get(policy.index()).copied().unwrap_or_default()
+        self.policies
+            .get(policy.index())
+            .copied()
+            .unwrap_or_default()
     }
 }
 

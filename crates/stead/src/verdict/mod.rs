@@ -1,8 +1,10 @@
-//! The verdict on a map: caps, targets and primaries computed again from the map alone, and everything that breaks them.
+//! The verdict on a map: caps, targets and primaries computed again from the map alone, and
+//! everything that breaks them.
 //!
-//! It shares no code with the rebalancer, so that a mistake there is found here and not repeated. Normative: docs/placement.md,
-//! "Fault domains and caps", "Targets", "Primaries", "What every map keeps". Integers only; all products stay below 2^128:
-//! 255 * 2^64 cells * 10^12 millionths < 2^112.
+//! It shares no code with the rebalancer, so that a mistake there is found here and not repeated.
+//! Normative: docs/placement.md, "Fault domains and caps", "Targets", "Primaries", "What every map
+//! keeps". Integers only; all products stay below 2^128: 255 * 2^64 cells * 10^12 millionths <
+//! 2^112.
 //!
 //! ```
 //! use stead::verdict::Verdict;

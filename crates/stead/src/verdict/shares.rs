@@ -1,16 +1,19 @@
 //! Who wants and who gets how many cells: docs/placement.md, "Targets".
 //!
-//! *Progressive filling.* Each bound (a holder, a domain, the whole) knows what is left of it and the weights that still rise in it;
-//! it is reached at left / weights. The bound that is reached first shares what is left of it among its rising holders, which freezes
-//! them. No bound is reached earlier because another was: what an inner bound took from an outer one until then is just what its
-//! holders would have taken by rising. So a heap serves whose entries are looked at again when they come up.
+//! *Progressive filling.* Each bound (a holder, a domain, the whole) knows what is left of it and
+//! the weights that still rise in it; it is reached at left / weights. The bound that is reached
+//! first shares what is left of it among its rising holders, which freezes them. No bound is
+//! reached earlier because another was: what an inner bound took from an outer one until then is
+//! just what its holders would have taken by rising. So a heap serves whose entries are looked at
+//! again when they come up.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::caps::Domains;
 
-/// What each holder wants: the total shared by weight, without caps. All 0 where no weight is above 0.
+/// What each holder wants: the total shared by weight, without caps. All 0 where no weight is above
+/// 0.
 pub(super) fn wanted(total: u128, weights: &[u128]) -> Vec<u128> {
     let (mut parts, order, over) = divide(total, weights);
     for place in order.into_iter().take(over) {
@@ -21,16 +24,26 @@ pub(super) fn wanted(total: u128, weights: &[u128]) -> Vec<u128> {
     parts
 }
 
-/// What each holder gets within the caps; `None` where fewer holders than replicas have a weight above 0.
+/// What each holder gets within the caps; `None` where fewer holders than replicas have a weight
+/// above 0.
 ///
-/// `weights`: of the nodes by number, then of the other holders. `space`: the cells there are. Cost: a few passes over holders
-/// and domains, and one over the holders of each domain that reaches its bound.
-pub(super) fn targets(weights: &[u128], domains: &Domains, replicas: usize, space: u128) -> Option<Vec<u128>> {
+/// `weights`: of the nodes by number, then of the other holders. `space`: the cells there are.
+/// Cost: a few passes over holders and domains, and one over the holders of each domain that
+/// reaches its bound.
+pub(super) fn targets(
+    weights: &[u128],
+    domains: &Domains,
+    replicas: usize,
+    space: u128,
+) -> Option<Vec<u128>> {
     if weights.iter().filter(|weight| **weight > 0).count() < replicas {
         return None;
     }
     let mut filling = Filling::new(weights, domains, space);
-    let mut heap: BinaryHeap<_> = (0..filling.bounds.len()).filter_map(|bound| filling.entry(bound)).map(Reverse).collect();
+    let mut heap: BinaryHeap<_> = (0..filling.bounds.len())
+        .filter_map(|bound| filling.entry(bound))
+        .map(Reverse)
+        .collect();
     while let Some(Reverse(entry)) = heap.pop() {
         match filling.entry(entry.bound) {
             Some(now) if now == entry => filling.freeze(entry.bound),
@@ -53,10 +66,11 @@ struct Bound {
     depth: usize,
 }
 
-/// When a bound is reached, and its place among those that are reached together: the innermost first, at one level by name.
+/// When a bound is reached, and its place among those that are reached together: the innermost
+/// first, at one level by name.
 ///
-/// The order is the document's. The cells would be the same in any other: an inner bound that is reached together with an outer one has
-/// room for just the cells over that are its own.
+/// The order is the document's. The cells would be the same in any other: an inner bound that is
+/// reached together with an outer one has room for just the cells over that are its own.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     level: Fraction,
@@ -77,7 +91,12 @@ impl<'a> Filling<'a> {
     fn new(weights: &[u128], domains: &'a Domains, space: u128) -> Filling<'a> {
         let outer = domains.all.iter().map(|part| (part.cap, part.level));
         let own = weights.iter().map(|_| (1, usize::MAX));
-        let bound = |(cap, depth): (usize, usize)| Bound { left: cap as u128 * space, rising: 0, holders: Vec::new(), depth };
+        let bound = |(cap, depth): (usize, usize)| Bound {
+            left: cap as u128 * space,
+            rising: 0,
+            holders: Vec::new(),
+            depth,
+        };
         let mut filling = Filling {
             domains,
             bounds: outer.chain(own).map(bound).collect(),
@@ -95,16 +114,30 @@ impl<'a> Filling<'a> {
 
     /// `None` for a bound in which nothing rises.
     fn entry(&self, bound: usize) -> Option<Entry> {
-        let Bound { left, rising, depth, .. } = *self.bounds.get(bound)?;
-        (rising > 0).then_some(Entry { level: Fraction(left, rising), depth: Reverse(depth), bound })
+        let Bound {
+            left,
+            rising,
+            depth,
+            ..
+        } = *self.bounds.get(bound)?;
+        (rising > 0).then_some(Entry {
+            level: Fraction(left, rising),
+            depth: Reverse(depth),
+            bound,
+        })
     }
 
     /// Shares what is left of a bound among its rising holders.
     fn freeze(&mut self, bound: usize) {
-        let Some(Bound { left, holders, .. }) = self.bounds.get_mut(bound) else { return };
+        let Some(Bound { left, holders, .. }) = self.bounds.get_mut(bound) else {
+            return;
+        };
         let (left, mut holders) = (*left, std::mem::take(holders));
         holders.retain(|holder| self.rising.get(*holder).is_some_and(|weight| *weight > 0));
-        let weights: Vec<u128> = holders.iter().filter_map(|holder| self.rising.get(*holder).copied()).collect();
+        let weights: Vec<u128> = holders
+            .iter()
+            .filter_map(|holder| self.rising.get(*holder).copied())
+            .collect();
         let (parts, order, mut over) = divide(left, &weights);
         for ((holder, part), weight) in holders.iter().zip(parts).zip(weights) {
             self.give(*holder, part);
@@ -121,8 +154,9 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Never more than is left of each bound: rounded down, a part is at most what the holder's weight takes at this level, which no
-    /// other bound has reached before; and one cell more is given where there is room.
+    /// Never more than is left of each bound: rounded down, a part is at most what the holder's
+    /// weight takes at this level, which no other bound has reached before; and one cell more is
+    /// given where there is room.
     fn give(&mut self, holder: usize, cells: u128) {
         self.each_bound_of(holder, |bound| bound.left -= cells);
         if let Some(sum) = self.cells.get_mut(holder) {
@@ -131,7 +165,9 @@ impl<'a> Filling<'a> {
     }
 
     fn has_room(&self, holder: usize) -> bool {
-        self.domains.around(holder).all(|domain| self.bounds.get(domain).is_some_and(|bound| bound.left > 0))
+        self.domains
+            .around(holder)
+            .all(|domain| self.bounds.get(domain).is_some_and(|bound| bound.left > 0))
     }
 
     fn each_bound_of(&mut self, holder: usize, mut change: impl FnMut(&mut Bound)) {
@@ -144,8 +180,8 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// The total shared by weight, rounded down; the places in the order in which the cells over go to them, one each; how many those
-/// are.
+/// The total shared by weight, rounded down; the places in the order in which the cells over go to
+/// them, one each; how many those are.
 fn divide(total: u128, weights: &[u128]) -> (Vec<u128>, Vec<usize>, usize) {
     let sum: u128 = weights.iter().sum();
     if sum == 0 {
@@ -153,12 +189,19 @@ fn divide(total: u128, weights: &[u128]) -> (Vec<u128>, Vec<usize>, usize) {
     }
     // below 2^72 cells times 2^40 millionths
     let parts: Vec<u128> = weights.iter().map(|weight| total * weight / sum).collect();
-    let mut order: Vec<(Reverse<u128>, usize)> =
-        weights.iter().enumerate().map(|(place, weight)| (Reverse(total * weight % sum), place)).collect();
+    let mut order: Vec<(Reverse<u128>, usize)> = weights
+        .iter()
+        .enumerate()
+        .map(|(place, weight)| (Reverse(total * weight % sum), place))
+        .collect();
     order.sort_unstable();
     let over = total - parts.iter().sum::<u128>();
     // less than one each
-    (parts, order.into_iter().map(|(_, place)| place).collect(), usize::try_from(over).unwrap_or(usize::MAX))
+    (
+        parts,
+        order.into_iter().map(|(_, place)| place).collect(),
+        usize::try_from(over).unwrap_or(usize::MAX),
+    )
 }
 
 /// A fraction, compared exactly whatever its size; the lower number is not 0.
@@ -205,14 +248,22 @@ mod tests {
     fn nodes<'a>(texts: &[&'a str]) -> Vec<(Vec<&'a str>, u128)> {
         let node = |text: &'a str| {
             let (path, weight) = text.rsplit_once(' ').unwrap();
-            (path.split('/').filter(|value| !value.is_empty()).collect(), weight.parse().unwrap())
+            (
+                path.split('/').filter(|value| !value.is_empty()).collect(),
+                weight.parse().unwrap(),
+            )
         };
         texts.iter().copied().map(node).collect()
     }
 
     fn domains(nodes: &[(Vec<&str>, u128)], replicas: usize) -> Domains {
-        let places: Vec<Place> =
-            nodes.iter().map(|(values, weight)| Place { can_hold: *weight > 0, values: values.clone() }).collect();
+        let places: Vec<Place> = nodes
+            .iter()
+            .map(|(values, weight)| Place {
+                can_hold: *weight > 0,
+                values: values.clone(),
+            })
+            .collect();
         Domains::of(&places, replicas)
     }
 
@@ -234,42 +285,71 @@ mod tests {
 
     #[test]
     fn three_zones_at_three_replicas_hold_one_copy_each_whatever_they_weigh() {
-        // each zone has the cap 1, and the whole needs all three; inside, by weight: 100 * 1/4 and 100 * 3/4
-        assert_eq!(filled(&["a 1", "a 3", "b 10", "c 500"], 3, 100), [25, 75, 100, 100]);
+        // each zone has the cap 1, and the whole needs all three; inside, by weight: 100 * 1/4 and
+        // 100 * 3/4
+        assert_eq!(
+            filled(&["a 1", "a 3", "b 10", "c 500"], 3, 100),
+            [25, 75, 100, 100]
+        );
     }
 
     #[test]
     fn two_zones_at_three_replicas_hold_up_to_two_copies() {
-        // caps 2 and 2: by weight 1 : 1 : 2 : 2 of 300 the zones have 100 and 200, which is just the cap of b
-        assert_eq!(filled(&["a 1", "a 1", "b 2", "b 2"], 3, 100), [50, 50, 100, 100]);
-        // a heavier b stays at 200, each of its nodes at 100; a takes the rest, which is less than it may
-        assert_eq!(filled(&["a 1", "a 1", "b 9", "b 9", "b 9"], 3, 100), [50, 50, 67, 67, 66]);
+        // caps 2 and 2: by weight 1 : 1 : 2 : 2 of 300 the zones have 100 and 200, which is just
+        // the cap of b
+        assert_eq!(
+            filled(&["a 1", "a 1", "b 2", "b 2"], 3, 100),
+            [50, 50, 100, 100]
+        );
+        // a heavier b stays at 200, each of its nodes at 100; a takes the rest, which is less than
+        // it may
+        assert_eq!(
+            filled(&["a 1", "a 1", "b 9", "b 9", "b 9"], 3, 100),
+            [50, 50, 67, 67, 66]
+        );
     }
 
     #[test]
     fn a_node_reaches_its_bound_inside_a_zone_that_reaches_its_own() {
-        // R = 3, caps 2 and 2. The node of weight 8 is reached first, at level 100/8: it has 100 and holds each point once. Then zone a,
-        // at 200: 100 are left for its weights 1 and 1. Zone b takes the last 100.
-        assert_eq!(filled(&["a 8", "a 1", "a 1", "b 1", "b 1"], 3, 100), [100, 50, 50, 50, 50]);
-        // where b weighs more, a does not reach its own: 200 by 1 + 1 + 2 + 3, that is 28 4/7, 28 4/7, 57 1/7 and 85 5/7
-        assert_eq!(filled(&["a 8", "a 1", "a 1", "b 2", "b 3"], 3, 100), [100, 29, 28, 57, 86]);
+        // R = 3, caps 2 and 2. The node of weight 8 is reached first, at level 100/8: it has 100
+        // and holds each point once. Then zone a, at 200: 100 are left for its weights 1 and 1.
+        // Zone b takes the last 100.
+        assert_eq!(
+            filled(&["a 8", "a 1", "a 1", "b 1", "b 1"], 3, 100),
+            [100, 50, 50, 50, 50]
+        );
+        // where b weighs more, a does not reach its own: 200 by 1 + 1 + 2 + 3, that is 28 4/7, 28
+        // 4/7, 57 1/7 and 85 5/7
+        assert_eq!(
+            filled(&["a 8", "a 1", "a 1", "b 2", "b 3"], 3, 100),
+            [100, 29, 28, 57, 86]
+        );
     }
 
     #[test]
     fn bounds_that_are_reached_together_freeze_from_the_inside() {
-        // both zones (cap 1 each) and the whole are reached at level 10/3: 10 = 4 + 3 + 3 in each zone. Of 20 cells shared by six, 3 2/6
-        // each, the two cells over would both go to zone a.
-        assert_eq!(filled(&["a 1", "a 1", "a 1", "b 1", "b 1", "b 1"], 2, 10), [4, 3, 3, 4, 3, 3]);
+        // both zones (cap 1 each) and the whole are reached at level 10/3: 10 = 4 + 3 + 3 in each
+        // zone. Of 20 cells shared by six, 3 2/6 each, the two cells over would both go to zone a.
+        assert_eq!(
+            filled(&["a 1", "a 1", "a 1", "b 1", "b 1", "b 1"], 2, 10),
+            [4, 3, 3, 4, 3, 3]
+        );
         // with R = 4 zone a has the cap 2 and its racks 1 each, all reached at level 10/3
-        let texts = ["a/1 1", "a/1 1", "a/1 1", "a/2 1", "a/2 1", "a/2 1", "b/3 9", "b/4 9"];
+        let texts = [
+            "a/1 1", "a/1 1", "a/1 1", "a/2 1", "a/2 1", "a/2 1", "b/3 9", "b/4 9",
+        ];
         assert_eq!(filled(&texts, 4, 10), [4, 3, 3, 4, 3, 3, 10, 10]);
     }
 
     #[test]
     fn a_node_whose_domain_is_full_is_passed_over() {
-        // R = 2, G = 10, caps 1 each. The whole is reached first, at level 20/200: a has 2.6 + 2.6 + 4.6 = 9.8 of its 10, the others 3.4
-        // each. Three cells are over, and the largest remainders are all in a; it has room for two, so the third goes to b.
-        assert_eq!(filled(&["a 26", "a 26", "a 46", "b 34", "c 34", "d 34"], 2, 10), [3, 3, 4, 4, 3, 3]);
+        // R = 2, G = 10, caps 1 each. The whole is reached first, at level 20/200: a has 2.6 + 2.6
+        // + 4.6 = 9.8 of its 10, the others 3.4 each. Three cells are over, and the largest
+        // remainders are all in a; it has room for two, so the third goes to b.
+        assert_eq!(
+            filled(&["a 26", "a 26", "a 46", "b 34", "c 34", "d 34"], 2, 10),
+            [3, 3, 4, 4, 3, 3]
+        );
     }
 
     #[test]
@@ -303,12 +383,17 @@ mod tests {
             ((less, big), (less - 1, less), Ordering::Greater),
             ((big, less), (less, less - 1), Ordering::Less),
         ] {
-            assert_eq!(Fraction(a, b).cmp(&Fraction(c, d)), wanted, "{a}/{b} and {c}/{d}");
+            assert_eq!(
+                Fraction(a, b).cmp(&Fraction(c, d)),
+                wanted,
+                "{a}/{b} and {c}/{d}"
+            );
             assert_eq!(Fraction(c, d).cmp(&Fraction(a, b)), wanted.reverse());
         }
     }
 
-    /// The exact shares by another way: a function of the level for each part of the tree, and the level at which it reaches its bound.
+    /// The exact shares by another way: a function of the level for each part of the tree, and the
+    /// level at which it reaches its bound.
     mod exact {
         use super::super::super::caps::Domains;
 
@@ -324,18 +409,33 @@ mod tests {
         impl Tree<'_> {
             /// `fixed` + `slope` * `x` as long as that is below the bound.
             fn below(bound: u128, (fixed, slope): Line, (p, q): Line) -> Line {
-                if fixed * q + slope * p >= bound * q { (bound, 0) } else { (fixed, slope) }
+                if fixed * q + slope * p >= bound * q {
+                    (bound, 0)
+                } else {
+                    (fixed, slope)
+                }
             }
 
             /// What the parts of a domain have together, the domain's own bound not counted.
             fn inside(&self, domain: usize, x: Line) -> Line {
-                let parts = (0..self.domains.all.len()).filter(|d| self.domains.all[*d].parent == Some(domain));
-                let holders = (0..self.weights.len()).filter(|h| self.domains.around(*h).next() == Some(domain));
-                let parts = parts.map(|d| Self::below(self.domains.all[d].cap as u128 * self.space, self.inside(d, x), x));
-                parts.chain(holders.map(|h| Self::below(self.space, (0, self.weights[h]), x))).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+                let parts = (0..self.domains.all.len())
+                    .filter(|d| self.domains.all[*d].parent == Some(domain));
+                let holders = (0..self.weights.len())
+                    .filter(|h| self.domains.around(*h).next() == Some(domain));
+                let parts = parts.map(|d| {
+                    Self::below(
+                        self.domains.all[d].cap as u128 * self.space,
+                        self.inside(d, x),
+                        x,
+                    )
+                });
+                parts
+                    .chain(holders.map(|h| Self::below(self.space, (0, self.weights[h]), x)))
+                    .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
             }
 
-            /// The level at which a domain reaches its bound: Newton's method, exact on a line that bends down at a few places.
+            /// The level at which a domain reaches its bound: Newton's method, exact on a line that
+            /// bends down at a few places.
             fn reached(&self, domain: usize) -> Option<Line> {
                 let bound = self.domains.all[domain].cap as u128 * self.space;
                 let mut x = (0, 1);
@@ -359,7 +459,10 @@ mod tests {
                     return (0, 1);
                 }
                 let own = (self.space, weight);
-                let around = self.domains.around(holder).filter_map(|domain| self.reached(domain));
+                let around = self
+                    .domains
+                    .around(holder)
+                    .filter_map(|domain| self.reached(domain));
                 let (p, q) = around.fold(own, |a, b| if b.0 * a.1 < a.0 * b.1 { b } else { a });
                 (weight * p, q)
             }

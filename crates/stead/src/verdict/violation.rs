@@ -130,26 +130,76 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Nodes { has, replicas } => write!(f, "{}, not {replicas}", count(*has as u128, "nodes")),
-            Problem::NamedPolicy { name } => write!(f, "policy `{name}` takes a share, which it may at one replica only"),
-            Problem::Cap { domain, copies, cap } => {
-                let names: Vec<String> = domain.iter().map(|(label, value)| format!("{label} {value}")).collect();
-                write!(f, "{} in {}, at most {cap} may be", count(*copies as u128, "copies"), names.join(", "))
+            Problem::Nodes { has, replicas } => {
+                write!(f, "{}, not {replicas}", count(*has as u128, "nodes"))
             }
-            Problem::Label { node, label } => write!(f, "node {node} can hold and has no label `{label}`"),
+            Problem::NamedPolicy { name } => write!(
+                f,
+                "policy `{name}` takes a share, which it may at one replica only"
+            ),
+            Problem::Cap {
+                domain,
+                copies,
+                cap,
+            } => {
+                let names: Vec<String> = domain
+                    .iter()
+                    .map(|(label, value)| format!("{label} {value}"))
+                    .collect();
+                write!(
+                    f,
+                    "{} in {}, at most {cap} may be",
+                    count(*copies as u128, "copies"),
+                    names.join(", ")
+                )
+            }
+            Problem::Label { node, label } => {
+                write!(f, "node {node} can hold and has no label `{label}`")
+            }
             Problem::TooFew { can_hold, replicas } => {
-                write!(f, "{} can hold, fewer than {replicas}: there are no targets", count(*can_hold as u128, "nodes"))
+                write!(
+                    f,
+                    "{} can hold, fewer than {replicas}: there are no targets",
+                    count(*can_hold as u128, "nodes")
+                )
             }
-            Problem::Share { kind, name, has, target, unit } => {
+            Problem::Share {
+                kind,
+                name,
+                has,
+                target,
+                unit,
+            } => {
                 let off = if has > target { "too many" } else { "too few" };
-                write!(f, "{kind} {name} has {has} {unit}, {} {off} for its target", has.abs_diff(*target))
+                write!(
+                    f,
+                    "{kind} {name} has {has} {unit}, {} {off} for its target",
+                    has.abs_diff(*target)
+                )
             }
-            Problem::Primaries { node, primary, has, replicas, unit } => {
+            Problem::Primaries {
+                node,
+                primary,
+                has,
+                replicas,
+                unit,
+            } => {
                 let (low, high) = (has / replicas, has.div_ceil(*replicas));
-                write!(f, "node {node} is the primary of {primary} of its {has} {unit}, not of {low}")?;
-                if high == low { Ok(()) } else { write!(f, " or {high}") }
+                write!(
+                    f,
+                    "node {node} is the primary of {primary} of its {has} {unit}, not of {low}"
+                )?;
+                if high == low {
+                    Ok(())
+                } else {
+                    write!(f, " or {high}")
+                }
             }
-            Problem::Slices { has, most } => write!(f, "{}, at most {most} may be", count(*has as u128, "slices")),
+            Problem::Slices { has, most } => write!(
+                f,
+                "{}, at most {most} may be",
+                count(*has as u128, "slices")
+            ),
         }
     }
 }
@@ -166,7 +216,8 @@ fn count(n: u128, what: &str) -> String {
 /// All violations of a map counted, and the first of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violations {
-    /// The first ones: of the whole map, then of slices by their first point, then of holders by name.
+    /// The first ones: of the whole map, then of slices by their first point, then of holders by
+    /// name.
     pub listed: Vec<Violation>,
     /// At most so many are listed.
     most: usize,
@@ -176,7 +227,11 @@ pub struct Violations {
 impl Violations {
     /// None yet.
     pub(super) fn new(most: usize) -> Violations {
-        Violations { listed: Vec::new(), most, counts: [0; 5] }
+        Violations {
+            listed: Vec::new(),
+            most,
+            counts: [0; 5],
+        }
     }
 
     /// How many there are.
@@ -199,7 +254,10 @@ impl Violations {
             *count += 1;
         }
         if self.listed.len() < self.most {
-            self.listed.push(Violation { slice, problem: problem.clone() });
+            self.listed.push(Violation {
+                slice,
+                problem: problem.clone(),
+            });
         }
     }
 }
@@ -211,17 +269,70 @@ mod tests {
     #[test]
     fn the_words_say_what_is_there_and_what_should_be() {
         let text = |problem: Problem| problem.to_string();
-        let domain = vec![("zone".to_owned(), "a".to_owned()), ("rack".to_owned(), "7".to_owned())];
-        assert_eq!(text(Problem::Nodes { has: 1, replicas: 3 }), "1 node, not 3");
-        assert_eq!(text(Problem::Cap { domain: domain.clone(), copies: 2, cap: 1 }), "2 copies in zone a, rack 7, at most 1 may be");
-        assert_eq!(text(Problem::Cap { domain, copies: 1, cap: 0 }), "1 copy in zone a, rack 7, at most 0 may be");
-        let share = |has, target| Problem::Share { kind: "node", name: "n1".into(), has, target, unit: "points" };
-        assert_eq!(text(share(10, 7)), "node n1 has 10 points, 3 too many for its target");
-        assert_eq!(text(share(6, 7)), "node n1 has 6 points, 1 too few for its target");
-        let primaries = |has| Problem::Primaries { node: "n1".into(), primary: 9, has, replicas: 3, unit: "cells" };
-        assert_eq!(text(primaries(10)), "node n1 is the primary of 9 of its 10 cells, not of 3 or 4");
-        assert_eq!(text(primaries(12)), "node n1 is the primary of 9 of its 12 cells, not of 4");
-        assert_eq!(text(Problem::TooFew { can_hold: 1, replicas: 3 }), "1 node can hold, fewer than 3: there are no targets");
+        let domain = vec![
+            ("zone".to_owned(), "a".to_owned()),
+            ("rack".to_owned(), "7".to_owned()),
+        ];
+        assert_eq!(
+            text(Problem::Nodes {
+                has: 1,
+                replicas: 3
+            }),
+            "1 node, not 3"
+        );
+        assert_eq!(
+            text(Problem::Cap {
+                domain: domain.clone(),
+                copies: 2,
+                cap: 1
+            }),
+            "2 copies in zone a, rack 7, at most 1 may be"
+        );
+        assert_eq!(
+            text(Problem::Cap {
+                domain,
+                copies: 1,
+                cap: 0
+            }),
+            "1 copy in zone a, rack 7, at most 0 may be"
+        );
+        let share = |has, target| Problem::Share {
+            kind: "node",
+            name: "n1".into(),
+            has,
+            target,
+            unit: "points",
+        };
+        assert_eq!(
+            text(share(10, 7)),
+            "node n1 has 10 points, 3 too many for its target"
+        );
+        assert_eq!(
+            text(share(6, 7)),
+            "node n1 has 6 points, 1 too few for its target"
+        );
+        let primaries = |has| Problem::Primaries {
+            node: "n1".into(),
+            primary: 9,
+            has,
+            replicas: 3,
+            unit: "cells",
+        };
+        assert_eq!(
+            text(primaries(10)),
+            "node n1 is the primary of 9 of its 10 cells, not of 3 or 4"
+        );
+        assert_eq!(
+            text(primaries(12)),
+            "node n1 is the primary of 9 of its 12 cells, not of 4"
+        );
+        assert_eq!(
+            text(Problem::TooFew {
+                can_hold: 1,
+                replicas: 3
+            }),
+            "1 node can hold, fewer than 3: there are no targets"
+        );
     }
 
     #[test]
@@ -231,7 +342,21 @@ mod tests {
             violations.add(None, &Problem::Nodes { has, replicas: 9 });
         }
         violations.add(None, &Problem::Slices { has: 2, most: 1 });
-        assert_eq!((violations.count(), violations.listed.len(), violations.unlisted()), (6, 2, 4));
-        assert_eq!((violations.of(Rule::Replicas), violations.of(Rule::MaxSlices), violations.of(Rule::Spread)), (5, 1, 0));
+        assert_eq!(
+            (
+                violations.count(),
+                violations.listed.len(),
+                violations.unlisted()
+            ),
+            (6, 2, 4)
+        );
+        assert_eq!(
+            (
+                violations.of(Rule::Replicas),
+                violations.of(Rule::MaxSlices),
+                violations.of(Rule::Spread)
+            ),
+            (5, 1, 0)
+        );
     }
 }

@@ -4,7 +4,14 @@ use proptest::prelude::*;
 use stead::Fleet;
 
 pub const MILLION: u64 = 1_000_000;
-const SPREADS: [&[&str]; 6] = [&[], &["zone"], &["zone", "rack"], &["zone", "rack", "shelf"], &["rack"], &["shelf", "zone"]];
+const SPREADS: [&[&str]; 6] = [
+    &[],
+    &["zone"],
+    &["zone", "rack"],
+    &["zone", "rack", "shelf"],
+    &["rack"],
+    &["shelf", "zone"],
+];
 
 /// Which zone, rack and shelf.
 pub type Place = [usize; 3];
@@ -75,8 +82,16 @@ pub fn plans(steps: usize) -> impl Strategy<Value = Vec<Vec<Change>>> {
 /// A fleet to start with.
 pub fn wanted(most: usize) -> impl Strategy<Value = Wanted> {
     (replicas(), 0..SPREADS.len(), nodes(0..6)).prop_map(move |(replicas, spread, nodes)| {
-        let mut wanted = Wanted { replicas, spread, most, zones: 5, ..Wanted::default() };
-        nodes.into_iter().for_each(|(weight, place)| wanted.add(weight, place));
+        let mut wanted = Wanted {
+            replicas,
+            spread,
+            most,
+            zones: 5,
+            ..Wanted::default()
+        };
+        nodes
+            .into_iter()
+            .for_each(|(weight, place)| wanted.add(weight, place));
         wanted.change(&[]);
         wanted
     })
@@ -109,7 +124,13 @@ pub struct Wanted {
 impl Wanted {
     /// One node that stays in each of as many zones as there are replicas, in racks of zones.
     pub fn with_a_zone_for_each_copy(replicas: usize, most: usize) -> Wanted {
-        let mut wanted = Wanted { replicas, spread: 2, most, zones: replicas, ..Wanted::default() };
+        let mut wanted = Wanted {
+            replicas,
+            spread: 2,
+            most,
+            zones: replicas,
+            ..Wanted::default()
+        };
         (0..replicas).for_each(|zone| wanted.add(MILLION, [zone, 0, 0]));
         wanted.fixed = replicas;
         wanted
@@ -120,7 +141,12 @@ impl Wanted {
             // names that do not sort by age
             let name = format!("n{}-{}", (self.next * 7919) % 1000, self.next);
             self.next += 1;
-            self.nodes.push(Node { name, weight, place: [zone % self.zones, rack, shelf], formerly: None });
+            self.nodes.push(Node {
+                name,
+                weight,
+                place: [zone % self.zones, rack, shelf],
+                formerly: None,
+            });
         }
     }
 
@@ -133,27 +159,34 @@ impl Wanted {
         while self.nodes.iter().filter(|node| node.weight > 0).count() < self.replicas {
             self.add(MILLION, [self.next % 5, self.next % 3, 0]);
             if self.nodes.len() == self.most {
-                self.nodes.iter_mut().filter(|node| node.weight == 0).for_each(|node| node.weight = MILLION);
+                self.nodes
+                    .iter_mut()
+                    .filter(|node| node.weight == 0)
+                    .for_each(|node| node.weight = MILLION);
             }
         }
     }
 
     /// The number of one of the nodes that may change.
     fn some(&self, i: usize) -> Option<usize> {
-        i.checked_rem(self.nodes.len() - self.fixed).map(|i| self.fixed + i)
+        i.checked_rem(self.nodes.len() - self.fixed)
+            .map(|i| self.fixed + i)
     }
 
     /// Drops the nodes that are in the same domain as a node.
     fn lose(&mut self, i: usize, levels: usize) {
         let (lost, fixed) = (self.nodes[i].place, self.fixed);
         let mut number = 0..;
-        self.nodes.retain(|node| number.next() < Some(fixed) || node.place[..levels] != lost[..levels]);
+        self.nodes
+            .retain(|node| number.next() < Some(fixed) || node.place[..levels] != lost[..levels]);
     }
 
     fn change_once(&mut self, change: &Change) {
         match change {
             Change::Add(weight, place) => self.add(*weight, *place),
-            Change::AddZone(zone, nodes) => nodes.iter().for_each(|(weight, place)| self.add(*weight, [*zone, place[1], place[2]])),
+            Change::AddZone(zone, nodes) => nodes
+                .iter()
+                .for_each(|(weight, place)| self.add(*weight, [*zone, place[1], place[2]])),
             Change::Replicas(replicas) => self.replicas = *replicas,
             Change::Spread(spread) => self.spread = *spread,
             Change::Remove(i)
@@ -181,7 +214,10 @@ impl Wanted {
             Change::Relabel(_, place) => node.place = *place,
             Change::MoveRack(_, zone) => {
                 let rack = node.place;
-                let moves = self.nodes.iter_mut().filter(|node| node.place[..2] == rack[..2]);
+                let moves = self
+                    .nodes
+                    .iter_mut()
+                    .filter(|node| node.place[..2] == rack[..2]);
                 moves.for_each(|node| node.place[0] = *zone);
             }
             Change::Rename(_) if node.formerly.is_none() => {
@@ -195,20 +231,48 @@ impl Wanted {
 
     /// `scale` multiplies all weights; `turned` writes everything in the opposite order.
     pub fn text(&self, scale: u64, turned: bool) -> String {
-        let spread: Vec<String> = SPREADS[self.spread].iter().map(|label| format!("\"{label}\"")).collect();
-        let mut head = vec!["name = \"test\"".into(), format!("replicas = {}", self.replicas), format!("spread = [{}]", spread.join(", "))];
+        let spread: Vec<String> = SPREADS[self.spread]
+            .iter()
+            .map(|label| format!("\"{label}\""))
+            .collect();
+        let mut head = vec![
+            "name = \"test\"".into(),
+            format!("replicas = {}", self.replicas),
+            format!("spread = [{}]", spread.join(", ")),
+        ];
         head.extend(self.max_slices.map(|most| format!("max_slices = {most}")));
         let mut blocks: Vec<String> = Vec::new();
-        for Node { name, weight, place: [zone, rack, shelf], formerly } in &self.nodes {
+        for Node {
+            name,
+            weight,
+            place: [zone, rack, shelf],
+            formerly,
+        } in &self.nodes
+        {
             let weight = weight * scale;
-            let mut labels = [format!("zone = \"{zone}\""), format!("rack = \"{rack}\""), format!("shelf = \"{shelf}\"")];
-            let mut lines = vec![format!("name = \"{name}\""), format!("weight = {}.{:06}", weight / MILLION, weight % MILLION)];
-            lines.extend(formerly.as_ref().map(|former| format!("formerly = \"{former}\"")));
+            let mut labels = [
+                format!("zone = \"{zone}\""),
+                format!("rack = \"{rack}\""),
+                format!("shelf = \"{shelf}\""),
+            ];
+            let mut lines = vec![
+                format!("name = \"{name}\""),
+                format!("weight = {}.{:06}", weight / MILLION, weight % MILLION),
+            ];
+            lines.extend(
+                formerly
+                    .as_ref()
+                    .map(|former| format!("formerly = \"{former}\"")),
+            );
             if turned {
                 labels.reverse();
                 lines.reverse();
             }
-            blocks.push(format!("[[node]]\nlabels = {{ {} }}\n{}\n", labels.join(", "), lines.join("\n")));
+            blocks.push(format!(
+                "[[node]]\nlabels = {{ {} }}\n{}\n",
+                labels.join(", "),
+                lines.join("\n")
+            ));
         }
         if turned {
             head.reverse();

@@ -11,7 +11,10 @@ pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// Offset and number of records of a section, numbered from 1 as in the document.
 pub fn section(bytes: &[u8], number: usize) -> (usize, usize) {
     let entry = 176 + 24 * (number - 1);
-    (u64_at(bytes, entry + 8) as usize, u64_at(bytes, entry + 16) as usize)
+    (
+        u64_at(bytes, entry + 8) as usize,
+        u64_at(bytes, entry + 16) as usize,
+    )
 }
 
 /// The text that is referred to at `at`.

@@ -1,5 +1,6 @@
-//! A judge of maps with replicas and fault domains that shares no code with what it judges: it reads the bytes by
-//! docs/map-format.md alone and does its own arithmetic, in cells. It knows no named policies: they hold nothing at R > 1.
+//! A judge of maps with replicas and fault domains that shares no code with what it judges: it
+//! reads the bytes by docs/map-format.md alone and does its own arithmetic, in cells. It knows no
+//! named policies: they hold nothing at R > 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,17 +43,33 @@ pub fn read(bytes: &[u8]) -> Judged {
     let node = |i: usize| {
         let record = nodes + 40 * i;
         let (first, count) = (u32_at(bytes, record + 24), u32_at(bytes, record + 28));
-        let values: BTreeMap<String, String> = (first..first + count).map(|l| (text(labels + 16 * l), text(labels + 16 * l + 8))).collect();
-        let domain = spread.iter().map_while(|label| values.get(label).cloned()).collect();
-        Node { name: text(record), formerly: text(record + 8), weight: u128::from(u64_at(bytes, record + 16)), domain }
+        let values: BTreeMap<String, String> = (first..first + count)
+            .map(|l| (text(labels + 16 * l), text(labels + 16 * l + 8)))
+            .collect();
+        let domain = spread
+            .iter()
+            .map_while(|label| values.get(label).cloned())
+            .collect();
+        Node {
+            name: text(record),
+            formerly: text(record + 8),
+            weight: u128::from(u64_at(bytes, record + 16)),
+            domain,
+        }
     };
     let nodes = (0..node_count).map(node).collect();
     let ((policies, _), (members, _)) = (section(bytes, 6), section(bytes, 7));
     let list = |policy: usize| {
         let record = policies + 40 * policy;
-        assert_eq!(u32_at(bytes, record + 32), 0, "this judge knows no named policies");
+        assert_eq!(
+            u32_at(bytes, record + 32),
+            0,
+            "this judge knows no named policies"
+        );
         let (first, count) = (u32_at(bytes, record + 24), u32_at(bytes, record + 28));
-        (first..first + count).map(|m| u32_at(bytes, members + 4 * m)).collect()
+        (first..first + count)
+            .map(|m| u32_at(bytes, members + 4 * m))
+            .collect()
     };
     let cells = match u64_at(bytes, 136) {
         0 => 1 << 64,
@@ -60,12 +77,28 @@ pub fn read(bytes: &[u8]) -> Judged {
     };
     let cell = |point: u64| {
         let v = (u128::from(point) * cells) >> 64;
-        assert!(cells == 1 << 64 || (v << 64).div_ceil(cells) == u128::from(point), "{point:016x} is no bound of {cells} cells");
+        assert!(
+            cells == 1 << 64 || (v << 64).div_ceil(cells) == u128::from(point),
+            "{point:016x} is no bound of {cells} cells"
+        );
         v
     };
     let ((points, count), (held, _)) = (section(bytes, 8), section(bytes, 9));
-    let slices = (0..count).map(|i| (cell(u64_at(bytes, points + 8 * i)), list(u32_at(bytes, held + 4 * i)))).collect();
-    Judged { replicas: u32_at(bytes, 60), cells, spread, nodes, slices }
+    let slices = (0..count)
+        .map(|i| {
+            (
+                cell(u64_at(bytes, points + 8 * i)),
+                list(u32_at(bytes, held + 4 * i)),
+            )
+        })
+        .collect();
+    Judged {
+        replicas: u32_at(bytes, 60),
+        cells,
+        spread,
+        nodes,
+        slices,
+    }
 }
 
 /// Cells, the old nodes by their new numbers, the new nodes.
@@ -74,21 +107,31 @@ type Piece<'a> = (u128, Vec<Option<usize>>, &'a [usize]);
 impl Judged {
     /// Each slice's number of cells and nodes.
     fn runs(&self) -> impl Iterator<Item = (u128, &Vec<usize>)> {
-        let ends = self.slices.iter().skip(1).map(|(first, _)| *first).chain([self.cells]);
-        self.slices.iter().zip(ends).map(|((first, list), end)| (end - first, list))
+        let ends = self
+            .slices
+            .iter()
+            .skip(1)
+            .map(|(first, _)| *first)
+            .chain([self.cells]);
+        self.slices
+            .iter()
+            .zip(ends)
+            .map(|((first, list), end)| (end - first, list))
     }
 
     /// The cells of each node.
     pub fn loads(&self) -> Vec<u128> {
         let mut loads = vec![0; self.nodes.len()];
-        self.runs().for_each(|(cells, list)| list.iter().for_each(|i| loads[*i] += cells));
+        self.runs()
+            .for_each(|(cells, list)| list.iter().for_each(|i| loads[*i] += cells));
         loads
     }
 
     /// The cells of which each node is the primary.
     pub fn primaries(&self) -> Vec<u128> {
         let mut counts = vec![0; self.nodes.len()];
-        self.runs().for_each(|(cells, list)| counts[list[0]] += cells);
+        self.runs()
+            .for_each(|(cells, list)| counts[list[0]] += cells);
         counts
     }
 
@@ -97,7 +140,10 @@ impl Judged {
         let (loads, targets) = (self.loads(), self.targets());
         for ((node, load), target) in self.nodes.iter().zip(loads).zip(targets) {
             if load != target {
-                return Err(format!("{} has {load} cells, its target is {target}", node.name));
+                return Err(format!(
+                    "{} has {load} cells, its target is {target}",
+                    node.name
+                ));
             }
         }
         Ok(())
@@ -109,47 +155,74 @@ impl Judged {
         for (first, list) in &self.slices {
             let mut copies: BTreeMap<&[String], usize> = BTreeMap::new();
             for node in list.iter().map(|i| &self.nodes[*i]) {
-                (1..=node.domain.len()).for_each(|level| *copies.entry(&node.domain[..level]).or_default() += 1);
+                (1..=node.domain.len())
+                    .for_each(|level| *copies.entry(&node.domain[..level]).or_default() += 1);
             }
-            if let Some((domain, n)) = copies.into_iter().find(|(domain, n)| caps.get(*domain).is_none_or(|cap| n > cap)) {
-                return Err(format!("cell {first}: {n} copies in {domain:?}, whose cap is {:?}", caps.get(domain)));
+            if let Some((domain, n)) = copies
+                .into_iter()
+                .find(|(domain, n)| caps.get(*domain).is_none_or(|cap| n > cap))
+            {
+                return Err(format!(
+                    "cell {first}: {n} copies in {domain:?}, whose cap is {:?}",
+                    caps.get(domain)
+                ));
             }
             let distinct: BTreeSet<&usize> = list.iter().collect();
             if list.len() != self.replicas || distinct.len() != list.len() {
-                return Err(format!("cell {first}: {list:?} are not {} nodes", self.replicas));
+                return Err(format!(
+                    "cell {first}: {list:?} are not {} nodes",
+                    self.replicas
+                ));
             }
         }
         Ok(())
     }
 
-    /// Of its target T each node is the primary of T / R, rounded down or up; the others stand by name.
+    /// Of its target T each node is the primary of T / R, rounded down or up; the others stand by
+    /// name.
     pub fn check_primaries(&self) -> Result<(), String> {
         let r = self.replicas as u128;
         for ((node, load), first) in self.nodes.iter().zip(self.loads()).zip(self.primaries()) {
             if first != load / r && first != load.div_ceil(r) {
-                return Err(format!("{} is the primary of {first} cells of {load} at {r} replicas", node.name));
+                return Err(format!(
+                    "{} is the primary of {first} cells of {load} at {r} replicas",
+                    node.name
+                ));
             }
         }
         match self.slices.iter().find(|(_, list)| !list[1..].is_sorted()) {
-            Some((first, list)) => Err(format!("cell {first}: {list:?} do not stand by name behind the primary")),
+            Some((first, list)) => Err(format!(
+                "cell {first}: {list:?} do not stand by name behind the primary"
+            )),
             None => Ok(()),
         }
     }
 
     /// For each node its number in a later map.
     fn in_later(&self, new: &Judged) -> Vec<Option<usize>> {
-        let named = |judged: &Judged, name: &str| judged.nodes.iter().position(|node| node.name == name);
+        let named =
+            |judged: &Judged, name: &str| judged.nodes.iter().position(|node| node.name == name);
         let later = |node: &Node| {
-            let renamed = || new.nodes.iter().position(|n| n.formerly == node.name && named(self, &n.name).is_none());
+            let renamed = || {
+                new.nodes
+                    .iter()
+                    .position(|n| n.formerly == node.name && named(self, &n.name).is_none())
+            };
             named(new, &node.name).or_else(renamed)
         };
         self.nodes.iter().map(later).collect()
     }
 
-    /// The space cut at the bounds of both maps: cells, the old nodes by their new numbers, and the new nodes.
+    /// The space cut at the bounds of both maps: cells, the old nodes by their new numbers, and the
+    /// new nodes.
     fn pieces<'a>(&'a self, new: &'a Judged) -> Vec<Piece<'a>> {
         let later = self.in_later(new);
-        let mut cuts: Vec<u128> = self.slices.iter().chain(&new.slices).map(|(first, _)| *first).collect();
+        let mut cuts: Vec<u128> = self
+            .slices
+            .iter()
+            .chain(&new.slices)
+            .map(|(first, _)| *first)
+            .collect();
         cuts.sort_unstable();
         cuts.dedup();
         let ends: Vec<u128> = cuts.iter().skip(1).copied().chain([self.cells]).collect();
@@ -157,7 +230,10 @@ impl Judged {
             &judged.slices[judged.slices.partition_point(|(first, _)| *first <= at) - 1].1
         }
         let old = |at: u128| list(self, at).iter().map(|i| later[*i]).collect();
-        cuts.iter().zip(ends).map(|(at, end)| (end - at, old(*at), list(new, *at).as_slice())).collect()
+        cuts.iter()
+            .zip(ends)
+            .map(|(at, end)| (end - at, old(*at), list(new, *at).as_slice()))
+            .collect()
     }
 
     pub fn step(&self, new: &Judged) -> Step {
@@ -168,89 +244,159 @@ impl Judged {
             reordered += if old[0].is_some_and(lost) { cells } else { 0 };
         }
         let mut had = vec![0; new.nodes.len()];
-        self.in_later(new).iter().zip(self.loads()).for_each(|(to, load)| to.iter().for_each(|to| had[*to] += load));
-        Step { moved, bound: new.loads().iter().zip(had).map(|(now, had)| now.saturating_sub(had)).sum(), reordered }
+        self.in_later(new)
+            .iter()
+            .zip(self.loads())
+            .for_each(|(to, load)| to.iter().for_each(|to| had[*to] += load));
+        Step {
+            moved,
+            bound: new
+                .loads()
+                .iter()
+                .zip(had)
+                .map(|(now, had)| now.saturating_sub(had))
+                .sum(),
+            reordered,
+        }
     }
 
-    /// Whether the least movement is the lower bound by the page: one replica, or as many outermost domains as replicas with one copy each
-    /// before and after, and no label, number of replicas or spread changed.
+    /// Whether the least movement is the lower bound by the page: one replica, or as many outermost
+    /// domains as replicas with one copy each before and after, and no label, number of replicas or
+    /// spread changed.
     pub fn bound_can_be_reached(&self, new: &Judged) -> bool {
         let one_each = |judged: &Judged| {
-            let caps: Vec<usize> = judged.caps().into_iter().filter(|(domain, _)| domain.len() == 1).map(|(_, cap)| cap).collect();
+            let caps: Vec<usize> = judged
+                .caps()
+                .into_iter()
+                .filter(|(domain, _)| domain.len() == 1)
+                .map(|(_, cap)| cap)
+                .collect();
             caps.len() == judged.replicas && caps.iter().all(|cap| *cap == 1)
         };
-        let stays = |(old, later): (&Node, Option<usize>)| later.is_none_or(|i| new.nodes[i].domain == old.domain);
+        let stays = |(old, later): (&Node, Option<usize>)| {
+            later.is_none_or(|i| new.nodes[i].domain == old.domain)
+        };
         let same = self.replicas == new.replicas && self.spread == new.spread;
         self.replicas == 1 && new.replicas == 1
-            || same && one_each(self) && one_each(new) && self.nodes.iter().zip(self.in_later(new)).all(stays)
+            || same
+                && one_each(self)
+                && one_each(new)
+                && self.nodes.iter().zip(self.in_later(new)).all(stays)
     }
 
-    /// The fewest cells that can move on any way from these slices to the targets of `new`: from each set of old nodes through the
-    /// domains to the nodes, where a copy that stays costs nothing.
+    /// The fewest cells that can move on any way from these slices to the targets of `new`: from
+    /// each set of old nodes through the domains to the nodes, where a copy that stays costs
+    /// nothing.
     pub fn least_moved(&self, new: &Judged) -> u128 {
         let (targets, caps, later) = (new.targets(), new.caps(), self.in_later(new));
         let mut groups: BTreeMap<BTreeSet<usize>, u128> = BTreeMap::new();
         for (cells, list) in self.runs() {
-            let kept = list.iter().filter_map(|i| later[*i]).filter(|i| targets[*i] > 0).collect();
+            let kept = list
+                .iter()
+                .filter_map(|i| later[*i])
+                .filter(|i| targets[*i] > 0)
+                .collect();
             *groups.entry(kept).or_default() += cells;
         }
         let mut network = Network::default();
         let (source, sink) = (network.vertex(), network.vertex());
         let holders: Vec<usize> = targets.iter().map(|_| network.vertex()).collect();
-        holders.iter().zip(&targets).for_each(|(holder, target)| network.add(*holder, sink, *target, 0));
+        holders
+            .iter()
+            .zip(&targets)
+            .for_each(|(holder, target)| network.add(*holder, sink, *target, 0));
         for (kept, cells) in groups {
             // a domain comes after its parent
             let mut vertices: BTreeMap<&[String], usize> = BTreeMap::new();
             for (domain, cap) in &caps {
                 let vertex = network.vertex();
-                let outer = domain.split_last().map_or(source, |(_, parent)| vertices[parent]);
+                let outer = domain
+                    .split_last()
+                    .map_or(source, |(_, parent)| vertices[parent]);
                 network.add(outer, vertex, cells * *cap as u128, 0);
                 vertices.insert(domain, vertex);
             }
-            for (i, node) in new.nodes.iter().enumerate().filter(|(i, _)| targets[*i] > 0) {
-                network.add(vertices[node.domain.as_slice()], holders[i], cells, i64::from(!kept.contains(&i)));
+            for (i, node) in new
+                .nodes
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| targets[*i] > 0)
+            {
+                network.add(
+                    vertices[node.domain.as_slice()],
+                    holders[i],
+                    cells,
+                    i64::from(!kept.contains(&i)),
+                );
             }
         }
         let (amount, cost) = network.send(source, sink);
-        assert_eq!(amount, new.replicas as u128 * new.cells, "the targets cannot be met under the caps");
+        assert_eq!(
+            amount,
+            new.replicas as u128 * new.cells,
+            "the targets cannot be met under the caps"
+        );
         cost
     }
 
-    /// The fewest cells that can be reordered when the slices of `new` keep their nodes, and the nodes their number of primaries.
+    /// The fewest cells that can be reordered when the slices of `new` keep their nodes, and the
+    /// nodes their number of primaries.
     pub fn least_reordered(&self, new: &Judged) -> u128 {
         let mut groups: BTreeMap<(Option<usize>, Vec<usize>), u128> = BTreeMap::new();
         for (cells, old, now) in self.pieces(new) {
             let mut set = now.to_vec();
             set.sort_unstable();
-            *groups.entry((old[0].filter(|first| now.contains(first)), set)).or_default() += cells;
+            *groups
+                .entry((old[0].filter(|first| now.contains(first)), set))
+                .or_default() += cells;
         }
         let mut network = Network::default();
         let (source, sink) = (network.vertex(), network.vertex());
         let nodes: Vec<usize> = new.nodes.iter().map(|_| network.vertex()).collect();
-        nodes.iter().zip(new.primaries()).for_each(|(node, cells)| network.add(*node, sink, cells, 0));
+        nodes
+            .iter()
+            .zip(new.primaries())
+            .for_each(|(node, cells)| network.add(*node, sink, cells, 0));
         for ((first, set), cells) in groups {
             let group = network.vertex();
             network.add(source, group, cells, 0);
-            set.iter().for_each(|i| network.add(group, nodes[*i], cells, i64::from(first.is_some_and(|first| first != *i))));
+            set.iter().for_each(|i| {
+                network.add(
+                    group,
+                    nodes[*i],
+                    cells,
+                    i64::from(first.is_some_and(|first| first != *i)),
+                )
+            });
         }
         network.send(source, sink).1
     }
 
     /// Guarantees 1 and 2, and the primaries.
     pub fn check(&self) -> Result<(), String> {
-        self.check_targets().and_then(|()| self.check_caps()).and_then(|()| self.check_primaries())
+        self.check_targets()
+            .and_then(|()| self.check_caps())
+            .and_then(|()| self.check_primaries())
     }
 
-    /// Guarantee 3, and that no more primaries change than must; `exact` also works the least movement out.
+    /// Guarantee 3, and that no more primaries change than must; `exact` also works the least
+    /// movement out.
     pub fn check_step(&self, new: &Judged, exact: bool) -> Result<(), String> {
-        let Step { moved, bound, reordered } = self.step(new);
+        let Step {
+            moved,
+            bound,
+            reordered,
+        } = self.step(new);
         if moved < bound || moved > bound && self.bound_can_be_reached(new) {
             return Err(format!("{moved} cells moved, the bound is {bound}"));
         }
         if exact {
             let (least, fewest) = (self.least_moved(new), self.least_reordered(new));
             if moved != least || reordered != fewest {
-                return Err(format!("{moved} cells moved, {least} would do; {reordered} reordered, {fewest} would do"));
+                return Err(format!(
+                    "{moved} cells moved, {least} would do; {reordered} reordered, \
+                    {fewest} would do"
+                ));
             }
         }
         Ok(())

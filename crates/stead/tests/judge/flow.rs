@@ -1,4 +1,5 @@
-//! The cheapest flow through a small network, exact: successive shortest paths with potentials, all paths of one length at once.
+//! The cheapest flow through a small network, exact: successive shortest paths with potentials, all
+//! paths of one length at once.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -9,7 +10,8 @@ struct Arc {
     cost: i64,
 }
 
-/// A network whose arcs have a capacity and a cost of at least 0. Arc `a ^ 1` is the way back of arc `a`.
+/// A network whose arcs have a capacity and a cost of at least 0. Arc `a ^ 1` is the way back of
+/// arc `a`.
 #[derive(Default)]
 pub struct Network {
     arcs: Vec<Arc>,
@@ -44,7 +46,8 @@ impl Network {
         (amount, cost)
     }
 
-    /// Adds the shortest distances from `source` to the potentials; says whether `sink` can be reached.
+    /// Adds the shortest distances from `source` to the potentials; says whether `sink` can be
+    /// reached.
     fn raise(&self, height: &mut [i64], source: usize, sink: usize) -> bool {
         let mut distance = vec![i64::MAX; self.out.len()];
         distance[source] = 0;
@@ -53,7 +56,11 @@ impl Network {
             if far > distance[at] {
                 continue;
             }
-            for arc in self.out[at].iter().map(|a| &self.arcs[*a]).filter(|arc| arc.room > 0) {
+            for arc in self.out[at]
+                .iter()
+                .map(|a| &self.arcs[*a])
+                .filter(|arc| arc.room > 0)
+            {
                 let there = far + arc.cost + height[at] - height[arc.to];
                 if there < distance[arc.to] {
                     distance[arc.to] = there;
@@ -62,18 +69,26 @@ impl Network {
             }
         }
         // what cannot be reached now never can be again: no path leads there
-        height.iter_mut().zip(&distance).filter(|(_, far)| **far < i64::MAX).for_each(|(h, far)| *h += far);
+        height
+            .iter_mut()
+            .zip(&distance)
+            .filter(|(_, far)| **far < i64::MAX)
+            .for_each(|(h, far)| *h += far);
         distance[sink] < i64::MAX
     }
 
-    /// How many arcs each vertex is from `source` over arcs that lie on a shortest path; `None` when that does not reach `sink`.
+    /// How many arcs each vertex is from `source` over arcs that lie on a shortest path; `None`
+    /// when that does not reach `sink`.
     fn levels(&self, height: &[i64], source: usize, sink: usize) -> Option<Vec<usize>> {
         let mut levels = vec![usize::MAX; self.out.len()];
         levels[source] = 0;
         let mut queue = VecDeque::from([source]);
         while let Some(at) = queue.pop_front() {
             for arc in self.out[at].iter().map(|a| &self.arcs[*a]) {
-                if arc.room > 0 && levels[arc.to] == usize::MAX && height[at] + arc.cost == height[arc.to] {
+                if arc.room > 0
+                    && levels[arc.to] == usize::MAX
+                    && height[at] + arc.cost == height[arc.to]
+                {
                     levels[arc.to] = levels[at] + 1;
                     queue.push_back(arc.to);
                 }
@@ -82,7 +97,15 @@ impl Network {
         (levels[sink] < usize::MAX).then_some(levels)
     }
 
-    fn push(&mut self, at: usize, sink: usize, most: u128, height: &[i64], levels: &[usize], next: &mut [usize]) -> u128 {
+    fn push(
+        &mut self,
+        at: usize,
+        sink: usize,
+        most: u128,
+        height: &[i64],
+        levels: &[usize],
+        next: &mut [usize],
+    ) -> u128 {
         if at == sink {
             return most;
         }

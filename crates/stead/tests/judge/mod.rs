@@ -1,5 +1,5 @@
-//! A judge of maps that shares no code with what it judges: it reads the bytes by docs/map-format.md alone and does its own
-//! arithmetic.
+//! A judge of maps that shares no code with what it judges: it reads the bytes by
+//! docs/map-format.md alone and does its own arithmetic.
 
 mod bytes;
 
@@ -29,14 +29,21 @@ pub fn read(bytes: &[u8]) -> Judged {
     let (members, _) = section(bytes, 7);
     let mut weights = BTreeMap::new();
     for i in 0..node_count {
-        weights.insert(Holder::Node(text(nodes + 40 * i)), u128::from(u64_at(bytes, nodes + 40 * i + 16)));
+        weights.insert(
+            Holder::Node(text(nodes + 40 * i)),
+            u128::from(u64_at(bytes, nodes + 40 * i + 16)),
+        );
     }
     let mut holders = Vec::new();
     for i in 0..policy_count {
         let record = policies + 40 * i;
         let flags = u32_at(bytes, record + 32);
         let node = nodes + 40 * u32_at(bytes, members + 4 * u32_at(bytes, record + 24));
-        let holder = if flags & 1 == 1 { Holder::Policy(text(record)) } else { Holder::Node(text(node)) };
+        let holder = if flags & 1 == 1 {
+            Holder::Policy(text(record))
+        } else {
+            Holder::Node(text(node))
+        };
         if flags & 2 == 2 {
             weights.insert(holder.clone(), u128::from(u64_at(bytes, record + 16)));
         }
@@ -44,22 +51,36 @@ pub fn read(bytes: &[u8]) -> Judged {
     }
     let (points, count) = section(bytes, 8);
     let (held, _) = section(bytes, 9);
-    let slices = (0..count).map(|i| (u64_at(bytes, points + 8 * i), holders[u32_at(bytes, held + 4 * i)].clone())).collect();
+    let slices = (0..count)
+        .map(|i| {
+            (
+                u64_at(bytes, points + 8 * i),
+                holders[u32_at(bytes, held + 4 * i)].clone(),
+            )
+        })
+        .collect();
     Judged { weights, slices }
 }
 
 impl Judged {
     /// The points of each holder.
     pub fn points(&self) -> BTreeMap<Holder, u128> {
-        let mut sums: BTreeMap<Holder, u128> = self.weights.keys().map(|h| (h.clone(), 0)).collect();
-        let ends = self.slices.iter().skip(1).map(|(first, _)| u128::from(*first)).chain([1 << 64]);
+        let mut sums: BTreeMap<Holder, u128> =
+            self.weights.keys().map(|h| (h.clone(), 0)).collect();
+        let ends = self
+            .slices
+            .iter()
+            .skip(1)
+            .map(|(first, _)| u128::from(*first))
+            .chain([1 << 64]);
         for ((first, holder), end) in self.slices.iter().zip(ends) {
             *sums.entry(holder.clone()).or_default() += end - u128::from(*first);
         }
         sums
     }
 
-    /// Guarantee 1: each holder has its share rounded down, or one more where its remainder is among the largest.
+    /// Guarantee 1: each holder has its share rounded down, or one more where its remainder is
+    /// among the largest.
     pub fn check_balance(&self) -> Result<(), String> {
         let total: u128 = self.weights.values().sum();
         let points = self.points();
@@ -82,11 +103,17 @@ impl Judged {
                 remainders.last_mut().unwrap().0 += 1 << 100; // marks those that got one more
             }
         }
-        // the marked ones must be the first `left` by remainder, of equal ones the earlier by kind and name
-        let mut order: Vec<(u128, &Holder)> = remainders.iter().map(|(r, h)| (r & ((1 << 100) - 1), *h)).collect();
+        // the marked ones must be the first `left` by remainder, of equal ones the earlier by kind
+        // and name
+        let mut order: Vec<(u128, &Holder)> = remainders
+            .iter()
+            .map(|(r, h)| (r & ((1 << 100) - 1), *h))
+            .collect();
         order.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         for (i, (_, holder)) in order.iter().enumerate() {
-            let marked = remainders.iter().any(|(r, h)| h == holder && *r >> 100 == 1);
+            let marked = remainders
+                .iter()
+                .any(|(r, h)| h == holder && *r >> 100 == 1);
             if marked != ((i as u128) < left) {
                 return Err(format!("{holder:?} got the wrong left-over point"));
             }
@@ -94,15 +121,34 @@ impl Judged {
         Ok(())
     }
 
-    /// The points whose holder is another in `new`; `renamed` says what a holder of `self` is called there.
+    /// The points whose holder is another in `new`; `renamed` says what a holder of `self` is
+    /// called there.
     pub fn moved(&self, new: &Judged, renamed: &dyn Fn(&Holder) -> Holder) -> u128 {
-        let owner = |slices: &[(u64, Holder)], at: u64| slices[slices.partition_point(|(first, _)| *first <= at) - 1].1.clone();
-        let mut cuts: Vec<u64> = self.slices.iter().chain(&new.slices).map(|(first, _)| *first).collect();
+        let owner = |slices: &[(u64, Holder)], at: u64| {
+            slices[slices.partition_point(|(first, _)| *first <= at) - 1]
+                .1
+                .clone()
+        };
+        let mut cuts: Vec<u64> = self
+            .slices
+            .iter()
+            .chain(&new.slices)
+            .map(|(first, _)| *first)
+            .collect();
         cuts.sort_unstable();
         cuts.dedup();
-        let ends: Vec<u128> = cuts.iter().skip(1).map(|c| u128::from(*c)).chain([1 << 64]).collect();
+        let ends: Vec<u128> = cuts
+            .iter()
+            .skip(1)
+            .map(|c| u128::from(*c))
+            .chain([1 << 64])
+            .collect();
         let changed = |at: u64| renamed(&owner(&self.slices, at)) != owner(&new.slices, at);
-        cuts.iter().zip(ends).filter(|(first, _)| changed(**first)).map(|(first, end)| end - u128::from(*first)).sum()
+        cuts.iter()
+            .zip(ends)
+            .filter(|(first, _)| changed(**first))
+            .map(|(first, end)| end - u128::from(*first))
+            .sum()
     }
 
     /// The sum of what the holders gain.
@@ -111,11 +157,18 @@ impl Judged {
         for (holder, points) in self.points() {
             *had.entry(renamed(&holder)).or_default() += points;
         }
-        new.points().iter().map(|(holder, points)| points.saturating_sub(had.get(holder).copied().unwrap_or(0))).sum()
+        new.points()
+            .iter()
+            .map(|(holder, points)| points.saturating_sub(had.get(holder).copied().unwrap_or(0)))
+            .sum()
     }
 
     /// Guarantee 3.
-    pub fn check_movement(&self, new: &Judged, renamed: &dyn Fn(&Holder) -> Holder) -> Result<(), String> {
+    pub fn check_movement(
+        &self,
+        new: &Judged,
+        renamed: &dyn Fn(&Holder) -> Holder,
+    ) -> Result<(), String> {
         let (moved, bound) = (self.moved(new, renamed), self.bound(new, renamed));
         if moved == bound {
             Ok(())

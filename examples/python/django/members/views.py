@@ -3,7 +3,6 @@
 from django.db import transaction
 from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_http_methods
-
 from stead.django import current_map, shard
 
 from .models import Member
@@ -23,17 +22,24 @@ def member(request, name):
         except Member.DoesNotExist:
             return JsonResponse({"error": f"there is no member {name!r}"}, status=404)
     # while rows are moving, `database` may be the old place
-    place = {"epoch": current_map().epoch, "shard": shard(name), "database": found._state.db}
+    place = {
+        "epoch": current_map().epoch,
+        "shard": shard(name),
+        "database": found._state.db,
+    }
     return JsonResponse({"name": found.name, "visits": found.visits, **place})
 
 
 def visit(name):
-    """Counts. The transaction is in the place where the row will be written, so that it is not moved there between reading and writing."""
+    """Counts. The transaction is in the place where the row will be written, so that it
+    is not moved there between reading and writing.
+    """
     with transaction.atomic(using=shard(name)):
         try:
             found = Member.objects.find(name)
         except Member.DoesNotExist:
             found = Member(name=name)
         found.visits += 1
-        found.save()  # the router sees the instance: this goes to the new place, wherever it was read
+        # the router sees the instance: this goes to the new place, wherever it was read
+        found.save()
     return found

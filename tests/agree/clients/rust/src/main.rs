@@ -1,4 +1,5 @@
-//! Rust's hash rings asked where keys live: `rings MODE`, or with `version` behind; clients.py says what goes in and out.
+//! Rust's hash rings asked where keys live: `rings MODE`, or with `version` behind; clients.py says
+//! what goes in and out.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +30,14 @@ struct Virtual {
 fn hashring(servers: Vec<String>) -> Where {
     let mut ring = hashring::HashRing::new();
     for server in servers {
-        ring.batch_add((0..POINTS).map(|id| Virtual { id, server: server.clone() }).collect());
+        ring.batch_add(
+            (0..POINTS)
+                .map(|id| Virtual {
+                    id,
+                    server: server.clone(),
+                })
+                .collect(),
+        );
     }
     Box::new(move |key| ring.get(&key).expect("a node").server.clone())
 }
@@ -43,9 +51,17 @@ fn conhash(servers: Vec<String>) -> Where {
 }
 
 fn consistent_hash(servers: Vec<String>) -> Where {
-    let nodes = servers.into_iter().map(|server| consistent_hash::Node::new(server).quantity(POINTS));
+    let nodes = servers
+        .into_iter()
+        .map(|server| consistent_hash::Node::new(server).quantity(POINTS));
     let ring = consistent_hash::StaticHashRing::new(consistent_hash::DefaultHash, nodes);
-    Box::new(move |key| ring.calc_candidates(&key).next().expect("a node").key.clone())
+    Box::new(move |key| {
+        ring.calc_candidates(&key)
+            .next()
+            .expect("a node")
+            .key
+            .clone()
+    })
 }
 
 fn flexihash(servers: Vec<String>) -> Where {
@@ -70,13 +86,20 @@ fn main() {
     let mode = arguments.next().unwrap_or_default();
     if arguments.next().is_some() {
         let start = format!("{mode} = \"=");
-        let line = include_str!("../Cargo.toml").lines().find_map(|line| line.strip_prefix(&start)).expect("a dependency");
+        let line = include_str!("../Cargo.toml")
+            .lines()
+            .find_map(|line| line.strip_prefix(&start))
+            .expect("a dependency");
         println!("{}", line.trim_end_matches('"'));
         return;
     }
     let mut input = String::new();
-    std::io::stdin().read_to_string(&mut input).expect("standard input is text");
-    let (servers, keys) = input.split_once("\n\n").expect("servers, an empty line, keys");
+    std::io::stdin()
+        .read_to_string(&mut input)
+        .expect("standard input is text");
+    let (servers, keys) = input
+        .split_once("\n\n")
+        .expect("servers, an empty line, keys");
     let servers = servers.lines().map(str::to_owned).collect();
     let locate = match mode.as_str() {
         "conhash" => conhash(servers),
@@ -88,5 +111,7 @@ fn main() {
         _ => panic!("there is no mode {mode:?}"),
     };
     let answers: String = keys.lines().map(|key| locate(key) + "\n").collect();
-    std::io::stdout().write_all(answers.as_bytes()).expect("standard output takes it");
+    std::io::stdout()
+        .write_all(answers.as_bytes())
+        .expect("standard output takes it");
 }

@@ -1,13 +1,16 @@
-"""`manage.py stead_plan NEW`: how many rows a new map moves, from where to where; with --move it is published and they are moved.
+"""`manage.py stead_plan NEW`: how many rows a new map moves, from where to where; with
+--move it is published and they are moved.
 
-NEW is a fleet (.toml, .json), of which the next map is made here; or a map that was made on a copy of the map in use, which keeps a history
-of its own and so wants an empty directory:
+NEW is a fleet (.toml, .json), of which the next map is made here; or a map that was
+made on a copy of the map in use, which keeps a history of its own and so wants an empty
+directory:
 
     mkdir next && cp data/members.map next && stead apply --max-move 5% fleet.toml next/members.map
 
---move keeps the map in use as STEAD_MAP_BEFORE, publishes the new one, waits until requests that began with the old one have ended, moves
-the rows, waits again, and removes STEAD_MAP_BEFORE. members/places.py is the readers' side. Interrupted at any place, it goes on
-when it is called again.
+--move keeps the map in use as STEAD_MAP_BEFORE, publishes the new one, waits until
+requests that began with the old one have ended, moves the rows, waits again, and
+removes STEAD_MAP_BEFORE. members/places.py is the readers' side. Interrupted at any
+place, it goes on when it is called again.
 """
 
 import time
@@ -32,11 +35,26 @@ class Command(BaseCommand):
     help = "How many rows a new map moves; with --move they are moved."
 
     def add_arguments(self, parser):
-        parser.add_argument("new", metavar="NEW", type=Path, help="a fleet file, or the next map")
-        parser.add_argument("--move", action="store_true", help="publish the map and move the rows")
-        parser.add_argument("--most", type=int, default=10_000, help="move nothing when it were more rows (default: %(default)s)")
         parser.add_argument(
-            "--grace", type=float, default=30, help="seconds after which a request has surely ended: gunicorn's --timeout (default: %(default)s)"
+            "new", metavar="NEW", type=Path, help="a fleet file, or the next map"
+        )
+        parser.add_argument(
+            "--move", action="store_true", help="publish the map and move the rows"
+        )
+        parser.add_argument(
+            "--most",
+            type=int,
+            default=10_000,
+            help="move nothing when it were more rows (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--grace",
+            type=float,
+            default=30,
+            help=(
+                "seconds after which a request has surely ended: gunicorn's --timeout "
+                "(default: %(default)s)"
+            ),
         )
 
     def handle(self, *, new, move, most, grace, **_):
@@ -48,25 +66,38 @@ class Command(BaseCommand):
             raise CommandError(error) from error
         unknown = sorted({node.name for node in new.nodes} - set(SHARDS))
         if unknown:
-            raise CommandError(f"not in DATABASES: {', '.join(unknown)}; add and migrate them first")
+            raise CommandError(
+                f"not in DATABASES: {', '.join(unknown)}; add and migrate them first"
+            )
         rows = misplaced(new)
-        self.stdout.write(f"epoch {now.epoch} -> {new.epoch}: {fraction:.6%} of all keys, {sum(map(len, rows.values()))} rows")
+        self.stdout.write(
+            f"epoch {now.epoch} -> {new.epoch}: {fraction:.6%} of all keys, "
+            f"{sum(map(len, rows.values()))} rows"
+        )
         for (old, to), names in sorted(rows.items()):
             self.stdout.write(f"  {old} -> {to}  {len(names)}")
         if move:
             count = sum(map(len, rows.values()))
             if count > most:
-                raise CommandError(f"{count} rows are more than --most {most}; nothing was changed")
+                raise CommandError(
+                    f"{count} rows are more than --most {most}; nothing was changed"
+                )
             publish(now, new)
             time.sleep(grace)
-            moved = Counter({way: carry(*way, names) for way, names in misplaced(new).items()})
+            moved = Counter(
+                {way: carry(*way, names) for way, names in misplaced(new).items()}
+            )
             time.sleep(grace)
             settings.STEAD_MAP_BEFORE.unlink(missing_ok=True)
-            self.stdout.write(f"epoch {new.epoch} is in use, {moved.total()} rows moved")
+            self.stdout.write(
+                f"epoch {new.epoch} is in use, {moved.total()} rows moved"
+            )
 
 
 def next_map(now, file):
-    """The map of a file, be it a fleet or a map; the map in use when the fleet changes nothing."""
+    """The map of a file, be it a fleet or a map; the map in use when the fleet changes
+    nothing.
+    """
     if file.suffix not in (".toml", ".json"):
         return stead.Map.open(file)
     new = stead.build(file, now)
@@ -74,10 +105,14 @@ def next_map(now, file):
 
 
 def misplaced(new):
-    """The names of rows that are not where the map says, by (where they are, where they belong)."""
+    """The names of rows that are not where the map says, by (where they are, where they
+    belong).
+    """
     rows = {}
     for database in SHARDS:
-        for name in Member.objects.using(database).values_list("name", flat=True).iterator():
+        for name in (
+            Member.objects.using(database).values_list("name", flat=True).iterator()
+        ):
             place = new.locate(name)
             if place != database:
                 rows.setdefault((database, place), []).append(name)
@@ -85,13 +120,18 @@ def misplaced(new):
 
 
 def publish(now, new):
-    """Publishes the new map, with the old one beside it; does nothing when that was done before."""
+    """Publishes the new map, with the old one beside it; does nothing when that was
+    done before.
+    """
     if now == new:
         return
     before = settings.STEAD_MAP_BEFORE
     try:
         if before.exists() and stead.Map.open(before) != now:
-            raise CommandError(f"{before} is there: rows of epoch {now.epoch} are still to be moved; do that first: stead_plan {settings.STEAD_MAP} --move")
+            raise CommandError(
+                f"{before} is there: rows of epoch {now.epoch} are still to be moved; "
+                f"do that first: stead_plan {settings.STEAD_MAP} --move"
+            )
         now.save(before)
         new.publish(settings.STEAD_MAP, now)
     except stead.Error as error:
@@ -99,11 +139,19 @@ def publish(now, new):
 
 
 def carry(old, to, names):
-    """Moves rows; returns how many. A row that somebody wrote in its new place meanwhile is newer, and stays as it is."""
+    """Moves rows; returns how many. A row that somebody wrote in its new place
+    meanwhile is newer, and stays as it is.
+    """
     count = 0
     for start in range(0, len(names), BATCH):
         with transaction.atomic(using=old):
-            rows = Member.objects.using(old).filter(name__in=names[start : start + BATCH]).select_for_update()
-            count += len(Member.objects.using(to).bulk_create(list(rows), ignore_conflicts=True))
+            rows = (
+                Member.objects.using(old)
+                .filter(name__in=names[start : start + BATCH])
+                .select_for_update()
+            )
+            count += len(
+                Member.objects.using(to).bulk_create(list(rows), ignore_conflicts=True)
+            )
             rows.delete()
     return count
