@@ -8,12 +8,13 @@ PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export CARGO PYTHON PREFIX
 
-.PHONY: help fuzz-rrd setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
+.PHONY: help format fuzz-rrd setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
 	@echo 'make demo          a million user names placed on 4 to 16 servers, what moves, and five languages that agree (under 5 minutes, then seconds)'
 	@echo 'make demo-agree    how far clients of memcached agree where keys live, as a table and a picture (scripts/setup --clients installs them)'
 	@echo 'make test          every suite in every language, one line each and the total'
+	@echo 'make format        every file by its language'"'"'s formatter, with its defaults; make test checks it'
 	@echo 'make build         the programs, the C library (target/release/stead, stead-rrd, libstead.so, libstead.a), manual and completions'
 	@echo 'make wheel         the Python module, for pip install target/wheels/*.whl'
 	@echo 'make perl          the Perl module, built in target/perl/Stead, with its tests run'
@@ -83,6 +84,11 @@ demo-agree: setup
 test:
 	@scripts/setup --tests
 	@$(PYTHON) scripts/suites.py
+
+# the formatters of PyPI are among what the tests need
+format:
+	@[ -x .venv/bin/ruff ] || scripts/setup --tests
+	@scripts/format
 
 bench-c: setup
 	@$(CARGO) build --release --locked -q -p stead-capi

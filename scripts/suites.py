@@ -125,6 +125,12 @@ SUITES = [
         ),
     ),
     (
+        "every file is formatted",
+        [PYTHON, "scripts/format", "--check"],
+        None,
+        None,
+    ),
+    (
         "headers are current",
         [CARGO, "run", "--locked", "-q", "-p", "stead-header", "--", "--check"],
         whole,
