@@ -407,23 +407,17 @@ fn a_secret_is_never_shown() {
     }
 }
 
-/// The indented block of docs/fleet.md that starts so, and what follows it.
-fn example(first: &str) -> (String, &'static str) {
+/// The fenced block of docs/fleet.md that starts with this text, and what follows it.
+fn example(first: &str) -> (&'static str, &'static str) {
     let manual = include_str!("../../../docs/fleet.md");
-    let start = manual.find(first).unwrap();
-    let block: Vec<&str> = manual[start..]
-        .split_inclusive('\n')
-        .take_while(|line| line.trim().is_empty() || line.starts_with("    "))
-        .collect();
-    let text = block.concat();
-    let rest = &manual[start + text.len()..];
-    (text, rest)
+    let start = manual.find(&format!("```\n{first}")).unwrap() + "```\n".len();
+    manual[start..].split_once("```\n").unwrap()
 }
 
 #[test]
 fn the_examples_of_the_manual_are_fleets() {
     let manual = include_str!("../../../docs/fleet.md");
-    let fleet = parse(&example("    name     = \"members\"").0, "f");
+    let fleet = parse(example("name     = \"members\"").0, "f");
     assert_eq!(
         (fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()),
         (2, 1, 1)
@@ -444,8 +438,8 @@ fn the_examples_of_the_manual_are_fleets() {
 
 #[test]
 fn the_shares_of_three_zones_are_those_of_the_manual() {
-    let (text, rest) = example("    name     = \"copies\"");
-    let fleet = parse(&text, "f");
+    let (text, rest) = example("name     = \"copies\"");
+    let fleet = parse(text, "f");
     assert_eq!(
         (fleet.replicas, &fleet.spread[..], fleet.nodes.len()),
         (3, &["zone".to_owned(), "rack".to_owned()][..], 6)
@@ -460,7 +454,7 @@ fn the_shares_of_three_zones_are_those_of_the_manual() {
     let row = |line: &'static str| line.split_whitespace().collect::<Vec<_>>();
     let rows: Vec<_> = rest
         .lines()
-        .skip_while(|line| !line.starts_with("    node "))
+        .skip_while(|line| !line.starts_with("node "))
         .skip(1)
         .take(5)
         .map(row)
