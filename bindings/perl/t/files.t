@@ -142,15 +142,14 @@ my @calls = (
         my @found = map { $first->point( [] ) } 1;
     },
 );
-my $count = 0;
-for my $call (@calls) {
-    eval { $call->() };
+my @lines = ( 2 .. 8, 10, 13 );
+for my $count ( 0 .. $#calls ) {
+    eval { $calls[$count]->() };
     is ref $@ ? $@->file . ' ' . $@->line : $@,
-      'elsewhere.pl ' . ( 2 + $count ), "the place of call $count";
-    $count++;
+      "elsewhere.pl $lines[$count]", "the place of call $count";
 }
 eval { Stead::Map->open('/nowhere') };
-is $@->line, __LINE__, 'the line of a plain call';
+is $@->line, __LINE__ - 1, 'the line of a plain call';
 like "$@", qr{\A\Qcannot stat /nowhere: \E.* at elsewhere\.pl line \d+\.\n\z},
   'the text is like that of die';
 ok $@, 'an error is true';
