@@ -40,16 +40,18 @@ nodes = ["n11"]
 [[pin]]
 range = ["6.00000%", "6.00001%"]
 nodes = ["n11"]
+short = true
 
 [[pin]]
 key = "justin"
 policy = "cray"
+short = false
 "#;
 
 const JSON: &str = r#"{
   "pin": [
     {"policy": "cray", "key": "just\u0069n"},
-    {"nodes": ["n11"], "range": ["6.00000%", "6.00001%"]}
+    {"nodes": ["n11"], "range": ["6.00000%", "6.00001%"], "short": true}
   ],
   "policy": [
     {"name": "cray", "kind": "chain", "nodes": ["n11", "db1"], "weight": 2.0},
@@ -156,7 +158,7 @@ fn every_key_is_read() {
             &PinTo::Policy("cray".to_owned())
         )
     );
-    assert_eq!(justin.line, 34);
+    assert_eq!((justin.line, justin.short, range.short), (35, false, true));
     let what = Pinned::Range {
         first: Point(1106804644422573096),
         end: 1106806489096980467,
@@ -407,23 +409,17 @@ fn a_secret_is_never_shown() {
     }
 }
 
-/// The indented block of docs/fleet.md that starts so, and what follows it.
-fn example(first: &str) -> (String, &'static str) {
+/// The fenced block of docs/fleet.md that starts with `first`, and the text after it.
+fn example(first: &str) -> (&'static str, &'static str) {
     let manual = include_str!("../../../docs/fleet.md");
-    let start = manual.find(first).unwrap();
-    let block: Vec<&str> = manual[start..]
-        .split_inclusive('\n')
-        .take_while(|line| line.trim().is_empty() || line.starts_with("    "))
-        .collect();
-    let text = block.concat();
-    let rest = &manual[start + text.len()..];
-    (text, rest)
+    let start = manual.find(&format!("```\n{first}")).unwrap() + 4;
+    manual[start..].split_once("```").unwrap()
 }
 
 #[test]
 fn the_examples_of_the_manual_are_fleets() {
     let manual = include_str!("../../../docs/fleet.md");
-    let fleet = parse(&example("    name     = \"members\"").0, "f");
+    let fleet = parse(example("name     = \"members\"").0, "f");
     assert_eq!(
         (fleet.nodes.len(), fleet.policies.len(), fleet.pins.len()),
         (2, 1, 1)
@@ -444,8 +440,8 @@ fn the_examples_of_the_manual_are_fleets() {
 
 #[test]
 fn the_shares_of_three_zones_are_those_of_the_manual() {
-    let (text, rest) = example("    name     = \"copies\"");
-    let fleet = parse(&text, "f");
+    let (text, rest) = example("name     = \"copies\"");
+    let fleet = parse(text, "f");
     assert_eq!(
         (fleet.replicas, &fleet.spread[..], fleet.nodes.len()),
         (3, &["zone".to_owned(), "rack".to_owned()][..], 6)
@@ -460,7 +456,7 @@ fn the_shares_of_three_zones_are_those_of_the_manual() {
     let row = |line: &'static str| line.split_whitespace().collect::<Vec<_>>();
     let rows: Vec<_> = rest
         .lines()
-        .skip_while(|line| !line.starts_with("    node "))
+        .skip_while(|line| !line.starts_with("node "))
         .skip(1)
         .take(5)
         .map(row)

@@ -140,7 +140,7 @@ fn lower(value: Json) -> Result<Tree, Mistake> {
     let value = match value {
         Json::StringLit(text) => Value::Text(text.value.into_owned()),
         Json::NumberLit(number) => Value::Number(number.value.to_owned()),
-        Json::BooleanLit(_) => Value::Other("true or false"),
+        Json::BooleanLit(boolean) => Value::Bool(boolean.value),
         Json::NullKeyword(_) => Value::Other("null"),
         Json::Array(array) => Value::Array(
             array

@@ -242,7 +242,7 @@ fn lower(text: &str, value: &Toml, fallback: usize) -> Tree {
     let value = match value {
         Toml::String(string) => Value::Text(string.value().clone()),
         Toml::Integer(_) | Toml::Float(_) => Value::Number(written(text, span).replace('_', "")),
-        Toml::Boolean(_) => Value::Other("true or false"),
+        Toml::Boolean(boolean) => Value::Bool(*boolean.value()),
         Toml::Datetime(_) => Value::Other("a date or time"),
         Toml::Array(array) => {
             Value::Array(array.iter().map(|value| lower(text, value, at)).collect())

@@ -104,6 +104,7 @@ impl<'a> Reader<'a> {
             Value::Array(_) => "an array",
             Value::Table(_) if self.source.json => "an object",
             Value::Table(_) => "a table",
+            Value::Bool(_) => "true or false",
             Value::Other(kind) => kind,
         }
     }
@@ -215,6 +216,16 @@ impl<'a> Reader<'a> {
                 format!("{what} must be an array of {of}, and is {kind}; write it in brackets")
             }),
         }
+    }
+
+    pub(super) fn boolean(&mut self, what: &str, tree: &Tree) -> Option<bool> {
+        let Value::Bool(boolean) = tree.value else {
+            let kind = self.kind(tree);
+            return self.wrong(tree.at, || {
+                format!("{what} must be true or false, and is {kind}; write true, or leave it out")
+            });
+        };
+        Some(boolean)
     }
 
     /// A string of any length and content; says its kind and never its content when it is none.

@@ -19,7 +19,7 @@ use crate::weight::Weight;
 
 const NODE_KEYS: [&str; 5] = ["name", "weight", "labels", "attributes", "formerly"];
 const POLICY_KEYS: [&str; 4] = ["name", "kind", "nodes", "weight"];
-const PIN_KEYS: [&str; 4] = ["key", "range", "policy", "nodes"];
+const PIN_KEYS: [&str; 5] = ["key", "range", "policy", "nodes", "short"];
 
 const MOST_NODES: usize = 65_536;
 const MOST_POLICIES: usize = 65_536;
@@ -315,13 +315,17 @@ impl Reader<'_> {
         let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         let policies: HashSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
         for table in tables {
-            let (mut what, mut to) = (None, None);
+            let (mut what, mut to, mut short) = (None, None, false);
             // the key that was there first, of either pair
             let (mut what_key, mut to_key): (Option<String>, Option<String>) = (None, None);
             for Entry { key, at, tree } in table.it {
                 let seen = match key.as_str() {
                     "key" | "range" => &mut what_key,
                     "policy" | "nodes" => &mut to_key,
+                    "short" => {
+                        short = self.boolean("short", &tree).unwrap_or(false);
+                        continue;
+                    }
                     _ => {
                         self.unknown_in(&key, at, "pin", &PIN_KEYS);
                         continue;
@@ -358,6 +362,7 @@ impl Reader<'_> {
                 pins.push(Pin {
                     what,
                     to,
+                    short,
                     line: self.line(table.at),
                 });
             }

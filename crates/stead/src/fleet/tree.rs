@@ -21,7 +21,8 @@ pub(super) enum Value {
     Array(Vec<Tree>),
     /// In the order of the text; no key twice.
     Table(Vec<Entry>),
-    /// What no key of a fleet takes: a truth value, a date, a null; in words.
+    Bool(bool),
+    /// What no key of a fleet takes: a date, a null; in words.
     Other(&'static str),
 }
 

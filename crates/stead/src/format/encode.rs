@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::layout::{
     at, header_length, index_bits, section_count, ADOPTED_HASH, ENTRY, GRADUAL, MAGIC,
-    RECORD_SIZES, TWICE, VERSION,
+    RECORD_SIZES, SHORT_PIN, TWICE, VERSION,
 };
 use super::parts::{NodePart, Parts, PinPart, PolicyPart};
 use super::Digest;
@@ -71,6 +71,7 @@ fn features(parts: &Parts) -> u64 {
     set(GRADUAL, parts.target.is_some())
         | set(ADOPTED_HASH, hash_number(parts) > Hash::SIPHASH)
         | set(TWICE, parts.policies.iter().any(repeats))
+        | set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))
 }
 
 /// The number of the hash, with the key rule in it.
@@ -248,7 +249,7 @@ impl Writer {
                     w.put_u64(pin.first.0);
                     w.put_u64(pin.last.0);
                     w.put_u32(pin.policy.index());
-                    w.put_u32(usize::from(pin.key.is_some()));
+                    w.put_u32(usize::from(pin.key.is_some()) | usize::from(pin.short) << 1);
                     w.put_string(pin.key.as_deref().unwrap_or(&[]));
                 },
                 1,

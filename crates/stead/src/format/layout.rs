@@ -35,6 +35,10 @@ pub(super) const GRADUAL: u64 = 1;
 pub(super) const ADOPTED_HASH: u64 = 2;
 /// The required feature of bit 2: an unnamed policy names a node twice, as adopted rings may.
 pub(super) const TWICE: u64 = 4;
+/// The required feature of bit 3: a pin is short.
+pub(super) const SHORT_PIN: u64 = 8;
+/// The features that this stead knows.
+pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN;
 /// Sections of a map without a gradual change.
 const PLAIN_SECTIONS: usize = 13;
 

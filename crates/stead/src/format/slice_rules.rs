@@ -1,7 +1,7 @@
 //! The rules of slices: base slices, pins, final slices and the index over them, and the target of
 //! a gradual change, by docs/map-format.md.
 
-use super::layout::{at, index_bits, u32_at, u64_at, Record, GRADUAL};
+use super::layout::{at, index_bits, u32_at, u64_at, Record, GRADUAL, SHORT_PIN};
 use super::rules::Check;
 use super::verify::broken;
 use crate::error::Result;
@@ -115,6 +115,7 @@ impl Check<'_> {
 
     pub(super) fn pins(&self) -> Result<Vec<Slice>> {
         let mut pins: Vec<Slice> = Vec::with_capacity(self.count(Record::Pins));
+        let mut short = false;
         for i in 0..self.count(Record::Pins) {
             let offset = self.at(Record::Pins, i);
             let (first, last) = (
@@ -130,7 +131,9 @@ impl Check<'_> {
             }
             let (policy, _) = self.policy(offset + 16)?;
             let key = self.key(offset + 24);
-            match u32_at(self.bytes, offset + 20) {
+            let flags = u32_at(self.bytes, offset + 20);
+            short |= flags & 2 == 2;
+            match flags & !2 {
                 0 if key.is_empty() => {}
                 1 => {
                     let cell = self.hash.cell(self.key_rule.of(key), self.cells);
@@ -143,7 +146,7 @@ impl Check<'_> {
                 _ => {
                     return broken(
                         offset + 20,
-                        "the kind of a pin is 0 without a key or 1 with one",
+                        "the flags of a pin are wrong, or a pin by range has a key",
                     )
                 }
             }
@@ -152,6 +155,12 @@ impl Check<'_> {
                 last,
                 policy,
             });
+        }
+        if short != (u64_at(self.bytes, at::FEATURES) & SHORT_PIN != 0) {
+            return broken(
+                at::FEATURES,
+                "feature 3 must be set when a pin is short, and only then",
+            );
         }
         Ok(pins)
     }

@@ -8,7 +8,7 @@
 use super::encode::digest;
 use super::layout::{
     array_at, at, header_length, section_count, u32_at, u64_at, Layout, Record, Section,
-    ADOPTED_HASH, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, TWICE, VERSION,
+    ADOPTED_HASH, ENTRY, KNOWN_FEATURES, MAGIC, RECORD_SIZES, VERSION,
 };
 use super::rules::rules;
 use super::Digest;
@@ -94,7 +94,7 @@ fn header(bytes: &[u8]) -> Result<()> {
         return broken(at::VERSION, format!("there is no map format {version}"));
     }
     let features = u64_at(bytes, at::FEATURES);
-    let unknown = features & !(GRADUAL | ADOPTED_HASH | TWICE);
+    let unknown = features & !KNOWN_FEATURES;
     if unknown != 0 {
         let needs = format!(
             "the map needs feature {}, which this stead does not know",

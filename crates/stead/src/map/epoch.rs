@@ -131,6 +131,37 @@ mod tests {
     }
 
     #[test]
+    fn a_short_pin_is_kept_moves_nothing_and_is_a_new_epoch() {
+        let pinned = |rest: &str| {
+            let text =
+                format!("name = 'm'\nnode = [{{name = 'a'}}, {{name = 'b'}}]\n[[pin]]\n{rest}");
+            Fleet::parse(&text, "fleet").unwrap()
+        };
+        let key = "key = 'frank'\nnodes = ['b']\n";
+        let first = build(&pinned(key), None).unwrap();
+        let unsaid = pinned(&format!("{key}short = false"));
+        assert!(first.same_but_epoch(&build(&unsaid, Some(&first)).unwrap()));
+
+        let second = build(&pinned(&format!("{key}short = true")), Some(&first)).unwrap();
+        assert!(!second.same_but_epoch(&first));
+        let plan = crate::Plan::between(&first, &second).unwrap();
+        assert_eq!((plan.moved.0, plan.moves.len()), (0, 0));
+
+        let third = build(&unsaid, Some(&second)).unwrap();
+        assert!(third.same_but_epoch(&first));
+        let back = second.again_after(&third).unwrap();
+        for (map, short) in [
+            (&first, false),
+            (&second, true),
+            (&third, false),
+            (&back, true),
+        ] {
+            assert_eq!(map.pins().map(|p| p.short).collect::<Vec<_>>(), [short]);
+            assert_eq!(encode(&map.to_parts()), map.bytes());
+        }
+    }
+
+    #[test]
     fn content_comes_again_under_the_next_number() {
         let first = build(&fleet(&["a", "b"]), None).unwrap();
         let second = build(&fleet(&["a", "b", "c"]), Some(&first)).unwrap();

@@ -38,6 +38,8 @@ pub struct Pin<'a> {
     pub slice: Slice,
     /// The key, of a pin by key.
     pub key: Option<&'a [u8]>,
+    /// Whether the fleet says that fewer copies than R, or copies that break a cap, are meant.
+    pub short: bool,
 }
 
 /// The nodes of a policy, primary first.
@@ -219,9 +221,11 @@ impl Map {
                 last: Point(number(8)),
                 policy: PolicyId(u32_at(&self.bytes, at + 16)),
             };
+            let flags = u32_at(&self.bytes, at + 20);
             Pin {
                 slice,
-                key: (u32_at(&self.bytes, at + 20) == 1).then(|| self.string(at + 24)),
+                key: (flags & 1 == 1).then(|| self.string(at + 24)),
+                short: flags & 2 == 2,
             }
         })
     }
@@ -270,6 +274,7 @@ impl Map {
                     last: pin.slice.last,
                     policy: pin.slice.policy,
                     key: pin.key.map(<[u8]>::to_vec),
+                    short: pin.short,
                 })
                 .collect(),
             target: self.target_slices().map(|slices| TargetPart {

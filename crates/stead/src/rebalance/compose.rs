@@ -82,6 +82,7 @@ impl Composer<'_> {
                 last: pin.last,
                 policy,
                 key,
+                short: wish.short,
             });
         }
         let base = self.slices(base, &policies)?;
