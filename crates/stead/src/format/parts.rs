@@ -1,6 +1,6 @@
 //! A map as plain values: what `encode` writes.
 
-use super::{Digest, MapId};
+use super::records::{Digest, MapId};
 use crate::cell::Cells;
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
