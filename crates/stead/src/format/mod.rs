@@ -19,6 +19,5 @@ pub use encode::encode;
 pub use parts::{NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};
-pub(crate) use records::NODES_MAX;
 pub use records::{Digest, MapId};
 pub(crate) use verify::{verify, Checked};

@@ -6,11 +6,11 @@ use super::check::{broken, Check};
 use super::layout::Extent;
 use super::records::{
     AffixRefs, Header, NodeRecord, PairRecord, PinRecord, PolicyRecord, Run, Section, Stored,
-    StringRef, ATTRIBUTES, LABELS, MEMBERS, NODES, NODES_MAX, PINS, POLICIES, SPREAD, STRINGS,
-    TWICE,
+    StringRef, ATTRIBUTES, LABELS, MEMBERS, NODES, PINS, POLICIES, SPREAD, STRINGS, TWICE,
 };
 use crate::error::Result;
-use crate::name::{check_name, check_node_name, check_text, NAME_MAX, TEXT_MAX};
+use crate::name::{check_name, check_node_name, check_text, NAME_MAX, SPREAD_MAX, TEXT_MAX};
+use crate::policy::NODES_MAX;
 use crate::weight::Weight;
 
 /// A cursor over the strings, which must follow each other without gaps.
@@ -102,10 +102,10 @@ impl Check<'_> {
             refuse(offset, "a label name", check_name(label, TEXT_MAX))?;
             // a handful of levels; more than the nodes' labels can have is nonsense, and quadratic
             // work is not wanted
-            if seen.contains(&label) || i >= 255 {
+            if seen.contains(&label) || i >= SPREAD_MAX {
                 return broken(
                     offset,
-                    "spread names a label twice, or more than 255 labels",
+                    format!("spread names a label twice, or more than {SPREAD_MAX} labels"),
                 );
             }
             seen.push(label);

@@ -347,9 +347,6 @@ pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PI
 
 /// The index has at most 2^18 entries, 1 MiB.
 const INDEX_BITS_MAX: u32 = 18;
-/// More nodes than anybody has, and few enough that products of shares and weights stay below
-/// 2^128.
-pub(crate) const NODES_MAX: usize = 65_536;
 
 /// k: the smallest with 2^k >= 4 * slices, from 1 to 18.
 pub(super) fn index_bits(slices: usize) -> u32 {

@@ -18,6 +18,7 @@ use super::slice_rules::Used;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, Hash, KeyRule, AFFIX_MAX};
+use crate::policy::REPLICAS_MAX;
 
 /// What verifying found out.
 #[derive(Clone, Debug)]
@@ -179,8 +180,11 @@ fn settings(header: &Header) -> Result<()> {
             "the version of the algorithm must be 1",
         );
     }
-    if !(1..=255).contains(&header.replicas) {
-        return broken(offset_of!(Header, replicas), "replicas must be 1 to 255");
+    if !(1..=REPLICAS_MAX).contains(&header.replicas) {
+        return broken(
+            offset_of!(Header, replicas),
+            format!("replicas must be 1 to {REPLICAS_MAX}"),
+        );
     }
     let adopted = header.hash > Hash::SIPHASH;
     if adopted != (header.features & ADOPTED_HASH != 0) {
