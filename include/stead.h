@@ -76,7 +76,7 @@ typedef enum {
 } stead_abi_number;
 
 // What a function returns: STEAD_OK, or what went wrong. The numbers never change and are the same
-// in every language.
+// in every language. 14 was never returned, and is not used again.
 typedef enum {
   // Done.
   STEAD_OK = 0,
@@ -108,8 +108,6 @@ typedef enum {
   STEAD_CHANGED = 12,
   // A key has no path: its file name would be too long.
   STEAD_NAME = 13,
-  // Designed, and not built yet.
-  STEAD_NOT_YET = 14,
   // A fault in stead itself: please report it.
   STEAD_INTERNAL = 15,
 } stead_status;

@@ -46,7 +46,6 @@ class Exception extends \RuntimeException
             Status::Uncertain => Exception\UncertainException::class,
             Status::Changed => Exception\ChangedException::class,
             Status::Name => Exception\PathNameException::class,
-            Status::NotYet => Exception\NotYetException::class,
             Status::Internal => Exception\InternalException::class,
             // a number that a later library added
             null => self::class,

@@ -36,8 +36,7 @@ enum Status: int
     case Changed = 12;
     /** A key has no path: its file name would be too long. */
     case Name = 13;
-    /** Designed, and not built yet. */
-    case NotYet = 14;
+    // 14 was never thrown, and is not used again
     /** A fault in stead itself: please report it. */
     case Internal = 15;
 }

@@ -17,7 +17,6 @@ typedef enum {
   STEAD_UNCERTAIN = 11,
   STEAD_CHANGED = 12,
   STEAD_NAME = 13,
-  STEAD_NOT_YET = 14,
   STEAD_INTERNAL = 15,
 } stead_status;
 

@@ -4,6 +4,7 @@ declare(strict_types=1);
 
 namespace Stead\Tests;
 
+use Stead\Exception\FleetException;
 use Stead\Exception\InvalidException;
 use Stead\Fold;
 use Stead\Map;
@@ -82,6 +83,16 @@ final class MapTest extends Cases
         self::assertNull($map->node("a\0"));
         $this->thrown(fn () => $map->attribute('none', 'address'), InvalidException::class, 'no node "none"');
         $this->thrown(fn () => $map->label('a', "zo\0ne"), InvalidException::class, 'NUL', 'zo\000ne');
+    }
+
+    public function testAPinMayBeShort(): void
+    {
+        $digest = static fn (array $short): string => Map::build(self::fleet('db1') + ['pin' => [['key' => 'frank', 'nodes' => ['db1']] + $short]])->digest();
+        $text = "name = 'members'\nnode = [{ name = 'db1' }]\npin = [{ key = 'frank', nodes = ['db1'], short = true }]\n";
+        self::assertSame(Map::build($text)->digest(), $digest(['short' => true]));
+        self::assertSame($digest([]), $digest(['short' => false]));
+        self::assertNotSame($digest([]), $digest(['short' => true]));
+        $this->thrown(fn () => $digest(['short' => 1]), FleetException::class, "fleet['pin'][0]['short']: short must be true or false", 'a number');
     }
 
     public function testSlicesCoverTheSpaceAndNamePolicies(): void

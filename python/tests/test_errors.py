@@ -24,7 +24,6 @@ BASES = {
     stead.UncertainError: (11, OSError),
     stead.ChangedError: (12, Exception),
     stead.PathNameError: (13, ValueError),
-    stead.NotYetError: (14, NotImplementedError),
     stead.InternalError: (15, Exception),
 }
 

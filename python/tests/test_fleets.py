@@ -66,6 +66,22 @@ def test_all_shapes_give_the_same_map(tmp_path):
     }
 
 
+def test_a_pin_may_be_short():
+    def digest(**pin):
+        pin = {"key": "frank", "nodes": ["n1"], **pin}
+        return stead.build({**DICT, "pin": [pin]}).digest
+
+    text = "[[pin]]\nkey = 'frank'\nnodes = ['n1']\nshort = true\n"
+    assert digest(short=True) == stead.build(TEXT + text).digest
+    assert digest(short=False) == digest() != digest(short=True)
+    for wrong in (1, "true", []):
+        pin = {"key": "frank", "nodes": ["n1"], "short": wrong}
+        refused(
+            {**DICT, "pin": [pin]},
+            "fleet['pin'][0]['short']: short must be true or false",
+        )
+
+
 def test_a_str_is_a_text_and_never_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fleet.toml").write_text(TEXT)

@@ -17,6 +17,7 @@ static void check_library(void) {
   SAYS(stead_status_name(STEAD_OK), "STEAD_OK");
   SAYS(stead_status_name(STEAD_CONFLICT), "STEAD_CONFLICT");
   SAYS(stead_status_name(STEAD_INTERNAL), "STEAD_INTERNAL");
+  SAYS(stead_status_name(14), NULL);
   SAYS(stead_status_name(STEAD_INTERNAL + 1), NULL);
   SAYS(stead_status_name(-1), NULL);
   SAYS(stead_status_name(INT32_MIN), NULL);

@@ -593,6 +593,21 @@ def maps():
         "cells-7": (members("n0", "n1", "n2", cells=7), None),
         "many": (many(), None),
         "replicas": (copies, None),
+        "pins-short": (
+            dict(
+                copies,
+                pins=[
+                    {"key": b"frank".hex(), "nodes": ["a1"], "short": True},
+                    {
+                        "range": ["6%", "6.5%"],
+                        "nodes": ["b1", "a1", "a2"],
+                        "short": True,
+                    },
+                    {"range": ["7%", "8%"], "nodes": ["b1", "a2", "c1"]},
+                ],
+            ),
+            None,
+        ),
         "thin": (thin(), None),
         "domains-1": (domains(1), None),
         "domains-2": (domains(2), None),
@@ -676,6 +691,7 @@ def histories(first, pair):
         "rename-swap": (dict(three, nodes=swapped), "three"),
         "pin-added": (dict(three, pins=[hot]), "three"),
         "pin-gone": (three, "pin-added"),
+        "pin-short": (dict(three, pins=[dict(hot, short=True)]), "pin-added"),
         "pin-moved": (dict(three, pins=[dict(hot, nodes=["n0", "n1"])]), "pin-added"),
         "pin-wide": (dict(three, pins=[hot_n0]), "pin-moved"),
         "pin-over-move": (

@@ -286,7 +286,7 @@ def header_cases(files):
             f"unknown feature bit {b}",
             True,
         )
-        for b in range(3, 64)
+        for b in range(4, 64)
     ]
     cases += [
         (
@@ -299,7 +299,7 @@ def header_cases(files):
             f"feature bit {b} without what it says",
             True,
         )
-        for b in (1, 2)
+        for b in (1, 2, 3)
     ]
     cases += [
         (
@@ -363,7 +363,15 @@ def header_cases(files):
         "gradual",
         24,
         "<Q",
-        (8, 9, 2**63 + 1),
+        (9,),
+        "feature bit 3",
+        "target slices and required features",
+    )
+    more(
+        "gradual",
+        24,
+        "<Q",
+        (16, 17, 2**63 + 1),
         "required features",
         "target slices and required features",
         "version",

@@ -382,11 +382,26 @@ TOML = [
         GOOD + '[[pin]]\nrange = "1%-2%"@@\nnodes = ["a"]\n',
         ["range"],
     ),
+    (
+        "pin short is text",
+        GOOD + '[[pin]]\nkey = "k"\nnodes = ["a"]\nshort = "true"@@\n',
+        ["short", "true or false", "a string"],
+    ),
+    (
+        "pin short is a number",
+        GOOD + '[[pin]]\nkey = "k"\nnodes = ["a"]\nshort = 1@@\n',
+        ["short", "true or false", "a number"],
+    ),
+    (
+        "short of a policy",
+        GOOD + '[[policy]]\nname = "p"\nnodes = ["a"]\nshort = true@@\n',
+        ["short", "policy"],
+    ),
     ("pin range of numbers", GOOD + '[[pin]]\nrange = [1, 2]@@\nnodes = ["a"]\n', []),
     (
         "unknown key of a pin",
         GOOD + '[[pin]]\nkey = "k"\nnodes = ["a"]\nweight = 1@@\n',
-        ["weight", "key", "range", "policy", "nodes"],
+        ["weight", "key", "range", "policy", "nodes", "short"],
     ),
     (
         "two pins by one key",
@@ -571,6 +586,14 @@ JSON = [
             '"pin": [{"key": "k", "nodes": ["a"]},\n{"key": "k", "nodes": ["a"]}]}@@'
         ),
         ["2"],
+    ),
+    (
+        "pin short is null",
+        (
+            '{"name": "m", "node": [{"name": "a"}],\n'
+            '"pin": [{"key": "k", "nodes": ["a"], "short": null}]}@@'
+        ),
+        ["short", "true or false", "null"],
     ),
     (
         "hash unknown",

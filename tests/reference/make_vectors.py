@@ -250,7 +250,7 @@ def locate(files):
             number.encode() for number in NUMBERS if name.startswith("hash-decimal")
         ]
         keys = keys + [path for path in PATHS if m.segments]
-        for key in keys + [pin.key for pin in m.pins if pin.kind == 1]:
+        for key in keys + [pin.key for pin in m.pins if pin.key is not None]:
             yield {"map": name, "key": key.hex(), **located(m, m.point(key))}
         for key in (b"Frank", b"FRANK\xc3\x84", b"JUSTIN") + (
             b"/WEB1/CPU/0.rrd",

@@ -41,10 +41,11 @@ SECTIONS = [  # name and record, as in the section table of docs/map-format.md
 GRADUAL = 1
 ADOPTED = 2  # bit 1: the number of the hash is above 4
 TWICE = 4  # bit 2: an unnamed policy names a node twice
+SHORT_PIN = 8  # bit 3: a pin is short
 
 Node = namedtuple("Node", "name formerly weight labels attributes")
 Policy = namedtuple("Policy", "name kind weight members named weighted")
-Pin = namedtuple("Pin", "first last policy kind key")
+Pin = namedtuple("Pin", "first last policy key short")  # key: None of a range
 
 
 class Refused(Exception):
@@ -110,7 +111,7 @@ def read_header(m, data):
     need(h[0] == MAGIC, "magic")
     need(h[1] <= 1, "version", "version")
     need(h[1] == 1, "version 0")
-    need(h[4] <= GRADUAL | ADOPTED | TWICE, "required features", "version")
+    need(h[4] <= GRADUAL | ADOPTED | TWICE | SHORT_PIN, "required features", "version")
     m.features = h[4]
     count = 16 if h[4] & GRADUAL else 13
     need(h[2] == 176 + 24 * count, "header length")
@@ -350,9 +351,11 @@ def read_slices(m, sections):
     if "target points" in sections:
         m.target = covering(m, sections, "target")
         need(m.target != m.base, "target slices are not the base slices")
-    m.pins = [Pin(*record) for record in sections["pins"]]
-    for pin in m.pins:
-        check_pin(m, pin)
+    m.pins = [read_pin(m, *record) for record in sections["pins"]]
+    need(
+        any(pin.short for pin in m.pins) == bool(m.features & SHORT_PIN),
+        "feature bit 3",
+    )
     need(
         all(a.last < b.first for a, b in zip(m.pins, m.pins[1:])),
         "pins: ascending, not overlapping",
@@ -431,22 +434,25 @@ def slices(sections, name):
     return [(point[0], policy[0]) for point, policy in zip(points, policies)]
 
 
-def check_pin(m, pin):
-    """The rules of one pin."""
-    need(pin.kind in (0, 1), "pin kind")
+def read_pin(m, first, last, policy, flags, key):
+    """One pin, by its rules."""
+    need(flags <= 3, "pin flags")
+    by_key, short = flags & 1 == 1, flags & 2 == 2
+    pin = Pin(first, last, policy, key if by_key else None, short)
     need(pin.first <= pin.last, "pin: first <= last")
     need(pin.policy < len(m.policies), "pin: policy exists")
     need(
         is_bound(pin.first, m.cells) and is_bound(pin.last + 1, m.cells),
         "pin: cell bounds",
     )
-    if pin.kind == 0:
-        need(pin.key == b"", "pin by range has no key")
-    else:
+    if by_key:
         need(
-            (pin.first, pin.last) == cell(m.point(pin.key), m.cells),
+            (first, last) == cell(m.point(key), m.cells),
             "pin by key covers the key's cell",
         )
+    else:
+        need(key == b"", "pin by range has no key")
+    return pin
 
 
 # ------------------------------------------------------------------- placement

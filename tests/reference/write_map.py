@@ -13,7 +13,7 @@ records in between. With the reader it shares the hashes and nothing else.
 
 "modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring;
 "segments": N is the key rule "first N segments". A base slice names its nodes, or a
-named policy. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all
+named policy. "short": true belongs to a pin. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all
 else empty. `after` (bytes of the map before, from Python only) gives epoch, map id and
 parent. "target", like "base", and "leaving", a list of node names, make a map with a
 gradual change under way.
@@ -151,8 +151,11 @@ def lay_policies(r, d):
     r["leaving"] = sorted(place[n] for n in d.get("leaving", []))
     r["pins"] = []
     for pin, who in pins:
-        first, last, kind, key = lay_pin(r, pin)
-        r["pins"].append([first, last, find(who), kind, key])
+        first, last, flags, key = lay_pin(r, pin)
+        if pin.get("short"):
+            flags |= 2
+            r["features"] |= 8
+        r["pins"].append([first, last, find(who), flags, key])
     r["pins"].sort()
 
 
@@ -174,7 +177,7 @@ def add_policy(r, name, kind, weight, members, flags):
 
 
 def lay_pin(r, pin):
-    """first, last, kind and key of a pin."""
+    """first, last, flags and key of a pin; the flag short is the caller's."""
     cells = r["cells"] or END
     if "key" in pin:
         key = bytes.fromhex(pin["key"])

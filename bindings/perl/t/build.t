@@ -116,6 +116,31 @@ for my $wrong (
     );
 }
 
+# ---- a truth in a hash
+
+use JSON::PP ();
+
+sub pinned {
+    my $pin = { key => 'frank', nodes => ['a'], @_ };
+    return Stead::build(
+        { name => 'm', node => [ { name => 'a' } ], pin => [$pin] } )->digest;
+}
+my $short = Stead::build(<<'TOML')->digest;
+name = 'm'
+node = [{ name = 'a' }]
+pin = [{ key = 'frank', nodes = ['a'], short = true }]
+TOML
+isnt $short, pinned(), 'a short pin makes another map';
+is pinned( short => $_ ), $short, 'a truth' for 1, '1', !!1, JSON::PP::true();
+is pinned( short => $_ ), pinned(), 'no truth'
+  for 0, '0', '', !!0, JSON::PP::false();
+fails(
+    "short is $_",
+    2,
+    qr/^fleet->\{pin\}\[0\]\{short\}: short must be true or false, and is a string/,
+    sub { pinned( short => $_ ) }
+) for 2, 'true', "1\n";
+
 # ---- the place of a mistake in a hash
 
 for my $wrong (

@@ -21,7 +21,7 @@ pub struct stead_plan {
 }
 
 /// What a function returns: STEAD_OK, or what went wrong. The numbers never change and are the same
-/// in every language.
+/// in every language. 14 was never returned, and is not used again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub enum stead_status {
@@ -55,8 +55,6 @@ pub enum stead_status {
     STEAD_CHANGED = 12,
     /// A key has no path: its file name would be too long.
     STEAD_NAME = 13,
-    /// Designed, and not built yet.
-    STEAD_NOT_YET = 14,
     /// A fault in stead itself: please report it.
     STEAD_INTERNAL = 15,
 }
@@ -78,7 +76,6 @@ impl From<Status> for stead_status {
             Status::Uncertain => STEAD_UNCERTAIN,
             Status::Changed => STEAD_CHANGED,
             Status::Name => STEAD_NAME,
-            Status::NotYet => STEAD_NOT_YET,
             Status::Internal => STEAD_INTERNAL,
         }
     }

@@ -121,7 +121,7 @@ fn code(error: &Error) -> u8 {
         }
     }
     match error.status() {
-        Status::Fleet | Status::Impossible | Status::NotYet => FLEET,
+        Status::Fleet | Status::Impossible => FLEET,
         Status::Format
         | Status::Digest
         | Status::Version

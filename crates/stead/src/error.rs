@@ -41,8 +41,7 @@ pub enum Status {
     Changed = 12,
     /// A key has no path: its file name would be too long.
     Name = 13,
-    /// The feature is designed and not built yet.
-    NotYet = 14,
+    // 14 was never returned, and is not used again
     /// A fault in stead itself.
     Internal = 15,
 }
@@ -131,13 +130,6 @@ pub enum Error {
         /// The length that the file name would have, in bytes.
         length: usize,
     },
-    /// Designed, not built yet.
-    NotYet {
-        /// The file and line, when the wish stands in a fleet.
-        place: Option<(String, usize)>,
-        /// What is not there yet.
-        feature: String,
-    },
     /// A fault in stead itself: please report it.
     Internal {
         /// What was found that cannot be.
@@ -164,7 +156,6 @@ impl Error {
             Error::Uncertain { .. } => Status::Uncertain,
             Error::Changed { .. } => Status::Changed,
             Error::Name { .. } => Status::Name,
-            Error::NotYet { .. } => Status::NotYet,
             Error::Internal { .. } => Status::Internal,
         }
     }
@@ -277,18 +268,6 @@ impl fmt::Display for Error {
                     use a shorter key"
                 )
             }
-            Error::NotYet {
-                place: Some((file, line)),
-                feature,
-            } => write!(
-                f,
-                "{file}:{line}: \
-                {feature}: not yet"
-            ),
-            Error::NotYet {
-                place: None,
-                feature,
-            } => write!(f, "{feature}: not yet"),
             Error::Internal { problem } => write!(f, "internal fault, please report it: {problem}"),
         }
     }

@@ -4,6 +4,8 @@
 pub const NAME_MAX: usize = 255;
 /// The longest label or attribute, name or value, in bytes.
 pub const TEXT_MAX: usize = 4095;
+/// The most label names of a spread.
+pub const SPREAD_MAX: usize = 255;
 
 /// Why a text is refused as a name; the words can stand after the text itself in a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

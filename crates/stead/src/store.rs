@@ -14,11 +14,13 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{fchown, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, Status};
+use crate::format::records::Header;
 use crate::format::{peek, Peeked};
 use crate::lock::Lock;
 use crate::map::Map;
@@ -174,7 +176,7 @@ impl Store {
             let problem = format!("the file has epoch {} and is named {epoch}", map.epoch());
             return Err(Error::Format {
                 file: Some(path),
-                offset: 48,
+                offset: offset_of!(Header, epoch) as u64,
                 problem,
             });
         }

@@ -231,12 +231,18 @@ const TOML: &[Bad] = &[
         7,
         "policy `p` is not in this fleet; add it as a [[policy]], or name another",
     ),
+    ("name = 'm'\nNODE\n[[pin]]\nkey = 'x'\nnodes = ['a']\nshort = 1", 8, "short must be true or \
+        false, and is a number; write true, or leave it out"),
+    ("name = 'm'\nNODE\n[[pin]]\nkey = 'x'\nnodes = ['a']\nshort = 'true'", 8, "short must be \
+        true or false, and is a string; "),
+    ("name = 'm'\nNODE\n[[pin]]\nshort = true\nnodes = ['a']", 5, "a pin needs `key` or `range`; "),
+    ("name = 'm'\nNODE\nshort = true", 5, "unknown key `short` in [[node]]; "),
     ("name = 'm'\nNODE\n[[pin]]\nkey = 'x'\nnodes = ['b']", 7, "node `b` is not in this fleet; "),
     ("name = 'm'\nNODE\n[[pin]]\nkey = 'x'\nnodes = []", 7, "nodes is empty; "),
     (
         "name = 'm'\nNODE\n[[pin]]\nnodes = ['a']\nkey = 'x'\nnode = ['a']",
         8,
-        "unknown key `node` in [[pin]]; known keys: key, range, policy, nodes",
+        "unknown key `node` in [[pin]]; known keys: key, range, policy, nodes, short",
     ),
     (
         "name = 'm'\nNODE\n[[pin]]\nrange = '6%'\nnodes = ['a']",

@@ -40,16 +40,18 @@ nodes = ["n11"]
 [[pin]]
 range = ["6.00000%", "6.00001%"]
 nodes = ["n11"]
+short = true
 
 [[pin]]
 key = "justin"
 policy = "cray"
+short = false
 "#;
 
 const JSON: &str = r#"{
   "pin": [
     {"policy": "cray", "key": "just\u0069n"},
-    {"nodes": ["n11"], "range": ["6.00000%", "6.00001%"]}
+    {"nodes": ["n11"], "range": ["6.00000%", "6.00001%"], "short": true}
   ],
   "policy": [
     {"name": "cray", "kind": "chain", "nodes": ["n11", "db1"], "weight": 2.0},
@@ -156,7 +158,7 @@ fn every_key_is_read() {
             &PinTo::Policy("cray".to_owned())
         )
     );
-    assert_eq!(justin.line, 34);
+    assert_eq!((justin.line, justin.short, range.short), (35, false, true));
     let what = Pinned::Range {
         first: Point(1106804644422573096),
         end: 1106806489096980467,

@@ -33,7 +33,7 @@ class Status(enum.IntEnum):
     UNCERTAIN = 11
     CHANGED = 12
     NAME = 13
-    NOT_YET = 14
+    # 14 was never raised, and is not used again
     INTERNAL = 15
 
 
@@ -145,12 +145,6 @@ class PathNameError(Error, ValueError):
     status = Status.NAME
 
 
-class NotYetError(Error, NotImplementedError):
-    """Designed, and not built yet."""
-
-    status = Status.NOT_YET
-
-
 class InternalError(Error):
     """A fault in stead itself: please report it."""
 
@@ -173,7 +167,6 @@ _CLASSES: dict[Status, type[Error]] = {
         UncertainError,
         ChangedError,
         PathNameError,
-        NotYetError,
         InternalError,
     )
 }

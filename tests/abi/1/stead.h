@@ -106,8 +106,6 @@ typedef enum {
   STEAD_CHANGED = 12,
   // A key has no path: its file name would be too long.
   STEAD_NAME = 13,
-  // Designed, and not built yet.
-  STEAD_NOT_YET = 14,
   // A fault in stead itself: please report it.
   STEAD_INTERNAL = 15,
 } stead_status;

@@ -19,8 +19,7 @@ use constant {
     STEAD_UNCERTAIN  => 11,
     STEAD_CHANGED    => 12,
     STEAD_NAME       => 13,
-    STEAD_NOT_YET    => 14,
-    STEAD_INTERNAL   => 15,
+    STEAD_INTERNAL   => 15,    # 14 was never thrown, and is not used again
 };
 
 use overload
@@ -171,10 +170,6 @@ A file was overwritten in place while it was open; maps that are open keep their
 =item STEAD_NAME (13)
 
 A key has no path: its file name would be too long.
-
-=item STEAD_NOT_YET (14)
-
-Designed, and not built yet.
 
 =item STEAD_INTERNAL (15)
 

@@ -13,9 +13,10 @@ use Stead::Error ();
 
 our $VERSION = '0.001000';
 
-# The keys whose values are numbers. Perl has no types: what is text and what a number, the key
-# says.
-my %is_number = map { $_ => 1 } qw(max_slices replicas weight);
+# The keys whose values are numbers, and those whose values are true or false. Perl has no types:
+# the key says what a value is.
+my %is_number  = map { $_ => 1 } qw(max_slices replicas weight);
+my %is_boolean = map { $_ => 1 } qw(short);
 
 # So deep may hashes and arrays lie in each other; a fleet needs four.
 my $DEEPEST = 32;
@@ -59,13 +60,19 @@ sub _text {
             }
             $text .= ']';
         }
+        elsif ( JSON::PP::is_bool($given) ) {
+            $text .= $given ? 'true' : 'false';
+        }
         elsif ( ref $given ) {
             _wrong(
 "$place: a fleet has strings, numbers, hashes and arrays, and this is "
                   . ( ref $given ) );
         }
         else {
-            my $spelled = $is_number{$key} ? _number($given) : undef;
+            my $spelled =
+                $is_number{$key}  ? _number($given)
+              : $is_boolean{$key} ? _boolean($given)
+              :                     undef;
             $text .= defined $spelled ? $spelled : $json->encode("$given");
         }
         return;
@@ -95,6 +102,13 @@ sub _number {
     return $spelled =~ /\A-?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?\z/
       ? $spelled
       : undef;
+}
+
+# The JSON of a truth as Perl writes it: 1, or 0 or the empty string; undef for what is none, as
+# above.
+sub _boolean {
+    my ($given) = @_;
+    return $given eq '1' ? 'true' : $given =~ /\A0?\z/ ? 'false' : undef;
 }
 
 # A message with places where it names lines of the text.

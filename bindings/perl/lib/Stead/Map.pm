@@ -64,7 +64,8 @@ possible moves. Nothing is written.
 
 C<$fleet> is the text of a fleet file, as bytes, or a reference to a hash of the same shape. What a
 hash says is text. Its C<weight>, C<replicas> and C<max_slices> are numbers, as strings or as
-Perl's; C<0.1> is a tenth, and C<0.1 + 0.2> is an error, since it has more than 6 places.
+Perl's; C<0.1> is a tenth, and C<0.1 + 0.2> is an error, since it has more than 6 places. A
+pin's C<short> is C<1>, C<0> or the empty string; the booleans of L<JSON::PP> do as well.
 
     my $built = Stead::Map->build({ name => 'members', node => [{ name => 'db1' }, { name => 'db2', weight => 1.5 }] });
 

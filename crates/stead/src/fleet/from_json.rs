@@ -13,7 +13,7 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{parse_to_ast, CollectOptions, CommentCollectionStrategy, ParseOptions};
 use serde::de::IgnoredAny;
 
-use super::tree::{shown, Entry, Mistake, Tree, Value, DEEPEST};
+use super::tree::{shown, KeyedTree, Mistake, Tree, TreeValue, DEEPEST};
 
 const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,
@@ -48,7 +48,7 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     match parsed.value {
         Some(Json::Object(object)) => Ok(Tree {
             at: object.range.start,
-            value: Value::Table(entries(object)?),
+            value: TreeValue::Table(entries(object)?),
         }),
         other => {
             let at = other.map_or(0, |value| value.range().start);
@@ -114,7 +114,7 @@ fn words(error: &serde_json::Error) -> String {
 }
 
 /// Lowers an object; a name given twice is a mistake, as it is in TOML.
-fn entries(object: Object) -> Result<Vec<Entry>, Mistake> {
+fn entries(object: Object) -> Result<Vec<KeyedTree>, Mistake> {
     let mut seen = HashSet::with_capacity(object.properties.len());
     let mut entries = Vec::with_capacity(object.properties.len());
     for property in object.properties {
@@ -126,7 +126,7 @@ fn entries(object: Object) -> Result<Vec<Entry>, Mistake> {
                 format!("key `{}` is given twice; keep one", shown(&key)),
             ));
         }
-        entries.push(Entry {
+        entries.push(KeyedTree {
             key,
             at,
             tree: lower(property.value)?,
@@ -138,18 +138,18 @@ fn entries(object: Object) -> Result<Vec<Entry>, Mistake> {
 fn lower(value: Json) -> Result<Tree, Mistake> {
     let at = value.range().start;
     let value = match value {
-        Json::StringLit(text) => Value::Text(text.value.into_owned()),
-        Json::NumberLit(number) => Value::Number(number.value.to_owned()),
-        Json::BooleanLit(_) => Value::Other("true or false"),
-        Json::NullKeyword(_) => Value::Other("null"),
-        Json::Array(array) => Value::Array(
+        Json::StringLit(text) => TreeValue::Text(text.value.into_owned()),
+        Json::NumberLit(number) => TreeValue::Number(number.value.to_owned()),
+        Json::BooleanLit(boolean) => TreeValue::Bool(boolean.value),
+        Json::NullKeyword(_) => TreeValue::Other("null"),
+        Json::Array(array) => TreeValue::Array(
             array
                 .elements
                 .into_iter()
                 .map(lower)
                 .collect::<Result<_, _>>()?,
         ),
-        Json::Object(object) => Value::Table(entries(object)?),
+        Json::Object(object) => TreeValue::Table(entries(object)?),
     };
     Ok(Tree { at, value })
 }
@@ -169,14 +169,14 @@ mod tests {
     fn numbers_keep_the_digits_that_were_written() {
         for number in ["1.50", "1e3", "-0", "123456789012345678901234567890.10"] {
             let Ok(Tree {
-                value: Value::Table(entries),
+                value: TreeValue::Table(entries),
                 ..
             }) = tree(&format!("{{\"a\": {number}}}"))
             else {
                 panic!("{number}");
             };
             assert!(
-                matches!(&entries[0].tree.value, Value::Number(raw) if raw == number),
+                matches!(&entries[0].tree.value, TreeValue::Number(raw) if raw == number),
                 "{number}"
             );
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use toml_edit::{Document, InlineTable, Item, Key, Table, TomlError, Value as Toml};
 
-use super::tree::{shown, Entry, Mistake, Tree, Value, DEEPEST};
+use super::tree::{shown, KeyedTree, Mistake, Tree, TreeValue, DEEPEST};
 
 /// Reads a document.
 pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
@@ -29,7 +29,7 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
             Some(newer) => Err(newer),
             None => Ok(Tree {
                 at: 0,
-                value: Value::Table(entries(text, document.as_table(), 0)),
+                value: TreeValue::Table(entries(text, document.as_table(), 0)),
             }),
         },
     }
@@ -179,13 +179,13 @@ fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usiz
 
 /// Lowers a table, in the order of the text: the parser keeps a table that was opened late where
 /// its parent first named it.
-fn entries(text: &str, table: &Table, fallback: usize) -> Vec<Entry> {
+fn entries(text: &str, table: &Table, fallback: usize) -> Vec<KeyedTree> {
     let items = table
         .iter()
         .map(|(name, item)| (name, table.key(name), item));
     sorted(items.map(|(name, key, item)| {
         let at = start(key, fallback);
-        Entry {
+        KeyedTree {
             key: name.to_owned(),
             at,
             tree: lower_item(text, item, at),
@@ -193,10 +193,10 @@ fn entries(text: &str, table: &Table, fallback: usize) -> Vec<Entry> {
     }))
 }
 
-fn inline_entries(text: &str, table: &InlineTable, fallback: usize) -> Vec<Entry> {
+fn inline_entries(text: &str, table: &InlineTable, fallback: usize) -> Vec<KeyedTree> {
     sorted(table.iter().map(|(name, value)| {
         let at = start(table.key(name), fallback);
-        Entry {
+        KeyedTree {
             key: name.to_owned(),
             at,
             tree: lower(text, value, at),
@@ -204,8 +204,8 @@ fn inline_entries(text: &str, table: &InlineTable, fallback: usize) -> Vec<Entry
     }))
 }
 
-fn sorted(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = entries.collect();
+fn sorted(entries: impl Iterator<Item = KeyedTree>) -> Vec<KeyedTree> {
+    let mut entries: Vec<KeyedTree> = entries.collect();
     entries.sort_by_key(|entry| entry.at);
     entries
 }
@@ -218,20 +218,20 @@ fn lower_item(text: &str, item: &Item, fallback: usize) -> Tree {
     let at = item.span().map_or(fallback, |span| span.start);
     let value = match item {
         Item::Value(value) => return lower(text, value, fallback),
-        Item::Table(table) => Value::Table(entries(text, table, at)),
-        Item::ArrayOfTables(tables) => Value::Array(
+        Item::Table(table) => TreeValue::Table(entries(text, table, at)),
+        Item::ArrayOfTables(tables) => TreeValue::Array(
             tables
                 .iter()
                 .map(|table| {
                     let at = table.span().map_or(at, |span| span.start);
                     Tree {
                         at,
-                        value: Value::Table(entries(text, table, at)),
+                        value: TreeValue::Table(entries(text, table, at)),
                     }
                 })
                 .collect(),
         ),
-        Item::None => Value::Other("nothing"),
+        Item::None => TreeValue::Other("nothing"),
     };
     Tree { at, value }
 }
@@ -240,14 +240,16 @@ fn lower(text: &str, value: &Toml, fallback: usize) -> Tree {
     let span = value.span();
     let at = span.clone().map_or(fallback, |span| span.start);
     let value = match value {
-        Toml::String(string) => Value::Text(string.value().clone()),
-        Toml::Integer(_) | Toml::Float(_) => Value::Number(written(text, span).replace('_', "")),
-        Toml::Boolean(_) => Value::Other("true or false"),
-        Toml::Datetime(_) => Value::Other("a date or time"),
-        Toml::Array(array) => {
-            Value::Array(array.iter().map(|value| lower(text, value, at)).collect())
+        Toml::String(string) => TreeValue::Text(string.value().clone()),
+        Toml::Integer(_) | Toml::Float(_) => {
+            TreeValue::Number(written(text, span).replace('_', ""))
         }
-        Toml::InlineTable(table) => Value::Table(inline_entries(text, table, at)),
+        Toml::Boolean(boolean) => TreeValue::Bool(*boolean.value()),
+        Toml::Datetime(_) => TreeValue::Other("a date or time"),
+        Toml::Array(array) => {
+            TreeValue::Array(array.iter().map(|value| lower(text, value, at)).collect())
+        }
+        Toml::InlineTable(table) => TreeValue::Table(inline_entries(text, table, at)),
     };
     Tree { at, value }
 }
@@ -270,13 +272,13 @@ mod tests {
     /// `key@byte` of all keys, in the tree's order.
     fn keys(tree: &Tree, out: &mut Vec<String>) {
         match &tree.value {
-            Value::Table(entries) => {
+            TreeValue::Table(entries) => {
                 for entry in entries {
                     out.push(format!("{}@{}", entry.key, entry.at));
                     keys(&entry.tree, out);
                 }
             }
-            Value::Array(items) => items.iter().for_each(|item| keys(item, out)),
+            TreeValue::Array(items) => items.iter().for_each(|item| keys(item, out)),
             _ => {}
         }
     }
@@ -293,14 +295,14 @@ mod tests {
             "0.1000000000000000055511151231257827",
         ] {
             let Ok(Tree {
-                value: Value::Table(entries),
+                value: TreeValue::Table(entries),
                 ..
             }) = tree(&format!("a = {number} # x"))
             else {
                 panic!("{number}");
             };
             assert!(
-                matches!(&entries[0].tree.value, Value::Number(raw) if raw == number),
+                matches!(&entries[0].tree.value, TreeValue::Number(raw) if raw == number),
                 "{number}"
             );
         }

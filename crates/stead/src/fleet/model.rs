@@ -79,6 +79,8 @@ pub struct Pin {
     pub what: Pinned,
     /// Who gets it.
     pub to: PinTo,
+    /// Whether fewer copies than R, or copies that break a cap, are meant.
+    pub short: bool,
     /// The line where it starts, from 1.
     pub line: usize,
 }

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use super::tree::{shown, Entry, Lines, Tree, Value};
+use super::tree::{shown, KeyedTree, Lines, Tree, TreeValue};
 use crate::error::{Error, Result};
+use crate::name::{NAME_MAX, TEXT_MAX};
 use crate::weight::Weight;
 
 /// The keys of the fleet itself.
@@ -23,10 +24,6 @@ pub(super) const TOP_KEYS: [&str; 11] = [
     "policy",
     "pin",
 ];
-/// The longest name, in bytes.
-pub(super) const LONGEST_NAME: usize = 255;
-/// The longest label or attribute, in bytes: the map's strings end there.
-pub(super) const LONGEST_TEXT: usize = 4_095;
 
 /// Where a tree came from.
 pub(super) struct Source<'a> {
@@ -99,12 +96,13 @@ impl<'a> Reader<'a> {
     /// What a value is, in the words of the file's language, to follow "is".
     fn kind(&self, tree: &Tree) -> &'static str {
         match tree.value {
-            Value::Text(_) => "a string",
-            Value::Number(_) => "a number",
-            Value::Array(_) => "an array",
-            Value::Table(_) if self.source.json => "an object",
-            Value::Table(_) => "a table",
-            Value::Other(kind) => kind,
+            TreeValue::Text(_) => "a string",
+            TreeValue::Number(_) => "a number",
+            TreeValue::Array(_) => "an array",
+            TreeValue::Table(_) if self.source.json => "an object",
+            TreeValue::Table(_) => "a table",
+            TreeValue::Bool(_) => "true or false",
+            TreeValue::Other(kind) => kind,
         }
     }
 
@@ -172,7 +170,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The tables of `node`, `policy` or `pin`.
-    pub(super) fn tables(&mut self, what: &str, tree: Tree, most: usize) -> Vec<At<Vec<Entry>>> {
+    pub(super) fn tables(
+        &mut self,
+        what: &str,
+        tree: Tree,
+        most: usize,
+    ) -> Vec<At<Vec<KeyedTree>>> {
         let json = self.source.json;
         let how = move || {
             if json {
@@ -182,7 +185,7 @@ impl<'a> Reader<'a> {
             }
         };
         let (at, kind) = (tree.at, self.kind(&tree));
-        let Value::Array(items) = tree.value else {
+        let TreeValue::Array(items) = tree.value else {
             self.wrong::<()>(at, || format!("{what} is {kind}; write {}", how()));
             return Vec::new();
         };
@@ -198,7 +201,7 @@ impl<'a> Reader<'a> {
                 break;
             }
             match item.value {
-                Value::Table(entries) => tables.push(At { at, it: entries }),
+                TreeValue::Table(entries) => tables.push(At { at, it: entries }),
                 _ => {
                     self.wrong::<()>(at, || format!("{what} holds {kind}; write {}", how()));
                 }
@@ -210,18 +213,28 @@ impl<'a> Reader<'a> {
     pub(super) fn array(&mut self, what: &str, tree: Tree, of: &str) -> Option<Vec<Tree>> {
         let kind = self.kind(&tree);
         match tree.value {
-            Value::Array(items) => Some(items),
+            TreeValue::Array(items) => Some(items),
             _ => self.wrong(tree.at, || {
                 format!("{what} must be an array of {of}, and is {kind}; write it in brackets")
             }),
         }
     }
 
+    pub(super) fn boolean(&mut self, what: &str, tree: &Tree) -> Option<bool> {
+        let TreeValue::Bool(boolean) = tree.value else {
+            let kind = self.kind(tree);
+            return self.wrong(tree.at, || {
+                format!("{what} must be true or false, and is {kind}; write true, or leave it out")
+            });
+        };
+        Some(boolean)
+    }
+
     /// A string of any length and content; says its kind and never its content when it is none.
     pub(super) fn any_text(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
         let (at, kind) = (tree.at, self.kind(&tree));
         match tree.value {
-            Value::Text(it) => Some(At { at, it }),
+            TreeValue::Text(it) => Some(At { at, it }),
             _ => self.wrong(at, || {
                 format!("{what} must be a string, and is {kind}; write it in quotes")
             }),
@@ -276,7 +289,7 @@ impl<'a> Reader<'a> {
 
     /// The name of a node or policy.
     pub(super) fn node_name(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
-        let name = self.text(what, tree, 1, LONGEST_NAME)?;
+        let name = self.text(what, tree, 1, NAME_MAX)?;
         if name.it.contains(',') {
             return self.wrong(name.at, || {
                 format!(
@@ -303,7 +316,7 @@ impl<'a> Reader<'a> {
             "a table"
         };
         let mut texts = BTreeMap::new();
-        let Value::Table(entries) = tree.value else {
+        let TreeValue::Table(entries) = tree.value else {
             self.wrong::<()>(at, || {
                 format!(
                     "{what} must be {place} of strings, and is {kind}; write names and values \
@@ -312,14 +325,11 @@ impl<'a> Reader<'a> {
             });
             return texts;
         };
-        for Entry { key, at, tree } in entries {
-            self.check_text(&format!("{one} name"), &key, at, 1, LONGEST_TEXT);
-            if let Some(value) = self.text(
-                &format!("{one} `{}`", shown(&key)),
-                tree,
-                least,
-                LONGEST_TEXT,
-            ) {
+        for KeyedTree { key, at, tree } in entries {
+            self.check_text(&format!("{one} name"), &key, at, 1, TEXT_MAX);
+            if let Some(value) =
+                self.text(&format!("{one} `{}`", shown(&key)), tree, least, TEXT_MAX)
+            {
                 texts.insert(key, value.it);
             }
         }
@@ -327,7 +337,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn weight(&mut self, tree: &Tree) -> Option<Weight> {
-        let (Value::Number(text) | Value::Text(text)) = &tree.value else {
+        let (TreeValue::Number(text) | TreeValue::Text(text)) = &tree.value else {
             let kind = self.kind(tree);
             return self.wrong(tree.at, || {
                 format!("weight must be a number, and is {kind}; write digits, like 1.5")
@@ -336,7 +346,7 @@ impl<'a> Reader<'a> {
         match Weight::parse(text) {
             Ok(weight) => Some(weight),
             Err(why) => {
-                let quote = if matches!(tree.value, Value::Text(_)) {
+                let quote = if matches!(tree.value, TreeValue::Text(_)) {
                     "\""
                 } else {
                     ""
@@ -356,7 +366,7 @@ impl<'a> Reader<'a> {
         least: u64,
         most: u64,
     ) -> Option<u64> {
-        let Value::Number(text) = &tree.value else {
+        let TreeValue::Number(text) = &tree.value else {
             let kind = self.kind(tree);
             return self.wrong(tree.at, || {
                 format!("{what} must be a whole number, and is {kind}; write {least} to {most}")

@@ -9,23 +9,22 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::model::{Fleet, Node, Pin, PinTo, Pinned, Policy};
 use super::percent;
-use super::reader::{At, Reader, Source, LONGEST_NAME, LONGEST_TEXT, TOP_KEYS};
+use super::reader::{At, Reader, Source, TOP_KEYS};
 use super::secret::{self, Secrets};
-use super::tree::{shown, Entry, Tree, Value};
+use super::tree::{shown, KeyedTree, Tree, TreeValue};
 use crate::error::Result;
 use crate::hash::KeyRule;
+use crate::name::{NAME_MAX, SPREAD_MAX, TEXT_MAX};
 use crate::point::Point;
+use crate::policy::{NODES_MAX, REPLICAS_MAX};
 use crate::weight::Weight;
 
 const NODE_KEYS: [&str; 5] = ["name", "weight", "labels", "attributes", "formerly"];
 const POLICY_KEYS: [&str; 4] = ["name", "kind", "nodes", "weight"];
-const PIN_KEYS: [&str; 4] = ["key", "range", "policy", "nodes"];
+const PIN_KEYS: [&str; 5] = ["key", "range", "policy", "nodes", "short"];
 
-const MOST_NODES: usize = 65_536;
 const MOST_POLICIES: usize = 65_536;
 const MOST_PINS: usize = 1_000_000;
-/// Of spread; the map format's limit.
-const MOST_LEVELS: usize = 255;
 
 /// Applies every rule to the tree.
 pub(super) fn fleet(tree: Tree, source: &Source) -> Result<Fleet> {
@@ -38,7 +37,7 @@ pub(super) fn fleet(tree: Tree, source: &Source) -> Result<Fleet> {
 impl Reader<'_> {
     fn fleet(&mut self, tree: Tree) -> Option<Fleet> {
         let start = tree.at;
-        let Value::Table(entries) = tree.value else {
+        let TreeValue::Table(entries) = tree.value else {
             return self.wrong(start, || "a fleet is a table".to_owned());
         };
         let (mut name, mut replicas, mut max_slices) = (None, At { at: tree.at, it: 1 }, None);
@@ -47,15 +46,15 @@ impl Reader<'_> {
         let mut key_rule = None;
         let (mut nodes, mut policies, mut pins) = (Vec::new(), Vec::new(), Vec::new());
         let mut named = false;
-        for Entry { key, at, tree } in entries {
+        for KeyedTree { key, at, tree } in entries {
             match key.as_str() {
                 "name" => {
                     named = true;
-                    name = self.text("name", tree, 1, LONGEST_NAME).map(|name| name.it);
+                    name = self.text("name", tree, 1, NAME_MAX).map(|name| name.it);
                 }
                 "replicas" => {
                     let number = self
-                        .integer("replicas", &tree, 1, 255)
+                        .integer("replicas", &tree, 1, u64::from(REPLICAS_MAX))
                         .and_then(|number| u32::try_from(number).ok());
                     replicas = At {
                         at: tree.at,
@@ -76,7 +75,7 @@ impl Reader<'_> {
                 "max_slices" => {
                     max_slices = self.integer("max_slices", &tree, 1, u64::from(u32::MAX))
                 }
-                "node" => nodes = self.tables("node", tree, MOST_NODES),
+                "node" => nodes = self.tables("node", tree, NODES_MAX),
                 "policy" => policies = self.tables("policy", tree, MOST_POLICIES),
                 "pin" => pins = self.tables("pin", tree, MOST_PINS),
                 _ => self.unknown(&key, at, "the fleet", &TOP_KEYS),
@@ -130,12 +129,12 @@ impl Reader<'_> {
         let mut seen = HashSet::new();
         for label in labels {
             let at = label.at;
-            let Some(label) = self.text("a label of spread", label, 1, LONGEST_TEXT) else {
+            let Some(label) = self.text("a label of spread", label, 1, TEXT_MAX) else {
                 continue;
             };
-            if spread.len() == MOST_LEVELS {
+            if spread.len() == SPREAD_MAX {
                 self.wrong::<()>(at, || {
-                    format!("spread names more than {MOST_LEVELS} labels; name fewer")
+                    format!("spread names more than {SPREAD_MAX} labels; name fewer")
                 });
                 break;
             }
@@ -152,7 +151,7 @@ impl Reader<'_> {
         spread
     }
 
-    fn nodes(&mut self, tables: Vec<At<Vec<Entry>>>, spread: &[String]) -> Vec<Node> {
+    fn nodes(&mut self, tables: Vec<At<Vec<KeyedTree>>>, spread: &[String]) -> Vec<Node> {
         let mut nodes = Vec::with_capacity(tables.len());
         let mut lines: HashMap<String, usize> = HashMap::with_capacity(tables.len());
         let mut renamed = Vec::new();
@@ -166,7 +165,7 @@ impl Reader<'_> {
                 formerly: None,
                 line: self.line(table.at),
             };
-            for Entry { key, at, tree } in table.it {
+            for KeyedTree { key, at, tree } in table.it {
                 match key.as_str() {
                     "name" => {
                         named = true;
@@ -245,7 +244,7 @@ impl Reader<'_> {
 
     fn policies(
         &mut self,
-        tables: Vec<At<Vec<Entry>>>,
+        tables: Vec<At<Vec<KeyedTree>>>,
         nodes: &[Node],
         replicas: u32,
     ) -> Vec<Policy> {
@@ -261,7 +260,7 @@ impl Reader<'_> {
                 nodes: Vec::new(),
                 line: self.line(table.at),
             };
-            for Entry { key, at, tree } in table.it {
+            for KeyedTree { key, at, tree } in table.it {
                 match key.as_str() {
                     "name" => {
                         has_name = true;
@@ -269,7 +268,7 @@ impl Reader<'_> {
                     }
                     "kind" => {
                         policy.kind = self
-                            .text("kind", tree, 0, LONGEST_NAME)
+                            .text("kind", tree, 0, NAME_MAX)
                             .map_or_else(String::new, |kind| kind.it)
                     }
                     "nodes" => {
@@ -307,7 +306,7 @@ impl Reader<'_> {
 
     fn pins(
         &mut self,
-        tables: Vec<At<Vec<Entry>>>,
+        tables: Vec<At<Vec<KeyedTree>>>,
         nodes: &[Node],
         policies: &[Policy],
     ) -> Vec<Pin> {
@@ -315,13 +314,17 @@ impl Reader<'_> {
         let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
         let policies: HashSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
         for table in tables {
-            let (mut what, mut to) = (None, None);
+            let (mut what, mut to, mut short) = (None, None, false);
             // the key that was there first, of either pair
             let (mut what_key, mut to_key): (Option<String>, Option<String>) = (None, None);
-            for Entry { key, at, tree } in table.it {
+            for KeyedTree { key, at, tree } in table.it {
                 let seen = match key.as_str() {
                     "key" | "range" => &mut what_key,
                     "policy" | "nodes" => &mut to_key,
+                    "short" => {
+                        short = self.boolean("short", &tree).unwrap_or(false);
+                        continue;
+                    }
                     _ => {
                         self.unknown_in(&key, at, "pin", &PIN_KEYS);
                         continue;
@@ -358,6 +361,7 @@ impl Reader<'_> {
                 pins.push(Pin {
                     what,
                     to,
+                    short,
                     line: self.line(table.at),
                 });
             }

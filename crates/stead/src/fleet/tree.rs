@@ -10,23 +10,24 @@ pub(super) const DEEPEST: usize = 64;
 /// A value and the byte where it starts. No `Debug`: a tree may hold a secret.
 pub(super) struct Tree {
     pub at: usize,
-    pub value: Value,
+    pub value: TreeValue,
 }
 
 /// What both languages can say.
-pub(super) enum Value {
+pub(super) enum TreeValue {
     Text(String),
     /// As it was written, except that the underscores of TOML are gone.
     Number(String),
     Array(Vec<Tree>),
     /// In the order of the text; no key twice.
-    Table(Vec<Entry>),
-    /// What no key of a fleet takes: a truth value, a date, a null; in words.
+    Table(Vec<KeyedTree>),
+    Bool(bool),
+    /// What no key of a fleet takes: a date, a null; in words.
     Other(&'static str),
 }
 
 /// A key, the byte where it starts, and its value.
-pub(super) struct Entry {
+pub(super) struct KeyedTree {
     pub key: String,
     pub at: usize,
     pub tree: Tree,

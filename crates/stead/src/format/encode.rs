@@ -1,15 +1,18 @@
 //! Writing: the one byte string that a map has.
 
 use std::collections::HashSet;
+use std::mem::{offset_of, size_of};
 
 use sha2::{Digest as _, Sha256};
 
-use super::layout::{
-    at, header_length, index_bits, section_count, ADOPTED_HASH, ENTRY, GRADUAL, MAGIC,
-    RECORD_SIZES, TWICE, VERSION,
-};
 use super::parts::{NodePart, Parts, PinPart, PolicyPart};
-use super::Digest;
+use super::records::{
+    header_length, index_bits, section_count, AffixRefs, Digest, Header, NodeRecord, PairRecord,
+    PinRecord, PolicyRecord, Run, Section, SectionEntry, Stored, StringRef, ADOPTED_HASH,
+    ATTRIBUTES, BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, GRADUAL, INDEX, LABELS,
+    LEAVING, MAGIC, MEMBERS, NODES, PINS, POLICIES, SECTIONS, SHORT_PIN, SPREAD, STRINGS,
+    TARGET_POINTS, TARGET_POLICIES, TWICE, VERSION,
+};
 use crate::hash::Hash;
 use crate::point::Point;
 use crate::policy::PolicyId;
@@ -18,46 +21,33 @@ use crate::slice::{lay_over, with_ends, Slice};
 /// The bytes of a map. `parts` must be in the order that the format demands: `verify` tells when
 /// they are not.
 pub fn encode(parts: &Parts) -> Vec<u8> {
-    let mut w = Writer::default();
-    let beside_the_hash = w.beside_the_hash(&parts.hash);
-    let name = w.string(parts.name.as_bytes());
-    w.section(
-        1,
-        |w| {
-            parts
-                .spread
-                .iter()
-                .for_each(|label| w.put_string(label.as_bytes()))
-        },
-        parts.spread.len(),
-    );
-    w.nodes(&parts.nodes);
-    w.policies(&parts.policies);
-    w.slices(7, parts.base.iter().copied());
-    w.pins(&parts.pins);
+    let mut sections = Sections::default();
+    let secret = sections.secret(&parts.hash);
+    let name = sections.string(parts.name.as_bytes());
+    for label in &parts.spread {
+        let label = sections.string(label.as_bytes());
+        sections.push(SPREAD, label);
+    }
+    sections.nodes(&parts.nodes);
+    sections.policies(&parts.policies);
+    sections.slices(BASE_POINTS, BASE_POLICIES, parts.base.iter().copied());
+    sections.pins(&parts.pins);
     let finals = final_slices(parts);
     // without pins the base slices serve as the final ones
-    let stored = finals
-        .iter()
-        .filter(|_| !parts.pins.is_empty())
-        .map(|s| (s.first, s.policy));
-    w.slices(10, stored);
-    let bits = index_bits(finals.len());
-    w.index(bits, &finals);
-    if let Some(target) = &parts.target {
-        w.slices(13, target.slices.iter().copied());
-        w.section(
-            15,
-            |w| {
-                target
-                    .leaving
-                    .iter()
-                    .for_each(|node| w.put_u32(node.index()))
-            },
-            target.leaving.len(),
-        );
+    if !parts.pins.is_empty() {
+        let stored = finals.iter().map(|s| (s.first, s.policy));
+        sections.slices(FINAL_POINTS, FINAL_POLICIES, stored);
     }
-    w.finish(parts, beside_the_hash, name, bits)
+    let bits = index_bits(finals.len());
+    sections.index(bits, &finals);
+    if let Some(target) = &parts.target {
+        let slices = target.slices.iter().copied();
+        sections.slices(TARGET_POINTS, TARGET_POLICIES, slices);
+        for node in &target.leaving {
+            sections.push(LEAVING, node.0);
+        }
+    }
+    sections.finish(parts, secret, name, bits)
 }
 
 /// The required features.
@@ -71,6 +61,7 @@ fn features(parts: &Parts) -> u64 {
     set(GRADUAL, parts.target.is_some())
         | set(ADOPTED_HASH, hash_number(parts) > Hash::SIPHASH)
         | set(TWICE, parts.policies.iter().any(repeats))
+        | set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))
 }
 
 /// The number of the hash, with the key rule in it.
@@ -80,10 +71,11 @@ fn hash_number(parts: &Parts) -> u32 {
 
 /// The digest that belongs to these bytes.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
+    let (start, zeros) = (offset_of!(Header, digest), [0; size_of::<Digest>()]);
     let mut hasher = Sha256::new();
-    hasher.update(bytes.get(..at::DIGEST).unwrap_or(bytes));
-    hasher.update([0u8; 32]);
-    hasher.update(bytes.get(at::DIGEST + 32..).unwrap_or(&[]));
+    hasher.update(bytes.get(..start).unwrap_or(bytes));
+    hasher.update(zeros);
+    hasher.update(bytes.get(start + zeros.len()..).unwrap_or(&[]));
     hasher.finalize().into()
 }
 
@@ -100,159 +92,137 @@ fn final_slices(parts: &Parts) -> Vec<Slice> {
     )
 }
 
-/// The sections as they grow, each in a buffer of its own.
-#[derive(Default)]
-struct Writer {
-    sections: [Vec<u8>; RECORD_SIZES.len()],
-    counts: [usize; RECORD_SIZES.len()],
-    /// the section that `put` writes to
-    now: usize,
+/// A number or a count of records; the format's limits keep all of them below 2^32.
+fn short(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-impl Writer {
-    /// Starts writing `count` records of a section.
-    fn section(&mut self, number: usize, write: impl FnOnce(&mut Writer), count: usize) {
-        let before = std::mem::replace(&mut self.now, number);
-        write(self);
-        if let Some(sum) = self.counts.get_mut(number) {
-            *sum += count;
-        }
-        self.now = before;
+/// The next `count` records after those that are used; uses them.
+fn run(used: &mut usize, count: usize) -> Run {
+    let first = short(*used);
+    *used += count;
+    Run {
+        first,
+        count: short(count),
+    }
+}
+
+/// A flag that is set or not.
+fn flag(flag: u32, is: bool) -> u32 {
+    if is {
+        flag
+    } else {
+        0
+    }
+}
+
+/// The bytes of the sections as they grow.
+#[derive(Default)]
+struct Sections([Vec<u8>; SECTIONS.len()]);
+
+impl Sections {
+    fn push<R: Stored>(&mut self, section: Section<R>, record: R) {
+        record.write(section.of_mut(&mut self.0));
     }
 
-    fn put(&mut self, bytes: &[u8]) {
-        if let Some(section) = self.sections.get_mut(self.now) {
-            section.extend_from_slice(bytes);
-        }
-    }
-
-    fn put_u32(&mut self, number: usize) {
-        self.put(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
-    }
-
-    fn put_u64(&mut self, number: u64) {
-        self.put(&number.to_le_bytes());
-    }
-
-    /// Appends a string to section 1 and returns its reference.
-    fn string(&mut self, text: &[u8]) -> [u8; 8] {
-        let [strings, ..] = &mut self.sections;
-        let reference = (strings.len() as u64) | (text.len() as u64) << 32;
+    /// Appends a string and says where it lies.
+    fn string(&mut self, text: &[u8]) -> StringRef {
+        let strings = STRINGS.of_mut(&mut self.0);
+        let offset = short(strings.len());
         strings.extend_from_slice(text);
-        reference.to_le_bytes()
-    }
-
-    /// The 16 bytes beside the hash: its secret, or where its affixes lie, which are the first
-    /// strings.
-    fn beside_the_hash(&mut self, hash: &Hash) -> [u8; 16] {
-        match hash.affixes() {
-            None => hash.secret().map_or([0; 16], |secret| secret.0),
-            Some(affixes) => {
-                let places = [self.string(&affixes.prefix), self.string(&affixes.suffix)];
-                let mut both = [0; 16];
-                both.iter_mut()
-                    .zip(places.into_iter().flatten())
-                    .for_each(|(place, byte)| *place = byte);
-                both
-            }
+        StringRef {
+            offset,
+            length: short(text.len()),
         }
     }
 
-    fn put_string(&mut self, text: &[u8]) {
-        let reference = self.string(text);
-        self.put(&reference);
+    /// The header's field: the secret of the hash, or where its affixes lie, which are the first
+    /// strings.
+    fn secret(&mut self, hash: &Hash) -> [u8; 16] {
+        let Some(affixes) = hash.affixes() else {
+            return hash.secret().map_or([0; 16], |secret| secret.0);
+        };
+        let refs = AffixRefs {
+            prefix: self.string(&affixes.prefix),
+            suffix: self.string(&affixes.suffix),
+        };
+        let mut bytes = Vec::new();
+        refs.write(&mut bytes);
+        Stored::read(&bytes, 0)
     }
 
     fn nodes(&mut self, nodes: &[NodePart]) {
         let (mut labels, mut attributes) = (0, 0);
         for node in nodes {
-            self.section(
-                2,
-                |w| {
-                    w.put_string(node.name.as_bytes());
-                    w.put_string(node.formerly.as_bytes());
-                    w.put_u64(node.weight.millionths());
-                    w.put_u32(labels);
-                    w.put_u32(node.labels.len());
-                    w.put_u32(attributes);
-                    w.put_u32(node.attributes.len());
-                },
-                1,
-            );
-            labels += node.labels.len();
-            attributes += node.attributes.len();
+            let record = NodeRecord {
+                name: self.string(node.name.as_bytes()),
+                formerly: self.string(node.formerly.as_bytes()),
+                weight: node.weight.millionths(),
+                labels: run(&mut labels, node.labels.len()),
+                attributes: run(&mut attributes, node.attributes.len()),
+            };
+            self.push(NODES, record);
         }
-        for (number, pairs) in [
-            (3, nodes.iter().map(|n| &n.labels).collect::<Vec<_>>()),
-            (4, nodes.iter().map(|n| &n.attributes).collect()),
-        ] {
-            for (name, value) in pairs.into_iter().flatten() {
-                self.section(
-                    number,
-                    |w| {
-                        w.put_string(name.as_bytes());
-                        w.put_string(value.as_bytes());
-                    },
-                    1,
-                );
-            }
+        self.pairs(LABELS, nodes.iter().flat_map(|node| &node.labels));
+        self.pairs(ATTRIBUTES, nodes.iter().flat_map(|node| &node.attributes));
+    }
+
+    fn pairs<'a>(
+        &mut self,
+        section: Section<PairRecord>,
+        pairs: impl Iterator<Item = &'a (String, String)>,
+    ) {
+        for (name, value) in pairs {
+            let record = PairRecord {
+                name: self.string(name.as_bytes()),
+                value: self.string(value.as_bytes()),
+            };
+            self.push(section, record);
         }
     }
 
     fn policies(&mut self, policies: &[PolicyPart]) {
         let mut members = 0;
         for policy in policies {
-            self.section(
-                5,
-                |w| {
-                    w.put_string(policy.name.as_deref().unwrap_or("").as_bytes());
-                    w.put_string(policy.kind.as_bytes());
-                    w.put_u64(policy.weight.map_or(0, |weight| weight.millionths()));
-                    w.put_u32(members);
-                    w.put_u32(policy.members.len());
-                    w.put_u32(
-                        usize::from(policy.name.is_some())
-                            | usize::from(policy.weight.is_some()) << 1,
-                    );
-                    w.put_u32(0);
-                },
-                1,
-            );
-            self.section(
-                6,
-                |w| {
-                    policy
-                        .members
-                        .iter()
-                        .for_each(|node| w.put_u32(node.index()))
-                },
-                policy.members.len(),
-            );
-            members += policy.members.len();
+            let record = PolicyRecord {
+                name: self.string(policy.name.as_deref().unwrap_or("").as_bytes()),
+                kind: self.string(policy.kind.as_bytes()),
+                weight: policy.weight.map_or(0, |weight| weight.millionths()),
+                members: run(&mut members, policy.members.len()),
+                flags: flag(PolicyRecord::NAMED, policy.name.is_some())
+                    | flag(PolicyRecord::WEIGHTED, policy.weight.is_some()),
+                zero: 0,
+            };
+            self.push(POLICIES, record);
+            for node in &policy.members {
+                self.push(MEMBERS, node.0);
+            }
         }
     }
 
-    /// First points into section `number`, policies into the one after it.
-    fn slices(&mut self, number: usize, slices: impl Iterator<Item = (Point, PolicyId)>) {
+    fn slices(
+        &mut self,
+        points: Section<u64>,
+        policies: Section<u32>,
+        slices: impl Iterator<Item = (Point, PolicyId)>,
+    ) {
         for (first, policy) in slices {
-            self.section(number, |w| w.put_u64(first.0), 1);
-            self.section(number + 1, |w| w.put_u32(policy.index()), 1);
+            self.push(points, first.0);
+            self.push(policies, policy.0);
         }
     }
 
     fn pins(&mut self, pins: &[PinPart]) {
         for pin in pins {
-            self.section(
-                9,
-                |w| {
-                    w.put_u64(pin.first.0);
-                    w.put_u64(pin.last.0);
-                    w.put_u32(pin.policy.index());
-                    w.put_u32(usize::from(pin.key.is_some()));
-                    w.put_string(pin.key.as_deref().unwrap_or(&[]));
-                },
-                1,
-            );
+            let record = PinRecord {
+                first: pin.first.0,
+                last: pin.last.0,
+                policy: pin.policy.0,
+                flags: flag(PinRecord::BY_KEY, pin.key.is_some())
+                    | flag(PinRecord::SHORT, pin.short),
+                key: self.string(pin.key.as_deref().unwrap_or(&[])),
+            };
+            self.push(PINS, record);
         }
     }
 
@@ -266,59 +236,58 @@ impl Writer {
             {
                 below += 1;
             }
-            self.section(12, |w| w.put_u32(below), 1);
+            self.push(INDEX, below);
         }
     }
 
     /// Puts header and sections together and seals them with the digest.
-    fn finish(self, parts: &Parts, beside_the_hash: [u8; 16], name: [u8; 8], bits: u32) -> Vec<u8> {
+    fn finish(self, parts: &Parts, secret: [u8; 16], name: StringRef, bits: u32) -> Vec<u8> {
         let features = features(parts);
         let sections = section_count(features);
-        let mut table = Vec::with_capacity(ENTRY * sections);
-        let mut offset = header_length(features);
-        let mut end = offset;
-        for (kind, ((section, count), size)) in (1u32..)
-            .zip(self.sections.iter().zip(self.counts).zip(RECORD_SIZES))
-            .take(sections)
-        {
-            // section 1 counts its bytes
-            let count = if kind == 1 { section.len() } else { count };
-            table.extend_from_slice(&kind.to_le_bytes());
-            table.extend_from_slice(&size.to_le_bytes());
-            table.extend_from_slice(&(offset as u64).to_le_bytes());
-            table.extend_from_slice(&(count as u64).to_le_bytes());
-            end = offset + section.len();
+        let mut table = Vec::new();
+        let (mut offset, mut end) = (header_length(features), 0);
+        for (section, bytes) in SECTIONS.iter().zip(&self.0).take(sections) {
+            let entry = SectionEntry {
+                number: section.number,
+                record_size: section.record_size,
+                offset: offset as u64,
+                count: bytes.len() as u64 / u64::from(section.record_size),
+            };
+            entry.write(&mut table);
+            end = offset + bytes.len();
             offset = end.next_multiple_of(8);
         }
+        let header = Header {
+            magic: MAGIC,
+            version: VERSION,
+            header_length: short(header_length(features)),
+            file_length: end as u64,
+            features,
+            map_id: parts.map_id,
+            epoch: parts.epoch,
+            algorithm: parts.algorithm,
+            replicas: parts.replicas,
+            parent: parts.parent,
+            digest: [0; 32],
+            hash: hash_number(parts),
+            max_slices: parts.max_slices.unwrap_or(0),
+            cells: parts.cells.stored(),
+            secret,
+            name,
+            index_bits: bits,
+            section_count: short(sections),
+        };
         let mut out = Vec::with_capacity(end);
-        out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&VERSION.to_le_bytes());
-        out.extend_from_slice(&(header_length(features) as u32).to_le_bytes());
-        out.extend_from_slice(&(end as u64).to_le_bytes());
-        out.extend_from_slice(&features.to_le_bytes());
-        out.extend_from_slice(&parts.map_id);
-        out.extend_from_slice(&parts.epoch.to_le_bytes());
-        out.extend_from_slice(&parts.algorithm.to_le_bytes());
-        out.extend_from_slice(&parts.replicas.to_le_bytes());
-        out.extend_from_slice(&parts.parent);
-        out.extend_from_slice(&[0; 32]);
-        out.extend_from_slice(&hash_number(parts).to_le_bytes());
-        out.extend_from_slice(&parts.max_slices.unwrap_or(0).to_le_bytes());
-        out.extend_from_slice(&parts.cells.stored().to_le_bytes());
-        out.extend_from_slice(&beside_the_hash);
-        out.extend_from_slice(&name);
-        out.extend_from_slice(&bits.to_le_bytes());
-        out.extend_from_slice(&(sections as u32).to_le_bytes());
+        header.write(&mut out);
         out.extend_from_slice(&table);
-        for section in self.sections.into_iter().take(sections) {
+        for bytes in self.0.into_iter().take(sections) {
             // also before an empty section, which ends the file when it is the last one
             out.resize(out.len().next_multiple_of(8), 0);
-            out.extend_from_slice(&section);
+            out.extend_from_slice(&bytes);
         }
         let digest = digest(&out);
-        if let Some(place) = out.get_mut(at::DIGEST..at::DIGEST + 32) {
-            place.copy_from_slice(&digest);
-        }
+        let place = out.iter_mut().skip(offset_of!(Header, digest));
+        place.zip(digest).for_each(|(place, byte)| *place = byte);
         out
     }
 }

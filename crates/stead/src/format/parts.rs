@@ -1,6 +1,6 @@
 //! A map as plain values: what `encode` writes.
 
-use super::{Digest, MapId};
+use super::records::{Digest, MapId};
 use crate::cell::Cells;
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
@@ -83,6 +83,8 @@ pub struct PinPart {
     pub policy: PolicyId,
     /// The key, of a pin by key.
     pub key: Option<Vec<u8>>,
+    /// Whether fewer copies than R, or copies that break a cap, are meant.
+    pub short: bool,
 }
 
 /// What a gradual change is to end with.

@@ -1,11 +1,12 @@
 //! Peeking: epoch and digest from the header alone, to learn whether a newer map is there.
 
-use super::layout::{array_at, at, u64_at, MAGIC};
-use super::Digest;
+use std::mem::size_of;
+
+use super::records::{Digest, Header, Stored, MAGIC};
 use crate::error::{Error, Result};
 
-/// So many bytes of a file are enough to peek.
-pub(crate) const PEEK: usize = at::SECTIONS;
+/// The number of bytes of a file that peeking needs.
+pub(crate) const PEEK: usize = size_of::<Header>();
 
 /// What the header says. Nothing of it is verified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,8 +18,8 @@ pub struct Peeked {
 }
 
 /// Reads epoch and digest from the first bytes of a file.
-pub(crate) fn peek(header: &[u8]) -> Result<Peeked> {
-    if header.len() < PEEK || !header.starts_with(&MAGIC) {
+pub(crate) fn peek(bytes: &[u8]) -> Result<Peeked> {
+    if bytes.len() < PEEK || !bytes.starts_with(&MAGIC) {
         let problem = "this is not a stead map: it does not start with a map's header".into();
         return Err(Error::Format {
             file: None,
@@ -26,8 +27,6 @@ pub(crate) fn peek(header: &[u8]) -> Result<Peeked> {
             problem,
         });
     }
-    Ok(Peeked {
-        epoch: u64_at(header, at::EPOCH),
-        digest: array_at(header, at::DIGEST),
-    })
+    let Header { epoch, digest, .. } = Header::read(bytes, 0);
+    Ok(Peeked { epoch, digest })
 }

@@ -1,9 +1,14 @@
 //! The rules of slices: base slices, pins, final slices and the index over them, and the target of
 //! a gradual change, by docs/map-format.md.
 
-use super::layout::{at, index_bits, u32_at, u64_at, Record, GRADUAL};
-use super::rules::Check;
-use super::verify::broken;
+use std::mem::offset_of;
+
+use super::check::{broken, Check};
+use super::records::{
+    index_bits, Header, PinRecord, PolicyRecord, Section, BASE_POINTS, BASE_POLICIES, FINAL_POINTS,
+    FINAL_POLICIES, GRADUAL, INDEX, LEAVING, MEMBERS, NODES, PINS, POLICIES, SHORT_PIN,
+    TARGET_POINTS, TARGET_POLICIES,
+};
 use crate::error::Result;
 use crate::point::{Point, SPACE};
 use crate::policy::PolicyId;
@@ -36,31 +41,27 @@ impl Used {
 }
 
 impl Check<'_> {
-    /// Flags of the policy whose number stands at `offset`.
-    fn policy(&self, offset: usize) -> Result<(PolicyId, u32)> {
-        let policy = u32_at(self.bytes, offset);
-        if policy as usize >= self.count(Record::Policies) {
-            return broken(offset, format!("there is no policy {policy}"));
+    /// The policy whose number stands at `place`.
+    fn policy(&self, number: u32, place: usize) -> Result<PolicyRecord> {
+        if number as usize >= self.count(POLICIES) {
+            return broken(place, format!("there is no policy {number}"));
         }
-        Ok((
-            PolicyId(policy),
-            u32_at(self.bytes, self.at(Record::Policies, policy as usize) + 32),
-        ))
+        Ok(self.read(POLICIES, number as usize))
     }
 
     pub(super) fn base_slices(&self) -> Result<Vec<Slice>> {
-        self.whole_space(Record::BasePoints, Record::BasePolicies, "base")
+        self.whole_space(BASE_POINTS, BASE_POLICIES, "base")
     }
 
     /// The target slices; none in a map without a gradual change.
     pub(super) fn target_slices(&self, bases: &[Slice]) -> Result<Vec<Slice>> {
-        if u64_at(self.bytes, at::FEATURES) & GRADUAL == 0 {
+        if !self.has(GRADUAL) {
             return Ok(Vec::new());
         }
-        let targets = self.whole_space(Record::TargetPoints, Record::TargetPolicies, "target")?;
+        let targets = self.whole_space(TARGET_POINTS, TARGET_POLICIES, "target")?;
         if targets == bases {
             return broken(
-                self.at(Record::TargetPoints, 0),
+                self.at(TARGET_POINTS, 0),
                 "the target slices are the base slices, so no change is under way",
             );
         }
@@ -68,7 +69,12 @@ impl Check<'_> {
     }
 
     /// Slices that cover the space, base or target.
-    fn whole_space(&self, points: Record, policies: Record, what: &str) -> Result<Vec<Slice>> {
+    fn whole_space(
+        &self,
+        points: Section<u64>,
+        policies: Section<u32>,
+        what: &str,
+    ) -> Result<Vec<Slice>> {
         let count = self.count(points);
         if count == 0 || count != self.count(policies) {
             return broken(
@@ -79,10 +85,11 @@ impl Check<'_> {
         let mut slices: Vec<Slice> = Vec::with_capacity(count);
         for i in 0..count {
             let offset = self.at(points, i);
-            let first = Point(u64_at(self.bytes, offset));
-            let place = self.at(policies, i);
-            let (policy, flags) = self.policy(place)?;
-            if flags == 1 {
+            let first = Point(self.read(points, i));
+            let (policy, place) = (self.read(policies, i), self.at(policies, i));
+            let record = self.policy(policy, place)?;
+            let policy = PolicyId(policy);
+            if record.is_named() && !record.is_weighted() {
                 return broken(
                     place,
                     format!("a {what} slice is held by a named policy without a weight"),
@@ -114,13 +121,12 @@ impl Check<'_> {
     }
 
     pub(super) fn pins(&self) -> Result<Vec<Slice>> {
-        let mut pins: Vec<Slice> = Vec::with_capacity(self.count(Record::Pins));
-        for i in 0..self.count(Record::Pins) {
-            let offset = self.at(Record::Pins, i);
-            let (first, last) = (
-                Point(u64_at(self.bytes, offset)),
-                Point(u64_at(self.bytes, offset + 8)),
-            );
+        let mut pins: Vec<Slice> = Vec::with_capacity(self.count(PINS));
+        let mut short = false;
+        for i in 0..self.count(PINS) {
+            let offset = self.at(PINS, i);
+            let pin = self.read(PINS, i);
+            let (first, last) = (Point(pin.first), Point(pin.last));
             if first > last || pins.last().is_some_and(|before| before.last >= first) {
                 return broken(offset, "pins must be ordered, not empty and not overlap");
             }
@@ -128,47 +134,43 @@ impl Check<'_> {
             if !self.cells.is_bound(first) || self.cells.round_up(after) != after {
                 return broken(offset, "a pin's bounds are not cell bounds");
             }
-            let (policy, _) = self.policy(offset + 16)?;
-            let key = self.key(offset + 24);
-            match u32_at(self.bytes, offset + 20) {
-                0 if key.is_empty() => {}
-                1 => {
-                    let cell = self.hash.cell(self.key_rule.of(key), self.cells);
-                    if self.cells.bound(cell) != u128::from(first.0)
-                        || self.cells.bound(cell + 1) != after
-                    {
-                        return broken(offset, "a pin by key does not cover just its key's cell");
-                    }
-                }
-                _ => {
-                    return broken(
-                        offset + 20,
-                        "the kind of a pin is 0 without a key or 1 with one",
-                    )
+            self.policy(pin.policy, offset + offset_of!(PinRecord, policy))?;
+            let key = self.layout.string(self.bytes, pin.key);
+            let known = PinRecord::BY_KEY | PinRecord::SHORT;
+            if pin.flags & !known != 0 || (!pin.is_by_key() && !key.is_empty()) {
+                return broken(
+                    offset + offset_of!(PinRecord, flags),
+                    "the flags of a pin are wrong, or a pin by range has a key",
+                );
+            }
+            if pin.is_by_key() {
+                let cell = self.hash.cell(self.key_rule.of(key), self.cells);
+                if self.cells.bound(cell) != u128::from(first.0)
+                    || self.cells.bound(cell + 1) != after
+                {
+                    return broken(offset, "a pin by key does not cover just its key's cell");
                 }
             }
+            short |= pin.is_short();
             pins.push(Slice {
                 first,
                 last,
-                policy,
+                policy: PolicyId(pin.policy),
             });
+        }
+        if short != self.has(SHORT_PIN) {
+            return broken(
+                offset_of!(Header, features),
+                "feature 3 must be set when a pin is short, and only then",
+            );
         }
         Ok(pins)
     }
 
-    /// The string that `strings_nodes_policies` found to be sound.
-    fn key(&self, reference: usize) -> &[u8] {
-        let start = self.at(Record::Strings, u32_at(self.bytes, reference) as usize);
-        self.bytes
-            .get(start..start + u32_at(self.bytes, reference + 4) as usize)
-            .unwrap_or(&[])
-    }
-
     pub(super) fn unnamed_policies_are_used(&self, used: &Used) -> Result<()> {
         for (i, used) in used.0.iter().enumerate() {
-            let offset = self.at(Record::Policies, i);
-            if *used == 0 && u32_at(self.bytes, offset + 32) & 1 == 0 {
-                return broken(offset, "an unnamed policy holds nothing");
+            if *used == 0 && !self.read(POLICIES, i).is_named() {
+                return broken(self.at(POLICIES, i), "an unnamed policy holds nothing");
             }
         }
         Ok(())
@@ -177,27 +179,27 @@ impl Check<'_> {
     /// The nodes that the fleet dropped and that base slices still name. Cost: one pass over the
     /// members, if there are any.
     pub(super) fn leaving(&self, used: &Used) -> Result<()> {
-        let count = self.count(Record::Leaving);
+        let count = self.count(LEAVING);
         if count == 0 {
             return Ok(());
         }
-        let mut named_by = vec![0u8; self.count(Record::Nodes)];
+        let mut named_by = vec![0u8; self.count(NODES)];
         for (i, used) in used.0.iter().enumerate() {
-            let record = self.at(Record::Policies, i);
-            let named = u32_at(self.bytes, record + 32) & 1 == 1;
-            let first = u32_at(self.bytes, record + 24) as usize;
-            for member in first..first + u32_at(self.bytes, record + 28) as usize {
-                if let Some(by) =
-                    named_by.get_mut(u32_at(self.bytes, self.at(Record::Members, member)) as usize)
-                {
-                    *by |= if named { Used::BY_HAND } else { *used };
+            let policy = self.read(POLICIES, i);
+            let first = policy.members.first as usize;
+            for member in first..first + policy.members.count as usize {
+                if let Some(by) = named_by.get_mut(self.read(MEMBERS, member) as usize) {
+                    *by |= if policy.is_named() {
+                        Used::BY_HAND
+                    } else {
+                        *used
+                    };
                 }
             }
         }
         let mut before = None;
         for i in 0..count {
-            let offset = self.at(Record::Leaving, i);
-            let node = u32_at(self.bytes, offset);
+            let (node, offset) = (self.read(LEAVING, i), self.at(LEAVING, i));
             let Some(by) = named_by.get(node as usize) else {
                 return broken(offset, format!("there is no node {node}"));
             };
@@ -205,7 +207,7 @@ impl Check<'_> {
                 return broken(offset, "leaving nodes must be ordered, none twice");
             }
             before = Some(node);
-            if u64_at(self.bytes, self.at(Record::Nodes, node as usize) + 16) != 0 {
+            if self.read(NODES, node as usize).weight != 0 {
                 return broken(offset, "a leaving node has weight 0");
             }
             if by & Used::BY_BASE == 0 {
@@ -223,15 +225,12 @@ impl Check<'_> {
 
     /// Final slices and the index over them.
     pub(super) fn final_slices(&self, bases: &[Slice], pins: &[Slice]) -> Result<()> {
-        let (points, policies) = (
-            self.count(Record::FinalPoints),
-            self.count(Record::FinalPolicies),
-        );
+        let (points, policies) = (self.count(FINAL_POINTS), self.count(FINAL_POLICIES));
         let laid;
         let finals = if pins.is_empty() {
             if points != 0 || policies != 0 {
                 return broken(
-                    self.at(Record::FinalPoints, 0),
+                    self.at(FINAL_POINTS, 0),
                     "without pins there are no final slices beside the base slices",
                 );
             }
@@ -240,20 +239,16 @@ impl Check<'_> {
             laid = lay_over(bases.iter().copied(), pins.iter().copied());
             if points != laid.len() || policies != laid.len() {
                 return broken(
-                    self.at(Record::FinalPoints, 0),
+                    self.at(FINAL_POINTS, 0),
                     format!("there must be {} final slices", laid.len()),
                 );
             }
             for (i, slice) in laid.iter().enumerate() {
-                let (point, policy) = (
-                    self.at(Record::FinalPoints, i),
-                    self.at(Record::FinalPolicies, i),
-                );
-                if u64_at(self.bytes, point) != slice.first.0
-                    || u32_at(self.bytes, policy) != slice.policy.0
+                if self.read(FINAL_POINTS, i) != slice.first.0
+                    || self.read(FINAL_POLICIES, i) != slice.policy.0
                 {
                     return broken(
-                        point,
+                        self.at(FINAL_POINTS, i),
                         "the final slices are not the base slices under the pins",
                     );
                 }
@@ -267,13 +262,13 @@ impl Check<'_> {
         let bits = index_bits(finals.len());
         if self.layout.index_bits != bits {
             return broken(
-                at::INDEX_BITS,
+                offset_of!(Header, index_bits),
                 format!("the index of {} slices has {bits} bits", finals.len()),
             );
         }
-        if self.count(Record::Index) != (1 << bits) + 1 {
+        if self.count(INDEX) != (1 << bits) + 1 {
             return broken(
-                self.at(Record::Index, 0),
+                self.at(INDEX, 0),
                 format!("the index has {} entries", (1 << bits) + 1),
             );
         }
@@ -284,9 +279,11 @@ impl Check<'_> {
             while firsts.next_if(|first| *first < start).is_some() {
                 below += 1;
             }
-            let offset = self.at(Record::Index, bucket);
-            if u32_at(self.bytes, offset) != below {
-                return broken(offset, format!("this entry of the index must be {below}"));
+            if self.read(INDEX, bucket) != below {
+                return broken(
+                    self.at(INDEX, bucket),
+                    format!("this entry of the index must be {below}"),
+                );
             }
         }
         Ok(())

@@ -5,66 +5,80 @@
 //! writes a hostile file can write its digest too. All arithmetic on numbers of the file is checked
 //! or in `u128`.
 
+use std::mem::{offset_of, size_of};
+
+use super::check::{broken, Check};
 use super::encode::digest;
-use super::layout::{
-    array_at, at, header_length, section_count, u32_at, u64_at, Layout, Record, Section,
-    ADOPTED_HASH, ENTRY, GRADUAL, MAGIC, RECORD_SIZES, TWICE, VERSION,
+use super::layout::{Extent, Layout};
+use super::records::{
+    header_length, section_count, AffixRefs, Digest, Header, SectionEntry, Stored, StringRef,
+    ADOPTED_HASH, KNOWN_FEATURES, MAGIC, POLICIES, SECTIONS, STRINGS, VERSION,
 };
-use super::rules::rules;
-use super::Digest;
+use super::slice_rules::Used;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, Hash, KeyRule, AFFIX_MAX};
+use crate::policy::REPLICAS_MAX;
 
 /// What verifying found out.
 #[derive(Clone, Debug)]
-pub struct Checked {
+pub(crate) struct Checked {
     /// Where the sections are.
-    pub layout: Layout,
+    pub(crate) layout: Layout,
     /// The hash of the map, with its secret.
-    pub hash: Hash,
+    pub(crate) hash: Hash,
     /// What of a key is hashed.
-    pub key_rule: KeyRule,
+    pub(crate) key_rule: KeyRule,
     /// The cells of the map.
-    pub cells: Cells,
+    pub(crate) cells: Cells,
     /// The digest, which fits.
-    pub digest: Digest,
+    pub(crate) digest: Digest,
 }
 
 /// Checks every rule. Errors carry the offset of the first broken one, and no file name: the caller
 /// adds it.
 ///
 /// Cost: one SHA-256 over the bytes and one pass over the records.
-pub fn verify(bytes: &[u8]) -> Result<Checked> {
-    header(bytes)?;
-    let stored: Digest = array_at(bytes, at::DIGEST);
-    if digest(bytes) != stored {
+pub(crate) fn verify(bytes: &[u8]) -> Result<Checked> {
+    let header = header(bytes)?;
+    if digest(bytes) != header.digest {
         return Err(Error::Digest { file: None });
     }
-    let cells = settings(bytes)?;
-    let layout = sections(bytes)?;
-    let (hash, key_rule) = hash(bytes, &layout)?;
-    rules(bytes, layout, &hash, key_rule, cells)?;
+    settings(&header)?;
+    let layout = sections(bytes, &header)?;
+    let (hash, key_rule) = hash(bytes, &header, &layout)?;
+    let cells = Cells::from_stored(header.cells);
+    records(&Check {
+        bytes,
+        header,
+        layout,
+        hash: &hash,
+        key_rule,
+        cells,
+    })?;
     Ok(Checked {
         layout,
         hash,
         key_rule,
         cells,
-        digest: stored,
+        digest: header.digest,
     })
 }
 
-/// A broken rule at an offset.
-pub(super) fn broken<T>(offset: usize, problem: impl Into<String>) -> Result<T> {
-    Err(Error::Format {
-        file: None,
-        offset: offset as u64,
-        problem: problem.into(),
-    })
+/// Checks the rules of the records, in the order of the file; header and section table are sound.
+fn records(check: &Check) -> Result<()> {
+    check.strings_nodes_policies()?;
+    let bases = check.base_slices()?;
+    let targets = check.target_slices(&bases)?;
+    let pins = check.pins()?;
+    let used = Used::of(check.count(POLICIES), &bases, &targets, &pins);
+    check.unnamed_policies_are_used(&used)?;
+    check.leaving(&used)?;
+    check.final_slices(&bases, &pins)
 }
 
 /// What can be said before the digest: is it a map, of this format, whole?
-fn header(bytes: &[u8]) -> Result<()> {
+fn header(bytes: &[u8]) -> Result<Header> {
     if bytes.is_empty() {
         return broken(0, "the file is empty");
     }
@@ -76,7 +90,7 @@ fn header(bytes: &[u8]) -> Result<()> {
             "this is not a stead map: it does not start with the magic bytes",
         );
     }
-    if bytes.len() < at::SECTIONS {
+    if bytes.len() < size_of::<Header>() {
         return broken(
             bytes.len(),
             format!(
@@ -85,16 +99,19 @@ fn header(bytes: &[u8]) -> Result<()> {
             ),
         );
     }
-    let version = u32_at(bytes, at::VERSION);
+    let header = Header::read(bytes, 0);
+    let version = header.version;
     if version > VERSION {
         let needs = format!("the map has format {version}, and this stead reads format {VERSION}");
         return Err(Error::Version { file: None, needs });
     }
     if version != VERSION {
-        return broken(at::VERSION, format!("there is no map format {version}"));
+        return broken(
+            offset_of!(Header, version),
+            format!("there is no map format {version}"),
+        );
     }
-    let features = u64_at(bytes, at::FEATURES);
-    let unknown = features & !(GRADUAL | ADOPTED_HASH | TWICE);
+    let unknown = header.features & !KNOWN_FEATURES;
     if unknown != 0 {
         let needs = format!(
             "the map needs feature {}, which this stead does not know",
@@ -102,14 +119,14 @@ fn header(bytes: &[u8]) -> Result<()> {
         );
         return Err(Error::Version { file: None, needs });
     }
-    let needed = header_length(features);
-    if u32_at(bytes, at::HEADER_LENGTH) as usize != needed {
+    let needed = header_length(header.features);
+    if header.header_length as usize != needed {
         return broken(
-            at::HEADER_LENGTH,
+            offset_of!(Header, header_length),
             format!("the header length must be {needed}"),
         );
     }
-    let length = u64_at(bytes, at::FILE_LENGTH);
+    let length = header.file_length;
     if length != bytes.len() as u64 {
         let what = if (bytes.len() as u64) < length {
             "truncated"
@@ -117,66 +134,76 @@ fn header(bytes: &[u8]) -> Result<()> {
             "too long"
         };
         return broken(
-            at::FILE_LENGTH,
+            offset_of!(Header, file_length),
             format!(
                 "the file is {what}: it has {} bytes and should have {length}",
                 bytes.len()
             ),
         );
     }
-    Ok(())
+    Ok(header)
 }
 
 /// The fixed fields of the header.
-fn settings(bytes: &[u8]) -> Result<Cells> {
-    let epoch = u64_at(bytes, at::EPOCH);
-    let zero = |offset: usize, length: usize| {
-        bytes
-            .get(offset..offset + length)
-            .is_some_and(|b| b.iter().all(|b| *b == 0))
-    };
-    if epoch == 0 {
-        return broken(at::EPOCH, "epochs start at 1");
+fn settings(header: &Header) -> Result<()> {
+    if header.epoch == 0 {
+        return broken(offset_of!(Header, epoch), "epochs start at 1");
     }
-    for (offset, length, what) in [(at::MAP_ID, 16, "map id"), (at::PARENT, 32, "parent")] {
-        if zero(offset, length) != (epoch == 1) {
+    for (offset, is_zero, what) in [
+        (
+            offset_of!(Header, map_id),
+            header.map_id == [0; 16],
+            "map id",
+        ),
+        (
+            offset_of!(Header, parent),
+            header.parent == [0; 32],
+            "parent",
+        ),
+    ] {
+        if is_zero != (header.epoch == 1) {
             return broken(
                 offset,
                 format!("the {what} must be zeros in epoch 1 and only there"),
             );
         }
     }
-    let parent: [u8; 16] = array_at(bytes, at::PARENT);
-    if epoch == 2 && parent != array_at(bytes, at::MAP_ID) {
+    if header.epoch == 2 && !header.parent.starts_with(&header.map_id) {
         return broken(
-            at::MAP_ID,
+            offset_of!(Header, map_id),
             "in epoch 2 the map id must be the first 16 bytes of the parent",
         );
     }
-    if u32_at(bytes, at::ALGORITHM) != 1 {
-        return broken(at::ALGORITHM, "the version of the algorithm must be 1");
-    }
-    if !(1..=255).contains(&u32_at(bytes, at::REPLICAS)) {
-        return broken(at::REPLICAS, "replicas must be 1 to 255");
-    }
-    let adopted = u32_at(bytes, at::HASH) > Hash::SIPHASH;
-    if adopted != (u64_at(bytes, at::FEATURES) & ADOPTED_HASH != 0) {
+    if header.algorithm != 1 {
         return broken(
-            at::FEATURES,
+            offset_of!(Header, algorithm),
+            "the version of the algorithm must be 1",
+        );
+    }
+    if !(1..=REPLICAS_MAX).contains(&header.replicas) {
+        return broken(
+            offset_of!(Header, replicas),
+            format!("replicas must be 1 to {REPLICAS_MAX}"),
+        );
+    }
+    let adopted = header.hash > Hash::SIPHASH;
+    if adopted != (header.features & ADOPTED_HASH != 0) {
+        return broken(
+            offset_of!(Header, features),
             "feature 1 must be set when the number of the hash is above 4, and only then",
         );
     }
-    Ok(Cells::from_stored(u64_at(bytes, at::CELLS)))
+    Ok(())
 }
 
 /// The hash, with its secret or its affixes, and the key rule beside it. The section of strings is
 /// inside the file.
-fn hash(bytes: &[u8], layout: &Layout) -> Result<(Hash, KeyRule)> {
-    let stored = u32_at(bytes, at::HASH);
+fn hash(bytes: &[u8], header: &Header, layout: &Layout) -> Result<(Hash, KeyRule)> {
+    let stored = header.hash;
     let (key_rule, number) = KeyRule::from_stored(stored);
     let (secret, affixes) = match Hash::is_affixed(number) {
-        false => (array_at(bytes, at::SECRET), Affixes::default()),
-        true => ([0; 16], affixes(bytes, layout)?),
+        false => (header.secret, Affixes::default()),
+        true => ([0; 16], affixes(bytes, header, layout)?),
     };
     let Some(hash) = Hash::from_stored(number, secret, affixes) else {
         if stored > Hash::SIPHASH && !Hash::is_known(number) {
@@ -184,13 +211,13 @@ fn hash(bytes: &[u8], layout: &Layout) -> Result<(Hash, KeyRule)> {
             return Err(Error::Version { file: None, needs });
         }
         return broken(
-            at::HASH,
+            offset_of!(Header, hash),
             "the hash is unknown, or has a secret that it does not take",
         );
     };
-    if hash.is_modulo() && u64_at(bytes, at::CELLS) == 0 {
+    if hash.is_modulo() && header.cells == 0 {
         return broken(
-            at::CELLS,
+            offset_of!(Header, cells),
             "a hash modulo the cells needs their number, below 2^64",
         );
     }
@@ -198,16 +225,15 @@ fn hash(bytes: &[u8], layout: &Layout) -> Result<(Hash, KeyRule)> {
 }
 
 /// The two strings that stand in the place of the secret; they are the first.
-fn affixes(bytes: &[u8], layout: &Layout) -> Result<Affixes> {
+fn affixes(bytes: &[u8], header: &Header, layout: &Layout) -> Result<Affixes> {
+    let place = offset_of!(Header, secret);
+    let refs = AffixRefs::read(&header.secret, 0);
     let mut used = 0;
-    let mut next = |place: usize| {
-        let (offset, length) = (
-            u32_at(bytes, place) as usize,
-            u32_at(bytes, place + 4) as usize,
-        );
-        if offset != used || length > AFFIX_MAX || used + length > layout.count(Record::Strings) {
+    let mut next = |string: StringRef, field: usize| {
+        let (offset, length) = (string.offset as usize, string.length as usize);
+        if offset != used || length > AFFIX_MAX || used + length > layout.count(STRINGS) {
             return broken(
-                place,
+                place + field,
                 format!(
                     "prefix and suffix of the keys are the first strings, of \
                 at most {AFFIX_MAX} bytes"
@@ -215,61 +241,53 @@ fn affixes(bytes: &[u8], layout: &Layout) -> Result<Affixes> {
             );
         }
         used += length;
-        let start = layout.offset(Record::Strings, offset);
-        Ok(bytes.get(start..start + length).unwrap_or(&[]).to_vec())
+        Ok(layout.string(bytes, string).to_vec())
     };
     let affixes = Affixes {
-        prefix: next(at::SECRET)?,
-        suffix: next(at::SECRET + 8)?,
+        prefix: next(refs.prefix, offset_of!(AffixRefs, prefix))?,
+        suffix: next(refs.suffix, offset_of!(AffixRefs, suffix))?,
     };
     match affixes == Affixes::default() {
-        true => broken(at::SECRET, "prefix and suffix of the keys are both empty"),
+        true => broken(place, "prefix and suffix of the keys are both empty"),
         false => Ok(affixes),
     }
 }
 
 /// The section table: order, sizes, places, and zeros in between.
-fn sections(bytes: &[u8]) -> Result<Layout> {
-    let features = u64_at(bytes, at::FEATURES);
-    let needed = section_count(features);
-    if u32_at(bytes, at::SECTION_COUNT) as usize != needed {
+fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
+    let needed = section_count(header.features);
+    if header.section_count as usize != needed {
         return broken(
-            at::SECTION_COUNT,
+            offset_of!(Header, section_count),
             format!("there must be {needed} sections"),
         );
     }
-    let mut sections = [Section::default(); RECORD_SIZES.len()];
-    let mut end = header_length(features);
-    for (i, (section, size)) in sections
-        .iter_mut()
-        .zip(RECORD_SIZES)
-        .take(needed)
-        .enumerate()
-    {
-        let entry = at::SECTIONS + i * ENTRY;
-        if u32_at(bytes, entry) as usize != i + 1 || u32_at(bytes, entry + 4) != size {
+    let mut extents = [Extent::default(); SECTIONS.len()];
+    let mut end = header_length(header.features);
+    let described = SECTIONS.iter().take(needed);
+    for (i, (extent, section)) in extents.iter_mut().zip(described).enumerate() {
+        let place = size_of::<Header>() + i * size_of::<SectionEntry>();
+        let entry = SectionEntry::read(bytes, place);
+        let (number, size) = (section.number, section.record_size);
+        if entry.number != number || entry.record_size != size {
             return broken(
-                entry,
-                format!(
-                    "section {} must stand here, with records of {size} bytes",
-                    i + 1
-                ),
+                place,
+                format!("section {number} must stand here, with records of {size} bytes"),
             );
         }
         let start = end.next_multiple_of(8);
-        if u64_at(bytes, entry + 8) != start as u64 {
+        if entry.offset != start as u64 {
             return broken(
-                entry + 8,
-                format!("section {} must start at byte {start}", i + 1),
+                place + offset_of!(SectionEntry, offset),
+                format!("section {number} must start at byte {start}"),
             );
         }
-        let count = u64_at(bytes, entry + 16);
-        let length = u128::from(count) * u128::from(size);
+        let length = u128::from(entry.count) * u128::from(size);
         // the padding before an empty last section belongs to the file, too
         if start > bytes.len() || length > (bytes.len() - start) as u128 {
             return broken(
-                entry + 16,
-                format!("section {} does not fit into the file", i + 1),
+                place + offset_of!(SectionEntry, count),
+                format!("section {number} does not fit into the file"),
             );
         }
         if bytes
@@ -278,9 +296,9 @@ fn sections(bytes: &[u8]) -> Result<Layout> {
         {
             return broken(end, "bytes between sections must be zero");
         }
-        *section = Section {
+        *extent = Extent {
             offset: start,
-            count: count as usize,
+            count: entry.count as usize,
         };
         end = start + length as usize;
     }
@@ -288,7 +306,7 @@ fn sections(bytes: &[u8]) -> Result<Layout> {
         return broken(end, "there are bytes after the last section");
     }
     Ok(Layout {
-        sections,
-        index_bits: u32_at(bytes, at::INDEX_BITS),
+        extents,
+        index_bits: header.index_bits,
     })
 }

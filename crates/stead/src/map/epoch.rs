@@ -1,9 +1,12 @@
 //! Epochs: whether two maps differ in anything but their number, and the same content under the
 //! next number.
 
+use std::mem::size_of;
+
 use super::open::Map;
 use crate::error::{Error, Result};
-use crate::format::{at, encode, Parts};
+use crate::format::records::Header;
+use crate::format::{encode, Parts};
 
 impl Map {
     /// Whether the maps are one but for what a new epoch always changes: epoch, map id, parent and
@@ -13,20 +16,16 @@ impl Map {
     /// the same as the old but for these.
     pub fn same_but_epoch(&self, other: &Map) -> bool {
         // epoch 1 has zeros as its map id, so the stored one differs between epoch 1 and 2
-        let changing = [
-            at::MAP_ID..at::MAP_ID + 16,
-            at::EPOCH..at::EPOCH + 8,
-            at::PARENT..at::PARENT + 32,
-            at::DIGEST..at::DIGEST + 32,
-        ];
-        let outside = |i: usize| !changing.iter().any(|range| range.contains(&i));
-        let (ours, theirs) = (self.bytes(), other.bytes());
-        let (header, rest) = (0..at::SECTIONS, at::SECTIONS..);
-        ours.len() == theirs.len()
-            && header
-                .filter(|i| outside(*i))
-                .all(|i| ours.get(i) == theirs.get(i))
-            && ours.get(rest.clone()) == theirs.get(rest)
+        let lasting = |map: &Map| Header {
+            map_id: [0; 16],
+            epoch: 0,
+            parent: [0; 32],
+            digest: [0; 32],
+            ..map.header()
+        };
+        let rest = size_of::<Header>()..;
+        lasting(self) == lasting(other)
+            && self.bytes().get(rest.clone()) == other.bytes().get(rest)
             && self.map_id() == other.map_id()
     }
 
@@ -128,6 +127,37 @@ mod tests {
             back.node(back.locate(b"frank")).name(),
             first.node(first.locate(b"frank")).name()
         );
+    }
+
+    #[test]
+    fn a_short_pin_is_kept_moves_nothing_and_is_a_new_epoch() {
+        let pinned = |rest: &str| {
+            let text =
+                format!("name = 'm'\nnode = [{{name = 'a'}}, {{name = 'b'}}]\n[[pin]]\n{rest}");
+            Fleet::parse(&text, "fleet").unwrap()
+        };
+        let key = "key = 'frank'\nnodes = ['b']\n";
+        let first = build(&pinned(key), None).unwrap();
+        let unsaid = pinned(&format!("{key}short = false"));
+        assert!(first.same_but_epoch(&build(&unsaid, Some(&first)).unwrap()));
+
+        let second = build(&pinned(&format!("{key}short = true")), Some(&first)).unwrap();
+        assert!(!second.same_but_epoch(&first));
+        let plan = crate::Plan::between(&first, &second).unwrap();
+        assert_eq!((plan.moved.0, plan.moves.len()), (0, 0));
+
+        let third = build(&unsaid, Some(&second)).unwrap();
+        assert!(third.same_but_epoch(&first));
+        let back = second.again_after(&third).unwrap();
+        for (map, short) in [
+            (&first, false),
+            (&second, true),
+            (&third, false),
+            (&back, true),
+        ] {
+            assert_eq!(map.pins().map(|p| p.short).collect::<Vec<_>>(), [short]);
+            assert_eq!(encode(&map.to_parts()), map.bytes());
+        }
     }
 
     #[test]

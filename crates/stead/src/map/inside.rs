@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 
 use super::open::Map;
 use crate::cell::Cells;
-use crate::format::at;
-use crate::format::{
-    array_at, u32_at, u64_at, Digest, MapId, NodePart, Parts, PinPart, PolicyPart, Record,
-    TargetPart,
+use crate::format::records::{
+    Header, NodeRecord, PairRecord, PolicyRecord, Run, Section, Stored, StringRef, ATTRIBUTES,
+    BASE_POINTS, BASE_POLICIES, FINAL_POINTS, FINAL_POLICIES, LABELS, LEAVING, MEMBERS, NODES,
+    PINS, POLICIES, SPREAD, TARGET_POINTS, TARGET_POLICIES,
 };
+use crate::format::{Digest, MapId, NodePart, Parts, PinPart, PolicyPart, TargetPart};
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
@@ -38,6 +39,8 @@ pub struct Pin<'a> {
     pub slice: Slice,
     /// The key, of a pin by key.
     pub key: Option<&'a [u8]>,
+    /// Whether the fleet says that fewer copies than R, or copies that break a cap, are meant.
+    pub short: bool,
 }
 
 /// The nodes of a policy, primary first.
@@ -55,9 +58,9 @@ impl Iterator for Members<'_> {
         if self.next == self.end {
             return None;
         }
-        let offset = self.map.checked.layout.offset(Record::Members, self.next);
+        let node = self.map.read(MEMBERS, self.next);
         self.next += 1;
-        Some(NodeId(u32_at(&self.map.bytes, offset)))
+        Some(NodeId(node))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -68,14 +71,27 @@ impl Iterator for Members<'_> {
 impl ExactSizeIterator for Members<'_> {}
 
 impl Map {
+    pub(super) fn header(&self) -> Header {
+        Header::read(&self.bytes, 0)
+    }
+
+    pub(super) fn count<R>(&self, section: Section<R>) -> usize {
+        self.checked.layout.count(section)
+    }
+
+    /// Record `i` of a section.
+    pub(super) fn read<R: Stored>(&self, section: Section<R>, i: usize) -> R {
+        self.checked.layout.read(&self.bytes, section, i)
+    }
+
     /// The name of the cluster.
     pub fn name(&self) -> &str {
-        self.text(at::NAME)
+        self.text(self.header().name)
     }
 
     /// The number of this version, from 1.
     pub fn epoch(&self) -> u64 {
-        u64_at(&self.bytes, at::EPOCH)
+        self.header().epoch
     }
 
     /// SHA-256 over the file: the identity of this version.
@@ -85,26 +101,26 @@ impl Map {
 
     /// The digest of the epoch before; zeros in epoch 1.
     pub fn parent(&self) -> Digest {
-        array_at(&self.bytes, at::PARENT)
+        self.header().parent
     }
 
     /// The first 16 bytes of epoch 1's digest: the identity of all versions together.
     pub fn map_id(&self) -> MapId {
-        if self.epoch() == 1 {
-            let [id @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = self.digest();
-            return id;
+        let Header { epoch, map_id, .. } = self.header();
+        if epoch == 1 {
+            return MapId::read(&self.digest(), 0);
         }
-        array_at(&self.bytes, at::MAP_ID)
+        map_id
     }
 
     /// The version of the algorithm that made the base slices.
     pub fn algorithm(&self) -> u32 {
-        u32_at(&self.bytes, at::ALGORITHM)
+        self.header().algorithm
     }
 
     /// R: how many nodes hold each point.
     pub fn replicas(&self) -> u32 {
-        u32_at(&self.bytes, at::REPLICAS)
+        self.header().replicas
     }
 
     /// How keys become points.
@@ -124,18 +140,17 @@ impl Map {
 
     /// The fleet's limit for base slices.
     pub fn max_slices(&self) -> Option<u32> {
-        Some(u32_at(&self.bytes, at::MAX_SLICES)).filter(|most| *most > 0)
+        Some(self.header().max_slices).filter(|most| *most > 0)
     }
 
     /// The labels over which copies are kept apart, outermost first.
     pub fn spread(&self) -> impl ExactSizeIterator<Item = &str> {
-        let layout = self.checked.layout;
-        (0..layout.count(Record::Spread)).map(move |i| self.text(layout.offset(Record::Spread, i)))
+        (0..self.count(SPREAD)).map(|i| self.text(self.read(SPREAD, i)))
     }
 
     /// The nodes, by name.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = Node<'_>> {
-        (0..self.checked.layout.count(Record::Nodes) as u32).map(|i| Node {
+        (0..self.count(NODES) as u32).map(|i| Node {
             map: self,
             id: NodeId(i),
         })
@@ -148,7 +163,7 @@ impl Map {
 
     /// The node of a name.
     pub fn node_named(&self, name: &str) -> Option<Node<'_>> {
-        let count = self.checked.layout.count(Record::Nodes) as u32;
+        let count = self.count(NODES) as u32;
         let (mut low, mut high) = (0, count);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -163,7 +178,7 @@ impl Map {
 
     /// The policies: named ones by name, then unnamed ones by their nodes.
     pub fn policies(&self) -> impl ExactSizeIterator<Item = Policy<'_>> {
-        (0..self.checked.layout.count(Record::Policies) as u32).map(|i| Policy {
+        (0..self.count(POLICIES) as u32).map(|i| Policy {
             map: self,
             id: PolicyId(i),
         })
@@ -176,52 +191,49 @@ impl Map {
 
     /// How many slices rebalancing made.
     pub fn base_count(&self) -> usize {
-        self.checked.layout.count(Record::BasePoints)
+        self.count(BASE_POINTS)
     }
 
     /// The slices that rebalancing made, before pins.
     pub fn base_slices(&self) -> impl Iterator<Item = Slice> + '_ {
-        self.slices_of(Record::BasePoints, Record::BasePolicies)
+        self.slices_of(BASE_POINTS, BASE_POLICIES)
     }
 
     /// While a gradual change is under way, what the base slices will be when all of it is done.
     ///
     /// They are never equal to the base slices. `locate` does not read them.
     pub fn target_slices(&self) -> Option<impl Iterator<Item = Slice> + '_> {
-        (self.target_count() > 0)
-            .then(|| self.slices_of(Record::TargetPoints, Record::TargetPolicies))
+        (self.target_count() > 0).then(|| self.slices_of(TARGET_POINTS, TARGET_POLICIES))
     }
 
     /// How many target slices there are; 0 when no gradual change is under way.
     pub fn target_count(&self) -> usize {
-        self.checked.layout.count(Record::TargetPoints)
+        self.count(TARGET_POINTS)
     }
 
     /// The slices that `locate` reads: the base slices with the pins over them.
     pub fn slices(&self) -> impl Iterator<Item = Slice> + '_ {
-        let (points, policies) = self.final_records();
+        let (points, policies) = self.final_sections();
         self.slices_of(points, policies)
     }
 
     /// How many slices `locate` reads.
     pub fn slice_count(&self) -> usize {
-        self.checked.layout.count(self.final_records().0)
+        self.count(self.final_sections().0)
     }
 
     /// The pins, by first point.
     pub fn pins(&self) -> impl ExactSizeIterator<Item = Pin<'_>> {
-        let layout = self.checked.layout;
-        (0..layout.count(Record::Pins)).map(move |i| {
-            let at = layout.offset(Record::Pins, i);
-            let number = |offset| u64_at(&self.bytes, at + offset);
-            let slice = Slice {
-                first: Point(number(0)),
-                last: Point(number(8)),
-                policy: PolicyId(u32_at(&self.bytes, at + 16)),
-            };
+        (0..self.count(PINS)).map(|i| {
+            let pin = self.read(PINS, i);
             Pin {
-                slice,
-                key: (u32_at(&self.bytes, at + 20) == 1).then(|| self.string(at + 24)),
+                slice: Slice {
+                    first: Point(pin.first),
+                    last: Point(pin.last),
+                    policy: PolicyId(pin.policy),
+                },
+                key: pin.is_by_key().then(|| self.string(pin.key)),
+                short: pin.is_short(),
             }
         })
     }
@@ -234,7 +246,7 @@ impl Map {
         Parts {
             name: self.name().to_owned(),
             epoch: self.epoch(),
-            map_id: array_at(&self.bytes, at::MAP_ID),
+            map_id: self.header().map_id,
             parent: self.parent(),
             algorithm: self.algorithm(),
             replicas: self.replicas(),
@@ -270,6 +282,7 @@ impl Map {
                     last: pin.slice.last,
                     policy: pin.slice.policy,
                     key: pin.key.map(<[u8]>::to_vec),
+                    short: pin.short,
                 })
                 .collect(),
             target: self.target_slices().map(|slices| TargetPart {
@@ -284,95 +297,79 @@ impl Map {
     }
 
     /// The sections of the final slices: without pins the base slices serve.
-    pub(super) fn final_records(&self) -> (Record, Record) {
-        if self.checked.layout.count(Record::Pins) == 0 {
-            (Record::BasePoints, Record::BasePolicies)
+    pub(super) fn final_sections(&self) -> (Section<u64>, Section<u32>) {
+        if self.count(PINS) == 0 {
+            (BASE_POINTS, BASE_POLICIES)
         } else {
-            (Record::FinalPoints, Record::FinalPolicies)
+            (FINAL_POINTS, FINAL_POLICIES)
         }
     }
 
-    fn slices_of(&self, points: Record, policies: Record) -> impl Iterator<Item = Slice> + '_ {
-        let layout = self.checked.layout;
-        with_ends((0..layout.count(points)).map(move |i| {
-            let first = u64_at(&self.bytes, layout.offset(points, i));
+    fn slices_of(
+        &self,
+        points: Section<u64>,
+        policies: Section<u32>,
+    ) -> impl Iterator<Item = Slice> + '_ {
+        with_ends((0..self.count(points)).map(move |i| {
             (
-                Point(first),
-                PolicyId(u32_at(&self.bytes, layout.offset(policies, i))),
+                Point(self.read(points, i)),
+                PolicyId(self.read(policies, i)),
             )
         }))
     }
 
-    /// The bytes of the string that is referred to at `reference`.
-    fn string(&self, reference: usize) -> &[u8] {
-        let start = self
-            .checked
-            .layout
-            .offset(Record::Strings, u32_at(&self.bytes, reference) as usize);
-        let length = u32_at(&self.bytes, reference + 4) as usize;
-        start
-            .checked_add(length)
-            .and_then(|end| self.bytes.get(start..end))
-            .unwrap_or(&[])
+    fn string(&self, string: StringRef) -> &[u8] {
+        self.checked.layout.string(&self.bytes, string)
     }
 
     /// Checked again, because a mapped file that somebody overwrites must not become a false `str`.
-    fn text(&self, reference: usize) -> &str {
-        std::str::from_utf8(self.string(reference)).unwrap_or("")
+    fn text(&self, string: StringRef) -> &str {
+        std::str::from_utf8(self.string(string)).unwrap_or("")
     }
 
-    fn pairs(&self, record: Record, first: u32, count: u32) -> impl Iterator<Item = (&str, &str)> {
-        self.run(record, first, count).map(move |i| {
-            let at = self.checked.layout.offset(record, i);
-            (self.text(at), self.text(at + 8))
+    fn pairs(&self, section: Section<PairRecord>, run: Run) -> impl Iterator<Item = (&str, &str)> {
+        self.run(section, run).map(move |i| {
+            let pair = self.read(section, i);
+            (self.text(pair.name), self.text(pair.value))
         })
     }
 
-    /// The records from `first`, `count` of them and none that is not there: a mapped file that
-    /// somebody overwrites must not become a loop over billions.
-    fn run(&self, record: Record, first: u32, count: u32) -> std::ops::Range<usize> {
-        let there = self.checked.layout.count(record);
-        let first = there.min(first as usize);
-        first..first + (there - first).min(count as usize)
+    /// The records of a run, and none that is not there: a mapped file that somebody overwrites must
+    /// not become a loop over billions.
+    fn run<R>(&self, section: Section<R>, run: Run) -> std::ops::Range<usize> {
+        let there = self.count(section);
+        let first = there.min(run.first as usize);
+        first..first + (there - first).min(run.count as usize)
     }
 }
 
 impl<'a> Node<'a> {
-    fn at(&self, field: usize) -> usize {
-        self.map
-            .checked
-            .layout
-            .offset(Record::Nodes, self.id.index())
-            + field
-    }
-
-    fn number(&self, field: usize) -> u32 {
-        u32_at(&self.map.bytes, self.at(field))
+    fn record(&self) -> NodeRecord {
+        self.map.read(NODES, self.id.index())
     }
 
     /// Its stable name.
     pub fn name(&self) -> &'a str {
-        self.map.text(self.at(0))
+        self.map.text(self.record().name)
     }
 
     /// The name that it had before, when the fleet says so.
     pub fn formerly(&self) -> Option<&'a str> {
-        Some(self.map.text(self.at(8))).filter(|name| !name.is_empty())
+        Some(self.map.text(self.record().formerly)).filter(|name| !name.is_empty())
     }
 
     /// What it wants.
     pub fn weight(&self) -> Weight {
-        Weight::from_millionths(u64_at(&self.map.bytes, self.at(16))).unwrap_or(Weight::ZERO)
+        Weight::from_millionths(self.record().weight).unwrap_or(Weight::ZERO)
     }
 
     /// Whether the fleet dropped it and it still holds points, which a gradual change takes away.
     /// Cost: a binary search.
     pub fn leaving(&self) -> bool {
-        let layout = &self.map.checked.layout;
-        let (mut low, mut high) = (0, layout.count(Record::Leaving));
+        let (mut low, mut high) = (0, self.map.count(LEAVING));
         while low < high {
             let middle = low + (high - low) / 2;
-            match u32_at(&self.map.bytes, layout.offset(Record::Leaving, middle)).cmp(&self.id.0) {
+            match self.map.read(LEAVING, middle).cmp(&self.id.0) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Equal => return true,
                 Ordering::Greater => high = middle,
@@ -383,8 +380,7 @@ impl<'a> Node<'a> {
 
     /// Labels, by name.
     pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.map
-            .pairs(Record::Labels, self.number(24), self.number(28))
+        self.map.pairs(LABELS, self.record().labels)
     }
 
     /// The value of a label.
@@ -396,54 +392,43 @@ impl<'a> Node<'a> {
 
     /// Attributes, by name.
     pub fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.map
-            .pairs(Record::Attributes, self.number(32), self.number(36))
+        self.map.pairs(ATTRIBUTES, self.record().attributes)
     }
 }
 
 impl<'a> Policy<'a> {
-    fn at(&self, field: usize) -> usize {
-        self.map
-            .checked
-            .layout
-            .offset(Record::Policies, self.id.index())
-            + field
+    fn record(&self) -> PolicyRecord {
+        self.map.read(POLICIES, self.id.index())
     }
 
     /// The name, of a policy that the fleet names.
     pub fn name(&self) -> Option<&'a str> {
-        (u32_at(&self.map.bytes, self.at(32)) & 1 == 1).then(|| self.map.text(self.at(0)))
+        let policy = self.record();
+        policy.is_named().then(|| self.map.text(policy.name))
     }
 
     /// The free text that the fleet gave it.
     pub fn kind(&self) -> &'a str {
-        self.map.text(self.at(8))
+        self.map.text(self.record().kind)
     }
 
     /// The weight, of a policy that takes a share.
     pub fn weight(&self) -> Option<Weight> {
-        let weighted = u32_at(&self.map.bytes, self.at(32)) & 2 == 2;
-        weighted.then(|| {
-            Weight::from_millionths(u64_at(&self.map.bytes, self.at(16))).unwrap_or(Weight::ZERO)
-        })
+        let policy = self.record();
+        policy
+            .is_weighted()
+            .then(|| Weight::from_millionths(policy.weight).unwrap_or(Weight::ZERO))
     }
 
     /// Its first node; it has at least one, which was verified.
     pub(super) fn primary(&self) -> NodeId {
-        let first = u32_at(&self.map.bytes, self.at(24)) as usize;
-        NodeId(u32_at(
-            &self.map.bytes,
-            self.map.checked.layout.offset(Record::Members, first),
-        ))
+        let first = self.record().members.first as usize;
+        NodeId(self.map.read(MEMBERS, first))
     }
 
     /// Its nodes, primary first.
     pub fn members(&self) -> Members<'a> {
-        let (first, count) = (
-            u32_at(&self.map.bytes, self.at(24)),
-            u32_at(&self.map.bytes, self.at(28)),
-        );
-        let run = self.map.run(Record::Members, first, count);
+        let run = self.map.run(MEMBERS, self.record().members);
         Members {
             map: self.map,
             next: run.start,

@@ -2,7 +2,7 @@
 
 use super::inside::Members;
 use super::open::Map;
-use crate::format::{u32_at, u64_at, Record};
+use crate::format::records::{Section, BASE_POINTS, BASE_POLICIES, INDEX};
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::Slice;
@@ -36,37 +36,37 @@ impl Map {
 
     /// The policy that holds a point, pins applied.
     pub fn policy_of(&self, point: Point) -> PolicyId {
-        self.record_policy(self.final_records().1, self.slice_number(point))
+        PolicyId(self.read(self.final_sections().1, self.slice_number(point)))
     }
 
     /// The slice that a point is in, pins applied.
     pub fn slice_of(&self, point: Point) -> Slice {
-        let (points, policies) = self.final_records();
+        let (points, policies) = self.final_sections();
         self.slice_at(points, policies, self.slice_number(point))
     }
 
     /// The slice of a number, pins applied; they are numbered from 0, by point.
     pub fn slice(&self, number: usize) -> Option<Slice> {
-        let (points, policies) = self.final_records();
+        let (points, policies) = self.final_sections();
         (number < self.slice_count()).then(|| self.slice_at(points, policies, number))
     }
 
     /// The base slice that a point is in, pins not applied.
     pub fn base_slice_of(&self, point: Point) -> Slice {
-        let number = match self.final_records().0 {
-            Record::BasePoints => self.slice_number(point),
-            _ => self.last_not_after(Record::BasePoints, 0, self.base_count(), point),
+        let number = if self.final_sections().0 == BASE_POINTS {
+            self.slice_number(point)
+        } else {
+            self.last_not_after(BASE_POINTS, 0, self.base_count(), point)
         };
-        self.slice_at(Record::BasePoints, Record::BasePolicies, number)
+        self.slice_at(BASE_POINTS, BASE_POLICIES, number)
     }
 
     /// The number of the final slice that a point is in, through the search index.
     fn slice_number(&self, point: Point) -> usize {
-        let layout = &self.checked.layout;
-        let bucket = (point.0 >> (64 - layout.index_bits())) as usize;
-        let entry = |b| u32_at(&self.bytes, layout.offset(Record::Index, b)) as usize;
+        let bucket = (point.0 >> (64 - self.checked.layout.index_bits())) as usize;
+        let entry = |b| self.read(INDEX, b) as usize;
         self.last_not_after(
-            self.final_records().0,
+            self.final_sections().0,
             entry(bucket),
             entry(bucket + 1),
             point,
@@ -77,14 +77,14 @@ impl Map {
     /// one before `low` when none does.
     fn last_not_after(
         &self,
-        points: Record,
+        points: Section<u64>,
         mut low: usize,
         mut high: usize,
         point: Point,
     ) -> usize {
         while low < high {
             let middle = low + (high - low) / 2;
-            if u64_at(&self.bytes, self.checked.layout.offset(points, middle)) <= point.0 {
+            if self.read(points, middle) <= point.0 {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -93,24 +93,16 @@ impl Map {
         low.saturating_sub(1) // the first slice starts at 0, so there is one before
     }
 
-    fn record_policy(&self, policies: Record, number: usize) -> PolicyId {
-        PolicyId(u32_at(
-            &self.bytes,
-            self.checked.layout.offset(policies, number),
-        ))
-    }
-
-    fn slice_at(&self, points: Record, policies: Record, number: usize) -> Slice {
-        let first = |i| u64_at(&self.bytes, self.checked.layout.offset(points, i));
-        let last = if number + 1 < self.checked.layout.count(points) {
-            first(number + 1).wrapping_sub(1)
+    fn slice_at(&self, points: Section<u64>, policies: Section<u32>, number: usize) -> Slice {
+        let last = if number + 1 < self.count(points) {
+            self.read(points, number + 1).wrapping_sub(1)
         } else {
             u64::MAX
         };
         Slice {
-            first: Point(first(number)),
+            first: Point(self.read(points, number)),
             last: Point(last),
-            policy: self.record_policy(policies, number),
+            policy: PolicyId(self.read(policies, number)),
         }
     }
 }

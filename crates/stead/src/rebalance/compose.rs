@@ -9,11 +9,11 @@ use super::sets::{SetId, Sets};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::{Fleet, PinTo, Pinned};
-use crate::format::{NodePart, PinPart, PolicyPart, TargetPart, NODES_MAX};
+use crate::format::{NodePart, PinPart, PolicyPart, TargetPart};
 use crate::hash::{Hash, KeyRule};
 use crate::map::Map;
 use crate::point::Point;
-use crate::policy::{NodeId, PolicyId};
+use crate::policy::{NodeId, PolicyId, NODES_MAX};
 use crate::weight::Weight;
 
 /// What a map is made of beside its header.
@@ -82,6 +82,7 @@ impl Composer<'_> {
                 last: pin.last,
                 policy,
                 key,
+                short: wish.short,
             });
         }
         let base = self.slices(base, &policies)?;

@@ -29,8 +29,8 @@ use super::servers::Line;
 use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::format::NODES_MAX;
 use crate::hash::{Affixes, Function, Hash};
+use crate::policy::NODES_MAX;
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {

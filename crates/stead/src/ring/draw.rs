@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::format::{encode, NodePart, Parts, PolicyPart, NODES_MAX};
+use crate::format::{encode, NodePart, Parts, PolicyPart};
 use crate::hash::{Hash, KeyRule};
 use crate::map::Map;
 use crate::point::Point;
-use crate::policy::{NodeId, PolicyId};
+use crate::policy::{NodeId, PolicyId, NODES_MAX};
 use crate::rebalance::ALGORITHM;
 use crate::weight::Weight;
 

@@ -1,0 +1,46 @@
+//! What the rules of the format share: a map whose header and section table are sound, and how a
+//! broken rule is said.
+
+use super::layout::Layout;
+use super::records::{Header, Section, Stored};
+use crate::cell::Cells;
+use crate::error::{Error, Result};
+use crate::hash::{Hash, KeyRule};
+
+/// A map whose header and section table are sound.
+pub(super) struct Check<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) header: Header,
+    pub(super) layout: Layout,
+    pub(super) hash: &'a Hash,
+    pub(super) key_rule: KeyRule,
+    pub(super) cells: Cells,
+}
+
+impl Check<'_> {
+    pub(super) fn count<R>(&self, section: Section<R>) -> usize {
+        self.layout.count(section)
+    }
+
+    /// Where record `i` of a section starts in the file.
+    pub(super) fn at<R>(&self, section: Section<R>, i: usize) -> usize {
+        self.layout.offset(section, i)
+    }
+
+    pub(super) fn read<R: Stored>(&self, section: Section<R>, i: usize) -> R {
+        self.layout.read(self.bytes, section, i)
+    }
+
+    pub(super) fn has(&self, feature: u64) -> bool {
+        self.header.features & feature != 0
+    }
+}
+
+/// A broken rule at an offset of the file.
+pub(super) fn broken<T>(offset: usize, problem: impl Into<String>) -> Result<T> {
+    Err(Error::Format {
+        file: None,
+        offset: offset as u64,
+        problem: problem.into(),
+    })
+}

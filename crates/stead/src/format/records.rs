@@ -1,0 +1,474 @@
+//! What lies where in a map file: its header, its sections and the fields of their records, as
+//! docs/map-format.md names them. A test holds this file against that page.
+//!
+//! A record is a struct with the fields in the order of the file, so that encoder, rules and reader
+//! name a field and none of them knows an offset. A [`Section`] knows the type of its records: the
+//! field of another section's record does not compile.
+
+use std::marker::PhantomData;
+use std::mem::{offset_of, size_of};
+
+/// The digest of a map: SHA-256 of the whole file with the digest's own 32 bytes zero.
+pub type Digest = [u8; 32];
+/// The first 16 bytes of the digest of epoch 1: which cluster's map this is.
+pub type MapId = [u8; 16];
+
+/// A value that lies in a map file in `size_of::<Self>()` bytes, little-endian.
+pub(crate) trait Stored: Copy {
+    /// Reads the bytes from `at`; zeros where the file ends before, which a verified layout rules
+    /// out.
+    fn read(bytes: &[u8], at: usize) -> Self;
+
+    /// Appends the bytes.
+    fn write(self, out: &mut Vec<u8>);
+}
+
+impl<const N: usize> Stored for [u8; N] {
+    #[inline]
+    fn read(bytes: &[u8], at: usize) -> [u8; N] {
+        let found = at.checked_add(N).and_then(|end| bytes.get(at..end));
+        found.and_then(|b| b.try_into().ok()).unwrap_or([0; N])
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self);
+    }
+}
+
+impl Stored for u32 {
+    #[inline]
+    fn read(bytes: &[u8], at: usize) -> u32 {
+        u32::from_le_bytes(Stored::read(bytes, at))
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        self.to_le_bytes().write(out);
+    }
+}
+
+impl Stored for u64 {
+    #[inline]
+    fn read(bytes: &[u8], at: usize) -> u64 {
+        u64::from_le_bytes(Stored::read(bytes, at))
+    }
+
+    fn write(self, out: &mut Vec<u8>) {
+        self.to_le_bytes().write(out);
+    }
+}
+
+/// A field of a record.
+struct Field {
+    #[cfg_attr(not(test), allow(dead_code))] // held against the documentation
+    name: &'static str,
+    #[cfg_attr(not(test), allow(dead_code))] // as above
+    of: &'static str,
+    offset: usize,
+    size: usize,
+}
+
+/// Whether the fields follow each other in memory as they do in the file: in order, without gaps.
+const fn without_gaps(fields: &[Field], size: usize) -> bool {
+    let (mut rest, mut end) = (fields, 0);
+    while let [first, others @ ..] = rest {
+        if first.offset != end {
+            return false;
+        }
+        end += first.size;
+        rest = others;
+    }
+    end == size
+}
+
+macro_rules! record {
+    ($(#[$about:meta])* $record:ident { $($(#[$says:meta])* $field:ident: $of:ty,)* }) => {
+        $(#[$about])*
+        #[repr(C)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub(crate) struct $record {
+            $($(#[$says])* pub(crate) $field: $of,)*
+        }
+
+        impl $record {
+            const FIELDS: &'static [Field] = &[$(Field {
+                name: stringify!($field),
+                of: stringify!($of),
+                offset: offset_of!($record, $field),
+                size: size_of::<$of>(),
+            }),*];
+        }
+
+        const _: () = assert!(without_gaps($record::FIELDS, size_of::<$record>()));
+
+        impl Stored for $record {
+            #[inline]
+            fn read(bytes: &[u8], at: usize) -> $record {
+                $record {
+                    $($field: Stored::read(bytes, at + offset_of!($record, $field)),)*
+                }
+            }
+
+            fn write(self, out: &mut Vec<u8>) {
+                $(self.$field.write(out);)*
+            }
+        }
+    };
+}
+
+record! {
+    /// Where a string lies in the section of strings.
+    StringRef { offset: u32, length: u32, }
+}
+
+record! {
+    /// Records of another section that belong to this one.
+    Run { first: u32, count: u32, }
+}
+
+record! {
+    /// What a map begins with.
+    Header {
+        magic: [u8; 8],
+        version: u32,
+        header_length: u32,
+        file_length: u64,
+        features: u64,
+        map_id: MapId,
+        epoch: u64,
+        algorithm: u32,
+        replicas: u32,
+        parent: Digest,
+        digest: Digest,
+        hash: u32,
+        max_slices: u32,
+        cells: u64,
+        secret: [u8; 16],
+        name: StringRef,
+        index_bits: u32,
+        section_count: u32,
+    }
+}
+
+record! {
+    /// The two strings that lie in the place of the header's secret, when the hash has affixes.
+    AffixRefs { prefix: StringRef, suffix: StringRef, }
+}
+
+record! {
+    /// An entry of the section table.
+    SectionEntry { number: u32, record_size: u32, offset: u64, count: u64, }
+}
+
+record! {
+    /// A node.
+    NodeRecord {
+        name: StringRef,
+        formerly: StringRef,
+        /// in millionths
+        weight: u64,
+        labels: Run,
+        attributes: Run,
+    }
+}
+
+record! {
+    /// A label or an attribute.
+    PairRecord { name: StringRef, value: StringRef, }
+}
+
+record! {
+    /// A policy.
+    PolicyRecord {
+        name: StringRef,
+        kind: StringRef,
+        /// in millionths
+        weight: u64,
+        members: Run,
+        flags: u32,
+        zero: u32,
+    }
+}
+
+impl PolicyRecord {
+    /// The flag of a policy that the fleet names.
+    pub(crate) const NAMED: u32 = 1;
+    /// The flag of a named policy that has a weight.
+    pub(crate) const WEIGHTED: u32 = 2;
+
+    pub(crate) fn is_named(&self) -> bool {
+        self.flags & PolicyRecord::NAMED != 0
+    }
+
+    pub(crate) fn is_weighted(&self) -> bool {
+        self.flags & PolicyRecord::WEIGHTED != 0
+    }
+}
+
+record! {
+    /// A pin.
+    PinRecord { first: u64, last: u64, policy: u32, flags: u32, key: StringRef, }
+}
+
+impl PinRecord {
+    /// The flag of a pin by key.
+    pub(crate) const BY_KEY: u32 = 1;
+    /// The flag of a short pin.
+    pub(crate) const SHORT: u32 = 2;
+
+    pub(crate) fn is_by_key(&self) -> bool {
+        self.flags & PinRecord::BY_KEY != 0
+    }
+
+    pub(crate) fn is_short(&self) -> bool {
+        self.flags & PinRecord::SHORT != 0
+    }
+}
+
+/// A section, by the type of its records.
+pub(crate) struct Section<R> {
+    /// from 0
+    index: usize,
+    records: PhantomData<fn() -> R>,
+}
+
+impl<R> Clone for Section<R> {
+    fn clone(&self) -> Section<R> {
+        *self
+    }
+}
+
+impl<R> Copy for Section<R> {}
+
+impl<R> PartialEq for Section<R> {
+    fn eq(&self, other: &Section<R>) -> bool {
+        self.index == other.index
+    }
+}
+
+impl<R> Section<R> {
+    /// A number that the table does not have does not compile.
+    const fn new(number: usize) -> Section<R> {
+        assert!(1 <= number && number <= SECTIONS.len());
+        Section {
+            index: number - 1,
+            records: PhantomData,
+        }
+    }
+
+    /// What belongs to it, of a list that has one item for each section.
+    #[allow(clippy::indexing_slicing)] // `new` bounds the index
+    pub(super) fn of<T>(self, all: &[T; SECTIONS.len()]) -> &T {
+        &all[self.index]
+    }
+
+    /// The same, to change it.
+    #[allow(clippy::indexing_slicing)] // `new` bounds the index
+    pub(super) fn of_mut<T>(self, all: &mut [T; SECTIONS.len()]) -> &mut T {
+        &mut all[self.index]
+    }
+}
+
+/// What the section table says of a section.
+pub(super) struct Described {
+    pub(super) number: u32,
+    pub(super) record_size: u32,
+    #[cfg_attr(not(test), allow(dead_code))] // held against the documentation
+    name: &'static str,
+    #[cfg_attr(not(test), allow(dead_code))] // as above
+    record: &'static str,
+}
+
+macro_rules! sections {
+    ($($number:literal $section:ident $name:literal $record:ty,)*) => {
+        $(pub(crate) const $section: Section<$record> = Section::new($number);)*
+
+        /// All sections, in the order of the file.
+        pub(super) const SECTIONS: [Described; [$($number),*].len()] = [$(Described {
+            number: $number,
+            record_size: size_of::<$record>() as u32,
+            name: $name,
+            record: stringify!($record),
+        }),*];
+    };
+}
+
+#[rustfmt::skip]
+sections! {
+    1  STRINGS         "strings"         u8,
+    2  SPREAD          "spread"          StringRef,
+    3  NODES           "nodes"           NodeRecord,
+    4  LABELS          "labels"          PairRecord,
+    5  ATTRIBUTES      "attributes"      PairRecord,
+    6  POLICIES        "policies"        PolicyRecord,
+    7  MEMBERS         "members"         u32,
+    8  BASE_POINTS     "base points"     u64,
+    9  BASE_POLICIES   "base policies"   u32,
+    10 PINS            "pins"            PinRecord,
+    11 FINAL_POINTS    "final points"    u64,
+    12 FINAL_POLICIES  "final policies"  u32,
+    13 INDEX           "index"           u32,
+    14 TARGET_POINTS   "target points"   u64,
+    15 TARGET_POLICIES "target policies" u32,
+    16 LEAVING         "leaving"         u32,
+}
+
+/// Sections of a map without a gradual change: those before the target points.
+const PLAIN_SECTIONS: usize = 13;
+
+/// How many sections a map with these features has.
+pub(super) fn section_count(features: u64) -> usize {
+    if features & GRADUAL == 0 {
+        PLAIN_SECTIONS
+    } else {
+        SECTIONS.len()
+    }
+}
+
+/// Bytes of header and section table of a map with these features.
+pub(super) fn header_length(features: u64) -> usize {
+    size_of::<Header>() + size_of::<SectionEntry>() * section_count(features)
+}
+
+/// Shows 7-bit, text-mode and newline damage, as PNG's does.
+pub(super) const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'D', 0x0D, 0x0A, 0x1A, 0x0A];
+/// The format that this stead reads and writes.
+pub(super) const VERSION: u32 = 1;
+/// The required feature of bit 0: a gradual change is under way, so the map has the last three
+/// sections.
+pub(super) const GRADUAL: u64 = 1;
+/// The required feature of bit 1: the number of the hash is above 4, one of adopted rings.
+pub(super) const ADOPTED_HASH: u64 = 2;
+/// The required feature of bit 2: an unnamed policy names a node twice, as adopted rings may.
+pub(super) const TWICE: u64 = 4;
+/// The required feature of bit 3: a pin is short.
+pub(super) const SHORT_PIN: u64 = 8;
+/// The features that this stead knows.
+pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN;
+
+/// The index has at most 2^18 entries, 1 MiB.
+const INDEX_BITS_MAX: u32 = 18;
+
+/// k: the smallest with 2^k >= 4 * slices, from 1 to 18.
+pub(super) fn index_bits(slices: usize) -> u32 {
+    (slices * 4)
+        .next_power_of_two()
+        .trailing_zeros()
+        .clamp(1, INDEX_BITS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = include_str!("../../../../docs/map-format.md");
+
+    /// The words of the lines between two headings of the page.
+    fn rows(heading: &str) -> impl Iterator<Item = Vec<&'static str>> {
+        let (_, after) = PAGE.split_once(&format!("\n## {heading}\n")).unwrap();
+        let (text, _) = after.split_once("\n## ").unwrap();
+        text.lines().map(|line| line.split_whitespace().collect())
+    }
+
+    /// What the page calls a type of this file.
+    fn documented(of: &str) -> &str {
+        match of {
+            "StringRef" => "string",
+            "Run" => "run",
+            "AffixRefs" => "affixes",
+            "SectionEntry" => "entry",
+            "NodeRecord" => "node",
+            "PairRecord" => "pair",
+            "PolicyRecord" => "policy",
+            "PinRecord" => "pin",
+            number => number,
+        }
+    }
+
+    #[test]
+    fn the_header_is_that_of_the_page() {
+        let described: Vec<_> = rows("Header")
+            .filter_map(|row| match row[..] {
+                [offset, size, name, ..] => Some((offset.parse().ok()?, size.parse().ok()?, name)),
+                _ => None,
+            })
+            .collect();
+        let fields: Vec<_> = Header::FIELDS
+            .iter()
+            .map(|field| (field.offset, field.size, field.name))
+            .collect();
+        assert_eq!(described, fields);
+    }
+
+    #[test]
+    fn the_sections_are_those_of_the_page() {
+        let described: Vec<_> = rows("Section table")
+            .filter(|row| row.len() > 8 && row[1].parse::<u32>().is_ok())
+            .map(|row| {
+                let cells: Vec<_> = row
+                    .split(|word| *word == "|")
+                    .map(|c| c.join(" "))
+                    .collect();
+                (
+                    cells[1].clone(),
+                    cells[2].clone(),
+                    cells[3].clone(),
+                    cells[4].clone(),
+                )
+            })
+            .collect();
+        let sections = SECTIONS.map(|section| {
+            (
+                section.number.to_string(),
+                section.name.to_owned(),
+                section.record_size.to_string(),
+                documented(section.record).to_owned(),
+            )
+        });
+        assert_eq!(described, sections);
+    }
+
+    #[test]
+    fn the_records_are_those_of_the_page() {
+        let mut record = "";
+        let mut described = Vec::new();
+        for row in rows("Records") {
+            let row = match row[..] {
+                [name, offset, ..] if offset.parse::<usize>().is_ok() => {
+                    record = name;
+                    &row[1..]
+                }
+                _ => &row[..],
+            };
+            if let [offset, of, name, ..] = row {
+                if let Ok(offset) = offset.parse::<usize>() {
+                    described.push((record, offset, *of, *name));
+                }
+            }
+        }
+        let fields: Vec<_> = [
+            ("entry", SectionEntry::FIELDS),
+            ("string", StringRef::FIELDS),
+            ("run", Run::FIELDS),
+            ("affixes", AffixRefs::FIELDS),
+            ("node", NodeRecord::FIELDS),
+            ("pair", PairRecord::FIELDS),
+            ("policy", PolicyRecord::FIELDS),
+            ("pin", PinRecord::FIELDS),
+        ]
+        .into_iter()
+        .flat_map(|(record, fields)| {
+            let field = move |f: &Field| (record, f.offset, documented(f.of), f.name);
+            fields.iter().map(field)
+        })
+        .collect();
+        assert_eq!(described, fields);
+    }
+
+    #[test]
+    fn sections_are_numbered_as_they_lie() {
+        let numbers = SECTIONS.map(|section| section.number);
+        assert!(numbers.iter().copied().eq(1..=16));
+        let targets = TARGET_POINTS.index;
+        assert_eq!(targets, PLAIN_SECTIONS);
+    }
+}
