@@ -15,11 +15,7 @@
 
 #![deny(missing_docs)]
 // the names and the words are those of the header
-#![allow(
-    non_camel_case_types,
-    clippy::missing_safety_doc,
-    clippy::too_many_arguments
-)]
+#![allow(non_camel_case_types, clippy::too_many_arguments)]
 
 mod boundary;
 pub mod types;
