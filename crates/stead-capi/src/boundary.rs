@@ -557,7 +557,7 @@ mod tests {
             usize::MAX,
             isize::MAX as usize + 1,
             isize::MAX as usize,
-            (1_usize << 56).saturating_add(1),
+            usize::try_from((1_u64 << 56) + 1).unwrap_or(usize::MAX),
         ] {
             let long = called(|c| {
                 c.bytes(passed(ptr::dangling::<u8>().cast()), length, "key")

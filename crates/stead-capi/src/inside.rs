@@ -10,6 +10,7 @@ use stead_core::{Error, Map};
 
 use crate::boundary::{status, value, Caller, Foreign};
 use crate::locate::number;
+use crate::strings::Strings;
 use crate::types::{stead_error, stead_map, stead_slice};
 
 fn node_of(map: &Map, node: i32) -> Option<Node<'_>> {
@@ -39,7 +40,7 @@ fn no_node(c: &Caller, map: &Map, node: i32) -> Error {
 pub extern "C" fn stead_map_name(map: Foreign<*const stead_map>) -> *const c_char {
     value("stead_map_name", ptr::null(), |c| {
         let map = c.map(map).ok()?;
-        Some(map.terminated(map.name()).as_ptr())
+        Some(Strings::of(map)?.name.as_ptr())
     })
 }
 
@@ -118,7 +119,8 @@ pub extern "C" fn stead_map_node_count(map: Foreign<*const stead_map>) -> i32 {
 pub extern "C" fn stead_map_node_name(map: Foreign<*const stead_map>, node: i32) -> *const c_char {
     value("stead_map_node_name", ptr::null(), |c| {
         let map = c.map(map).ok()?;
-        Some(map.terminated(node_of(map, node)?.name()).as_ptr())
+        let node = node_of(map, node)?.id.index();
+        Some(Strings::of(map)?.nodes.get(node)?.name.as_ptr())
     })
 }
 
@@ -162,10 +164,10 @@ pub extern "C" fn stead_map_node_attribute(
 ) -> *const c_char {
     value("stead_map_node_attribute", ptr::null(), |c| {
         let (map, name) = (c.map(map).ok()?, c.text(attribute, "attribute").ok()?);
-        let (_, found) = node_of(map, node)?
-            .attributes()
-            .find(|(attribute, _)| *attribute == name)?;
-        Some(map.terminated(found).as_ptr())
+        let node = node_of(map, node)?;
+        let place = node.attributes().position(|(found, _)| found == name)?;
+        let strings = Strings::of(map)?.nodes.get(node.id.index())?;
+        Some(strings.attributes.get(place)?.as_ptr())
     })
 }
 
@@ -179,7 +181,10 @@ pub extern "C" fn stead_map_node_label(
 ) -> *const c_char {
     value("stead_map_node_label", ptr::null(), |c| {
         let (map, name) = (c.map(map).ok()?, c.text(label, "label").ok()?);
-        Some(map.terminated(node_of(map, node)?.label(name)?).as_ptr())
+        let node = node_of(map, node)?;
+        let place = node.labels().position(|(found, _)| found == name)?;
+        let strings = Strings::of(map)?.nodes.get(node.id.index())?;
+        Some(strings.labels.get(place)?.as_ptr())
     })
 }
 
@@ -200,7 +205,9 @@ pub extern "C" fn stead_map_policy_name(
 ) -> *const c_char {
     value("stead_map_policy_name", ptr::null(), |c| {
         let map = c.map(map).ok()?;
-        Some(map.terminated(policy_of(map, policy)?.name()?).as_ptr())
+        let policy = policy_of(map, policy)?.id.index();
+        let strings = Strings::of(map)?.policies.get(policy)?;
+        Some(strings.name.as_ref()?.as_ptr())
     })
 }
 
@@ -213,7 +220,8 @@ pub extern "C" fn stead_map_policy_kind(
 ) -> *const c_char {
     value("stead_map_policy_kind", ptr::null(), |c| {
         let map = c.map(map).ok()?;
-        Some(map.terminated(policy_of(map, policy)?.kind()).as_ptr())
+        let policy = policy_of(map, policy)?.id.index();
+        Some(Strings::of(map)?.policies.get(policy)?.kind.as_ptr())
     })
 }
 
