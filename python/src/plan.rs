@@ -12,6 +12,7 @@ use stead::point::SPACE;
 use stead::report::Report;
 
 use crate::error::Raise;
+use crate::imported::imported;
 use crate::map::Map;
 use crate::subscript::{places, Places};
 use crate::{key, records};
@@ -229,7 +230,7 @@ impl Plan {
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         Ok((
-            records::python(py, "stead", "plan")?,
+            imported(py, "stead", "plan")?,
             PyTuple::new(py, [&self.old, &self.new])?,
         ))
     }

@@ -36,9 +36,9 @@ const fn too_long(count: usize, size: usize, bits: u32) -> bool {
 /// A pointer that C passed, for as long as its call lasts.
 ///
 /// Code outside of this file cannot make one: a parameter of an exported function is the only way
-/// to get one. So C made it, and whoever calls from C has promised what the header says: it is NULL,
-/// or it points to what its type and its function name, which stays there until the call returns.
-/// It is not `Copy`, so that no function uses a handle which it has freed.
+/// to get one. So C made it, and whoever calls from C has promised what the header says: it is
+/// NULL, or it points to what its type and its function name, which stays there until the call
+/// returns. It is not `Copy`, so that no function uses a handle which it has freed.
 #[repr(transparent)]
 pub struct Foreign<'call, P>(P, PhantomData<&'call ()>);
 
@@ -406,8 +406,9 @@ impl<T> Outs<'_, T> {
         for answer in answers {
             if count < self.1 {
                 let place = self.0 .0.wrapping_add(count);
-                // SAFETY: `Caller::outs`: the first place is neither NULL nor misaligned; `Foreign`:
-                // so there are `capacity` of them, of which this one (line above) is one.
+                // SAFETY: `Caller::outs`: the first place is neither NULL nor misaligned;
+                // `Foreign`: so there are `capacity` of them, of which this one (line above) is
+                // one.
                 unsafe { place.write(answer) };
             }
             count += 1;
