@@ -414,15 +414,9 @@ impl Map {
         other: &Bound<'py, PyAny>,
         op: CompareOp,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let same = other
-            .cast::<Map>()
-            .ok()
-            .map(|other| other.get().map.digest() == self.map.digest());
-        match (same, op) {
-            (Some(same), CompareOp::Eq) => Ok(same.into_pyobject(py)?.to_owned().into_any()),
-            (Some(same), CompareOp::Ne) => Ok((!same).into_pyobject(py)?.to_owned().into_any()),
-            _ => Ok(py.NotImplemented().into_bound(py)),
-        }
+        let other = other.cast::<Map>().ok();
+        let same = other.map(|other| other.get().map.digest() == self.map.digest());
+        compared(py, same, op)
     }
 
     fn __hash__(&self) -> u64 {
@@ -448,6 +442,21 @@ impl Map {
     fn __deepcopy__<'a>(slf: PyRef<'a, Self>, _memo: &Bound<'_, PyAny>) -> PyRef<'a, Self> {
         slf
     }
+}
+
+/// What `==` and `!=` give of things that have no order, when they are the same, are not, or
+/// (`None`) are of two kinds.
+pub(crate) fn compared(
+    py: Python<'_>,
+    same: Option<bool>,
+    op: CompareOp,
+) -> PyResult<Bound<'_, PyAny>> {
+    let answer = match (same, op) {
+        (Some(same), CompareOp::Eq) => same,
+        (Some(same), CompareOp::Ne) => !same,
+        _ => return Ok(py.NotImplemented().into_bound(py)),
+    };
+    Ok(answer.into_pyobject(py)?.to_owned().into_any())
 }
 
 /// Builds the map of a fleet: the first one, or the next epoch of a map, from which as little as is

@@ -13,7 +13,7 @@ use stead::report::Report;
 
 use crate::error::Raise;
 use crate::imported::imported;
-use crate::map::Map;
+use crate::map::{compared, Map};
 use crate::subscript::{places, Places};
 use crate::{key, records};
 
@@ -208,15 +208,12 @@ impl Plan {
         other: &Bound<'py, PyAny>,
         op: CompareOp,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let same = other
-            .cast::<Plan>()
-            .ok()
-            .map(|other| other.get().digests() == self.digests());
-        match (same, op) {
-            (Some(same), CompareOp::Eq) => Ok(same.into_pyobject(py)?.to_owned().into_any()),
-            (Some(same), CompareOp::Ne) => Ok((!same).into_pyobject(py)?.to_owned().into_any()),
-            _ => Ok(py.NotImplemented().into_bound(py)),
-        }
+        let other = other.cast::<Plan>().ok();
+        compared(
+            py,
+            other.map(|other| other.get().digests() == self.digests()),
+            op,
+        )
     }
 
     fn __hash__(&self) -> u64 {

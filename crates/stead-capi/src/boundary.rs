@@ -318,15 +318,15 @@ impl Caller {
         Ok(Outs(places, capacity))
     }
 
-    /// Where a list goes, of which the caller wants to know how long it is.
-    pub(crate) fn list<'a, T>(
+    /// Where answers go as for `outs`, and where their number goes.
+    pub(crate) fn counted<'a, T>(
         &self,
         places: Foreign<'a, *mut T>,
         capacity: usize,
         count: Foreign<'a, *mut usize>,
         what: &str,
-    ) -> Result<List<'a, T>> {
-        Ok(List(
+    ) -> Result<Counted<'a, T>> {
+        Ok(Counted(
             self.outs(places, capacity, what)?,
             self.out(count, "count")?,
         ))
@@ -417,13 +417,13 @@ impl<T> Outs<'_, T> {
     }
 }
 
-/// Places of the caller's for a list, and the place for its length.
-pub(crate) struct List<'call, T>(Outs<'call, T>, Out<'call, usize>);
+/// Places of the caller's side by side, and the place for the number of answers.
+pub(crate) struct Counted<'call, T>(Outs<'call, T>, Out<'call, usize>);
 
-impl<T> List<'_, T> {
+impl<T> Counted<'_, T> {
     /// Writes as many of the answers as there is room for, and how many there were.
     pub(crate) fn put(self, answers: impl IntoIterator<Item = T>) {
-        let List(places, count) = self;
+        let Counted(places, count) = self;
         count.put(places.fill(answers));
     }
 }

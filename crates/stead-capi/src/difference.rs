@@ -85,7 +85,7 @@ pub extern "C" fn stead_plan_moves_of(
 ) -> i32 {
     status("stead_plan_moves_of", error, |c| {
         let (plan, key) = (c.plan(plan)?, c.key(key, length)?);
-        let indexes = c.list(indexes, capacity, count, "indexes")?;
+        let indexes = c.counted(indexes, capacity, count, "indexes")?;
         let mut found: Vec<usize> = plan.plan.at(plan.new.point(key)).collect();
         found.reverse();
         indexes.put(found);

@@ -10,7 +10,7 @@ use stead_core::{Error, Map};
 
 use crate::boundary::{status, value, Caller, Foreign};
 use crate::locate::number;
-use crate::strings::Strings;
+use crate::strings::MapStrings;
 use crate::types::{stead_error, stead_map, stead_slice};
 
 fn node_of(map: &Map, node: i32) -> Option<Node<'_>> {
@@ -40,7 +40,7 @@ fn no_node(c: &Caller, map: &Map, node: i32) -> Error {
 pub extern "C" fn stead_map_name(map: Foreign<*const stead_map>) -> *const c_char {
     value("stead_map_name", ptr::null(), |c| {
         let map = c.map(map).ok()?;
-        Some(Strings::of(map)?.name.as_ptr())
+        Some(MapStrings::of(map)?.name.as_ptr())
     })
 }
 
@@ -120,7 +120,7 @@ pub extern "C" fn stead_map_node_name(map: Foreign<*const stead_map>, node: i32)
     value("stead_map_node_name", ptr::null(), |c| {
         let map = c.map(map).ok()?;
         let node = node_of(map, node)?.id.index();
-        Some(Strings::of(map)?.nodes.get(node)?.name.as_ptr())
+        Some(MapStrings::of(map)?.nodes.get(node)?.name.as_ptr())
     })
 }
 
@@ -166,7 +166,7 @@ pub extern "C" fn stead_map_node_attribute(
         let (map, name) = (c.map(map).ok()?, c.text(attribute, "attribute").ok()?);
         let node = node_of(map, node)?;
         let place = node.attributes().position(|(found, _)| found == name)?;
-        let strings = Strings::of(map)?.nodes.get(node.id.index())?;
+        let strings = MapStrings::of(map)?.nodes.get(node.id.index())?;
         Some(strings.attributes.get(place)?.as_ptr())
     })
 }
@@ -183,7 +183,7 @@ pub extern "C" fn stead_map_node_label(
         let (map, name) = (c.map(map).ok()?, c.text(label, "label").ok()?);
         let node = node_of(map, node)?;
         let place = node.labels().position(|(found, _)| found == name)?;
-        let strings = Strings::of(map)?.nodes.get(node.id.index())?;
+        let strings = MapStrings::of(map)?.nodes.get(node.id.index())?;
         Some(strings.labels.get(place)?.as_ptr())
     })
 }
@@ -206,7 +206,7 @@ pub extern "C" fn stead_map_policy_name(
     value("stead_map_policy_name", ptr::null(), |c| {
         let map = c.map(map).ok()?;
         let policy = policy_of(map, policy)?.id.index();
-        let strings = Strings::of(map)?.policies.get(policy)?;
+        let strings = MapStrings::of(map)?.policies.get(policy)?;
         Some(strings.name.as_ref()?.as_ptr())
     })
 }
@@ -221,7 +221,7 @@ pub extern "C" fn stead_map_policy_kind(
     value("stead_map_policy_kind", ptr::null(), |c| {
         let map = c.map(map).ok()?;
         let policy = policy_of(map, policy)?.id.index();
-        Some(Strings::of(map)?.policies.get(policy)?.kind.as_ptr())
+        Some(MapStrings::of(map)?.policies.get(policy)?.kind.as_ptr())
     })
 }
 
@@ -237,7 +237,7 @@ pub extern "C" fn stead_map_policy_nodes(
 ) -> i32 {
     status("stead_map_policy_nodes", error, |c| {
         let map = c.map(map)?;
-        let nodes = c.list(nodes, capacity, count, "nodes")?;
+        let nodes = c.counted(nodes, capacity, count, "nodes")?;
         let found = policy_of(map, policy).ok_or_else(|| {
             c.invalid(format_args!(
                 "there is no policy {policy}; the map has {}, from 0",

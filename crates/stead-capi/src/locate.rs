@@ -59,7 +59,7 @@ pub extern "C" fn stead_map_locate_all(
 ) -> i32 {
     status("stead_map_locate_all", error, |c| {
         let (map, key) = (c.map(map)?, c.key(key, length)?);
-        let nodes = c.list(nodes, capacity, count, "nodes")?;
+        let nodes = c.counted(nodes, capacity, count, "nodes")?;
         nodes.put(map.locate_all(key).map(number));
         Ok(())
     })
@@ -130,7 +130,7 @@ pub extern "C" fn stead_map_prefer(
 ) -> i32 {
     status("stead_map_prefer", error, |c| {
         let (map, key) = (c.map(map)?, c.key(key, length)?);
-        let nodes = c.list(nodes, capacity, count, "nodes")?;
+        let nodes = c.counted(nodes, capacity, count, "nodes")?;
         let list = map.prefer(key, capacity);
         nodes.put(list.into_iter().map(number));
         Ok(())
@@ -165,7 +165,7 @@ pub extern "C" fn stead_map_locate_point(
 ) -> i32 {
     status("stead_map_locate_point", error, |c| {
         let map = c.map(map)?;
-        let nodes = c.list(nodes, capacity, count, "nodes")?;
+        let nodes = c.counted(nodes, capacity, count, "nodes")?;
         let policy = map.policy(map.policy_of(Point(point)));
         nodes.put(policy.members().map(number));
         Ok(())

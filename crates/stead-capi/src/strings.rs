@@ -10,7 +10,7 @@ use stead_core::map::{Node, Policy};
 use stead_core::Map;
 
 /// The strings of a map.
-pub(crate) struct Strings {
+pub(crate) struct MapStrings {
     /// The name of the cluster.
     pub(crate) name: CString,
     /// By the number of the node.
@@ -35,10 +35,10 @@ pub(crate) struct PolicyStrings {
     pub(crate) kind: CString,
 }
 
-impl Strings {
+impl MapStrings {
     /// Those of a map. Cost: the first call for a map copies them all.
-    pub(crate) fn of(map: &Map) -> Option<&Strings> {
-        map.kept(|map| Strings {
+    pub(crate) fn of(map: &Map) -> Option<&MapStrings> {
+        map.kept(|map| MapStrings {
             name: terminated(map.name()),
             nodes: map.nodes().map(NodeStrings::of).collect(),
             policies: map.policies().map(PolicyStrings::of).collect(),
@@ -78,7 +78,7 @@ fn terminated(text: &str) -> CString {
 mod tests {
     use std::sync::Arc;
 
-    use super::Strings;
+    use super::MapStrings;
     use stead_core::{build, map, store, Fleet};
 
     const FLEET: &str = r#"
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn every_string_of_a_map_can_be_had_with_a_nul_behind() {
         let map = build(&Fleet::parse(FLEET, "fleet.toml").unwrap(), None).unwrap();
-        let strings = Strings::of(&map).unwrap();
+        let strings = MapStrings::of(&map).unwrap();
         assert_eq!(strings.name.to_str().unwrap(), "mü");
         assert_eq!(strings.nodes.len(), map.nodes().len());
         for (strings, node) in strings.nodes.iter().zip(map.nodes()) {
@@ -134,10 +134,10 @@ mod tests {
         store::save(&built, &file).unwrap();
         let open = || map::open_cached(&file, false).unwrap();
         let first = open();
-        let name = Strings::of(&first).unwrap().name.as_ptr();
+        let name = MapStrings::of(&first).unwrap().name.as_ptr();
         drop(first);
         let (second, third) = (open(), open());
-        assert_eq!(Strings::of(&second).unwrap().name.as_ptr(), name);
+        assert_eq!(MapStrings::of(&second).unwrap().name.as_ptr(), name);
         assert!(Arc::ptr_eq(&second, &third));
         std::fs::remove_file(&file).unwrap();
     }
