@@ -42,10 +42,11 @@ pub extern "C" fn stead_point(
 }
 
 /// The directories and the file name of a key, such as "38/37/60/frank", by docs/paths.md: made of
-/// [a-z0-9_=/], never leaving the directory it is put under, two keys never the same. levels: the
-/// number of directories on each level, such as "64,64,128"; NULL is that. fold: a number of
-/// stead_fold. path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count:
-/// its length without the NUL.
+/// [a-z0-9_=/], never leaving the directory it is put under, two keys never the same.
+/// levels: the number of directories on each level, such as "64,64,128"; NULL is that.
+/// fold: a number of stead_fold.
+/// path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count: its length
+/// without the NUL.
 #[no_mangle]
 pub extern "C" fn stead_path(
     key: Foreign<*const c_void>,
@@ -83,7 +84,8 @@ pub extern "C" fn stead_path(
 }
 
 /// Makes A-Z of a key a-z and leaves all other bytes: for sites whose names ignore case. Fold
-/// before locating, and then everywhere. folded: `length` bytes; it may be the key itself.
+/// before locating, and then everywhere.
+/// folded: `length` bytes; it may be the key itself.
 #[no_mangle]
 pub extern "C" fn stead_fold_ascii(
     key: Foreign<*const c_void>,

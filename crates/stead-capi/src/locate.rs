@@ -13,8 +13,9 @@ pub(crate) fn number(node: NodeId) -> i32 {
     node.0 as i32
 }
 
-/// The node of a key: its primary, when there are several. key, length: any bytes, taken as they
-/// are: no NUL ends them, no encoding is guessed. NULL with length 0 is the empty key.
+/// The node of a key: its primary, when there are several.
+/// key, length: any bytes, taken as they are: no NUL ends them, no encoding is guessed. NULL with
+/// length 0 is the empty key.
 #[no_mangle]
 pub extern "C" fn stead_map_locate(
     map: Foreign<*const stead_map>,
@@ -44,9 +45,9 @@ pub extern "C" fn stead_map_node_of(
     })
 }
 
-/// All nodes of a key, primary first. nodes, capacity: where they go; those that there is no room
-/// for are not written. count: how many there are, so that a call with NULL and 0 asks how much
-/// room is needed.
+/// All nodes of a key, primary first.
+/// nodes, capacity: where they go; those that there is no room for are not written.
+/// count: how many there are, so that a call with NULL and 0 asks how much room is needed.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_all(
     map: Foreign<*const stead_map>,
@@ -65,10 +66,11 @@ pub extern "C" fn stead_map_locate_all(
     })
 }
 
-/// The nodes of many keys: of each the one that stead_map_locate gives. keys, length: the keys end
-/// to end. offsets: count + 1 numbers, of which key i lies from offsets[i] to before offsets[i +
-/// 1]; they may not fall, and the last may not be above length. nodes: count numbers. All or
-/// nothing is written.
+/// The nodes of many keys: of each the one that stead_map_locate gives.
+/// keys, length: the keys end to end.
+/// offsets: count + 1 numbers, of which key i lies from offsets[i] to before offsets[i + 1]; they
+/// may not fall, and the last may not be above length.
+/// nodes: count numbers. All or nothing is written.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_many(
     map: Foreign<*const stead_map>,
@@ -116,8 +118,8 @@ pub extern "C" fn stead_map_locate_many(
 }
 
 /// Up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take over
-/// when they are down. All clients get the same list. count: how many there are in it: fewer than
-/// capacity only when the map has fewer nodes.
+/// when they are down. All clients get the same list.
+/// count: how many there are in it: fewer than capacity only when the map has fewer nodes.
 #[no_mangle]
 pub extern "C" fn stead_map_prefer(
     map: Foreign<*const stead_map>,

@@ -12,7 +12,8 @@ use crate::types::{stead_error, stead_map, stead_open_flags};
 /// Opens a map file. Cost: one stat when this process has it open already and it is unchanged;
 /// otherwise the file is read and all of it verified. A file that was replaced (by renaming another
 /// over it, as stead does) is opened anew, while maps that are open keep their answers; one that
-/// was overwritten in place is STEAD_CHANGED. flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+/// was overwritten in place is STEAD_CHANGED.
+/// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 #[no_mangle]
 pub extern "C" fn stead_map_open(
     path: Foreign<*const c_char>,
@@ -50,11 +51,12 @@ pub extern "C" fn stead_map_from_bytes(
 
 /// Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little
 /// as is possible moves. Nothing is written. The same fleet and the same previous map give the same
-/// bytes on every machine. fleet, length: the text, TOML or JSON, as docs/fleet.md describes it.
-/// name: what messages call it ("fleet.toml"), and where a secret_file is looked for; NULL is
-/// "fleet". previous: NULL for a first map. max_move: NULL, or how much may move in this epoch,
-/// such as "5%": the map then carries its target, and building the same fleet again takes the next
-/// step.
+/// bytes on every machine.
+/// fleet, length: the text, TOML or JSON, as docs/fleet.md describes it. name: what messages call
+/// it ("fleet.toml"), and where a secret_file is looked for; NULL is "fleet".
+/// previous: NULL for a first map.
+/// max_move: NULL, or how much may move in this epoch, such as "5%": the map then carries its
+/// target, and building the same fleet again takes the next step.
 #[no_mangle]
 pub extern "C" fn stead_map_build(
     fleet: Foreign<*const c_void>,
