@@ -268,7 +268,8 @@ const char *stead_status_name(int32_t status);
 // Opens a map file. Cost: one stat when this process has it open already and it is unchanged;
 // otherwise the file is read and all of it verified. A file that was replaced (by renaming another
 // over it, as stead does) is opened anew, while maps that are open keep their answers; one that
-// was overwritten in place is STEAD_CHANGED. flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+// was overwritten in place is STEAD_CHANGED.
+// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 int32_t stead_map_open(const char *path, uint32_t flags, stead_map **map, stead_error *error);
 
 // The map of the bytes of a map file, wherever they come from. They are copied and verified.
@@ -276,11 +277,12 @@ int32_t stead_map_from_bytes(const void *bytes, size_t length, stead_map **map, 
 
 // Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little
 // as is possible moves. Nothing is written. The same fleet and the same previous map give the same
-// bytes on every machine. fleet, length: the text, TOML or JSON, as docs/fleet.md describes it.
-// name: what messages call it ("fleet.toml"), and where a secret_file is looked for; NULL is
-// "fleet". previous: NULL for a first map. max_move: NULL, or how much may move in this epoch,
-// such as "5%": the map then carries its target, and building the same fleet again takes the next
-// step.
+// bytes on every machine.
+// fleet, length: the text, TOML or JSON, as docs/fleet.md describes it. name: what messages call
+// it ("fleet.toml"), and where a secret_file is looked for; NULL is "fleet".
+// previous: NULL for a first map.
+// max_move: NULL, or how much may move in this epoch, such as "5%": the map then carries its
+// target, and building the same fleet again takes the next step.
 int32_t stead_map_build(const void *fleet,
                         size_t length,
                         const char *name,
@@ -322,17 +324,18 @@ stead_map *stead_map_share(const stead_map *map);
 // fine.
 void stead_map_free(stead_map *map);
 
-// The node of a key: its primary, when there are several. key, length: any bytes, taken as they
-// are: no NUL ends them, no encoding is guessed. NULL with length 0 is the empty key.
+// The node of a key: its primary, when there are several.
+// key, length: any bytes, taken as they are: no NUL ends them, no encoding is guessed. NULL with
+// length 0 is the empty key.
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
 // The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL, and at
 // a fault of stead's own. For languages in which a call costs time for each argument.
 int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
 
-// All nodes of a key, primary first. nodes, capacity: where they go; those that there is no room
-// for are not written. count: how many there are, so that a call with NULL and 0 asks how much
-// room is needed.
+// All nodes of a key, primary first.
+// nodes, capacity: where they go; those that there is no room for are not written.
+// count: how many there are, so that a call with NULL and 0 asks how much room is needed.
 int32_t stead_map_locate_all(const stead_map *map,
                              const void *key,
                              size_t length,
@@ -341,10 +344,11 @@ int32_t stead_map_locate_all(const stead_map *map,
                              size_t *count,
                              stead_error *error);
 
-// The nodes of many keys: of each the one that stead_map_locate gives. keys, length: the keys end
-// to end. offsets: count + 1 numbers, of which key i lies from offsets[i] to before offsets[i +
-// 1]; they may not fall, and the last may not be above length. nodes: count numbers. All or
-// nothing is written.
+// The nodes of many keys: of each the one that stead_map_locate gives.
+// keys, length: the keys end to end.
+// offsets: count + 1 numbers, of which key i lies from offsets[i] to before offsets[i + 1]; they
+// may not fall, and the last may not be above length.
+// nodes: count numbers. All or nothing is written.
 int32_t stead_map_locate_many(const stead_map *map,
                               const void *keys,
                               size_t length,
@@ -354,8 +358,8 @@ int32_t stead_map_locate_many(const stead_map *map,
                               stead_error *error);
 
 // Up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take over
-// when they are down. All clients get the same list. count: how many there are in it: fewer than
-// capacity only when the map has fewer nodes.
+// when they are down. All clients get the same list.
+// count: how many there are in it: fewer than capacity only when the map has fewer nodes.
 int32_t stead_map_prefer(const stead_map *map,
                          const void *key,
                          size_t length,
@@ -491,10 +495,11 @@ int32_t stead_point(int32_t hash,
                     stead_error *error);
 
 // The directories and the file name of a key, such as "38/37/60/frank", by docs/paths.md: made of
-// [a-z0-9_=/], never leaving the directory it is put under, two keys never the same. levels: the
-// number of directories on each level, such as "64,64,128"; NULL is that. fold: a number of
-// stead_fold. path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count:
-// its length without the NUL.
+// [a-z0-9_=/], never leaving the directory it is put under, two keys never the same.
+// levels: the number of directories on each level, such as "64,64,128"; NULL is that.
+// fold: a number of stead_fold.
+// path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count: its length
+// without the NUL.
 int32_t stead_path(const void *key,
                    size_t length,
                    const char *levels,
@@ -505,7 +510,8 @@ int32_t stead_path(const void *key,
                    stead_error *error);
 
 // Makes A-Z of a key a-z and leaves all other bytes: for sites whose names ignore case. Fold
-// before locating, and then everywhere. folded: `length` bytes; it may be the key itself.
+// before locating, and then everywhere.
+// folded: `length` bytes; it may be the key itself.
 int32_t stead_fold_ascii(const void *key, size_t length, void *folded, stead_error *error);
 
 #ifdef __cplusplus

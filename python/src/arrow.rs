@@ -37,40 +37,40 @@ const MOST_ROWS: usize = isize::MAX as usize / 32;
 
 /// `struct ArrowSchema`: the type of a column.
 #[repr(C)]
-struct Schema {
+struct ArrowSchema {
     format: *const c_char,
     name: *const c_char,
     metadata: *const c_char,
     flags: i64,
     n_children: i64,
-    children: *mut *mut Schema,
-    dictionary: *mut Schema,
-    release: Option<unsafe extern "C" fn(*mut Schema)>,
+    children: *mut *mut ArrowSchema,
+    dictionary: *mut ArrowSchema,
+    release: Option<unsafe extern "C" fn(*mut ArrowSchema)>,
     private_data: *mut c_void,
 }
 
 /// `struct ArrowArray`: the rows of a column.
 #[repr(C)]
-struct Array {
+struct ArrowArray {
     length: i64,
     null_count: i64,
     offset: i64,
     n_buffers: i64,
     n_children: i64,
     buffers: *const *const c_void,
-    children: *mut *mut Array,
-    dictionary: *mut Array,
-    release: Option<unsafe extern "C" fn(*mut Array)>,
+    children: *mut *mut ArrowArray,
+    dictionary: *mut ArrowArray,
+    release: Option<unsafe extern "C" fn(*mut ArrowArray)>,
     private_data: *mut c_void,
 }
 
 /// `struct ArrowArrayStream`: columns of one type, one after the other.
 #[repr(C)]
-struct Stream {
-    get_schema: Option<unsafe extern "C" fn(*mut Stream, *mut Schema) -> c_int>,
-    get_next: Option<unsafe extern "C" fn(*mut Stream, *mut Array) -> c_int>,
-    get_last_error: Option<unsafe extern "C" fn(*mut Stream) -> *const c_char>,
-    release: Option<unsafe extern "C" fn(*mut Stream)>,
+struct ArrowArrayStream {
+    get_schema: Option<unsafe extern "C" fn(*mut ArrowArrayStream, *mut ArrowSchema) -> c_int>,
+    get_next: Option<unsafe extern "C" fn(*mut ArrowArrayStream, *mut ArrowArray) -> c_int>,
+    get_last_error: Option<unsafe extern "C" fn(*mut ArrowArrayStream) -> *const c_char>,
+    release: Option<unsafe extern "C" fn(*mut ArrowArrayStream)>,
     private_data: *mut c_void,
 }
 
@@ -85,11 +85,11 @@ trait Struct: Sized {
     fn is_released(&self) -> bool;
 }
 
-impl Struct for Schema {
+impl Struct for ArrowSchema {
     const CAPSULE: &'static CStr = c"arrow_schema";
 
-    fn released() -> Schema {
-        Schema {
+    fn released() -> ArrowSchema {
+        ArrowSchema {
             format: ptr::null(),
             name: ptr::null(),
             metadata: ptr::null(),
@@ -107,11 +107,11 @@ impl Struct for Schema {
     }
 }
 
-impl Struct for Array {
+impl Struct for ArrowArray {
     const CAPSULE: &'static CStr = c"arrow_array";
 
-    fn released() -> Array {
-        Array {
+    fn released() -> ArrowArray {
+        ArrowArray {
             length: 0,
             null_count: 0,
             offset: 0,
@@ -130,11 +130,11 @@ impl Struct for Array {
     }
 }
 
-impl Struct for Stream {
+impl Struct for ArrowArrayStream {
     const CAPSULE: &'static CStr = c"arrow_array_stream";
 
-    fn released() -> Stream {
-        Stream {
+    fn released() -> ArrowArrayStream {
+        ArrowArrayStream {
             get_schema: None,
             get_next: None,
             get_last_error: None,
@@ -148,42 +148,44 @@ impl Struct for Stream {
     }
 }
 
-impl Drop for Schema {
+impl Drop for ArrowSchema {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: it is not released (line above), and is ours: `take`, `Reader` and
+            // SAFETY: this schema is not released (line above), and is ours: `take`, `Reader` and
             // `exported_schema` make no second one.
             unsafe { release(self) }
         }
     }
 }
 
-impl Drop for Array {
+impl Drop for ArrowArray {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: it is not released (line above), and is ours: `take`, `Reader` and
+            // SAFETY: this array is not released (line above), and is ours: `take`, `Reader` and
             // `exported_array` make no second one.
             unsafe { release(self) }
         }
     }
 }
 
-impl Drop for Stream {
+impl Drop for ArrowArrayStream {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: it is not released (line above), and is ours: `take` makes no second one.
+            // SAFETY: this stream is not released (line above), and is ours: `take` makes no second
+            // one.
             unsafe { release(self) }
         }
     }
 }
 
-// SAFETY: the interface lets a struct be moved, read and released on any thread, by one thread at a
-// time, which `Send` without `Sync` says.
-unsafe impl Send for Schema {}
-// SAFETY: as above.
-unsafe impl Send for Array {}
-// SAFETY: as above.
-unsafe impl Send for Stream {}
+// SAFETY: the interface lets a schema be moved, read and released on any thread.
+unsafe impl Send for ArrowSchema {}
+// SAFETY: the interface lets an array be moved, read and released on any thread; one thread at a
+// time, hence no `Sync`.
+unsafe impl Send for ArrowArray {}
+// SAFETY: the interface lets a stream be called on any thread; one thread at a time, hence no
+// `Sync`.
+unsafe impl Send for ArrowArrayStream {}
 
 /// Moves a struct out of its capsule, which is left with a released one.
 fn take<T: Struct>(capsule: &Bound<'_, PyAny>) -> PyResult<T> {
@@ -212,13 +214,13 @@ fn take<T: Struct>(capsule: &Bound<'_, PyAny>) -> PyResult<T> {
 
 /// Rows of keys, all in memory, released when dropped.
 pub(crate) struct Chunk {
-    schema: Arc<Schema>,
-    array: Array,
+    schema: Arc<ArrowSchema>,
+    array: ArrowArray,
 }
 
 // SAFETY: nothing writes to a schema before its release, which the last `Arc` does; chunks share it
 // only to read it.
-unsafe impl Sync for Schema {}
+unsafe impl Sync for ArrowSchema {}
 
 impl Chunk {
     /// What `__arrow_c_array__` gave.
@@ -241,14 +243,14 @@ impl Chunk {
 
     /// The rows as slices, or what is wrong with them.
     pub(crate) fn column(&self) -> Result<Column<'_>, Problem> {
-        read(&self.schema, &self.array, Place::Top, 0, None)
+        read(&self.schema, &self.array, Parent::None, 0, None)
     }
 }
 
 /// A stream of chunks, released when dropped.
 pub(crate) struct Reader {
-    stream: Stream,
-    schema: Option<Arc<Schema>>,
+    stream: ArrowArrayStream,
+    schema: Option<Arc<ArrowSchema>>,
 }
 
 impl Reader {
@@ -269,7 +271,7 @@ impl Reader {
                     .stream
                     .get_schema
                     .ok_or_else(|| malformed("has no get_schema"))?;
-                let schema = self.fill(|stream, made: *mut Schema| {
+                let schema = self.fill(|stream, made: *mut ArrowSchema| {
                     // SAFETY: the stream is not released, and `made` is a released schema to write
                     // over.
                     unsafe { get_schema(stream, made) }
@@ -277,7 +279,7 @@ impl Reader {
                 if schema.is_released() {
                     return Err(malformed("gave no schema"));
                 }
-                kind(&schema, Place::Top)?; // there may be no chunk to see it on
+                kind(&schema, Parent::None)?; // there may be no chunk to see it on
                 Arc::clone(self.schema.insert(Arc::new(schema)))
             }
         };
@@ -285,7 +287,7 @@ impl Reader {
             .stream
             .get_next
             .ok_or_else(|| malformed("has no get_next"))?;
-        let array = self.fill(|stream, made: *mut Array| {
+        let array = self.fill(|stream, made: *mut ArrowArray| {
             // SAFETY: the stream is not released, and `made` is a released array to write over.
             unsafe { get_next(stream, made) }
         })?;
@@ -295,7 +297,7 @@ impl Reader {
     /// What a callback writes, or why it fails.
     fn fill<T: Struct>(
         &mut self,
-        call: impl FnOnce(*mut Stream, *mut T) -> c_int,
+        call: impl FnOnce(*mut ArrowArrayStream, *mut T) -> c_int,
     ) -> Result<T, Problem> {
         let mut made = T::released();
         let status = call(&mut self.stream, &mut made);
@@ -326,29 +328,30 @@ fn malformed(what: &str) -> Problem {
     ))
 }
 
-/// Where a column stands in another one; decides what may be in it.
+/// What a column is part of; decides what may be in it.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
-    /// By itself.
-    Top,
-    /// As the only column of a record batch.
+enum Parent {
+    /// Nothing: it stands by itself.
+    None,
+    /// A record batch, as its only column.
     Batch,
-    /// As the values of a dictionary.
+    /// A column of indices, as their dictionary.
     Dictionary,
 }
 
 /// The kind of a column of keys. Whoever has the schema of a stream knows with it that all chunks
 /// are keys.
-fn kind(schema: &Schema, place: Place) -> Result<Kind, Problem> {
+fn kind(schema: &ArrowSchema, parent: Parent) -> Result<Kind, Problem> {
     let (format, values) = (format(schema)?, dictionary(schema));
     let kind = kind_of(format).filter(|kind| match kind {
-        Kind::Codes(_) => values.is_some() && place != Place::Dictionary,
-        Kind::Batch => values.is_none() && place == Place::Top,
+        Kind::Codes(_) => values.is_some() && parent != Parent::Dictionary,
+        Kind::Batch => values.is_none() && parent == Parent::None,
         _ => values.is_none(),
     });
-    let kind = kind.ok_or_else(|| refused(format, values.is_some(), place == Place::Dictionary))?;
+    let kind =
+        kind.ok_or_else(|| refused(format, values.is_some(), parent == Parent::Dictionary))?;
     if let Some(values) = values {
-        self::kind(values, Place::Dictionary)?;
+        self::kind(values, Parent::Dictionary)?;
     }
     if kind == Kind::Batch {
         if schema.n_children != 1 {
@@ -357,22 +360,22 @@ fn kind(schema: &Schema, place: Place) -> Result<Kind, Problem> {
                 schema.n_children
             )));
         }
-        self::kind(child(schema, schema.children)?, Place::Batch)?;
+        self::kind(child(schema, schema.children)?, Parent::Batch)?;
     }
     Ok(kind)
 }
 
 /// The type of a dictionary's values, if a column has one.
-fn dictionary(schema: &Schema) -> Option<&Schema> {
+fn dictionary(schema: &ArrowSchema) -> Option<&ArrowSchema> {
     // SAFETY: the dictionary of a schema is null or a schema that lives as long as it.
     unsafe { schema.dictionary.as_ref() }
 }
 
 /// The rows `skip` to `skip + take` (all that follow, if None) of an array, as slices.
 fn read<'a>(
-    schema: &'a Schema,
-    array: &'a Array,
-    place: Place,
+    schema: &'a ArrowSchema,
+    array: &'a ArrowArray,
+    parent: Parent,
     skip: usize,
     take: Option<usize>,
 ) -> Result<Column<'a>, Problem> {
@@ -395,7 +398,7 @@ fn read<'a>(
             array.null_count
         )));
     }
-    let kind = kind(schema, place)?;
+    let kind = kind(schema, parent)?;
     let buffers = Buffers::of(array, kind)?;
     if take == 0 || kind == Kind::Nothing {
         return Ok(Column {
@@ -470,7 +473,7 @@ fn read<'a>(
             };
             Layout::Codes {
                 codes,
-                values: Box::new(read(schema, array, Place::Dictionary, 0, None)?),
+                values: Box::new(read(schema, array, Parent::Dictionary, 0, None)?),
             }
         }
         Kind::Batch => {
@@ -480,7 +483,7 @@ fn read<'a>(
             let mut column = read(
                 child(schema, schema.children)?,
                 child(array, array.children)?,
-                Place::Batch,
+                Parent::Batch,
                 first,
                 Some(take),
             )?;
@@ -518,7 +521,7 @@ fn rows(number: i64, what: &str) -> Result<usize, Problem> {
 }
 
 /// The text that names a column's type.
-fn format(schema: &Schema) -> Result<&str, Problem> {
+fn format(schema: &ArrowSchema) -> Result<&str, Problem> {
     if schema.format.is_null() {
         return Err(malformed("has no format"));
     }
@@ -533,11 +536,11 @@ struct Buffers<'a>(&'a [*const c_void]);
 
 impl<'a> Buffers<'a> {
     /// Those of an array: as many as its kind has.
-    fn of(array: &'a Array, kind: Kind) -> Result<Buffers<'a>, Problem> {
+    fn of(array: &'a ArrowArray, kind: Kind) -> Result<Buffers<'a>, Problem> {
         let (least, most) = kind.buffers();
         let count = usize::try_from(array.n_buffers)
             .ok()
-            .filter(|count| (least..=most).contains(count));
+            .filter(|count| (least..=most.min(MOST_ROWS)).contains(count));
         let count = count.ok_or_else(|| {
             malformed(&format!(
                 "has {} buffers, its type {least}",
@@ -550,8 +553,8 @@ impl<'a> Buffers<'a> {
         if array.buffers.is_null() {
             return Err(malformed("has no buffers"));
         }
-        // SAFETY: not null (above), so `n_buffers` addresses that live as long as the array; `most`
-        // keeps the size below `isize::MAX`.
+        // SAFETY: not null (above), so `n_buffers` addresses that live as long as the array;
+        // `MOST_ROWS` keeps their size below `isize::MAX`.
         Ok(Buffers(unsafe {
             std::slice::from_raw_parts(array.buffers, count)
         }))
@@ -602,14 +605,7 @@ pub(crate) unsafe trait Buffer: Send + Sync {
 }
 
 // SAFETY: a Vec that is only read neither moves nor changes its items.
-unsafe impl Buffer for Vec<i32> {
-    fn address(&self) -> *const c_void {
-        self.as_ptr().cast()
-    }
-}
-
-// SAFETY: as above.
-unsafe impl Buffer for Vec<u8> {
+unsafe impl<T: Send + Sync> Buffer for Vec<T> {
     fn address(&self) -> *const c_void {
         self.as_ptr().cast()
     }
@@ -632,16 +628,16 @@ pub(crate) struct Export {
 impl Export {
     /// The capsule with its type.
     pub(crate) fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        PyCapsule::new_with_value(py, self.exported_schema(), Schema::CAPSULE)
+        PyCapsule::new_with_value(py, self.exported_schema(), ArrowSchema::CAPSULE)
     }
 
     /// The capsule with its rows.
     pub(crate) fn array<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        PyCapsule::new_with_value(py, self.exported_array(), Array::CAPSULE)
+        PyCapsule::new_with_value(py, self.exported_array(), ArrowArray::CAPSULE)
     }
 
-    fn exported_schema(&self) -> Schema {
-        Schema {
+    fn exported_schema(&self) -> ArrowSchema {
+        ArrowSchema {
             format: self.format.as_ptr(),
             name: c"".as_ptr(),
             flags: NULLABLE,
@@ -649,11 +645,11 @@ impl Export {
                 Box::into_raw(Box::new(values.exported_schema()))
             }),
             release: Some(release_schema),
-            ..Schema::released()
+            ..ArrowSchema::released()
         }
     }
 
-    fn exported_array(self) -> Array {
+    fn exported_array(self) -> ArrowArray {
         let addresses = self
             .buffers
             .iter()
@@ -667,7 +663,7 @@ impl Export {
             addresses,
             _buffers: self.buffers,
         });
-        Array {
+        ArrowArray {
             // a Vec has no more than `isize::MAX` items
             length: self.length as i64,
             null_count: self.nulls as i64,
@@ -678,7 +674,7 @@ impl Export {
             }),
             release: Some(release_array),
             private_data: Box::into_raw(held).cast(),
-            ..Array::released()
+            ..ArrowArray::released()
         }
     }
 }
@@ -690,8 +686,8 @@ struct Held {
 }
 
 /// The `release` of `exported_schema`.
-unsafe extern "C" fn release_schema(schema: *mut Schema) {
-    // SAFETY: who calls a release passes the struct that has it, which is then its own.
+unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
+    // SAFETY: the interface: a schema's release is called with that schema, by its only owner.
     let schema = unsafe { &mut *schema };
     schema.release = None;
     if !schema.dictionary.is_null() {
@@ -702,8 +698,8 @@ unsafe extern "C" fn release_schema(schema: *mut Schema) {
 }
 
 /// The `release` of `exported_array`.
-unsafe extern "C" fn release_array(array: *mut Array) {
-    // SAFETY: who calls a release passes the struct that has it, which is then its own.
+unsafe extern "C" fn release_array(array: *mut ArrowArray) {
+    // SAFETY: the interface: an array's release is called with that array, by its only owner.
     let array = unsafe { &mut *array };
     array.release = None;
     if !array.dictionary.is_null() {
@@ -711,6 +707,7 @@ unsafe extern "C" fn release_array(array: *mut Array) {
         // releases it, unless it was moved out.
         drop(unsafe { Box::from_raw(array.dictionary) });
     }
-    // SAFETY: as above; it is a `Held`.
+    // SAFETY: `exported_array` made it from a box of a `Held`, and the interface has a release
+    // called once.
     drop(unsafe { Box::from_raw(array.private_data.cast::<Held>()) });
 }

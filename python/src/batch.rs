@@ -1,50 +1,42 @@
-//! `locate_many`: what a batch of keys is, the nodes that they live on, and how Python gets these.
+//! Batches of keys: what a batch is, and the nodes that its keys live on.
 //!
 //! ```text
 //! list, iterable        blocks of keys, whose objects are held ----+
-//! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- place -- Nodes -- list, or Array, which Arrow takes
+//! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- place -- Placed (array.rs: for Python)
 //! Arrow array, stream   columns, where they are (arrow.rs) --------+
 //! ```
 //!
 //! Nothing in Python is touched while keys are placed, so other threads run meanwhile.
 
-use std::sync::Arc;
-
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{
-    PyBytes, PyCapsule, PyDict, PyFloat, PyInt, PyIterator, PyList, PySlice, PyString, PyTuple,
-    PyType,
-};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PySlice, PyString, PyTuple};
 
-use stead::policy::NodeId;
-
-use crate::arrow::{Buffer, Chunk, Export, Reader};
+use crate::arrow::{Chunk, Reader};
 use crate::column::{Column, Layout};
 use crate::error::{invalid, type_name, Problem};
 use crate::key;
-use crate::map::Map;
-use crate::records::python;
-use crate::subscript::{places, Places};
 
-/// So many objects are held at a time: 2 MiB, and some 10 ms between two chances for other threads.
+/// How many objects are held at a time: 2 MiB, and some 10 ms between two chances for other
+/// threads.
 const OBJECTS: usize = 1 << 16;
-/// So many bytes of a NumPy array are taken out at a time.
+/// How many bytes of a NumPy array are taken out at a time.
 const BYTES: usize = 1 << 20;
-/// After so many rows, some 0.2 s, Ctrl-C is looked for.
+/// After how many rows, some 0.2 s, Ctrl-C is looked for.
 const ROWS: usize = 1 << 20;
 
 /// Nodes that keys live on, by number; null for a key that is null.
 #[derive(Default)]
-pub(crate) struct Nodes {
+pub(crate) struct Placed {
     /// The number of each; 0 for null.
-    numbers: Vec<i32>,
+    pub(crate) numbers: Vec<i32>,
     /// A bit for each, the lowest first: 0 for null. Empty as long as there are none.
-    validity: Vec<u8>,
-    nulls: usize,
+    pub(crate) validity: Vec<u8>,
+    /// How many are null.
+    pub(crate) nulls: usize,
 }
 
-impl Nodes {
+impl Placed {
     fn reserve(&mut self, more: usize) -> Result<(), Problem> {
         self.numbers.try_reserve(more).map_err(|_| Problem::Memory)
     }
@@ -74,7 +66,7 @@ impl Nodes {
 fn place<'a>(
     map: &stead::Map,
     keys: impl Iterator<Item = Result<Option<&'a [u8]>, Problem>>,
-    nodes: &mut Nodes,
+    nodes: &mut Placed,
 ) -> Result<(), Problem> {
     for key in keys {
         // a map has at most 65,536 nodes
@@ -88,13 +80,13 @@ fn place<'a>(
 fn place_column(
     map: &stead::Map,
     column: &Column<'_>,
-    nodes: &mut Nodes,
+    nodes: &mut Placed,
     since: &mut usize,
 ) -> Result<(), Problem> {
     nodes.reserve(column.length)?;
     if let Layout::Codes { codes, values } = &column.layout {
         if values.length <= column.length {
-            let mut known = Nodes::default();
+            let mut known = Placed::default();
             place_column(map, values, &mut known, since)?;
             for row in 0..column.length {
                 let node = match (
@@ -123,7 +115,7 @@ fn place_column(
 }
 
 /// The nodes of a stream's keys, chunk after chunk.
-fn place_stream(map: &stead::Map, mut reader: Reader, nodes: &mut Nodes) -> Result<(), Problem> {
+fn place_stream(map: &stead::Map, mut reader: Reader, nodes: &mut Placed) -> Result<(), Problem> {
     let mut since = 0;
     while let Some(chunk) = reader.next()? {
         place_chunk(map, chunk, nodes, &mut since)?;
@@ -135,7 +127,7 @@ fn place_stream(map: &stead::Map, mut reader: Reader, nodes: &mut Nodes) -> Resu
 fn place_chunk(
     map: &stead::Map,
     chunk: Chunk,
-    nodes: &mut Nodes,
+    nodes: &mut Placed,
     since: &mut usize,
 ) -> Result<(), Problem> {
     place_column(map, &chunk.column()?, nodes, since)
@@ -147,7 +139,7 @@ fn place_objects(
     map: &stead::Map,
     keys: &Bound<'_, PyAny>,
     is_series: bool,
-    nodes: &mut Nodes,
+    nodes: &mut Placed,
 ) -> PyResult<()> {
     let mut objects = keys.try_iter().map_err(|_| {
         PyTypeError::new_err(format!(
@@ -174,7 +166,7 @@ fn place_held(
     py: Python<'_>,
     held: &[Bound<'_, PyAny>],
     is_series: bool,
-    nodes: &mut Nodes,
+    nodes: &mut Placed,
 ) -> PyResult<()> {
     let first = nodes.numbers.len();
     let bytes = held
@@ -206,7 +198,7 @@ fn is_missing(object: &Bound<'_, PyAny>) -> bool {
 /// The nodes of a NumPy array's keys. It is read in blocks, as lists of objects or, where all keys
 /// have the same size, as bytes: that follows NumPy's own rules for strides, byte orders, masks and
 /// ends, at any version of it.
-fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> PyResult<()> {
+fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> PyResult<()> {
     let py = keys.py();
     let dtype = keys.getattr("dtype")?;
     let dimensions: usize = keys.getattr("ndim")?.extract()?;
@@ -261,7 +253,7 @@ fn place_fixed(
     block: &Bound<'_, PyBytes>,
     width: usize,
     count: usize,
-    nodes: &mut Nodes,
+    nodes: &mut Placed,
 ) -> PyResult<()> {
     let (py, bytes) = (block.py(), block.as_bytes());
     if bytes.len() != count * width {
@@ -284,8 +276,14 @@ fn place_fixed(
     py.check_signals()
 }
 
-/// Places a batch; whether it was a column, so that its nodes should be one, too.
-fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Nodes) -> PyResult<bool> {
+/// The nodes of a batch's keys, and whether it was a column, so that they should be one, too.
+pub(crate) fn place_batch(map: &stead::Map, keys: &Bound<'_, PyAny>) -> PyResult<(Placed, bool)> {
+    let mut nodes = Placed::default();
+    let is_column = place_any(map, keys, &mut nodes)?;
+    Ok((nodes, is_column))
+}
+
+fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> PyResult<bool> {
     let py = keys.py();
     if keys.is_exact_instance_of::<PyList>() || keys.is_exact_instance_of::<PyTuple>() {
         return place_objects(map, keys, false, nodes).map(|()| false);
@@ -350,170 +348,10 @@ fn is_numpy(keys: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// `Map.locate_many`.
-pub(crate) fn locate_many<'py>(
-    map: &Bound<'py, Map>,
-    keys: &Bound<'py, PyAny>,
-    numbers: bool,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = map.py();
-    let mut nodes = Nodes::default();
-    let is_column = place_any(&map.get().map, keys, &mut nodes)?;
-    let array = Array {
-        numbers: Arc::new(nodes.numbers),
-        validity: (nodes.nulls > 0).then(|| Arc::new(nodes.validity)),
-        nulls: nodes.nulls,
-        names: (!numbers).then(|| map.clone().unbind()),
-    };
-    if is_column {
-        return Ok(array.into_pyobject(py)?.into_any());
-    }
-    array.to_pylist(py).map(Bound::into_any)
-}
-
 /// The node of a row; None for null.
-fn node_at(numbers: &[i32], validity: &[u8], row: usize) -> Option<i32> {
+pub(crate) fn node_at(numbers: &[i32], validity: &[u8], row: usize) -> Option<i32> {
     let is_null = validity
         .get(row / 8)
         .is_some_and(|byte| byte >> (row % 8) & 1 == 0);
     numbers.get(row).copied().filter(|_| !is_null)
-}
-
-/// The nodes of a column of keys, in their order, as a column of Arrow: node names,
-/// dictionary-encoded, or node numbers.
-///
-/// `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule
-/// interface take it without a copy. It has int32 indices, and the dictionary has the names of all
-/// the map's nodes, so that an index is the number of its node in `Map.nodes`.
-///
-/// It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would
-/// copy it item by item.)
-///
-/// >>> import numpy
-/// >>> nodes = members.locate_many(numpy.array(["frank", "bob"]))
-/// >>> nodes
-/// <stead.Array of 2 node names, 0 null>
-/// >>> list(nodes), nodes[-1], len(nodes), nodes[:1]
-/// (['db1', 'db2'], 'db2', 2, ['db1'])
-/// >>> import pyarrow
-/// >>> pyarrow.array(nodes).type
-/// DictionaryType(dictionary<values=string, indices=int32, ordered=0>)
-#[pyclass(frozen, module = "stead", name = "Array", sequence, weakref)]
-pub struct Array {
-    numbers: Arc<Vec<i32>>,
-    validity: Option<Arc<Vec<u8>>>,
-    nulls: usize,
-    /// the map, if the nodes' names are wanted
-    names: Option<Py<Map>>,
-}
-
-impl Array {
-    fn export(&self) -> Export {
-        Export {
-            format: c"i",
-            length: self.numbers.len(),
-            nulls: self.nulls,
-            buffers: vec![
-                self.validity.clone().map(|bits| bits as Arc<dyn Buffer>),
-                Some(self.numbers.clone()),
-            ],
-            dictionary: self
-                .names
-                .as_ref()
-                .map(|map| Box::new(map.get().dictionary())),
-        }
-    }
-
-    fn item<'py>(&self, py: Python<'py>, row: usize) -> Bound<'py, PyAny> {
-        let validity = self.validity.as_ref().map_or(&[][..], |bits| bits);
-        match (node_at(&self.numbers, validity, row), &self.names) {
-            (None, _) => py.None().into_bound(py),
-            (Some(node), Some(map)) => map
-                .get()
-                .name_of(py, NodeId(node as u32))
-                .bind(py)
-                .clone()
-                .into_any(),
-            (Some(node), None) => PyInt::new(py, node).into_any(),
-        }
-    }
-}
-
-#[pymethods]
-impl Array {
-    /// The nodes as a list, with None for null.
-    ///
-    /// >>> import numpy
-    /// >>> members.locate_many(numpy.array(["frank", None]), numbers=True).to_pylist()
-    /// [0, None]
-    fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, (0..self.numbers.len()).map(|row| self.item(py, row)))
-    }
-
-    /// How many of the nodes are null, as their keys are.
-    #[getter]
-    fn null_count(&self) -> usize {
-        self.nulls
-    }
-
-    /// Arrow's PyCapsule interface: the type.
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        self.export().schema(py)
-    }
-
-    /// Arrow's PyCapsule interface: the type and the rows. No other type is made:
-    /// `requested_schema` is not looked at.
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_array__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        let _ = requested_schema; // the interface leaves it to the producer
-        let export = self.export();
-        Ok((export.schema(py)?, export.array(py)?))
-    }
-
-    fn __len__(&self) -> usize {
-        self.numbers.len()
-    }
-
-    fn __getitem__<'py>(
-        &self,
-        py: Python<'py>,
-        index: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Ok(match places(index, self.numbers.len(), "row")? {
-            Places::One(row) => self.item(py, row),
-            Places::Some(rows) => {
-                PyList::new(py, rows.into_iter().map(|row| self.item(py, row)))?.into_any()
-            }
-        })
-    }
-
-    /// `Array[str | None]`, for annotations.
-    #[classmethod]
-    fn __class_getitem__<'py>(
-        class: &Bound<'py, PyType>,
-        item: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        python(class.py(), "types", "GenericAlias")?.call1((class, item))
-    }
-
-    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
-        self.to_pylist(py)?.try_iter()
-    }
-
-    fn __repr__(&self) -> String {
-        let what = if self.names.is_some() {
-            "node names"
-        } else {
-            "node numbers"
-        };
-        format!(
-            "<stead.Array of {} {what}, {} null>",
-            self.numbers.len(),
-            self.nulls
-        )
-    }
 }

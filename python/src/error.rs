@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTypeMethods;
 
-use crate::records::python;
+use crate::imported::imported;
 
 /// The exception for a failure.
 pub(crate) fn raised(py: Python<'_>, failure: &stead::Error) -> PyErr {
@@ -22,7 +22,7 @@ pub(crate) fn raised_as(py: Python<'_>, failure: &stead::Error, message: String)
         }
         _ => 0,
     };
-    let made = python(py, "stead._errors", "_error")
+    let made = imported(py, "stead._errors", "_error")
         .and_then(|error| error.call1((failure.status() as i32, message, os_errno)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
@@ -40,7 +40,7 @@ pub(crate) fn whole<'py, T: TryFrom<i128>>(
     number: &Bound<'py, PyAny>,
 ) -> PyResult<T> {
     let py = number.py();
-    let index = python(py, "operator", "index")?.call1((number,))?;
+    let index = imported(py, "operator", "index")?.call1((number,))?;
     let fits = index
         .extract::<i128>()
         .ok()

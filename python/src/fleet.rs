@@ -14,7 +14,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple};
 use stead::Fleet;
 
 use crate::error::{raised_as, type_name};
-use crate::records::python;
+use crate::imported::imported;
 
 /// So deep may lists and dicts lie in each other; a fleet needs four.
 const DEEPEST: usize = 32;
@@ -125,7 +125,7 @@ pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
 /// `Display` shows a Python object.
 fn is_mapping(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance_of::<PyDict>()
-        || value.is_instance(&python(value.py(), "collections.abc", "Mapping")?)?)
+        || value.is_instance(&imported(value.py(), "collections.abc", "Mapping")?)?)
 }
 
 /// A JSON text in the making, and what each of its lines is.
@@ -228,10 +228,10 @@ fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
     let py = value.py();
     if value.hasattr("__index__")? {
         // not str(value): an enum's is its name
-        let whole = python(py, "operator", "index")?.call1((value,))?;
+        let whole = imported(py, "operator", "index")?.call1((value,))?;
         return Ok(whole.str()?.to_cow()?.into_owned());
     }
-    let class = python(py, "decimal", "Decimal")?;
+    let class = imported(py, "decimal", "Decimal")?;
     let exact = if value.is_instance_of::<PyFloat>() {
         // not repr(value): NumPy's says np.float64(...)
         class.call1((py

@@ -4,21 +4,31 @@
 //! ```text
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception
 //! fleet   text, path, dict -> a fleet                 map     Map        plan    Plan, Move
-//! tools   path, survey                            batch   many keys -> their nodes
-//! records Node, Slice, Move, reports              subscript   what stands in sequence[...]
-//! same    which node of an old map is which of a new one
-//! column  keys as Arrow lays them out             arrow   Arrow's C Data Interface: the one file with unsafe code
+//! tools   path, survey                                imported   what is written in Python
+//! batch   many keys -> their nodes, by number         array   Array: those nodes, for Python and Arrow
+//! names   those of a map's nodes, for both            subscript   what stands in sequence[...]
+//! records Node, Slice, Move, reports                  same    which node of an old map is which of a new one
+//! column  keys as Arrow lays them out                 arrow   Arrow's C Data Interface: the one file with unsafe code
+//! ```
+//!
+//! A module uses only modules to its left; a test holds that (tools/layers):
+//!
+//! ```text
+//! imported | error subscript | column fleet key records | arrow tools | batch names | array | map | plan same
 //! ```
 
 #![deny(unsafe_code)]
 
+mod array;
 mod arrow;
 mod batch;
 mod column;
 mod error;
 mod fleet;
+mod imported;
 mod key;
 mod map;
+mod names;
 mod plan;
 mod records;
 mod same;
@@ -33,7 +43,7 @@ mod _stead {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::batch::Array;
+    use super::array::Array;
     #[pymodule_export]
     use super::map::{build, Map};
     #[pymodule_export]

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
@@ -14,14 +14,11 @@ use stead::policy::{NodeId, PolicyId};
 use stead::report::Report;
 use stead::{Point, Store};
 
-use crate::arrow::Export;
+use crate::array::Array;
+use crate::batch::place_batch;
 use crate::error::{invalid, whole, Raise};
-use crate::{batch, fleet, key, records};
-
-/// Where each text starts, and where the last one ends.
-type Offsets = Arc<Vec<i32>>;
-/// Texts, one after the other.
-type Text = Arc<Vec<u8>>;
+use crate::names::Names;
+use crate::{fleet, key, records};
 
 /// Where keys live: an immutable, verified map, safe to ask from any number of threads.
 ///
@@ -39,59 +36,21 @@ type Text = Arc<Vec<u8>>;
 #[pyclass(frozen, module = "stead", name = "Map", weakref)]
 pub struct Map {
     pub(crate) map: Arc<stead::Map>,
-    /// the nodes' names, as Python has them; each when it is first asked for, since a server opens
-    /// the map anew for a key or two
-    names: OnceLock<Box<[PyOnceLock<Py<PyString>>]>>,
+    names: Arc<Names>,
     /// the nodes
     nodes: PyOnceLock<Py<PyTuple>>,
     /// the slices
     slices: PyOnceLock<Py<PyTuple>>,
-    /// the nodes' names, as Arrow has them
-    dictionary: OnceLock<(Offsets, Text)>,
 }
 
 impl Map {
     /// The map for Python.
     pub(crate) fn new(map: Arc<stead::Map>) -> Map {
         Map {
+            names: Arc::new(Names::new(Arc::clone(&map))),
             map,
-            names: OnceLock::new(),
             nodes: PyOnceLock::new(),
             slices: PyOnceLock::new(),
-            dictionary: OnceLock::new(),
-        }
-    }
-
-    /// A node's name.
-    pub(crate) fn name_of<'a>(&'a self, py: Python<'_>, node: NodeId) -> &'a Py<PyString> {
-        let names = self.names.get_or_init(|| {
-            (0..self.map.nodes().len())
-                .map(|_| PyOnceLock::new())
-                .collect()
-        });
-        // a node of this map has a number below their count
-        names[node.index()].get_or_init(py, || {
-            PyString::new(py, self.map.node(node).name()).unbind()
-        })
-    }
-
-    /// The nodes' names, as a column of Arrow.
-    pub(crate) fn dictionary(&self) -> Export {
-        let (offsets, text) = self.dictionary.get_or_init(|| {
-            let (mut offsets, mut text) = (vec![0], Vec::new());
-            for node in self.map.nodes() {
-                text.extend_from_slice(node.name().as_bytes());
-                offsets.push(text.len() as i32); // 65,536 names of 255 bytes at most
-            }
-            (Arc::new(offsets), Arc::new(text))
-        });
-        let length = offsets.len() - 1;
-        Export {
-            format: c"u",
-            length,
-            nulls: 0,
-            buffers: vec![None, Some(offsets.clone()), Some(text.clone())],
-            dictionary: None,
         }
     }
 
@@ -100,7 +59,7 @@ impl Map {
         py: Python<'py>,
         nodes: impl ExactSizeIterator<Item = NodeId>,
     ) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, nodes.map(|node| self.name_of(py, node).bind(py)))
+        PyList::new(py, nodes.map(|node| self.names.of(py, node).bind(py)))
     }
 
     fn tuple_of<'py>(&self, py: Python<'py>, policy: PolicyId) -> PyResult<Bound<'py, PyTuple>> {
@@ -109,7 +68,7 @@ impl Map {
             self.map
                 .policy(policy)
                 .members()
-                .map(|node| self.name_of(py, node).bind(py)),
+                .map(|node| self.names.of(py, node).bind(py)),
         )
     }
 }
@@ -177,7 +136,7 @@ impl Map {
     /// ('db1', 'db2')
     fn locate<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
         let node = self.map.locate(key::bytes(key)?);
-        Ok(self.name_of(key.py(), node).bind(key.py()).clone())
+        Ok(self.names.of(key.py(), node).bind(key.py()).clone())
     }
 
     /// The names of the nodes that many keys live on, in their order: `locate` for a whole batch,
@@ -205,11 +164,17 @@ impl Map {
     /// [0, 1, None]
     #[pyo3(signature = (keys, *, numbers = false))]
     fn locate_many<'py>(
-        slf: &Bound<'py, Map>,
+        &self,
         keys: &Bound<'py, PyAny>,
         numbers: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        batch::locate_many(slf, keys, numbers)
+        let py = keys.py();
+        let (nodes, is_column) = place_batch(&self.map, keys)?;
+        let array = Array::new(nodes, (!numbers).then(|| Arc::clone(&self.names)));
+        if is_column {
+            return Ok(array.into_pyobject(py)?.into_any());
+        }
+        array.to_pylist(py).map(Bound::into_any)
     }
 
     /// The names of all nodes of a key, primary first: as many as the map has replicas, or as its
@@ -449,15 +414,9 @@ impl Map {
         other: &Bound<'py, PyAny>,
         op: CompareOp,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let same = other
-            .cast::<Map>()
-            .ok()
-            .map(|other| other.get().map.digest() == self.map.digest());
-        match (same, op) {
-            (Some(same), CompareOp::Eq) => Ok(same.into_pyobject(py)?.to_owned().into_any()),
-            (Some(same), CompareOp::Ne) => Ok((!same).into_pyobject(py)?.to_owned().into_any()),
-            _ => Ok(py.NotImplemented().into_bound(py)),
-        }
+        let other = other.cast::<Map>().ok();
+        let same = other.map(|other| other.get().map.digest() == self.map.digest());
+        compared(py, same, op)
     }
 
     fn __hash__(&self) -> u64 {
@@ -485,15 +444,31 @@ impl Map {
     }
 }
 
+/// What `==` and `!=` give of things that have no order, when they are the same, are not, or
+/// (`None`) are of two kinds.
+pub(crate) fn compared(
+    py: Python<'_>,
+    same: Option<bool>,
+    op: CompareOp,
+) -> PyResult<Bound<'_, PyAny>> {
+    let answer = match (same, op) {
+        (Some(same), CompareOp::Eq) => same,
+        (Some(same), CompareOp::Ne) => !same,
+        _ => return Ok(py.NotImplemented().into_bound(py)),
+    };
+    Ok(answer.into_pyobject(py)?.to_owned().into_any())
+}
+
 /// Builds the map of a fleet: the first one, or the next epoch of a map, from which as little as is
 /// possible moves.
 ///
 /// fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or
 /// a dict of the same shape (docs/fleet.md). In a dict, weights are int, Decimal, str, or float,
-/// which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact. previous: the map
-/// to build on. It must be of the same cluster. max_move: how much of all copies may move in this
-/// epoch, such as "5%". The map then carries its target, and building the same fleet on it takes
-/// the next step, until nothing is left to do (same).
+/// which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact.
+///
+/// previous: the map to build on. It must be of the same cluster. max_move: how much of all copies
+/// may move in this epoch, such as "5%". The map then carries its target, and building the same
+/// fleet on it takes the next step, until nothing is left to do (same).
 ///
 /// Nothing is written; the same fleet, previous map and options give the same map everywhere. Other
 /// threads run meanwhile.
@@ -502,13 +477,18 @@ impl Map {
 /// when the fleet is well written and cannot be met; IdentityError when previous is of another
 /// cluster or hash; InvalidError for another max_move; NotFoundError and its kin for a file.
 ///
-/// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]} >>>
-/// before = stead.build(fleet) >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
-/// >>> after = stead.build(fleet, before) >>> after.epoch, f"{stead.plan(before,
-/// after).fraction:.4f}" (2, '0.2857') >>> stead.build(fleet, before, max_move="10%").slices ==
-/// after.slices False >>> stead.build({"name": "members", "node": [{"name": "db1", "wieght": 2}]})
-/// Traceback (most recent call last): stead.FleetError: fleet['node'][0]['wieght']: unknown key
-/// `wieght` in `node`; known keys: name, weight, labels, attributes, formerly
+/// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
+/// >>> before = stead.build(fleet)
+/// >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
+/// >>> after = stead.build(fleet, before)
+/// >>> after.epoch, f"{stead.plan(before, after).fraction:.4f}"
+/// (2, '0.2857')
+/// >>> stead.build(fleet, before, max_move="10%").slices == after.slices
+/// False
+/// >>> wrong = {"name": "members", "node": [{"name": "db1", "wieght": 2}]}
+/// >>> stead.build(wrong)  # doctest: +ELLIPSIS
+/// Traceback (most recent call last):
+/// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: ...
 #[pyfunction]
 #[pyo3(signature = (fleet, previous = None, *, max_move = None))]
 pub fn build(

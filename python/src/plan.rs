@@ -12,7 +12,8 @@ use stead::point::SPACE;
 use stead::report::Report;
 
 use crate::error::Raise;
-use crate::map::Map;
+use crate::imported::imported;
+use crate::map::{compared, Map};
 use crate::subscript::{places, Places};
 use crate::{key, records};
 
@@ -207,15 +208,12 @@ impl Plan {
         other: &Bound<'py, PyAny>,
         op: CompareOp,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let same = other
-            .cast::<Plan>()
-            .ok()
-            .map(|other| other.get().digests() == self.digests());
-        match (same, op) {
-            (Some(same), CompareOp::Eq) => Ok(same.into_pyobject(py)?.to_owned().into_any()),
-            (Some(same), CompareOp::Ne) => Ok((!same).into_pyobject(py)?.to_owned().into_any()),
-            _ => Ok(py.NotImplemented().into_bound(py)),
-        }
+        let other = other.cast::<Plan>().ok();
+        compared(
+            py,
+            other.map(|other| other.get().digests() == self.digests()),
+            op,
+        )
     }
 
     fn __hash__(&self) -> u64 {
@@ -229,7 +227,7 @@ impl Plan {
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         Ok((
-            records::python(py, "stead", "plan")?,
+            imported(py, "stead", "plan")?,
             PyTuple::new(py, [&self.old, &self.new])?,
         ))
     }

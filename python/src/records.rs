@@ -1,4 +1,4 @@
-//! The named tuples of python/stead/_records.py, and how Rust finds what is written in Python.
+//! The named tuples of python/stead/_records.py, and reports.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -7,15 +7,7 @@ use pyo3::types::{PyDict, PyTuple};
 use stead::map::Node;
 
 use crate::error::invalid;
-
-/// A name of a module of ours or of the standard library.
-pub(crate) fn python<'py>(
-    py: Python<'py>,
-    module: &str,
-    name: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    py.import(module)?.getattr(name)
-}
+use crate::imported::imported;
 
 /// A report, as Python's json reads it.
 pub(crate) fn json<'py>(
@@ -23,7 +15,7 @@ pub(crate) fn json<'py>(
     report: &impl serde::Serialize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let text = serde_json::to_string(report).map_err(|e| invalid(py, e.to_string()))?;
-    python(py, "json", "loads")?.call1((text,))
+    imported(py, "json", "loads")?.call1((text,))
 }
 
 /// A record's class.
@@ -32,7 +24,7 @@ fn class<'py>(
     cell: &'static PyOnceLock<Py<PyAny>>,
     name: &str,
 ) -> PyResult<&'py Bound<'py, PyAny>> {
-    cell.get_or_try_init(py, || Ok(python(py, "stead._records", name)?.unbind()))
+    cell.get_or_try_init(py, || Ok(imported(py, "stead._records", name)?.unbind()))
         .map(|class| class.bind(py))
 }
 
@@ -47,7 +39,7 @@ pub(crate) fn node<'py>(py: Python<'py>, node: Node<'_>) -> PyResult<Bound<'py, 
         }
         class(py, &READ_ONLY, "ReadOnly")?.call1((dict,))
     };
-    let weight = python(py, "decimal", "Decimal")?.call1((node.weight().to_string(),))?;
+    let weight = imported(py, "decimal", "Decimal")?.call1((node.weight().to_string(),))?;
     let (labels, attributes) = (
         read_only(&mut node.labels())?,
         read_only(&mut node.attributes())?,

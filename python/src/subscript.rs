@@ -4,7 +4,7 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
-use crate::records::python;
+use crate::imported::imported;
 
 /// Places in a sequence, all of them inside.
 pub(crate) enum Places {
@@ -25,7 +25,7 @@ pub(crate) fn places(index: &Bound<'_, PyAny>, length: usize, what: &str) -> PyR
         });
         return Ok(Places::Some(places.collect()));
     }
-    let index = python(py, "operator", "index")?.call1((index,))?;
+    let index = imported(py, "operator", "index")?.call1((index,))?;
     let place = index.extract::<isize>().ok().and_then(|i| {
         if i < 0 {
             i.checked_add_unsigned(length)

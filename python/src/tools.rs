@@ -8,7 +8,8 @@ use stead::path::{Fold, Levels};
 use stead::stats::{Projection, Survey};
 
 use crate::error::{invalid, type_name, whole, Raise};
-use crate::{key, records};
+use crate::imported::imported;
+use crate::key;
 
 fn fold_of(py: Python<'_>, fold: &str) -> PyResult<Fold> {
     fold.parse().map_err(|_| {
@@ -136,5 +137,5 @@ pub fn survey<'py>(
             serde_json::to_value(projection).map_err(|e| invalid(py, e.to_string()))?;
         report.insert("projection".to_owned(), projection);
     }
-    records::python(py, "json", "loads")?.call1((report.to_string(),))
+    imported(py, "json", "loads")?.call1((report.to_string(),))
 }

@@ -12,6 +12,11 @@ static const size_t impossible[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 1,
                                     SIZE_MAX / 2, (size_t)INT32_MIN};
 #define IMPOSSIBLE (sizeof impossible / sizeof *impossible)
 
+// Where a size_t has more than 32 bits, a number whose lower 32 are 0, a right
+// index.
+#define CUT_TO_0                                                               \
+  (SIZE_MAX > UINT32_MAX ? (size_t)((uint64_t)UINT32_MAX + 1) : SIZE_MAX - 1)
+
 // A place for a T that is one byte beside a right one.
 #define ODD(T) ((T *)((char *)&out.bytes + 1))
 
@@ -237,13 +242,13 @@ static void check_numbers(void) {
   SAYS(stead_map_policy_kind(map, policies - 1), "");
   const size_t slices = stead_map_slice_count(map),
                not_slices[] = {slices, slices + 1, SIZE_MAX, SIZE_MAX / 2,
-                               (size_t)UINT32_MAX + 1};
+                               CUT_TO_0};
   for (size_t i = 0; i < 5; i++)
     REFUSES_WITH(STEAD_INVALID, "there is no slice",
                  stead_map_slice(map, not_slices[i], &out.slice, at));
   const size_t moves = stead_plan_count(plan),
                not_moves[] = {moves, moves + 1, SIZE_MAX, SIZE_MAX / 2,
-                              (size_t)UINT32_MAX + 1};
+                              CUT_TO_0};
   for (size_t i = 0; i < 5; i++)
     REFUSES_WITH(STEAD_INVALID, "there is no move",
                  stead_plan_move(plan, not_moves[i], &out.move, at));

@@ -1,11 +1,12 @@
 // Every function of the header, called once, against the library that was built
 // with the tests' faults.
 //
-//     boundary pass   SCRATCH     calls each rightly, and prints who went
-//     through the boundary boundary armed  SCRATCH     each call panics inside:
-//     the status is STEAD_INTERNAL and the message names the function, or
-//                                 the value is the one that the header gives
-//                                 for wrong arguments; the process lives
+//     boundary pass SCRATCH
+//         calls each rightly, and prints who went through the boundary
+//     boundary armed SCRATCH
+//         each call panics inside: the status is STEAD_INTERNAL and the message
+//         names the function, or the value is the one that the header gives for
+//         wrong arguments; the process lives
 
 #include "check.h"
 

@@ -1,8 +1,8 @@
 // What a tool must report, or its silence about the suite says nothing.
 //
-//     controls leak      a handle that is never ended
-//     controls beyond    a key whose length is one more than its block on the
-//     heap controls overflow  a write behind a block, by the program itself
+//     controls leak          a handle that is never freed
+//     controls beyond        a key longer by one than its block on the heap
+//     controls overflow      a write behind a block, by the program itself
 //     controls overflow-int  a signed overflow, by the program itself
 
 #include <limits.h>

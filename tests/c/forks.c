@@ -5,10 +5,10 @@
 //
 // hammer   threads open and close, and children look up and open
 // first    each process opens for the first time in its threads while it forks
-// names    threads ask a new handle for its first string while their process
-// forks publish  a thread publishes, and children that live on do not keep its
-// lock control  the same as hammer with a mutex of the test's own, held across
-// the fork: that hangs, and must be seen to
+// names    threads ask a new handle for its first string, and the process forks
+// publish  a thread publishes; children that live on do not keep its lock
+// control  as hammer, with a mutex of the test's own that is held across the
+//          fork: that hangs, and must be seen to
 //
 // A child that hangs is ended by SIGALRM; it counts as a failure, in control as
 // success.

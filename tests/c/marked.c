@@ -1,15 +1,16 @@
 // Opens with marks around them, for a tracer that counts the system calls
 // between `write(-1, "begin")` and `write(-1, "end")`.
 //
-//     marked MODE DIRECTORY     DIRECTORY has 0.map to 16.map; the working
-//     directory is DIRECTORY, too
+//     marked MODE DIRECTORY
+//
+// DIRECTORY has 0.map to 16.map, and is the working directory, too.
 //
 // again     the second open of an absolute path
 // relative  the second open of a relative path
-// sixteen   a path again, after 15 others: the cache is full, and nothing went
-// out evicted   a path again, after 16 others: it went out first     the first
-// open, for comparison replaced  the second open of a path whose file was
-// replaced
+// sixteen   a path again, after 15 others: the cache is full, and it is there
+// evicted   a path again, after 16 others: it went out
+// first     the first open, for comparison
+// replaced  the second open of a path whose file was replaced
 
 #include "check.h"
 

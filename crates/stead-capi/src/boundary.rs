@@ -2,12 +2,14 @@
 //! is filled.
 //!
 //! An exported function is one call of [`status`] or [`value`] with a closure that gets a
-//! [`Caller`]. The caller's methods turn what C gave into what Rust trusts, or into an error that
-//! names the argument. A panic becomes `STEAD_INTERNAL`; nothing is printed by us but what Rust
-//! prints itself when it panics.
+//! [`Caller`]. Its pointers are [`Foreign`]: only the caller's methods look at them, and turn them
+//! into what Rust trusts or into an error that names the argument. So all unsafe code of the
+//! library is in this file. A panic becomes `STEAD_INTERNAL`; we print nothing but what Rust prints
+//! itself when it panics.
 
 use std::any::Any;
 use std::ffi::{c_char, c_void, CStr, CString, OsStr};
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -18,35 +20,77 @@ use stead_core::{Error, Map, Result};
 
 use crate::types::{stead_error, stead_map, stead_plan, stead_status};
 
-/// More bytes than any object has: processors with 64 bits give a process at most 2^56 (x86-64 with
-/// five levels), and elsewhere pointer arithmetic ends here.
-const MOST_BYTES: usize = if cfg!(target_pointer_width = "64") {
-    1 << 56
-} else {
-    isize::MAX as usize
-};
+/// Whether `count` values of `size` bytes are more than any object has, where a pointer has `bits`
+/// bits. With 64 bits a process has 2^56 bytes at most (x86-64 with five levels). With fewer, no
+/// object has half of the address space: SIZE_MAX / 2 is a length from arithmetic that went wrong,
+/// and pointer arithmetic ends there.
+const fn too_long(count: usize, size: usize, bits: u32) -> bool {
+    let most: u128 = if bits == 64 {
+        1 << 56
+    } else {
+        (1 << (bits - 1)) - 2
+    };
+    count as u128 * size as u128 > most
+}
 
-/// Whoever called from C. That one exists means: its pointers are NULL or what the header says,
-/// until the call returns.
+/// A pointer that C passed, for as long as its call lasts.
+///
+/// Code outside of this file cannot make one: a parameter of an exported function is the only way
+/// to get one. So C made it, and whoever calls from C has promised what the header says: it is
+/// NULL, or it points to what its type and its function name, which stays there until the call
+/// returns. It is not `Copy`, so that no function uses a handle which it has freed.
+#[repr(transparent)]
+pub struct Foreign<'call, P>(P, PhantomData<&'call ()>);
+
+impl<P: Pointer> Foreign<'_, P> {
+    /// Whether it is NULL, where NULL has a meaning.
+    pub(crate) fn is_null(&self) -> bool {
+        self.0.null()
+    }
+
+    /// `None` for NULL, where NULL has a meaning.
+    pub(crate) fn given(self) -> Option<Self> {
+        (!self.is_null()).then_some(self)
+    }
+}
+
+/// A pointer of either kind.
+pub(crate) trait Pointer {
+    fn null(&self) -> bool;
+}
+
+impl<T> Pointer for *const T {
+    fn null(&self) -> bool {
+        self.is_null()
+    }
+}
+
+impl<T> Pointer for *mut T {
+    fn null(&self) -> bool {
+        self.is_null()
+    }
+}
+
+impl<'call> Foreign<'call, *mut c_void> {
+    /// As a place for bytes.
+    pub(crate) fn bytes(self) -> Foreign<'call, *mut u8> {
+        Foreign(self.0.cast(), PhantomData)
+    }
+}
+
+/// A call from C, under the name of the exported function.
 pub(crate) struct Caller {
     name: &'static str,
 }
 
 /// Runs an exported function that can fail; fills the error record, when there is one, and returns
-/// the status.  # Safety `error` is NULL or points to a record; the closure hands only pointers of
-/// this call to the caller's methods.
-pub(crate) unsafe fn status(
+/// the status.
+pub(crate) fn status(
     name: &'static str,
-    error: *mut stead_error,
+    error: Foreign<*mut stead_error>,
     body: impl FnOnce(&Caller) -> Result<()>,
 ) -> i32 {
-    let caller = Caller { name };
-    let done = catch_unwind(AssertUnwindSafe(|| {
-        #[cfg(feature = "faults")]
-        faults::pass(name);
-        body(&caller)
-    }));
-    let failure = match done {
+    let failure = match guarded(name, body) {
         Ok(Ok(())) => None,
         Ok(Err(failure)) => Some(failure),
         Err(panic) => Some(Error::Internal {
@@ -56,9 +100,8 @@ pub(crate) unsafe fn status(
     let status = failure
         .as_ref()
         .map_or(stead_status::STEAD_OK, |failure| failure.status().into());
-    if !error.is_null() {
-        // SAFETY: not NULL, and by this function's contract a record of the caller's.
-        let record = unsafe { &mut *error };
+    // SAFETY: `Foreign`: NULL, or a record which C lets us write until the call returns.
+    if let Some(record) = unsafe { error.0.as_mut() } {
         record.status = status as i32;
         record.os_errno = failure.as_ref().and_then(os_errno).unwrap_or(0);
         write_message(
@@ -72,19 +115,22 @@ pub(crate) unsafe fn status(
 }
 
 /// Runs an exported function that cannot fail, but for wrong arguments: those and a panic give
-/// `fallback`.  # Safety The closure hands only pointers of this call to the caller's methods.
-pub(crate) unsafe fn value<T>(
+/// `fallback`.
+pub(crate) fn value<T>(
     name: &'static str,
     fallback: T,
     body: impl FnOnce(&Caller) -> Option<T>,
 ) -> T {
-    let caller = Caller { name };
-    let done = catch_unwind(AssertUnwindSafe(|| {
+    guarded(name, body).ok().flatten().unwrap_or(fallback)
+}
+
+/// What the body gives, or its panic.
+fn guarded<T>(name: &'static str, body: impl FnOnce(&Caller) -> T) -> std::thread::Result<T> {
+    catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "faults")]
         faults::pass(name);
-        body(&caller)
-    }));
-    done.ok().flatten().unwrap_or(fallback)
+        body(&Caller { name })
+    }))
 }
 
 /// What a panic said.
@@ -149,84 +195,103 @@ impl Caller {
         Ok(())
     }
 
-    fn reference<'a, T>(&'a self, pointer: *const T, what: &str) -> Result<&'a T> {
-        self.present(pointer, what)?;
-        // SAFETY: neither NULL nor misaligned, so by `Caller`'s meaning a value that lives until
-        // the call returns.
-        Ok(unsafe { &*pointer })
+    fn reference<'a, T>(&'a self, pointer: Foreign<'a, *const T>, what: &str) -> Result<&'a T> {
+        self.present(pointer.0, what)?;
+        // SAFETY: `present`: neither NULL nor misaligned; `Foreign`: so it points to a T, which C
+        // keeps until the call returns.
+        Ok(unsafe { &*pointer.0 })
     }
 
     /// A map that the caller holds.
-    pub(crate) fn map(&self, map: *const stead_map) -> Result<&Map> {
-        self.reference(map.cast::<Map>(), "map")
+    pub(crate) fn map<'a>(&'a self, map: Foreign<'a, *const stead_map>) -> Result<&'a Map> {
+        // a handle is the address of the map in its Arc (`handle`)
+        self.reference(Foreign(map.0.cast::<Map>(), PhantomData), "map")
     }
 
-    /// A map of its own for us, of one that the caller holds.
-    pub(crate) fn share(&self, map: *const stead_map) -> Result<Arc<Map>> {
-        self.present(map.cast::<Map>(), "map")?;
-        // SAFETY: a handle comes from `give_map`, which made it of an Arc of this very type.
-        let held = ManuallyDrop::new(unsafe { Arc::from_raw(map.cast::<Map>()) });
+    /// A share of our own in a map that the caller holds.
+    pub(crate) fn share(&self, map: Foreign<*const stead_map>) -> Result<Arc<Map>> {
+        self.present(map.0.cast::<Map>(), "map")?;
+        // SAFETY: `handle` made it by `Arc::into_raw` of an `Arc<Map>`, and C has not freed it;
+        // `ManuallyDrop` leaves the caller's share to the caller.
+        let held = ManuallyDrop::new(unsafe { Arc::from_raw(map.0.cast::<Map>()) });
         Ok(Arc::clone(&held))
     }
 
     /// A map, or `None` for NULL where that has a meaning.
-    pub(crate) fn optional_map(&self, map: *const stead_map) -> Result<Option<&Map>> {
-        if map.is_null() {
-            return Ok(None);
-        }
-        self.map(map).map(Some)
+    pub(crate) fn optional_map<'a>(
+        &'a self,
+        map: Foreign<'a, *const stead_map>,
+    ) -> Result<Option<&'a Map>> {
+        map.given().map(|map| self.map(map)).transpose()
     }
 
     /// A plan that the caller holds.
-    pub(crate) fn plan(&self, plan: *const stead_plan) -> Result<&stead_plan> {
+    pub(crate) fn plan<'a>(
+        &'a self,
+        plan: Foreign<'a, *const stead_plan>,
+    ) -> Result<&'a stead_plan> {
         self.reference(plan, "plan")
     }
 
     /// Bytes with a length; NULL with length 0 is the empty string.
     pub(crate) fn bytes<'a>(
         &'a self,
-        bytes: *const c_void,
+        bytes: Foreign<'a, *const c_void>,
         length: usize,
         what: &str,
     ) -> Result<&'a [u8]> {
         if length == 0 {
             return Ok(&[]);
         }
-        self.many(bytes.cast::<u8>(), length, what)
+        self.many(Foreign(bytes.0.cast::<u8>(), PhantomData), length, what)
     }
 
-    /// So many values side by side.
+    /// A key.
+    pub(crate) fn key<'a>(
+        &'a self,
+        key: Foreign<'a, *const c_void>,
+        length: usize,
+    ) -> Result<&'a [u8]> {
+        self.bytes(key, length, "key")
+    }
+
+    /// An array of `count` values.
     pub(crate) fn many<'a, T>(
         &'a self,
-        values: *const T,
+        values: Foreign<'a, *const T>,
         count: usize,
         what: &str,
     ) -> Result<&'a [T]> {
-        self.present(values, what)?;
-        if count > MOST_BYTES / size_of::<T>().max(1) {
+        self.present(values.0, what)?;
+        if too_long(count, size_of::<T>(), usize::BITS) {
             return Err(self.invalid(format_args!("{what} cannot be so long: {count}")));
         }
-        // SAFETY: neither NULL nor misaligned, not longer than memory, so by `Caller`'s meaning so
-        // many values.
-        Ok(unsafe { std::slice::from_raw_parts(values, count) })
+        // SAFETY: `present`: neither NULL nor misaligned; `too_long`: the size is below isize::MAX;
+        // `Foreign`: so there are `count` values, which C keeps until the call returns.
+        Ok(unsafe { std::slice::from_raw_parts(values.0, count) })
     }
 
     /// A string that ends in NUL.
-    pub(crate) fn c_str<'a>(&'a self, text: *const c_char, what: &str) -> Result<&'a CStr> {
-        self.present(text, what)?;
-        // SAFETY: not NULL, so by `Caller`'s meaning a string with a NUL at its end.
-        Ok(unsafe { CStr::from_ptr(text) })
+    fn c_str<'a>(&'a self, text: Foreign<'a, *const c_char>, what: &str) -> Result<&'a CStr> {
+        self.present(text.0, what)?;
+        // SAFETY: `present`: not NULL; `Foreign`: so it is a string with a NUL at its end, which C
+        // keeps until the call returns.
+        Ok(unsafe { CStr::from_ptr(text.0) })
     }
 
     /// A string in UTF-8 that ends in NUL.
-    pub(crate) fn text<'a>(&'a self, text: *const c_char, what: &str) -> Result<&'a str> {
+    pub(crate) fn text<'a>(
+        &'a self,
+        text: Foreign<'a, *const c_char>,
+        what: &str,
+    ) -> Result<&'a str> {
         self.c_str(text, what)?
             .to_str()
             .map_err(|_| self.invalid(format_args!("{what} is not UTF-8")))
     }
 
     /// The path of a file: a string of any bytes.
-    pub(crate) fn path(&self, path: *const c_char) -> Result<&Path> {
+    pub(crate) fn path<'a>(&'a self, path: Foreign<'a, *const c_char>) -> Result<&'a Path> {
         let path = self.c_str(path, "path")?;
         if path.is_empty() {
             return Err(self.invalid("path is empty"));
@@ -235,29 +300,54 @@ impl Caller {
     }
 
     /// Where an answer goes; nothing is written yet.
-    pub(crate) fn out<T>(&self, place: *mut T, what: &str) -> Result<Out<T>> {
-        self.present(place, what)?;
+    pub(crate) fn out<'a, T>(&self, place: Foreign<'a, *mut T>, what: &str) -> Result<Out<'a, T>> {
+        self.present(place.0, what)?;
         Ok(Out(place))
     }
 
     /// Where up to `capacity` answers go; NULL when there is room for none.
-    pub(crate) fn outs<T>(&self, places: *mut T, capacity: usize, what: &str) -> Result<Outs<T>> {
+    pub(crate) fn outs<'a, T>(
+        &self,
+        places: Foreign<'a, *mut T>,
+        capacity: usize,
+        what: &str,
+    ) -> Result<Outs<'a, T>> {
         if capacity > 0 {
-            self.present(places, what)?;
+            self.present(places.0, what)?;
         }
         Ok(Outs(places, capacity))
     }
 
+    /// Where answers go as for `outs`, and where their number goes.
+    pub(crate) fn counted<'a, T>(
+        &self,
+        places: Foreign<'a, *mut T>,
+        capacity: usize,
+        count: Foreign<'a, *mut usize>,
+        what: &str,
+    ) -> Result<Counted<'a, T>> {
+        Ok(Counted(
+            self.outs(places, capacity, what)?,
+            self.out(count, "count")?,
+        ))
+    }
+
+    /// A handle of a map, for the caller to hold.
+    pub(crate) fn handle(&self, map: Arc<Map>) -> *mut stead_map {
+        Arc::into_raw(map).cast_mut().cast()
+    }
+
     /// A map for the caller to hold.
     pub(crate) fn give_map(&self, map: Arc<Map>, place: Out<*mut stead_map>) {
-        place.put(Arc::into_raw(map).cast_mut().cast::<stead_map>());
+        place.put(self.handle(map));
     }
 
     /// Takes a map back. NULL is fine.
-    pub(crate) fn take_map(&self, map: *mut stead_map) {
-        if !map.is_null() {
-            // SAFETY: a handle comes from `give_map`, and the header allows to end it once.
-            drop(unsafe { Arc::from_raw(map.cast_const().cast::<Map>()) });
+    pub(crate) fn take_map(&self, map: Foreign<*mut stead_map>) {
+        if let Some(map) = map.given() {
+            // SAFETY: `handle` made it by `Arc::into_raw` of an `Arc<Map>`, and the header lets
+            // stead_map_free have it once.
+            drop(unsafe { Arc::from_raw(map.0.cast_const().cast::<Map>()) });
         }
     }
 
@@ -267,10 +357,11 @@ impl Caller {
     }
 
     /// Takes a plan back. NULL is fine.
-    pub(crate) fn take_plan(&self, plan: *mut stead_plan) {
-        if !plan.is_null() {
-            // SAFETY: a handle comes from `give_plan`, and the header allows to end it once.
-            drop(unsafe { Box::from_raw(plan) });
+    pub(crate) fn take_plan(&self, plan: Foreign<*mut stead_plan>) {
+        if let Some(plan) = plan.given() {
+            // SAFETY: `give_plan` made it by `Box::into_raw`, and the header lets stead_plan_free
+            // have it once.
+            drop(unsafe { Box::from_raw(plan.0) });
         }
     }
 
@@ -284,49 +375,56 @@ impl Caller {
     }
 
     /// Takes a text back. NULL is fine.
-    pub(crate) fn take_text(&self, text: *mut c_char) {
-        if !text.is_null() {
-            // SAFETY: a text comes from `give_text`; the header forbids to change it and allows to
-            // end it once.
-            drop(unsafe { CString::from_raw(text) });
+    pub(crate) fn take_text(&self, text: Foreign<*mut c_char>) {
+        if let Some(text) = text.given() {
+            // SAFETY: `give_text` made it by `CString::into_raw`; the header lets stead_text_free
+            // have it once, and forbids to change its length.
+            drop(unsafe { CString::from_raw(text.0) });
         }
     }
 }
 
 /// A place of the caller's, neither NULL nor misaligned.
-pub(crate) struct Out<T>(*mut T);
+pub(crate) struct Out<'call, T>(Foreign<'call, *mut T>);
 
-impl<T> Out<T> {
+impl<T> Out<'_, T> {
     /// Writes the answer.
     pub(crate) fn put(self, answer: T) {
-        // SAFETY: made by `Caller::out`, so a place for a T; what was in it is a plain value that
-        // needs no drop.
-        unsafe { self.0.write(answer) }
+        // SAFETY: `Caller::out`: neither NULL nor misaligned; `Foreign`: so it is a place for a T.
+        // What was in it is a plain value that needs no drop.
+        unsafe { self.0 .0.write(answer) }
     }
 }
 
-/// Places of the caller's side by side.
-pub(crate) struct Outs<T>(*mut T, usize);
+/// Places of the caller's side by side, and how many.
+pub(crate) struct Outs<'call, T>(Foreign<'call, *mut T>, usize);
 
-impl<T> Outs<T> {
+impl<T> Outs<'_, T> {
     /// Writes as many of the answers as there is room for; returns how many there were.
     pub(crate) fn fill(self, answers: impl IntoIterator<Item = T>) -> usize {
         let mut count = 0;
         for answer in answers {
             if count < self.1 {
-                // SAFETY: made by `Caller::outs`, and `count` is below its capacity.
-                let place = unsafe { self.0.add(count) };
-                // SAFETY: as above; what was there is a plain value that needs no drop.
+                let place = self.0 .0.wrapping_add(count);
+                // SAFETY: `Caller::outs`: the first place is neither NULL nor misaligned;
+                // `Foreign`: so there are `capacity` of them, of which this one (line above) is
+                // one.
                 unsafe { place.write(answer) };
             }
             count += 1;
         }
         count
     }
+}
 
-    /// How many there is room for.
-    pub(crate) fn capacity(&self) -> usize {
-        self.1
+/// Places of the caller's side by side, and the place for the number of answers.
+pub(crate) struct Counted<'call, T>(Outs<'call, T>, Out<'call, usize>);
+
+impl<T> Counted<'_, T> {
+    /// Writes as many of the answers as there is room for, and how many there were.
+    pub(crate) fn put(self, answers: impl IntoIterator<Item = T>) {
+        let Counted(places, count) = self;
+        count.put(places.fill(answers));
     }
 }
 
@@ -372,6 +470,11 @@ mod tests {
     use super::*;
     use std::ptr;
 
+    /// A pointer as C passes it. The tests pass what lives, and what is refused before it is read.
+    fn passed<P>(pointer: P) -> Foreign<'static, P> {
+        Foreign(pointer, PhantomData)
+    }
+
     /// Status, record's status and errno, and the message of a call.
     fn called(body: impl FnOnce(&Caller) -> Result<()>) -> (i32, i32, i32, String) {
         let mut error = stead_error {
@@ -379,9 +482,7 @@ mod tests {
             os_errno: -1,
             message: [1; 248],
         };
-        // SAFETY: the record lives; the bodies below hand over pointers that are refused before
-        // they are read.
-        let status = unsafe { status("stead_map_x", &mut error, body) };
+        let status = status("stead_map_x", passed(&mut error), body);
         let bytes: Vec<u8> = error.message.iter().map(|c| *c as u8).collect();
         let message = CStr::from_bytes_until_nul(&bytes)
             .unwrap()
@@ -399,11 +500,9 @@ mod tests {
             message,
             "internal fault, please report it: stead_map_x: no way"
         );
-        // SAFETY: no record is fine, and no pointers are used.
-        let panicked = unsafe { status("stead_map_x", ptr::null_mut(), |_| panic!()) };
+        let panicked = status("stead_map_x", passed(ptr::null_mut()), |_| panic!());
         assert_eq!(panicked, 15);
-        // SAFETY: no pointers are used.
-        assert_eq!(unsafe { value("stead_map_x", -1, |_| panic!()) }, -1);
+        assert_eq!(value("stead_map_x", -1, |_| panic!()), -1);
     }
 
     #[test]
@@ -441,24 +540,28 @@ mod tests {
 
     #[test]
     fn an_argument_is_named() {
-        let (status, _, _, message) = called(|c| c.map(ptr::null()).map(|_| ()));
+        let (status, _, _, message) = called(|c| c.map(passed(ptr::null())).map(|_| ()));
         assert_eq!((status, message.as_str()), (1, "stead_map_x: map is NULL"));
         let odd = called(|c| {
-            c.out(ptr::without_provenance_mut::<u64>(3), "point")
+            c.out(passed(ptr::without_provenance_mut::<u64>(3)), "point")
                 .map(|_| ())
         });
         assert!(
             odd.0 == 1 && odd.3.contains("point is not aligned"),
             "{odd:?}"
         );
+    }
+
+    #[test]
+    fn a_length_that_no_object_has_is_refused_before_anything_is_read() {
         for length in [
             usize::MAX,
             isize::MAX as usize + 1,
             isize::MAX as usize,
-            MOST_BYTES + 1,
+            usize::try_from((1_u64 << 56) + 1).unwrap_or(usize::MAX),
         ] {
             let long = called(|c| {
-                c.bytes(ptr::dangling::<u8>().cast(), length, "key")
+                c.bytes(passed(ptr::dangling::<u8>().cast()), length, "key")
                     .map(|_| ())
             });
             assert!(
@@ -466,13 +569,51 @@ mod tests {
                 "{long:?}"
             );
             let many = called(|c| {
-                c.many(ptr::dangling::<u64>(), length / 8 + 1, "offsets")
+                c.many(passed(ptr::dangling::<u64>()), length / 8 + 1, "offsets")
                     .map(|_| ())
             });
             assert!(
                 many.0 == 1 && many.3.contains("offsets cannot be so long"),
                 "{many:?}"
             );
+        }
+    }
+
+    #[test]
+    fn the_longest_length_is_below_half_of_the_address_space() {
+        // isize::MAX of a machine of 32 bits, which is its SIZE_MAX / 2
+        const HALF: usize = i32::MAX as usize;
+        for (count, size, is_long) in [
+            (HALF - 1, 1, false),
+            (HALF, 1, true),
+            (HALF + 1, 1, true),
+            (HALF / 8, 8, false),
+            (HALF / 8 + 1, 8, true),
+            (HALF / 24, 24, false),
+            (HALF / 24 + 1, 24, true),
+            (0, 8, false),
+        ] {
+            assert_eq!(too_long(count, size, 32), is_long, "{count} of {size}");
+        }
+    }
+
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn the_longest_length_is_what_a_process_can_have() {
+        const MOST: usize = 1 << 56;
+        const HALF: usize = isize::MAX as usize;
+        for (count, size, is_long) in [
+            (MOST, 1, false),
+            (MOST + 1, 1, true),
+            (MOST / 8, 8, false),
+            (MOST / 8 + 1, 8, true),
+            (HALF - 1, 1, true),
+            (HALF, 1, true),
+            (HALF + 1, 1, true),
+            (HALF / 8, 8, true),
+            (usize::MAX, usize::MAX, true),
+        ] {
+            assert_eq!(too_long(count, size, 64), is_long, "{count} of {size}");
         }
     }
 }

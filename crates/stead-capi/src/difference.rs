@@ -7,7 +7,7 @@ use stead_core::point::SPACE;
 use stead_core::report::Report;
 use stead_core::Plan;
 
-use crate::boundary::{status, value};
+use crate::boundary::{status, value, Foreign};
 use crate::inside::text_of;
 use crate::locate::number;
 use crate::types::{stead_cause, stead_error, stead_map, stead_move, stead_plan};
@@ -15,142 +15,118 @@ use crate::types::{stead_cause, stead_error, stead_map, stead_move, stead_plan};
 /// What differs between two maps of one cluster: before anything is done (new_map is built and not
 /// published), or afterwards. Cost: one pass over the slices of both.
 #[no_mangle]
-pub unsafe extern "C" fn stead_plan_between(
-    old_map: *const stead_map,
-    new_map: *const stead_map,
-    plan: *mut *mut stead_plan,
-    error: *mut stead_error,
+pub extern "C" fn stead_plan_between(
+    old_map: Foreign<*const stead_map>,
+    new_map: Foreign<*const stead_map>,
+    plan: Foreign<*mut *mut stead_plan>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_plan_between", error, |c| {
-            let (old, new, place) = (c.share(old_map)?, c.share(new_map)?, c.out(plan, "plan")?);
-            let plan = Plan::between(&old, &new)?;
-            c.give_plan(stead_plan { plan, old, new }, place);
-            Ok(())
-        })
-    }
+    status("stead_plan_between", error, |c| {
+        let (old, new, place) = (c.share(old_map)?, c.share(new_map)?, c.out(plan, "plan")?);
+        let plan = Plan::between(&old, &new)?;
+        c.give_plan(stead_plan { plan, old, new }, place);
+        Ok(())
+    })
 }
 
 /// How many moves there are; 0 when plan is NULL.
 #[no_mangle]
-pub unsafe extern "C" fn stead_plan_count(plan: *const stead_plan) -> usize {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_plan_count", 0, |c| {
-            Some(c.plan(plan).ok()?.plan.moves.len())
-        })
-    }
+pub extern "C" fn stead_plan_count(plan: Foreign<*const stead_plan>) -> usize {
+    value("stead_plan_count", 0, |c| {
+        Some(c.plan(plan).ok()?.plan.moves.len())
+    })
 }
 
 /// A move, numbered from 0, by first point. All moves together are what has to be copied, one for
 /// each copy.
 #[no_mangle]
-pub unsafe extern "C" fn stead_plan_move(
-    plan: *const stead_plan,
+pub extern "C" fn stead_plan_move(
+    plan: Foreign<*const stead_plan>,
     index: usize,
-    one: *mut stead_move,
-    error: *mut stead_error,
+    one: Foreign<*mut stead_move>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_plan_move", error, |c| {
-            let (moves, one) = (&c.plan(plan)?.plan.moves, c.out(one, "one")?);
-            let found = moves.get(index).ok_or_else(|| {
-                c.invalid(format_args!(
-                    "there is no move {index}; the plan has {}, from 0",
-                    moves.len()
-                ))
-            })?;
-            let cause = match found.cause {
-                Cause::Pin => stead_cause::STEAD_CAUSE_PIN,
-                Cause::Policy => stead_cause::STEAD_CAUSE_POLICY,
-                Cause::Rebalance => stead_cause::STEAD_CAUSE_REBALANCE,
-            };
-            one.put(stead_move {
-                first: found.first.0,
-                last: found.last.0,
-                from: found.from.map_or(-1, number),
-                to: found.to.map_or(-1, number),
-                cause: cause as i32,
-                reserved: 0,
-            });
-            Ok(())
-        })
-    }
+    status("stead_plan_move", error, |c| {
+        let (moves, one) = (&c.plan(plan)?.plan.moves, c.out(one, "one")?);
+        let found = moves.get(index).ok_or_else(|| {
+            c.invalid(format_args!(
+                "there is no move {index}; the plan has {}, from 0",
+                moves.len()
+            ))
+        })?;
+        let cause = match found.cause {
+            Cause::Pin => stead_cause::STEAD_CAUSE_PIN,
+            Cause::Policy => stead_cause::STEAD_CAUSE_POLICY,
+            Cause::Rebalance => stead_cause::STEAD_CAUSE_REBALANCE,
+        };
+        one.put(stead_move {
+            first: found.first.0,
+            last: found.last.0,
+            from: found.from.map_or(-1, number),
+            to: found.to.map_or(-1, number),
+            cause: cause as i32,
+            reserved: 0,
+        });
+        Ok(())
+    })
 }
 
 /// The numbers of the moves that concern a key, which are none for a key that stays. indexes,
 /// capacity and count are as in stead_map_locate_all.
 #[no_mangle]
-pub unsafe extern "C" fn stead_plan_moves_of(
-    plan: *const stead_plan,
-    key: *const c_void,
+pub extern "C" fn stead_plan_moves_of(
+    plan: Foreign<*const stead_plan>,
+    key: Foreign<*const c_void>,
     length: usize,
-    indexes: *mut usize,
+    indexes: Foreign<*mut usize>,
     capacity: usize,
-    count: *mut usize,
-    error: *mut stead_error,
+    count: Foreign<*mut usize>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_plan_moves_of", error, |c| {
-            let (plan, key) = (c.plan(plan)?, c.bytes(key, length, "key")?);
-            let (indexes, count) = (
-                c.outs(indexes, capacity, "indexes")?,
-                c.out(count, "count")?,
-            );
-            let mut found: Vec<usize> = plan.plan.at(plan.new.point(key)).collect();
-            found.reverse();
-            count.put(indexes.fill(found));
-            Ok(())
-        })
-    }
+    status("stead_plan_moves_of", error, |c| {
+        let (plan, key) = (c.plan(plan)?, c.key(key, length)?);
+        let indexes = c.counted(indexes, capacity, count, "indexes")?;
+        let mut found: Vec<usize> = plan.plan.at(plan.new.point(key)).collect();
+        found.reverse();
+        indexes.put(found);
+        Ok(())
+    })
 }
 
 /// Which part of all copies rebalancing moves, from 0 to 1; NaN when plan is NULL.
 /// stead_plan_report has the exact number of points.
 #[no_mangle]
-pub unsafe extern "C" fn stead_plan_fraction(plan: *const stead_plan) -> f64 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_plan_fraction", f64::NAN, |c| {
-            let plan = c.plan(plan).ok()?;
-            Some(plan.plan.moved.0 as f64 / (f64::from(plan.new.replicas()) * SPACE as f64))
-        })
-    }
+pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {
+    value("stead_plan_fraction", f64::NAN, |c| {
+        let plan = c.plan(plan).ok()?;
+        Some(plan.plan.moved.0 as f64 / (f64::from(plan.new.replicas()) * SPACE as f64))
+    })
 }
 
 /// The plan as JSON, in the shape of `stead diff --json` (docs/cli.md): what moves, the least that
 /// could, every node's share. with_moves: 1 lists every move, too. End the text with
 /// stead_text_free.
 #[no_mangle]
-pub unsafe extern "C" fn stead_plan_report(
-    plan: *const stead_plan,
+pub extern "C" fn stead_plan_report(
+    plan: Foreign<*const stead_plan>,
     with_moves: i32,
-    json: *mut *mut c_char,
-    error: *mut stead_error,
+    json: Foreign<*mut *mut c_char>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_plan_report", error, |c| {
-            let (plan, json) = (c.plan(plan)?, c.out(json, "json")?);
-            c.give_text(
-                text_of(&Report::of(Some(&plan.old), &plan.new, with_moves != 0)?)?,
-                json,
-            )
-        })
-    }
+    status("stead_plan_report", error, |c| {
+        let (plan, json) = (c.plan(plan)?, c.out(json, "json")?);
+        c.give_text(
+            text_of(&Report::of(Some(&plan.old), &plan.new, with_moves != 0)?)?,
+            json,
+        )
+    })
 }
 
 /// Ends a plan. NULL is fine.
 #[no_mangle]
-pub unsafe extern "C" fn stead_plan_free(plan: *mut stead_plan) {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_plan_free", (), |c| {
-            c.take_plan(plan);
-            Some(())
-        });
-    }
+pub extern "C" fn stead_plan_free(plan: Foreign<*mut stead_plan>) {
+    value("stead_plan_free", (), |c| {
+        c.take_plan(plan);
+        Some(())
+    });
 }

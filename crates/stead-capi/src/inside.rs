@@ -8,8 +8,9 @@ use stead_core::policy::{NodeId, PolicyId};
 use stead_core::report::Report;
 use stead_core::{Error, Map};
 
-use crate::boundary::{status, value, Caller};
+use crate::boundary::{status, value, Caller, Foreign};
 use crate::locate::number;
+use crate::strings::MapStrings;
 use crate::types::{stead_error, stead_map, stead_slice};
 
 fn node_of(map: &Map, node: i32) -> Option<Node<'_>> {
@@ -36,307 +37,265 @@ fn no_node(c: &Caller, map: &Map, node: i32) -> Error {
 /// The name of the cluster. It lives as long as the map, as all strings of a map do. NULL when map
 /// is NULL.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_name(map: *const stead_map) -> *const c_char {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_name", ptr::null(), |c| {
-            let map = c.map(map).ok()?;
-            Some(map.terminated(map.name()).as_ptr())
-        })
-    }
+pub extern "C" fn stead_map_name(map: Foreign<*const stead_map>) -> *const c_char {
+    value("stead_map_name", ptr::null(), |c| {
+        let map = c.map(map).ok()?;
+        Some(MapStrings::of(map)?.name.as_ptr())
+    })
 }
 
 /// The number of this version of the map, from 1; 0 when map is NULL.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_epoch(map: *const stead_map) -> u64 {
-    // SAFETY: pointers of this call.
-    unsafe { value("stead_map_epoch", 0, |c| Some(c.map(map).ok()?.epoch())) }
+pub extern "C" fn stead_map_epoch(map: Foreign<*const stead_map>) -> u64 {
+    value("stead_map_epoch", 0, |c| Some(c.map(map).ok()?.epoch()))
 }
 
 /// The SHA-256 of the map, STEAD_DIGEST_ROOM bytes: two maps with one digest are the same.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_digest(
-    map: *const stead_map,
-    digest: *mut u8,
-    error: *mut stead_error,
+pub extern "C" fn stead_map_digest(
+    map: Foreign<*const stead_map>,
+    digest: Foreign<*mut u8>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_map_digest", error, |c| {
-            let found = c.map(map)?.digest();
-            c.outs(digest, found.len(), "digest")?.fill(found);
-            Ok(())
-        })
-    }
+    status("stead_map_digest", error, |c| {
+        let found = c.map(map)?.digest();
+        c.outs(digest, found.len(), "digest")?.fill(found);
+        Ok(())
+    })
 }
 
 /// Whether two maps are equal but for epoch and parent, so that publishing the one over the other
 /// would change nothing: 1 or 0; -1 when one is NULL.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_same(map: *const stead_map, other: *const stead_map) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_same", -1, |c| {
-            Some(i32::from(
-                c.map(map).ok()?.same_but_epoch(c.map(other).ok()?),
-            ))
-        })
-    }
+pub extern "C" fn stead_map_same(
+    map: Foreign<*const stead_map>,
+    other: Foreign<*const stead_map>,
+) -> i32 {
+    value("stead_map_same", -1, |c| {
+        Some(i32::from(
+            c.map(map).ok()?.same_but_epoch(c.map(other).ok()?),
+        ))
+    })
 }
 
 /// The bytes of the map's file. They live as long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_bytes(
-    map: *const stead_map,
-    bytes: *mut *const c_void,
-    length: *mut usize,
-    error: *mut stead_error,
+pub extern "C" fn stead_map_bytes(
+    map: Foreign<*const stead_map>,
+    bytes: Foreign<*mut *const c_void>,
+    length: Foreign<*mut usize>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_map_bytes", error, |c| {
-            let (found, bytes, length) = (
-                c.map(map)?.bytes(),
-                c.out(bytes, "bytes")?,
-                c.out(length, "length")?,
-            );
-            bytes.put(found.as_ptr().cast());
-            length.put(found.len());
-            Ok(())
-        })
-    }
+    status("stead_map_bytes", error, |c| {
+        let (found, bytes, length) = (
+            c.map(map)?.bytes(),
+            c.out(bytes, "bytes")?,
+            c.out(length, "length")?,
+        );
+        bytes.put(found.as_ptr().cast());
+        length.put(found.len());
+        Ok(())
+    })
 }
 
 /// How many nodes hold each point; 0 when map is NULL. A named policy may list more or fewer.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_replicas(map: *const stead_map) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_replicas", 0, |c| {
-            Some(c.map(map).ok()?.replicas() as i32)
-        })
-    }
+pub extern "C" fn stead_map_replicas(map: Foreign<*const stead_map>) -> i32 {
+    value("stead_map_replicas", 0, |c| {
+        Some(c.map(map).ok()?.replicas() as i32)
+    })
 }
 
 /// How many nodes the map has; their numbers go from 0 and follow their names. 0 when map is NULL.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_count(map: *const stead_map) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_node_count", 0, |c| {
-            Some(c.map(map).ok()?.nodes().len() as i32)
-        })
-    }
+pub extern "C" fn stead_map_node_count(map: Foreign<*const stead_map>) -> i32 {
+    value("stead_map_node_count", 0, |c| {
+        Some(c.map(map).ok()?.nodes().len() as i32)
+    })
 }
 
 /// The name of a node; NULL when there is no such node. It lives as long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_name(map: *const stead_map, node: i32) -> *const c_char {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_node_name", ptr::null(), |c| {
-            let map = c.map(map).ok()?;
-            Some(map.terminated(node_of(map, node)?.name()).as_ptr())
-        })
-    }
+pub extern "C" fn stead_map_node_name(map: Foreign<*const stead_map>, node: i32) -> *const c_char {
+    value("stead_map_node_name", ptr::null(), |c| {
+        let map = c.map(map).ok()?;
+        let node = node_of(map, node)?.id.index();
+        Some(MapStrings::of(map)?.nodes.get(node)?.name.as_ptr())
+    })
 }
 
 /// The number of the node of a name; -1 when there is none.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_named(map: *const stead_map, name: *const c_char) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_node_named", -1, |c| {
-            let node = c.map(map).ok()?.node_named(c.text(name, "name").ok()?)?;
-            Some(number(node.id))
-        })
-    }
+pub extern "C" fn stead_map_node_named(
+    map: Foreign<*const stead_map>,
+    name: Foreign<*const c_char>,
+) -> i32 {
+    value("stead_map_node_named", -1, |c| {
+        let node = c.map(map).ok()?.node_named(c.text(name, "name").ok()?)?;
+        Some(number(node.id))
+    })
 }
 
 /// The weight of a node, in millionths.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_weight(
-    map: *const stead_map,
+pub extern "C" fn stead_map_node_weight(
+    map: Foreign<*const stead_map>,
     node: i32,
-    millionths: *mut u64,
-    error: *mut stead_error,
+    millionths: Foreign<*mut u64>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_map_node_weight", error, |c| {
-            let (map, millionths) = (c.map(map)?, c.out(millionths, "millionths")?);
-            let weight = node_of(map, node)
-                .ok_or_else(|| no_node(c, map, node))?
-                .weight();
-            millionths.put(weight.millionths());
-            Ok(())
-        })
-    }
+    status("stead_map_node_weight", error, |c| {
+        let (map, millionths) = (c.map(map)?, c.out(millionths, "millionths")?);
+        let weight = node_of(map, node)
+            .ok_or_else(|| no_node(c, map, node))?
+            .weight();
+        millionths.put(weight.millionths());
+        Ok(())
+    })
 }
 
 /// An attribute of a node, such as its address; NULL when it has none of this name. It lives as
 /// long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_attribute(
-    map: *const stead_map,
+pub extern "C" fn stead_map_node_attribute(
+    map: Foreign<*const stead_map>,
     node: i32,
-    attribute: *const c_char,
+    attribute: Foreign<*const c_char>,
 ) -> *const c_char {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_node_attribute", ptr::null(), |c| {
-            let (map, name) = (c.map(map).ok()?, c.text(attribute, "attribute").ok()?);
-            let (_, found) = node_of(map, node)?
-                .attributes()
-                .find(|(attribute, _)| *attribute == name)?;
-            Some(map.terminated(found).as_ptr())
-        })
-    }
+    value("stead_map_node_attribute", ptr::null(), |c| {
+        let (map, name) = (c.map(map).ok()?, c.text(attribute, "attribute").ok()?);
+        let node = node_of(map, node)?;
+        let place = node.attributes().position(|(found, _)| found == name)?;
+        let strings = MapStrings::of(map)?.nodes.get(node.id.index())?;
+        Some(strings.attributes.get(place)?.as_ptr())
+    })
 }
 
 /// A label of a node, such as its zone; NULL when it has none of this name. It lives as long as the
 /// map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_node_label(
-    map: *const stead_map,
+pub extern "C" fn stead_map_node_label(
+    map: Foreign<*const stead_map>,
     node: i32,
-    label: *const c_char,
+    label: Foreign<*const c_char>,
 ) -> *const c_char {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_node_label", ptr::null(), |c| {
-            let (map, name) = (c.map(map).ok()?, c.text(label, "label").ok()?);
-            Some(map.terminated(node_of(map, node)?.label(name)?).as_ptr())
-        })
-    }
+    value("stead_map_node_label", ptr::null(), |c| {
+        let (map, name) = (c.map(map).ok()?, c.text(label, "label").ok()?);
+        let node = node_of(map, node)?;
+        let place = node.labels().position(|(found, _)| found == name)?;
+        let strings = MapStrings::of(map)?.nodes.get(node.id.index())?;
+        Some(strings.labels.get(place)?.as_ptr())
+    })
 }
 
 /// How many policies the map has; their numbers go from 0. 0 when map is NULL.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_policy_count(map: *const stead_map) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_policy_count", 0, |c| {
-            Some(c.map(map).ok()?.policies().len() as i32)
-        })
-    }
+pub extern "C" fn stead_map_policy_count(map: Foreign<*const stead_map>) -> i32 {
+    value("stead_map_policy_count", 0, |c| {
+        Some(c.map(map).ok()?.policies().len() as i32)
+    })
 }
 
 /// The name of a policy that the fleet names; NULL for one that stead chose, and when there is no
 /// such policy. It lives as long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_policy_name(
-    map: *const stead_map,
+pub extern "C" fn stead_map_policy_name(
+    map: Foreign<*const stead_map>,
     policy: i32,
 ) -> *const c_char {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_policy_name", ptr::null(), |c| {
-            let map = c.map(map).ok()?;
-            Some(map.terminated(policy_of(map, policy)?.name()?).as_ptr())
-        })
-    }
+    value("stead_map_policy_name", ptr::null(), |c| {
+        let map = c.map(map).ok()?;
+        let policy = policy_of(map, policy)?.id.index();
+        let strings = MapStrings::of(map)?.policies.get(policy)?;
+        Some(strings.name.as_ref()?.as_ptr())
+    })
 }
 
 /// The kind that the fleet gave a policy, "" when it gave none; NULL when there is no such policy.
 /// It lives as long as the map.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_policy_kind(
-    map: *const stead_map,
+pub extern "C" fn stead_map_policy_kind(
+    map: Foreign<*const stead_map>,
     policy: i32,
 ) -> *const c_char {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_policy_kind", ptr::null(), |c| {
-            let map = c.map(map).ok()?;
-            Some(map.terminated(policy_of(map, policy)?.kind()).as_ptr())
-        })
-    }
+    value("stead_map_policy_kind", ptr::null(), |c| {
+        let map = c.map(map).ok()?;
+        let policy = policy_of(map, policy)?.id.index();
+        Some(MapStrings::of(map)?.policies.get(policy)?.kind.as_ptr())
+    })
 }
 
 /// The nodes of a policy, primary first; nodes, capacity and count are as in stead_map_locate_all.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_policy_nodes(
-    map: *const stead_map,
+pub extern "C" fn stead_map_policy_nodes(
+    map: Foreign<*const stead_map>,
     policy: i32,
-    nodes: *mut i32,
+    nodes: Foreign<*mut i32>,
     capacity: usize,
-    count: *mut usize,
-    error: *mut stead_error,
+    count: Foreign<*mut usize>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_map_policy_nodes", error, |c| {
-            let map = c.map(map)?;
-            let (nodes, count) = (c.outs(nodes, capacity, "nodes")?, c.out(count, "count")?);
-            let found = policy_of(map, policy).ok_or_else(|| {
-                c.invalid(format_args!(
-                    "there is no policy {policy}; the map has {}, from 0",
-                    map.policies().len()
-                ))
-            })?;
-            count.put(nodes.fill(found.members().map(number)));
-            Ok(())
-        })
-    }
+    status("stead_map_policy_nodes", error, |c| {
+        let map = c.map(map)?;
+        let nodes = c.counted(nodes, capacity, count, "nodes")?;
+        let found = policy_of(map, policy).ok_or_else(|| {
+            c.invalid(format_args!(
+                "there is no policy {policy}; the map has {}, from 0",
+                map.policies().len()
+            ))
+        })?;
+        nodes.put(found.members().map(number));
+        Ok(())
+    })
 }
 
 /// How many slices the map has, pins applied. 0 when map is NULL.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_slice_count(map: *const stead_map) -> usize {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_map_slice_count", 0, |c| {
-            Some(c.map(map).ok()?.slice_count())
-        })
-    }
+pub extern "C" fn stead_map_slice_count(map: Foreign<*const stead_map>) -> usize {
+    value("stead_map_slice_count", 0, |c| {
+        Some(c.map(map).ok()?.slice_count())
+    })
 }
 
 /// A slice of the map, pins applied. Slices are numbered from 0, by their points, and cover the
 /// whole space.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_slice(
-    map: *const stead_map,
+pub extern "C" fn stead_map_slice(
+    map: Foreign<*const stead_map>,
     index: usize,
-    slice: *mut stead_slice,
-    error: *mut stead_error,
+    slice: Foreign<*mut stead_slice>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_map_slice", error, |c| {
-            let (map, slice) = (c.map(map)?, c.out(slice, "slice")?);
-            let found = map.slice(index).ok_or_else(|| {
-                c.invalid(format_args!(
-                    "there is no slice {index}; the map has {}, from 0",
-                    map.slice_count()
-                ))
-            })?;
-            slice.put(stead_slice {
-                first: found.first.0,
-                last: found.last.0,
-                policy: found.policy.0 as i32,
-                reserved: 0,
-            });
-            Ok(())
-        })
-    }
+    status("stead_map_slice", error, |c| {
+        let (map, slice) = (c.map(map)?, c.out(slice, "slice")?);
+        let found = map.slice(index).ok_or_else(|| {
+            c.invalid(format_args!(
+                "there is no slice {index}; the map has {}, from 0",
+                map.slice_count()
+            ))
+        })?;
+        slice.put(stead_slice {
+            first: found.first.0,
+            last: found.last.0,
+            policy: found.policy.0 as i32,
+            reserved: 0,
+        });
+        Ok(())
+    })
 }
 
 /// What is in a map, as JSON, in the shape of `stead diff --json` (docs/cli.md): every node with
 /// its weight and share. End the text with stead_text_free.
 #[no_mangle]
-pub unsafe extern "C" fn stead_map_report(
-    map: *const stead_map,
-    json: *mut *mut c_char,
-    error: *mut stead_error,
+pub extern "C" fn stead_map_report(
+    map: Foreign<*const stead_map>,
+    json: Foreign<*mut *mut c_char>,
+    error: Foreign<*mut stead_error>,
 ) -> i32 {
-    // SAFETY: pointers of this call.
-    unsafe {
-        status("stead_map_report", error, |c| {
-            let (map, json) = (c.map(map)?, c.out(json, "json")?);
-            c.give_text(text_of(&Report::of(None, map, false)?)?, json)
-        })
-    }
+    status("stead_map_report", error, |c| {
+        let (map, json) = (c.map(map)?, c.out(json, "json")?);
+        c.give_text(text_of(&Report::of(None, map, false)?)?, json)
+    })
 }
 
 /// A report as JSON.
@@ -348,12 +307,9 @@ pub(crate) fn text_of(report: &Report) -> stead_core::Result<String> {
 
 /// Ends a text that a function gave. NULL is fine.
 #[no_mangle]
-pub unsafe extern "C" fn stead_text_free(text: *mut c_char) {
-    // SAFETY: pointers of this call.
-    unsafe {
-        value("stead_text_free", (), |c| {
-            c.take_text(text);
-            Some(())
-        });
-    }
+pub extern "C" fn stead_text_free(text: Foreign<*mut c_char>) {
+    value("stead_text_free", (), |c| {
+        c.take_text(text);
+        Some(())
+    });
 }

@@ -7,21 +7,25 @@
 //! library    versions and names       open    making, opening, saving maps
 //! locate     where keys live          inside  what is in a map
 //! difference what moves               keys    points, paths, folding: without a map
+//! strings    those of a map, with a NUL at the end
 //! ```
 //!
-//! Every exported function is one call of [`boundary::status`] or [`boundary::value`]; a test reads
-//! the sources and holds that, and tests/c compares the library's symbols with those that it saw go
-//! through.
+//! A module uses only modules to its left; a test holds that (tools/layers):
+//!
+//! ```text
+//! types strings | boundary | keys library locate open | inside | difference
+//! ```
+//!
+//! Every exported function is one call of [`boundary::status`] or [`boundary::value`], and all
+//! unsafe code is in boundary: a test reads the sources and holds both. tests/c compares the
+//! library's symbols with those that it saw go through.
 
 #![deny(missing_docs)]
 // the names and the words are those of the header
-#![allow(
-    non_camel_case_types,
-    clippy::missing_safety_doc,
-    clippy::too_many_arguments
-)]
+#![allow(non_camel_case_types, clippy::too_many_arguments)]
 
 mod boundary;
+mod strings;
 pub mod types;
 
 // the order of the header

@@ -16,33 +16,26 @@ pub enum stead_abi_number {
 /// the STEAD_ABI it was built for; functions are added to it, and never changed or taken away.
 /// Bindings that load the library at run time ask this first.
 #[no_mangle]
-pub unsafe extern "C" fn stead_abi() -> i32 {
-    // SAFETY: no pointers.
-    unsafe { value("stead_abi", 0, |_| Some(stead_abi_number::STEAD_ABI as i32)) }
+pub extern "C" fn stead_abi() -> i32 {
+    value("stead_abi", 0, |_| Some(stead_abi_number::STEAD_ABI as i32))
 }
 
 /// The version of the library, such as "0.1.0". It need not be freed.
 #[no_mangle]
-pub unsafe extern "C" fn stead_version() -> *const c_char {
-    // SAFETY: no pointers.
-    unsafe {
-        value("stead_version", ptr::null(), |_| {
-            Some(concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast())
-        })
-    }
+pub extern "C" fn stead_version() -> *const c_char {
+    value("stead_version", ptr::null(), |_| {
+        Some(concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast())
+    })
 }
 
 /// The name of a status, such as "STEAD_CONFLICT", for logs; NULL for a number that is none. It
 /// need not be freed.
 #[no_mangle]
-pub unsafe extern "C" fn stead_status_name(status: i32) -> *const c_char {
-    // SAFETY: no pointers.
-    unsafe {
-        value("stead_status_name", ptr::null(), |_| {
-            let name = NAMES.get(usize::try_from(status).ok()?)?;
-            name.map(CStr::as_ptr)
-        })
-    }
+pub extern "C" fn stead_status_name(status: i32) -> *const c_char {
+    value("stead_status_name", ptr::null(), |_| {
+        let name = NAMES.get(usize::try_from(status).ok()?)?;
+        name.map(CStr::as_ptr)
+    })
 }
 
 /// The names of the statuses, by their numbers.

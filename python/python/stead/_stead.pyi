@@ -413,10 +413,11 @@ def build(
 
     fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or
     a dict of the same shape (docs/fleet.md). In a dict, weights are int, Decimal, str, or float,
-    which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact. previous: the map
-    to build on. It must be of the same cluster. max_move: how much of all copies may move in this
-    epoch, such as "5%". The map then carries its target, and building the same fleet on it takes
-    the next step, until nothing is left to do (same).
+    which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact.
+
+    previous: the map to build on. It must be of the same cluster. max_move: how much of all copies
+    may move in this epoch, such as "5%". The map then carries its target, and building the same
+    fleet on it takes the next step, until nothing is left to do (same).
 
     Nothing is written; the same fleet, previous map and options give the same map everywhere. Other
     threads run meanwhile.
@@ -425,13 +426,18 @@ def build(
     when the fleet is well written and cannot be met; IdentityError when previous is of another
     cluster or hash; InvalidError for another max_move; NotFoundError and its kin for a file.
 
-    >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]} >>>
-    before = stead.build(fleet) >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
-    >>> after = stead.build(fleet, before) >>> after.epoch, f"{stead.plan(before,
-    after).fraction:.4f}" (2, '0.2857') >>> stead.build(fleet, before, max_move="10%").slices ==
-    after.slices False >>> stead.build({"name": "members", "node": [{"name": "db1", "wieght": 2}]})
-    Traceback (most recent call last): stead.FleetError: fleet['node'][0]['wieght']: unknown key
-    `wieght` in `node`; known keys: name, weight, labels, attributes, formerly
+    >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
+    >>> before = stead.build(fleet)
+    >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
+    >>> after = stead.build(fleet, before)
+    >>> after.epoch, f"{stead.plan(before, after).fraction:.4f}"
+    (2, '0.2857')
+    >>> stead.build(fleet, before, max_move="10%").slices == after.slices
+    False
+    >>> wrong = {"name": "members", "node": [{"name": "db1", "wieght": 2}]}
+    >>> stead.build(wrong)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: ...
     """
 
 def plan(old: Map, new: Map) -> Plan:

@@ -2,7 +2,7 @@
 //! reads them.
 //!
 //! ```text
-//! crates/stead-capi/src --cbindgen--> include/stead.h          comments, guards, C++
+//! crates/stead-capi/src --bare, cbindgen--> include/stead.h    comments, guards, C++
 //!                                     php/src/stead.cdef.h     for FFI::cdef: no line of a preprocessor, since PHP has none
 //!                                     php/preload/stead.h      for ffi.preload: the same after FFI_SCOPE and FFI_LIB
 //! ```
@@ -13,7 +13,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::{env, fs};
+use std::{env, fs, process};
 
 use cbindgen::{Builder, Config, Language};
 
@@ -48,11 +48,15 @@ fn run(check: bool) -> Result<Vec<PathBuf>, Failure> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()?;
-    let source = root.join("crates/stead-capi");
-    let config = Config::from_file(source.join("cbindgen.toml"))?;
+    let library = root.join("crates/stead-capi");
+    let config = Config::from_file(library.join("cbindgen.toml"))?;
+    let source = env::temp_dir().join(format!("stead-header-{}", process::id()));
+    copy_bare(&library.join("src"), &source)?;
     let bare = declarations(&source, for_php(config.clone()))?;
+    let manual = declarations(&source, config)?;
+    fs::remove_dir_all(&source)?;
     let files = [
-        ("include/stead.h", declarations(&source, config)?),
+        ("include/stead.h", manual),
         ("php/preload/stead.h", format!("{PRELOAD}{bare}")),
         ("php/src/stead.cdef.h", bare),
     ];
@@ -86,9 +90,27 @@ fn for_php(mut config: Config) -> Config {
     config
 }
 
+/// Copies sources, with the pointer `P` for the type `Foreign<P>`, which is one (crates/stead-capi,
+/// boundary.rs): cbindgen would give each a typedef, and a C programmer a riddle.
+fn copy_bare(from: &Path, to: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let text = fs::read_to_string(&path)?;
+        let mut parts = text.split(": Foreign<*");
+        let mut bare = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (pointer, rest) = part.split_once('>').ok_or("`Foreign<` without `>`")?;
+            bare += &format!(": *{pointer}{rest}");
+        }
+        fs::write(to.join(path.file_name().unwrap_or_default()), bare)?;
+    }
+    Ok(())
+}
+
 fn declarations(source: &Path, config: Config) -> Result<String, Failure> {
     let bindings = Builder::new()
-        .with_crate(source)
+        .with_src(source.join("lib.rs"))
         .with_config(config)
         .generate()?;
     let mut text = Vec::new();

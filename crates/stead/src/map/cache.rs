@@ -21,10 +21,8 @@ use crate::lock;
 /// The least recently used path goes out when a new one comes in.
 const PATHS: usize = 16;
 
-struct Entry {
-    path: PathBuf,
-    known: Known,
-}
+/// The paths and what is known of them, most recently used last.
+type Entries = Vec<(PathBuf, Known)>;
 
 /// A map and the state of its file when it was opened.
 #[derive(Clone)]
@@ -36,8 +34,7 @@ struct Known {
     _open: Arc<File>,
 }
 
-/// Most recently used last.
-static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+static ENTRIES: Mutex<Entries> = Mutex::new(Vec::new());
 
 /// Opens a map through the cache of this process: costs one `stat` when the file is unchanged.
 ///
@@ -86,14 +83,11 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     };
     let map = Arc::clone(&known.map);
     let mut entries = entries();
-    entries.retain(|entry| entry.path != path);
+    entries.retain(|(other, _)| other != path);
     if entries.len() >= PATHS {
         entries.remove(0);
     }
-    entries.push(Entry {
-        path: path.to_owned(),
-        known,
-    });
+    entries.push((path.to_owned(), known));
     Ok(map)
 }
 
@@ -102,7 +96,7 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
 ///
 /// No `Once`: a fork in the middle of one would leave the child waiting for a thread that it does
 /// not have. So two threads may both register, and what they register may run twice.
-fn entries() -> MutexGuard<'static, Vec<Entry>> {
+fn entries() -> MutexGuard<'static, Entries> {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.load(Ordering::Acquire) {
         lock::at_fork(before_fork, after_fork);
@@ -113,13 +107,13 @@ fn entries() -> MutexGuard<'static, Vec<Entry>> {
 
 /// A panic while the lock is held leaves whole entries behind: each change is one push or one
 /// remove.
-fn locked() -> MutexGuard<'static, Vec<Entry>> {
+fn locked() -> MutexGuard<'static, Entries> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
     /// The lock, while this thread forks.
-    static FORKING: RefCell<Option<MutexGuard<'static, Vec<Entry>>>> = const { RefCell::new(None) };
+    static FORKING: RefCell<Option<MutexGuard<'static, Entries>>> = const { RefCell::new(None) };
 }
 
 /// Waits until nobody is in the middle of a change; nobody stays there long.
@@ -137,9 +131,9 @@ extern "C" fn after_fork() {
 /// The entry of a path, which becomes the most recently used.
 fn known(path: &Path) -> Option<Known> {
     let mut entries = entries();
-    let found = entries.iter().position(|entry| entry.path == path)?;
+    let found = entries.iter().position(|(other, _)| other == path)?;
     let entry = entries.remove(found);
-    let known = entry.known.clone();
+    let known = entry.1.clone();
     entries.push(entry);
     Some(known)
 }

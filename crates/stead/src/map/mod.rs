@@ -9,7 +9,6 @@ mod inside;
 mod locate;
 mod open;
 mod prefer;
-mod terminated;
 
 pub use cache::open_cached;
 pub use inside::{Members, Node, Pin, Policy};

@@ -1,5 +1,6 @@
 //! Opening: from a file or from bytes to a verified map.
 
+use std::any::Any;
 use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
@@ -9,7 +10,6 @@ use std::path::Path;
 
 use once_cell::race::OnceBox;
 
-use super::terminated::Terminated;
 use crate::error::{Error, Result};
 use crate::format::{verify, Checked};
 use crate::mmap::Mapping;
@@ -32,9 +32,9 @@ const TRIES: u32 = 3;
 pub struct Map {
     pub(super) bytes: Bytes,
     pub(super) checked: Checked,
-    /// made when C first asks for a string; not a lock, which a process that forks meanwhile would
+    /// what a binding keeps with the map; not a lock, which a process that forks meanwhile would
     /// leave closed in its child for ever
-    pub(super) terminated: OnceBox<Terminated>,
+    kept: OnceBox<Box<dyn Any + Send + Sync>>,
 }
 
 /// Where the bytes are.
@@ -92,7 +92,7 @@ impl Map {
         Map {
             bytes,
             checked,
-            terminated: OnceBox::new(),
+            kept: OnceBox::new(),
         }
     }
 
@@ -124,6 +124,17 @@ impl Map {
     /// The bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// A value that a binding keeps with this map, such as its names as another language has them.
+    /// All who have the map share it, also through the cache, and it lives as long as the map.
+    ///
+    /// The first call makes it (of several first calls at once each does, and one value stays). A
+    /// map keeps one value: `None` when it keeps one of another type.
+    pub fn kept<T: Any + Send + Sync>(&self, make: impl FnOnce(&Map) -> T) -> Option<&T> {
+        self.kept
+            .get_or_init(|| Box::new(Box::new(make(self))))
+            .downcast_ref()
     }
 }
 

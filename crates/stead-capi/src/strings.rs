@@ -1,0 +1,144 @@
+//! The strings of a map as C wants them: with a NUL at the end.
+//!
+//! A map file has no NUL there. So the first call that gives a string copies all strings that C can
+//! ask for, and the map keeps the copy: handles that are opened later through the cache, one for
+//! each request or so, find it made.
+
+use std::ffi::CString;
+
+use stead_core::map::{Node, Policy};
+use stead_core::Map;
+
+/// The strings of a map.
+pub(crate) struct MapStrings {
+    /// The name of the cluster.
+    pub(crate) name: CString,
+    /// By the number of the node.
+    pub(crate) nodes: Vec<NodeStrings>,
+    /// By the number of the policy.
+    pub(crate) policies: Vec<PolicyStrings>,
+}
+
+/// The strings of a node.
+pub(crate) struct NodeStrings {
+    pub(crate) name: CString,
+    /// The values, in the order of the map.
+    pub(crate) labels: Vec<CString>,
+    /// The values, in the order of the map.
+    pub(crate) attributes: Vec<CString>,
+}
+
+/// The strings of a policy.
+pub(crate) struct PolicyStrings {
+    /// `None` when stead chose it.
+    pub(crate) name: Option<CString>,
+    pub(crate) kind: CString,
+}
+
+impl MapStrings {
+    /// Those of a map. Cost: the first call for a map copies them all.
+    pub(crate) fn of(map: &Map) -> Option<&MapStrings> {
+        map.kept(|map| MapStrings {
+            name: terminated(map.name()),
+            nodes: map.nodes().map(NodeStrings::of).collect(),
+            policies: map.policies().map(PolicyStrings::of).collect(),
+        })
+    }
+}
+
+impl NodeStrings {
+    fn of(node: Node<'_>) -> NodeStrings {
+        NodeStrings {
+            name: terminated(node.name()),
+            labels: node.labels().map(|(_, value)| terminated(value)).collect(),
+            attributes: node
+                .attributes()
+                .map(|(_, value)| terminated(value))
+                .collect(),
+        }
+    }
+}
+
+impl PolicyStrings {
+    fn of(policy: Policy<'_>) -> PolicyStrings {
+        PolicyStrings {
+            name: policy.name().map(terminated),
+            kind: terminated(policy.kind()),
+        }
+    }
+}
+
+/// A text with a NUL at its end. No string of a verified map has one inside; in a mapped file that
+/// somebody overwrites there may be one, and then the string is empty.
+fn terminated(text: &str) -> CString {
+    CString::new(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::MapStrings;
+    use stead_core::{build, map, store, Fleet};
+
+    const FLEET: &str = r#"
+        name = "mü"
+        spread = ["zone"]
+        [[node]]
+        name = "a"
+        labels = { zone = "z1" }
+        attributes = { address = "10.0.0.1", empty = "" }
+        [[node]]
+        name = "aa"
+        formerly = "b"
+        labels = { zone = "z1" }
+        [[policy]]
+        name = "p"
+        kind = "chain"
+        nodes = ["a"]
+        [[pin]]
+        key = "x\u0000y"
+        policy = "p"
+    "#;
+
+    #[test]
+    fn every_string_of_a_map_can_be_had_with_a_nul_behind() {
+        let map = build(&Fleet::parse(FLEET, "fleet.toml").unwrap(), None).unwrap();
+        let strings = MapStrings::of(&map).unwrap();
+        assert_eq!(strings.name.to_str().unwrap(), "mü");
+        assert_eq!(strings.nodes.len(), map.nodes().len());
+        for (strings, node) in strings.nodes.iter().zip(map.nodes()) {
+            assert_eq!(strings.name.to_str().unwrap(), node.name());
+            let same = |strings: &[std::ffi::CString], pairs: Vec<(&str, &str)>| {
+                let strings = strings.iter().map(|string| string.to_str().unwrap());
+                assert!(strings.eq(pairs.into_iter().map(|(_, value)| value)));
+            };
+            same(&strings.labels, node.labels().collect());
+            same(&strings.attributes, node.attributes().collect());
+        }
+        assert_eq!(strings.nodes[0].attributes.len(), 2);
+        assert_eq!(strings.policies.len(), map.policies().len());
+        for (strings, policy) in strings.policies.iter().zip(map.policies()) {
+            let name = strings.name.as_ref().map(|name| name.to_str().unwrap());
+            assert_eq!(name, policy.name());
+            assert_eq!(strings.kind.to_str().unwrap(), policy.kind());
+        }
+        assert_eq!(strings.policies[0].kind.to_str().unwrap(), "chain");
+        assert_eq!(map.kept(|_| 1_u8), None, "a map keeps one value");
+    }
+
+    #[test]
+    fn a_map_that_is_opened_again_has_its_strings_already() {
+        let file = std::env::temp_dir().join(format!("stead-strings-{}", std::process::id()));
+        let built = build(&Fleet::parse(FLEET, "fleet.toml").unwrap(), None).unwrap();
+        store::save(&built, &file).unwrap();
+        let open = || map::open_cached(&file, false).unwrap();
+        let first = open();
+        let name = MapStrings::of(&first).unwrap().name.as_ptr();
+        drop(first);
+        let (second, third) = (open(), open());
+        assert_eq!(MapStrings::of(&second).unwrap().name.as_ptr(), name);
+        assert!(Arc::ptr_eq(&second, &third));
+        std::fs::remove_file(&file).unwrap();
+    }
+}
