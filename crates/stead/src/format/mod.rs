@@ -19,6 +19,7 @@ pub use layout::{Layout, Record};
 pub use parts::{NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};
+pub(crate) use verify::header;
 pub use verify::{verify, Checked};
 
 /// The digest of a map: SHA-256 of the whole file with the digest's own 32 bytes zero.

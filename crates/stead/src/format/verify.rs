@@ -36,7 +36,7 @@ pub struct Checked {
 ///
 /// Cost: one SHA-256 over the bytes and one pass over the records.
 pub fn verify(bytes: &[u8]) -> Result<Checked> {
-    header(bytes)?;
+    header(bytes, bytes.len() as u64)?;
     let stored: Digest = array_at(bytes, at::DIGEST);
     if digest(bytes) != stored {
         return Err(Error::Digest { file: None });
@@ -63,8 +63,9 @@ pub(super) fn broken<T>(offset: usize, problem: impl Into<String>) -> Result<T> 
     })
 }
 
-/// What can be said before the digest: is it a map, of this format, whole?
-fn header(bytes: &[u8]) -> Result<()> {
+/// What can be said before the digest: is it a map, of this format, whole? The first `PEEK` bytes of
+/// the file are enough, with its length.
+pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<()> {
     if bytes.is_empty() {
         return broken(0, "the file is empty");
     }
@@ -110,18 +111,15 @@ fn header(bytes: &[u8]) -> Result<()> {
         );
     }
     let length = u64_at(bytes, at::FILE_LENGTH);
-    if length != bytes.len() as u64 {
-        let what = if (bytes.len() as u64) < length {
+    if length != file_length {
+        let what = if file_length < length {
             "truncated"
         } else {
             "too long"
         };
         return broken(
             at::FILE_LENGTH,
-            format!(
-                "the file is {what}: it has {} bytes and should have {length}",
-                bytes.len()
-            ),
+            format!("the file is {what}: it has {file_length} bytes and should have {length}"),
         );
     }
     Ok(())
