@@ -417,7 +417,9 @@ fn a_neighbours_temporary_file_is_left_alone() {
 fn a_saved_map_replaces_what_was_there_whole_and_leaves_nothing_beside_it() {
     let (_dir, path) = place();
     let map = build(&fleet(3), None).unwrap();
+    let left = ".members.map.2.4711.0123456789abcdef.tmp"; // by a process that was killed
     for _ in 0..2 {
+        fs::write(path.parent().unwrap().join(left), b"half").unwrap();
         save(&map, &path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), map.bytes());
         assert_eq!(names(path.parent().unwrap()), ["members.map"]);
