@@ -51,9 +51,10 @@ build: setup
 	@$(CARGO) build --release --locked -q -p stead-cli -p stead-rrd -p stead-capi
 	@rm -rf $(TARGET)/pages
 	@$(CARGO) run --release --locked -q -p stead-pages -- $(TARGET)/pages
-	@# what libstead.a needs of the system; asked of an empty library, since cargo would build ours anew for the question
+	@# what libstead.a needs of the system; asked of an empty library, since cargo would build ours anew for the question;
+	@# without libgcc, which every compiler adds by itself, the shared or the static one as the program is linked
 	@$(RUSTC) --crate-type staticlib --crate-name none --print native-static-libs -o $(TARGET)/none.a - </dev/null 2>&1 \
-		| sed -n 's/^note: native-static-libs: //p' >$(TARGET)/native-static-libs
+		| sed -n '/^note: native-static-libs: /{s///;s/-lgcc_s *//;p}' >$(TARGET)/native-static-libs
 	@rm -f $(TARGET)/none.a && [ -s $(TARGET)/native-static-libs ] || { echo 'stead: rustc names no native-static-libs' >&2; exit 1; }
 	@mv $(TARGET)/building $(TARGET)/built
 

@@ -545,12 +545,66 @@ def check_example(what, prefix, scratch, pkg_config):
     return None
 
 
-def with_cmake(sentence, prefix, out, *options):
+def documented():
+    """The lines of docs/c-api.md that compile where.c, as (program, line)."""
+    block = read(ROOT, "docs", "c-api.md").split("```\n")[1]
+    lines = [line for line in block.splitlines() if line.startswith("cc ")]
+    return [(line.split()[-1], line) for line in lines]
+
+
+def check_documented(scratch):
+    """The printed lines link as they stand, from a PREFIX that the system does not know;
+    and CMake links without anything shared.
+    """
+    prefix = os.path.join(scratch, "own")
+    make("install", PREFIX=prefix).good()
+    stead = os.path.join(prefix, "bin", "stead")
+    source = os.path.join(scratch, "documented")
+    shutil.copytree(EXAMPLE, source)
+    none = os.path.join(scratch, "none.c")
+    with open(none, "w", encoding="ascii") as file:
+        file.write("int main(void) { return 0; }\n")
+    no_libc = Done(["cc", "-static", none, "-o", os.path.join(scratch, "none")]).code
+    lines = documented()
+    TALLY.equal(
+        "docs/c-api.md shows three ways to link",
+        [program for program, _ in lines],
+        ["where", "where-archive", "where-static"],
+    )
+    for program, line in lines:
+        if "-static " in line.split("$")[0] and no_libc:
+            TALLY.without("there is no libc.a, so nothing was linked with -static")
+            continue
+        done = Done(["sh", "-c", line], cwd=source, env=package_path(prefix))
+        TALLY.that(f"`{line}` links", done.code == 0 and not done.said, done.said)
+        if done.code == 0:
+            check_program(
+                f"{program} of docs/c-api.md",
+                os.path.join(source, program),
+                scratch,
+                stead,
+                {"LD_LIBRARY_PATH": os.path.join(prefix, "lib")},
+                program != "where",
+            )
+    if shutil.which("cmake") and not no_libc:
+        out = os.path.join(scratch, "cmake all static")
+        options = ["-DCMAKE_EXE_LINKER_FLAGS=-static"]
+        with_cmake(
+            "CMake links stead::static with -static",
+            prefix,
+            out,
+            *options,
+            target="where-static",
+        )
+    make("uninstall", PREFIX=prefix).good()
+
+
+def with_cmake(sentence, prefix, out, *options, target="all"):
     """Builds the example with CMake."""
     done = Done(
         ["cmake", "-S", EXAMPLE, "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}", *options]
     )
-    done = done if done.code else Done(["cmake", "--build", out])
+    done = done if done.code else Done(["cmake", "--build", out, "--target", target])
     TALLY.that(sentence, done.code == 0, (done.out + done.said)[-2000:])
 
 
@@ -803,6 +857,8 @@ def main():
             "moved", moved, scratch, pkg_config and "pkg-config --define-prefix"
         )
         check_uninstall(moved)
+        if pkg_config:
+            check_documented(scratch)
         check_staged(scratch)
         check_refusals(scratch)
     print(f"{TALLY.passed} passed, {TALLY.failed} failed, {TALLY.skipped} skipped")

@@ -109,75 +109,70 @@ def style():
 
 
 def composer():
-    """composer.json is valid; composer installs the package into an application, which
-    finds its classes.
+    """composer.json is valid; the lines that docs/php.md prints install the package from
+    this tree and from a copy, and an application then finds its classes.
     """
     environment = dict(
         os.environ,
         COMPOSER_ALLOW_SUPERUSER="1",
         COMPOSER_DISABLE_NETWORK="1",
+        COMPOSER_NO_INTERACTION="1",
         STEAD_LIBRARY=library(),
     )
-    code, text = said(
-        "composer",
-        "validate",
-        "--strict",
-        "--no-interaction",
-        os.path.join(PACKAGE, "composer.json"),
-        env=environment,
-    )
+    file = os.path.join(PACKAGE, "composer.json")
+    code, text = said("composer", "validate", "--strict", file, env=environment)
     if code:
         return text
     with tempfile.TemporaryDirectory() as scratch:
         environment["COMPOSER_HOME"] = os.path.join(scratch, "home")
-        repositories = [
-            {
-                "type": "path",
-                "url": PACKAGE,
-                "options": {"symlink": False, "versions": {"stead/stead": version()}},
-            },
-            {"packagist.org": False},
-        ]
-        with open(
-            os.path.join(scratch, "composer.json"), "w", encoding="utf-8"
-        ) as file:
-            json.dump(
-                {
-                    "name": "test/app",
-                    "repositories": repositories,
-                    "require": {"stead/stead": "*"},
-                },
-                file,
-            )
-        code, text = said(
-            "composer",
-            "install",
-            "--no-interaction",
-            "-q",
-            cwd=scratch,
-            env=environment,
+        write_json(os.path.join(scratch, "home"), "config", NO_PACKAGIST)
+        copy = os.path.join(scratch, "a copy")
+        shutil.copytree(PACKAGE, os.path.join(copy, "php"))
+        return installs(scratch, ROOT, environment) or installs(
+            scratch, copy, environment
         )
-        script = (
-            "require 'vendor/autoload.php'; echo Stead\\Map::build(['name' => 'm', "
-            "'node' => [['name' => 'a']]])->locate('frank'), "
-            "Stead\\Status::NotFound->value;"
-        )
-        code, text = (
-            (code, text)
-            if code
-            else said(PHP, "-r", script, cwd=scratch, env=environment)
-        )
-        return "" if text == "a8" else text or "composer says nothing"
+
+
+# a package of that name on the network would hide what is wrong with ours
+NO_PACKAGIST = {"repositories": {"packagist.org": False}}
+
+
+def documented():
+    """The lines of docs/php.md that install the package with composer."""
+    with open(os.path.join(ROOT, "docs", "php.md"), encoding="utf-8") as file:
+        block = file.read().split("```\n")[1]
+    lines = [line for line in block.splitlines() if line.startswith("composer ")]
+    assert lines and "/path/to/stead" in lines[0], block
+    return lines
+
+
+def installs(scratch, tree, environment):
+    """What is wrong when the documented lines install the package of this source tree."""
+    application = tempfile.mkdtemp(dir=scratch)
+    write_json(application, "composer", {"name": "test/app"})
+    script = "\n".join(documented()).replace("/path/to/stead", "$TREE")
+    script = script.replace("$TREE/php", '"$TREE/php"')
+    options = {"cwd": application, "env": dict(environment, TREE=tree)}
+    code, text = said("sh", "-e", "-c", script, **options)
+    if code:
+        return text
+    program = (
+        "require 'vendor/autoload.php'; echo Stead\\Map::build(['name' => 'm', "
+        "'node' => [['name' => 'a']]])->locate('frank'), "
+        "Stead\\Status::NotFound->value;"
+    )
+    _, text = said(PHP, "-r", program, **options)
+    return "" if text == "a8" else text or "the application says nothing"
+
+
+def write_json(directory, name, value):
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, f"{name}.json"), "w", encoding="utf-8") as file:
+        json.dump(value, file)
 
 
 def library():
     return os.path.join(built.libraries(), "libstead.so")
-
-
-def version():
-    """The version of the workspace, which is the package's."""
-    with open(os.path.join(ROOT, "Cargo.toml"), encoding="utf-8") as file:
-        return re.search(r'^version = "(.+)"', file.read(), re.MULTILINE)[1]
 
 
 def phpunit():

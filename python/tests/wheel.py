@@ -121,6 +121,57 @@ def tried(python, wheel, scratch):
     return done.stdout.decode().strip(), True
 
 
+# what makes a Python look free-threaded to those who ask sysconfig; a real one is rarely there
+FREE_THREADED = """\
+import sys, sysconfig
+sysconfig.get_config_vars().update(Py_GIL_DISABLED=1, ABIFLAGS="t", abiflags="t")
+sys.abiflags = "t"
+"""
+
+
+def refused(free_threaded, scratch):
+    """What python/build.rs tells cargo when maturin builds for such a Python."""
+    venv = tempfile.mkdtemp(dir=scratch)
+    python = os.path.join(venv, "bin", "python")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    if free_threaded:
+        (packages,) = glob.glob(os.path.join(venv, "lib", "python*", "site-packages"))
+        for name, text in ("fake.py", FREE_THREADED), ("fake.pth", "import fake\n"):
+            with open(os.path.join(packages, name), "w", encoding="ascii") as file:
+                file.write(text)
+    # cargo itself would build all that the module depends on, anew for each Python
+    script, cargo = os.path.join(venv, "build"), os.path.join(venv, "cargo")
+    rustc = os.environ.get("RUSTC", "rustc")
+    source = os.path.join(ROOT, "python", "build.rs")
+    subprocess.run([rustc, "--edition=2021", source, "-o", script], check=True)
+    with open(cargo, "w", encoding="ascii") as file:
+        real = os.environ.get("CARGO", "cargo")
+        file.write(f'#!/bin/sh\n[ "$1" = rustc ] || exec {real} "$@"\n"{script}" >&2\n')
+        file.write("exit 1\n")
+    os.chmod(cargo, 0o755)
+    maturin = os.path.join(os.path.dirname(sys.executable), "maturin")
+    command = [maturin, "build", "-m", "python/Cargo.toml", "-i", python, "-o", venv]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=dict(os.environ, CARGO=cargo),
+        capture_output=True,
+        check=False,
+    )
+    said = done.stderr.decode("utf-8", "replace").splitlines()
+    assert "cargo::rerun-if-env-changed=PYO3_PYTHON" in said, said
+    return [line for line in said if line.startswith("cargo::error=")]
+
+
+def refuses(scratch):
+    """What is wrong with the answer to a free-threaded Python, and to another."""
+    said = refused(True, scratch)
+    if len(said) != 1 or "is a free-threaded Python" not in said[0]:
+        return f"a free-threaded Python is not refused in one line: {said}"
+    said = refused(False, scratch)
+    return f"a Python with the GIL is refused: {said}" if said else ""
+
+
 def main():
     made = subprocess.run(
         [sys.executable, os.path.join(ROOT, "scripts", "python-module"), "--wheel"],
@@ -139,6 +190,10 @@ def main():
         said, good = tried(python, wheel, scratch)
         print(said if good else f"FAILED: Python 3.{minor} ({python})\n{said}")
         passed, failed = passed + good, failed + (not good)
+    wrong = refuses(scratch)
+    if wrong:
+        print(f"FAILED: {wrong}")
+    passed, failed = passed + (not wrong), failed + bool(wrong)
     shutil.rmtree(scratch)
     if len(found) < 2:
         print(

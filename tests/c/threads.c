@@ -283,8 +283,61 @@ static void check_replacing(void) {
   free(state);
 }
 
+struct saving {
+  const char *path;
+  stead_map *map[2];
+  int savers; // that are not done yet
+};
+
+static void *save_again(void *given) {
+  struct saving *state = given;
+  int problems = 0;
+  for (int i = 0; i < 2 * rounds; i++) {
+    stead_error mine;
+    if (stead_map_save(state->map[i % 2], state->path, &mine) != STEAD_OK &&
+        problems++ < 3)
+      printf("    save: %s\n", mine.message);
+  }
+  IS(problems, 0);
+  __atomic_sub_fetch(&state->savers, 1, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+// A copy, so that each open reads the file.
+static void *read_whole_maps(void *given) {
+  struct saving *state = given;
+  int problems = 0;
+  while (__atomic_load_n(&state->savers, __ATOMIC_ACQUIRE) > 0) {
+    stead_map *map;
+    stead_error mine;
+    if (stead_map_open(state->path, STEAD_OPEN_COPY, &map, &mine) == STEAD_OK)
+      stead_map_free(map);
+    else if (problems++ < 3)
+      printf("    open: %s\n", mine.message);
+  }
+  IS(problems, 0);
+  return NULL;
+}
+
+// All threads save to one path: what is read is one map or the other, never a
+// part of one.
+static void check_saving_at_once(void) {
+  char fleet[8192] = "name = \"m\"\nreplicas = 1\nnode = [{name = \"n\"}";
+  for (int i = 0; i < 200; i++)
+    snprintf(fleet + strlen(fleet), 32, ", {name = \"n%d\"}", i);
+  strcat(fleet, "]");
+  struct saving state = {.path = in(scratch, "saving.map"), .savers = THREADS};
+  state.map[0] = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
+  state.map[1] = built(fleet, NULL);
+  save_as(state.map[0], state.path);
+  run(save_again, &state, 1, read_whole_maps);
+  stead_map_free(state.map[0]);
+  stead_map_free(state.map[1]);
+}
+
 void check_threads(void) {
   check_one_handle();
   check_publishing();
   check_replacing();
+  check_saving_at_once();
 }

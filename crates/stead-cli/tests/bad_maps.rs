@@ -3,6 +3,7 @@
 
 mod program;
 
+use std::io::Write;
 use std::os::unix::fs::{symlink, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -150,6 +151,29 @@ fn a_missing_map_is_66_except_where_it_is_made() {
     }
     dir.run(&["apply", "fleet.toml", "no/such/directory/m.map"])
         .fails(66, &["no/such/directory"]);
+}
+
+/// Whoever reads a map into memory of its own is not ended by one that does not fit.
+#[test]
+fn a_huge_file_is_an_error_where_memory_is_scarce() {
+    let dir = with_map();
+    let huge = |name: &str, header: &[u8]| {
+        let mut file = std::fs::File::create(dir.path(name)).unwrap();
+        file.write_all(header).unwrap();
+        file.set_len(1 << 30).unwrap(); // sparse
+    };
+    let mut header = dir.read("m.map");
+    header[16..24].copy_from_slice(&(1u64 << 30).to_le_bytes());
+    huge("zeros", &[]);
+    huge("long.map", &header);
+    let scarce = |map: &str| {
+        dir.shell(&format!(
+            "ulimit -v 600000 && exec \"$STEAD\" apply fleet.toml {map}"
+        ))
+    };
+    scarce("m.map").ok();
+    scarce("zeros").fails(65, &["zeros: byte 0: this is not a stead map"]);
+    scarce("long.map").fails(74, &["cannot read long.map: Cannot allocate memory"]);
 }
 
 #[test]

@@ -26,7 +26,6 @@ impl Lock {
     /// `WouldBlock` when somebody has it.
     ///
     /// The file is never removed: removing a lock file lets two processes hold "the" lock.
-    #[allow(unsafe_code)]
     pub(crate) fn try_exclusive(path: &Path) -> io::Result<Lock> {
         let file = OpenOptions::new()
             .read(true)
@@ -42,15 +41,23 @@ impl Lock {
                 "not a regular file",
             ));
         }
-        loop {
-            // SAFETY: the descriptor is open, since `file` lives; flock changes no memory of ours.
-            if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
-                return Ok(Lock(file));
-            }
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error);
-            }
+        try_lock(&file)?;
+        Ok(Lock(file))
+    }
+}
+
+/// Locks an open file until it is closed, here and in every child that was forked meanwhile.
+/// `WouldBlock` when somebody has it.
+#[allow(unsafe_code)]
+pub(crate) fn try_lock(file: &File) -> io::Result<()> {
+    loop {
+        // SAFETY: the descriptor is open, since `file` lives; flock changes no memory of ours.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use stead::map::open_cached;
@@ -140,17 +140,19 @@ fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
     // temporaries of ours, and files that only look alike; and a crash right after the rename of
     // MAP: no copy of epoch 1
     fs::remove_file(history.join("1")).unwrap();
-    fs::write(directory.path().join(".members.map.2.4711.tmp"), b"half").unwrap();
-    fs::write(history.join(".members.map.2.4711.tmp"), b"half").unwrap();
+    let left = ".members.map.2.4711.0123456789abcdef.tmp";
+    let others = ".other.map.2.4711.0123456789abcdef.tmp";
+    fs::write(directory.path().join(left), b"half").unwrap();
+    fs::write(history.join(left), b"half").unwrap();
     fs::write(directory.path().join(".members.map.notes.tmp"), b"keep").unwrap();
-    fs::write(directory.path().join(".other.map.2.4711.tmp"), b"keep").unwrap();
+    fs::write(directory.path().join(others), b"keep").unwrap();
     assert_eq!(Store::new(&path, 3).history().unwrap(), [0u64; 0]);
     apply(&path, 2);
     assert_eq!(
         names(directory.path()),
         [
             ".members.map.notes.tmp",
-            ".other.map.2.4711.tmp",
+            others,
             "members.map",
             "members.map.history",
             "members.map.lock"
@@ -161,36 +163,6 @@ fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
     // a damaged map does not hide its history
     fs::write(&path, b"damaged").unwrap();
     assert_eq!(Store::new(&path, 3).history().unwrap(), [1, 2]);
-}
-
-#[test]
-fn an_epoch_that_could_not_be_written_leaves_no_copy_in_the_history() {
-    let (directory, path) = place();
-    let first = apply(&path, 1);
-    // a directory where the new epoch would be written: as good as a full disk
-    let name = path.file_name().unwrap().to_str().unwrap();
-    let in_the_way = directory
-        .path()
-        .join(format!(".{name}.2.{}.tmp", std::process::id()));
-    fs::create_dir(&in_the_way).unwrap();
-    let next = build(&fleet(2), Some(&first)).unwrap();
-    assert_eq!(
-        Store::new(&path, 3)
-            .publish(Some(&first), &next)
-            .unwrap_err()
-            .status(),
-        Status::Io
-    );
-    assert_eq!(
-        names(&directory.path().join(format!("{name}.history"))),
-        ["1"]
-    );
-    fs::remove_dir(&in_the_way).unwrap();
-    Store::new(&path, 3).publish(Some(&first), &next).unwrap();
-    assert_eq!(
-        names(&directory.path().join(format!("{name}.history"))),
-        ["1", "2"]
-    );
 }
 
 #[test]
@@ -433,7 +405,9 @@ fn another_map_in_this_ones_place_does_not_cost_its_history() {
 #[test]
 fn a_neighbours_temporary_file_is_left_alone() {
     let (directory, path) = place();
-    let theirs = directory.path().join(".members.map.8.9.4711.tmp"); // of a map `members.map.8`
+    // of a map `members.map.8`
+    let theirs = ".members.map.8.9.4711.0123456789abcdef.tmp";
+    let theirs = directory.path().join(theirs);
     fs::write(&theirs, b"being written").unwrap();
     apply(&path, 1);
     assert!(theirs.exists());
@@ -443,7 +417,9 @@ fn a_neighbours_temporary_file_is_left_alone() {
 fn a_saved_map_replaces_what_was_there_whole_and_leaves_nothing_beside_it() {
     let (_dir, path) = place();
     let map = build(&fleet(3), None).unwrap();
+    let left = ".members.map.2.4711.0123456789abcdef.tmp"; // by a process that was killed
     for _ in 0..2 {
+        fs::write(path.parent().unwrap().join(left), b"half").unwrap();
         save(&map, &path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), map.bytes());
         assert_eq!(names(path.parent().unwrap()), ["members.map"]);
@@ -454,4 +430,44 @@ fn a_saved_map_replaces_what_was_there_whole_and_leaves_nothing_beside_it() {
     let link = path.parent().unwrap().join("link.map");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     assert_eq!(save(&map, &link).unwrap_err().status(), Status::Invalid);
+}
+
+/// Two maps of different lengths, and whether a file holds one of them whole.
+struct Two([Map; 2]);
+
+impl Two {
+    fn new() -> Two {
+        Two([1, 400].map(|nodes| build(&fleet(nodes), None).unwrap()))
+    }
+
+    #[track_caller]
+    fn assert_whole(&self, path: &Path) {
+        let found = Map::open_copy(path).unwrap_or_else(|torn| panic!("{torn}"));
+        assert!(self.0.iter().any(|map| map.bytes() == found.bytes()));
+    }
+}
+
+/// Each of them also removes what it takes for abandoned, and must not take what another writes.
+#[test]
+fn who_saves_at_once_to_one_path_never_tears_the_map() {
+    const SAVERS: usize = 16;
+    let (directory, path) = place();
+    let two = Two::new();
+    save(&two.0[0], &path).unwrap();
+    let left = AtomicUsize::new(SAVERS);
+    std::thread::scope(|scope| {
+        for saver in 0..SAVERS {
+            let (two, left, path) = (&two, &left, &path);
+            scope.spawn(move || {
+                let failed = (0..60).find_map(|i| save(&two.0[(saver + i) % 2], path).err());
+                left.fetch_sub(1, Ordering::SeqCst);
+                assert!(failed.is_none(), "{failed:?}");
+            });
+        }
+        while left.load(Ordering::SeqCst) > 0 {
+            two.assert_whole(&path);
+        }
+    });
+    two.assert_whole(&path);
+    assert_eq!(names(directory.path()), ["members.map"]);
 }

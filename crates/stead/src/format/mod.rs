@@ -20,4 +20,4 @@ pub use parts::{NodePart, Parts, PinPart, PolicyPart, TargetPart};
 pub use peek::Peeked;
 pub(crate) use peek::{peek, PEEK};
 pub use records::{Digest, MapId};
-pub(crate) use verify::{verify, Checked};
+pub(crate) use verify::{header, verify, Checked};

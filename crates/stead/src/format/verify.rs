@@ -40,7 +40,7 @@ pub(crate) struct Checked {
 ///
 /// Cost: one SHA-256 over the bytes and one pass over the records.
 pub(crate) fn verify(bytes: &[u8]) -> Result<Checked> {
-    let header = header(bytes)?;
+    let header = header(bytes, bytes.len() as u64)?;
     if digest(bytes) != header.digest {
         return Err(Error::Digest { file: None });
     }
@@ -77,8 +77,9 @@ fn records(check: &Check) -> Result<()> {
     check.final_slices(&bases, &pins)
 }
 
-/// What can be said before the digest: is it a map, of this format, whole?
-fn header(bytes: &[u8]) -> Result<Header> {
+/// What can be said before the digest: is it a map, of this format, whole? The first `PEEK` bytes of
+/// the file are enough, with its length.
+pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
     if bytes.is_empty() {
         return broken(0, "the file is empty");
     }
@@ -127,18 +128,15 @@ fn header(bytes: &[u8]) -> Result<Header> {
         );
     }
     let length = header.file_length;
-    if length != bytes.len() as u64 {
-        let what = if (bytes.len() as u64) < length {
+    if length != file_length {
+        let what = if file_length < length {
             "truncated"
         } else {
             "too long"
         };
         return broken(
             offset_of!(Header, file_length),
-            format!(
-                "the file is {what}: it has {} bytes and should have {length}",
-                bytes.len()
-            ),
+            format!("the file is {what}: it has {file_length} bytes and should have {length}"),
         );
     }
     Ok(header)

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::Deref;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::path::Path;
 use once_cell::race::OnceBox;
 
 use crate::error::{Error, Result};
-use crate::format::{verify, Checked};
+use crate::format::{header, verify, Checked, PEEK};
 use crate::mmap::Mapping;
 
 /// A file up to this size is read into memory of our own; a larger one is mapped and shared.
@@ -181,26 +181,42 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
             ));
         }
         let bytes = if meta.size() <= copy_up_to {
-            let mut bytes = Vec::with_capacity(meta.size() as usize + 1);
-            // one byte more than stat said, to see a file that grows
-            let read = (&mut file).take(meta.size() + 1).read_to_end(&mut bytes);
-            read.map_err(|e| Error::io("read", path, e))?;
-            Bytes::Own(bytes)
+            copied(&mut file, path, meta.size()).map(Bytes::Own)
         } else {
-            Bytes::Shared(Mapping::of(&file).map_err(|e| Error::io("map", path, e))?)
+            Mapping::of(&file)
+                .map(Bytes::Shared)
+                .map_err(|e| Error::io("map", path, e))
         };
-        let verified = verify(&bytes);
+        let verified = bytes.and_then(|bytes| Ok((verify(&bytes)?, bytes)));
         let after = file.metadata().map_err(|e| Error::io("stat", path, e))?;
         let stamp = Stamp::of(&after);
         if !stamp.same_contents(&Stamp::of(&meta)) {
             continue; // written while we read: what we have may be half of each
         }
-        let checked = verified.map_err(|e| e.in_file(path))?;
+        let (checked, bytes) = verified.map_err(|e| e.in_file(path))?;
         return Ok((Map::new(bytes, checked), file, stamp));
     }
     Err(Error::Changed {
         file: path.to_owned(),
     })
+}
+
+/// The bytes of a file, in memory of our own. The header is judged before memory is taken for the
+/// rest: a large file that is no map costs none, and too little memory is an error.
+fn copied(file: &mut File, path: &Path, size: u64) -> Result<Vec<u8>> {
+    let read = |e| Error::io("read", path, e);
+    let mut bytes = Vec::with_capacity(PEEK);
+    file.take(PEEK as u64)
+        .read_to_end(&mut bytes)
+        .map_err(read)?;
+    header(&bytes, size)?;
+    // one byte more than stat said, to see a file that grows
+    let rest = (size + 1).saturating_sub(bytes.len() as u64);
+    bytes
+        .try_reserve_exact(rest as usize)
+        .map_err(|_| read(io::Error::from_raw_os_error(libc::ENOMEM)))?;
+    file.take(rest).read_to_end(&mut bytes).map_err(read)?;
+    Ok(bytes)
 }
 
 fn format_error(path: &Path, problem: String) -> Error {

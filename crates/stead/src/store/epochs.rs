@@ -1,24 +1,14 @@
-//! The store: one map file, its history, and how a new epoch gets there whole or not at all.
-//!
-//! ```text
-//! MAP               the newest epoch; renaming over it is the moment of truth
-//! MAP.history/7     every epoch, a copy each, the newest 32
-//! MAP.lock          held while publishing, never removed
-//! .MAP.8.4711.tmp   a new epoch being written; the next publish removes left-over ones
-//! ```
-//!
-//! A published file is never written again. History has copies rather than links, so that somebody
-//! who damages MAP in place does not damage the epoch in the history with it; the price is the
-//! map's size once more.
+//! A map file with its history: publishing the next epoch, listing and reading the old ones.
 
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Read};
 use std::mem::offset_of;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{fchown, DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::whole::{
+    directory_of, refuse_symlink, remove_leftovers, sync_directory, Access, Temporary,
+};
 use crate::error::{Error, Result, Status};
 use crate::format::records::Header;
 use crate::format::{peek, Peeked};
@@ -94,9 +84,10 @@ impl Store {
                 problem: format!("{}: {problem}", self.map.display()),
             });
         }
-        self.remove_leftovers();
-        let access = self.access(new);
-        let history = self.history_dir();
+        let (directory, history) = (directory_of(&self.map), self.history_dir());
+        remove_leftovers(&directory, &self.map);
+        remove_leftovers(&history, &self.map);
+        let access = Access::of(&self.map, new)?;
         // who may read the map may list its history
         match DirBuilder::new()
             .mode(access.mode | (access.mode & 0o444) >> 2)
@@ -112,37 +103,35 @@ impl Store {
         if let Some(base) = base.filter(|base| !history.join(base.epoch().to_string()).exists()) {
             self.keep_copy(base, access)?;
         }
+        // listed now, since std panics when a directory cannot be closed
+        let outdated = self.outdated(new.epoch());
         // all that can fail for want of room comes before the rename of MAP, and all else is only a
         // rename
-        let spare = history.join(self.temporary(new.epoch()));
-        let temporary = self.directory().join(self.temporary(new.epoch()));
-        write_whole(&spare, new, access)?;
-        if let Err(error) =
-            write_whole(&temporary, new, access).and_then(|()| rename(&temporary, &self.map))
-        {
-            // most likely the disk is full: the copy of an epoch that never came would keep it so
-            let _ = fs::remove_file(&spare);
-            return Err(error);
+        let spare = Temporary::write(&history, &self.map, new, access)?;
+        Temporary::write(&directory, &self.map, new, access)?.rename(&self.map)?;
+        // MAP is in place, so that nothing from here on is a failure but a directory that is not
+        // synced: a history that lacks its epoch is mended by the next publish, and an epoch too
+        // many is removed by it
+        let synced = sync_directory(&directory);
+        if spare.rename(&history.join(new.epoch().to_string())).is_ok() {
+            let _ = sync_directory(&history);
         }
-        let synced = sync_directory(&self.directory());
-        // MAP is in place: a history that lacks its epoch is mended by the next publish
-        let _ = fs::rename(&spare, history.join(new.epoch().to_string()))
-            .and_then(|()| sync_directory(&history));
         synced.map_err(|source| Error::Uncertain {
             file: self.map.clone(),
             epoch: new.epoch(),
             source,
         })?;
-        self.prune(new.epoch());
+        for path in outdated {
+            let _ = fs::remove_file(path);
+        }
         Ok(())
     }
 
     /// Puts a copy of a map into the history.
     fn keep_copy(&self, map: &Map, access: Access) -> Result<()> {
         let history = self.history_dir();
-        let spare = history.join(self.temporary(map.epoch()));
-        write_whole(&spare, map, access)?;
-        rename(&spare, &history.join(map.epoch().to_string()))?;
+        Temporary::write(&history, &self.map, map, access)?
+            .rename(&history.join(map.epoch().to_string()))?;
         sync_directory(&history).map_err(|e| Error::io("sync", &history, e))
     }
 
@@ -183,13 +172,6 @@ impl Store {
         Ok(map)
     }
 
-    fn directory(&self) -> PathBuf {
-        match self.map.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_owned(),
-            _ => PathBuf::from("."),
-        }
-    }
-
     fn with_suffix(&self, suffix: &str) -> PathBuf {
         let mut name = self.map.as_os_str().to_owned();
         name.push(suffix);
@@ -200,32 +182,11 @@ impl Store {
         self.with_suffix(".history")
     }
 
-    fn temporary(&self, epoch: u64) -> OsString {
-        let mut name = self.temporary_prefix();
-        name.push(format!("{epoch}.{}.tmp", std::process::id()));
-        name
-    }
-
-    fn temporary_prefix(&self) -> OsString {
-        let mut prefix = OsString::from(".");
-        prefix.push(self.map.file_name().unwrap_or_default());
-        prefix.push(".");
-        prefix
-    }
-
     /// `Invalid` when the map's place is a symbolic link: renaming over it would replace the link
     /// and leave its target behind, and the target's history is not beside the link. `publish` asks
     /// this itself.
     pub fn refuse_symlink(&self) -> Result<()> {
-        match fs::symlink_metadata(&self.map) {
-            Ok(meta) if meta.is_symlink() => Err(Error::Invalid {
-                problem: format!(
-                    "{}: this is a symbolic link; name the file that it points to",
-                    self.map.display()
-                ),
-            }),
-            _ => Ok(()),
-        }
+        refuse_symlink(&self.map)
     }
 
     fn lock(&self) -> Result<Lock> {
@@ -235,7 +196,7 @@ impl Store {
                 self.conflict("another stead is publishing right now; run it again".into())
             }
             // the lock is made when it is not there, so it is the directory that is missing
-            io::ErrorKind::NotFound => Error::io("open", &self.directory(), error),
+            io::ErrorKind::NotFound => Error::io("open", &directory_of(&self.map), error),
             _ => Error::io("lock", &path, error),
         })
     }
@@ -244,21 +205,6 @@ impl Store {
         Error::Conflict {
             file: self.map.clone(),
             problem,
-        }
-    }
-
-    /// Who may read the new file: those who may read the present one, which an operator may have
-    /// set by hand; of a first map everybody, or with a secret the owner alone.
-    fn access(&self, new: &Map) -> Access {
-        match fs::metadata(&self.map) {
-            Ok(meta) => Access {
-                mode: meta.mode() & 0o777,
-                owner: Some((meta.uid(), meta.gid())),
-            },
-            Err(_) => Access {
-                mode: if new.hash().is_secret() { 0o600 } else { 0o644 },
-                owner: None,
-            },
         }
     }
 
@@ -343,127 +289,14 @@ impl Store {
         Ok(epochs)
     }
 
-    /// Removes what killed processes left behind: regular files of our pattern. Failing to is no
-    /// reason to fail.
-    fn remove_leftovers(&self) {
-        for directory in [self.directory(), self.history_dir()] {
-            for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-                let name = entry.file_name();
-                let ours = name
-                    .as_bytes()
-                    .strip_prefix(self.temporary_prefix().as_bytes())
-                    .and_then(|rest| rest.strip_suffix(b".tmp"));
-                // just EPOCH.PID: `.m.8.9.4711.tmp` is the file of a map `m.8`, which has a lock of
-                // its own
-                let numbers = ours
-                    .and_then(|middle| std::str::from_utf8(middle).ok())
-                    .and_then(|middle| middle.split_once('.'));
-                let numbers = numbers.is_some_and(|(epoch, pid)| {
-                    epoch.parse::<u64>().is_ok() && pid.parse::<u32>().is_ok()
-                });
-                if numbers && entry.file_type().is_ok_and(|t| t.is_file()) {
-                    let _ = fs::remove_file(entry.path());
-                }
-            }
-        }
+    /// The files of the epochs that are one too many once `newest` is there.
+    fn outdated(&self, newest: u64) -> Vec<PathBuf> {
+        let mut epochs = self.kept().unwrap_or_default();
+        epochs.retain(|epoch| newest.saturating_sub(*epoch) >= self.keep as u64);
+        let history = self.history_dir();
+        epochs
+            .iter()
+            .map(|epoch| history.join(epoch.to_string()))
+            .collect()
     }
-
-    /// Removes the oldest epochs. The new epoch is in place, so failing to is no reason to fail.
-    fn prune(&self, newest: u64) {
-        for epoch in self.kept().unwrap_or_default() {
-            if newest.saturating_sub(epoch) >= self.keep as u64 {
-                let _ = fs::remove_file(self.history_dir().join(epoch.to_string()));
-            }
-        }
-    }
-}
-
-/// Writes a map to a file, whole or not at all, in place of what is there: a copy for another
-/// machine, say.
-///
-/// It knows no history and no conflicts: where a map is published to readers, [`Store::publish`] is
-/// the way. Errors: `Uncertain` when the file is in place and its directory could not be synced;
-/// otherwise what was there is untouched.
-pub fn save(map: &Map, path: &Path) -> Result<()> {
-    let store = Store::new(path, KEEP);
-    store.refuse_symlink()?;
-    let temporary = store.directory().join(store.temporary(map.epoch()));
-    write_whole(&temporary, map, store.access(map))?;
-    rename(&temporary, path)?;
-    let synced = sync_directory(&store.directory());
-    synced.map_err(|source| Error::Uncertain {
-        file: path.to_owned(),
-        epoch: map.epoch(),
-        source,
-    })
-}
-
-/// Mode and owner for a new file.
-#[derive(Clone, Copy)]
-struct Access {
-    mode: u32,
-    /// of the file that is replaced; a first map has none
-    owner: Option<(u32, u32)>,
-}
-
-impl Access {
-    /// Sets both on a new file, whatever the umask. Only root can give files away: where it cannot
-    /// be done and matters not, the owner stays.
-    fn set(self, file: &File) -> io::Result<()> {
-        let Some((user, group)) = self.owner else {
-            return Ok(());
-        };
-        let meta = file.metadata()?;
-        if (meta.uid(), meta.gid()) != (user, group) {
-            let given =
-                fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
-            if given.is_err() && self.mode & 0o077 == 0 {
-                return given; // nobody but the old owner could read it, and now could not
-            }
-        }
-        file.set_permissions(fs::Permissions::from_mode(self.mode))
-    }
-}
-
-/// Writes a map to a new file, makes it durable, and reads it back: a file system that lies about a
-/// write must not be believed. After any error the file is gone; an fsync is never tried again,
-/// since a second one may succeed after the data is lost.
-fn write_whole(path: &Path, map: &Map, access: Access) -> Result<()> {
-    let written = (|| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(access.mode)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(path)
-            .map_err(|e| Error::io("create", path, e))?;
-        access
-            .set(&file)
-            .map_err(|e| Error::io("set the owner of", path, e))?;
-        file.write_all(map.bytes())
-            .map_err(|e| Error::io("write", path, e))?;
-        file.sync_all().map_err(|e| Error::io("sync", path, e))?;
-        drop(file);
-        let back = Map::open_copy(path)?;
-        if back.digest() != map.digest() {
-            let source = io::Error::other("what was read back is not what was written");
-            return Err(Error::io("verify", path, source));
-        }
-        Ok(())
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(path);
-    }
-    written
-}
-
-fn rename(from: &Path, to: &Path) -> Result<()> {
-    fs::rename(from, to).map_err(|e| {
-        let _ = fs::remove_file(from);
-        Error::io("replace", to, e)
-    })
-}
-
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }

@@ -1,0 +1,263 @@
+//! Writing one map file so that readers find the old one or the new one, never a part.
+//!
+//! The bytes go to a temporary file beside the target, which is made durable, read back, and
+//! renamed over the target. Any number of threads, processes and hosts may do this to one target at
+//! once: each has a temporary file that it alone created, and the last rename wins.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{fchown, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::lock::try_lock;
+use crate::map::Map;
+
+/// Writes a map to a file, whole or not at all, in place of what is there: a copy for another
+/// machine, say.
+///
+/// It knows no history and no conflicts: where a map is published to readers, [`Store::publish`] is
+/// the way. Errors: `Uncertain` when the file is in place and its directory could not be synced;
+/// otherwise what was there is untouched.
+///
+/// [`Store::publish`]: super::Store::publish
+pub fn save(map: &Map, path: &Path) -> Result<()> {
+    refuse_symlink(path)?;
+    let directory = directory_of(path);
+    remove_leftovers(&directory, path);
+    Temporary::write(&directory, path, map, Access::of(path, map)?)?.rename(path)?;
+    sync_directory(&directory).map_err(|source| Error::Uncertain {
+        file: path.to_owned(),
+        epoch: map.epoch(),
+        source,
+    })
+}
+
+/// `Invalid` when the target is a symbolic link: renaming over it would replace the link and leave
+/// the file behind to which it points.
+pub(super) fn refuse_symlink(target: &Path) -> Result<()> {
+    match fs::symlink_metadata(target) {
+        Ok(meta) if meta.is_symlink() => Err(Error::Invalid {
+            problem: format!(
+                "{}: this is a symbolic link; name the file that it points to",
+                target.display()
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The directory that a file is in.
+pub(super) fn directory_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Makes what was renamed in a directory survive a power cut.
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Mode and owner for a new file.
+#[derive(Clone, Copy)]
+pub(super) struct Access {
+    /// The nine bits of `chmod`.
+    pub mode: u32,
+    /// of the file that is replaced; a first map has none
+    owner: Option<(u32, u32)>,
+}
+
+impl Access {
+    /// Who may read the new file: those who may read the present one, which an operator may have
+    /// set by hand; of a first map everybody, or with a secret the owner alone.
+    pub(super) fn of(target: &Path, new: &Map) -> Result<Access> {
+        match fs::metadata(target) {
+            Ok(meta) => Ok(Access {
+                mode: meta.mode() & 0o777,
+                owner: Some((meta.uid(), meta.gid())),
+            }),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Access {
+                mode: if new.hash().is_secret() { 0o600 } else { 0o644 },
+                owner: None,
+            }),
+            Err(e) => Err(Error::io("stat", target, e)),
+        }
+    }
+
+    /// Sets both on a new file, whatever the umask. Only root can give files away: where it cannot
+    /// be done and does not matter, the owner stays.
+    fn set(self, file: &File) -> io::Result<()> {
+        let Some((user, group)) = self.owner else {
+            return Ok(());
+        };
+        let meta = file.metadata()?;
+        if (meta.uid(), meta.gid()) != (user, group) {
+            let given =
+                fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
+            if given.is_err() && self.mode & 0o077 == 0 {
+                return given; // nobody but the old owner could read it, and now could not
+            }
+        }
+        file.set_permissions(fs::Permissions::from_mode(self.mode))
+    }
+}
+
+/// A file that this process created and that is not in its place yet; dropping it removes it.
+#[must_use]
+pub(super) struct Temporary {
+    path: PathBuf,
+    /// open and locked as long as this value lives, which tells others that it is not abandoned
+    file: File,
+    in_place: bool,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.in_place {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Temporary {
+    /// Writes a map that shall become `target` to a new file in `directory`, makes it durable, and
+    /// reads it back: a file system that lies about a write must not be believed. An fsync is never
+    /// tried again, since a second one may succeed after the data is lost.
+    pub(super) fn write(
+        directory: &Path,
+        target: &Path,
+        map: &Map,
+        access: Access,
+    ) -> Result<Temporary> {
+        let temporary = Temporary::create(directory, target, map.epoch(), access)?;
+        let (path, mut file) = (&temporary.path, &temporary.file);
+        access
+            .set(file)
+            .map_err(|e| Error::io("set the owner of", path, e))?;
+        file.write_all(map.bytes())
+            .map_err(|e| Error::io("write", path, e))?;
+        file.sync_all().map_err(|e| Error::io("sync", path, e))?;
+        match holds(path, map.bytes()) {
+            Ok(true) => Ok(temporary),
+            Ok(false) => {
+                let source = io::Error::other("what was read back is not what was written");
+                Err(Error::io("verify", path, source))
+            }
+            Err(e) => Err(Error::io("read back", path, e)),
+        }
+    }
+
+    fn create(directory: &Path, target: &Path, epoch: u64, access: Access) -> Result<Temporary> {
+        loop {
+            let path = directory.join(OsStr::from_bytes(&name(target, epoch)));
+            let file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(access.mode)
+                .custom_flags(libc::O_NOFOLLOW)
+                .open(&path)
+                .map_err(|e| Error::io("create", &path, e))?;
+            let temporary = Temporary {
+                path,
+                file,
+                in_place: false,
+            };
+            // between these two steps another process may have taken it for abandoned, and holds
+            // the lock or has removed the file; where there are no locks nobody removes anything
+            let locked = try_lock(&temporary.file);
+            let taken = locked.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock);
+            let removed = matches!(temporary.path.try_exists(), Ok(false));
+            if !taken && !removed {
+                return Ok(temporary);
+            }
+        }
+    }
+
+    /// Puts the file into its place. When that fails, what was there is untouched.
+    pub(super) fn rename(mut self, to: &Path) -> Result<()> {
+        fs::rename(&self.path, to).map_err(|e| Error::io("replace", to, e))?;
+        self.in_place = true;
+        Ok(())
+    }
+}
+
+/// Whether a file holds these bytes and no others.
+fn holds(path: &Path, mut bytes: &[u8]) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut buffer = [0; 1 << 16];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(bytes.is_empty());
+        }
+        match buffer.get(..read).and_then(|read| bytes.strip_prefix(read)) {
+            Some(rest) => bytes = rest,
+            None => return Ok(false),
+        }
+    }
+}
+
+/// The start of the names of a target's temporary files.
+fn prefix(target: &Path) -> Vec<u8> {
+    let name = target.file_name().unwrap_or_default();
+    [b".", name.as_bytes(), b"."].concat()
+}
+
+/// `.TARGET.EPOCH.PID.RANDOM.tmp`. The number of a process is not enough: threads share it, and so
+/// do processes of several containers or hosts that write into one directory.
+fn name(target: &Path, epoch: u64) -> Vec<u8> {
+    // std keys each of these hashers at random
+    let random = RandomState::new().build_hasher().finish();
+    let unique = format!("{epoch}.{}.{random:016x}.tmp", std::process::id());
+    [prefix(target), unique.into_bytes()].concat()
+}
+
+/// Whether `name` made this name for this target. `.m.8.9.4711.0123456789abcdef.tmp` belongs to a
+/// map `m.8`, not to a map `m`.
+fn is_name(file: &OsStr, target: &Path) -> bool {
+    let middle = file
+        .as_bytes()
+        .strip_prefix(prefix(target).as_slice())
+        .and_then(|rest| rest.strip_suffix(b".tmp"))
+        .and_then(|middle| std::str::from_utf8(middle).ok());
+    let parts: Vec<&str> = middle.map_or(vec![], |middle| middle.split('.').collect());
+    match parts[..] {
+        [epoch, process, random] => {
+            epoch.parse::<u64>().is_ok()
+                && process.parse::<u32>().is_ok()
+                && random.len() == 16
+                && u64::from_str_radix(random, 16).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// Removes the temporary files of a target that killed processes left in a directory. Failing to is
+/// no reason to fail.
+pub(super) fn remove_leftovers(directory: &Path, target: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && is_name(&entry.file_name(), target) {
+            remove_abandoned(&entry.path());
+        }
+    }
+}
+
+/// Removes a temporary file whose writer is gone: while it lives, it holds the lock. Ours is held
+/// until the file is removed, so that a writer that was about to lock it sees that it is gone.
+fn remove_abandoned(path: &Path) {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path);
+    if let Ok(file) = opened {
+        if try_lock(&file).is_ok() {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
