@@ -9,6 +9,12 @@
 //! same    which node of an old map is which of a new one
 //! column  keys as Arrow lays them out             arrow   Arrow's C Data Interface: the one file with unsafe code
 //! ```
+//!
+//! A module uses only modules to its left; a test holds that (tools/layers):
+//!
+//! ```text
+//! records | error subscript | column fleet key | arrow tools | batch | map | plan same
+//! ```
 
 #![deny(unsafe_code)]
 

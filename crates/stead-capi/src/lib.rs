@@ -9,6 +9,12 @@
 //! difference what moves               keys    points, paths, folding: without a map
 //! ```
 //!
+//! A module uses only modules to its left; a test holds that (tools/layers):
+//!
+//! ```text
+//! types | boundary | keys library locate open | inside | difference
+//! ```
+//!
 //! Every exported function is one call of [`boundary::status`] or [`boundary::value`]; a test reads
 //! the sources and holds that, and tests/c compares the library's symbols with those that it saw go
 //! through.
