@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use stead_layers::{order, Crate};
 
 /// Circles that are known and about to go: the crate's root, and the files.
-const KNOWN: [(&str, &[&str]); 6] = [
+const KNOWN: [(&str, &[&str]); 5] = [
     (
         "crates/stead/src/lib.rs",
         &[
@@ -21,25 +21,6 @@ const KNOWN: [(&str, &[&str]); 6] = [
     (
         "crates/stead/src/lib.rs",
         &["map/open.rs", "map/terminated.rs"],
-    ),
-    (
-        "crates/stead/src/lib.rs",
-        &[
-            "ring/cache_memcached_fast.rs",
-            "ring/carbon.rs",
-            "ring/choices.rs",
-            "ring/explicit.rs",
-            "ring/karger.rs",
-            "ring/libketama.rs",
-            "ring/libmemcached.rs",
-            "ring/mod.rs",
-            "ring/redis_slots.rs",
-            "ring/riak.rs",
-            "ring/servers.rs",
-            "ring/swift.rs",
-            "ring/uhashring.rs",
-            "ring/wallaroo.rs",
-        ],
     ),
     (
         "crates/stead-rrd/src/lib.rs",
