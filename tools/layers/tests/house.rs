@@ -5,11 +5,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use stead_layers::{order, Crate};
 
 /// Circles that are known and about to go: the crate's root, and the files.
-const KNOWN: [(&str, &[&str]); 5] = [
+const KNOWN: &[(&str, &[&str])] = &[
     (
         "crates/stead/src/lib.rs",
         &[
@@ -85,20 +86,25 @@ fn tests() -> Vec<String> {
     roots
 }
 
-fn read(root: &str) -> Crate {
-    Crate::read(&workspace().join(root)).unwrap_or_else(|error| panic!("{root}: {error}"))
+fn read(root: String) -> (String, Crate) {
+    match Crate::read(&workspace().join(&root)) {
+        Ok(of) => (root, of),
+        Err(error) => panic!("{root}: {error}"),
+    }
+}
+
+/// The libraries and programs, each read once for all tests.
+fn house() -> &'static [(String, Crate)] {
+    static HOUSE: OnceLock<Vec<(String, Crate)>> = OnceLock::new();
+    HOUSE.get_or_init(|| roots().into_iter().map(read).collect())
 }
 
 #[test]
 fn no_two_files_use_each_other() {
     let (mut wrong, mut known) = (Vec::new(), Vec::new());
-    let (libraries, tests) = (roots(), tests());
-    assert!(
-        libraries.len() >= 8 && tests.len() > 30,
-        "not all were found"
-    );
-    for root in libraries.iter().chain(&tests) {
-        let of = read(root);
+    let tests: Vec<(String, Crate)> = tests().into_iter().map(read).collect();
+    assert!(house().len() >= 8 && tests.len() > 30, "not all were found");
+    for (root, of) in house().iter().chain(&tests) {
         for (file, path) in &of.lost {
             wrong.push(format!(
                 "{root}: {} names {path}, which is nowhere",
@@ -106,7 +112,10 @@ fn no_two_files_use_each_other() {
             ));
         }
         for circle in of.circles() {
-            match KNOWN.iter().find(|one| **one == (root, &circle[..])) {
+            match KNOWN
+                .iter()
+                .find(|one| **one == (root.as_str(), &circle[..]))
+            {
                 Some(one) => known.push(one),
                 None => wrong.push(format!("{root}:\n    {}", of.among(&circle).join("\n    "))),
             }
@@ -122,33 +131,36 @@ fn no_two_files_use_each_other() {
 
 #[test]
 fn each_crate_keeps_the_order_of_its_front_page() {
-    let of = |root: String| {
+    let mut wrong = Vec::new();
+    for (root, of) in house() {
         // a known circle goes against any order
-        let known = |line: &String| {
-            let inside =
-                |files: &&[&str]| files.iter().filter(|file| line.contains(*file)).count() > 1;
-            KNOWN.iter().any(|(of, files)| *of == root && inside(files))
+        let inside = |line: &str, files: &[&str]| {
+            files.iter().filter(|file| line.contains(*file)).count() > 1
         };
-        let lines = order::against_the_order(&read(&root)).into_iter();
-        let lines = lines.filter(|line| !known(line));
-        lines
-            .map(|line| format!("{root}: {line}"))
-            .collect::<Vec<_>>()
-    };
-    let wrong: Vec<String> = roots().into_iter().flat_map(of).collect();
+        let known = |line: &String| {
+            KNOWN
+                .iter()
+                .any(|(of, files)| of == root && inside(line, files))
+        };
+        let lines = order::against_the_order(of).into_iter();
+        wrong.extend(
+            lines
+                .filter(|line| !known(line))
+                .map(|line| format!("{root}: {line}")),
+        );
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn unsafe_code_lives_where_the_system_is_met() {
-    for root in roots() {
+    for (root, of) in house() {
         let allowed: &[&str] = match root.as_str() {
             "crates/stead/src/lib.rs" => &["lock.rs", "mmap.rs"],
             "python/src/lib.rs" => &["arrow.rs"],
             "crates/stead-capi/src/lib.rs" => continue, // what C calls; its own tests look at it
             _ => &[],
         };
-        let of = read(&root);
         let found = of.files_with("unsafe");
         assert!(found.iter().eq(allowed), "{root}: {found:?}");
     }
