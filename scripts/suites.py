@@ -111,6 +111,7 @@ SUITES = [
     ("program (Rust)", rust("stead-cli"), cargo_counts, None),
     ("RRD router (Rust)", rust("stead-rrd"), cargo_counts, None),
     ("C boundary (Rust)", rust("stead-capi"), cargo_counts, None),
+    ("house of every crate (Rust)", rust("layers"), cargo_counts, None),
     (
         "RRD router before rrdcached",
         [VENV, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/rrd"],

@@ -16,6 +16,12 @@
 //! ```text
 //! imported | error subscript | column fleet key records | arrow tools | batch names | array | map | plan same
 //! ```
+//!
+//! A module uses only modules to its left; a test holds that (tools/layers):
+//!
+//! ```text
+//! records | error subscript | column fleet key | arrow tools | batch | map | plan same
+//! ```
 
 #![deny(unsafe_code)]
 

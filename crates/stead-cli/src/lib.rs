@@ -6,6 +6,12 @@
 //! One file a verb under `verb/`; what they share: `change` (two maps side by side), `caps` (fault
 //! domains), `input` (keys), `output`, `text`, `progress`, and `exit`, whose codes docs/cli.md
 //! lists.
+//!
+//! A module uses only modules to its left; a test holds that (tools/layers):
+//!
+//! ```text
+//! exit progress | output | input text | caps explain | change | verb | usage
+//! ```
 
 #![forbid(unsafe_code)]
 

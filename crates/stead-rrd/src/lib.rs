@@ -6,11 +6,12 @@
 //!                     \--> journal (durable before the client hears of it)
 //! ```
 //!
-//! A module uses only modules to its left:
+//! A module uses only modules to its left; a test holds that (tools/layers):
 //!
 //! ```text
-//! path request reply batch tally | fetch values writes record journal | log unflushed connection socket files create | layout shared | backend | router | listener
-//!     | status page | state epochs | mover | control | report metrics | operate say | line | main
+//! path request reply | batch tally | fetch values writes record journal | log unflushed connection
+//!     | socket create layout | files shared | backend | router | listener | status state
+//!     | page epochs | mover | control | report metrics | operate say | line
 //! ```
 
 #![forbid(unsafe_code)]

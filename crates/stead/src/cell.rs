@@ -24,6 +24,11 @@ impl Cells {
         })
     }
 
+    /// A cell for each number of so many bits, 1 to 64.
+    pub fn of_bits(bits: u32) -> Cells {
+        Cells(1 << bits)
+    }
+
     /// The number as a map stores it: 0 for 2^64.
     pub fn stored(self) -> u64 {
         u64::try_from(self.0).unwrap_or(0)
@@ -100,6 +105,8 @@ mod tests {
         }
         assert_eq!(Cells::FINEST.stored(), 0);
         assert_eq!(Cells::from_stored(0), Cells::FINEST);
+        assert_eq!(Cells::of_bits(64), Cells::FINEST);
+        assert_eq!(Cells::of_bits(14), Cells::from_stored(16_384));
         assert_eq!(Cells::FINEST.round_up(SPACE), SPACE);
     }
 }

@@ -85,7 +85,7 @@
 //!
 //! # The house
 //!
-//! A module uses only modules to its left; a test holds that.
+//! A module uses only modules to its left; a test holds that (tools/layers).
 //!
 //! ```text
 //! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | plan rebalance verdict | ring balance violations | report path | baseline | stats simulate | store

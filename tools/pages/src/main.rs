@@ -4,6 +4,12 @@
 //!     stead-pages DIRECTORY      DIRECTORY/man1, /man3, /completions; DIRECTORY must not be there yet
 //!
 //! The same sources give the same bytes: a page names the version and no date.
+//!
+//! A module uses only modules to its left; a test holds that (tools/layers):
+//!
+//! ```text
+//! header page | library program
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -258,8 +258,8 @@ fn to_balance(balance: &Balance) -> u128 {
 fn list(json: bool, out: &mut Out) -> Result {
     let choice = |choice: &ring::Choice| ListedChoice {
         name: choice.name,
-        values: choice.value.to_string(),
-        default: choice.value.default_text(),
+        values: choice.values.to_string(),
+        default: choice.values.default_text(),
         about: choice.about,
     };
     let kinds = KINDS.iter().map(|kind| Listed {

@@ -4,7 +4,6 @@
 //! nor numbers as they were written, so jsonc-parser, which is looser, then reads what is known to
 //! be JSON. (Its versions from 0.28 on can be strict themselves, and need a compiler above our
 //! MSRV.)
-#![forbid(unsafe_code)]
 
 use std::collections::HashSet;
 

@@ -3,7 +3,6 @@
 //! The parser reads TOML 1.1 as well, and gives up at depths that it chooses itself. A scan of the
 //! bytes refuses what 1.0 has not (so that every other TOML reader can read the fleet too) and what
 //! is deeper than a fleet can be. Of what the scan and the parser find, the earlier is reported.
-#![forbid(unsafe_code)]
 
 use std::ops::Range;
 

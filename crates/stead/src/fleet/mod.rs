@@ -7,7 +7,6 @@
 //! Both languages are lowered to one small tree, so every rule is written once and both give the
 //! same fleet and the same mistakes. Numbers travel as the text that was written; nothing here is
 //! ever a floating-point number.
-#![forbid(unsafe_code)]
 
 mod from_json;
 mod from_toml;

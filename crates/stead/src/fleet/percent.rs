@@ -7,7 +7,6 @@
 //! ```
 //!
 //! n is at most 10^20 < 2^67, so n * 2^44 is below 2^111 and fits; n * 2^64 would not.
-#![forbid(unsafe_code)]
 
 use crate::point::Share;
 

@@ -1,6 +1,5 @@
 //! Pins laid on the points: which run of cells each pin covers, and whether two of them cover the
 //! same point.
-#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 

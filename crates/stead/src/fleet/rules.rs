@@ -3,7 +3,6 @@
 //! The reader does not stop at a mistake: it goes on and keeps the one that stands first in the
 //! text. What can be judged only when all is read (a policy's nodes, a pin's policy, `formerly`) is
 //! checked at the end, and still reported in its place.
-#![forbid(unsafe_code)]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

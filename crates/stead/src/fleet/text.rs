@@ -1,6 +1,5 @@
 //! From a file or a text to a fleet: bytes, encoding, the choice between TOML and JSON, and lines
 //! for what went wrong.
-#![forbid(unsafe_code)]
 
 use std::fs::File;
 use std::io::Read;

@@ -1,6 +1,5 @@
 //! The one tree that TOML and JSON are lowered to, and the way back from a byte of the text to its
 //! line.
-#![forbid(unsafe_code)]
 
 /// How deep tables and arrays may stand in one another. A fleet needs 4; the limit keeps the
 /// parsers' recursion, and the freeing of what they built, far from the end of the smallest stack

@@ -262,9 +262,37 @@ mod tests {
             }
         }
         assert_eq!(
-            (Function::of_number(4), Function::of_number(25)),
+            (Function::of_number(4), Function::of_number(before + 1)),
             (None, None)
         );
+    }
+
+    #[test]
+    fn every_function_is_in_the_manual_the_header_and_the_reference() {
+        let read = |file: &str| {
+            let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+            std::fs::read_to_string(root.to_owned() + file).unwrap()
+        };
+        let (page, header) = (read("docs/placement.md"), read("include/stead.h"));
+        let reference = read("tests/reference/hashes.py");
+        for (number, name, _, bits) in REGISTRY {
+            assert!(
+                page.contains(&format!("`{name}`")),
+                "docs/placement.md lacks {name}"
+            );
+            let constant = name.replace('-', "_").to_uppercase();
+            let constant = format!("  STEAD_{constant} = {number},\n");
+            assert!(
+                header.contains(&constant),
+                "include/stead.h lacks {constant}"
+            );
+            // the first three are hashes of our own
+            let row = format!("    \"{name}\": ({number}, {bits}),\n");
+            assert!(
+                number < 4 || reference.contains(&row),
+                "tests/reference/hashes.py lacks {row}"
+            );
+        }
     }
 
     #[test]

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Kind;
 use crate::error::{Error, Result};
+use crate::hash::{Affixes, AFFIX_MAX};
 
 /// Something about a ring that its users can set.
 pub struct Choice {
     /// Its name.
     pub name: &'static str,
     /// What it may be, and what it is when nothing is said.
-    pub value: Value,
+    pub values: Values,
     /// One line of words.
     pub about: &'static str,
 }
 
 /// The values of a choice.
-pub enum Value {
+pub enum Values {
     /// A whole number.
     Number {
         /// The least.
@@ -33,31 +33,31 @@ pub enum Value {
     Text,
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for Values {
     /// What it may be: `1..255`, `md5|ketama`, `TEXT`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Number { least, most, .. } => write!(f, "{least}..{most}"),
-            Value::OneOf(words) => write!(f, "{}", words.join("|")),
-            Value::Text => write!(f, "TEXT"),
+            Values::Number { least, most, .. } => write!(f, "{least}..{most}"),
+            Values::OneOf(words) => write!(f, "{}", words.join("|")),
+            Values::Text => write!(f, "TEXT"),
         }
     }
 }
 
-impl Value {
+impl Values {
     /// The default, as it would be written.
     pub fn default_text(&self) -> String {
         match self {
-            Value::Number { default, .. } => default.to_string(),
-            Value::OneOf(words) => words.first().copied().unwrap_or("").to_owned(),
-            Value::Text => String::new(),
+            Values::Number { default, .. } => default.to_string(),
+            Values::OneOf(words) => words.first().copied().unwrap_or("").to_owned(),
+            Values::Text => String::new(),
         }
     }
 
     /// Why a text is none of the values, in words that can stand after it.
     fn refuses(&self, text: &str) -> Option<String> {
         match self {
-            Value::Number { least, most, .. } => {
+            Values::Number { least, most, .. } => {
                 let digits = text.bytes().all(|b| b.is_ascii_digit());
                 let fits = digits
                     && text
@@ -65,10 +65,10 @@ impl Value {
                         .is_ok_and(|n| (*least..=*most).contains(&n));
                 (!fits).then(|| format!("is not a whole number from {least} to {most}"))
             }
-            Value::OneOf(words) => {
+            Values::OneOf(words) => {
                 (!words.contains(&text)).then(|| format!("is none of {}", words.join(", ")))
             }
-            Value::Text => None,
+            Values::Text => None,
         }
     }
 }
@@ -77,12 +77,11 @@ impl Value {
 pub struct Choices(BTreeMap<&'static str, String>);
 
 impl Choices {
-    /// Reads `NAME=VALUE` words.
-    pub(super) fn of(kind: &Kind, set: &[impl AsRef<str>]) -> Result<Choices> {
-        let mut values: BTreeMap<&'static str, String> = kind
-            .choices
+    /// Reads `NAME=VALUE` words. `ring`: its name, for messages.
+    pub(crate) fn of(ring: &str, known: &[Choice], set: &[impl AsRef<str>]) -> Result<Choices> {
+        let mut values: BTreeMap<&'static str, String> = known
             .iter()
-            .map(|c| (c.name, c.value.default_text()))
+            .map(|c| (c.name, c.values.default_text()))
             .collect();
         let refuse = |problem: String| Err(Error::Invalid { problem });
         for word in set {
@@ -90,19 +89,16 @@ impl Choices {
             let Some((name, value)) = word.split_once('=') else {
                 return refuse(format!("`{word}` is not NAME=VALUE"));
             };
-            let Some(choice) = kind.choices.iter().find(|choice| choice.name == name) else {
-                let names: Vec<&str> = kind.choices.iter().map(|choice| choice.name).collect();
+            let Some(choice) = known.iter().find(|choice| choice.name == name) else {
+                let names: Vec<&str> = known.iter().map(|choice| choice.name).collect();
                 let known = if names.is_empty() {
                     "it has none".to_owned()
                 } else {
                     format!("it has {}", names.join(", "))
                 };
-                return refuse(format!(
-                    "the ring {} has no choice `{name}`; {known}",
-                    kind.name
-                ));
+                return refuse(format!("the ring {ring} has no choice `{name}`; {known}"));
             };
-            if let Some(why) = choice.value.refuses(value) {
+            if let Some(why) = choice.values.refuses(value) {
                 return refuse(format!("{name}={value}: `{value}` {why}"));
             }
             values.insert(choice.name, value.to_owned());
@@ -111,12 +107,26 @@ impl Choices {
     }
 
     /// The text of a choice.
-    pub(super) fn text(&self, name: &str) -> &str {
+    pub(crate) fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
     /// The number of a choice that has one.
-    pub(super) fn number(&self, name: &str) -> u64 {
+    pub(crate) fn number(&self, name: &str) -> u64 {
         self.text(name).parse().unwrap_or(0)
+    }
+
+    /// The choice `namespace`: what the original puts before every key that it hashes.
+    pub(crate) fn namespace(&self) -> Result<Affixes> {
+        let text = self.text("namespace");
+        if text.len() > AFFIX_MAX {
+            return Err(Error::Invalid {
+                problem: format!("namespace={text}: it is longer than {AFFIX_MAX} bytes"),
+            });
+        }
+        Ok(Affixes {
+            prefix: text.as_bytes().to_vec(),
+            suffix: Vec::new(),
+        })
     }
 }

@@ -7,18 +7,18 @@ use std::collections::HashMap;
 type PointId = usize;
 
 /// First cells, ascending, the first 0, and the servers of the cells from there on, primary first.
-pub(super) type Table = Vec<(u128, Vec<u32>)>;
+pub(crate) type Table = Vec<(u128, Vec<u32>)>;
 
 /// A point of a ring: where it stands, in cells, and the number of its server. A position may lie
 /// behind the last cell.
-pub(super) type RingPoint = (u128, u32);
+pub(crate) type RingPoint = (u128, u32);
 
 /// The most points of a ring: what a map of it has slices for, and more than anybody draws.
-pub(super) const POINTS_MAX: u128 = 1 << 24;
+pub(crate) const POINTS_MAX: u128 = 1 << 24;
 
 /// Which point of a ring owns a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// The first point that stands there or after it.
     AtOrAfter,
     /// The first point that stands after it.
@@ -29,7 +29,7 @@ pub(super) enum Owner {
 
 /// Which of several points of one position stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Tie {
+pub(crate) enum Tie {
     /// The one that was put there first.
     First,
     /// The one that was put there last.
@@ -37,7 +37,7 @@ pub(super) enum Tie {
 }
 
 /// The points in order, one for each position.
-pub(super) fn in_order(mut points: Vec<RingPoint>, tie: Tie) -> Vec<RingPoint> {
+pub(crate) fn in_order(mut points: Vec<RingPoint>, tie: Tie) -> Vec<RingPoint> {
     if tie == Tie::Last {
         points.reverse();
     }
@@ -80,7 +80,7 @@ fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)>
 
 /// The table of a ring whose keys have one server each; nobody holds anything when there are no
 /// points.
-pub(super) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
+pub(crate) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
     let server = |point: PointId| points.get(point).map(|point| point.1).into_iter().collect();
     runs(points, owner, cells)
         .into_iter()
@@ -90,7 +90,7 @@ pub(super) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
 
 /// The table of a ring whose keys have this many servers: those that a walk finds, clockwise, each
 /// once.
-pub(super) fn walks(points: &[RingPoint], owner: Owner, cells: u128, most: usize) -> Table {
+pub(crate) fn walks(points: &[RingPoint], owner: Owner, cells: u128, most: usize) -> Table {
     walks_apart(points, owner, cells, most, |server| server)
 }
 
@@ -100,7 +100,7 @@ pub(super) fn walks(points: &[RingPoint], owner: Owner, cells: u128, most: usize
 /// The list of a point is its own server and then the list of the next point without the group of
 /// this one; so all lists come of going around backwards twice, however far a walk from one point
 /// would go.
-pub(super) fn walks_apart<G: PartialEq>(
+pub(crate) fn walks_apart<G: PartialEq>(
     points: &[RingPoint],
     owner: Owner,
     cells: u128,

@@ -64,7 +64,7 @@ pub enum Weights {
 
 impl Ring {
     /// Errors: what the servers of a file cannot be.
-    pub(super) fn checked(mut self, file: &str) -> Result<Ring> {
+    pub(crate) fn checked(mut self, file: &str) -> Result<Ring> {
         let refuse = |problem: String| {
             Err(Error::Impossible {
                 problem: format!("{file}: {problem}"),

@@ -10,7 +10,7 @@ use crate::cell::Cells;
 use crate::hash::{Affixes, Function, Hash};
 
 /// The cells of each remainder, when nothing is said.
-pub(super) const PARTS: u64 = 100;
+pub(crate) const PARTS: u64 = 100;
 
 /// The widest numbers whose values are cells themselves.
 const NARROW: u32 = 16;
@@ -18,7 +18,7 @@ const NARROW: u32 = 16;
 /// Hash, cells and table of the keys whose server is `server_of[number % server_of.len()]`;
 /// `parts`: cells of each remainder, where the hash is wide. `None`: that would be more cells than
 /// a map should have. `zero`: what a number of 0 counts as.
-pub(super) fn remainders(
+pub(crate) fn remainders(
     function: Function,
     affixes: Affixes,
     server_of: &[u32],

@@ -1,13 +1,20 @@
-//! Reading lists of servers: lines, words, weights, with errors that say the line.
+//! Lists of servers: their lines, words and weights, with errors that say the line.
 
 use super::draw::Member;
-use super::Servers;
 use crate::error::{Error, Result};
 use crate::name::check_node_name;
 use crate::weight::Weight;
 
+/// A list of servers: a file's bytes, and its name for messages.
+pub struct Servers<'a> {
+    /// What is in it.
+    pub bytes: &'a [u8],
+    /// Its name, as the user gave it.
+    pub file: &'a str,
+}
+
 /// A line of a list that is neither empty nor a comment.
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     file: &'a str,
     /// From 1.
     pub number: usize,
@@ -17,22 +24,22 @@ pub(super) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// A mistake in this line.
-    pub(super) fn wrong(&self, problem: impl Into<String>) -> Error {
+    pub(crate) fn wrong(&self, problem: impl Into<String>) -> Error {
         wrong(self.file, self.number, problem)
     }
 
     /// Its words.
-    pub(super) fn words(&self) -> Vec<&'a str> {
+    pub(crate) fn words(&self) -> Vec<&'a str> {
         self.text.split_whitespace().collect()
     }
 
     /// A weight as stead has them.
-    pub(super) fn weight(&self, text: &str) -> Result<Weight> {
+    pub(crate) fn weight(&self, text: &str) -> Result<Weight> {
         Weight::parse(text).map_err(|why| self.wrong(format!("the weight `{text}` {why}")))
     }
 
     /// A whole number.
-    pub(super) fn number_of(&self, text: &str, what: &str, most: u64) -> Result<u64> {
+    pub(crate) fn number_of(&self, text: &str, what: &str, most: u64) -> Result<u64> {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let number = text.parse().ok().filter(|n| digits && *n <= most);
         number.ok_or_else(|| {
@@ -43,19 +50,19 @@ impl<'a> Line<'a> {
     }
 
     /// The name of a node.
-    pub(super) fn name(&self, text: &str) -> Result<String> {
+    pub(crate) fn name(&self, text: &str) -> Result<String> {
         check_name(self.file, self.number, text)?;
         Ok(text.to_owned())
     }
 }
 
 /// Errors: the text is no name of a node.
-pub(super) fn check_name(file: &str, line: usize, text: &str) -> Result<()> {
+pub(crate) fn check_name(file: &str, line: usize, text: &str) -> Result<()> {
     check_node_name(text).map_err(|why| wrong(file, line, format!("the name `{text}` {why}")))
 }
 
 /// A list of NAME WEIGHT lines, which several kinds read.
-pub(super) fn names_and_weights(members: &[Member]) -> String {
+pub(crate) fn names_and_weights(members: &[Member]) -> String {
     members
         .iter()
         .map(|member| format!("{} {}\n", member.name, member.weight))
@@ -63,7 +70,7 @@ pub(super) fn names_and_weights(members: &[Member]) -> String {
 }
 
 /// A mistake in a line of a file.
-pub(super) fn wrong(file: &str, line: usize, problem: impl Into<String>) -> Error {
+pub(crate) fn wrong(file: &str, line: usize, problem: impl Into<String>) -> Error {
     Error::Fleet {
         file: file.to_owned(),
         line,
@@ -73,7 +80,7 @@ pub(super) fn wrong(file: &str, line: usize, problem: impl Into<String>) -> Erro
 
 impl<'a> Servers<'a> {
     /// The text.
-    pub(super) fn text(&self) -> Result<&'a str> {
+    pub(crate) fn text(&self) -> Result<&'a str> {
         std::str::from_utf8(self.bytes).map_err(|error| {
             let line = 1 + self
                 .bytes
@@ -86,7 +93,7 @@ impl<'a> Servers<'a> {
     }
 
     /// The lines, without comments and empty ones. Errors: not UTF-8; no line at all.
-    pub(super) fn lines(&self) -> Result<Vec<Line<'a>>> {
+    pub(crate) fn lines(&self) -> Result<Vec<Line<'a>>> {
         let line = |(number, text): (usize, &'a str)| {
             let text = text.split('#').next().unwrap_or("").trim();
             (!text.is_empty()).then_some(Line {

@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
+use super::placement::Placement;
 use super::system::System;
-use super::table::Layout;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::point::SPACE;
@@ -111,15 +111,15 @@ impl System for Claim {
         }
     }
 
-    fn layout(&self, _: &mut Names) -> Layout {
-        let mut layout = Layout::default();
+    fn placement(&self, _: &mut Names) -> Placement {
+        let mut placement = Placement::default();
         let width = SPACE / u128::from(self.partitions);
         for i in 0..self.owners.len() {
             let copies = (0..self.replicas).map(|d| self.owners[(i + d) % self.owners.len()]);
-            layout.push((width * i as u128) as u64, copies);
+            placement.push((width * i as u128) as u64, copies);
         }
-        layout.entries = self.owners.len();
-        layout
+        placement.entries = self.owners.len();
+        placement
     }
 }
 

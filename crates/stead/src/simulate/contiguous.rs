@@ -2,8 +2,8 @@
 //! how at least one published crate that is called Random Slicing rebuilds its table.
 
 use super::ideal::{Names, NodeNumber, Wanted};
+use super::placement::Placement;
 use super::system::System;
-use super::table::Layout;
 use crate::error::Result;
 use crate::fleet::Fleet;
 
@@ -27,7 +27,7 @@ impl System for Contiguous {
         Ok(())
     }
 
-    fn layout(&self, _: &mut Names) -> Layout {
-        Layout::of_pieces(self.pieces.iter().copied())
+    fn placement(&self, _: &mut Names) -> Placement {
+        Placement::of_pieces(self.pieces.iter().copied())
     }
 }

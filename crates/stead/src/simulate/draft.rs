@@ -15,13 +15,13 @@ pub struct Draft {
     /// The draws of the generator so far: SplitMix64 from state 0, whose j-th draw is `mix(0, j)`.
     draws: u64,
     /// Today's nodes of a random history: name and place, in the order in which they came.
-    there: Vec<(String, Place)>,
+    there: Vec<(String, ZoneAndRack)>,
     /// How many nodes there ever were.
     named: usize,
 }
 
 /// Zone and rack, from 0.
-type Place = (usize, usize);
+type ZoneAndRack = (usize, usize);
 
 /// The fleet of a random history.
 pub struct Shape {
@@ -173,7 +173,7 @@ impl Draft {
     }
 
     /// A new node; zones are a, b, ..., and their racks a1, a2, ...
-    fn node(&mut self, place: Place, shape: &Shape) -> ScenarioNode {
+    fn node(&mut self, place: ZoneAndRack, shape: &Shape) -> ScenarioNode {
         let zone = char::from(b'a' + place.0 as u8).to_string();
         let rack = format!("{zone}{}", place.1 + 1);
         let name = format!("n{:03}", self.named);

@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
+use super::placement::Placement;
 use super::system::System;
-use super::table::Layout;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::point::SPACE;
@@ -33,7 +33,7 @@ pub struct Slicing {
 }
 
 /// An interval while gaps are collected: `None` is a gap.
-type Piece = (Option<NodeNumber>, u128);
+type Interval = (Option<NodeNumber>, u128);
 
 impl Slicing {
     /// Nothing is placed yet.
@@ -45,8 +45,8 @@ impl Slicing {
     }
 
     /// The intervals with gaps where `give` was taken from.
-    fn with_gaps(&self, mut give: HashMap<NodeNumber, u128>) -> Vec<Piece> {
-        let mut pieces: Vec<Piece> = Vec::with_capacity(self.pieces.len() * 2);
+    fn with_gaps(&self, mut give: HashMap<NodeNumber, u128>) -> Vec<Interval> {
+        let mut pieces: Vec<Interval> = Vec::with_capacity(self.pieces.len() * 2);
         let mut at_end = true;
         for (node, points) in self.pieces.iter().copied() {
             let owes = give.entry(node).or_insert(0);
@@ -76,7 +76,7 @@ fn push<T: PartialEq>(pieces: &mut Vec<(T, u128)>, piece: (T, u128)) {
 
 /// Gives the gaps from left to right to those that want points, in their order.
 fn fill(
-    pieces: Vec<Piece>,
+    pieces: Vec<Interval>,
     wants: impl Iterator<Item = (NodeNumber, u128)>,
 ) -> Result<Vec<(NodeNumber, u128)>> {
     let mut wants = wants.filter(|(_, points)| *points > 0);
@@ -144,8 +144,8 @@ impl System for Slicing {
         Ok(())
     }
 
-    fn layout(&self, _: &mut Names) -> Layout {
-        Layout::of_pieces(self.pieces.iter().copied())
+    fn placement(&self, _: &mut Names) -> Placement {
+        Placement::of_pieces(self.pieces.iter().copied())
     }
 }
 

@@ -60,7 +60,7 @@ pub struct Wanted {
 }
 
 /// A limit for some holders together: a node, a domain, or the whole.
-struct Bound {
+struct Limit {
     /// Points that are not given yet.
     left: u128,
     /// The holders under it, in their order.
@@ -130,7 +130,7 @@ fn caps(domains: &BTreeMap<Vec<&str>, usize>, holders: &[Holder], replicas: u32)
     caps
 }
 
-/// Progressive filling: a level rises, and what reaches its bound first freezes.
+/// Progressive filling: a level rises, and what reaches its limit first freezes.
 ///
 /// Nothing overflows: left <= 255 * 2^64 < 2^72, and all weights together are at most 65,536 *
 /// 10^12 < 2^55.9.
@@ -140,10 +140,10 @@ fn fill(
     caps: &[u32],
     replicas: u32,
 ) -> Vec<u128> {
-    // in the order in which bounds that are reached together freeze: nodes, the deepest domains
+    // in the order in which limits that are reached together freeze: nodes, the deepest domains
     // first, the whole; at a level by name
-    let mut bounds: Vec<Bound> = (0..holders.len())
-        .map(|i| Bound {
+    let mut limits: Vec<Limit> = (0..holders.len())
+        .map(|i| Limit {
             left: SPACE,
             holders: vec![i],
         })
@@ -159,29 +159,29 @@ fn fill(
             .zip(0..)
             .filter(|(holder, _)| holder.domains.contains(&domain))
             .map(|(_, i)| i);
-        bounds.push(Bound {
+        limits.push(Limit {
             left: u128::from(caps[domain]) * SPACE,
             holders: inside.collect(),
         });
     }
-    bounds.push(Bound {
+    limits.push(Limit {
         left: u128::from(replicas) * SPACE,
         holders: (0..holders.len()).collect(),
     });
     let mut within: Vec<Vec<usize>> = vec![Vec::new(); holders.len()];
-    for (bound, b) in bounds.iter().zip(0..) {
-        bound.holders.iter().for_each(|i| within[*i].push(b));
+    for (limit, b) in limits.iter().zip(0..) {
+        limit.holders.iter().for_each(|i| within[*i].push(b));
     }
 
     let weight = |i: usize| u128::from(holders[i].weight.millionths());
-    let mut rising: Vec<u128> = bounds
+    let mut rising: Vec<u128> = limits
         .iter()
-        .map(|bound| bound.holders.iter().map(|i| weight(*i)).sum())
+        .map(|limit| limit.holders.iter().map(|i| weight(*i)).sum())
         .collect();
     let mut ideal: Vec<Option<u128>> = vec![None; holders.len()];
-    while let Some(first) = reached_first(&bounds, &rising) {
-        let (left, weights) = (bounds[first].left, rising[first]);
-        let rise: Vec<usize> = bounds[first]
+    while let Some(first) = reached_first(&limits, &rising) {
+        let (left, weights) = (limits[first].left, rising[first]);
+        let rise: Vec<usize> = limits[first]
             .holders
             .iter()
             .copied()
@@ -193,7 +193,7 @@ fn fill(
             over -= points;
             ideal[*i] = Some(points);
             for b in &within[*i] {
-                bounds[*b].left -= points;
+                limits[*b].left -= points;
                 rising[*b] -= weight(*i);
             }
         }
@@ -201,10 +201,10 @@ fn fill(
         // a stable sort, so of equal remainders the earlier holder comes first
         order.sort_by_key(|i| std::cmp::Reverse(left * weight(*i) % weights));
         for i in order {
-            if over > 0 && within[i].iter().all(|b| bounds[*b].left > 0) {
+            if over > 0 && within[i].iter().all(|b| limits[*b].left > 0) {
                 over -= 1;
                 ideal[i] = ideal[i].map(|points| points + 1);
-                within[i].iter().for_each(|b| bounds[*b].left -= 1);
+                within[i].iter().for_each(|b| limits[*b].left -= 1);
             }
         }
     }
@@ -214,11 +214,11 @@ fn fill(
         .collect()
 }
 
-/// The bound with rising nodes that has the least left / weights, of equal ones the first.
-fn reached_first(bounds: &[Bound], rising: &[u128]) -> Option<usize> {
+/// The limit with rising nodes that has the least left / weights, of equal ones the first.
+fn reached_first(limits: &[Limit], rising: &[u128]) -> Option<usize> {
     let mut first: Option<usize> = None;
-    for (b, bound) in bounds.iter().enumerate().filter(|(b, _)| rising[*b] > 0) {
-        if first.is_none_or(|f| bound.left * rising[f] < bounds[f].left * rising[b]) {
+    for (b, limit) in limits.iter().enumerate().filter(|(b, _)| rising[*b] > 0) {
+        if first.is_none_or(|f| limit.left * rising[f] < limits[f].left * rising[b]) {
             first = Some(b);
         }
     }

@@ -3,7 +3,9 @@
 //! mean, and what each peer's rule is.
 //!
 //! ```text
-//! JSON, builtin --scenario--> Scenario --history--> Fleet, Fleet, ... --ideal--> Wanted --system--> Layout --run--> Simulated
+//! JSON    --reading--\
+//! builtin --draft------> Scenario --history--> Fleet, Fleet, ... --ideal--> Wanted
+//!     Wanted --system--> Placement --run--> Simulated, in figures
 //! ```
 //!
 //! ```
@@ -25,18 +27,22 @@ mod builtin;
 mod claim;
 mod contiguous;
 mod draft;
+mod figures;
 mod gaps;
 mod history;
 mod ideal;
 mod own;
+mod peers;
+mod placement;
+mod reading;
 mod run;
 mod scenario;
 mod system;
-mod table;
 mod vnodes;
 
 pub use builtin::{built_in, BuiltIn, BUILT_INS};
+pub use figures::{Figures, Simulated, StepFigures, StepReport, SystemReport, Total};
 pub use history::History;
-pub use run::{run, Figures, Simulated, StepFigures, StepReport, SystemReport, Total};
+pub use run::run;
 pub use scenario::{Scenario, ScenarioNode, Step};
 pub use system::{LeftOut, Sizes};

@@ -1,8 +1,8 @@
 //! stead itself: [`build`], as `stead apply` calls it.
 
 use super::ideal::{Names, Wanted};
+use super::placement::Placement;
 use super::system::System;
-use super::table::Layout;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::map::Map;
@@ -24,9 +24,11 @@ impl System for Own {
         Ok(())
     }
 
-    fn layout(&self, names: &mut Names) -> Layout {
-        let mut layout = Layout::default();
-        let Some(map) = &self.map else { return layout };
+    fn placement(&self, names: &mut Names) -> Placement {
+        let mut placement = Placement::default();
+        let Some(map) = &self.map else {
+            return placement;
+        };
         let members = |policy: crate::map::Policy<'_>| {
             policy
                 .members()
@@ -35,7 +37,7 @@ impl System for Own {
         };
         let policies: Vec<Vec<u32>> = map.policies().map(members).collect();
         for slice in map.base_slices() {
-            layout.push(
+            placement.push(
                 slice.first.0,
                 policies
                     .get(slice.policy.index())
@@ -44,7 +46,7 @@ impl System for Own {
                     .copied(),
             );
         }
-        layout.entries = map.base_count();
-        layout
+        placement.entries = map.base_count();
+        placement
     }
 }

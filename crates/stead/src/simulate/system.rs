@@ -1,14 +1,9 @@
-//! What can be simulated: the interface of a system, and the list of all of them.
+//! A system that can be simulated: its interface, and the sizes that it is given.
 
 use serde::Serialize;
 
-use super::claim::Claim;
-use super::contiguous::Contiguous;
-use super::gaps::{Collect, Slicing};
 use super::ideal::{Names, Wanted};
-use super::own::Own;
-use super::table::Layout;
-use super::vnodes::Vnodes;
+use super::placement::Placement;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 
@@ -26,7 +21,7 @@ pub trait System {
     fn step(&mut self, fleet: &Fleet, wanted: &Wanted) -> Result<()>;
 
     /// Who holds what now.
-    fn layout(&self, names: &mut Names) -> Layout;
+    fn placement(&self, names: &mut Names) -> Placement;
 }
 
 /// What the peers are given.
@@ -83,36 +78,4 @@ pub struct LeftOut {
     pub system: &'static str,
     /// Why.
     pub reason: &'static str,
-}
-
-/// The peers, and those that are left out because they do not say where a second copy goes.
-pub fn peers(replicas: u32, sizes: Sizes) -> (Vec<Box<dyn System>>, Vec<LeftOut>) {
-    let single: Vec<Box<dyn System>> = vec![
-        Box::new(Slicing::new(Collect::CutShift)),
-        Box::new(Slicing::new(Collect::LeftToRight)),
-        Box::new(Contiguous::default()),
-    ];
-    let rings: Vec<Box<dyn System>> = vec![
-        Box::new(Claim::new(sizes.partitions)),
-        Box::new(Vnodes::new(sizes.ring_points)),
-    ];
-    if replicas == 1 {
-        return (single.into_iter().chain(rings).collect(), Vec::new());
-    }
-    let reason = "defined for one replica only";
-    let left_out = single
-        .iter()
-        .map(|system| LeftOut {
-            system: system.name(),
-            reason,
-        })
-        .collect();
-    (rings, left_out)
-}
-
-/// stead and its peers.
-pub fn systems(replicas: u32, sizes: Sizes) -> (Vec<Box<dyn System>>, Vec<LeftOut>) {
-    let (peers, left_out) = peers(replicas, sizes);
-    let own: Box<dyn System> = Box::new(Own::default());
-    (std::iter::once(own).chain(peers).collect(), left_out)
 }

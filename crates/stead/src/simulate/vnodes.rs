@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use super::ideal::{Names, NodeNumber, Wanted};
+use super::placement::Placement;
 use super::system::{Sizes, System};
-use super::table::Layout;
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::hash::Hash;
@@ -84,8 +84,8 @@ impl System for Vnodes {
         Ok(())
     }
 
-    fn layout(&self, _: &mut Names) -> Layout {
-        let mut layout = Layout::default();
+    fn placement(&self, _: &mut Names) -> Placement {
+        let mut placement = Placement::default();
         let mut copies: Vec<NodeNumber> = Vec::with_capacity(self.replicas);
         let count = self.ring.len();
         // the run up to and with each point, then the rest of the space, which belongs to the first
@@ -103,11 +103,11 @@ impl System for Vnodes {
                 }
             }
             if let Some(first) = first {
-                layout.push(first, copies.iter().copied());
+                placement.push(first, copies.iter().copied());
             }
         }
-        layout.entries = self.ring.len();
-        layout
+        placement.entries = self.ring.len();
+        placement
     }
 }
 
@@ -116,18 +116,18 @@ mod tests {
     use super::super::ideal::tests::fleet;
     use super::*;
 
-    fn follow(ring: &mut Vnodes, nodes: &[&str], replicas: u32, known: &mut Names) -> Layout {
+    fn follow(ring: &mut Vnodes, nodes: &[&str], replicas: u32, known: &mut Names) -> Placement {
         let fleet = fleet(replicas, &[], nodes);
         ring.step(&fleet, &Wanted::of(&fleet, known)).unwrap();
-        ring.layout(known)
+        ring.placement(known)
     }
 
     #[test]
     fn a_point_belongs_to_the_next_ring_point_clockwise() {
         let (mut ring, mut known) = (Vnodes::new(3), Names::default());
-        let layout = follow(&mut ring, &["z/r/a", "z/r/b=2"], 1, &mut known);
+        let placement = follow(&mut ring, &["z/r/a", "z/r/b=2"], 1, &mut known);
         // weights 1 and 2, mean 1.5: 2 and 4 points
-        assert_eq!((ring.ring.len(), layout.entries), (6, 6));
+        assert_eq!((ring.ring.len(), placement.entries), (6, 6));
         for probe in ring
             .ring
             .iter()
@@ -139,7 +139,7 @@ mod tests {
                 .find(|(point, _)| *point >= probe)
                 .unwrap_or(&ring.ring[0])
                 .1;
-            let found = layout
+            let found = placement
                 .runs()
                 .find(|(first, behind, _)| (*first..*behind).contains(&u128::from(probe)))
                 .unwrap()
@@ -166,13 +166,13 @@ mod tests {
     #[test]
     fn copies_are_on_different_nodes() {
         let (mut ring, mut known) = (Vnodes::new(20), Names::default());
-        let layout = follow(
+        let placement = follow(
             &mut ring,
             &["z/r/a", "z/r/b", "z/r/c", "z/r/d=3"],
             3,
             &mut known,
         );
-        for (_, _, nodes) in layout.runs() {
+        for (_, _, nodes) in placement.runs() {
             let mut list = nodes.to_vec();
             list.sort_unstable();
             list.dedup();

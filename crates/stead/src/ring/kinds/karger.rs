@@ -10,14 +10,14 @@
 //! The article says nothing of two points at one place, which `bits=8` makes common: the server
 //! that is listed first has it.
 
-use super::choices::{Choice, Choices, Value};
-use super::compile::{in_order, walks, Owner, RingPoint, Tie, POINTS_MAX};
-use super::draw::{Member, Ring};
-use super::servers::{names_and_weights, wrong};
-use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
 use crate::hash::{Function, Hash};
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::compile::{in_order, walks, Owner, RingPoint, Tie, POINTS_MAX};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::servers::{names_and_weights, wrong, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -27,7 +27,7 @@ pub(super) const KIND: Kind = Kind {
     choices: &[
         Choice {
             name: "vnodes",
-            value: Value::Number {
+            values: Values::Number {
                 least: 1,
                 most: 100_000,
                 default: 100,
@@ -36,7 +36,7 @@ pub(super) const KIND: Kind = Kind {
         },
         Choice {
             name: "replicas",
-            value: Value::Number {
+            values: Values::Number {
                 least: 1,
                 most: 255,
                 default: 1,
@@ -45,7 +45,7 @@ pub(super) const KIND: Kind = Kind {
         },
         Choice {
             name: "bits",
-            value: Value::Number {
+            values: Values::Number {
                 least: 1,
                 most: 64,
                 default: 64,
@@ -84,11 +84,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
             )
         }));
     }
-    let cells = if bits == 64 {
-        Cells::FINEST
-    } else {
-        Cells::from_stored(1 << bits)
-    };
+    let cells = Cells::of_bits(bits as u32);
     let points = in_order(points, Tie::First);
     let replicas = choices.number("replicas") as usize;
     // as many lists of servers as points

@@ -16,15 +16,15 @@
 
 use std::collections::HashMap;
 
-use super::choices::{Choice, Choices, Value};
-use super::compile::{RingPoint, Table, POINTS_MAX};
-use super::draw::{Member, Ring};
-use super::servers::wrong;
-use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
 use crate::hash::{Affixes, Function, Hash};
 use crate::name::check_node_name;
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::compile::{RingPoint, Table, POINTS_MAX};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::servers::{wrong, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -35,7 +35,7 @@ pub(super) const KIND: Kind = Kind {
     choices: &[
         Choice {
             name: "n_val",
-            value: Value::Number {
+            values: Values::Number {
                 least: 1,
                 most: 255,
                 default: 3,
@@ -44,18 +44,18 @@ pub(super) const KIND: Kind = Kind {
         },
         Choice {
             name: "walk",
-            value: Value::OneOf(&["consecutive", "distinct"]),
+            values: Values::OneOf(&["consecutive", "distinct"]),
             about: "the next partitions, as Riak has it, or those of the next nodes",
         },
         Choice {
             name: "keys",
-            value: Value::OneOf(&["riak", "typed", "plain"]),
+            values: Values::OneOf(&["riak", "typed", "plain"]),
             about: "BUCKET/KEY or TYPE/BUCKET/KEY as Riak hashes them, or SHA-1 of the key as it \
                 is",
         },
         Choice {
             name: "cells",
-            value: Value::OneOf(&["points", "partitions"]),
+            values: Values::OneOf(&["points", "partitions"]),
             about: "partitions: no change ever splits a partition",
         },
     ],
@@ -109,9 +109,9 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     around.rotate_left(1.min(count));
     let table: Table = if choices.text("walk") == "distinct" {
         let points: Vec<RingPoint> = (0..).map(|p| p * width).zip(around).collect();
-        super::compile::walks(
+        crate::ring::compile::walks(
             &points,
-            super::compile::Owner::AtOrBefore,
+            crate::ring::compile::Owner::AtOrBefore,
             cells.count(),
             copies,
         )

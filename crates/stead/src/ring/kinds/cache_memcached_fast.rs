@@ -16,15 +16,15 @@
 //! to choose. The namespace is hashed only when `hash_namespace` is set; then give it as
 //! `namespace`.
 
-use super::choices::{Choice, Choices, Value};
-use super::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
-use super::draw::{Member, Ring};
-use super::libmemcached::namespace;
-use super::remainder::remainders;
-use super::{servers, Kind, Servers};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, Function, Hash};
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::remainder::remainders;
+use crate::ring::servers::{self, Servers};
 
 pub(super) const KIND: Kind = Kind {
     name: "cache-memcached-fast",
@@ -35,7 +35,7 @@ pub(super) const KIND: Kind = Kind {
     choices: &[
         Choice {
             name: "ketama_points",
-            value: Value::Number {
+            values: Values::Number {
                 least: 0,
                 most: 100_000,
                 default: 0,
@@ -44,13 +44,13 @@ pub(super) const KIND: Kind = Kind {
         },
         Choice {
             name: "namespace",
-            value: Value::Text,
+            values: Values::Text,
             about: "its option, when hash_namespace is \
             set too",
         },
         Choice {
             name: "zero",
-            value: Value::OneOf(&["0", "1"]),
+            values: Values::OneOf(&["0", "1"]),
             about: "for buckets: what a hash of 0 counts as; python-memcached up to 1.59 makes it \
                 1",
         },
@@ -98,7 +98,7 @@ fn draw(file: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     if list.is_empty() {
         return Err(servers::wrong(file.file, 1, "there are no servers in it"));
     }
-    let affixes = namespace(choices.text("namespace"))?;
+    let affixes = choices.namespace()?;
     match choices.number("ketama_points") {
         0 => {
             let server_of = buckets(&list).ok_or_else(|| Error::Impossible {
@@ -164,7 +164,7 @@ fn ring(
             points.push((u128::from(point), number));
         }
     }
-    let cells = Cells::from_stored(1 << 32);
+    let cells = Cells::of_bits(Function::Crc32.bits());
     let table = owners(
         &in_order(points, Tie::First),
         Owner::AtOrAfter,

@@ -1,11 +1,12 @@
-//! Layout: the table that a system keeps, in one shape for all of them; and what is measured on it.
+//! Placement: the table that a system keeps, in one shape for all systems, and what is measured on
+//! it.
 
 use super::ideal::{NodeNumber, Wanted};
 use crate::point::SPACE;
 
 /// Who holds which points: runs of points in order, each with the nodes that hold a copy.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Layout {
+pub struct Placement {
     /// The first point of each run; the first one is 0.
     firsts: Vec<u64>,
     /// Where the nodes of each run end in `nodes`.
@@ -17,14 +18,14 @@ pub struct Layout {
 
 /// Points that break a rule, and in how many runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Violations {
+pub struct Breaches {
     /// Runs.
     pub runs: usize,
     /// The points in them.
     pub points: u128,
 }
 
-impl Layout {
+impl Placement {
     /// Adds the run that starts at `first`; runs come in order and cover the space.
     pub fn push(&mut self, first: u64, nodes: impl IntoIterator<Item = NodeNumber>) {
         self.firsts.push(first);
@@ -32,17 +33,17 @@ impl Layout {
         self.ends.push(self.nodes.len());
     }
 
-    /// A layout of pieces with one node each, of so many points each; an entry a piece.
-    pub fn of_pieces(pieces: impl IntoIterator<Item = (NodeNumber, u128)>) -> Layout {
-        let mut layout = Layout::default();
+    /// A placement of pieces with one node each, of so many points each; an entry a piece.
+    pub fn of_pieces(pieces: impl IntoIterator<Item = (NodeNumber, u128)>) -> Placement {
+        let mut placement = Placement::default();
         let mut first = 0u128;
         for (node, points) in pieces {
             // below 2^64, since pieces are not empty and add up to 2^64
-            layout.push(first as u64, [node]);
+            placement.push(first as u64, [node]);
             first += points;
         }
-        layout.entries = layout.firsts.len();
-        layout
+        placement.entries = placement.firsts.len();
+        placement
     }
 
     /// The runs: first point, the first point behind it (up to 2^64), nodes.
@@ -78,7 +79,7 @@ impl Layout {
     }
 
     /// The copies that `new` places on a node that has not as many of the same point here.
-    pub fn moved(&self, new: &Layout) -> u128 {
+    pub fn moved(&self, new: &Placement) -> u128 {
         let (mut old, mut moved) = (self.runs().peekable(), 0);
         for (first, behind, nodes) in new.runs() {
             while let Some((start, end, before)) =
@@ -96,7 +97,7 @@ impl Layout {
 
     /// The runs that have not R nodes, name a node twice, or have more copies in a domain than its
     /// cap.
-    pub fn violations(&self, wanted: &Wanted) -> Violations {
+    pub fn violations(&self, wanted: &Wanted) -> Breaches {
         let count = wanted
             .holders
             .iter()
@@ -110,7 +111,7 @@ impl Layout {
             .for_each(|holder| domains[holder.node as usize] = Some(&holder.domains));
         let domains_of = |node: &NodeNumber| domains.get(*node as usize).copied().flatten();
         let mut copies = vec![0; wanted.caps.len()];
-        let mut found = Violations::default();
+        let mut found = Breaches::default();
         for (first, behind, nodes) in self.runs() {
             let mut broken = nodes.len() != wanted.replicas as usize;
             for (node, i) in nodes.iter().zip(1..) {
@@ -148,31 +149,31 @@ mod tests {
 
     const QUARTER: u64 = 1 << 62;
 
-    fn layout(runs: &[(u64, &[NodeNumber])]) -> Layout {
-        let mut layout = Layout::default();
+    fn placement(runs: &[(u64, &[NodeNumber])]) -> Placement {
+        let mut placement = Placement::default();
         runs.iter()
-            .for_each(|(first, nodes)| layout.push(*first, nodes.iter().copied()));
-        layout
+            .for_each(|(first, nodes)| placement.push(*first, nodes.iter().copied()));
+        placement
     }
 
     #[test]
     fn what_moves_is_what_another_node_holds() {
-        let before = layout(&[(0, &[0, 1]), (2 * QUARTER, &[1, 2])]);
+        let before = placement(&[(0, &[0, 1]), (2 * QUARTER, &[1, 2])]);
         assert_eq!(before.moved(&before), 0);
         // another order is no movement; on the second half 0 comes in for 2, on its first half only
-        let after = layout(&[(0, &[1, 0]), (2 * QUARTER, &[0, 1]), (3 * QUARTER, &[1, 2])]);
+        let after = placement(&[(0, &[1, 0]), (2 * QUARTER, &[0, 1]), (3 * QUARTER, &[1, 2])]);
         assert_eq!(before.moved(&after), u128::from(QUARTER));
         assert_eq!(after.moved(&before), u128::from(QUARTER));
-        assert_eq!(before.moved(&layout(&[(0, &[2, 2])])), 3 * (SPACE / 2));
+        assert_eq!(before.moved(&placement(&[(0, &[2, 2])])), 3 * (SPACE / 2));
         assert_eq!(before.loads(3), [SPACE / 2, SPACE, SPACE / 2]);
     }
 
     #[test]
     fn one_point_at_either_end_counts() {
-        let before = layout(&[(0, &[0])]);
-        assert_eq!(before.moved(&layout(&[(0, &[1]), (1, &[0])])), 1);
-        assert_eq!(before.moved(&layout(&[(0, &[0]), (u64::MAX, &[1])])), 1);
-        let pieces = Layout::of_pieces([(0, 1), (1, SPACE - 2), (2, 1)]);
+        let before = placement(&[(0, &[0])]);
+        assert_eq!(before.moved(&placement(&[(0, &[1]), (1, &[0])])), 1);
+        assert_eq!(before.moved(&placement(&[(0, &[0]), (u64::MAX, &[1])])), 1);
+        let pieces = Placement::of_pieces([(0, 1), (1, SPACE - 2), (2, 1)]);
         assert_eq!(
             (pieces.loads(3), pieces.entries),
             (vec![1, SPACE - 2, 1], 3)
@@ -197,10 +198,10 @@ mod tests {
             caps: vec![1, 1],
         };
         let found = |nodes: &[NodeNumber]| {
-            layout(&[(0, &[0, 2]), (QUARTER, nodes), (2 * QUARTER, &[2, 1])]).violations(&wanted)
+            placement(&[(0, &[0, 2]), (QUARTER, nodes), (2 * QUARTER, &[2, 1])]).violations(&wanted)
         };
-        assert_eq!(found(&[1, 2]), Violations::default());
-        let one = Violations {
+        assert_eq!(found(&[1, 2]), Breaches::default());
+        let one = Breaches {
             runs: 1,
             points: u128::from(QUARTER),
         };
@@ -214,7 +215,7 @@ mod tests {
         .unwrap();
         let mut names = Names::default();
         let wanted = Wanted::of(&fleet, &mut names);
-        assert_eq!(layout(&[(0, &[0])]).violations(&wanted).runs, 0);
-        assert_eq!(layout(&[(0, &[1])]).violations(&wanted).runs, 1);
+        assert_eq!(placement(&[(0, &[0])]).violations(&wanted).runs, 0);
+        assert_eq!(placement(&[(0, &[1])]).violations(&wanted).runs, 1);
     }
 }

@@ -1,10 +1,10 @@
-//! What all rings of ketama's family share: four points of each MD5 digest.
+//! MD5 words: the four points of 32 bits that a label has on the rings of ketama's family.
 
 use super::compile::RingPoint;
 use crate::hash::md5;
 
-/// The points of a label: the words of its MD5, little-endian, in their order.
-pub(super) fn points_of<'a>(label: &str, server: u32) -> impl Iterator<Item = RingPoint> + 'a {
+/// The points of a label: the words of its MD5, each little-endian, in their order.
+pub(crate) fn points_of<'a>(label: &str, server: u32) -> impl Iterator<Item = RingPoint> + 'a {
     let digest = md5(label.as_bytes());
     let word = move |at: usize| {
         digest
@@ -16,6 +16,3 @@ pub(super) fn points_of<'a>(label: &str, server: u32) -> impl Iterator<Item = Ri
     };
     (0..4).map(move |at| (word(at), server))
 }
-
-/// How many cells a ring of 32 bits has.
-pub(super) const CELLS: u64 = 1 << 32;

@@ -21,15 +21,16 @@
 //! The hashes of libhashkit but MD5 and CRC read bytes through `char`, so keys outside of ASCII
 //! differ between x86 and ARM: `char`.
 
-use super::choices::{Choice, Choices, Value};
-use super::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
-use super::draw::{Member, Ring};
-use super::ketama::points_of;
-use super::remainder::{remainders, PARTS};
-use super::{servers, Kind, Servers};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::hash::{Affixes, Char, Function, Hash, AFFIX_MAX};
+use crate::hash::{Char, Function, Hash};
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::md5_words::points_of;
+use crate::ring::remainder::{remainders, PARTS};
+use crate::ring::servers::{self, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -40,12 +41,12 @@ pub(super) const KIND: Kind = Kind {
     choices: &[
         Choice {
             name: "mode",
-            value: Value::OneOf(&["weighted", "consistent", "spy", "spy-consistent", "modula"]),
+            values: Values::OneOf(&["weighted", "consistent", "spy", "spy-consistent", "modula"]),
             about: "which distribution",
         },
         Choice {
             name: "hash",
-            value: Value::OneOf(&[
+            values: Values::OneOf(&[
                 "of-mode",
                 "one_at_a_time",
                 "md5",
@@ -59,19 +60,19 @@ pub(super) const KIND: Kind = Kind {
         },
         Choice {
             name: "char",
-            value: Value::OneOf(&["signed", "unsigned"]),
+            values: Values::OneOf(&["signed", "unsigned"]),
             about: "what C's char \
             is: signed on x86, unsigned on ARM",
         },
         Choice {
             name: "namespace",
-            value: Value::Text,
+            values: Values::Text,
             about: "the prefix of keys, when \
             HASH_WITH_NAMESPACE is set",
         },
         Choice {
             name: "parts",
-            value: Value::Number {
+            values: Values::Number {
                 least: 1,
                 most: 100_000,
                 default: PARTS,
@@ -152,7 +153,7 @@ fn draw(file: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         matches!(mode, "weighted" | "spy"),
         choices.text("char"),
     );
-    let affixes = namespace(choices.text("namespace"))?;
+    let affixes = choices.namespace()?;
     if mode == "modula" {
         let server_of: Vec<u32> = (0u32..).take(list.len()).collect();
         let drawn = remainders(function, affixes, &server_of, choices.number("parts"), 0);
@@ -187,7 +188,7 @@ fn draw(file: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         }
     }
     // a hash of 15 bits has 2^15 cells, and points of 32 bits may lie behind the last one
-    let cells = Cells::from_stored(1 << function.bits());
+    let cells = Cells::of_bits(function.bits());
     let table = owners(
         &in_order(points, Tie::First),
         Owner::AtOrAfter,
@@ -234,19 +235,6 @@ fn function(name: &str, md5: bool, char: &str) -> Function {
         "of-mode" if md5 => Function::Md5Le32,
         _ => Function::OneAtATime(char),
     }
-}
-
-/// What is put before every key.
-pub(super) fn namespace(text: &str) -> Result<Affixes> {
-    if text.len() > AFFIX_MAX {
-        return Err(Error::Invalid {
-            problem: format!("namespace={text}: it is longer than {AFFIX_MAX} bytes"),
-        });
-    }
-    Ok(Affixes {
-        prefix: text.as_bytes().to_vec(),
-        suffix: Vec::new(),
-    })
 }
 
 fn read(file: &Servers<'_>) -> Result<Vec<Server>> {
@@ -302,10 +290,10 @@ fn read(file: &Servers<'_>) -> Result<Vec<Server>> {
     }
 }
 
-type Parts<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
+type Words<'a> = (&'a str, Option<&'a str>, Option<&'a str>);
 
 /// Host, port and weight of the words of a server.
-fn parts<'a>(php: bool, words: &[&'a str]) -> Option<Parts<'a>> {
+fn parts<'a>(php: bool, words: &[&'a str]) -> Option<Words<'a>> {
     let (address, beside) = match *words {
         [host] if php => return Some((host, None, None)),
         [host, port] if php => return Some((host, Some(port), None)),

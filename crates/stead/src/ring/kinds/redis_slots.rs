@@ -10,14 +10,14 @@
 //! nodes in handshake or without an address, are left out when they hold nothing. `fail?`, the
 //! opinion of one node, counts for nothing.
 
-use super::choices::{Choice, Choices, Value};
-use super::draw::{Member, Ring};
-use super::explicit::{table, Part};
-use super::servers::Line;
-use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
 use crate::hash::{Affixes, Function, Hash};
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::ranges::{table, Range};
+use crate::ring::servers::{Line, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -27,12 +27,12 @@ pub(super) const KIND: Kind = Kind {
     choices: &[
         Choice {
             name: "nodes",
-            value: Value::OneOf(&["all", "masters"]),
+            values: Values::OneOf(&["all", "masters"]),
             about: "whether replicas are nodes as well",
         },
         Choice {
             name: "names",
-            value: Value::OneOf(&["address", "id"]),
+            values: Values::OneOf(&["address", "id"]),
             about: "what a node is called: IP:PORT, or its id of 40 hex digits",
         },
     ],
@@ -45,7 +45,7 @@ pub(super) const KIND: Kind = Kind {
 const SLOTS: u64 = 16_384;
 
 /// A line that counts.
-struct Node<'a> {
+struct ClusterNode<'a> {
     line: &'a Line<'a>,
     id: &'a str,
     /// Of a replica.
@@ -59,7 +59,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         choices.text("names") == "id",
     );
     let lines = servers.lines()?;
-    let mut nodes: Vec<Node<'_>> = Vec::new();
+    let mut nodes: Vec<ClusterNode<'_>> = Vec::new();
     let mut members: Vec<Member> = Vec::new();
     for line in &lines {
         let words = line.words();
@@ -110,14 +110,14 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
             .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
             .collect();
         members.push(member);
-        nodes.push(Node {
+        nodes.push(ClusterNode {
             line,
             id,
             master: is_replica.then_some(master),
             slots,
         });
     }
-    let mut parts: Vec<Part> = Vec::new();
+    let mut ranges: Vec<Range> = Vec::new();
     for (number, node) in (0u32..).zip(&nodes) {
         if let Some(master) = node.master {
             if !nodes
@@ -142,7 +142,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
                 .line
                 .wrong("this master has more than 254 replicas; set nodes=masters"));
         }
-        parts.extend(node.slots.iter().map(|(first, last)| Part {
+        ranges.extend(node.slots.iter().map(|(first, last)| Range {
             first: *first,
             last: *last,
             holders: holders.clone(),
@@ -150,7 +150,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         }));
     }
     let cells = Cells::from_stored(SLOTS);
-    let table = table(servers.file, parts, cells, "slot")?;
+    let table = table(servers.file, ranges, cells, "slot")?;
     let replicas = table
         .iter()
         .map(|(_, holders)| holders.len())

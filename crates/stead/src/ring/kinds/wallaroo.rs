@@ -5,13 +5,14 @@
 //! A map has 64 bits of each bound. A key whose first 8 bytes of MD5 equal those of a bound may be
 //! placed on the other side of it: one of 2^64 / bounds keys is.
 
-use super::choices::Choices;
-use super::compile::{in_order, owners, Owner, RingPoint, Tie};
-use super::draw::{Member, Ring};
-use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
 use crate::hash::Hash;
+use crate::ring::choices::Choices;
+use crate::ring::compile::{in_order, owners, Owner, RingPoint, Tie};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::servers::Servers;
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -55,7 +56,7 @@ fn draw(servers: &Servers<'_>, _: &Choices) -> Result<Ring> {
     }
     bounds.sort_unstable();
     if bounds.first().is_none_or(|(bound, _)| *bound > 0) {
-        return Err(super::servers::wrong(
+        return Err(crate::ring::servers::wrong(
             servers.file,
             1,
             "no partition starts at 0, so keys below the first bound have no place",

@@ -7,15 +7,15 @@
 //!
 //! Keys are hashed as UTF-8. With 128 bits a map has 64 of each point; see docs/rings.md.
 
-use super::choices::{Choice, Choices, Value};
-use super::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
-use super::draw::{Member, Ring};
-use super::ketama::{points_of, CELLS};
-use super::servers::names_and_weights;
-use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
 use crate::hash::{Affixes, Function, Hash};
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::md5_words::points_of;
+use crate::ring::servers::{names_and_weights, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -26,12 +26,12 @@ pub(super) const KIND: Kind = Kind {
     choices: &[
         Choice {
             name: "hash",
-            value: Value::OneOf(&["md5", "ketama"]),
+            values: Values::OneOf(&["md5", "ketama"]),
             about: "which of the two",
         },
         Choice {
             name: "vnodes",
-            value: Value::Number {
+            values: Values::Number {
                 least: 0,
                 most: 100_000,
                 default: 0,
@@ -40,7 +40,7 @@ pub(super) const KIND: Kind = Kind {
         },
         Choice {
             name: "replicas",
-            value: Value::Number {
+            values: Values::Number {
                 least: 1,
                 most: 4,
                 default: 4,
@@ -99,7 +99,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     let (hash, cells) = match ketama {
         true => (
             Hash::of(Function::Md5Le32, false, Affixes::default()),
-            Cells::from_stored(CELLS),
+            Cells::of_bits(Function::Md5Le32.bits()),
         ),
         false => (Hash::Md5, Cells::FINEST),
     };

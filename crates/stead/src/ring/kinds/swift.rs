@@ -17,15 +17,15 @@ use std::io::Read;
 use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 
-use super::choices::{Choice, Choices, Value};
-use super::compile::{Table, POINTS_MAX};
-use super::draw::{Member, Ring};
-use super::servers::wrong;
-use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, Function, Hash, AFFIX_MAX};
 use crate::name::check_node_name;
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::compile::{Table, POINTS_MAX};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::servers::{wrong, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -35,12 +35,12 @@ pub(super) const KIND: Kind = Kind {
     choices: &[
         Choice {
             name: "prefix",
-            value: Value::Text,
+            values: Values::Text,
             about: "swift_hash_path_prefix of swift.conf",
         },
         Choice {
             name: "suffix",
-            value: Value::Text,
+            values: Values::Text,
             about: "swift_hash_path_suffix of swift.conf",
         },
     ],

@@ -8,14 +8,14 @@
 
 use std::collections::HashMap;
 
-use super::choices::{Choice, Choices, Value};
-use super::compile::Table;
-use super::draw::{Member, Ring};
-use super::servers::{wrong, Line};
-use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, Function, Hash};
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::ranges::{table, Range};
+use crate::ring::servers::{wrong, Line, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -27,13 +27,13 @@ pub(super) const KIND: Kind = Kind {
     choices: &[
         Choice {
             name: "hash",
-            value: Value::Text,
+            values: Values::Text,
             about: "the hash of keys, by its name in \
             docs/placement.md; md5 when nothing is said",
         },
         Choice {
             name: "modulo",
-            value: Value::Number {
+            values: Values::Number {
                 least: 0,
                 most: u64::MAX,
                 default: 0,
@@ -47,14 +47,6 @@ pub(super) const KIND: Kind = Kind {
     variants: &[],
 };
 
-/// Cells from the first to the last, and who holds them; with the line that says so.
-pub(super) struct Part {
-    pub first: u128,
-    pub last: u128,
-    pub holders: Vec<u32>,
-    pub line: usize,
-}
-
 fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     let function = match choices.text("hash") {
         "" => Function::Md5,
@@ -66,14 +58,13 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         })?,
     };
     let buckets = choices.number("modulo");
-    let cells = match (buckets, function.bits()) {
-        (0, 64) => Cells::FINEST,
-        (0, bits) => Cells::from_stored(1 << bits),
-        (buckets, _) => Cells::from_stored(buckets),
+    let cells = match buckets {
+        0 => Cells::of_bits(function.bits()),
+        buckets => Cells::from_stored(buckets),
     };
     let what = if buckets > 0 { "bucket" } else { "bound" };
     let (mut members, mut numbers) = (Vec::new(), HashMap::new());
-    let mut parts: Vec<Part> = Vec::new();
+    let mut ranges: Vec<Range> = Vec::new();
     let mut bounds = 0;
     for line in servers.lines()? {
         let (text, nodes) = line
@@ -114,7 +105,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
                 "a {what} is followed by 1 to 255 nodes: NODE or NODE,NODE"
             )));
         }
-        parts.push(Part {
+        ranges.push(Range {
             first,
             last,
             holders,
@@ -122,7 +113,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         });
     }
     if bounds > 0 {
-        if let Some(range) = parts.iter().find(|_| bounds < parts.len()) {
+        if let Some(range) = ranges.iter().find(|_| bounds < ranges.len()) {
             return Err(wrong(
                 servers.file,
                 range.line,
@@ -130,18 +121,18 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
             ));
         }
         // a lower bound holds up to the next one
-        parts.sort_by_key(|part| part.first);
-        let ends: Vec<u128> = parts
+        ranges.sort_by_key(|range| range.first);
+        let ends: Vec<u128> = ranges
             .iter()
             .skip(1)
             .map(|next| next.first)
             .chain([cells.count()])
             .collect();
-        for (part, end) in parts.iter_mut().zip(ends) {
-            part.last = part.last.max(end.saturating_sub(1));
+        for (range, end) in ranges.iter_mut().zip(ends) {
+            range.last = range.last.max(end.saturating_sub(1));
         }
     }
-    let table = table(servers.file, parts, cells, what)?;
+    let table = table(servers.file, ranges, cells, what)?;
     let replicas = table
         .iter()
         .map(|(_, holders)| holders.len())
@@ -169,38 +160,6 @@ fn number(line: &Line<'_>, text: &str, what: &str, cells: Cells) -> Result<u128>
             "the {what} `{text}` is not a whole number from 0 to {most}"
         ))
     })
-}
-
-/// The table of parts that shall cover all cells once. `what`: what the cells are called.
-pub(super) fn table(file: &str, mut parts: Vec<Part>, cells: Cells, what: &str) -> Result<Table> {
-    parts.sort_by_key(|part| (part.first, part.line));
-    let mut table = Table::with_capacity(parts.len());
-    let mut free = 0;
-    for part in parts {
-        if part.first < free {
-            return Err(wrong(
-                file,
-                part.line,
-                format!("{what} {} has a holder already", part.first),
-            ));
-        }
-        if part.first > free {
-            return Err(wrong(file, part.line, gap(what, free, part.first - 1)));
-        }
-        free = part.last + 1;
-        table.push((part.first, part.holders));
-    }
-    if free < cells.count() {
-        return Err(wrong(file, 1, gap(what, free, cells.count() - 1)));
-    }
-    Ok(table)
-}
-
-fn gap(what: &str, first: u128, last: u128) -> String {
-    match first == last {
-        true => format!("{what} {first} has no holder"),
-        false => format!("{what}s {first} to {last} have no holder"),
-    }
 }
 
 #[cfg(test)]

@@ -15,14 +15,15 @@
 //! merging and so keeps the order of the list). Here the server that is listed first has it. Keys
 //! end at their first NUL there.
 
-use super::choices::Choices;
-use super::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
-use super::draw::{Member, Ring};
-use super::ketama::{points_of, CELLS};
-use super::{servers, Kind, Servers};
 use crate::cell::Cells;
 use crate::error::Result;
 use crate::hash::{Affixes, Function, Hash};
+use crate::ring::choices::Choices;
+use crate::ring::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::md5_words::points_of;
+use crate::ring::servers::{self, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -105,7 +106,7 @@ fn draw(servers: &Servers<'_>, _: &Choices) -> Result<Ring> {
             points.extend(points_of(&format!("{}-{k}", member.name), server));
         }
     }
-    let cells = Cells::from_stored(CELLS);
+    let cells = Cells::of_bits(Function::Md5Le32.bits());
     let table = owners(
         &in_order(points, Tie::First),
         Owner::AtOrAfter,

@@ -22,15 +22,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::choices::{Choice, Choices, Value};
-use super::compile::{in_order, walks_apart, Owner, RingPoint, Tie};
-use super::draw::{Member, Ring};
-use super::servers::Line;
-use super::{Kind, Servers};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, Function, Hash};
 use crate::policy::NODES_MAX;
+use crate::ring::choices::{Choice, Choices, Values};
+use crate::ring::compile::{in_order, walks_apart, Owner, RingPoint, Tie};
+use crate::ring::draw::{Member, Ring};
+use crate::ring::kind::Kind;
+use crate::ring::servers::{Line, Servers};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -39,15 +39,15 @@ pub(super) const KIND: Kind = Kind {
     servers: "the DESTINATIONS of carbon.conf, HOST:PORT[:INSTANCE], ... in their order; for \
         carbon-c-relay HOST:PORT[=INSTANCE] ...",
     choices: &[
-        Choice { name: "hash", value: Value::OneOf(&["carbon_ch", "fnv1a_ch"]), about: "its ROUTER_HASH_TYPE" },
+        Choice { name: "hash", values: Values::OneOf(&["carbon_ch", "fnv1a_ch"]), about: "its ROUTER_HASH_TYPE" },
         Choice {
             name: "collisions",
-            value: Value::OneOf(&["bump", "none"]),
+            values: Values::OneOf(&["bump", "none"]),
             about: "what becomes of a point whose place is taken: carbon's rule, or \
                 carbon-c-relay's",
         },
-        Choice { name: "replication_factor", value: Value::Number { least: 1, most: 255, default: 1 }, about: "its REPLICATION_FACTOR" },
-        Choice { name: "diverse_replicas", value: Value::OneOf(&["true", "false"]), about: "its DIVERSE_REPLICAS: copies on different servers; carbon-c-relay has no such thing" },
+        Choice { name: "replication_factor", values: Values::Number { least: 1, most: 255, default: 1 }, about: "its REPLICATION_FACTOR" },
+        Choice { name: "diverse_replicas", values: Values::OneOf(&["true", "false"]), about: "its DIVERSE_REPLICAS: copies on different servers; carbon-c-relay has no such thing" },
     ],
     draw,
     list: Some(list),

@@ -1,0 +1,191 @@
+//! The house: in no crate of the workspace do two files use each other, and each crate keeps the
+//! order that its front page draws. In the core, unsafe code lives in two modules, and what places
+//! keys is free of floats and of indexing that can panic.
+#![allow(missing_docs)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use stead_layers::{order, Crate};
+
+/// Circles that are known and about to go: the crate's root, and the files.
+const KNOWN: &[(&str, &[&str])] = &[
+    (
+        "crates/stead/src/lib.rs",
+        &[
+            "format/rules.rs",
+            "format/slice_rules.rs",
+            "format/verify.rs",
+        ],
+    ),
+    (
+        "crates/stead/src/lib.rs",
+        &["map/open.rs", "map/terminated.rs"],
+    ),
+    (
+        "crates/stead-rrd/src/lib.rs",
+        &[
+            "log/keeper.rs",
+            "log/mod.rs",
+            "log/reader.rs",
+            "log/writer.rs",
+        ],
+    ),
+    ("python/src/lib.rs", &["batch.rs", "map.rs"]),
+    ("python/src/lib.rs", &["error.rs", "records.rs"]),
+];
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The members of the workspace, by their directories.
+fn members() -> Vec<String> {
+    let text = fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("members = ["));
+    let names = line.unwrap().trim_end_matches(']').split(',');
+    names
+        .map(|name| name.trim().trim_matches('"').to_owned())
+        .collect()
+}
+
+/// The library of each member, or its program where it has none.
+fn roots() -> Vec<String> {
+    let root = |member: String| {
+        let library = format!("{member}/src/lib.rs");
+        if workspace().join(&library).exists() {
+            library
+        } else {
+            format!("{member}/src/main.rs")
+        }
+    };
+    members().into_iter().map(root).collect()
+}
+
+/// The tests of the members, each a crate of its own.
+fn tests() -> Vec<String> {
+    let mut roots = Vec::new();
+    for member in members() {
+        let Ok(entries) = fs::read_dir(workspace().join(&member).join("tests")) else {
+            continue;
+        };
+        for entry in entries {
+            let entry = entry.unwrap().path();
+            let name = entry.file_name().unwrap().to_str().unwrap().to_owned();
+            if name.ends_with(".rs") {
+                roots.push(format!("{member}/tests/{name}"));
+            } else if entry.join("main.rs").exists() {
+                roots.push(format!("{member}/tests/{name}/main.rs"));
+            }
+        }
+    }
+    roots.sort();
+    roots
+}
+
+fn read(root: String) -> (String, Crate) {
+    match Crate::read(&workspace().join(&root)) {
+        Ok(of) => (root, of),
+        Err(error) => panic!("{root}: {error}"),
+    }
+}
+
+/// The libraries and programs, each read once for all tests.
+fn house() -> &'static [(String, Crate)] {
+    static HOUSE: OnceLock<Vec<(String, Crate)>> = OnceLock::new();
+    HOUSE.get_or_init(|| roots().into_iter().map(read).collect())
+}
+
+#[test]
+fn no_two_files_use_each_other() {
+    let (mut wrong, mut known) = (Vec::new(), Vec::new());
+    let tests: Vec<(String, Crate)> = tests().into_iter().map(read).collect();
+    assert!(house().len() >= 8 && tests.len() > 30, "not all were found");
+    for (root, of) in house().iter().chain(&tests) {
+        for (file, path) in &of.lost {
+            wrong.push(format!(
+                "{root}: {} names {path}, which is nowhere",
+                of.files[*file]
+            ));
+        }
+        for circle in of.circles() {
+            match KNOWN
+                .iter()
+                .find(|one| **one == (root.as_str(), &circle[..]))
+            {
+                Some(one) => known.push(one),
+                None => wrong.push(format!("{root}:\n    {}", of.among(&circle).join("\n    "))),
+            }
+        }
+    }
+    for one in KNOWN.iter().filter(|one| !known.contains(one)) {
+        wrong.push(format!(
+            "{one:?} is no circle any more: take its line out of KNOWN"
+        ));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_crate_keeps_the_order_of_its_front_page() {
+    let mut wrong = Vec::new();
+    for (root, of) in house() {
+        // a known circle goes against any order
+        let inside = |line: &str, files: &[&str]| {
+            files.iter().filter(|file| line.contains(*file)).count() > 1
+        };
+        let known = |line: &String| {
+            KNOWN
+                .iter()
+                .any(|(of, files)| of == root && inside(line, files))
+        };
+        let lines = order::against_the_order(of).into_iter();
+        wrong.extend(
+            lines
+                .filter(|line| !known(line))
+                .map(|line| format!("{root}: {line}")),
+        );
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn unsafe_code_lives_where_the_system_is_met() {
+    for (root, of) in house() {
+        let allowed: &[&str] = match root.as_str() {
+            "crates/stead/src/lib.rs" => &["lock.rs", "mmap.rs"],
+            "python/src/lib.rs" => &["arrow.rs"],
+            "crates/stead-capi/src/lib.rs" => continue, // what C calls; its own tests look at it
+            _ => &[],
+        };
+        let found = of.files_with("unsafe");
+        assert!(found.iter().eq(allowed), "{root}: {found:?}");
+    }
+}
+
+#[test]
+fn modules_that_place_are_free_of_floats_and_indexing() {
+    // the lints do the work; this says that nobody took them off
+    let text = fs::read_to_string(workspace().join("crates/stead/src/lib.rs")).unwrap();
+    for module in [
+        "cell",
+        "format",
+        "hash",
+        "map",
+        "name",
+        "plan",
+        "point",
+        "policy",
+        "rebalance",
+        "slice",
+        "verdict",
+        "weight",
+    ] {
+        let strict = "#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]\n";
+        let declared = text.contains(&format!("{strict}pub mod {module};"));
+        assert!(declared, "{module} is declared without the lints");
+    }
+}
