@@ -116,7 +116,7 @@ pub unsafe extern "C" fn stead_plan_fraction(plan: *const stead_plan) -> f64 {
     unsafe {
         value("stead_plan_fraction", f64::NAN, |c| {
             let plan = c.plan(plan).ok()?;
-            Some(plan.plan.moved.0 as f64 / (f64::from(plan.new.replicas()) * SPACE as f64))
+            Some(plan.plan.amounts.moved.0 as f64 / (f64::from(plan.new.replicas()) * SPACE as f64))
         })
     }
 }
@@ -135,10 +135,8 @@ pub unsafe extern "C" fn stead_plan_report(
     unsafe {
         status("stead_plan_report", error, |c| {
             let (plan, json) = (c.plan(plan)?, c.out(json, "json")?);
-            c.give_text(
-                text_of(&Report::of(Some(&plan.old), &plan.new, with_moves != 0)?)?,
-                json,
-            )
+            let report = Report::of_plan(&plan.plan, &plan.old, &plan.new, with_moves != 0);
+            c.give_text(text_of(&report)?, json)
         })
     }
 }
