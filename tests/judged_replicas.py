@@ -2,8 +2,8 @@
 step judged from outside.
 
 As judged.py, with 1 to 5 replicas over 0 to 3 spread levels: nodes, racks and zones
-come and go, are drained, weighed and moved, nodes are renamed, and the fleet changes
-its replicas and its spread. The judge knows the least that each step can move and
+come and go, are drained, weighed and moved, nodes are renamed, keys are pinned, and the
+fleet changes its replicas and its spread. The judge knows the least that each step can move and
 reorder. Fleets stay small, so that its exact flow is quick.
 
     python3 tests/judged_replicas.py            `--histories 60` for more of them, `--first 20` for others than the first ones
@@ -39,7 +39,7 @@ class Fleet:
             {},
             0,
         )
-        self.random = random
+        self.random, self.pins = random, {}
         for _ in range(replicas + random.below(6)):
             self.add(self.labels())
 
@@ -76,6 +76,10 @@ class Fleet:
                 f"{weight // MILLION}.{weight % MILLION:06}\nlabels = {{ {labels} }}\n"
                 f"{former}"
             )
+        for key, names in self.pins.items():
+            if names <= set(self.nodes):
+                listed = ", ".join(f'"{name}"' for name in sorted(names))
+                text += f'[[pin]]\nkey = "{key}"\nnodes = [{listed}]\nshort = true\n'
         return text
 
     def change(self):
@@ -96,6 +100,8 @@ class Fleet:
                     self.move_rack,
                     self.copy,
                     self.keep_apart,
+                    self.pin,
+                    self.pin,
                 ]
             )()
         while sum(weight > 0 for weight, _ in self.nodes.values()) < self.replicas:
@@ -161,6 +167,11 @@ class Fleet:
     def copy(self):
         self.replicas = 1 + self.random.below(5)
 
+    def pin(self):
+        """To any nodes: whether they are too few or too close only the judge knows."""
+        some = {self.any() for _ in range(1 + self.random.below(6))}
+        self.pins[f"key-{self.random.below(5)}"] = some
+
     def keep_apart(self):
         self.spread = SPREAD[: self.random.below(4)]
 
@@ -223,7 +234,7 @@ def controls():
 
 
 def main(stead, numbers):
-    passed = failed = steps_apart = gradual = 0
+    passed = failed = steps_apart = gradual = short = 0
     for history in numbers:
         fleet = Fleet(Random(history), 1 + history % 5, history % 4)
         with tempfile.TemporaryDirectory() as scratch:
@@ -249,6 +260,7 @@ def main(stead, numbers):
                             flush=True,
                         )
                     gradual += "to_come" in report
+                    short += report["short_pins"]
                     if "to_come" not in report:
                         break
                 steps_apart += m.replicas > 1 and bool(m.spread)
@@ -260,6 +272,9 @@ def main(stead, numbers):
         failed += 1
     if len(numbers) >= HISTORIES and gradual < len(numbers):
         print(f"only {gradual} steps were part of a gradual change")
+        failed += 1
+    if len(numbers) >= HISTORIES and short < len(numbers):
+        print(f"only {short} pins were short")
         failed += 1
     print(f"{passed} passed, {failed} failed, 0 skipped")
     return 1 if failed else 0

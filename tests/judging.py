@@ -95,16 +95,16 @@ def step(stead, scratch, text, path, amounts, *options):
     problems += verdict["problems"]
     if applied["max_share_error_points"] != "0":
         problems.append("the report speaks of an error in the shares")
-    if applied["violations"] != verdict["violating_slices"]:
-        problems.append(
-            f"the report has {applied['violations']} violations, the judge "
-            f"{verdict['violating_slices']}"
-        )
-    if applied["pending_violations"] != verdict["pending_violations"]:
-        problems.append(
-            f"the report has {applied['pending_violations']} pending violations, the "
-            f"judge {verdict['pending_violations']}"
-        )
+    for counted, judged in (
+        ("violations", "violating_slices"),
+        ("pending_violations", "pending_violations"),
+        ("pin_violations", "pin_violations"),
+        ("short_pins", "short_pins"),
+    ):
+        if applied[counted] != verdict[judged]:
+            problems.append(
+                f"the report has {applied[counted]} {counted}, the judge {verdict[judged]}"
+            )
     here = places(stead, path)
     if here != [
         ",".join(reference.locate_all(m, m.point(key))).encode() for key in KEYS

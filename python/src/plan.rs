@@ -79,31 +79,31 @@ impl Plan {
     /// Copies of points that rebalancing moves: an int up to replicas * 2**64.
     #[getter]
     fn moved(&self) -> u128 {
-        self.plan.moved.0
+        self.plan.amounts.moved.0
     }
 
     /// The least that any way to the new shares moves, in copies of points.
     #[getter]
     fn lower_bound(&self) -> u128 {
-        self.plan.lower_bound.0
+        self.plan.amounts.lower_bound.0
     }
 
     /// What pins and policies changed by hand move, in copies of points.
     #[getter]
     fn by_hand(&self) -> u128 {
-        self.plan.by_hand.0
+        self.plan.amounts.by_hand.0
     }
 
     /// Points whose primary changes although the one before still holds a copy.
     #[getter]
     fn reordered(&self) -> u128 {
-        self.plan.reordered.0
+        self.plan.amounts.reordered.0
     }
 
     /// Which part of all copies rebalancing moves, from 0 to 1.
     #[getter]
     fn fraction(&self) -> f64 {
-        self.plan.moved.0 as f64 / (f64::from(self.new.get().map.replicas()) * SPACE as f64)
+        self.plan.amounts.moved.0 as f64 / (f64::from(self.new.get().map.replicas()) * SPACE as f64)
     }
 
     /// The moves that concern a key: a list of Move, empty for a key that stays.
@@ -139,7 +139,7 @@ impl Plan {
     #[pyo3(signature = (*, moves = false))]
     fn report<'py>(&self, py: Python<'py>, moves: bool) -> PyResult<Bound<'py, PyAny>> {
         let (old, new) = (&self.old.get().map, &self.new.get().map);
-        let report = py.detach(|| Report::of(Some(old), new, moves)).raise(py)?;
+        let report = py.detach(|| Report::of_plan(&self.plan, old, new, moves));
         records::json(py, &report)
     }
 

@@ -81,3 +81,24 @@ def violations(m, slices, found_caps):
                     }
                 )
     return broken
+
+
+def broken_pins(m, found_caps):
+    """(pin, what is wrong) of every pin that breaks a rule: "What every map keeps"."""
+    broken = []
+    for pin in m.pins:
+        members = m.policies[pin.policy].members
+        nodes = [m.nodes[i] for i in dict.fromkeys(members)]
+        if len(nodes) < m.replicas:
+            broken.append((pin, f"{len(nodes)} nodes, replicas is {m.replicas}"))
+        if len(nodes) < len(members):
+            broken.append((pin, "a node twice"))
+        counts = Counter(
+            domain for node in nodes for domain in chain(node, m.spread)[1:]
+        )
+        for domain, count in sorted(counts.items()):
+            cap = max(1, found_caps.get(domain, 0))
+            if count > cap and len(nodes) - count < m.replicas - cap:
+                name = "/".join(domain)
+                broken.append((pin, f"{count} copies in {name}, its cap is {cap}"))
+    return broken

@@ -5,7 +5,7 @@
 It knows docs/map-format.md and docs/placement.md through the reference, and nothing of
 the program. It demands that every holder has its target to the cell, that every unnamed
 policy has R nodes, kept apart at every level, that each node is primary of its part,
-and that an OLD map is the map's parent from which no more moved, and no more was
+that every pin has R nodes and keeps the caps unless its fleet calls it short, and that an OLD map is the map's parent from which no more moved, and no more was
 reordered, than had to be.
 
 Where a gradual change is under way these hold of the target slices; the step from OLD
@@ -16,7 +16,7 @@ import json
 import sys
 
 from comparison import compare, pieces, shares
-from domains import Impossible, caps, violations
+from domains import Impossible, broken_pins, caps, violations
 from optimum import (
     least_moved,
     least_reordered,
@@ -34,6 +34,8 @@ NOTHING = {
     "violations": [],
     "violating_slices": 0,
     "pending_violations": 0,
+    "pin_violations": 0,
+    "short_pins": 0,
     "primaries_by_remainder": None,
     "moved": None,
     "lower_bound": None,
@@ -63,6 +65,7 @@ def judge(data, old_data=None):
         report["max_share_error_points"] = str(judge_shares(m, slices, problems))
         judge_domains(m, slices, report, problems)
         balanced = not problems
+        judge_pins(m, report, problems)
         judge_primaries(m, slices, balanced, report, problems)
         if m.target:
             judge_rest(m, problems)
@@ -116,6 +119,16 @@ def judge_domains(m, slices, report, problems):
         report["pending_violations"] = len(
             {first for v in pending for first in v["slices"]}
         )
+
+
+def judge_pins(m, report, problems):
+    """Pins are judged as they are, also in a gradual change."""
+    broken = broken_pins(m, caps(m))
+    for pin, what in broken:
+        if not pin.short:
+            problems.append(f"the pin at {pin.first:016x}: {what}")
+    for field, short in (("pin_violations", False), ("short_pins", True)):
+        report[field] = len({p.first for p, _ in broken if p.short == short})
 
 
 def judge_primaries(m, slices, balanced, report, problems):

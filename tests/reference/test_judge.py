@@ -388,6 +388,32 @@ class BrokenMaps(unittest.TestCase):
         self.rejected("4 slices, max_slices is 3", dict(self.good, max_slices=3))
 
 
+class Pins(unittest.TestCase):
+    """Three copies over three zones of two nodes, and zone d of a node that cannot hold."""
+
+    def judged(self, *nodes, short=False):
+        key = {"key": b"justin".hex(), "nodes": list(nodes), "short": short}
+        six = fleet(3, ["zone"], "a1", "a2", "b1", "b2", "c1", "c2", "d1:0")
+        lists = ["a1 b1 c1", "b1 a1 c1", "c1 a1 b1", "a2 b2 c2", "b2 a2 c2", "c2 a2 b2"]
+        return judge(encode(dict(parts(six, *lists), pins=[key])))
+
+    def test_pins_that_lose_no_more_than_slices_are_ok(self):
+        for nodes in ("a1 b2 c1", "a1 b1 d1", "a1 a2 b1 c1", "c1 c2 b1 b2 a1"):
+            report = self.judged(*nodes.split())
+            self.assertEqual((report["problems"], report["pin_violations"]), ([], 0))
+
+    def test_pins_of_too_few_nodes_or_too_many_in_a_zone_are_rejected(self):
+        for nodes, problems in (("a1", 1), ("a1 a2", 2), ("a1 a2 b1", 1)):
+            report = self.judged(*nodes.split())
+            self.assertEqual((report["ok"], report["pin_violations"]), (False, 1))
+            self.assertEqual(len(report["problems"]), problems, report)
+
+    def test_a_short_pin_is_counted_and_no_problem(self):
+        report = self.judged("a1", "a2", short=True)
+        self.assertEqual((report["ok"], report["short_pins"]), (True, 1))
+        self.assertEqual(self.judged("a1", "b1", "c1", short=True)["short_pins"], 0)
+
+
 class RandomSteps(unittest.TestCase):
     def test_made_maps_are_accepted_and_spoiled_ones_are_not(self):
         spoiled = 0

@@ -99,7 +99,7 @@ pub extern "C" fn stead_plan_moves_of(
 pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {
     value("stead_plan_fraction", f64::NAN, |c| {
         let plan = c.plan(plan).ok()?;
-        Some(plan.plan.moved.0 as f64 / (f64::from(plan.new.replicas()) * SPACE as f64))
+        Some(plan.plan.amounts.moved.0 as f64 / (f64::from(plan.new.replicas()) * SPACE as f64))
     })
 }
 
@@ -115,10 +115,8 @@ pub extern "C" fn stead_plan_report(
 ) -> i32 {
     status("stead_plan_report", error, |c| {
         let (plan, json) = (c.plan(plan)?, c.out(json, "json")?);
-        c.give_text(
-            text_of(&Report::of(Some(&plan.old), &plan.new, with_moves != 0)?)?,
-            json,
-        )
+        let report = Report::of_plan(&plan.plan, &plan.old, &plan.new, with_moves != 0);
+        c.give_text(text_of(&report)?, json)
     })
 }
 

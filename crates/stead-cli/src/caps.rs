@@ -1,30 +1,31 @@
 //! Fault domains and what their caps make of the shares, for people: a table, and a line for each
 //! reason.
 
-use stead::balance::{DomainReport, HolderReport};
+use stead::report::{DomainReport, HolderReport, Report};
+use stead::verdict::{Problem, Rule, Violation};
+use stead::Map;
 
 use crate::exit::Result;
 use crate::output::{Out, BAD};
-use crate::text::{count, percent, Table};
+use crate::text::{count, percent, told, Table};
+
+/// How many lines tell of pins that break a rule.
+const PINS: usize = 3;
 
 /// Writes the domains, if there are any, and then why nobody can have what its weight would give
 /// it.
-pub fn write(
-    domains: &[DomainReport],
-    nodes: &[HolderReport],
-    replicas: u32,
-    out: &mut Out,
-) -> Result {
+pub fn write(report: &Report, out: &mut Out) -> Result {
+    let Report { domains, nodes, .. } = report;
     let mut table = Table::new(
         &["level", "domain", "cap", "nodes", "wanted", "share"],
         &[2, 3, 4, 5],
     );
     for domain in domains {
         let [wanted, share] = [&domain.wanted_points, &domain.points]
-            .map(|points| percent(points.parse().unwrap_or(0), replicas));
+            .map(|points| percent(points.parse().unwrap_or(0), report.replicas));
         let [cap, inside] = [domain.cap, domain.nodes].map(|n| n.to_string());
         table.row([
-            domain.level.clone(),
+            domain.level.to_owned(),
             domain.path.join("/"),
             cap,
             inside,
@@ -64,55 +65,74 @@ fn reasons<'a>(domains: &'a [DomainReport], nodes: &'a [HolderReport]) -> Vec<&'
     reasons
 }
 
-/// Says how many slices break a rule; nothing when none does.
-pub fn write_broken(violations: usize, pending: usize, replicas: u32, out: &mut Out) -> Result {
+/// Says what is wrong with a map: that there are no targets, how many slices break a rule, which
+/// pins do. Nothing when all is well.
+pub fn write_broken(report: &Report, map: &Map, out: &mut Out) -> Result {
     let broken = |slices: usize| {
-        let nodes = count(replicas as usize, "node");
+        let nodes = count(report.replicas as usize, "node");
         let breaks = if slices == 1 { "has" } else { "have" };
         format!(
             "{} {breaks} other than {nodes}, or more in a domain than its cap",
             count(slices, "slice")
         )
     };
-    if violations > 0 {
-        out.line(out.paint(BAD, broken(violations)))?;
+    let violations = &report.verdict.violations;
+    let without_targets = |one: &&Violation| matches!(one.problem, Problem::TooFew { .. });
+    for violation in violations.listed.iter().filter(without_targets) {
+        out.line(out.paint(BAD, &violation.problem))?;
     }
-    if pending > 0 {
+    if report.violations > 0 {
+        out.line(out.paint(BAD, broken(report.violations)))?;
+    }
+    if report.pending_violations > 0 {
         out.line(format_args!(
             "{}, until the change that is under way reaches them",
-            broken(pending)
+            broken(report.pending_violations)
         ))?;
     }
-    Ok(())
+    let of_pins = violations.listed.iter().filter(|v| v.rule == Rule::Pins);
+    for violation in of_pins.take(PINS) {
+        out.line(out.paint(BAD, format!("pin, {}", told(map, violation))))?;
+    }
+    let more = violations.of(Rule::Pins).saturating_sub(PINS);
+    if more > 0 {
+        out.line(out.paint(BAD, format!("and {more} more of pins")))?;
+    }
+    match report.short_pins {
+        0 => Ok(()),
+        1 => out.line("1 pin is short, as its fleet says"),
+        pins => out.line(format_args!("{pins} pins are short, as their fleet says")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn domain(reason: Option<&str>) -> DomainReport {
+    fn domain(reason: Option<&str>) -> DomainReport<'_> {
         let points = || "0".to_owned();
         DomainReport {
-            level: "zone".to_owned(),
-            path: vec!["a".to_owned()],
+            level: "zone",
+            path: vec!["a"],
             cap: 1,
             nodes: 2,
             wanted_points: points(),
-            target_points: points(),
+            target_points: Some(points()),
             points: points(),
             reason: reason.map(str::to_owned),
         }
     }
 
-    fn node(reason: Option<&str>) -> HolderReport {
+    fn node(reason: Option<&str>) -> HolderReport<'_> {
         let text = || "0".to_owned();
         HolderReport {
-            name: "n".to_owned(),
+            name: "n",
             weight: text(),
             wanted_points: text(),
-            target_points: text(),
+            target_points: Some(text()),
             points: text(),
             primary_points: text(),
+            pinned_points: text(),
             reason: reason.map(str::to_owned),
         }
     }

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use stead::balance::HolderReport;
 use stead::plan::same_nodes;
 use stead::policy::NodeId;
 use stead::report::{MoveReport, Report};
+use stead::verdict::{Holder, Verdict};
 use stead::{build, build_step, Error, Fleet, Map, Share};
 
 use crate::caps;
 use crate::exit::{Failure, Result, FLEET};
 use crate::output::{Out, BAD};
-use crate::text::{change, count, percent, primary, Table};
+use crate::text::{any_pinned, change, count, percent, primary, Table};
 
 /// What to show of it.
 #[derive(clap::Args)]
@@ -108,7 +108,7 @@ impl Change {
     }
 
     /// The report, before anything is published: an impossible comparison must be known first.
-    pub fn report(&self, show: &Show) -> stead::Result<Report> {
+    pub fn report(&self, show: &Show) -> stead::Result<Report<'_>> {
         match &self.fleet {
             Some(fleet) => Report::of_fleet(fleet, self.old.as_ref(), &self.new, show.moves),
             None => Report::of(self.old.as_ref(), &self.new, show.moves),
@@ -121,12 +121,7 @@ impl Change {
             return out.json(report);
         }
         out.line(self.headline(report))?;
-        caps::write_broken(
-            report.violations,
-            report.pending_violations,
-            report.replicas,
-            out,
-        )?;
+        caps::write_broken(report, &self.new, out)?;
         if report.max_share_error_points != "0" {
             out.line(out.paint(
                 BAD,
@@ -138,7 +133,7 @@ impl Change {
         }
         out.line("")?;
         self.holders(report)?.write(out)?;
-        caps::write(&report.domains, &report.nodes, report.replicas, out)?;
+        caps::write(report, out)?;
         if let Some(moves) = report.moves.as_ref().filter(|moves| !moves.is_empty()) {
             out.line("")?;
             move_table(moves, report.replicas).write(out)?;
@@ -198,29 +193,19 @@ impl Change {
 
     /// A row for each node and weighted policy, and for those that left.
     fn holders(&self, report: &Report) -> Result<Table> {
+        let verdict = &report.verdict;
         let has_old = self.old.is_some();
         // at one replica everybody is the primary of all that it has
         let copies = report.replicas > 1;
-        let columns = [
-            ("node", true),
-            ("weight", true),
-            ("share", true),
-            ("primary", copies),
-            ("points", true),
-            ("change", has_old),
-        ];
-        let heading: Vec<&str> = columns
-            .iter()
-            .filter(|(_, shown)| *shown)
-            .map(|(name, _)| *name)
-            .collect();
-        let mut table = Table::new(&heading, &[1, 2, 3, 4, 5]);
-        let old_report = self
-            .old
-            .as_ref()
-            .map(|old| Report::of(None, old, false))
-            .transpose()?;
-        let (old_nodes, old_policies): (&[_], &[_]) = old_report
+        let pinned = any_pinned(verdict.nodes.iter().chain(&verdict.policies));
+        let mut columns = vec![("node", false), ("weight", true), ("share", true)];
+        columns.extend(copies.then_some(("primary", true)));
+        columns.push(("points", true));
+        columns.extend(pinned.then_some(("pinned", true)));
+        columns.extend(has_old.then_some(("change", true)));
+        let mut table = Table::of_columns(&columns);
+        let old_verdict = self.old.as_ref().map(|old| Verdict::of(old, 0));
+        let (old_nodes, old_policies): (&[_], &[_]) = old_verdict
             .as_ref()
             .map_or((&[], &[]), |old| (&old.nodes, &old.policies));
         let same = match &self.old {
@@ -228,66 +213,50 @@ impl Change {
             None => Vec::new(),
         };
         // for each node of the new map its number in the old one
-        let mut before = vec![None; report.nodes.len()];
+        let mut before = vec![None; verdict.nodes.len()];
         for (i, now) in same.iter().enumerate() {
             if let Some(place) = now.and_then(|now: NodeId| before.get_mut(now.index())) {
                 *place = old_nodes.get(i);
             }
         }
-        let row = |label: String,
-                   weight: &str,
-                   old: Option<&HolderReport>,
-                   new: Option<&HolderReport>| {
-            let points = |holder: Option<&HolderReport>| {
-                holder
-                    .and_then(|h| h.points.parse::<u128>().ok())
-                    .unwrap_or(0)
-            };
+        let row = |label: String, old: Option<&Holder>, new: Option<&Holder>| {
+            let points = |holder: Option<&Holder>| holder.map_or(0, |h| h.now.points);
+            let weight = new.map_or("-".to_owned(), |new| new.weight.to_string());
             let primary = copies.then(|| new.map_or_else(|| percent(0, 1), primary));
+            let pinned = pinned.then(|| new.map_or(0, |new| new.pinned_points).to_string());
             let (old, new) = (points(old), points(new));
             let change = has_old.then(|| change(old, new, report.replicas));
-            let share = percent(new, report.replicas);
-            [label, weight.to_owned(), share]
+            [label, weight, percent(new, report.replicas)]
                 .into_iter()
                 .chain(primary)
                 .chain([new.to_string()])
+                .chain(pinned)
                 .chain(change)
         };
-        for ((id, node), old) in (0..).map(NodeId).zip(&report.nodes).zip(before) {
+        for ((id, node), old) in (0..).map(NodeId).zip(&verdict.nodes).zip(before) {
             let label = match old.filter(|old| old.name != node.name) {
                 Some(old) => format!("{} (was {})", node.name, old.name),
                 None if self.new.node(id).leaving() => format!("{} (leaving)", node.name),
-                None => node.name.clone(),
+                None => node.name.to_owned(),
             };
-            table.row(row(label, &node.weight, old, Some(node)));
+            table.row(row(label, old, Some(node)));
         }
         for (_, old) in same.iter().zip(old_nodes).filter(|(now, _)| now.is_none()) {
-            table.row(row(format!("{} (left)", old.name), "-", Some(old), None));
+            table.row(row(format!("{} (left)", old.name), Some(old), None));
         }
         // both lists are ordered by name
-        let named = |list: &'_ [HolderReport], name: &str| {
-            list.binary_search_by(|holder| holder.name.as_str().cmp(name))
-                .ok()
+        let named = |list: &[Holder], name: &str| {
+            list.binary_search_by(|holder| holder.name.cmp(name)).ok()
         };
-        for policy in &report.policies {
-            let old = named(old_policies, &policy.name).and_then(|i| old_policies.get(i));
-            table.row(row(
-                format!("policy {}", policy.name),
-                &policy.weight,
-                old,
-                Some(policy),
-            ));
+        for policy in &verdict.policies {
+            let old = named(old_policies, policy.name).and_then(|i| old_policies.get(i));
+            table.row(row(format!("policy {}", policy.name), old, Some(policy)));
         }
         for old in old_policies
             .iter()
-            .filter(|old| named(&report.policies, &old.name).is_none())
+            .filter(|old| named(&verdict.policies, old.name).is_none())
         {
-            table.row(row(
-                format!("policy {} (left)", old.name),
-                "-",
-                Some(old),
-                None,
-            ));
+            table.row(row(format!("policy {} (left)", old.name), Some(old), None));
         }
         Ok(table)
     }
@@ -298,13 +267,13 @@ fn move_table(moves: &[MoveReport], replicas: u32) -> Table {
     for m in moves {
         let point = |text: &str| u64::from_str_radix(text, 16).map_or(0, u128::from);
         let share = percent(point(&m.last) + 1 - point(&m.first), replicas);
-        let name = |node: &Option<String>| node.clone().unwrap_or_else(|| "-".to_owned());
+        let [from, to] = [m.from, m.to].map(|node| node.unwrap_or("-").to_owned());
         table.row([
             m.first.clone(),
             m.last.clone(),
             share,
-            name(&m.from),
-            name(&m.to),
+            from,
+            to,
             m.cause.to_owned(),
         ]);
     }

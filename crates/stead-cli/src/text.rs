@@ -1,12 +1,13 @@
 //! Texts for people: shares with fixed digits, exact, and tables.
 
-use stead::balance::HolderReport;
 use stead::hash::Hash;
 use stead::point::SPACE;
 use stead::policy::PolicyId;
+use stead::verdict::{Holder, Violation};
 use stead::Map;
 
 use crate::exit::Result;
+use crate::input::shown;
 use crate::output::{Out, HEADING};
 
 /// `42.857143 %`: points as a part of R * 2^64, rounded half up, without floating point.
@@ -19,8 +20,33 @@ pub fn percent(points: u128, replicas: u32) -> String {
 
 /// The points of which a holder is the primary, as a part of all points: where its primaries are as
 /// they should be, its share.
-pub fn primary(holder: &HolderReport) -> String {
-    percent(holder.primary_points.parse().unwrap_or(0), 1)
+pub fn primary(holder: &Holder) -> String {
+    percent(holder.now.primary_points, 1)
+}
+
+/// Whether pins or named policies give anything to one of these, so that a column says what.
+pub fn any_pinned<'a>(mut holders: impl Iterator<Item = &'a Holder<'a>>) -> bool {
+    holders.any(|holder| holder.pinned_points > 0)
+}
+
+/// What a violation is about and what is wrong: `key "justin"  n1,n2: 2 nodes, fewer than 3`.
+pub fn told(map: &Map, violation: &Violation) -> String {
+    let Some(slice) = violation.slice else {
+        return violation.problem.to_string();
+    };
+    let range = format!("{}..{}", slice.first, slice.last);
+    let pin = violation.pin.and_then(|number| map.pins().nth(number));
+    let place = match pin {
+        None => range,
+        Some(pin) => pin.key.map_or(format!("range {range}"), |key| {
+            format!("key {}", shown(key))
+        }),
+    };
+    format!(
+        "{place}  {}: {}",
+        joined(map, slice.policy),
+        violation.problem
+    )
 }
 
 /// `+14.285714 %`, or `-` and so on; `0` when nothing changed.
@@ -73,17 +99,26 @@ pub fn hash(map: &Map) -> String {
 /// Rows under a heading, the columns as wide as they must be. Columns named in `right` are aligned
 /// right.
 pub struct Table {
-    right: &'static [usize],
+    right: Vec<usize>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table with its heading.
-    pub fn new(heading: &[&str], right: &'static [usize]) -> Table {
+    pub fn new(heading: &[&str], right: &[usize]) -> Table {
         Table {
-            right,
+            right: right.to_vec(),
             rows: vec![heading.iter().map(|cell| (*cell).to_owned()).collect()],
         }
+    }
+
+    /// A table of the columns that are shown: each with its heading, and whether it is aligned
+    /// right.
+    pub fn of_columns(columns: &[(&str, bool)]) -> Table {
+        let heading: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let is_right = |(i, (_, right)): (usize, &(&str, bool))| right.then_some(i);
+        let right: Vec<usize> = columns.iter().enumerate().filter_map(is_right).collect();
+        Table::new(&heading, &right)
     }
 
     /// Adds a row.

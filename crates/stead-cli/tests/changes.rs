@@ -7,9 +7,10 @@ use std::fs;
 use common::{fleet, has_fields, strings, Place};
 use serde_json::{json, Value};
 
-const REPORT: &str = "name epoch replicas slices moved lower_bound optimum by_hand reordered violations pending_violations max_share_error_points \
+const REPORT: &str = "name epoch replicas slices moved lower_bound optimum by_hand reordered violations pending_violations pin_violations \
+                      short_pins max_share_error_points \
                       nodes policies domains";
-const HOLDER: &str = "name weight wanted_points target_points points primary_points";
+const HOLDER: &str = "name weight wanted_points target_points points primary_points pinned_points";
 
 /// Judges the shape of a report field by field.
 fn check_report(report: &Value, more: &str) {

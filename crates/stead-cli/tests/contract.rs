@@ -6,7 +6,7 @@ mod program;
 use program::{fields, fleet, points, Dir, RICH};
 use serde_json::Value;
 
-const REPORT: [&str; 14] = [
+const REPORT: [&str; 16] = [
     "by_hand",
     "domains",
     "epoch",
@@ -16,14 +16,17 @@ const REPORT: [&str; 14] = [
     "name",
     "nodes",
     "pending_violations",
+    "pin_violations",
     "policies",
     "reordered",
     "replicas",
+    "short_pins",
     "slices",
     "violations",
 ];
-const HOLDER: [&str; 6] = [
+const HOLDER: [&str; 7] = [
     "name",
+    "pinned_points",
     "points",
     "primary_points",
     "target_points",
@@ -265,6 +268,8 @@ fn show_has_the_reports_fields_and_the_maps_identity() {
         "slices",
         "violations",
         "pending_violations",
+        "pin_violations",
+        "short_pins",
         "max_share_error_points",
         "domains",
     ] {
@@ -295,7 +300,7 @@ fn show_has_the_reports_fields_and_the_maps_identity() {
     let policies = shown["policies"].as_array().unwrap();
     assert_eq!(
         (fields(&policies[0]), fields(&policies[1]).len()),
-        (vec!["kind", "name", "nodes"], 8)
+        (vec!["kind", "name", "nodes"], 9)
     );
     assert_eq!(policies[0]["nodes"], Value::from(vec!["c", "a"]));
     assert_eq!(shown["pins"][1]["key"], "justin");

@@ -334,3 +334,37 @@ fn people_are_told_how_many_slices_break_a_rule() {
     }
     assert_eq!(dir.run(&["show", lists, "--json"]).json()["violations"], 3);
 }
+
+#[test]
+fn the_history_divides_each_epoch_by_its_own_replicas() {
+    let fleet = |replicas: u32| {
+        format!("name = \"m\"\nreplicas = {replicas}\nnode = [{{ name = \"a\" }}, {{ name = \"b\" }}]\n")
+    };
+    let dir = Dir::new();
+    for replicas in [1, 2, 1] {
+        dir.write("f.toml", fleet(replicas));
+        dir.run(&["apply", "f.toml", "m.map"]).ok();
+    }
+    let ran = dir.run(&["history", "m.map"]).ok();
+    let moved: Vec<&str> = ran
+        .text()
+        .lines()
+        .skip(2)
+        .map(|line| {
+            line.trim_start_matches([' ', '*'])
+                .split_whitespace()
+                .nth(2)
+                .unwrap()
+        })
+        .collect();
+    let json = dir.run(&["history", "m.map", "--json"]).json();
+    let fractions: Vec<f64> = json["epochs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|epoch| epoch["moved"]["fraction"].as_f64().unwrap())
+        .collect();
+    // one of two copies is new, then none
+    assert_eq!(moved, ["0.000000", "50.000000", "0.000000"]);
+    assert_eq!(fractions, [0.0, 0.5, 0.0]);
+}

@@ -45,8 +45,12 @@ fn check_says_what_is_well() {
             "name",
             "ok",
             "pending_violations",
+            "pin_violations",
+            "short_pins",
             "unlisted",
+            "unlisted_warnings",
             "violations",
+            "warnings",
         ]
     );
     assert_eq!(fields(&json["checks"][0]), ["check", "found", "ok"]);

@@ -6,7 +6,8 @@
 
 use std::time::Instant;
 
-use stead::{build, Fleet, Map, Plan};
+use stead::plan::Amounts;
+use stead::{build, Fleet, Map};
 
 fn fleet(nodes: usize, limit: &str) -> Fleet {
     let list: String = (0..nodes)
@@ -28,7 +29,7 @@ fn grow(sizes: impl Iterator<Item = usize>) {
         seconds += took;
         worst = worst.max(took);
         if let Some(before) = &map {
-            let plan = Plan::between(before, &next).expect("a plan");
+            let plan = Amounts::between(before, &next).expect("a plan");
             moved += plan.moved.0;
             bound += plan.lower_bound.0;
         }
@@ -67,7 +68,7 @@ fn grow_within(per_node: usize) {
         )
         .expect("a map");
         if let Some(before) = &map {
-            let plan = Plan::between(before, &next).expect("a plan");
+            let plan = Amounts::between(before, &next).expect("a plan");
             moved += plan.moved.0;
             bound += plan.lower_bound.0;
             worst = worst.max(plan.moved.0 as f64 / plan.lower_bound.0 as f64);
@@ -122,7 +123,7 @@ fn zones(racks: u64, per_rack: u64, steps: usize, first_limit: &str, limit: &str
         let next = build(&fleet, map.as_ref()).expect("a map");
         if let Some(before) = &map {
             times.push(start.elapsed().as_secs_f64());
-            let plan = stead::plan::Amounts::between(before, &next).expect("a plan");
+            let plan = Amounts::between(before, &next).expect("a plan");
             moved += plan.moved.0;
             bound += plan.lower_bound.0;
             most = most.max(plan.moved.0 as f64 / (3.0 * 2f64.powi(64)));

@@ -46,7 +46,8 @@
 //! let after = build(&three, Some(&before))?;
 //!
 //! let plan = Plan::between(&before, &after)?;
-//! assert_eq!(plan.moved, plan.lower_bound); // a third of the space, and not a point more
+//! // a third of the space, and not a point more
+//! assert_eq!(plan.amounts.moved, plan.amounts.lower_bound);
 //! for step in &plan.moves {
 //!     let (from, to) = (step.from.map(|n| before.node(n).name()), step.to.map(|n| after.node(n).name()));
 //!     assert!(to == Some("c"), "{from:?} gives {} to {}, to c", step.first, step.last);
@@ -88,7 +89,7 @@
 //! A module uses only modules to its left; a test holds that (tools/layers).
 //!
 //! ```text
-//! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | plan rebalance verdict | ring balance violations | report path | baseline | stats simulate | store
+//! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
 //! ```
 //!
 //! Normative: docs/placement.md, docs/map-format.md, docs/fleet.md, docs/paths.md. No float, clock,
@@ -96,7 +97,6 @@
 
 #![deny(missing_docs, unsafe_code)]
 
-pub mod balance;
 pub mod baseline;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod cell;
@@ -106,6 +106,8 @@ pub mod fleet;
 pub mod format;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod hash;
+#[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
+mod held;
 mod lock;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod map;
@@ -131,7 +133,6 @@ pub mod stats;
 pub mod store;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod verdict;
-pub mod violations;
 #[deny(clippy::float_arithmetic, clippy::indexing_slicing)]
 pub mod weight;
 

@@ -4,10 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
+use crate::held::{Held, Holdings};
 use crate::map::Map;
 use crate::point::{Point, Share};
 use crate::policy::{NodeId, PolicyId};
-use crate::slice::{lay_over, Slice};
+use crate::slice::{lay_over, overlay, Slice};
 
 /// Why a range moves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -49,7 +50,7 @@ pub struct Move {
 impl Move {
     /// How many points.
     pub fn points(&self) -> u128 {
-        u128::from(self.last.0) - u128::from(self.first.0) + 1
+        self.first.count_to(self.last)
     }
 }
 
@@ -68,6 +69,14 @@ pub struct Amounts {
 }
 
 impl Amounts {
+    /// Nothing differs.
+    pub(crate) const NONE: Amounts = Amounts {
+        moved: Share(0),
+        lower_bound: Share(0),
+        by_hand: Share(0),
+        reordered: Share(0),
+    };
+
     /// Compares two maps of one cluster, without listing the moves. Errors: `Identity` when they
     /// are not.
     ///
@@ -90,15 +99,8 @@ impl Amounts {
 pub struct Plan {
     /// What really has to be copied, one move per copy: over the final slices.
     pub moves: Vec<Move>,
-    /// Copies of points that rebalancing moved: over the base slices.
-    pub moved: Share,
-    /// The sum of what the holders gained: no way to the new shares moves less.
-    pub lower_bound: Share,
-    /// The sum of the moves that pins and changed policies dictate.
-    pub by_hand: Share,
-    /// Points whose primary changed although the one before still holds a copy: over the base
-    /// slices.
-    pub reordered: Share,
+    /// How much that is.
+    pub amounts: Amounts,
     /// for each move the furthest last point of all moves up to it, so that a search knows where to
     /// stop
     reach: Vec<Point>,
@@ -110,12 +112,7 @@ impl Plan {
     /// Cost: one pass over the slices of both, and one move for each copy: where a slice goes to a
     /// policy of many nodes, as many. [`Amounts::between`] says how much without saying which.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
-        let Amounts {
-            moved,
-            lower_bound,
-            by_hand,
-            reordered,
-        } = Amounts::between(old, new)?;
+        let amounts = Amounts::between(old, new)?;
         let moves = moves(old, new, &Same::of(old, new));
         let mut furthest = Point(0);
         let reach = moves.iter().map(|m| {
@@ -125,10 +122,7 @@ impl Plan {
         let reach = reach.collect();
         Ok(Plan {
             moves,
-            moved,
-            lower_bound,
-            by_hand,
-            reordered,
+            amounts,
             reach,
         })
     }
@@ -241,34 +235,6 @@ fn inverse(nodes: &[Option<NodeId>], map: &Map) -> Vec<Option<NodeId>> {
     back
 }
 
-/// The space cut at all bounds of the lists, each of which covers it: first and last point, and
-/// each list's policy there.
-fn overlay<const N: usize>(
-    lists: [Vec<Slice>; N],
-) -> impl Iterator<Item = (Point, Point, [PolicyId; N])> {
-    let mut lists = lists.map(|list| list.into_iter().peekable());
-    let mut next = Some(Point(0));
-    std::iter::from_fn(move || {
-        let first = next?;
-        let mut last = Point::LAST;
-        let mut policies = [PolicyId(0); N];
-        for (list, policy) in lists.iter_mut().zip(&mut policies) {
-            let slice = list.peek()?;
-            *policy = slice.policy;
-            last = last.min(slice.last);
-        }
-        for list in &mut lists {
-            list.next_if(|slice| slice.last == last);
-        }
-        next = last.0.checked_add(1).map(Point);
-        Some((first, last, policies))
-    })
-}
-
-fn points(first: Point, last: Point) -> u128 {
-    u128::from(last.0) - u128::from(first.0) + 1
-}
-
 /// Base slices: copies whose holder changed, and points whose primary changed to another of those
 /// that hold a copy.
 fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
@@ -304,8 +270,8 @@ fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
                 u128::from(stays && new.policy(after).members().next() != primary),
             )
         });
-        moved += copies * points(first, last);
-        reordered += turns * points(first, last);
+        moved += copies * first.count_to(last);
+        reordered += turns * first.count_to(last);
     }
     (moved, reordered)
 }
@@ -328,83 +294,27 @@ pub(crate) fn still_to_move(map: &Map) -> u128 {
         }
     };
     overlay([map.base_slices().collect(), target.collect()])
-        .map(|(first, last, [now, then])| copies(now, then) * points(first, last))
+        .map(|(first, last, [now, then])| copies(now, then) * first.count_to(last))
         .sum()
 }
 
-/// What each holder has of some slices.
-pub(crate) struct Holdings {
-    /// Points by node.
-    pub nodes: Vec<u128>,
-    /// Points of which each node is the primary.
-    pub primaries: Vec<u128>,
-    /// Points by policy, of named ones.
-    pub policies: Vec<u128>,
-}
-
-/// What each holder has of these slices of a map: nodes through unnamed policies, and named
-/// policies themselves.
-pub(crate) fn holdings(map: &Map, slices: impl Iterator<Item = Slice>) -> Holdings {
-    let zeros = vec![0u128; map.nodes().len()];
-    let mut has = Holdings {
-        nodes: zeros.clone(),
-        primaries: zeros,
-        policies: vec![0u128; map.policies().len()],
-    };
-    for slice in slices {
-        if let Some(sum) = has.policies.get_mut(slice.policy.index()) {
-            *sum += slice.points();
-        }
-    }
-    for policy in map.policies().filter(|p| p.name().is_none()) {
-        let points = has
-            .policies
-            .get_mut(policy.id.index())
-            .map(std::mem::take)
-            .unwrap_or(0);
-        for (place, node) in policy.distinct().into_iter().enumerate() {
-            if let Some(sum) = has.nodes.get_mut(node.index()) {
-                *sum += points;
-            }
-            if let Some(sum) = has.primaries.get_mut(node.index()).filter(|_| place == 0) {
-                *sum += points;
-            }
-        }
-    }
-    has
-}
-
 fn lower_bound(old: &Map, new: &Map, same: &Same) -> u128 {
-    let Holdings {
-        nodes: old_nodes,
-        policies: old_policies,
-        ..
-    } = holdings(old, old.base_slices());
-    let Holdings {
-        mut nodes,
-        mut policies,
-        ..
-    } = holdings(new, new.base_slices());
-    let less = |of: &mut [u128], i: Option<usize>, had: u128| {
-        if let Some(points) = i.and_then(|i| of.get_mut(i)) {
-            *points = points.saturating_sub(had);
+    let had = Holdings::of(old, old.base_slices());
+    let mut has = Holdings::of(new, new.base_slices());
+    let less = |of: &mut [Held], i: Option<usize>, had: Held| {
+        if let Some(has) = i.and_then(|i| of.get_mut(i)) {
+            has.points = has.points.saturating_sub(had.points);
         }
     };
-    for (i, had) in old_nodes.into_iter().enumerate() {
-        less(
-            &mut nodes,
-            same.node(NodeId(i as u32)).map(NodeId::index),
-            had,
-        );
+    for (before, had) in (0..).map(NodeId).zip(had.nodes) {
+        less(&mut has.nodes, same.node(before).map(NodeId::index), had);
     }
-    for (i, had) in old_policies.into_iter().enumerate() {
-        less(
-            &mut policies,
-            same.policy(PolicyId(i as u32)).map(PolicyId::index),
-            had,
-        );
+    for (before, had) in (0..).map(PolicyId).zip(had.policies) {
+        let now = same.policy(before).map(PolicyId::index);
+        less(&mut has.policies, now, had);
     }
-    nodes.into_iter().chain(policies).sum()
+    let gained = has.nodes.iter().chain(&has.policies);
+    gained.map(|held| held.points).sum()
 }
 
 /// Where a pin lies, as slices: policy 1 under a pin, 0 elsewhere.
@@ -462,7 +372,7 @@ fn by_hand(old: &Map, new: &Map, same: &Same) -> u128 {
             let copies = known
                 .entry((before, after))
                 .or_insert_with(|| pairs(old, new, same, before, after).len() as u128);
-            sum += *copies * points(first, last);
+            sum += *copies * first.count_to(last);
         }
     }
     sum

@@ -31,6 +31,12 @@ impl Point {
         }
         u64::from_str_radix(text, 16).ok().map(Point)
     }
+
+    /// How many points there are from this one to `last`, both included: 1 to 2^64. `last` must
+    /// not be below this one.
+    pub fn count_to(self, last: Point) -> u128 {
+        u128::from(last.0) - u128::from(self.0) + 1
+    }
 }
 
 impl fmt::Display for Point {

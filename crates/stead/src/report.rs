@@ -1,19 +1,21 @@
 //! The report of a plan or of a map, in the shape that programs read: the same for `plan`, `apply`
-//! and `diff`.
+//! and `diff`. What it says is the verdict's and the plan's; here it gets its form.
 //!
 //! Points are 16 hex digits, counts of points and weights are decimal strings, fractions are
 //! numbers. Fractions are the only floating-point numbers, and nothing is decided by them.
 
 use serde::Serialize;
 
-use crate::balance::{Balance, DomainReport, HolderReport};
 use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::map::Map;
 use crate::plan::{still_to_move, Amounts, Plan};
 use crate::point::SPACE;
 use crate::rebalance::build;
-use crate::violations::violations;
+use crate::verdict::{Bound, Holder, Verdict};
+
+/// How many violations and warnings a report's verdict lists, for people.
+const LISTED: usize = 20;
 
 /// A number of points, and which part of R * 2^64 that is.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -36,24 +38,69 @@ impl Amount {
 
 /// A move, with node names.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct MoveReport {
+pub struct MoveReport<'a> {
     /// First point.
     pub first: String,
     /// Last point.
     pub last: String,
     /// The node that loses a copy.
-    pub from: Option<String>,
+    pub from: Option<&'a str>,
     /// The node that gets one.
-    pub to: Option<String>,
+    pub to: Option<&'a str>,
     /// `rebalance`, `pin` or `policy`.
     pub cause: &'static str,
 }
 
+/// A node or a weighted policy, with what it wants and what it has.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct HolderReport<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its weight, as an exact decimal.
+    pub weight: String,
+    /// The points that its weight alone would give it.
+    pub wanted_points: String,
+    /// The points that it can have: its target, under the caps. `None` where fewer nodes than
+    /// replicas have a weight.
+    pub target_points: Option<String>,
+    /// The points that it has, over the base slices.
+    pub points: String,
+    /// Of these the ones of which it is the primary.
+    pub primary_points: String,
+    /// The points that pins and named policies give it beyond these.
+    pub pinned_points: String,
+    /// Why it cannot have what it wants, in words; nothing where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A fault domain, with what its nodes want and what it has.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DomainReport<'a> {
+    /// The label of its level.
+    pub level: &'a str,
+    /// The values of the labels, from the outside in.
+    pub path: Vec<&'a str>,
+    /// How many copies of one point it may hold.
+    pub cap: usize,
+    /// How many nodes in it can hold.
+    pub nodes: usize,
+    /// The points that the weights alone would give it.
+    pub wanted_points: String,
+    /// The points that it can have; `None` where fewer nodes than replicas have a weight.
+    pub target_points: Option<String>,
+    /// The points that it has.
+    pub points: String,
+    /// Why it cannot have what it wants, in words; nothing where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 /// What `plan`, `apply` and `diff` say.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Report {
+pub struct Report<'a> {
     /// The name of the cluster.
-    pub name: String,
+    pub name: &'a str,
     /// The epoch of the new map.
     pub epoch: u64,
     /// R of the new map.
@@ -77,30 +124,38 @@ pub struct Report {
     pub to_come: Option<Amount>,
     /// How many base slices break a rule of the fleet.
     pub violations: usize,
-    /// How many base slices that a gradual change has not reached yet do.
+    /// How many base slices do until a gradual change reaches them.
     pub pending_violations: usize,
+    /// How many pins have fewer than R nodes, break a cap or list a node twice.
+    pub pin_violations: usize,
+    /// How many pins do so with the consent of the fleet.
+    pub short_pins: usize,
     /// The largest difference between a holder's points and its target.
     pub max_share_error_points: String,
     /// Every node, by name.
-    pub nodes: Vec<HolderReport>,
+    pub nodes: Vec<HolderReport<'a>>,
     /// Every named policy with a weight, by name.
-    pub policies: Vec<HolderReport>,
-    /// Every fault domain, parts after their whole; none at one replica.
-    pub domains: Vec<DomainReport>,
+    pub policies: Vec<HolderReport<'a>>,
+    /// Every fault domain that has nodes that can hold, parts after their whole; none at one
+    /// replica.
+    pub domains: Vec<DomainReport<'a>>,
     /// The moves, where they are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub moves: Option<Vec<MoveReport>>,
+    pub moves: Option<Vec<MoveReport<'a>>>,
+    /// The verdict on the new map, from which the fields above come.
+    #[serde(skip)]
+    pub verdict: Verdict<'a>,
 }
 
-impl Report {
+impl<'a> Report<'a> {
     /// The report of a map that was built of a fleet, with the optimum. Where `max_slices` made
     /// more move, the map without it is built for that.
     pub fn of_fleet(
         fleet: &Fleet,
-        old: Option<&Map>,
-        new: &Map,
+        old: Option<&'a Map>,
+        new: &'a Map,
         with_moves: bool,
-    ) -> Result<Report> {
+    ) -> Result<Report<'a>> {
         let mut report = Report::of(old, new, with_moves)?;
         let gradual =
             new.target_slices().is_some() || old.is_some_and(|old| old.target_slices().is_some());
@@ -122,56 +177,242 @@ impl Report {
     }
 
     /// The report of a change; `old` is `None` for a first map, which moves nothing.
-    pub fn of(old: Option<&Map>, new: &Map, with_moves: bool) -> Result<Report> {
-        let old = old.unwrap_or(new);
-        let plan = Amounts::between(old, new)?;
-        let Balance {
-            nodes,
-            policies,
-            domains,
-            max_share_error,
-        } = Balance::of(new)?;
-        let (violations, pending_violations) = violations(new);
-        let amount = |points: u128| Amount::of(points, new);
-        Ok(Report {
-            name: new.name().to_owned(),
+    pub fn of(old: Option<&'a Map>, new: &'a Map, with_moves: bool) -> Result<Report<'a>> {
+        let Some(old) = old else {
+            let moves = with_moves.then(Vec::new);
+            return Ok(Report::made(Amounts::NONE, new, moves));
+        };
+        if with_moves {
+            return Ok(Report::of_plan(&Plan::between(old, new)?, old, new, true));
+        }
+        Ok(Report::made(Amounts::between(old, new)?, new, None))
+    }
+
+    /// The report of the plan between two maps, where the plan is known.
+    pub fn of_plan(plan: &Plan, old: &'a Map, new: &'a Map, with_moves: bool) -> Report<'a> {
+        let moves = with_moves.then(|| move_reports(old, new, plan));
+        Report::made(plan.amounts, new, moves)
+    }
+
+    fn made(amounts: Amounts, new: &'a Map, moves: Option<Vec<MoveReport<'a>>>) -> Report<'a> {
+        let verdict = Verdict::of(new, LISTED);
+        let words = Words {
+            spread: new.spread().collect(),
+            replicas: new.replicas(),
+            cells: new.cells().count(),
+            verdict: &verdict,
+        };
+        let reports = |holders: &[Holder<'a>]| holders.iter().map(|h| words.holder(h)).collect();
+        Report {
+            name: new.name(),
             epoch: new.epoch(),
             replicas: new.replicas(),
             slices: new.base_count(),
-            moved: amount(plan.moved.0),
-            lower_bound: amount(plan.lower_bound.0),
+            moved: Amount::of(amounts.moved.0, new),
+            lower_bound: Amount::of(amounts.lower_bound.0, new),
             optimum: None,
-            by_hand: amount(plan.by_hand.0),
-            reordered: amount(plan.reordered.0),
+            by_hand: Amount::of(amounts.by_hand.0, new),
+            reordered: Amount::of(amounts.reordered.0, new),
             to_come: to_come(new),
-            violations,
-            pending_violations,
-            max_share_error_points: max_share_error.to_string(),
-            nodes,
-            policies,
-            domains,
-            moves: with_moves
-                .then(|| Plan::between(old, new).map(|plan| move_reports(old, new, &plan)))
-                .transpose()?,
-        })
+            violations: verdict.violating_slices,
+            pending_violations: verdict.pending_violations,
+            pin_violations: verdict.violating_pins,
+            short_pins: verdict.short_pins,
+            max_share_error_points: verdict.max_share_error.to_string(),
+            nodes: reports(&verdict.nodes),
+            policies: reports(&verdict.policies),
+            domains: words.domains(),
+            moves,
+            verdict,
+        }
     }
 }
 
 /// What a gradual change has still to move; nothing when none is under way.
-pub fn to_come(map: &Map) -> Option<Amount> {
+fn to_come(map: &Map) -> Option<Amount> {
     map.target_slices()
         .map(|_| Amount::of(still_to_move(map), map))
 }
 
-fn move_reports(old: &Map, new: &Map, plan: &Plan) -> Vec<MoveReport> {
+/// Gives holders and domains their form.
+struct Words<'a, 'v> {
+    spread: Vec<&'a str>,
+    replicas: u32,
+    cells: u128,
+    verdict: &'v Verdict<'a>,
+}
+
+impl<'a> Words<'a, '_> {
+    fn holder(&self, holder: &Holder<'a>) -> HolderReport<'a> {
+        let points = |cells| self.verdict.in_points(cells).to_string();
+        HolderReport {
+            name: holder.name,
+            weight: holder.weight.to_string(),
+            wanted_points: points(holder.wanted),
+            target_points: holder.target.map(points),
+            points: holder.now.points.to_string(),
+            primary_points: holder.now.primary_points.to_string(),
+            pinned_points: holder.pinned_points.to_string(),
+            reason: self.why(holder),
+        }
+    }
+
+    /// Why a holder cannot have what it wants; `None` when it has it, give or take a cell, or more.
+    fn why(&self, holder: &Holder) -> Option<String> {
+        let target = holder.target.filter(|t| holder.wanted > t + 1)?;
+        match holder.bound? {
+            Bound::Own => {
+                let name = format!("node {}", holder.name);
+                Some(self.less(&name, 1, holder.wanted, target))
+            }
+            Bound::Domain(domain) => {
+                let cap = self.verdict.domains.get(domain)?.cap;
+                Some(self.full(&self.name(domain), cap))
+            }
+            Bound::Whole => None,
+        }
+    }
+
+    /// The domains in which nodes can hold, each followed by its parts; none at one replica.
+    fn domains(&self) -> Vec<DomainReport<'a>> {
+        if self.replicas == 1 {
+            return Vec::new();
+        }
+        let all = &self.verdict.domains;
+        let mut parts: Vec<Vec<usize>> = vec![Vec::new(); all.len()];
+        for (number, domain) in all.iter().enumerate().rev() {
+            if let Some(parent) = domain.parent {
+                parts[parent].push(number);
+            }
+        }
+        // the last is the next, and the parts stand in reverse
+        let mut next = std::mem::take(&mut parts[0]);
+        let mut reports = Vec::new();
+        while let Some(number) = next.pop() {
+            if all[number].can_hold > 0 {
+                reports.push(self.domain(number));
+            }
+            next.append(&mut parts[number]);
+        }
+        reports
+    }
+
+    fn domain(&self, number: usize) -> DomainReport<'a> {
+        let domain = &self.verdict.domains[number];
+        let points = |cells| self.verdict.in_points(cells).to_string();
+        // each node may want a cell more than its share, of those that are over: no cap is to
+        // blame for that
+        let is_full = |target: &u128| {
+            domain.wanted > target + domain.can_hold as u128
+                && domain.cap as u128 * self.cells == *target
+        };
+        let reason = domain
+            .target
+            .filter(is_full)
+            .map(|target| self.less(&self.name(number), domain.cap, domain.wanted, target));
+        DomainReport {
+            level: self.spread.get(domain.level - 1).copied().unwrap_or(""),
+            path: self.verdict.names(number),
+            cap: domain.cap,
+            nodes: domain.can_hold,
+            wanted_points: points(domain.wanted),
+            target_points: domain.target.map(points),
+            points: domain.now.points.to_string(),
+            reason,
+        }
+    }
+
+    /// `zone a`, `rack a/1`.
+    fn name(&self, domain: usize) -> String {
+        let names = self.verdict.names(domain);
+        let label = names.len().checked_sub(1).and_then(|i| self.spread.get(i));
+        format!("{} {}", label.unwrap_or(&"domain"), names.join("/"))
+    }
+
+    /// `zone a can hold at most one of 3 copies`.
+    fn full(&self, name: &str, cap: usize) -> String {
+        let cap = match cap {
+            1 => "one".to_owned(),
+            cap => cap.to_string(),
+        };
+        format!("{name} can hold at most {cap} of {} copies", self.replicas)
+    }
+
+    /// `zone a can hold at most one of 3 copies: 33.3 % instead of 41.2 %`.
+    fn less(&self, name: &str, cap: usize, wanted: u128, target: u128) -> String {
+        let all = f64::from(self.replicas) * self.cells as f64;
+        let [possible, wished] = [target, wanted].map(|cells| 100.0 * cells as f64 / all);
+        let full = self.full(name, cap);
+        format!("{full}: {possible:.1} % instead of {wished:.1} %")
+    }
+}
+
+fn move_reports<'a>(old: &'a Map, new: &'a Map, plan: &Plan) -> Vec<MoveReport<'a>> {
     plan.moves
         .iter()
         .map(|m| MoveReport {
             first: m.first.to_string(),
             last: m.last.to_string(),
-            from: m.from.map(|node| old.node(node).name().to_owned()),
-            to: m.to.map(|node| new.node(node).name().to_owned()),
+            from: m.from.map(|node| old.node(node).name()),
+            to: m.to.map(|node| new.node(node).name()),
             cause: m.cause.name(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rebalance::planted::with_caps_too_high;
+
+    /// Three copies over three zones, of which the first wants half of all: it gets more than one
+    /// copy of a point as soon as its cap allows.
+    fn fleet() -> Fleet {
+        let node = |(zone, weight): (&str, u32)| {
+            format!(
+                "[[node]]\nname = '{zone}'\nweight = {weight}\nlabels = {{zone = '{}'}}\n",
+                &zone[..1]
+            )
+        };
+        let nodes = [
+            ("a1", 4),
+            ("a2", 2),
+            ("b1", 2),
+            ("b2", 1),
+            ("c1", 2),
+            ("c2", 1),
+        ]
+        .map(node);
+        let text = format!(
+            "name = 'planted'\nreplicas = 3\nspread = ['zone']\n{}",
+            nodes.concat()
+        );
+        Fleet::parse(&text, "fleet.toml").unwrap()
+    }
+
+    /// What `plan` prints.
+    fn planned(fleet: &Fleet) -> (usize, bool, usize) {
+        let map = build(fleet, None).unwrap();
+        let report = Report::of_fleet(fleet, None, &map, false).unwrap();
+        let share_error = report.max_share_error_points != "0";
+        (report.violations, share_error, report.pin_violations)
+    }
+
+    #[test]
+    fn a_bug_in_the_caps_of_the_rebalancer_is_seen_by_the_plan() {
+        assert_eq!(planned(&fleet()), (0, false, 0));
+        let (violations, share_error, _) = with_caps_too_high(|| planned(&fleet()));
+        assert!(violations > 0 && share_error, "{violations} {share_error}");
+        assert_eq!(planned(&fleet()), (0, false, 0));
+    }
+
+    #[test]
+    fn a_bug_in_the_caps_is_seen_in_a_step_too() {
+        let before = build(&fleet(), None).unwrap();
+        let mut grown = fleet();
+        grown.nodes[1].weight = crate::weight::Weight::MAX;
+        let after = with_caps_too_high(|| build(&grown, Some(&before)).unwrap());
+        let report = Report::of_fleet(&grown, Some(&before), &after, true).unwrap();
+        assert!(report.violations > 0, "{report:?}");
+    }
 }

@@ -17,7 +17,7 @@ pub struct Slice {
 impl Slice {
     /// How many points the slice has: 1 to 2^64.
     pub fn points(&self) -> u128 {
-        u128::from(self.last.0) - u128::from(self.first.0) + 1
+        self.first.count_to(self.last)
     }
 }
 
@@ -99,6 +99,30 @@ where
         }
     }
     out
+}
+
+/// The space cut at all bounds of the lists, each of which covers it: first and last point, and
+/// each list's policy there.
+pub fn overlay<const N: usize>(
+    lists: [Vec<Slice>; N],
+) -> impl Iterator<Item = (Point, Point, [PolicyId; N])> {
+    let mut lists = lists.map(|list| list.into_iter().peekable());
+    let mut next = Some(Point(0));
+    std::iter::from_fn(move || {
+        let first = next?;
+        let mut last = Point::LAST;
+        let mut policies = [PolicyId(0); N];
+        for (list, policy) in lists.iter_mut().zip(&mut policies) {
+            let slice = list.peek()?;
+            *policy = slice.policy;
+            last = last.min(slice.last);
+        }
+        for list in &mut lists {
+            list.next_if(|slice| slice.last == last);
+        }
+        next = last.0.checked_add(1).map(Point);
+        Some((first, last, policies))
+    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Good fleets: every row of docs/fleet.md, in TOML and in JSON, and what becomes of it.
 
-use stead::balance::Balance;
 use stead::cell::Cells;
 use stead::fleet::{Fleet, PinTo, Pinned};
 use stead::hash::{Hash, KeyRule};
 use stead::point::SPACE;
+use stead::report::Report;
 use stead::{build, Point};
 
 /// The example of docs/fleet.md, with every key that there is.
@@ -446,7 +446,8 @@ fn the_shares_of_three_zones_are_those_of_the_manual() {
         (fleet.replicas, &fleet.spread[..], fleet.nodes.len()),
         (3, &["zone".to_owned(), "rack".to_owned()][..], 6)
     );
-    let balance = Balance::of(&build(&fleet, None).unwrap()).unwrap();
+    let map = build(&fleet, None).unwrap();
+    let report = Report::of(None, &map, false).unwrap();
     let percent = |points: &str| {
         format!(
             "{:.3}",
@@ -461,9 +462,9 @@ fn the_shares_of_three_zones_are_those_of_the_manual() {
         .take(5)
         .map(row)
         .collect();
-    for (row, node) in rows.iter().zip(&balance.nodes) {
+    for (row, node) in rows.iter().zip(&report.nodes) {
         let told = [
-            &*node.name,
+            node.name,
             &node.weight,
             &percent(&node.wanted_points),
             "%",
@@ -473,5 +474,5 @@ fn the_shares_of_three_zones_are_those_of_the_manual() {
         .map(str::to_owned);
         assert_eq!(row[..6], told);
     }
-    assert_eq!((rows.len(), balance.nodes[5].points.as_str()), (5, "0"));
+    assert_eq!((rows.len(), report.nodes[5].points.as_str()), (5, "0"));
 }

@@ -99,7 +99,7 @@ proptest! {
         }
         prop_assert_eq!(base(&map), base(&at_once));
         prop_assert_eq!(map.nodes().len(), after.len(), "nobody leaves any more");
-        prop_assert_eq!(moved, Plan::between(&build(&fleet(&old, replicas.0, ""), None).unwrap(), &at_once).unwrap().moved.0);
+        prop_assert_eq!(moved, Plan::between(&build(&fleet(&old, replicas.0, ""), None).unwrap(), &at_once).unwrap().amounts.moved.0);
     }
 }
 
@@ -142,8 +142,8 @@ fn another_fleet_gets_a_new_target_from_where_the_slices_are() {
     // the node comes back: it keeps what it still has
     let back = build(&plain(&["a", "b", "c"], ""), Some(&half)).unwrap();
     let plan = Plan::between(&half, &back).unwrap();
-    assert_eq!(plan.moved, plan.lower_bound);
-    assert!((plan.moved.0 as f64 / 2f64.powi(64) - 0.2).abs() < 1e-9);
+    assert_eq!(plan.amounts.moved, plan.amounts.lower_bound);
+    assert!((plan.amounts.moved.0 as f64 / 2f64.powi(64) - 0.2).abs() < 1e-9);
     // an attribute or a pin is no other fleet for the target
     let pinned = plain(&["a", "b"], "pin = [{key = 'justin', nodes = ['a']}]\n");
     let next = build_step(&pinned, Some(&half), percent(100)).unwrap();

@@ -204,8 +204,8 @@ proptest! {
             prop_assert_eq!(before.check_movement(&after, &renamed), Ok(()));
             // and the report says the same as the judge
             let plan = Plan::between(&map, &next).unwrap();
-            prop_assert_eq!(plan.moved.0, before.moved(&after, &renamed));
-            prop_assert_eq!(plan.lower_bound, plan.moved);
+            prop_assert_eq!(plan.amounts.moved.0, before.moved(&after, &renamed));
+            prop_assert_eq!(plan.amounts.lower_bound, plan.amounts.moved);
             map = next;
         }
     }
@@ -238,7 +238,7 @@ proptest! {
                 let scaled = Fleet::parse(&wanted.text(scale, false), "test.toml").unwrap();
                 let scaled = build(&scaled, Some(&map)).unwrap();
                 prop_assert!(scaled.base_slices().eq(map.base_slices()));
-                prop_assert_eq!(Plan::between(&map, &scaled).unwrap().moved.0, 0);
+                prop_assert_eq!(Plan::between(&map, &scaled).unwrap().amounts.moved.0, 0);
             }
         }
     }
@@ -284,7 +284,7 @@ fn a_tight_limit_costs_no_more_than_a_contiguous_layout_in_place() {
         .unwrap();
         let next = build(&fleet, Some(last)).unwrap();
         assert!(next.base_count() <= most);
-        Plan::between(last, &next).unwrap().moved.0 as f64 / 2f64.powi(64)
+        Plan::between(last, &next).unwrap().amounts.moved.0 as f64 / 2f64.powi(64)
     };
     let costs: Vec<f64> = [60, 70, 90, last.base_count()]
         .into_iter()

@@ -69,7 +69,7 @@ fn an_adopted_ring_evolves_with_the_least_movement_and_splits_no_cell() {
             ),
         ] {
             let plan = Plan::between(before, after).unwrap();
-            assert_eq!(plan.moved, plan.lower_bound, "{what}");
+            assert_eq!(plan.amounts.moved, plan.amounts.lower_bound, "{what}");
             assert_eq!(
                 (after.hash(), after.cells()),
                 (ring.hash.clone(), ring.cells),
@@ -117,7 +117,11 @@ fn nodes_take_names_that_last_without_moving() {
         let plan = Plan::between(&adopted, &next(&fleet, &adopted)).unwrap();
         // the weights are shares to a millionth of a percent, and cells are whole
         let rounding = (1u128 << 64) / 50_000_000 * 7 + 7 * (1u128 << 64) / ring.cells.count();
-        assert!(plan.moved.0 <= rounding, "{what} moves {}", plan.moved);
+        assert!(
+            plan.amounts.moved.0 <= rounding,
+            "{what} moves {}",
+            plan.amounts.moved
+        );
     }
 }
 

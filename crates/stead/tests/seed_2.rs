@@ -23,8 +23,8 @@ fn history(fleets: &[Fleet]) -> (Vec<Map>, Vec<f64>) {
         let next = build(fleet, maps.last()).unwrap();
         if let Some(before) = maps.last() {
             let plan = Plan::between(before, &next).unwrap();
-            assert_eq!(plan.moved, plan.lower_bound);
-            moved.push(plan.moved.0 as f64 / SPACE * 100.0);
+            assert_eq!(plan.amounts.moved, plan.amounts.lower_bound);
+            moved.push(plan.amounts.moved.0 as f64 / SPACE * 100.0);
         }
         maps.push(next);
     }
@@ -145,7 +145,7 @@ fn figure_4_six_layouts_have_equal_shares() {
             Some(&map),
         );
         let next = next.unwrap();
-        assert!(Plan::between(&map, &next).unwrap().moved.0 <= slices.len() as u128);
+        assert!(Plan::between(&map, &next).unwrap().amounts.moved.0 <= slices.len() as u128);
         shares(&next);
     }
 }
@@ -309,7 +309,7 @@ fn five_policies_and_a_hot_range_stand_in_one_fleet_and_are_located() {
         .for_each(|n| n.weight = Weight::ONE);
     let next = build(&grown, Some(&map)).unwrap();
     let plan = Plan::between(&map, &next).unwrap();
-    assert_eq!(plan.moved, plan.lower_bound);
+    assert_eq!(plan.amounts.moved, plan.amounts.lower_bound);
     assert_eq!(
         next.policy(next.policy_of(Point(first))).name(),
         Some("policy-11")

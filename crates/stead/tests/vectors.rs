@@ -218,13 +218,19 @@ fn plans() {
     run("plans.json", 40, |v| {
         let (old, new) = (map(text(v, "old")), map(text(v, "new")));
         let plan = Plan::between(&old, &new).map_err(|e| e.to_string())?;
-        same(plan.moved.to_string().as_str(), text(v, "moved"))?;
+        same(plan.amounts.moved.to_string().as_str(), text(v, "moved"))?;
         same(
-            plan.lower_bound.to_string().as_str(),
+            plan.amounts.lower_bound.to_string().as_str(),
             text(v, "lower_bound"),
         )?;
-        same(plan.by_hand.to_string().as_str(), text(v, "by_hand"))?;
-        same(plan.reordered.to_string().as_str(), text(v, "reordered"))?;
+        same(
+            plan.amounts.by_hand.to_string().as_str(),
+            text(v, "by_hand"),
+        )?;
+        same(
+            plan.amounts.reordered.to_string().as_str(),
+            text(v, "reordered"),
+        )?;
         let moves = plan.moves.iter().map(|m| {
             let from = m.from.map(|n| old.node(n).name());
             let to = m.to.map(|n| new.node(n).name());

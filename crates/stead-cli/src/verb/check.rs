@@ -4,25 +4,26 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::verdict::{Rule, Verdict, Violation};
+use stead::verdict::{Problem, Rule, Verdict, Violation, Violations};
 use stead::Map;
 
 use super::observed::Observed;
 use crate::exit::{Failure, Result, VIOLATED};
-use crate::input::hex;
+use crate::input::{hex, KeyJson};
 use crate::output::{Out, BAD, GOOD};
-use crate::text::{count, joined};
+use crate::text::{count, told};
 
-/// So many violations are listed for people.
+/// How many violations are listed for people.
 const LISTED: usize = 20;
-/// And so many for programs.
+/// How many are listed for programs.
 const LISTED_JSON: usize = 10_000;
 
-/// Verify a map: digest, structure, replicas, spread, balance, primaries
+/// Verify a map: digest, structure, replicas, spread, balance, primaries, pins
 ///
 /// Its digest, every rule of the format, and every promise about placement: R nodes for each point,
-/// no domain above its cap, every share and every node's primaries exact. All is computed again
-/// from the file alone, and what is broken is listed.
+/// no domain above its cap, every share and every node's primaries exact, no pin short of copies
+/// that its fleet does not call short. All is computed again from the file alone, and what is broken
+/// is listed.
 #[derive(Args)]
 #[command(after_help = "\
 Example: before a map is shipped
@@ -52,10 +53,14 @@ struct Checks<'a> {
     ok: bool,
     violations: usize,
     pending_violations: usize,
+    pin_violations: usize,
+    short_pins: usize,
     max_share_error_points: String,
     checks: Vec<Checked>,
     listed: Vec<Listed<'a>>,
     unlisted: usize,
+    warnings: Vec<Listed<'a>>,
+    unlisted_warnings: usize,
 }
 
 #[derive(Serialize)]
@@ -65,10 +70,13 @@ struct Checked {
     found: String,
 }
 
-/// A violation; one that is not about a slice has neither points nor nodes.
+/// A violation or a warning; one that is not about a slice or pin has neither points nor nodes.
 #[derive(Serialize)]
 struct Listed<'a> {
     check: &'static str,
+    /// of a pin by key
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<KeyJson<'a>>,
     #[serde(flatten)]
     slice: Option<ListedSlice<'a>>,
     reason: String,
@@ -99,15 +107,14 @@ impl Check {
                 ok: verdict.is_sound(),
                 violations: verdict.violations.count(),
                 pending_violations: verdict.pending_violations,
+                pin_violations: verdict.violating_pins,
+                short_pins: verdict.short_pins,
                 max_share_error_points: verdict.max_share_error.to_string(),
                 checks,
-                listed: verdict
-                    .violations
-                    .listed
-                    .iter()
-                    .map(|violation| listed(&map, violation))
-                    .collect(),
+                listed: all_listed(&map, &verdict.violations),
                 unlisted: verdict.violations.unlisted(),
+                warnings: all_listed(&map, &verdict.warnings),
+                unlisted_warnings: verdict.warnings.unlisted(),
             })?;
         } else {
             out.line(format_args!("{}: epoch {}", map.name(), map.epoch()))?;
@@ -119,18 +126,22 @@ impl Check {
                 };
                 out.line(format_args!("{word}  {:<10}  {}", check.check, check.found))?;
             }
+            warn(&map, &verdict.warnings, out)?;
             list(&map, &verdict, out)?;
         }
-        match verdict.is_sound() {
-            true => Ok(()),
-            false => Err(Failure::new(
-                VIOLATED,
-                format_args!(
-                    "{}: a rule is broken; apply its fleet again",
-                    self.map.display()
-                ),
-            )),
+        if verdict.is_sound() {
+            return Ok(());
         }
+        let of_pins = verdict.violations.of(Rule::Pins);
+        let problem = if of_pins == verdict.violations.count() {
+            "a pin breaks a rule; give it other nodes, or write short = true in its [[pin]]"
+        } else {
+            "a rule is broken; apply its fleet again"
+        };
+        Err(Failure::new(
+            VIOLATED,
+            format_args!("{}: {problem}", self.map.display()),
+        ))
     }
 }
 
@@ -172,6 +183,7 @@ fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
         Rule::Balance,
         Rule::Primaries,
         Rule::MaxSlices,
+        Rule::Pins,
     ] {
         let broken = verdict.violations.of(rule);
         let found = if broken == 0 {
@@ -233,6 +245,18 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
                 map.max_slices()?
             )
         }
+        (Rule::Pins, _) if map.pins().len() == 0 => return None,
+        (Rule::Pins, replicas) => {
+            let short = match verdict.short_pins {
+                0 => String::new(),
+                pins => format!(", but {pins} that the fleet calls short"),
+            };
+            format!(
+                "{}: each has {} or more and keeps the caps{short}",
+                count(map.pins().len(), "pin"),
+                count(replicas as usize, "node")
+            )
+        }
     })
 }
 
@@ -263,7 +287,17 @@ fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
             count(map.base_count(), "slice"),
             map.max_slices().unwrap_or(0)
         ),
+        Rule::Pins => format!(
+            "{} of {}: too few nodes, a node twice, or more in a domain than its cap",
+            verdict.violating_pins,
+            count(map.pins().len(), "pin")
+        ),
     }
+}
+
+fn all_listed<'a>(map: &'a Map, violations: &Violations) -> Vec<Listed<'a>> {
+    let listed = |violation| listed(map, violation);
+    violations.listed.iter().map(listed).collect()
 }
 
 fn listed<'a>(map: &'a Map, violation: &Violation) -> Listed<'a> {
@@ -276,11 +310,29 @@ fn listed<'a>(map: &'a Map, violation: &Violation) -> Listed<'a> {
             .map(|node| map.node(node).name())
             .collect(),
     });
+    let pin = violation.pin.and_then(|number| map.pins().nth(number));
     Listed {
-        check: violation.problem.rule().name(),
+        check: violation.rule.name(),
+        key: pin.and_then(|pin| pin.key).map(KeyJson::of),
         slice,
         reason: violation.problem.to_string(),
     }
+}
+
+/// The warnings, for people.
+fn warn(map: &Map, warnings: &Violations, out: &mut Out) -> Result {
+    for warning in &warnings.listed {
+        let meant = match warning.problem {
+            Problem::Kept { .. } => "",
+            _ => "; its fleet says short = true",
+        };
+        let name = warning.rule.name();
+        out.line(format_args!(
+            "warn    {name:<10}  {}{meant}",
+            told(map, warning)
+        ))?;
+    }
+    more(warnings, "warn    ", out)
 }
 
 /// The violations, for people.
@@ -289,24 +341,18 @@ fn list(map: &Map, verdict: &Verdict, out: &mut Out) -> Result {
         return Ok(());
     }
     out.line("")?;
-    for Violation { slice, problem } in &verdict.violations.listed {
-        let place = slice.map_or_else(String::new, |slice| {
-            format!(
-                "{}..{}  {}: ",
-                slice.first,
-                slice.last,
-                joined(map, slice.policy)
-            )
-        });
-        out.line(format_args!(
-            "{:<10}  {place}{problem}",
-            problem.rule().name()
-        ))?;
+    for violation in &verdict.violations.listed {
+        let name = violation.rule.name();
+        out.line(format_args!("{name:<10}  {}", told(map, violation)))?;
     }
-    match verdict.violations.unlisted() {
+    more(&verdict.violations, "", out)
+}
+
+fn more(violations: &Violations, before: &str, out: &mut Out) -> Result {
+    match violations.unlisted() {
         0 => Ok(()),
         more => out.line(format_args!(
-            "and {more} more; --json lists up to {LISTED_JSON}"
+            "{before}and {more} more; --json lists up to {LISTED_JSON}"
         )),
     }
 }

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::plan::Plan;
-use stead::point::SPACE;
+use stead::plan::Amounts;
 use stead::report::Amount;
 use stead::store::KEEP;
 use stead::{Error, Map, Status, Store};
@@ -51,6 +50,9 @@ struct Epoch {
     parent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     slices: Option<usize>,
+    /// R of this epoch; 0 of a damaged one
+    #[serde(skip)]
+    replicas: u32,
     /// null when the epoch before is not kept
     moved: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +84,7 @@ impl History {
             let mut table = Table::new(&["epoch", "slices", "moved", "digest"], &[0, 1, 2]);
             for epoch in epochs {
                 let moved = match &epoch.moved {
-                    Some(moved) => percent(moved.points.parse().unwrap_or(0), current.replicas()),
+                    Some(moved) => percent(moved.points.parse().unwrap_or(0), epoch.replicas),
                     None => "-".to_owned(),
                 };
                 let mark = if epoch.current { "* " } else { "" };
@@ -142,21 +144,18 @@ fn epoch(before: Option<&Map>, map: &Map, current: bool) -> stead::Result<Epoch>
     let points = match before {
         _ if map.epoch() == 1 => Some(0),
         Some(before) if before.epoch() + 1 == map.epoch() => {
-            Some(Plan::between(before, map)?.moved.0)
+            Some(Amounts::between(before, map)?.moved.0)
         }
         _ => None,
     };
-    let whole = f64::from(map.replicas()) * SPACE as f64;
     Ok(Epoch {
         epoch: map.epoch(),
         current,
         digest: Some(hex(&map.digest())),
         parent: Some(hex(&map.parent())),
         slices: Some(map.base_count()),
-        moved: points.map(|points| Amount {
-            points: points.to_string(),
-            fraction: points as f64 / whole,
-        }),
+        replicas: map.replicas(),
+        moved: points.map(|points| Amount::of(points, map)),
         error: None,
     })
 }
@@ -169,6 +168,7 @@ fn damaged(epoch: u64, error: &Error) -> Epoch {
         digest: None,
         parent: None,
         slices: None,
+        replicas: 0,
         moved: None,
         error,
     }

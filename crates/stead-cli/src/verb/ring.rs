@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use stead::balance::{Balance, HolderReport};
 use stead::report::Amount;
 use stead::ring::{self, Kind, Servers, KINDS};
 use stead::store::KEEP;
-use stead::{Fleet, Map, Store};
+use stead::verdict::{Holder, Verdict};
+use stead::{Error, Fleet, Map, Store};
 
 use crate::exit::{Failure, Result, USAGE};
 use crate::output::{Out, HEADING};
@@ -98,12 +98,12 @@ struct Drawn<'a> {
     bytes: usize,
     /// what the first apply moves at least, when the fleet stays as it is
     to_balance: Amount,
-    nodes: Vec<DrawnNode>,
+    nodes: Vec<DrawnNode<'a>>,
 }
 
 #[derive(Serialize)]
-struct DrawnNode {
-    name: String,
+struct DrawnNode<'a> {
+    name: &'a str,
     weight: String,
     points: String,
 }
@@ -156,12 +156,20 @@ impl Ring {
             .unwrap_or_else(|| kind.name.to_owned());
         let (map, text) = (drawn.map(&name)?, drawn.fleet(&name));
         Fleet::parse(&text, "the fleet of the ring")?; // what cannot be read again is not written
-        let balance = Balance::of(&map)?;
+        let verdict = Verdict::of(&map, 0);
+        if !verdict.has_targets() {
+            let problem = format!(
+                "map `{}` has fewer nodes with a weight above 0 than replicas, \
+                so there are no shares",
+                map.name()
+            );
+            return Err(Error::Impossible { problem }.into());
+        }
         if let (Some(output), Some(fleet)) = (&self.output, &self.fleet) {
             write(output, &map, fleet, &text)?;
         }
         let written = self
-            .report(kind, &map, balance, out)
+            .report(kind, &map, &verdict, out)
             .and_then(|()| out.flush());
         // whoever reads only the exit code must learn that the files are there all the same
         written.map_err(|failure| {
@@ -173,8 +181,8 @@ impl Ring {
         })
     }
 
-    fn report(&self, kind: &Kind, map: &Map, balance: Balance, out: &mut Out) -> Result {
-        let to_balance = to_balance(&balance);
+    fn report(&self, kind: &Kind, map: &Map, verdict: &Verdict, out: &mut Out) -> Result {
+        let to_balance = to_balance(verdict);
         if self.json {
             return out.json(&Drawn {
                 name: map.name(),
@@ -185,21 +193,14 @@ impl Ring {
                 slices: map.base_count(),
                 bytes: map.bytes().len(),
                 to_balance: Amount::of(to_balance, map),
-                nodes: balance
+                nodes: verdict
                     .nodes
-                    .into_iter()
-                    .map(
-                        |HolderReport {
-                             name,
-                             weight,
-                             points,
-                             ..
-                         }| DrawnNode {
-                            name,
-                            weight,
-                            points,
-                        },
-                    )
+                    .iter()
+                    .map(|node| DrawnNode {
+                        name: node.name,
+                        weight: node.weight.to_string(),
+                        points: node.now.points.to_string(),
+                    })
                     .collect(),
             });
         }
@@ -214,16 +215,10 @@ impl Ring {
         ))?;
         out.line("")?;
         let mut table = Table::new(&["node", "weight", "holds", "by its weight"], &[1, 2, 3]);
-        for HolderReport {
-            name,
-            weight,
-            points,
-            target_points,
-            ..
-        } in balance.nodes
-        {
-            let share = |points: String| percent(points.parse().unwrap_or(0), map.replicas());
-            table.row([name, weight, share(points), share(target_points)]);
+        for node in &verdict.nodes {
+            let target = verdict.in_points(node.target.unwrap_or(0));
+            let [holds, due] = [node.now.points, target].map(|p| percent(p, map.replicas()));
+            table.row([node.name.to_owned(), node.weight.to_string(), holds, due]);
         }
         table.write(out)?;
         out.line("")?;
@@ -243,16 +238,15 @@ impl Ring {
 
 /// The points that no way to the targets can do without moving. (With coarse cells a target is
 /// known in points to a cell only.)
-fn to_balance(balance: &Balance) -> u128 {
-    if balance.max_share_error == 0 {
+fn to_balance(verdict: &Verdict) -> u128 {
+    if verdict.max_share_error == 0 {
         return 0;
     }
-    let lacking = |node: &HolderReport| -> Option<u128> {
-        let (target, points): (u128, u128) =
-            (node.target_points.parse().ok()?, node.points.parse().ok()?);
-        Some(target.saturating_sub(points))
+    let lacking = |node: &Holder| {
+        let target = verdict.in_points(node.target.unwrap_or(0));
+        target.saturating_sub(node.now.points)
     };
-    balance.nodes.iter().filter_map(lacking).sum()
+    verdict.nodes.iter().map(lacking).sum()
 }
 
 fn list(json: bool, out: &mut Out) -> Result {

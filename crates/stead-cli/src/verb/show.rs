@@ -5,20 +5,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use stead::balance::{Balance, DomainReport, HolderReport};
 use stead::cell::Cells;
 use stead::hash::KeyRule;
 use stead::map::{Node, Policy};
-use stead::report::{to_come, Amount};
+use stead::report::{Amount, DomainReport, HolderReport, Report};
 use stead::slice::Slice;
-use stead::violations::violations;
+use stead::verdict::Holder;
 use stead::Map;
 
 use crate::caps;
-use crate::exit::{Failure, Result};
+use crate::exit::Result;
 use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
-use crate::text::{count, hash, percent, primary, Table};
+use crate::text::{any_pinned, count, hash, percent, primary, Table};
 
 /// Show what is in a map
 ///
@@ -66,10 +65,12 @@ struct Shown<'a> {
     to_come: Option<Amount>,
     violations: usize,
     pending_violations: usize,
+    pin_violations: usize,
+    short_pins: usize,
     max_share_error_points: String,
     nodes: Vec<ShownNode<'a>>,
     policies: Vec<ShownPolicy<'a>>,
-    domains: Vec<DomainReport>,
+    domains: Vec<DomainReport<'a>>,
     pins: Vec<ShownPin<'a>>,
 }
 
@@ -93,7 +94,7 @@ struct ShownSlice<'a> {
 #[derive(Serialize)]
 struct ShownNode<'a> {
     #[serde(flatten)]
-    holder: HolderReport,
+    holder: HolderReport<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     formerly: Option<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -106,7 +107,7 @@ struct ShownNode<'a> {
 #[derive(Serialize)]
 struct ShownPolicy<'a> {
     #[serde(flatten)]
-    holder: Option<HolderReport>,
+    holder: Option<HolderReport<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     kind: &'a str,
@@ -119,27 +120,29 @@ struct ShownPin<'a> {
     key: Option<KeyJson<'a>>,
     #[serde(flatten)]
     slice: ShownSlice<'a>,
+    /// fewer copies than R, or more in a domain than its cap, are meant
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    short: bool,
 }
 
 impl Show {
     /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_copy(&self.map)?;
-        let balance =
-            Balance::of(&map).map_err(|e| Failure::from(e).at(&self.map.display().to_string()))?;
+        // compared with nothing, as a first map is
+        let report = Report::of(None, &map, false)?;
         if self.json {
-            return out.json(&shown_map(&map, balance, self.slices));
+            return out.json(&shown_map(&map, report, self.slices));
         }
         heading(&map, out)?;
-        if let Some(amount) = to_come(&map) {
+        if let Some(amount) = &report.to_come {
             let part = percent(amount.points.parse().unwrap_or(0), map.replicas());
             out.line(format_args!("change  under way, {part} still to come"))?;
         }
-        let (violations, pending) = violations(&map);
-        caps::write_broken(violations, pending, map.replicas(), out)?;
+        caps::write_broken(&report, &map, out)?;
         out.line("")?;
-        holders(&map, &balance).write(out)?;
-        caps::write(&balance.domains, &balance.nodes, map.replicas(), out)?;
+        holders(&map, &report).write(out)?;
+        caps::write(&report, out)?;
         lists(&map, out)?;
         if self.slices {
             out.line("")?;
@@ -152,13 +155,9 @@ impl Show {
     }
 }
 
-fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
-    let (violations, pending_violations) = violations(map);
-    let mut weighted: BTreeMap<String, HolderReport> = balance
-        .policies
-        .into_iter()
-        .map(|h| (h.name.clone(), h))
-        .collect();
+fn shown_map<'a>(map: &'a Map, report: Report<'a>, slices: bool) -> Shown<'a> {
+    let mut weighted: BTreeMap<&str, HolderReport> =
+        report.policies.into_iter().map(|h| (h.name, h)).collect();
     let policies = map
         .policies()
         .filter_map(|policy| Some((policy.name()?, policy)));
@@ -182,13 +181,15 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
             Slices::Count(map.base_count())
         },
         slice_count: slices.then(|| map.base_count()),
-        to_come: to_come(map),
-        violations,
-        pending_violations,
-        max_share_error_points: balance.max_share_error.to_string(),
+        to_come: report.to_come,
+        violations: report.violations,
+        pending_violations: report.pending_violations,
+        pin_violations: report.pin_violations,
+        short_pins: report.short_pins,
+        max_share_error_points: report.max_share_error_points,
         nodes: map
             .nodes()
-            .zip(balance.nodes)
+            .zip(report.nodes)
             .map(|(node, holder)| shown_node(node, holder))
             .collect(),
         policies: policies
@@ -202,18 +203,19 @@ fn shown_map(map: &Map, balance: Balance, slices: bool) -> Shown<'_> {
                 }
             })
             .collect(),
-        domains: balance.domains,
+        domains: report.domains,
         pins: map
             .pins()
             .map(|pin| ShownPin {
                 key: pin.key.map(KeyJson::of),
                 slice: shown_slice(map, &pin.slice),
+                short: pin.short,
             })
             .collect(),
     }
 }
 
-fn shown_node(node: Node<'_>, holder: HolderReport) -> ShownNode<'_> {
+fn shown_node<'a>(node: Node<'a>, holder: HolderReport<'a>) -> ShownNode<'a> {
     let (labels, attributes) = (node.labels().collect(), node.attributes().collect());
     ShownNode {
         holder,
@@ -273,27 +275,27 @@ fn heading(map: &Map, out: &mut Out) -> Result {
     })
 }
 
-fn holders(map: &Map, balance: &Balance) -> Table {
+fn holders(map: &Map, report: &Report) -> Table {
+    let (nodes, policies) = (&report.verdict.nodes, &report.verdict.policies);
     // at one replica everybody is the primary of all that it has
     let copies = map.replicas() > 1;
-    let (with, without) = (
-        ["node", "weight", "share", "primary", "points", "labels"],
-        ["node", "weight", "share", "points", "labels"],
-    );
-    let mut table = if copies {
-        Table::new(&with, &[1, 2, 3, 4])
-    } else {
-        Table::new(&without, &[1, 2, 3])
-    };
-    let cells = |label: String, holder: &HolderReport, last: String| {
-        let share = percent(holder.points.parse().unwrap_or(0), map.replicas());
-        let primary = copies.then(|| primary(holder));
-        [label, holder.weight.clone(), share]
+    let pinned = any_pinned(nodes.iter().chain(policies));
+    let mut columns = vec![("node", false), ("weight", true), ("share", true)];
+    columns.extend(copies.then_some(("primary", true)));
+    columns.push(("points", true));
+    columns.extend(pinned.then_some(("pinned", true)));
+    columns.push(("labels", false));
+    let mut table = Table::of_columns(&columns);
+    let cells = |label: String, holder: &Holder, last: String| {
+        let share = percent(holder.now.points, map.replicas());
+        [label, holder.weight.to_string(), share]
             .into_iter()
-            .chain(primary)
-            .chain([holder.points.clone(), last])
+            .chain(copies.then(|| primary(holder)))
+            .chain([holder.now.points.to_string()])
+            .chain(pinned.then(|| holder.pinned_points.to_string()))
+            .chain([last])
     };
-    for (node, holder) in map.nodes().zip(&balance.nodes) {
+    for (node, holder) in map.nodes().zip(nodes) {
         let labels: Vec<String> = node
             .labels()
             .map(|(name, value)| format!("{name}={value}"))
@@ -305,7 +307,7 @@ fn holders(map: &Map, balance: &Balance) -> Table {
         };
         table.row(cells(name, holder, labels.join(" ")));
     }
-    for holder in &balance.policies {
+    for holder in policies {
         table.row(cells(
             format!("policy {}", holder.name),
             holder,
@@ -330,9 +332,11 @@ fn lists(map: &Map, out: &mut Out) -> Result {
     let mut pins = Table::new(&["pin", "first", "last", "nodes", "policy"], &[]);
     for pin in map.pins() {
         let [first, last, _, nodes, policy] = slice_row(map, &pin.slice);
+        let what = pin
+            .key
+            .map_or("range".to_owned(), |key| format!("key {}", shown(key)));
         pins.row([
-            pin.key
-                .map_or("range".to_owned(), |key| format!("key {}", shown(key))),
+            if pin.short { what + " (short)" } else { what },
             first,
             last,
             nodes,

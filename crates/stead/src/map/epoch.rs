@@ -118,7 +118,11 @@ mod tests {
         ] {
             let plan = crate::Plan::between(old, new).unwrap();
             assert_eq!(
-                (plan.moved.0, plan.lower_bound.0, plan.moves.len()),
+                (
+                    plan.amounts.moved.0,
+                    plan.amounts.lower_bound.0,
+                    plan.moves.len()
+                ),
                 (0, 0, 0),
                 "{old:?} {new:?}"
             );
@@ -144,7 +148,7 @@ mod tests {
         let second = build(&pinned(&format!("{key}short = true")), Some(&first)).unwrap();
         assert!(!second.same_but_epoch(&first));
         let plan = crate::Plan::between(&first, &second).unwrap();
-        assert_eq!((plan.moved.0, plan.moves.len()), (0, 0));
+        assert_eq!((plan.amounts.moved.0, plan.moves.len()), (0, 0));
 
         let third = build(&unsaid, Some(&second)).unwrap();
         assert!(third.same_but_epoch(&first));

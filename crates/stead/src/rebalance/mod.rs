@@ -53,3 +53,6 @@ pub use build::{build, build_step, ALGORITHM};
 pub use domains::{Domain, DomainId, Domains};
 pub use holder::{ByHolder, HolderId};
 pub use target::{targets, wanted, Bound, Targets};
+
+#[cfg(test)]
+pub(crate) mod planted;

@@ -15,11 +15,11 @@ pub(super) struct Place<'a> {
 }
 
 /// The nodes that share the values of the first spread labels.
-pub(super) struct Part {
+pub(super) struct Part<'a> {
     /// 0 is the whole, 1 the outermost label.
     pub level: usize,
     /// Its value of the label of this level; empty for the whole.
-    pub value: String,
+    pub value: &'a str,
     /// `None` for the whole.
     pub parent: Option<usize>,
     /// How many of its nodes can hold.
@@ -29,23 +29,23 @@ pub(super) struct Part {
 }
 
 /// The whole, which is number 0, and all domains.
-pub(super) struct Domains {
-    pub all: Vec<Part>,
+pub(super) struct Domains<'a> {
+    pub all: Vec<Part<'a>>,
     /// for each node the innermost domain that it is in
     homes: Vec<usize>,
 }
 
-impl Domains {
+impl<'a> Domains<'a> {
     /// The domains of these nodes, with their caps at so many replicas. Cost: a sort of the nodes
     /// for each level.
     ///
     /// A node that lacks a label is in no domain of that level or below; to the caps it is a part
     /// by itself.
-    pub fn of(places: &[Place], replicas: usize) -> Domains {
+    pub fn of(places: &[Place<'a>], replicas: usize) -> Domains<'a> {
         let can_hold = places.iter().filter(|place| place.can_hold).count();
         let mut all = vec![Part {
             level: 0,
-            value: String::new(),
+            value: "",
             parent: None,
             can_hold,
             cap: replicas,
@@ -58,7 +58,7 @@ impl Domains {
             .unwrap_or(0);
         for level in 1..=deepest {
             let nodes = places.iter().zip(&homes).enumerate();
-            let mut rows: Vec<(usize, &str, usize, bool)> = nodes
+            let mut rows: Vec<(usize, &'a str, usize, bool)> = nodes
                 .filter_map(|(node, (place, home))| {
                     Some((*home, *place.values.get(level - 1)?, node, place.can_hold))
                 })
@@ -67,14 +67,14 @@ impl Domains {
             for (parent, value, node, can_hold) in rows {
                 match all.last_mut() {
                     Some(last)
-                        if (last.level, last.parent, last.value.as_str())
+                        if (last.level, last.parent, last.value)
                             == (level, Some(parent), value) =>
                     {
                         last.can_hold += usize::from(can_hold);
                     }
                     _ => all.push(Part {
                         level,
-                        value: value.to_owned(),
+                        value,
                         parent: Some(parent),
                         can_hold: usize::from(can_hold),
                         cap: 0,
@@ -95,6 +95,17 @@ impl Domains {
     pub fn around(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         let home = self.homes.get(node).copied().unwrap_or(0);
         successors(Some(home), |domain| self.all.get(*domain)?.parent)
+    }
+
+    /// The values of a domain's labels, from the outside in; none for the whole.
+    pub fn names(&self, domain: usize) -> Vec<&'a str> {
+        let around = successors(self.all.get(domain), |part| self.all.get(part.parent?));
+        let mut names: Vec<&str> = around
+            .filter(|part| part.level > 0)
+            .map(|part| part.value)
+            .collect();
+        names.reverse();
+        names
     }
 
     fn set_caps(&mut self) {

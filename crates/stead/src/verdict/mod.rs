@@ -1,5 +1,6 @@
 //! The verdict on a map: caps, targets and primaries computed again from the map alone, and
-//! everything that breaks them.
+//! everything that breaks them. It is the one judgement of a map: `plan`, `apply`, `diff`, `show`,
+//! `check` and the languages all tell it.
 //!
 //! It shares no code with the rebalancer, so that a mistake there is found here and not repeated.
 //! Normative: docs/placement.md, "Fault domains and caps", "Targets", "Primaries", "What every map
@@ -12,7 +13,8 @@
 //!
 //! # fn main() -> stead::Result<()> {
 //! let fleet = Fleet::parse("name = 'members'\nnode = [{name = 'a'}, {name = 'b', weight = 3}]", "fleet.toml")?;
-//! let verdict = Verdict::of(&build(&fleet, None)?, 20);
+//! let map = build(&fleet, None)?;
+//! let verdict = Verdict::of(&map, 20);
 //! assert!(verdict.is_sound(), "{:?}", verdict.violations.listed);
 //! assert_eq!(verdict.nodes[1].target, Some(3 << 62));
 //! # Ok(())
@@ -20,10 +22,12 @@
 //! ```
 
 mod caps;
-mod held;
 mod judge;
+mod policies;
 mod shares;
 mod violation;
 
+pub use crate::held::Held;
 pub use judge::{Domain, Holder, Verdict};
+pub use shares::Bound;
 pub use violation::{Problem, Rule, Violation, Violations};

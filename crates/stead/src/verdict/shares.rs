@@ -24,6 +24,24 @@ pub(super) fn wanted(total: u128, weights: &[u128]) -> Vec<u128> {
     parts
 }
 
+/// What keeps a holder from getting more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// It has one copy of every point.
+    Own,
+    /// Its domain is full; the domain's place in `Verdict::domains`.
+    Domain(usize),
+    /// Nothing is left: it has its fair share of what the others leave.
+    Whole,
+}
+
+/// What each holder gets within the caps.
+pub(super) struct Targets {
+    pub cells: Vec<u128>,
+    /// What froze each holder; `None` for those without a weight.
+    pub bounds: Vec<Option<Bound>>,
+}
+
 /// What each holder gets within the caps; `None` where fewer holders than replicas have a weight
 /// above 0.
 ///
@@ -35,7 +53,7 @@ pub(super) fn targets(
     domains: &Domains,
     replicas: usize,
     space: u128,
-) -> Option<Vec<u128>> {
+) -> Option<Targets> {
     if weights.iter().filter(|weight| **weight > 0).count() < replicas {
         return None;
     }
@@ -51,11 +69,11 @@ pub(super) fn targets(
             None => {}
         }
     }
-    Some(filling.cells)
+    Some(filling.targets)
 }
 
 /// A number of cells that may not be passed.
-struct Bound {
+struct Room {
     /// What frozen holders left of it.
     left: u128,
     /// The weights of its rising holders.
@@ -79,19 +97,19 @@ struct Entry {
 }
 
 struct Filling<'a> {
-    domains: &'a Domains,
+    domains: &'a Domains<'a>,
     /// domains by number, then holders by number
-    bounds: Vec<Bound>,
+    bounds: Vec<Room>,
     /// weights of the holders; 0 as soon as they are frozen
     rising: Vec<u128>,
-    cells: Vec<u128>,
+    targets: Targets,
 }
 
 impl<'a> Filling<'a> {
-    fn new(weights: &[u128], domains: &'a Domains, space: u128) -> Filling<'a> {
+    fn new(weights: &[u128], domains: &'a Domains<'a>, space: u128) -> Filling<'a> {
         let outer = domains.all.iter().map(|part| (part.cap, part.level));
         let own = weights.iter().map(|_| (1, usize::MAX));
-        let bound = |(cap, depth): (usize, usize)| Bound {
+        let bound = |(cap, depth): (usize, usize)| Room {
             left: cap as u128 * space,
             rising: 0,
             holders: Vec::new(),
@@ -101,7 +119,10 @@ impl<'a> Filling<'a> {
             domains,
             bounds: outer.chain(own).map(bound).collect(),
             rising: weights.to_vec(),
-            cells: vec![0; weights.len()],
+            targets: Targets {
+                cells: vec![0; weights.len()],
+                bounds: vec![None; weights.len()],
+            },
         };
         for (holder, weight) in weights.iter().enumerate() {
             filling.each_bound_of(holder, |bound| {
@@ -114,7 +135,7 @@ impl<'a> Filling<'a> {
 
     /// `None` for a bound in which nothing rises.
     fn entry(&self, bound: usize) -> Option<Entry> {
-        let Bound {
+        let Room {
             left,
             rising,
             depth,
@@ -129,8 +150,13 @@ impl<'a> Filling<'a> {
 
     /// Shares what is left of a bound among its rising holders.
     fn freeze(&mut self, bound: usize) {
-        let Some(Bound { left, holders, .. }) = self.bounds.get_mut(bound) else {
+        let Some(Room { left, holders, .. }) = self.bounds.get_mut(bound) else {
             return;
+        };
+        let kind = match bound {
+            0 => Bound::Whole,
+            domain if domain < self.domains.all.len() => Bound::Domain(domain),
+            _ => Bound::Own,
         };
         let (left, mut holders) = (*left, std::mem::take(holders));
         holders.retain(|holder| self.rising.get(*holder).is_some_and(|weight| *weight > 0));
@@ -144,6 +170,9 @@ impl<'a> Filling<'a> {
             self.each_bound_of(*holder, |bound| bound.rising -= weight);
             if let Some(rising) = self.rising.get_mut(*holder) {
                 *rising = 0;
+            }
+            if let Some(place) = self.targets.bounds.get_mut(*holder) {
+                *place = Some(kind);
             }
         }
         for holder in order.into_iter().filter_map(|place| holders.get(place)) {
@@ -159,7 +188,7 @@ impl<'a> Filling<'a> {
     /// given where there is room.
     fn give(&mut self, holder: usize, cells: u128) {
         self.each_bound_of(holder, |bound| bound.left -= cells);
-        if let Some(sum) = self.cells.get_mut(holder) {
+        if let Some(sum) = self.targets.cells.get_mut(holder) {
             *sum += cells;
         }
     }
@@ -170,7 +199,7 @@ impl<'a> Filling<'a> {
             .all(|domain| self.bounds.get(domain).is_some_and(|bound| bound.left > 0))
     }
 
-    fn each_bound_of(&mut self, holder: usize, mut change: impl FnMut(&mut Bound)) {
+    fn each_bound_of(&mut self, holder: usize, mut change: impl FnMut(&mut Room)) {
         let own = self.domains.all.len() + holder;
         for bound in self.domains.around(holder).chain([own]) {
             if let Some(bound) = self.bounds.get_mut(bound) {
@@ -256,7 +285,7 @@ mod tests {
         texts.iter().copied().map(node).collect()
     }
 
-    fn domains(nodes: &[(Vec<&str>, u128)], replicas: usize) -> Domains {
+    fn domains<'a>(nodes: &[(Vec<&'a str>, u128)], replicas: usize) -> Domains<'a> {
         let places: Vec<Place> = nodes
             .iter()
             .map(|(values, weight)| Place {
@@ -270,7 +299,9 @@ mod tests {
     fn filled(texts: &[&str], replicas: usize, space: u128) -> Vec<u128> {
         let nodes = nodes(texts);
         let weights: Vec<u128> = nodes.iter().map(|(_, weight)| *weight).collect();
-        targets(&weights, &domains(&nodes, replicas), replicas, space).unwrap()
+        targets(&weights, &domains(&nodes, replicas), replicas, space)
+            .unwrap()
+            .cells
     }
 
     #[test]
@@ -353,11 +384,30 @@ mod tests {
     }
 
     #[test]
+    fn each_holder_knows_what_keeps_it_from_more() {
+        let bounds = |texts: &[&str], replicas| {
+            let nodes = nodes(texts);
+            let weights: Vec<u128> = nodes.iter().map(|(_, weight)| *weight).collect();
+            targets(&weights, &domains(&nodes, replicas), replicas, 100)
+                .unwrap()
+                .bounds
+        };
+        let [own, whole] = [Bound::Own, Bound::Whole].map(Some);
+        // zone a is the first domain after the whole
+        let a = Some(Bound::Domain(1));
+        assert_eq!(
+            bounds(&["a 8", "a 1", "a 1", "b 1", "b 1"], 3),
+            [own, a, a, whole, whole]
+        );
+        assert_eq!(bounds(&[" 1", " 0", " 3"], 1), [whole, None, whole]);
+    }
+
+    #[test]
     fn weight_0_holds_nothing_and_too_few_that_can_hold_have_no_targets() {
         assert_eq!(filled(&["a 0", "a 1", "b 1"], 2, 10), [0, 10, 10]);
         let few = nodes(&["a 1", "b 0"]);
-        assert_eq!(targets(&[1, 0], &domains(&few, 2), 2, 10), None);
-        assert_eq!(targets(&[0, 0], &domains(&few, 1), 1, 10), None);
+        assert!(targets(&[1, 0], &domains(&few, 2), 2, 10).is_none());
+        assert!(targets(&[0, 0], &domains(&few, 1), 1, 10).is_none());
     }
 
     #[test]
@@ -366,7 +416,9 @@ mod tests {
         let heaviest = 1_000_000 * 1_000_000;
         let nodes: Vec<(Vec<&str>, u128)> = (0..65_536).map(|_| (vec!["a"], heaviest)).collect();
         let weights: Vec<u128> = nodes.iter().map(|(_, weight)| *weight).collect();
-        let cells = targets(&weights, &domains(&nodes, 255), 255, space).unwrap();
+        let cells = targets(&weights, &domains(&nodes, 255), 255, space)
+            .unwrap()
+            .cells;
         assert_eq!(cells.iter().sum::<u128>(), 255 * space);
         assert!(cells.iter().all(|c| c.abs_diff(255 * space / 65_536) <= 1));
     }
@@ -401,7 +453,7 @@ mod tests {
         type Line = (u128, u128);
 
         pub struct Tree<'a> {
-            pub domains: &'a Domains,
+            pub domains: &'a Domains<'a>,
             pub weights: &'a [u128],
             pub space: u128,
         }
@@ -494,7 +546,7 @@ mod tests {
         ) {
             let weights: Vec<u128> = nodes.iter().map(|(_, weight)| *weight).collect();
             let domains = domains(&nodes, replicas);
-            let Some(cells) = targets(&weights, &domains, replicas, space) else {
+            let Some(Targets { cells, .. }) = targets(&weights, &domains, replicas, space) else {
                 prop_assert!(weights.iter().filter(|weight| **weight > 0).count() < replicas);
                 return Ok(());
             };

@@ -17,6 +17,8 @@ pub enum Rule {
     Primaries,
     /// There are at most `max_slices` slices.
     MaxSlices,
+    /// A pin has R nodes or more, each once, and keeps the caps.
+    Pins,
 }
 
 impl Rule {
@@ -28,6 +30,7 @@ impl Rule {
             Rule::Balance => "balance",
             Rule::Primaries => "primaries",
             Rule::MaxSlices => "max_slices",
+            Rule::Pins => "pins",
         }
     }
 }
@@ -35,8 +38,12 @@ impl Rule {
 /// A broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// The slice that breaks it; `None` for a rule about nodes or about the whole map.
+    /// The rule.
+    pub rule: Rule,
+    /// The slice or pin that breaks it; `None` for a rule about nodes or about the whole map.
     pub slice: Option<Slice>,
+    /// The number of the pin among the map's pins, from 0, where it is one.
+    pub pin: Option<usize>,
     /// What is wrong.
     pub problem: Problem,
 }
@@ -46,23 +53,44 @@ pub struct Violation {
 pub enum Problem {
     /// A slice is held by another number of nodes than R.
     Nodes {
-        /// So many.
+        /// The number of its nodes.
         has: usize,
         /// R.
         replicas: usize,
+    },
+    /// A pin has fewer nodes than R.
+    Short {
+        /// The number of its nodes.
+        has: usize,
+        /// R.
+        replicas: usize,
+    },
+    /// A pin lists a node twice.
+    Twice {
+        /// The node.
+        node: String,
+    },
+    /// No violation but a warning: a node with weight 0 and no share still has points.
+    Kept {
+        /// The node.
+        node: String,
+        /// How many other nodes of the same pin or policy are like it.
+        more: usize,
+        /// The named policy that gives it points; `None` where the pin does.
+        policy: Option<String>,
     },
     /// A slice is held by a named policy although R is above 1.
     NamedPolicy {
         /// Its name.
         name: String,
     },
-    /// A slice has more copies in a domain than its cap.
+    /// A slice or pin has more copies in a domain than its cap.
     Cap {
         /// Label names and values, from the outside in.
         domain: Vec<(String, String)>,
-        /// So many.
+        /// How many copies it has there.
         copies: usize,
-        /// At most so many.
+        /// How many it may have.
         cap: usize,
     },
     /// A node that can hold lacks a label of the spread.
@@ -74,7 +102,7 @@ pub enum Problem {
     },
     /// Fewer nodes can hold than there are replicas, so that no targets exist.
     TooFew {
-        /// So many can.
+        /// How many nodes can.
         can_hold: usize,
         /// R.
         replicas: usize,
@@ -107,24 +135,11 @@ pub enum Problem {
     },
     /// There are more slices than the fleet allows.
     Slices {
-        /// So many.
+        /// How many slices there are.
         has: usize,
-        /// At most so many.
+        /// How many there may be.
         most: usize,
     },
-}
-
-impl Problem {
-    /// The rule that it breaks.
-    pub fn rule(&self) -> Rule {
-        match self {
-            Problem::Nodes { .. } | Problem::NamedPolicy { .. } => Rule::Replicas,
-            Problem::Cap { .. } | Problem::Label { .. } => Rule::Spread,
-            Problem::TooFew { .. } | Problem::Share { .. } => Rule::Balance,
-            Problem::Primaries { .. } => Rule::Primaries,
-            Problem::Slices { .. } => Rule::MaxSlices,
-        }
-    }
 }
 
 impl fmt::Display for Problem {
@@ -132,6 +147,22 @@ impl fmt::Display for Problem {
         match self {
             Problem::Nodes { has, replicas } => {
                 write!(f, "{}, not {replicas}", count(*has as u128, "nodes"))
+            }
+            Problem::Short { has, replicas } => {
+                write!(f, "{}, fewer than {replicas}", count(*has as u128, "nodes"))
+            }
+            Problem::Twice { node } => write!(f, "node {node} is named twice"),
+            Problem::Kept { node, more, policy } => {
+                match more {
+                    0 => write!(f, "node {node} has")?,
+                    more => write!(f, "node {node} and {more} more have")?,
+                }
+                write!(f, " weight 0 and no share, and still ")?;
+                f.write_str(if *more == 0 { "holds" } else { "hold" })?;
+                match policy {
+                    Some(policy) => write!(f, " what policy `{policy}` has"),
+                    None => write!(f, " what is pinned here"),
+                }
             }
             Problem::NamedPolicy { name } => write!(
                 f,
@@ -216,12 +247,12 @@ fn count(n: u128, what: &str) -> String {
 /// All violations of a map counted, and the first of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violations {
-    /// The first ones: of the whole map, then of slices by their first point, then of holders by
-    /// name.
+    /// The first ones: of the whole map, then of pins and of slices by their first point, then of
+    /// holders by name.
     pub listed: Vec<Violation>,
-    /// At most so many are listed.
+    /// How many are listed at most.
     most: usize,
-    counts: [usize; 5],
+    counts: [usize; 6],
 }
 
 impl Violations {
@@ -230,7 +261,7 @@ impl Violations {
         Violations {
             listed: Vec::new(),
             most,
-            counts: [0; 5],
+            counts: [0; 6],
         }
     }
 
@@ -249,16 +280,24 @@ impl Violations {
         self.count() - self.listed.len()
     }
 
-    pub(super) fn add(&mut self, slice: Option<Slice>, problem: &Problem) {
-        if let Some(count) = self.counts.get_mut(problem.rule() as usize) {
+    /// Counts one, and has it made where it is among the first.
+    pub(super) fn add(&mut self, rule: Rule, make: impl FnOnce() -> Violation) {
+        if let Some(count) = self.counts.get_mut(rule as usize) {
             *count += 1;
         }
         if self.listed.len() < self.most {
-            self.listed.push(Violation {
-                slice,
-                problem: problem.clone(),
-            });
+            self.listed.push(make());
         }
+    }
+
+    /// The same for one that is not about a slice.
+    pub(super) fn add_of_map(&mut self, rule: Rule, make: impl FnOnce() -> Problem) {
+        self.add(rule, || Violation {
+            rule,
+            slice: None,
+            pin: None,
+            problem: make(),
+        });
     }
 }
 
@@ -326,6 +365,19 @@ mod tests {
             text(primaries(12)),
             "node n1 is the primary of 9 of its 12 cells, not of 4"
         );
+        let kept = |more, policy: Option<&str>| Problem::Kept {
+            node: "n1".into(),
+            more,
+            policy: policy.map(str::to_owned),
+        };
+        assert_eq!(
+            text(kept(0, None)),
+            "node n1 has weight 0 and no share, and still holds what is pinned here"
+        );
+        assert_eq!(
+            text(kept(2, Some("p"))),
+            "node n1 and 2 more have weight 0 and no share, and still hold what policy `p` has"
+        );
         assert_eq!(
             text(Problem::TooFew {
                 can_hold: 1,
@@ -339,9 +391,9 @@ mod tests {
     fn all_are_counted_and_the_first_are_listed() {
         let mut violations = Violations::new(2);
         for has in 0..5 {
-            violations.add(None, &Problem::Nodes { has, replicas: 9 });
+            violations.add_of_map(Rule::Replicas, || Problem::Nodes { has, replicas: 9 });
         }
-        violations.add(None, &Problem::Slices { has: 2, most: 1 });
+        violations.add_of_map(Rule::MaxSlices, || Problem::Slices { has: 2, most: 1 });
         assert_eq!(
             (
                 violations.count(),

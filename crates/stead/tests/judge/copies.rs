@@ -106,7 +106,7 @@ type Piece<'a> = (u128, Vec<Option<usize>>, &'a [usize]);
 
 impl Judged {
     /// Each slice's number of cells and nodes.
-    fn runs(&self) -> impl Iterator<Item = (u128, &Vec<usize>)> {
+    pub fn runs(&self) -> impl Iterator<Item = (u128, &Vec<usize>)> {
         let ends = self
             .slices
             .iter()

@@ -1,0 +1,181 @@
+//! What is wrong with the nodes of a policy: under a slice, and under a pin.
+//!
+//! This follows from the policy alone, so each policy is looked at once. Faults are numbers; names
+//! are looked up only for those that are listed.
+
+use std::collections::HashMap;
+
+use super::caps::Domains;
+use super::violation::{Problem, Rule};
+use crate::map::{Map, Policy};
+use crate::policy::{NodeId, PolicyId};
+
+/// What is wrong with a policy.
+#[derive(Clone, Copy)]
+pub(super) enum Fault {
+    /// It has another number of nodes than R, or under a pin fewer.
+    Nodes { has: usize },
+    /// It is named, and R is above 1.
+    Named,
+    /// A domain has more of its nodes than it may.
+    Cap {
+        domain: usize,
+        copies: usize,
+        cap: usize,
+    },
+    /// Under a pin: it lists a node twice.
+    Twice(NodeId),
+}
+
+impl Fault {
+    /// The rule that a slice with this fault breaks.
+    pub fn rule(self) -> Rule {
+        match self {
+            Fault::Cap { .. } => Rule::Spread,
+            _ => Rule::Replicas,
+        }
+    }
+}
+
+/// Looks at the policies of a map.
+pub(super) struct Policies<'a> {
+    map: &'a Map,
+    domains: &'a Domains<'a>,
+    of_slices: HashMap<PolicyId, Vec<Fault>>,
+    of_pins: HashMap<PolicyId, Vec<Fault>>,
+}
+
+impl<'a> Policies<'a> {
+    pub fn new(map: &'a Map, domains: &'a Domains<'a>) -> Policies<'a> {
+        Policies {
+            map,
+            domains,
+            of_slices: HashMap::new(),
+            of_pins: HashMap::new(),
+        }
+    }
+
+    /// The faults of a slice of this policy.
+    pub fn under_slice(&mut self, policy: PolicyId) -> &[Fault] {
+        let (map, domains) = (self.map, self.domains);
+        let look = || under_slice(map, domains, map.policy(policy));
+        self.of_slices.entry(policy).or_insert_with(look)
+    }
+
+    /// The faults of a pin to this policy.
+    pub fn under_pin(&mut self, policy: PolicyId) -> &[Fault] {
+        let (map, domains) = (self.map, self.domains);
+        let look = || under_pin(map, domains, map.policy(policy));
+        self.of_pins.entry(policy).or_insert_with(look)
+    }
+
+    /// A fault of a slice, with the names that belong to it.
+    pub fn problem(&self, fault: Fault, policy: PolicyId) -> Problem {
+        let replicas = self.map.replicas() as usize;
+        match fault {
+            Fault::Nodes { has } => Problem::Nodes { has, replicas },
+            Fault::Named => Problem::NamedPolicy {
+                name: self.map.policy(policy).name().unwrap_or("").to_owned(),
+            },
+            Fault::Cap {
+                domain,
+                copies,
+                cap,
+            } => {
+                let names = self.domains.names(domain).into_iter().map(str::to_owned);
+                Problem::Cap {
+                    domain: self.map.spread().map(str::to_owned).zip(names).collect(),
+                    copies,
+                    cap,
+                }
+            }
+            Fault::Twice(node) => Problem::Twice {
+                node: self.map.node(node).name().to_owned(),
+            },
+        }
+    }
+
+    /// A fault of a pin, with the names that belong to it.
+    pub fn problem_of_pin(&self, fault: Fault, policy: PolicyId) -> Problem {
+        match fault {
+            Fault::Nodes { has } => Problem::Short {
+                has,
+                replicas: self.map.replicas() as usize,
+            },
+            _ => self.problem(fault, policy),
+        }
+    }
+}
+
+fn under_slice(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
+    let replicas = map.replicas() as usize;
+    if policy.name().is_some() {
+        // at one replica it is a holder like any other, and in no domain
+        return (replicas > 1).then_some(Fault::Named).into_iter().collect();
+    }
+    let nodes = policy.distinct();
+    let has = nodes.len();
+    let mut faults = Vec::new();
+    if has != replicas {
+        faults.push(Fault::Nodes { has });
+    }
+    for (domain, copies, cap) in copies(domains, &nodes) {
+        if copies > cap {
+            faults.push(Fault::Cap {
+                domain,
+                copies,
+                cap,
+            });
+        }
+    }
+    faults
+}
+
+/// A pin may have more nodes than R, and one in a domain where no node can hold. What counts is
+/// that the loss of a domain leaves as many copies as it leaves of a slice.
+fn under_pin(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
+    let replicas = map.replicas() as usize;
+    let nodes = policy.distinct();
+    let has = nodes.len();
+    let mut faults = Vec::new();
+    if has < replicas {
+        faults.push(Fault::Nodes { has });
+    }
+    for (domain, copies, cap) in copies(domains, &nodes) {
+        let cap = cap.max(1);
+        if copies > cap && has - copies < replicas.saturating_sub(cap) {
+            faults.push(Fault::Cap {
+                domain,
+                copies,
+                cap,
+            });
+        }
+    }
+    if has < policy.members().len() {
+        let mut nodes = nodes.into_iter();
+        // `distinct` keeps first places, so the first difference is a repetition
+        faults.extend(
+            policy
+                .members()
+                .find(|node| nodes.next() != Some(*node))
+                .map(Fault::Twice),
+        );
+    }
+    faults
+}
+
+/// How many of these nodes each domain has, and its cap: from the outside in, by name. How many
+/// are in the whole is not a matter of caps.
+fn copies(domains: &Domains, nodes: &[NodeId]) -> Vec<(usize, usize, usize)> {
+    let mut around: Vec<usize> = nodes
+        .iter()
+        .flat_map(|node| domains.around(node.index()))
+        .collect();
+    around.sort_unstable();
+    let count = |copies: &[usize]| {
+        let domain = *copies.first()?;
+        let part = domains.all.get(domain).filter(|part| part.level > 0)?;
+        Some((domain, copies.len(), part.cap))
+    };
+    around.chunk_by(|a, b| a == b).filter_map(count).collect()
+}
