@@ -283,7 +283,12 @@ impl Crate {
                 self.look_up(to, word, last, seen)
             })
         };
-        alias.or(child).or_else(globs)
+        // a macro call among a module's items may define what it names
+        let defined = || {
+            let defined = module.called_with.contains(word);
+            defined.then_some(Found::Item(at, word, None))
+        };
+        alias.or(child).or_else(globs).or_else(defined)
     }
 }
 

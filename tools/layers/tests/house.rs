@@ -10,31 +10,15 @@ use std::sync::OnceLock;
 use stead_layers::{order, Crate};
 
 /// Circles that are known and about to go: the crate's root, and the files.
-const KNOWN: &[(&str, &[&str])] = &[
-    (
-        "crates/stead/src/lib.rs",
-        &[
-            "format/rules.rs",
-            "format/slice_rules.rs",
-            "format/verify.rs",
-        ],
-    ),
-    (
-        "crates/stead/src/lib.rs",
-        &["map/open.rs", "map/terminated.rs"],
-    ),
-    (
-        "crates/stead-rrd/src/lib.rs",
-        &[
-            "log/keeper.rs",
-            "log/mod.rs",
-            "log/reader.rs",
-            "log/writer.rs",
-        ],
-    ),
-    ("python/src/lib.rs", &["batch.rs", "map.rs"]),
-    ("python/src/lib.rs", &["error.rs", "records.rs"]),
-];
+const KNOWN: &[(&str, &[&str])] = &[(
+    "crates/stead-rrd/src/lib.rs",
+    &[
+        "log/keeper.rs",
+        "log/mod.rs",
+        "log/reader.rs",
+        "log/writer.rs",
+    ],
+)];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

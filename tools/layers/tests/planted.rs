@@ -56,6 +56,16 @@ fn every_way_to_use_a_file_is_seen() {
 }
 
 #[test]
+fn what_a_macro_defines_is_found() {
+    let of = read(&[
+        ("lib.rs", "mod a; mod b;"),
+        ("a.rs", "use crate::b::Record; pub struct A;"),
+        ("b.rs", "use crate::a::A; record! { Record { a: A } }"),
+    ]);
+    assert_eq!(of.circles(), [["a.rs", "b.rs"]]);
+}
+
+#[test]
 fn what_is_no_use_is_let_pass() {
     for code in [
         "",
