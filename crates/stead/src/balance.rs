@@ -8,7 +8,7 @@ use crate::map::{Map, Node};
 use crate::plan::holdings;
 use crate::point::SPACE;
 use crate::rebalance::{
-    targets, wanted, Bound, ByHolder, Domain, DomainId, Domains, HolderId, Targets,
+    targets, wanted, Bound, ByHolder, Domain, DomainId, Domains, HolderId, Table, Targets,
 };
 use crate::weight::Weight;
 
@@ -121,7 +121,7 @@ impl Balance {
             let at = |list: &[u128]| list.get(i).copied().unwrap_or(0);
             // in points; with coarse cells a target of so many cells is as many times 2^64 / G,
             // rounded down
-            let target = in_points(targets.cells.of(holder), map);
+            let target = in_points(targets.cells[holder], map);
             // a cell is at most ceil(2^64 / G) points, so rounding alone explains less than one
             // point a cell
             let error = at(&later).abs_diff(target);
@@ -131,17 +131,17 @@ impl Balance {
                 cells.count()
             };
             max_share_error = max_share_error.max(if error <= explained { 0 } else { error });
-            let bound = targets.bounds.get(i).copied().flatten();
+            let bound = targets.bounds[holder];
             holders.push(HolderReport {
                 name: name.to_owned(),
                 weight: weight.to_string(),
-                wanted_points: in_points(wanted.of(holder), map).to_string(),
+                wanted_points: in_points(wanted[holder], map).to_string(),
                 target_points: target.to_string(),
                 points: at(&points).to_string(),
                 primary_points: at(&primaries).to_string(),
                 reason: why(
-                    wanted.of(holder),
-                    targets.cells.of(holder),
+                    wanted[holder],
+                    targets.cells[holder],
                     bound,
                     name,
                     &domains,
@@ -149,19 +149,18 @@ impl Balance {
                 ),
             });
         }
-        let mut of_domain = vec![(0, 0, 0); domains.list().len()];
+        let mut of_domain = Table::filled(domains.list().len(), (0, 0, 0));
         for (i, node) in (0..map.nodes().len()).map(|i| (i, HolderId(i as u32))) {
             for domain in domains.of(node) {
-                if let Some((wants, target, has)) = of_domain.get_mut(*domain) {
-                    *wants += wanted.of(node);
-                    *target += targets.cells.of(node);
-                    *has += points.get(i).copied().unwrap_or(0);
-                }
+                let (wants, target, has) = &mut of_domain[*domain];
+                *wants += wanted[node];
+                *target += targets.cells[node];
+                *has += points.get(i).copied().unwrap_or(0);
             }
         }
         let spread: Vec<&str> = map.spread().collect();
         let domain =
-            |(id, (domain, (wants, target, has))): (DomainId, (&Domain, (u128, u128, u128)))| {
+            |((id, domain), (wants, target, has)): ((DomainId, &Domain), (u128, u128, u128))| {
                 DomainReport {
                     level: domain
                         .path
@@ -195,8 +194,7 @@ impl Balance {
         let domains = domains
             .list()
             .iter()
-            .zip(of_domain)
-            .enumerate()
+            .zip(of_domain.into_values())
             .map(domain)
             .collect();
         let policies = holders.split_off(map.nodes().len());
@@ -277,10 +275,7 @@ fn in_points(cells: u128, map: &Map) -> u128 {
 
 /// `zone a`, `rack a/1`.
 fn domain_name(domains: &Domains, id: DomainId, map: &Map) -> String {
-    let path = domains
-        .list()
-        .get(id)
-        .map_or(&[][..], |domain| domain.path.as_slice());
+    let path = &domains.list()[id].path;
     let level = path
         .len()
         .checked_sub(1)
@@ -320,7 +315,7 @@ fn why(
     match bound? {
         Bound::Node(_) => Some(full(&format!("node {name}"), 1, wanted, target, map)),
         Bound::Domain(id) => {
-            let domain = domains.list().get(id)?;
+            let domain = &domains.list()[id];
             let cap = if domain.cap == 1 {
                 "one".to_owned()
             } else {

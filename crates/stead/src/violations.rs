@@ -70,7 +70,7 @@ impl Caps {
         let domains = Domains::new(&holding, map.replicas());
         let mut caps: Vec<usize> = Vec::with_capacity(domains.list().len());
         let mut numbers: BTreeMap<&[String], usize> = BTreeMap::new();
-        for domain in domains.list() {
+        for domain in domains.list().values() {
             numbers.insert(&domain.path, caps.len());
             caps.push(domain.cap as usize);
         }

@@ -1,11 +1,11 @@
 //! Build: a fleet and the map before it, or none, give the next map.
 
+use super::aim::Aim;
 use super::compose::Composer;
-use super::gradual;
-use super::holders::Holders;
+use super::roster::Roster;
 use super::sets::Sets;
-use super::step::Aim;
-use super::target::targets;
+use super::targets::targets;
+use super::{gradual, limit};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -46,37 +46,33 @@ pub fn build_step(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Result<
 
 fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Map> {
     let (hash, key_rule, cells) = settings(fleet, previous)?;
-    let holders = Holders::of(fleet, previous);
-    let domains = holders.domains();
-    let mut targets = targets(&holders.weights, &domains, cells.count())
-        .ok_or_else(|| too_few_nodes(fleet))?
-        .cells;
-    targets.0.resize(holders.count, 0); // those that leave
+    let mut sets = Sets::default();
+    let roster = Roster::of(fleet, previous, &mut sets)?;
+    let domains = roster.domains(fleet);
+    let targets = targets(&roster.weights(), &domains, cells.count());
     let aim = Aim {
-        domains: &domains,
-        targets: &targets,
+        domains,
+        targets: targets.ok_or_else(|| too_few_nodes(fleet))?.cells,
         cells: cells.count(),
         max_slices: fleet.max_slices,
     };
-    let mut sets = Sets::default();
     let (base, target) = match previous {
         None => (
-            aim.first(&mut sets)
-                .map_err(|error| in_fleet(fleet, error))?,
+            limit::first(&mut sets, &aim).map_err(|error| in_fleet(fleet, error))?,
             None,
         ),
         Some(map) => {
-            let before = holders.pieces(map, map.base_slices(), &mut sets);
+            let before = roster.pieces(map, map.base_slices())?;
             let target = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
-                Some(slices) => holders.pieces(map, slices, &mut sets),
-                None => aim
-                    .rebalance(&before, &mut sets)
+                Some(slices) => roster.pieces(map, slices)?,
+                None => limit::rebalance(&before, &mut sets, &aim)
                     .map_err(|error| in_fleet(fleet, error))?,
             };
             match part {
                 None => (target, None),
                 Some(part) => {
-                    let base = gradual::step(&before, &target, &sets, budget(fleet, cells, part)?);
+                    let budget = budget(fleet, cells, part)?;
+                    let base = gradual::advance(&before, &target, &sets, budget);
                     let target = (base != target).then_some(target);
                     (base, target)
                 }
@@ -85,8 +81,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
     };
     let composer = Composer {
         fleet,
-        previous,
-        holders: &holders,
+        roster: &roster,
         sets: &sets,
         hash: &hash,
         key_rule,
