@@ -67,10 +67,7 @@ impl Exchange for Copies<'_> {
     }
 
     fn exchanged(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId {
-        match sets.role_of(set, from) {
-            Some(role) => sets.swap(set, role, role.taken_by(to)),
-            None => set,
-        }
+        sets.swap(set, from, to)
     }
 
     fn is_sound(&self, sets: &Sets, set: SetId) -> bool {

@@ -78,8 +78,8 @@ impl Domains {
         for path in holders {
             let holder = domains.can_hold.push(path.is_some());
             let prefixes = prefixes(path.as_deref().unwrap_or(&[]));
-            let around: Vec<DomainId> =
-                prefixes.filter_map(|path| ids.get(path).copied()).collect();
+            let id = |path| ids.get(path).copied(); // `list` gave each prefix one
+            let around: Vec<DomainId> = prefixes.filter_map(id).collect();
             for id in &around {
                 domains.list[*id].nodes += 1;
             }

@@ -147,28 +147,21 @@ fn wrap(
     pieces: &mut Vec<Piece>,
 ) {
     // the holders of each round, cut at the chunk's end
-    let mut rounds: Vec<Vec<(HolderId, u128)>> = vec![Vec::new()];
+    let mut rounds = Vec::with_capacity(replicas as usize);
+    let mut round: Vec<(HolderId, u128)> = Vec::new();
     let mut room = length;
-    for (holder, cells) in line {
-        let mut cells = *cells;
+    for (holder, mut cells) in line.iter().copied() {
         while cells > 0 {
             let taken = cells.min(room);
-            if let Some(round) = rounds.last_mut() {
-                round.push((*holder, taken));
-            }
+            round.push((holder, taken));
             cells -= taken;
             room -= taken;
             if room == 0 {
                 room = length;
-                rounds.push(Vec::new());
+                rounds.push(std::mem::take(&mut round).into_iter().peekable());
             }
         }
     }
-    rounds.truncate(replicas as usize);
-    let mut rounds: Vec<_> = rounds
-        .into_iter()
-        .map(|round| round.into_iter().peekable())
-        .collect();
     // whose turn it is to be the primary rotates, so that few have to be changed for everybody's
     // share of primaries
     let mut turn = pieces.len();

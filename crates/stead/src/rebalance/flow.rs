@@ -258,8 +258,7 @@ mod tests {
             None
         }
         fn exchanged(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId {
-            sets.role_of(set, from)
-                .map_or(set, |role| sets.swap(set, role, role.taken_by(to)))
+            sets.swap(set, from, to)
         }
         fn is_sound(&self, _: &Sets, _: SetId) -> bool {
             self.sound

@@ -193,3 +193,64 @@ fn roles(policy: map::Policy, holders: &Table<NodeId, HolderId>) -> Result<Vec<R
     }
     Ok(roles)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::cell::Cells;
+    use crate::format::{encode, NodePart, Parts, PolicyPart};
+    use crate::hash::{Hash, KeyRule};
+
+    #[test]
+    fn odd_policies_of_an_old_map_are_followed() {
+        let node = |name: &str| NodePart {
+            name: name.into(),
+            formerly: String::new(),
+            weight: Weight::ONE,
+            labels: Vec::new(),
+            attributes: Vec::new(),
+        };
+        let policy = |name: Option<&str>, weight, members: &[u32]| PolicyPart {
+            name: name.map(str::to_owned),
+            kind: String::new(),
+            weight,
+            members: members.iter().copied().map(NodeId).collect(),
+        };
+        // named without a weight and of two nodes; named with a weight; the same node twice
+        let map = Map::from_bytes(encode(&Parts {
+            name: "f".into(),
+            epoch: 1,
+            map_id: [0; 16],
+            parent: [0; 32],
+            algorithm: 1,
+            replicas: 1,
+            hash: Hash::Md5,
+            key_rule: KeyRule::Whole,
+            cells: Cells::FINEST,
+            max_slices: None,
+            spread: Vec::new(),
+            nodes: vec![node("a"), node("b")],
+            policies: vec![
+                policy(Some("pair"), None, &[0, 1]),
+                policy(Some("weighted"), Some(Weight::ONE), &[1]),
+                policy(None, None, &[1, 1]),
+            ],
+            base: vec![
+                (Point(0), PolicyId(0)),
+                (Point(1 << 62), PolicyId(1)),
+                (Point(1 << 63), PolicyId(2)),
+            ],
+            pins: Vec::new(),
+            target: None,
+        }))
+        .unwrap();
+        let fleet = Fleet::parse("name = 'f'\nnode = [{name = 'b'}, {name = 'c'}]", "f").unwrap();
+        let mut sets = Sets::default();
+        let roster = Roster::of(&fleet, Some(&map), &mut sets).unwrap();
+        // 0 = b, 1 = c, 2 = a, which leaves, 3 = the policy, which leaves
+        let expected = sets.pieces(&[(1 << 62, &[2, 0]), (1 << 62, &[3]), (1 << 63, &[0])]);
+        assert_eq!(roster.pieces(&map, map.base_slices()).unwrap(), expected);
+        assert!(build(&fleet, Some(&map)).is_ok());
+    }
+}

@@ -123,9 +123,12 @@ impl Sets {
         self.id_of_draft()
     }
 
-    /// The set with `to` in the place of `from`.
-    pub(super) fn swap(&mut self, id: SetId, from: Role, to: Role) -> SetId {
-        self.changed(id, |role| Some(if role == from { to } else { role }))
+    /// The set with `to` in the place and the role of `from`.
+    pub(super) fn swap(&mut self, id: SetId, from: HolderId, to: HolderId) -> SetId {
+        self.changed(id, |role| {
+            let stays = role.holder() != from;
+            Some(if stays { role } else { role.taken_by(to) })
+        })
     }
 
     /// The set with another of its holders as the primary.
@@ -197,10 +200,7 @@ mod tests {
             ),
             (None, None, None)
         );
-        assert_eq!(
-            sets.swap(a, Role::other(HolderId(3)), Role::other(HolderId(4))),
-            d
-        );
+        assert_eq!(sets.swap(a, HolderId(3), HolderId(4)), d);
         assert_eq!(sets.with_primary(a, HolderId(2)), c);
         let short = sets.without(a, Role::other(HolderId(3)));
         assert_eq!(sets.with(short, Role::other(HolderId(4))), d);

@@ -219,3 +219,40 @@ impl<I, T> Default for Lists<I, T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::holder::{ByHolder, HolderId};
+    use super::*;
+
+    #[test]
+    fn a_table_knows_its_ids_and_their_neighbours() {
+        let mut table: Table<HolderId, &str> = Table::default();
+        let (a, b) = (table.push("a"), table.push("b"));
+        assert_eq!((table[a], table[b], table.len()), ("a", "b", 2));
+        assert_eq!(table.neighbours(a), [None, Some(b)]);
+        assert_eq!(table.neighbours(b), [Some(a), None]);
+        assert_eq!(table.find(HolderId(2)), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "HolderId 2 was asked of a table of 2")]
+    fn a_wrong_id_is_never_read() {
+        let _ = ByHolder::zeros(2)[HolderId(2)];
+    }
+
+    #[test]
+    #[should_panic(expected = "HolderId 2 was asked of a table of 2")]
+    fn a_wrong_id_is_never_written() {
+        ByHolder::zeros(2)[HolderId(2)] += 1;
+    }
+
+    #[test]
+    #[should_panic(expected = "HolderId 1 was asked of a table of 1")]
+    fn a_wrong_id_has_no_list() {
+        let mut lists: Lists<HolderId, u8> = Lists::default();
+        let id = lists.push([1, 2]);
+        assert_eq!(lists[id], [1, 2]);
+        let _ = &lists[HolderId(1)];
+    }
+}
