@@ -15,7 +15,7 @@ pub(super) struct Aim {
     pub targets: ByHolder,
     /// How many cells the space has.
     pub cells: u128,
-    /// At most so many pieces, where the fleet sets it.
+    /// The largest number of pieces, when the fleet sets one.
     pub max_slices: Option<u32>,
 }
 

@@ -101,7 +101,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
         pushed
     }
 
-    /// A shortest path from `source` to one who has too little.
+    /// A shortest path from `source` to a holder that has too little.
     fn path(&self, source: HolderId, limit: i64, walk: &mut Walk) -> Option<Vec<Arc>> {
         let mut path: Vec<Arc> = Vec::new();
         loop {
@@ -119,7 +119,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
         }
     }
 
-    /// The next arc from a holder that lies on a shortest path and does not lead nowhere.
+    /// The next arc from a holder that lies on a shortest path and may still lead somewhere.
     fn next_arc(&self, from: HolderId, walk: &mut Walk) -> Option<Arc> {
         loop {
             let cursor = walk.cursor[from];
@@ -134,7 +134,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
         }
     }
 
-    /// Who replaces `from` in the run on a shortest path.
+    /// The next holder that replaces `from` in the run on a shortest path.
     fn next_in_run(&self, run: &Run, from: HolderId, walk: &mut Walk) -> Option<HolderId> {
         let Graph { exchange, sets, .. } = &self.graph;
         let start = walk.distance[from];
@@ -209,7 +209,7 @@ impl Cursor {
 struct Walk {
     distance: Table<HolderId, Distance>,
     cursor: Table<HolderId, Cursor>,
-    /// those from whom no path is left
+    /// those from which no path is left
     dead: Table<HolderId, bool>,
     /// those that can hold, by their distance
     near: BTreeMap<Distance, Vec<HolderId>>,

@@ -6,7 +6,7 @@
 
 use super::table::{Id, Table};
 
-/// Whoever takes a share, by its place in the list of holders: nodes by name, then weighted
+/// A holder by its place in the list of all that take a share: nodes by name, then weighted
 /// policies by name, then those that leave.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HolderId(pub u32);

@@ -12,7 +12,7 @@ use super::sets::Sets;
 use super::table::Table;
 use crate::error::{Error, Result};
 
-/// The most pieces that there may be.
+/// The largest number of pieces that the fleet allows.
 fn most(aim: &Aim) -> usize {
     aim.max_slices.map_or(usize::MAX, |most| most as usize)
 }
@@ -51,8 +51,8 @@ pub(super) fn first(sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     }
 }
 
-/// As `exact::rebalance`; with `max_slices` there are at most so many pieces, and then more may
-/// move.
+/// As `exact::rebalance`, but with at most `max_slices` pieces where the fleet sets that; then more
+/// may move.
 ///
 /// Cost: about twelve times that of `exact::rebalance` when `max_slices` bites.
 pub(super) fn rebalance(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {

@@ -39,13 +39,15 @@
 //!
 //! # Wrong ids
 //!
-//! Holders, roles, domains, sets and pieces are known by ids, and what is known of each stands in a
-//! [`Table`] that is indexed by that id alone. A wrong id panics, and libstead and the command turn
-//! a panic into the status of an internal fault. An `Err` would be as loud, but nearly every line
-//! of the steps would have to pass it on, and no reader could tell it from the errors that do
-//! happen. No fleet and no map can bring the panic about: every id is given out here, for a table
-//! of that length. The numbers that a map brings along, of its nodes and policies, are looked up in
-//! `roster` alone, where one that is wrong is an `Error::Internal`.
+//! Holders, roles, domains, sets and pieces are known by ids, and each value about one of them
+//! stands in a [`Table`] that only its id indexes. A wrong id panics. libstead turns a panic into
+//! the status of an internal fault, the command into one line and an exit code, Python into an
+//! exception. An `Err` would be as loud, but nearly every line of the steps would have to pass it
+//! on, and no reader could tell it from the errors that do happen.
+//!
+//! No fleet and no map can cause that panic: every id is given out in this module, for a table of
+//! that length. The node and policy numbers of an old map are looked up in `roster` alone, where a
+//! wrong one is an `Error::Internal`.
 
 mod aim;
 mod build;

@@ -217,7 +217,7 @@ mod tests {
             weight,
             members: members.iter().copied().map(NodeId).collect(),
         };
-        // named without a weight and of two nodes; named with a weight; the same node twice
+        // a policy that holds nothing, one with a weight, a node that leaves, and a node twice
         let map = Map::from_bytes(encode(&Parts {
             name: "f".into(),
             epoch: 1,
@@ -234,12 +234,13 @@ mod tests {
             policies: vec![
                 policy(Some("pair"), None, &[0, 1]),
                 policy(Some("weighted"), Some(Weight::ONE), &[1]),
+                policy(None, None, &[0]),
                 policy(None, None, &[1, 1]),
             ],
             base: vec![
-                (Point(0), PolicyId(0)),
-                (Point(1 << 62), PolicyId(1)),
-                (Point(1 << 63), PolicyId(2)),
+                (Point(0), PolicyId(1)),
+                (Point(1 << 62), PolicyId(2)),
+                (Point(1 << 63), PolicyId(3)),
             ],
             pins: Vec::new(),
             target: None,
@@ -249,7 +250,7 @@ mod tests {
         let mut sets = Sets::default();
         let roster = Roster::of(&fleet, Some(&map), &mut sets).unwrap();
         // 0 = b, 1 = c, 2 = a, which leaves, 3 = the policy, which leaves
-        let expected = sets.pieces(&[(1 << 62, &[2, 0]), (1 << 62, &[3]), (1 << 63, &[0])]);
+        let expected = sets.pieces(&[(1 << 62, &[3]), (1 << 62, &[2]), (1 << 63, &[0])]);
         assert_eq!(roster.pieces(&map, map.base_slices()).unwrap(), expected);
         assert!(build(&fleet, Some(&map)).is_ok());
     }

@@ -6,9 +6,9 @@
 //! so everything stays in whole cells.
 //!
 //! Nothing overflows: a bound is at most 255 * 2^64 < 2^72 cells, a weight at most 10^12 < 2^40
-//! millionths, and 65,536 * 2 of them are less than 2^57; but a fleet of so many that all have the
-//! largest weight is not more than 2^56 by nodes alone, and policies take part at one replica only.
-//! So a product of a bound and a sum of weights is below 2^128.
+//! millionths, and 65,536 of them are at most 2^56 in all. Policies can double that, but they take
+//! part at one replica only, where a bound is at most 2^64. So a product of a bound and a sum of
+//! weights is below 2^128.
 
 use std::cmp::Reverse;
 
