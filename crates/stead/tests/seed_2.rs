@@ -159,7 +159,7 @@ fn figure_5_contiguous_moves_150_per_cent() {
         let now = targets(&vec![Weight::ONE; n], &domains, 1 << 64)
             .unwrap()
             .cells
-            .0;
+            .into_values();
         // both layouts are contiguous: a node keeps what the two runs of the same number have in
         // common
         let (mut kept, mut a, mut b) = (0u128, 0u128, 0u128);

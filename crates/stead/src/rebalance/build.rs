@@ -1,11 +1,12 @@
 //! Build: a fleet and the map before it, or none, give the next map.
 
+use super::aim::Aim;
 use super::compose::Composer;
-use super::gradual;
-use super::holders::Holders;
+use super::piece::Piece;
+use super::roster::Roster;
 use super::sets::Sets;
-use super::step::Aim;
-use super::target::targets;
+use super::targets::targets;
+use super::{gradual, limit};
 use crate::cell::Cells;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
@@ -46,47 +47,18 @@ pub fn build_step(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Result<
 
 fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Map> {
     let (hash, key_rule, cells) = settings(fleet, previous)?;
-    let holders = Holders::of(fleet, previous);
-    let domains = holders.domains();
-    let mut targets = targets(&holders.weights, &domains, cells.count())
-        .ok_or_else(|| too_few_nodes(fleet))?
-        .cells;
-    targets.0.resize(holders.count, 0); // those that leave
-    let aim = Aim {
-        domains: &domains,
-        targets: &targets,
-        cells: cells.count(),
-        max_slices: fleet.max_slices,
+    let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
+        return Err(Error::Impossible {
+            problem: "no epoch can follow 2^64 - 1".into(),
+        });
     };
     let mut sets = Sets::default();
-    let (base, target) = match previous {
-        None => (
-            aim.first(&mut sets)
-                .map_err(|error| in_fleet(fleet, error))?,
-            None,
-        ),
-        Some(map) => {
-            let before = holders.pieces(map, map.base_slices(), &mut sets);
-            let target = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
-                Some(slices) => holders.pieces(map, slices, &mut sets),
-                None => aim
-                    .rebalance(&before, &mut sets)
-                    .map_err(|error| in_fleet(fleet, error))?,
-            };
-            match part {
-                None => (target, None),
-                Some(part) => {
-                    let base = gradual::step(&before, &target, &sets, budget(fleet, cells, part)?);
-                    let target = (base != target).then_some(target);
-                    (base, target)
-                }
-            }
-        }
-    };
+    let roster = Roster::of(fleet, previous, &mut sets)?;
+    let aim = aim(fleet, &roster, cells)?;
+    let (base, target) = pieces(fleet, previous, part, &roster, &mut sets, &aim)?;
     let composer = Composer {
         fleet,
-        previous,
-        holders: &holders,
+        roster: &roster,
         sets: &sets,
         hash: &hash,
         key_rule,
@@ -95,11 +67,6 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
     let composed = composer
         .compose(&base, target.as_deref())
         .map_err(|error| in_fleet(fleet, error))?;
-    let Some(epoch) = previous.map_or(0, Map::epoch).checked_add(1) else {
-        return Err(Error::Impossible {
-            problem: "no epoch can follow 2^64 - 1".into(),
-        });
-    };
     let parts = Parts {
         name: fleet.name.clone(),
         epoch,
@@ -121,22 +88,60 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
     Map::from_bytes(encode(&parts))
 }
 
+/// Step 1: what everybody is to get.
+fn aim(fleet: &Fleet, roster: &Roster, cells: Cells) -> Result<Aim> {
+    let domains = roster.domains(fleet);
+    let targets = targets(&roster.weights(), &domains, cells.count());
+    Ok(Aim {
+        domains,
+        targets: targets.ok_or_else(|| too_few_nodes(fleet))?.cells,
+        cells: cells.count(),
+        max_slices: fleet.max_slices,
+    })
+}
+
+/// Steps 2 to 7: the base pieces of the next map, and its target pieces where they differ, which
+/// needs a `part`. A gradual change that is under way for this fleet keeps its target.
+fn pieces(
+    fleet: &Fleet,
+    previous: Option<&Map>,
+    part: Option<Share>,
+    roster: &Roster,
+    sets: &mut Sets,
+    aim: &Aim,
+) -> Result<(Vec<Piece>, Option<Vec<Piece>>)> {
+    let Some(map) = previous else {
+        let first = limit::first(sets, aim).map_err(|error| in_fleet(fleet, error))?;
+        return Ok((first, None));
+    };
+    let before = roster.pieces(map, map.base_slices())?;
+    let target = match map.target_slices().filter(|_| gradual::is_for(fleet, map)) {
+        Some(slices) => roster.pieces(map, slices)?,
+        None => limit::rebalance(&before, sets, aim).map_err(|error| in_fleet(fleet, error))?,
+    };
+    let Some(part) = part else {
+        return Ok((target, None));
+    };
+    let base = gradual::advance(&before, &target, sets, budget(fleet, aim.cells, part)?);
+    let target = (base != target).then_some(target);
+    Ok((base, target))
+}
+
 /// How many cells of copies a step may move: R times those of `part`, and enough for R copies of
 /// one cell, so that every step gets on.
-fn budget(fleet: &Fleet, cells: Cells, part: Share) -> Result<u128> {
+fn budget(fleet: &Fleet, cells: u128, part: Share) -> Result<u128> {
     // a part of the space is at most 2^64, as the cells are: their product fits except for the
     // whole space
     let of_space = if part.0 >= SPACE {
-        cells.count()
+        cells
     } else {
-        (part.0 * cells.count()) >> 64
+        (part.0 * cells) >> 64
     };
     if of_space == 0 {
         let problem = format!(
             "{}: a step of less than a cell, of which there are {}, moves \
             nothing; let it move more",
-            fleet.file,
-            cells.count()
+            fleet.file, cells
         );
         return Err(Error::Impossible { problem });
     }

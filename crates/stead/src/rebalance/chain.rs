@@ -1,36 +1,37 @@
-//! A chain of pieces from which single ones are taken out: a doubly linked list over their indices.
+//! A chain of pieces from which single ones are taken out and into which others are put: a doubly
+//! linked list whose links stand in a table.
 
-use super::piece::{join, Piece};
+use super::piece::{join, Piece, PieceId};
+use super::table::Table;
 
-/// A piece with its neighbours in the chain.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Link {
-    /// The piece; without cells when it was taken out.
-    pub piece: Piece,
-    /// The neighbour on the left, by its index.
-    pub left: Option<usize>,
-    /// The neighbour on the right.
-    pub right: Option<usize>,
-}
+use std::ops::{Index, IndexMut};
 
-/// The pieces in their order; what is taken out stays behind without cells.
-pub(super) struct Chain {
-    links: Vec<Link>,
+/// Pieces, or whatever covers the space as they do, in an order that may change.
+pub(super) struct Chain<T> {
+    links: Table<PieceId, Link<T>>,
+    first: Option<PieceId>,
     count: usize,
 }
 
-impl Chain {
-    pub(super) fn new(pieces: &[Piece]) -> Chain {
-        let last = pieces.len().saturating_sub(1);
-        let link = |(i, piece): (usize, &Piece)| Link {
-            piece: *piece,
-            left: i.checked_sub(1),
-            right: (i < last).then_some(i + 1),
+struct Link<T> {
+    piece: T,
+    left: Option<PieceId>,
+    right: Option<PieceId>,
+}
+
+impl<T: Copy> Chain<T> {
+    /// A chain of these pieces, whose ids are their places.
+    pub(super) fn new(pieces: impl IntoIterator<Item = T>) -> Chain<T> {
+        let mut chain = Chain {
+            links: Table::default(),
+            first: None,
+            count: 0,
         };
-        Chain {
-            links: pieces.iter().enumerate().map(link).collect(),
-            count: pieces.len(),
+        let mut last = None;
+        for piece in pieces {
+            last = Some(chain.put(piece, last, None));
         }
+        chain
     }
 
     /// How many pieces are in the chain.
@@ -38,102 +39,150 @@ impl Chain {
         self.count
     }
 
-    pub(super) fn get(&self, i: usize) -> Option<Link> {
-        self.links.get(i).copied()
+    /// The ids of all pieces, also of those that were taken out.
+    pub(super) fn ids(&self) -> impl Iterator<Item = PieceId> {
+        self.links.ids()
     }
 
-    pub(super) fn into_pieces(self) -> Vec<Piece> {
-        join(self.links.into_iter().map(|link| link.piece))
+    /// The neighbours of a piece on the left and on the right.
+    pub(super) fn neighbours(&self, id: PieceId) -> [Option<PieceId>; 2] {
+        let Link { left, right, .. } = &self.links[id];
+        [*left, *right]
     }
 
-    /// Takes piece `i` out and gives its cells to its neighbours: `to_left` to the left one, the
-    /// rest to the right one. When both have one set then, the left one becomes both. Returns the
-    /// neighbours that are left.
-    pub(super) fn give(&mut self, i: usize, to_left: u128) -> (Option<usize>, Option<usize>) {
-        let Some(Link { left, right, .. }) = self.get(i) else {
-            return (None, None);
-        };
-        let cells = self.unlink(i);
-        let to_left = if right.is_none() {
-            cells
-        } else if left.is_none() {
-            0
-        } else {
-            to_left.min(cells)
-        };
-        self.add(left, to_left);
-        self.add(right, cells - to_left);
-        let set = |at: Option<usize>| at.and_then(|at| self.get(at)).map(|link| link.piece.set);
-        match right.filter(|_| left.is_some() && set(left) == set(right)) {
-            Some(joined) => {
-                let cells = self.unlink(joined);
-                self.add(left, cells);
-                (
-                    left,
-                    left.and_then(|left| self.get(left))
-                        .and_then(|link| link.right),
-                )
-            }
-            None => (left, right),
-        }
+    /// Puts a new piece on the left of another.
+    pub(super) fn put_left(&mut self, of: PieceId, piece: T) -> PieceId {
+        self.put(piece, self.links[of].left, Some(of))
     }
 
-    fn add(&mut self, i: Option<usize>, cells: u128) {
-        if let Some(link) = i.and_then(|i| self.links.get_mut(i)) {
-            link.piece.cells += cells;
-        }
+    /// Puts a new piece on the right of another.
+    pub(super) fn put_right(&mut self, of: PieceId, piece: T) -> PieceId {
+        self.put(piece, Some(of), self.links[of].right)
     }
 
-    /// Takes piece `i` out of the chain and returns its cells.
-    fn unlink(&mut self, i: usize) -> u128 {
-        let Some(link) = self.links.get_mut(i) else {
-            return 0;
-        };
-        let cells = std::mem::take(&mut link.piece.cells);
-        let (left, right) = (link.left, link.right);
-        if let Some(link) = left.and_then(|left| self.links.get_mut(left)) {
-            link.right = right;
-        }
-        if let Some(link) = right.and_then(|right| self.links.get_mut(right)) {
-            link.left = left;
-        }
+    fn put(&mut self, piece: T, left: Option<PieceId>, right: Option<PieceId>) -> PieceId {
+        let id = self.links.push(Link { piece, left, right });
+        self.join_up(left, Some(id));
+        self.join_up(Some(id), right);
+        self.count += 1;
+        id
+    }
+
+    /// Takes a piece out; its id stays its own.
+    fn take_out(&mut self, id: PieceId) {
+        let [left, right] = self.neighbours(id);
+        self.join_up(left, right);
         self.count -= 1;
-        cells
+    }
+
+    /// Makes two pieces, or the end of the chain and one, neighbours.
+    fn join_up(&mut self, left: Option<PieceId>, right: Option<PieceId>) {
+        match left {
+            Some(left) => self.links[left].right = right,
+            None => self.first = right,
+        }
+        if let Some(right) = right {
+            self.links[right].left = left;
+        }
+    }
+
+    /// The pieces from left to right.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = T> + '_ {
+        let mut next = self.first;
+        std::iter::from_fn(move || {
+            let link = &self.links[next?];
+            next = link.right;
+            Some(link.piece)
+        })
+    }
+}
+
+impl<T> Index<PieceId> for Chain<T> {
+    type Output = T;
+
+    #[track_caller]
+    fn index(&self, id: PieceId) -> &T {
+        &self.links[id].piece
+    }
+}
+
+impl<T> IndexMut<PieceId> for Chain<T> {
+    #[track_caller]
+    fn index_mut(&mut self, id: PieceId) -> &mut T {
+        &mut self.links[id].piece
+    }
+}
+
+impl Chain<Piece> {
+    /// The pieces from left to right, neighbours of one set as one.
+    pub(super) fn into_pieces(self) -> Vec<Piece> {
+        join(self.in_order())
+    }
+
+    /// Takes a piece out and gives its cells to its neighbours: `to_left` of them to the left one
+    /// where there are two. The piece stays behind without cells. When both neighbours have one set
+    /// then, the left one becomes both. Returns the neighbours that are left.
+    ///
+    /// The only piece of a chain stays as it is.
+    pub(super) fn give(&mut self, id: PieceId, to_left: u128) -> [Option<PieceId>; 2] {
+        let [left, right] = self.neighbours(id);
+        match (left, right) {
+            (None, None) => {}
+            (Some(one), None) | (None, Some(one)) => self.merge(id, one),
+            (Some(left), Some(right)) => {
+                self[left].cells += to_left;
+                self[id].cells -= to_left;
+                self.merge(id, right);
+                if self[left].set == self[right].set {
+                    self.merge(right, left);
+                    return [Some(left), self.links[left].right];
+                }
+            }
+        }
+        [left, right]
+    }
+
+    /// Takes a piece out and gives all its cells to another.
+    fn merge(&mut self, id: PieceId, into: PieceId) {
+        self[into].cells += std::mem::take(&mut self[id].cells);
+        self.take_out(id);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::holder::HolderId;
-    use super::super::role::Role;
     use super::super::sets::Sets;
     use super::*;
 
-    fn pieces(list: &[(u128, u32)]) -> Vec<Piece> {
+    #[test]
+    fn what_is_taken_out_goes_to_its_neighbours() {
         let mut sets = Sets::default();
-        // so that the same holder is the same set in every list
-        for h in 0..10 {
-            sets.id([Role::primary(HolderId(h))]);
-        }
-        list.iter()
-            .map(|(cells, h)| Piece {
-                cells: *cells,
-                set: sets.id([Role::primary(HolderId(*h))]),
-            })
-            .collect()
+        let start = sets.pieces(&[(5, &[0]), (3, &[1]), (4, &[0]), (2, &[2])]);
+        let mut chain = Chain::new(start.iter().copied());
+        let [a, b, c, d]: [PieceId; 4] = chain.ids().collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!(chain.give(b, 1), [Some(a), Some(d)]); // both neighbours have set 0
+        assert_eq!((chain.count(), chain[a].cells), (2, 12));
+        assert_eq!((chain[b].cells, chain[c].cells), (0, 0));
+        assert_eq!(chain.give(d, 0), [Some(a), None]); // no right neighbour: all goes to the left
+        assert_eq!(chain.give(a, 0), [None, None]); // no neighbour at all
+        assert_eq!(chain.into_pieces(), sets.pieces(&[(14, &[0])]));
+        let mut chain = Chain::new(start);
+        assert_eq!(chain.give(c, 1), [Some(b), Some(d)]);
+        assert_eq!(chain.give(a, 5), [None, Some(b)]);
+        assert_eq!(chain.into_pieces(), sets.pieces(&[(9, &[1]), (5, &[2])]));
     }
 
     #[test]
-    fn what_is_taken_out_goes_to_its_neighbours() {
-        let start = pieces(&[(5, 0), (3, 1), (4, 0), (2, 2)]);
-        let mut chain = Chain::new(&start);
-        assert_eq!(chain.give(1, 1), (Some(0), Some(3))); // both neighbours have set 0
-        assert_eq!((chain.count(), chain.get(0).unwrap().piece.cells), (2, 12));
-        assert_eq!(chain.give(3, 0), (Some(0), None)); // no right neighbour: all goes to the left
-        assert_eq!(chain.into_pieces(), pieces(&[(14, 0)]));
-        let mut chain = Chain::new(&start);
-        assert_eq!(chain.give(2, 1), (Some(1), Some(3)));
-        assert_eq!(chain.give(0, 5), (None, Some(1)));
-        assert_eq!(chain.into_pieces(), pieces(&[(9, 1), (5, 2)]));
+    fn what_is_put_in_stands_beside_its_neighbour() {
+        let mut chain = Chain::new([1, 2]);
+        let [one, two]: [PieceId; 2] = chain.ids().collect::<Vec<_>>().try_into().unwrap();
+        let zero = chain.put_left(one, 0);
+        chain.put_right(one, 10);
+        chain.put_right(two, 20);
+        assert_eq!(chain.in_order().collect::<Vec<_>>(), [0, 1, 10, 2, 20]);
+        assert_eq!(
+            (chain.neighbours(zero), chain.count()),
+            ([None, Some(one)], 5)
+        );
     }
 }

@@ -4,9 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::chain::{Chain, Link};
+use super::aim::Aim;
+use super::chain::Chain;
 use super::holder::{ByHolder, HolderId};
-use super::piece::{loads, Piece};
+use super::piece::{loads, Piece, PieceId};
 use super::sets::{SetId, Sets};
 
 /// Absorbs the pieces that cost least (length times the roles that a neighbour has and the piece
@@ -16,31 +17,28 @@ use super::sets::{SetId, Sets};
 /// Of two neighbours that cost the same the one whose holders are further below their targets takes
 /// the piece, so that the rebalance which follows has less to take back. At most twice the absorbed
 /// length times those holders is moved in the end.
-pub(super) fn coalesce(
-    pieces: &[Piece],
-    sets: &Sets,
-    targets: &ByHolder,
-    keep: usize,
-) -> Vec<Piece> {
-    let mut work = Work {
-        chain: Chain::new(pieces),
+pub(super) fn coalesce(pieces: &[Piece], sets: &Sets, aim: &Aim, keep: usize) -> Vec<Piece> {
+    let mut work = Coalescing {
+        chain: Chain::new(pieces.iter().copied()),
         sets,
-        targets,
-        loads: loads(pieces, sets, targets.0.len()),
+        aim,
+        loads: loads(pieces, sets, aim.holders()),
     };
-    let mut cheapest: BinaryHeap<Reverse<(u128, usize)>> = (0..pieces.len())
-        .filter_map(|i| Some(Reverse((work.cost(i)?, i))))
+    let mut cheapest: BinaryHeap<Reverse<(u128, PieceId)>> = work
+        .chain
+        .ids()
+        .filter_map(|id| Some(Reverse((work.cost(id)?, id))))
         .collect();
     while work.chain.count() > keep.max(1) {
-        let Some(Reverse((cost, i))) = cheapest.pop() else {
+        let Some(Reverse((cost, id))) = cheapest.pop() else {
             break;
         };
-        let Some(now) = work.cost(i) else { continue };
+        let Some(now) = work.cost(id) else { continue };
         if now != cost {
-            cheapest.push(Reverse((now, i))); // a neighbour has changed
+            cheapest.push(Reverse((now, id))); // a neighbour has changed
             continue;
         }
-        for changed in work.absorb(i).into_iter().flatten() {
+        for changed in work.absorb(id).into_iter().flatten() {
             if let Some(cost) = work.cost(changed) {
                 cheapest.push(Reverse((cost, changed)));
             }
@@ -49,25 +47,14 @@ pub(super) fn coalesce(
     work.chain.into_pieces()
 }
 
-struct Work<'a> {
-    chain: Chain,
+struct Coalescing<'a> {
+    chain: Chain<Piece>,
     sets: &'a Sets,
-    targets: &'a ByHolder,
+    aim: &'a Aim,
     loads: ByHolder,
 }
 
-impl Work<'_> {
-    fn set(&self, at: Option<usize>) -> Option<SetId> {
-        Some(self.chain.get(at?)?.piece.set)
-    }
-
-    /// The holders that `set` has and `other` has not.
-    fn beyond(&self, set: SetId, other: SetId) -> impl Iterator<Item = HolderId> + '_ {
-        self.sets
-            .holders(set)
-            .filter(move |holder| self.sets.role_of(other, *holder).is_none())
-    }
-
+impl Coalescing<'_> {
     /// How many roles `set` has that `other` has not: another primary has to be put right as
     /// another holder has.
     fn roles_beyond(&self, set: SetId, other: SetId) -> usize {
@@ -81,40 +68,42 @@ impl Work<'_> {
 
     /// Length times the roles that the cheaper neighbour adds; `None` for what is absorbed, or the
     /// last piece.
-    fn cost(&self, i: usize) -> Option<u128> {
-        let Link { piece, left, right } = self.chain.get(i).filter(|link| link.piece.cells > 0)?;
-        let added = |at| self.set(at).map(|set| self.roles_beyond(set, piece.set));
-        let fewest = [added(left), added(right)].into_iter().flatten().min()?;
+    fn cost(&self, id: PieceId) -> Option<u128> {
+        let piece = self.chain[id];
+        let added = |beside: PieceId| self.roles_beyond(self.chain[beside].set, piece.set);
+        let both = self.chain.neighbours(id).into_iter().flatten();
+        let fewest = both.map(added).min().filter(|_| piece.cells > 0)?;
         Some(piece.cells * fewest as u128)
     }
 
-    /// Gives piece `i` to the better neighbour; returns the neighbours that are left.
-    fn absorb(&mut self, i: usize) -> [Option<usize>; 2] {
-        let Some(Link { piece, left, right }) = self.chain.get(i) else {
-            return [None, None];
-        };
-        let worth = |at| {
-            let set = self.set(at)?;
+    /// Gives a piece to the better neighbour; returns the neighbours that are left.
+    fn absorb(&mut self, id: PieceId) -> [Option<PieceId>; 2] {
+        let piece = self.chain[id];
+        let worth = |beside: Option<PieceId>| {
+            let set = self.chain[beside?].set;
             // both at most 2^64
-            let need = |holder| self.targets.of(holder) as i128 - self.loads.of(holder) as i128;
-            let gained: i128 = self.beyond(set, piece.set).map(need).sum();
-            let lost: i128 = self.beyond(piece.set, set).map(need).sum();
-            Some((Reverse(self.roles_beyond(set, piece.set)), gained - lost))
+            let need =
+                |holder: HolderId| self.aim.targets[holder] as i128 - self.loads[holder] as i128;
+            let gained: i128 = self.sets.beyond(set, piece.set).map(need).sum();
+            let lost: i128 = self.sets.beyond(piece.set, set).map(need).sum();
+            Some((
+                Reverse(self.roles_beyond(set, piece.set)),
+                gained - lost,
+                set,
+            ))
         };
-        let goes_left = worth(left) >= worth(right);
-        let Some(taker) = self.set(if goes_left { left } else { right }) else {
-            return [None, None];
-        };
-        let gone: Vec<HolderId> = self.beyond(piece.set, taker).collect();
-        let new: Vec<HolderId> = self.beyond(taker, piece.set).collect();
-        for holder in gone {
-            self.loads.take(holder, piece.cells);
+        let [left, right] = self.chain.neighbours(id).map(worth);
+        let rank = |(roles, need, _): (Reverse<usize>, i128, SetId)| (roles, need);
+        let goes_left = left.map(rank) >= right.map(rank);
+        if let Some((_, _, taker)) = if goes_left { left } else { right } {
+            for holder in self.sets.beyond(piece.set, taker) {
+                self.loads[holder] -= piece.cells;
+            }
+            for holder in self.sets.beyond(taker, piece.set) {
+                self.loads[holder] += piece.cells;
+            }
         }
-        for holder in new {
-            self.loads.add(holder, piece.cells);
-        }
-        let (left, right) = self.chain.give(i, if goes_left { piece.cells } else { 0 });
-        [left, right]
+        self.chain.give(id, if goes_left { piece.cells } else { 0 })
     }
 }
 
@@ -125,10 +114,8 @@ mod tests {
     fn made(pieces: &[(u128, &[u32])], targets: &[u128], keep: usize, expected: &[(u128, &[u32])]) {
         let mut sets = Sets::default();
         let (pieces, expected) = (sets.pieces(pieces), sets.pieces(expected));
-        assert_eq!(
-            coalesce(&pieces, &sets, &ByHolder(targets.to_vec()), keep),
-            expected
-        );
+        let aim = Aim::free(1, targets);
+        assert_eq!(coalesce(&pieces, &sets, &aim, keep), expected);
     }
 
     #[test]

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::holder::HolderId;
-use super::holders::Holders;
 use super::piece::Piece;
+use super::roster::{Holder, Roster};
 use super::sets::{SetId, Sets};
+use super::table::Table;
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::fleet::{Fleet, PinTo, Pinned};
+use crate::fleet::{self, Fleet, PinTo, Pinned};
 use crate::format::{NodePart, PinPart, PolicyPart, TargetPart};
 use crate::hash::{Hash, KeyRule};
-use crate::map::Map;
+use crate::map;
 use crate::point::Point;
 use crate::policy::{NodeId, PolicyId, NODES_MAX};
 use crate::weight::Weight;
@@ -28,61 +29,41 @@ pub(super) struct Composed {
 /// The base pieces, and the target pieces of a gradual change, as parts of a map.
 pub(super) struct Composer<'a> {
     pub fleet: &'a Fleet,
-    pub previous: Option<&'a Map>,
-    pub holders: &'a Holders<'a>,
+    pub roster: &'a Roster<'a>,
     pub sets: &'a Sets,
     pub hash: &'a Hash,
     pub key_rule: KeyRule,
     pub cells: Cells,
 }
 
+/// A fault of this module.
+fn internal(problem: String) -> Error {
+    Error::Internal { problem }
+}
+
 impl Composer<'_> {
     pub(super) fn compose(&self, base: &[Piece], target: Option<&[Piece]>) -> Result<Composed> {
         let nodes = Nodes::new(self, base)?;
-        let ids: BTreeMap<&str, NodeId> = nodes
-            .parts
-            .iter()
-            .map(|node| node.name.as_str())
-            .zip((0..).map(NodeId))
-            .collect();
-        let pins = self.fleet.lay_pins(self.hash, self.key_rule, self.cells)?;
-        let pinned: Vec<Option<Vec<NodeId>>> = self
-            .fleet
-            .pins
-            .iter()
-            .map(|pin| match &pin.to {
-                PinTo::Policy(_) => Ok(None),
-                PinTo::Nodes(names) => members(names, &ids).map(Some),
-            })
-            .collect::<Result<_>>()?;
-        let policies = Policies::new(
-            self,
-            &nodes,
-            &ids,
-            base.iter().chain(target.unwrap_or(&[])),
-            pinned.iter().flatten(),
-        )?;
-        let mut laid = Vec::with_capacity(pins.len());
-        for pin in pins {
-            let (Some(wish), Some(nodes)) = (self.fleet.pins.get(pin.pin), pinned.get(pin.pin))
-            else {
-                continue;
-            };
-            let policy = match (&wish.to, nodes) {
-                (PinTo::Policy(name), _) => policies.by_name(name)?,
-                (PinTo::Nodes(_), Some(nodes)) => policies.by_members(nodes)?,
-                _ => continue,
-            };
-            let key = match &wish.what {
-                Pinned::Key(key) => Some(key.clone()),
-                Pinned::Range { .. } => None,
-            };
-            laid.push(PinPart {
-                first: pin.first,
-                last: pin.last,
-                policy,
-                key,
-                short: wish.short,
+        let laid = self.fleet.lay_pins(self.hash, self.key_rule, self.cells)?;
+        let pinned = self.pinned(&nodes)?;
+        let pieces = base.iter().chain(target.unwrap_or(&[]));
+        let policies = Policies::new(self, &nodes, pieces, pinned.iter().flatten())?;
+        let mut pins = Vec::with_capacity(laid.len());
+        for laid in laid {
+            let pin = self.fleet.pins.get(laid.pin).zip(pinned.get(laid.pin));
+            let (pin, members) = pin.ok_or_else(|| internal(format!("no pin {}", laid.pin)))?;
+            pins.push(PinPart {
+                first: laid.first,
+                last: laid.last,
+                policy: match (&pin.to, members) {
+                    (PinTo::Policy(name), _) => policies.by_name(name)?,
+                    (PinTo::Nodes(_), members) => policies.by_members(members.as_deref())?,
+                },
+                key: match &pin.what {
+                    Pinned::Key(key) => Some(key.clone()),
+                    Pinned::Range { .. } => None,
+                },
+                short: pin.short,
             });
         }
         let base = self.slices(base, &policies)?;
@@ -97,9 +78,18 @@ impl Composer<'_> {
             nodes: nodes.parts,
             policies: policies.list,
             base,
-            pins: laid,
+            pins,
             target,
         })
+    }
+
+    /// For each pin of the fleet the nodes that it lists, if it lists any.
+    fn pinned(&self, nodes: &Nodes) -> Result<Vec<Option<Vec<NodeId>>>> {
+        let members = |pin: &fleet::Pin| match &pin.to {
+            PinTo::Policy(_) => Ok(None),
+            PinTo::Nodes(names) => nodes.named(names).map(Some),
+        };
+        self.fleet.pins.iter().map(members).collect()
     }
 
     fn slices(&self, pieces: &[Piece], policies: &Policies) -> Result<Vec<(Point, PolicyId)>> {
@@ -115,70 +105,44 @@ impl Composer<'_> {
 
 /// The nodes of the new map: the fleet's, and those that leave and still hold points.
 struct Nodes {
+    /// By name.
     parts: Vec<NodePart>,
     leaving: Vec<NodeId>,
-    /// holder -> its number
-    ids: Vec<Option<NodeId>>,
+    /// The number of each holder that is one of them.
+    ids: Table<HolderId, Option<NodeId>>,
 }
 
 impl Nodes {
     fn new(composer: &Composer, base: &[Piece]) -> Result<Nodes> {
-        let Composer {
-            fleet,
-            previous,
-            holders,
-            sets,
-            ..
-        } = composer;
-        let owned = |pairs: &BTreeMap<String, String>| {
-            pairs.iter().map(|(k, v)| (k.clone(), v.clone())).collect()
-        };
-        let of_fleet = fleet.nodes.iter().map(|node| NodePart {
-            name: node.name.clone(),
-            formerly: node.formerly.clone().unwrap_or_default(),
-            weight: node.weight,
-            labels: owned(&node.labels),
-            attributes: owned(&node.attributes),
-        });
-        let mut all: Vec<(NodePart, HolderId)> = of_fleet.zip((0..).map(HolderId)).collect();
-        let mut holds = vec![false; holders.count];
-        for holder in base.iter().flat_map(|piece| sets.holders(piece.set)) {
-            if let Some(holds) = holds.get_mut(holder.index()) {
-                *holds = true;
+        let Composer { roster, sets, .. } = composer;
+        let mut holds = Table::filled(roster.holders().len(), false);
+        for piece in base {
+            for holder in sets.holders(piece.set) {
+                holds[holder] = true;
             }
         }
-        let copied = |pairs: &mut dyn Iterator<Item = (&str, &str)>| {
-            pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
-        };
-        for holder in (holders.staying()..holders.count).map(|i| HolderId(i as u32)) {
-            if !holds.get(holder.index()).copied().unwrap_or(false) {
-                continue;
+        let mut all: Vec<(NodePart, HolderId, bool)> = Vec::new();
+        for (id, holder) in roster.holders().iter() {
+            match holder {
+                Holder::Node(node) => all.push((of_fleet(node), id, false)),
+                Holder::LeavingNode(node) if holds[id] => all.push((of_map(*node), id, true)),
+                Holder::LeavingPolicy if holds[id] => {
+                    let problem = "a weighted policy that the fleet dropped still holds points, \
+                        which cannot be given up step by step; keep it with weight 0, and \
+                        replicas = 1, until it holds none, or apply without --max-move";
+                    return Err(Error::Impossible {
+                        problem: problem.to_owned(),
+                    });
+                }
+                Holder::Policy(_) | Holder::LeavingNode(_) | Holder::LeavingPolicy => {}
             }
-            let Some(node) = previous.and_then(|map| Some(map.node(holders.leaving_node(holder)?)))
-            else {
-                let problem = "a weighted policy that the fleet dropped still holds points, which \
-                    cannot be given up step by step; keep it with weight 0, and replicas = 1, \
-                    until it holds none, or apply without --max-move";
-                return Err(Error::Impossible {
-                    problem: problem.to_owned(),
-                });
-            };
-            let (labels, attributes) = (copied(&mut node.labels()), copied(&mut node.attributes()));
-            let part = NodePart {
-                name: node.name().to_owned(),
-                formerly: String::new(),
-                weight: Weight::ZERO,
-                labels,
-                attributes,
-            };
-            all.push((part, holder));
         }
         if all.len() > NODES_MAX {
-            let leaving = all.len() - fleet.nodes.len();
+            let staying = composer.fleet.nodes.len();
             let problem = format!(
-                "{} nodes and {leaving} that still hold points are more than {NODES_MAX}; let more \
+                "{staying} nodes and {} that still hold points are more than {NODES_MAX}; let more \
                  move in this step, or leave out --max-move",
-                fleet.nodes.len()
+                all.len() - staying
             );
             return Err(Error::Impossible { problem });
         }
@@ -186,33 +150,65 @@ impl Nodes {
         let mut nodes = Nodes {
             parts: Vec::with_capacity(all.len()),
             leaving: Vec::new(),
-            ids: vec![None; holders.count],
+            ids: Table::filled(roster.holders().len(), None),
         };
-        for ((part, holder), id) in all.into_iter().zip((0..).map(NodeId)) {
-            if holder.index() >= holders.staying() {
+        for ((part, holder, leaves), id) in all.into_iter().zip((0..).map(NodeId)) {
+            if leaves {
                 nodes.leaving.push(id);
             }
-            if let Some(place) = nodes.ids.get_mut(holder.index()) {
-                *place = Some(id);
-            }
+            nodes.ids[holder] = Some(id);
             nodes.parts.push(part);
         }
         Ok(nodes)
     }
 
+    /// The nodes of these names.
+    fn named(&self, names: &[String]) -> Result<Vec<NodeId>> {
+        let id = |name: &String| {
+            let place = self.parts.binary_search_by(|node| node.name.cmp(name));
+            let place = place.map_err(|_| internal(format!("no node `{name}`")))?;
+            Ok(NodeId(place as u32))
+        };
+        names.iter().map(id).collect()
+    }
+
     /// The nodes of a set: the primary first, then the others by name.
-    fn of(&self, set: SetId, sets: &Sets) -> Option<Vec<NodeId>> {
-        let id = |holder: HolderId| self.ids.get(holder.index()).copied().flatten();
-        let primary = sets.primary(set)?;
-        let others: Option<Vec<NodeId>> = sets
-            .holders(set)
-            .filter(|holder| *holder != primary)
-            .map(id)
-            .collect();
-        let (mut list, mut others) = (vec![id(primary)?], others?);
-        others.sort_unstable(); // numbers follow names
-        list.append(&mut others);
-        Some(list)
+    fn of(&self, set: SetId, sets: &Sets) -> Result<Vec<NodeId>> {
+        let primary = sets.primary(set);
+        let mut list = Vec::with_capacity(sets.roles(set).len());
+        for holder in sets.holders(set) {
+            let id = self.ids[holder]
+                .ok_or_else(|| internal("a holder that left still has points".into()))?;
+            list.push((Some(holder) != primary, id)); // numbers follow names
+        }
+        list.sort_unstable();
+        Ok(list.into_iter().map(|(_, id)| id).collect())
+    }
+}
+
+fn of_fleet(node: &fleet::Node) -> NodePart {
+    let owned = |pairs: &BTreeMap<String, String>| {
+        let pairs = pairs.iter();
+        pairs.map(|(k, v)| (k.clone(), v.clone())).collect()
+    };
+    NodePart {
+        name: node.name.clone(),
+        formerly: node.formerly.clone().unwrap_or_default(),
+        weight: node.weight,
+        labels: owned(&node.labels),
+        attributes: owned(&node.attributes),
+    }
+}
+
+/// A node of the old map that leaves.
+fn of_map(node: map::Node) -> NodePart {
+    let owned = |(k, v): (&str, &str)| (k.to_owned(), v.to_owned());
+    NodePart {
+        name: node.name().to_owned(),
+        formerly: String::new(),
+        weight: Weight::ZERO,
+        labels: node.labels().map(owned).collect(),
+        attributes: node.attributes().map(owned).collect(),
     }
 }
 
@@ -220,122 +216,102 @@ impl Nodes {
 /// of nodes that stead chose.
 struct Policies {
     list: Vec<PolicyPart>,
-    /// the numbers of the named ones
+    /// The numbers of the named ones.
     names: BTreeMap<String, PolicyId>,
-    /// set -> its policy
-    of_set: Vec<Option<PolicyId>>,
+    /// The policy of each set that a slice has.
+    of_set: Table<SetId, Option<PolicyId>>,
 }
 
 impl Policies {
     fn new<'a>(
         composer: &Composer,
         nodes: &Nodes,
-        ids: &BTreeMap<&str, NodeId>,
         pieces: impl Iterator<Item = &'a Piece>,
         pinned: impl Iterator<Item = &'a Vec<NodeId>>,
     ) -> Result<Policies> {
-        let Composer {
-            fleet,
-            holders,
-            sets,
-            ..
-        } = composer;
         let mut policies = Policies {
             list: Vec::new(),
             names: BTreeMap::new(),
-            of_set: vec![None; sets.count()],
+            of_set: Table::filled(composer.sets.count(), None),
         };
-        for policy in &fleet.policies {
-            policies
-                .names
-                .insert(policy.name.clone(), PolicyId(policies.list.len() as u32));
-            policies.list.push(PolicyPart {
+        for policy in &composer.fleet.policies {
+            let id = policies.add(PolicyPart {
                 name: Some(policy.name.clone()),
                 kind: policy.kind.clone(),
                 weight: policy.weight,
-                members: members(&policy.nodes, ids)?,
+                members: nodes.named(&policy.nodes)?,
             });
+            policies.names.insert(policy.name.clone(), id);
         }
-        // each set once, however many pieces have it
         let mut lists: Vec<(Vec<NodeId>, Option<SetId>)> =
             pinned.map(|list| (list.clone(), None)).collect();
-        for set in pieces.map(|piece| piece.set) {
-            let Some(known) = policies
-                .of_set
-                .get_mut(set.index())
-                .filter(|known| known.is_none())
-            else {
+        lists.extend(policies.enter_sets(composer, nodes, pieces)?);
+        lists.sort_unstable();
+        for list in lists.chunk_by(|a, b| a.0 == b.0) {
+            let Some((members, _)) = list.first() else {
                 continue;
             };
-            if let Some(name) = sets
-                .primary(set)
-                .and_then(|primary| holders.policy(primary))
-            {
-                *known = policies.names.get(name).copied();
-                continue;
-            }
-            *known = Some(PolicyId(0)); // until all lists are sorted
-            let list = nodes.of(set, sets).ok_or_else(|| Error::Internal {
-                problem: "a holder that left still has points".into(),
-            })?;
-            lists.push((list, Some(set)));
-        }
-        lists.sort_unstable();
-        for (members, set) in lists {
-            let listed = policies
-                .list
-                .last()
-                .is_some_and(|last| last.name.is_none() && last.members == members);
-            if !listed {
-                policies.list.push(PolicyPart {
-                    name: None,
-                    kind: String::new(),
-                    weight: None,
-                    members,
-                });
-            }
-            let id = PolicyId(policies.list.len() as u32 - 1);
-            if let Some(known) = set.and_then(|set| policies.of_set.get_mut(set.index())) {
-                *known = Some(id);
+            let id = policies.add(PolicyPart {
+                name: None,
+                kind: String::new(),
+                weight: None,
+                members: members.clone(),
+            });
+            for set in list.iter().filter_map(|(_, set)| *set) {
+                policies.of_set[set] = Some(id);
             }
         }
         Ok(policies)
     }
 
-    fn by_name(&self, name: &str) -> Result<PolicyId> {
-        self.names
-            .get(name)
-            .copied()
-            .ok_or_else(|| Error::Internal {
-                problem: format!("no policy `{name}`"),
-            })
+    fn add(&mut self, policy: PolicyPart) -> PolicyId {
+        self.list.push(policy);
+        PolicyId(self.list.len() as u32 - 1)
     }
 
-    fn by_members(&self, members: &[NodeId]) -> Result<PolicyId> {
-        let unnamed = self.list.get(self.names.len()..).unwrap_or(&[]);
-        let place = unnamed.binary_search_by(|policy| policy.members.as_slice().cmp(members));
-        let place = place.map_err(|_| Error::Internal {
-            problem: "a policy was not listed".into(),
-        })?;
-        Ok(PolicyId((self.names.len() + place) as u32))
+    /// Enters the sets that are a named policy, and returns the nodes of the others.
+    fn enter_sets<'a>(
+        &mut self,
+        composer: &Composer,
+        nodes: &Nodes,
+        pieces: impl Iterator<Item = &'a Piece>,
+    ) -> Result<Vec<(Vec<NodeId>, Option<SetId>)>> {
+        let Composer { roster, sets, .. } = composer;
+        let mut lists = Vec::new();
+        // each set once, however many pieces have it
+        let mut seen = Table::filled(sets.count(), false);
+        for set in pieces.map(|piece| piece.set) {
+            if std::mem::replace(&mut seen[set], true) {
+                continue;
+            }
+            let primary = sets.primary(set).map(|primary| roster.holders()[primary]);
+            match primary {
+                Some(Holder::Policy(policy)) => {
+                    self.of_set[set] = Some(self.by_name(&policy.name)?);
+                }
+                _ => lists.push((nodes.of(set, sets)?, Some(set))),
+            }
+        }
+        Ok(lists)
+    }
+
+    fn by_name(&self, name: &str) -> Result<PolicyId> {
+        let known = self.names.get(name).copied();
+        known.ok_or_else(|| internal(format!("no policy `{name}`")))
+    }
+
+    fn by_members(&self, members: Option<&[NodeId]>) -> Result<PolicyId> {
+        let (named, unnamed) = self.list.split_at(self.names.len());
+        members
+            .and_then(|members| {
+                let order = |policy: &PolicyPart| policy.members.as_slice().cmp(members);
+                unnamed.binary_search_by(order).ok()
+            })
+            .map(|place| PolicyId((named.len() + place) as u32))
+            .ok_or_else(|| internal("a policy was not listed".into()))
     }
 
     fn by_set(&self, set: SetId) -> Result<PolicyId> {
-        let known = self.of_set.get(set.index()).copied().flatten();
-        known.ok_or_else(|| Error::Internal {
-            problem: "a set was not listed".into(),
-        })
+        self.of_set[set].ok_or_else(|| internal("a set was not listed".into()))
     }
-}
-
-/// The numbers of the nodes of these names.
-fn members(names: &[String], ids: &BTreeMap<&str, NodeId>) -> Result<Vec<NodeId>> {
-    let id = |name: &String| {
-        ids.get(name.as_str())
-            .copied()
-            .ok_or_else(|| Error::Internal {
-                problem: format!("no node `{name}`"),
-            })
-    };
-    names.iter().map(id).collect()
 }

@@ -1,9 +1,11 @@
 //! Copies: what the greedy steps could not settle goes along shortest paths, so that the copies
 //! that move are the fewest there are.
 
+use super::aim::Aim;
 use super::domains::Domains;
-use super::flow::{Flow, Kind, Run};
-use super::holder::{ByHolder, HolderId};
+use super::flow::Flow;
+use super::graph::{Exchange, Run};
+use super::holder::{HolderId, Role};
 use super::piece::{loads, overlay, Piece};
 use super::sets::{SetId, Sets};
 
@@ -14,30 +16,25 @@ pub(super) fn settle(
     old: &[Piece],
     now: &[Piece],
     sets: &mut Sets,
-    domains: &Domains,
-    targets: &ByHolder,
+    aim: &Aim,
     limit: i64,
 ) -> Vec<Piece> {
-    let loads = loads(now, sets, targets.0.len());
-    let runs = overlay(old, now)
-        .map(|(cells, before, after)| Run::new(cells, after, before))
-        .collect();
-    let mut flow = Flow::new(
-        Copies,
-        runs,
-        sets,
-        domains,
-        loads.above(targets),
-        targets.above(&loads),
-    );
+    let loads = loads(now, sets, aim.holders());
+    let run = |(cells, old, set)| Run { cells, set, old };
+    let runs = overlay(old, now).map(run).collect();
+    let domains = &aim.domains;
+    let amounts = (&loads, &aim.targets);
+    let mut flow = Flow::new(Copies { domains }, runs, sets, domains, amounts);
     flow.settle(limit);
     flow.into_pieces()
 }
 
 /// Any holder may take a copy over that has none of the point and whose domains are not full.
-struct Copies;
+struct Copies<'a> {
+    domains: &'a Domains,
+}
 
-impl Copies {
+impl Copies<'_> {
     /// -1 when the copy is not where it was, so that giving it up is a refund.
     fn refund(sets: &Sets, run: &Run, from: HolderId) -> i64 {
         if sets.role_of(run.old, from).is_none() {
@@ -48,28 +45,19 @@ impl Copies {
     }
 }
 
-impl Kind for Copies {
-    fn sources(&self, sets: &Sets, set: SetId) -> Vec<HolderId> {
-        sets.holders(set).collect()
+impl Exchange for Copies<'_> {
+    fn sources<'a>(&self, sets: &'a Sets, set: SetId) -> &'a [Role] {
+        sets.roles(set)
     }
 
     /// Back to where a copy was.
-    fn direct(
-        &self,
-        sets: &Sets,
-        domains: &Domains,
-        run: &Run,
-        from: HolderId,
-    ) -> Vec<(HolderId, i64)> {
+    fn direct(&self, sets: &Sets, run: &Run, from: HolderId) -> Vec<(HolderId, i64)> {
         if run.set == run.old {
             return Vec::new();
         }
         let rest = sets.holders(run.set).filter(|holder| *holder != from);
-        let back = |holder: &HolderId| {
-            sets.role_of(run.set, *holder).is_none() && domains.may_join(*holder, rest.clone())
-        };
-        sets.holders(run.old)
-            .filter(back)
+        sets.beyond(run.old, run.set)
+            .filter(|holder| self.domains.may_join(*holder, rest.clone()))
             .map(|holder| (holder, Copies::refund(sets, run, from)))
             .collect()
     }
@@ -78,15 +66,13 @@ impl Kind for Copies {
         Some(1 + Copies::refund(sets, run, from))
     }
 
-    fn exchange(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId {
-        match sets.role_of(set, from) {
-            Some(role) => sets.swap(set, role, role.of(to)),
-            None => set,
-        }
+    fn exchanged(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId {
+        sets.swap(set, from, to)
     }
-    fn is_sound(&self, sets: &Sets, domains: &Domains, set: SetId) -> bool {
+
+    fn is_sound(&self, sets: &Sets, set: SetId) -> bool {
         // no holder comes in twice: a path meets each once
-        domains.broken(sets.holders(set)).is_none()
+        self.domains.broken(sets.holders(set)).is_none()
     }
 }
 
@@ -95,24 +81,19 @@ mod tests {
     use super::super::piece::moved;
     use super::*;
 
-    /// Holders without domains.
-    fn free(holders: usize, replicas: u32) -> Domains {
-        Domains::new(&vec![Some(Vec::new()); holders], replicas)
-    }
-
     #[test]
     fn a_third_holder_passes_on_what_the_second_may_not_take() {
         // 0 is to give 2 cells to 2, which holds all that 0 holds: 0 -> 1 or 3 in one piece, and
         // that one -> 2 in the other
         let mut sets = Sets::default();
         let start = sets.pieces(&[(4, &[0, 2]), (4, &[1, 3])]);
-        let targets = ByHolder(vec![2, 4, 6, 4]);
-        let dear = settle(&start, &start, &mut sets, &free(4, 2), &targets, 1);
+        let aim = Aim::free(2, &[2, 4, 6, 4]);
+        let dear = settle(&start, &start, &mut sets, &aim, 1);
         assert_eq!(dear, start, "such a path moves two copies a cell");
-        let made = settle(&start, &start, &mut sets, &free(4, 2), &targets, 2);
+        let made = settle(&start, &start, &mut sets, &aim, 2);
         assert_eq!(
             (loads(&made, &sets, 4), moved(&start, &made, &sets)),
-            (targets, 4)
+            (aim.targets, 4)
         );
     }
 
@@ -120,31 +101,18 @@ mod tests {
     fn no_copy_goes_where_a_domain_is_full() {
         // zones a: 0, 1; b: 2, 3; c: 4. 3 may not take the place of 0 beside 2, so 1 or 4 does and
         // gives way to 3 in the other piece
-        let paths: Vec<Option<Vec<&str>>> = ["a", "a", "b", "b", "c"]
-            .iter()
-            .map(|zone| Some(vec![*zone]))
-            .collect();
-        let domains = Domains::new(&paths, 2);
+        let aim = Aim::zoned(&["a", "a", "b", "b", "c"], 2, &[3, 4, 4, 1, 4]);
         let mut sets = Sets::default();
         let start = sets.pieces(&[(4, &[0, 2]), (4, &[1, 4])]);
-        let targets = ByHolder(vec![3, 4, 4, 1, 4]);
-        let made = settle(&start, &start, &mut sets, &domains, &targets, i64::MAX);
+        let made = settle(&start, &start, &mut sets, &aim, i64::MAX);
         assert_eq!(
-            (loads(&made, &sets, 5), moved(&start, &made, &sets)),
-            (targets, 2)
+            (&loads(&made, &sets, 5), moved(&start, &made, &sets)),
+            (&aim.targets, 2)
         );
-        assert!(made
-            .iter()
-            .all(|piece| domains.broken(sets.holders(piece.set)).is_none()));
+        assert!(made.iter().all(|piece| aim.fits(piece.set, &sets)));
         // control: without zones 3 takes it at once
-        let made = settle(
-            &start,
-            &start,
-            &mut sets,
-            &free(5, 2),
-            &ByHolder(vec![3, 4, 4, 1, 4]),
-            i64::MAX,
-        );
+        let free = Aim::free(2, &[3, 4, 4, 1, 4]);
+        let made = settle(&start, &start, &mut sets, &free, i64::MAX);
         assert_eq!(moved(&start, &made, &sets), 1);
     }
 
@@ -152,29 +120,13 @@ mod tests {
     fn a_copy_that_goes_back_to_where_it_was_is_a_refund() {
         let mut sets = Sets::default();
         let (old, now) = (sets.pieces(&[(4, &[0, 1])]), sets.pieces(&[(4, &[2, 1])]));
-        let made = settle(
-            &old,
-            &now,
-            &mut sets,
-            &free(3, 2),
-            &ByHolder(vec![3, 4, 1]),
-            0,
-        );
+        let aim = Aim::free(2, &[3, 4, 1]);
+        let made = settle(&old, &now, &mut sets, &aim, 0);
         assert_eq!(
             (moved(&old, &now, &sets), moved(&old, &made, &sets)),
             (4, 1)
         );
         // control: what was not there before is no refund, and not free
-        assert_eq!(
-            settle(
-                &now,
-                &now,
-                &mut sets,
-                &free(3, 2),
-                &ByHolder(vec![3, 4, 1]),
-                0
-            ),
-            now
-        );
+        assert_eq!(settle(&now, &now, &mut sets, &aim, 0), now);
     }
 }

@@ -1,13 +1,25 @@
 //! Fault domains: the tree of the spread labels, its caps, and which sets of copies keep them.
 //! Normative: docs/placement.md, "Fault domains and caps".
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::holder::HolderId;
+use super::table::{Id, Lists, Table};
 
 /// A domain by its place in the list, which is ordered by the names from the outside in: parts
 /// follow their whole.
-pub type DomainId = usize;
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct DomainId(pub u32);
+
+impl Id for DomainId {
+    fn new(place: u32) -> DomainId {
+        DomainId(place)
+    }
+
+    fn place(self) -> u32 {
+        self.0
+    }
+}
 
 /// The holders that share the values of the first spread labels.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,24 +30,30 @@ pub struct Domain {
     pub cap: u32,
     /// How many nodes in it can hold.
     pub nodes: u32,
-    /// The domains in it.
+    /// The domains and holders directly in it.
+    pub inside: Inside,
+}
+
+/// What stands directly in a domain, or in none.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Inside {
+    /// The domains.
     pub parts: Vec<DomainId>,
-    /// Its nodes that can hold, of innermost domains only.
+    /// The holders that can hold.
     pub members: Vec<HolderId>,
 }
 
 /// All domains of a fleet, and who can hold at all.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Domains {
-    list: Vec<Domain>,
-    outermost: Vec<DomainId>,
+    list: Table<DomainId, Domain>,
+    outermost: Inside,
     replicas: u32,
+    /// how deep the deepest domain is
     levels: usize,
-    /// holder * levels: its domains from the outside in
-    chains: Vec<DomainId>,
-    can_hold: Vec<bool>,
-    /// those that can hold and are in no domain
-    outside: Vec<HolderId>,
+    /// for each holder its domains from the outside in
+    around: Lists<HolderId, DomainId>,
+    can_hold: Table<HolderId, bool>,
 }
 
 impl Domains {
@@ -44,116 +62,85 @@ impl Domains {
     ///
     /// At one replica no cap binds, and the labels may be left out: then there are no domains.
     pub fn new(holders: &[Option<Vec<&str>>], replicas: u32) -> Domains {
-        let levels = holders.iter().flatten().map(Vec::len).max().unwrap_or(0);
-        let mut by_path: BTreeMap<&[&str], DomainId> = BTreeMap::new();
-        for path in holders.iter().flatten() {
-            by_path.extend((1..=path.len()).filter_map(|depth| Some((path.get(..depth)?, 0))));
-        }
+        let (list, ids) = list(holders);
         let mut domains = Domains {
+            list,
+            outermost: Inside::default(),
             replicas,
-            levels,
-            ..Domains::default()
+            levels: holders.iter().flatten().map(Vec::len).max().unwrap_or(0),
+            around: Lists::default(),
+            can_hold: Table::default(),
         };
-        for (id, (path, place)) in by_path.iter_mut().enumerate() {
-            *place = id;
-            let path = path.iter().map(|value| (*value).to_owned()).collect();
-            domains.list.push(Domain {
-                path,
-                cap: 0,
-                nodes: 0,
-                parts: Vec::new(),
-                members: Vec::new(),
-            });
+        for (path, id) in &ids {
+            let whole = path.split_last().and_then(|(_, whole)| ids.get(whole));
+            domains.inside_mut(whole.copied()).parts.push(*id);
         }
-        let parents: Vec<Option<DomainId>> = by_path
-            .keys()
-            .map(|path| {
-                by_path
-                    .get(path.split_last().map_or(&[][..], |(_, before)| before))
-                    .copied()
-            })
-            .collect();
-        for (id, parent) in parents.into_iter().enumerate() {
-            match parent.and_then(|parent| domains.list.get_mut(parent)) {
-                Some(whole) => whole.parts.push(id),
-                None => domains.outermost.push(id),
+        for path in holders {
+            let holder = domains.can_hold.push(path.is_some());
+            let prefixes = prefixes(path.as_deref().unwrap_or(&[]));
+            let id = |path| ids.get(path).copied(); // `list` gave each prefix one
+            let around: Vec<DomainId> = prefixes.filter_map(id).collect();
+            for id in &around {
+                domains.list[*id].nodes += 1;
             }
+            if path.is_some() {
+                domains
+                    .inside_mut(around.last().copied())
+                    .members
+                    .push(holder);
+            }
+            domains.around.push(around);
         }
-        for (holder, path) in (0..).map(HolderId).zip(holders) {
-            domains.can_hold.push(path.is_some());
-            if path.as_ref().is_some_and(Vec::is_empty) {
-                domains.outside.push(holder);
-            }
-            let path = path.as_deref().unwrap_or(&[]);
-            for depth in 1..=levels {
-                let id = path
-                    .get(..depth)
-                    .and_then(|path| by_path.get(path))
-                    .copied()
-                    .unwrap_or(usize::MAX);
-                domains.chains.push(id);
-                if let Some(domain) = domains.list.get_mut(id) {
-                    domain.nodes += 1;
-                    if depth == path.len() {
-                        domain.members.push(holder);
-                    }
-                }
-            }
+        for (id, cap) in domains.caps().iter() {
+            domains.list[id].cap = *cap;
         }
-        domains.set_caps();
         domains
+    }
+
+    /// What stands directly in a domain, or in none.
+    fn inside_mut(&mut self, whole: Option<DomainId>) -> &mut Inside {
+        match whole {
+            Some(whole) => &mut self.list[whole].inside,
+            None => &mut self.outermost,
+        }
     }
 
     /// From the outside in: the smallest cap with which the parts together can hold what the whole
     /// may.
-    fn set_caps(&mut self) {
-        let outermost = self.outermost.clone();
-        self.cap_parts(&outermost, self.replicas);
-        for id in 0..self.list.len() {
+    fn caps(&self) -> Table<DomainId, u32> {
+        let mut caps = Table::filled(self.list.len(), 0);
+        self.cap_parts(&self.outermost, self.replicas, &mut caps);
+        for (id, whole) in self.list.iter() {
             // a whole comes before its parts, so its own cap is set
-            if let Some((parts, cap)) = self
-                .list
-                .get(id)
-                .map(|domain| (domain.parts.clone(), domain.cap))
-            {
-                self.cap_parts(&parts, cap);
-            }
+            self.cap_parts(&whole.inside, caps[id], &mut caps);
         }
+        caps
     }
 
-    fn cap_parts(&mut self, parts: &[DomainId], copies: u32) {
-        let held = |cap: u32| {
-            parts
-                .iter()
-                .filter_map(|id| self.list.get(*id))
-                .map(|part| u64::from(part.nodes.min(cap)))
-                .sum::<u64>()
+    fn cap_parts(&self, whole: &Inside, copies: u32, caps: &mut Table<DomainId, u32>) {
+        let nodes = |part: &DomainId| self.list[*part].nodes;
+        let held = |cap: u32| -> u64 {
+            let parts = whole.parts.iter();
+            parts.map(|part| u64::from(nodes(part).min(cap))).sum()
         };
         let cap = (1..=copies)
             .find(|cap| held(*cap) >= u64::from(copies))
             .unwrap_or(copies);
         #[cfg(test)]
         let cap = cap + super::planted::too_high();
-        for id in parts {
-            if let Some(part) = self.list.get_mut(*id) {
-                part.cap = cap.min(part.nodes);
-            }
+        for part in &whole.parts {
+            caps[*part] = cap.min(nodes(part));
         }
     }
 
     /// All of them; parts follow their whole.
-    pub fn list(&self) -> &[Domain] {
+    pub fn list(&self) -> &Table<DomainId, Domain> {
         &self.list
     }
 
-    /// The domains that are in no other.
-    pub fn outermost(&self) -> &[DomainId] {
+    /// The domains that are in no other, and the holders that can hold and are in no domain.
+    pub fn outermost(&self) -> &Inside {
         &self.outermost
-    }
-
-    /// The holders that can hold and are in no domain.
-    pub fn outside(&self) -> &[HolderId] {
-        &self.outside
     }
 
     /// R.
@@ -161,28 +148,29 @@ impl Domains {
         self.replicas
     }
 
+    /// How many holders there are.
+    pub fn holders(&self) -> usize {
+        self.can_hold.len()
+    }
+
     /// How many holders can hold.
     pub fn holding(&self) -> usize {
-        self.can_hold.iter().filter(|can| **can).count()
+        self.can_hold.values().iter().filter(|can| **can).count()
     }
 
     /// Whether a holder may get points at all.
     pub fn can_hold(&self, holder: HolderId) -> bool {
-        self.can_hold.get(holder.index()).copied().unwrap_or(false)
+        self.can_hold[holder]
     }
 
     /// The domains that a holder is in, from the outside in; none when it cannot hold.
     pub fn of(&self, holder: HolderId) -> &[DomainId] {
-        let start = holder.index() * self.levels;
-        match self.can_hold(holder) {
-            true => self.chains.get(start..start + self.levels).unwrap_or(&[]),
-            false => &[],
-        }
+        &self.around[holder]
     }
 
     /// A domain's cap.
     pub fn cap(&self, domain: DomainId) -> u32 {
-        self.list.get(domain).map_or(0, |domain| domain.cap)
+        self.list[domain].cap
     }
 
     /// Whether `holder` may join `others`: it can hold, is none of them, and no domain of it is
@@ -240,6 +228,31 @@ impl Domains {
     }
 }
 
+/// The domains of these paths without their caps, and the id of each path.
+fn list<'a>(
+    holders: &'a [Option<Vec<&'a str>>],
+) -> (Table<DomainId, Domain>, BTreeMap<&'a [&'a str], DomainId>) {
+    let paths = holders.iter().flatten().flat_map(|path| prefixes(path));
+    let paths: BTreeSet<&[&str]> = paths.collect();
+    let mut list = Table::default();
+    let mut add = |path: &'a [&'a str]| {
+        let id = list.push(Domain {
+            path: path.iter().map(|value| (*value).to_owned()).collect(),
+            cap: 0,
+            nodes: 0,
+            inside: Inside::default(),
+        });
+        (path, id)
+    };
+    let ids = paths.into_iter().map(&mut add).collect();
+    (list, ids)
+}
+
+/// The first value of a path, the first two, and so on up to all.
+fn prefixes<'a, 'b>(path: &'b [&'a str]) -> impl Iterator<Item = &'b [&'a str]> {
+    (1..=path.len()).filter_map(|depth| path.get(..depth))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,11 +262,9 @@ mod tests {
             .iter()
             .map(|h| (*h != "-").then(|| h.split('/').collect()))
             .collect();
-        Domains::new(&paths, replicas)
-            .list()
-            .iter()
-            .map(|d| (d.path.join("/"), d.cap))
-            .collect()
+        let domains = Domains::new(&paths, replicas);
+        let list = domains.list().values().iter();
+        list.map(|d| (d.path.join("/"), d.cap)).collect()
     }
 
     fn named(list: &[(&str, u32)]) -> Vec<(String, u32)> {
@@ -296,9 +307,9 @@ mod tests {
 
     #[test]
     fn who_may_join_depends_on_every_level() {
-        let paths: Vec<Option<Vec<&str>>> = ["a/1", "a/1", "a/2", "b/1", "b/1"]
+        let paths: Vec<Option<Vec<&str>>> = ["a/1", "a/1", "a/2", "b/1", "b/1", "-"]
             .iter()
-            .map(|h| Some(h.split('/').collect()))
+            .map(|h| (*h != "-").then(|| h.split('/').collect()))
             .collect();
         let domains = Domains::new(&paths, 3); // caps: a 2, a/1 1, a/2 1, b 2, b/1 2
         let may = |holder: u32, others: &[u32]| {
@@ -306,9 +317,16 @@ mod tests {
         };
         assert!(may(0, &[2, 3]) && may(4, &[0, 3]) && may(2, &[0]));
         assert!(!may(1, &[0, 3]), "rack a/1 is full");
-        assert!(!may(0, &[0]) && !may(9, &[]));
-        assert_eq!(domains.broken([0, 1, 3].into_iter().map(HolderId)), Some(1));
+        assert!(!may(0, &[0]), "nobody joins itself");
+        assert!(!may(5, &[]), "it cannot hold");
+        assert_eq!(
+            domains.broken([0, 1, 3].into_iter().map(HolderId)),
+            Some(DomainId(1))
+        );
         assert_eq!(domains.broken([0, 2, 3].into_iter().map(HolderId)), None);
-        assert_eq!(domains.full([0, 3].into_iter().map(HolderId)), [1]);
+        assert_eq!(
+            domains.full([0, 3].into_iter().map(HolderId)),
+            [DomainId(1)]
+        );
     }
 }

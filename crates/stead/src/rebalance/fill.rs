@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
+use super::demand::Demand;
 use super::domains::Domains;
+use super::holder::{ByRole, Role};
 use super::piece::{join, Piece};
 use super::release::Released;
-use super::role::{ByRole, Role};
 use super::sets::{SetId, Sets};
 
 /// A run of cells: held by a whole set, or by one that is a copy short.
-enum Run {
+enum Stretch {
     Held(Piece),
     Gap(Gap),
 }
@@ -49,7 +50,7 @@ impl Gap {
     }
 }
 
-/// The pieces with the gaps given to those with a `deficit`, which is taken down. What nobody may
+/// The pieces with the gaps given to those with a deficit, which is taken down. What nobody may
 /// take goes back to who gave it.
 ///
 /// First a gap's neighbours grow into it, which costs no piece. What is left is filled from left to
@@ -59,81 +60,97 @@ pub(super) fn fill(
     released: Vec<Released>,
     sets: &mut Sets,
     domains: &Domains,
-    deficit: &mut ByRole,
+    demand: &mut Demand,
 ) -> Vec<Piece> {
-    let runs = grow_into_gaps(runs(released, sets), sets, deficit);
-    let mut takers: Vec<Role> = deficit.above_zero().collect();
-    let mut out = Vec::with_capacity(runs.len() + deficit.len());
-    for run in runs {
-        match run {
-            Run::Held(piece) => out.push(piece),
-            Run::Gap(gap) => fill_gap(gap, sets, domains, deficit, &mut takers, &mut out),
+    let deficit = &mut demand.deficit;
+    let stretches = grow_into_gaps(stretches(released, sets), sets, deficit);
+    let mut out = Vec::with_capacity(stretches.len() + deficit.len());
+    let mut takers = Takers {
+        roles: deficit.above_zero().collect(),
+        domains,
+        deficit,
+    };
+    for stretch in stretches {
+        match stretch {
+            Stretch::Held(piece) => out.push(piece),
+            Stretch::Gap(gap) => takers.fill(gap, sets, &mut out),
         }
     }
     join(out)
 }
 
-fn fill_gap(
-    mut gap: Gap,
-    sets: &mut Sets,
-    domains: &Domains,
-    deficit: &mut ByRole,
-    takers: &mut Vec<Role>,
-    out: &mut Vec<Piece>,
-) {
-    let wants_primary = sets.primary(gap.rest).is_none();
-    let mut cells = gap.cells();
-    while cells > 0 {
+/// Those who must still grow.
+struct Takers<'a> {
+    roles: Vec<Role>,
+    domains: &'a Domains,
+    deficit: &'a mut ByRole,
+}
+
+impl Takers<'_> {
+    /// Gives a gap to those who may take it, and the rest of it back.
+    fn fill(&mut self, mut gap: Gap, sets: &mut Sets, out: &mut Vec<Piece>) {
+        let mut cells = gap.cells();
+        while cells > 0 {
+            let Some(role) = self.first_for(gap.rest, sets) else {
+                break;
+            };
+            let taken = self.deficit.take(role, cells);
+            if self.deficit[role] == 0 {
+                self.roles.retain(|other| *other != role);
+            }
+            cells -= taken;
+            gap.shorten(taken, true);
+            out.push(Piece {
+                cells: taken,
+                set: sets.with(gap.rest, role),
+            });
+        }
+        for (role, cells) in gap.given {
+            let set = sets.with(gap.rest, role);
+            out.push(Piece { cells, set });
+        }
+    }
+
+    /// The first role that may complete a set.
+    fn first_for(&self, rest: SetId, sets: &Sets) -> Option<Role> {
+        let wants_primary = sets.primary(rest).is_none();
         let may = |role: &&Role| {
             role.is_primary() == wants_primary
-                && domains.may_join(role.holder(), sets.holders(gap.rest))
+                && self.domains.may_join(role.holder(), sets.holders(rest))
         };
-        let Some(role) = takers.iter().find(may).copied() else {
-            break;
-        };
-        let taken = deficit.take(role, cells);
-        if deficit.of(role) == 0 {
-            takers.retain(|other| *other != role);
-        }
-        cells -= taken;
-        gap.shorten(taken, true);
-        out.push(Piece {
-            cells: taken,
-            set: sets.with(gap.rest, role),
-        });
-    }
-    for (role, cells) in gap.given {
-        out.push(Piece {
-            cells,
-            set: sets.with(gap.rest, role),
-        });
+        self.roles.iter().find(may).copied()
     }
 }
 
 /// What each piece keeps, with the gaps in between; gaps that touch and lack the same are one.
-fn runs(released: Vec<Released>, sets: &mut Sets) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::with_capacity(released.len() + released.len() / 2);
-    let gap = |runs: &mut Vec<Run>, sets: &mut Sets, set: SetId, given: Option<(Role, u128)>| {
-        let Some((role, cells)) = given else { return };
-        let rest = sets.without(set, role);
-        match runs.last_mut() {
-            Some(Run::Gap(before)) if before.rest == rest => before.given.push_back((role, cells)),
-            _ => runs.push(Run::Gap(Gap {
-                rest,
-                given: VecDeque::from([(role, cells)]),
-            })),
-        }
-    };
+fn stretches(released: Vec<Released>, sets: &mut Sets) -> Vec<Stretch> {
+    let mut out: Vec<Stretch> = Vec::with_capacity(released.len() + released.len() / 2);
     for Released { piece, left, right } in released {
-        gap(&mut runs, sets, piece.set, left);
         let given = |end: Option<(Role, u128)>| end.map_or(0, |(_, cells)| cells);
-        let cells = piece.cells - given(left) - given(right);
-        if cells > 0 {
-            runs.push(Run::Held(Piece { cells, ..piece }));
+        let kept = piece.cells - given(left) - given(right);
+        push_gap(&mut out, sets, piece.set, left);
+        if kept > 0 {
+            out.push(Stretch::Held(Piece {
+                cells: kept,
+                ..piece
+            }));
         }
-        gap(&mut runs, sets, piece.set, right);
+        push_gap(&mut out, sets, piece.set, right);
     }
-    runs
+    out
+}
+
+/// Adds what a role of the set gave up, if anything.
+fn push_gap(out: &mut Vec<Stretch>, sets: &mut Sets, set: SetId, given: Option<(Role, u128)>) {
+    let Some(given) = given else { return };
+    let rest = sets.without(set, given.0);
+    match out.last_mut() {
+        Some(Stretch::Gap(before)) if before.rest == rest => before.given.push_back(given),
+        _ => out.push(Stretch::Gap(Gap {
+            rest,
+            given: VecDeque::from([given]),
+        })),
+    }
 }
 
 /// The role that completes `rest` to the set.
@@ -148,16 +165,16 @@ fn completes(sets: &Sets, rest: SetId, set: SetId) -> Option<Role> {
 }
 
 /// Lets the neighbours of each gap that must grow do so: the left one first, then the right one.
-fn grow_into_gaps(runs: Vec<Run>, sets: &Sets, deficit: &mut ByRole) -> Vec<Run> {
-    let mut out: Vec<Run> = Vec::with_capacity(runs.len());
-    let mut runs = runs.into_iter().peekable();
-    while let Some(run) = runs.next() {
-        let Run::Gap(mut gap) = run else {
-            out.push(run);
+fn grow_into_gaps(stretches: Vec<Stretch>, sets: &Sets, deficit: &mut ByRole) -> Vec<Stretch> {
+    let mut out: Vec<Stretch> = Vec::with_capacity(stretches.len());
+    let mut stretches = stretches.into_iter().peekable();
+    while let Some(stretch) = stretches.next() {
+        let Stretch::Gap(mut gap) = stretch else {
+            out.push(stretch);
             continue;
         };
         let mut cells = gap.cells();
-        if let Some(Run::Held(left)) = out.last_mut() {
+        if let Some(Stretch::Held(left)) = out.last_mut() {
             if let Some(role) = completes(sets, gap.rest, left.set) {
                 let taken = deficit.take(role, cells);
                 left.cells += taken;
@@ -165,7 +182,7 @@ fn grow_into_gaps(runs: Vec<Run>, sets: &Sets, deficit: &mut ByRole) -> Vec<Run>
                 gap.shorten(taken, true);
             }
         }
-        if let Some(Run::Held(right)) = runs.peek_mut() {
+        if let Some(Stretch::Held(right)) = stretches.peek_mut() {
             if let Some(role) = completes(sets, gap.rest, right.set) {
                 let taken = deficit.take(role, cells);
                 right.cells += taken;
@@ -174,7 +191,7 @@ fn grow_into_gaps(runs: Vec<Run>, sets: &Sets, deficit: &mut ByRole) -> Vec<Run>
             }
         }
         if cells > 0 {
-            out.push(Run::Gap(gap));
+            out.push(Stretch::Gap(gap));
         }
     }
     out

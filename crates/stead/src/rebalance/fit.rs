@@ -5,162 +5,117 @@
 //! to move in any way. Who is dropped and who is added is a good guess by who has too much and who
 //! too little; `copies` puts right what it got wrong.
 
-use super::domains::Domains;
-use super::holder::{ByHolder, HolderId};
+use super::aim::Aim;
+use super::holder::{ByHolder, HolderId, Role};
 use super::piece::{join, loads, Piece};
-use super::role::Role;
 use super::sets::{SetId, Sets};
+use super::table::Table;
 
 /// The pieces with R copies each that keep the caps; `None` when all of them do already.
-pub(super) fn fit(
-    pieces: &[Piece],
-    sets: &mut Sets,
-    domains: &Domains,
-    targets: &ByHolder,
-) -> Option<Vec<Piece>> {
-    let fits = |set: SetId| {
-        sets.roles(set).len() == domains.replicas() as usize
-            && domains.broken(sets.holders(set)).is_none()
-    };
-    let mut known: Vec<Option<bool>> = vec![None; sets.count()];
-    let is_broken = |piece: &Piece| {
-        known
-            .get_mut(piece.set.index())
-            .is_some_and(|known| *known.get_or_insert_with(|| !fits(piece.set)))
-    };
-    let broken: Vec<bool> = pieces.iter().map(is_broken).collect();
+pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Piece>> {
+    let mut known: Table<SetId, Option<bool>> = Table::filled(sets.count(), None);
+    let mut fits = |set| *known[set].get_or_insert_with(|| aim.fits(set, sets));
+    let broken: Vec<bool> = pieces.iter().map(|piece| !fits(piece.set)).collect();
     if !broken.contains(&true) {
         return None;
     }
     let mut fitting = Fitting {
-        domains,
-        targets,
-        loads: loads(pieces, sets, targets.0.len()),
+        aim,
+        loads: loads(pieces, sets, aim.holders()),
+        out: Vec::with_capacity(pieces.len()),
     };
-    let mut out = Vec::with_capacity(pieces.len());
     // all that is given up first, so that what is missing is known before it is given out
-    let kept: Vec<Vec<Role>> = pieces
-        .iter()
-        .zip(&broken)
-        .map(|(piece, broken)| {
-            if *broken {
-                fitting.keep(piece.cells, sets.roles(piece.set))
-            } else {
-                Vec::new()
-            }
-        })
-        .collect();
-    for ((piece, broken), kept) in pieces.iter().zip(broken).zip(kept) {
-        if broken {
-            fitting.complete(piece.cells, kept, sets, &mut out);
-        } else {
-            out.push(*piece);
+    let keep = |(piece, broken): (&Piece, bool)| {
+        let roles = broken.then(|| fitting.keep(piece.cells, sets.roles(piece.set)));
+        (*piece, roles)
+    };
+    let kept: Vec<(Piece, Option<Vec<Role>>)> = pieces.iter().zip(broken).map(keep).collect();
+    for (piece, roles) in kept {
+        match roles {
+            Some(roles) => fitting.complete(piece.cells, roles, sets),
+            None => fitting.out.push(piece),
         }
     }
-    Some(join(out))
+    Some(join(fitting.out))
 }
 
 struct Fitting<'a> {
-    domains: &'a Domains,
-    targets: &'a ByHolder,
+    aim: &'a Aim,
     loads: ByHolder,
+    out: Vec<Piece>,
 }
 
 impl Fitting<'_> {
     /// By how much a holder has too much.
     fn excess(&self, holder: HolderId) -> i128 {
-        self.loads.of(holder) as i128 - self.targets.of(holder) as i128 // both at most 2^64
+        self.loads[holder] as i128 - self.aim.targets[holder] as i128 // both at most 2^64
     }
 
     /// The roles that stay: at most R, within the caps, and as many as can. What is dropped for an
     /// inner domain counts for those around it, so the innermost comes first.
     fn keep(&mut self, cells: u128, roles: &[Role]) -> Vec<Role> {
+        let domains = &self.aim.domains;
         let mut kept = roles.to_vec();
         loop {
-            let holders = || kept.iter().map(|role| role.holder());
-            let full = self.domains.broken(holders());
-            if full.is_none() && kept.len() <= self.domains.replicas() as usize {
-                break;
+            let full = domains.broken(kept.iter().map(|role| role.holder()));
+            if full.is_none() && kept.len() <= domains.replicas() as usize {
+                return kept;
             }
             let inside = |role: &&Role| {
-                full.is_none_or(|domain| self.domains.of(role.holder()).contains(&domain))
+                full.is_none_or(|domain| domains.of(role.holder()).contains(&domain))
             };
             // those that cannot hold first, then others before primaries, then who has most too
             // much
-            let rank = |role: &Role| {
+            let rank = |role: &&Role| {
                 (
-                    !self.domains.can_hold(role.holder()),
+                    !domains.can_hold(role.holder()),
                     !role.is_primary(),
                     self.excess(role.holder()),
                     role.holder(),
                 )
             };
-            let Some(dropped) = kept
-                .iter()
-                .filter(inside)
-                .max_by_key(|role| rank(role))
-                .copied()
-            else {
-                break;
+            let Some(dropped) = kept.iter().filter(inside).max_by_key(rank).copied() else {
+                return kept;
             };
             kept.retain(|role| *role != dropped);
-            self.loads.take(dropped.holder(), cells);
+            self.loads[dropped.holder()] -= cells;
         }
-        kept
     }
 
     /// Adds the roles that are missing: those with too little, in their order, as much as they
     /// lack; when nobody who may join lacks any, whoever has least too much.
-    fn complete(
-        &mut self,
-        cells: u128,
-        mut kept: Vec<Role>,
-        sets: &mut Sets,
-        out: &mut Vec<Piece>,
-    ) {
-        if !kept.iter().any(|role| role.is_primary())
-            && kept.len() == self.domains.replicas() as usize
-        {
-            if let Some(first) = kept.first_mut() {
+    fn complete(&mut self, cells: u128, mut kept: Vec<Role>, sets: &mut Sets) {
+        let has_primary = kept.iter().any(|role| role.is_primary());
+        let is_whole = kept.len() >= self.aim.replicas() as usize;
+        let joining = if is_whole { None } else { self.joining(&kept) };
+        let Some(holder) = joining else {
+            if let Some(first) = kept.first_mut().filter(|_| is_whole && !has_primary) {
                 *first = Role::primary(first.holder());
             }
-        }
-        if kept.len() >= self.domains.replicas() as usize {
-            out.push(Piece {
-                cells,
-                set: sets.id(kept),
-            });
-            return;
-        }
-        let may = |holder: &HolderId| {
-            self.domains
-                .may_join(*holder, kept.iter().map(|role| role.holder()))
-        };
-        let all = || (0..self.targets.0.len() as u32).map(HolderId).filter(may);
-        let lacking = all().find(|holder| self.excess(*holder) < 0);
-        let Some(holder) =
-            lacking.or_else(|| all().min_by_key(|holder| (self.excess(*holder), *holder)))
-        else {
-            out.push(Piece {
-                cells,
-                set: sets.id(kept),
-            }); // the final check of the rebalance reports it
+            // where nobody could join a set that is not whole, the proof of the rebalance says so
+            let set = sets.id(kept);
+            self.out.push(Piece { cells, set });
             return;
         };
         let lacks = self.excess(holder).min(0).unsigned_abs();
         let taken = if lacks == 0 { cells } else { cells.min(lacks) };
-        let role = if kept.iter().any(|role| role.is_primary()) {
-            Role::other(holder)
-        } else {
-            Role::primary(holder)
-        };
         let mut more = kept.clone();
-        more.push(role);
-        self.loads.add(holder, taken);
-        self.complete(taken, more, sets, out);
+        more.push(Role::of(holder, !has_primary));
+        self.loads[holder] += taken;
+        self.complete(taken, more, sets);
         if taken < cells {
-            self.complete(cells - taken, kept, sets, out);
+            self.complete(cells - taken, kept, sets);
         }
+    }
+
+    /// Who joins these roles.
+    fn joining(&self, kept: &[Role]) -> Option<HolderId> {
+        let others = kept.iter().map(|role| role.holder());
+        let may = |holder: &HolderId| self.aim.domains.may_join(*holder, others.clone());
+        let all = self.loads.ids().filter(may);
+        all.clone()
+            .find(|holder| self.excess(*holder) < 0)
+            .or_else(|| all.min_by_key(|holder| (self.excess(*holder), *holder)))
     }
 }
 
@@ -178,18 +133,9 @@ mod tests {
         pieces: List,
         expected: Option<List>,
     ) {
-        let paths: Vec<Option<Vec<&str>>> = zones
-            .iter()
-            .map(|zone| (*zone != "-").then(|| vec![*zone]))
-            .collect();
         let mut sets = Sets::default();
         let pieces = sets.pieces(pieces);
-        let made = fit(
-            &pieces,
-            &mut sets,
-            &Domains::new(&paths, replicas),
-            &ByHolder(targets.to_vec()),
-        );
+        let made = fit(&pieces, &mut sets, &Aim::zoned(zones, replicas, targets));
         assert_eq!(made, expected.map(|list| sets.pieces(list)));
     }
 

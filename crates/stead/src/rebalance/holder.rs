@@ -1,67 +1,87 @@
-//! Holders, and tables over them.
+//! Holders, the two roles that a holder can have, and numbers of cells for each of both.
+//!
+//! Everything that moves copies moves roles: who takes a copy over takes its role over as well. So
+//! the numbers of primaries follow the numbers of copies, and only what is left needs an exchange
+//! of roles between holders that both stay.
 
-/// Who takes a share: an index into the list of holders (nodes by name, then weighted policies by
-/// name, then those that leave).
+use super::table::{Id, Table};
+
+/// A holder by its place in the list of all that take a share: nodes by name, then weighted
+/// policies by name, then those that leave.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HolderId(pub u32);
 
-impl HolderId {
-    /// As an index.
-    pub fn index(self) -> usize {
-        self.0 as usize
+impl Id for HolderId {
+    fn new(place: u32) -> HolderId {
+        HolderId(place)
+    }
+
+    fn place(self) -> u32 {
+        self.0
     }
 }
 
-/// A number of cells for each holder. Reading a holder that is not in the table gives 0.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ByHolder(pub Vec<u128>);
+/// A number of cells for each holder.
+pub type ByHolder = Table<HolderId, u128>;
 
-impl ByHolder {
-    /// A table of so many zeros.
-    pub fn zeros(holders: usize) -> ByHolder {
-        ByHolder(vec![0; holders])
+/// A holder as the primary of a point, or as one of its other copies. Ordered by holder.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Role(u32);
+
+impl Id for Role {
+    fn new(place: u32) -> Role {
+        Role(place)
     }
 
-    /// The holder's number.
-    pub fn of(&self, holder: HolderId) -> u128 {
-        self.0.get(holder.index()).copied().unwrap_or(0)
+    fn place(self) -> u32 {
+        self.0
+    }
+}
+
+impl Role {
+    /// The holder as a primary, or as one of the other copies.
+    pub(super) fn of(holder: HolderId, primary: bool) -> Role {
+        Role(holder.0 * 2 + u32::from(!primary))
     }
 
-    /// Adds to the holder's number.
-    pub fn add(&mut self, holder: HolderId, cells: u128) {
-        if let Some(number) = self.0.get_mut(holder.index()) {
-            *number += cells;
-        }
+    /// The holder as a primary.
+    pub(super) fn primary(holder: HolderId) -> Role {
+        Role::of(holder, true)
     }
 
-    /// Takes up to `cells` from the holder's number and says how many it took.
-    pub fn take(&mut self, holder: HolderId, cells: u128) -> u128 {
-        let Some(number) = self.0.get_mut(holder.index()) else {
-            return 0;
-        };
-        let taken = cells.min(*number);
-        *number -= taken;
-        taken
+    /// The holder as one of the other copies.
+    pub(super) fn other(holder: HolderId) -> Role {
+        Role::of(holder, false)
     }
 
-    /// For each holder, by how much `self` is above `other`; 0 where it is not.
-    pub fn above(&self, other: &ByHolder) -> ByHolder {
-        ByHolder(
-            self.0
-                .iter()
-                .zip(&other.0)
-                .map(|(a, b)| a.saturating_sub(*b))
-                .collect(),
-        )
+    /// The same role of another holder.
+    pub(super) fn taken_by(self, holder: HolderId) -> Role {
+        Role::of(holder, self.is_primary())
     }
 
-    /// All of it.
-    pub fn sum(&self) -> u128 {
-        self.0.iter().sum()
+    /// Who has the role.
+    pub(super) fn holder(self) -> HolderId {
+        HolderId(self.0 / 2)
     }
 
-    /// Every holder with its number.
-    pub fn iter(&self) -> impl Iterator<Item = (HolderId, u128)> + '_ {
-        (0..).map(HolderId).zip(self.0.iter().copied())
+    /// Whether it is a primary's.
+    pub(super) fn is_primary(self) -> bool {
+        self.0 % 2 == 0
+    }
+}
+
+/// A number of cells for each role of each holder.
+pub(super) type ByRole = Table<Role, u128>;
+
+impl ByRole {
+    /// Of each holder both roles together.
+    pub(super) fn by_holder(&self) -> ByHolder {
+        let holders = self.values().chunks(2);
+        holders.map(|roles| roles.iter().sum()).collect()
+    }
+
+    /// Of each holder the cells that it is the primary of.
+    pub(super) fn primaries(&self) -> ByHolder {
+        self.values().iter().step_by(2).copied().collect()
     }
 }

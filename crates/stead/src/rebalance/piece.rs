@@ -1,8 +1,8 @@
 //! Pieces: the slices while they are being rebalanced, as lengths in cells.
 
-use super::holder::ByHolder;
-use super::role::ByRole;
+use super::holder::{ByHolder, ByRole};
 use super::sets::{SetId, Sets};
+use super::table::Id;
 
 /// A run of cells that one set of roles has. The pieces in their order cover the whole space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,23 +13,38 @@ pub(super) struct Piece {
     pub set: SetId,
 }
 
-/// What each holder has.
+/// A piece by its place among the pieces that a step starts with, and those that it cuts off.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct PieceId(u32);
+
+impl Id for PieceId {
+    fn new(place: u32) -> PieceId {
+        PieceId(place)
+    }
+
+    fn place(self) -> u32 {
+        self.0
+    }
+}
+
+/// What each holder has, of `holders`.
 pub(super) fn loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByHolder {
     let mut loads = ByHolder::zeros(holders);
     for piece in pieces {
-        sets.holders(piece.set)
-            .for_each(|holder| loads.add(holder, piece.cells));
+        for holder in sets.holders(piece.set) {
+            loads[holder] += piece.cells;
+        }
     }
     loads
 }
 
 /// What each holder has in each of its roles.
 pub(super) fn role_loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByRole {
-    let mut loads = ByRole::zeros(holders);
+    let mut loads = ByRole::zeros(holders * 2);
     for piece in pieces {
-        sets.roles(piece.set)
-            .iter()
-            .for_each(|role| loads.add(*role, piece.cells));
+        for role in sets.roles(piece.set) {
+            loads[*role] += piece.cells;
+        }
     }
     loads
 }
@@ -75,16 +90,30 @@ pub(super) fn overlay<'a>(
     })
 }
 
+/// How many copies of a cell move when its set `before` becomes `after`.
+pub(super) fn copies_moved(sets: &Sets, before: SetId, after: SetId) -> u128 {
+    if before == after {
+        return 0;
+    }
+    sets.beyond(after, before).count() as u128
+}
+
 /// How many copies have another holder in `new` than in `old`.
 pub(super) fn moved(old: &[Piece], new: &[Piece], sets: &Sets) -> u128 {
     overlay(old, new)
-        .filter(|(_, before, after)| before != after)
-        .map(|(cells, before, after)| {
-            let new = sets
-                .holders(after)
-                .filter(|holder| sets.role_of(before, *holder).is_none())
-                .count();
-            cells * new as u128
-        })
+        .map(|(cells, before, after)| cells * copies_moved(sets, before, after))
         .sum()
+}
+
+#[cfg(test)]
+impl Sets {
+    /// For tests: one piece for each number of cells and its holders, the first of them the
+    /// primary.
+    pub(super) fn pieces(&mut self, list: &[(u128, &[u32])]) -> Vec<Piece> {
+        let mut piece = |(cells, holders): &(u128, &[u32])| Piece {
+            cells: *cells,
+            set: self.of(holders),
+        };
+        list.iter().map(&mut piece).collect()
+    }
 }

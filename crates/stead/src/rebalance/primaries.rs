@@ -1,103 +1,58 @@
 //! Primaries: each holder is the primary of as many points as its share says, and the fewest points
 //! change theirs. Normative: docs/placement.md, "Primaries".
 
-use super::domains::Domains;
-use super::flow::{End, Flow, Kind, Run};
-use super::holder::{ByHolder, HolderId};
-use super::piece::{overlay, Piece};
+use super::aim::Aim;
+use super::flow::{Flow, Outcome};
+use super::graph::{Exchange, Run};
+use super::holder::{ByHolder, HolderId, Role};
+use super::piece::{loads, overlay, role_loads, Piece};
 use super::sets::{SetId, Sets};
 use crate::error::{Error, Result};
 
-/// How many cells each holder is to be the primary of: its target / R, rounded down or up.
-///
-/// Whoever can stay as it is (`before`) does; the others come as near to that as they can. Where
-/// that does not add up to `cells`, those whose target changed (`loads` differ) are changed first,
-/// by the largest remainder.
-pub(super) fn wanted(
-    targets: &ByHolder,
-    loads: &ByHolder,
-    before: &ByHolder,
-    replicas: u32,
-    cells: u128,
-) -> ByHolder {
-    let r = u128::from(replicas);
-    let range = |target: u128| (target / r, target.div_ceil(r));
-    let near = |(holder, target): (HolderId, u128)| {
-        let (low, high) = range(target);
-        before.of(holder).clamp(low, high)
-    };
-    let mut wanted = ByHolder(targets.iter().map(near).collect());
-    let mut order: Vec<(bool, u128, HolderId)> = targets
-        .iter()
-        .map(|(holder, target)| (target == loads.of(holder), target % r, holder))
-        .collect();
-    let sum = wanted.sum();
-    if sum < cells {
-        order.sort_unstable_by(|a, b| (a.0, b.1, a.2).cmp(&(b.0, a.1, b.2)));
-        let mut missing = cells - sum;
-        for (_, _, holder) in order {
-            if missing > 0 && wanted.of(holder) < range(targets.of(holder)).1 {
-                wanted.add(holder, 1);
-                missing -= 1;
-            }
-        }
-    } else {
-        order.sort_unstable();
-        let mut over = sum - cells;
-        for (_, _, holder) in order {
-            if over > 0 && wanted.of(holder) > range(targets.of(holder)).0 {
-                over -= wanted.take(holder, 1);
-            }
-        }
-    }
-    wanted
-}
-
-/// The pieces with their primaries put right. `old` has the primaries as they were.
-///
-/// Errors: `Internal` when it could not be done, which the theory rules out.
-pub(super) fn settle(
+/// The pieces with their primaries put right. `old` is where they started; what it lacks of R, as
+/// all of it before a first map, counts as nobody's.
+pub(super) fn put_right(
     old: &[Piece],
     now: &[Piece],
     sets: &mut Sets,
-    targets: &ByHolder,
-    wanted: &ByHolder,
-    replicas: u32,
+    aim: &Aim,
 ) -> Result<Vec<Piece>> {
-    let mut counts = ByHolder::zeros(targets.0.len());
+    if aim.replicas() == 1 {
+        return Ok(now.to_vec());
+    }
+    let before = loads(old, sets, aim.holders());
+    let primaries = role_loads(now, sets, aim.holders()).primaries();
+    let wanted = aim.primaries(&before, &primaries);
+    settle(old, now, sets, aim, &wanted)
+}
+
+/// The pieces with `wanted` cells of each primary. `old` has the primaries as they were.
+///
+/// Errors: `Internal` when it could not be done, which the theory rules out.
+fn settle(
+    old: &[Piece],
+    now: &[Piece],
+    sets: &mut Sets,
+    aim: &Aim,
+    wanted: &ByHolder,
+) -> Result<Vec<Piece>> {
+    let mut counts = ByHolder::zeros(aim.holders());
     let mut runs = Vec::with_capacity(now.len());
     let mut same = true;
-    for (cells, before, after) in overlay(old, now) {
-        let mut set = after;
-        if let Some(primary) = sets.primary(before).filter(|_| before != after) {
-            // whoever was the primary and still holds a copy is the cheapest
-            if sets
-                .role_of(after, primary)
-                .is_some_and(|role| !role.is_primary())
-            {
-                set = sets.with_primary(after, primary);
-                same = false;
-            }
-        }
+    for (cells, old, after) in overlay(old, now) {
+        let set = with_old_primary(old, after, sets);
+        same &= set == after;
         if let Some(primary) = sets.primary(set) {
-            counts.add(primary, cells);
+            counts[primary] += cells;
         }
-        runs.push(Run::new(cells, set, before));
+        runs.push(Run { cells, set, old });
     }
     if same && counts == *wanted {
         return Ok(now.to_vec());
     }
-    let none = Domains::default();
-    let mut flow = Flow::new(
-        Primaries,
-        runs,
-        sets,
-        &none,
-        counts.above(wanted),
-        wanted.above(&counts),
-    );
-    if flow.settle(i64::MAX) == End::Stuck {
-        round_otherwise(&mut flow, targets, wanted, replicas);
+    let mut flow = Flow::new(Primaries, runs, sets, &aim.domains, (&counts, wanted));
+    if flow.settle(i64::MAX) == Outcome::Stuck {
+        round_otherwise(&mut flow, aim, wanted);
     }
     if flow.excess.sum() + flow.deficit.sum() > 0 {
         return Err(Error::Internal {
@@ -107,31 +62,29 @@ pub(super) fn settle(
     Ok(flow.into_pieces())
 }
 
+/// The set with the primary that it had, if that one still holds a copy: it is the cheapest.
+fn with_old_primary(old: SetId, set: SetId, sets: &mut Sets) -> SetId {
+    let stays = |primary: &HolderId| old != set && sets.role_of(set, *primary).is_some();
+    match sets.primary(old).filter(stays) {
+        Some(primary) => sets.with_primary(set, primary),
+        None => set,
+    }
+}
+
 /// When not everybody can be rounded as wanted: others are rounded up or down instead.
-fn round_otherwise(
-    flow: &mut Flow<Primaries>,
-    targets: &ByHolder,
-    wanted: &ByHolder,
-    replicas: u32,
-) {
-    let r = u128::from(replicas);
-    let (excess, deficit) = (flow.excess.clone(), flow.deficit.clone());
+fn round_otherwise(flow: &mut Flow<Primaries>, aim: &Aim, wanted: &ByHolder) {
+    let one = |may: bool| u128::from(may);
     // who may have one more takes what is too much
-    let up = targets.iter().filter(|(holder, target)| {
-        wanted.of(*holder) < target.div_ceil(r) && excess.of(*holder) == 0
-    });
-    flow.deficit = ByHolder::zeros(targets.0.len());
-    up.for_each(|(holder, _)| flow.deficit.add(holder, 1));
+    let up = |holder| one(wanted[holder] < aim.primary_range(holder).1 && flow.excess[holder] == 0);
+    let up = wanted.ids().map(up).collect();
+    let too_little = std::mem::replace(&mut flow.deficit, up);
     flow.settle(i64::MAX);
     // and who may have one less gives what is too little
-    flow.deficit = deficit;
-    let too_much = flow.excess.clone();
-    let down = targets.iter().filter(|(holder, target)| {
-        wanted.of(*holder) > target / r && flow.deficit.of(*holder) == 0
-    });
-    let mut lent = ByHolder::zeros(targets.0.len());
-    down.for_each(|(holder, _)| lent.add(holder, 1));
-    flow.excess = lent;
+    let down =
+        |holder| one(wanted[holder] > aim.primary_range(holder).0 && too_little[holder] == 0);
+    let down = wanted.ids().map(down).collect();
+    let too_much = std::mem::replace(&mut flow.excess, down);
+    flow.deficit = too_little;
     flow.settle(i64::MAX);
     flow.excess = too_much;
 }
@@ -139,12 +92,12 @@ fn round_otherwise(
 /// Any other holder of the set may become its primary.
 struct Primaries;
 
-impl Kind for Primaries {
-    fn sources(&self, sets: &Sets, set: SetId) -> Vec<HolderId> {
-        sets.primary(set).into_iter().collect()
+impl Exchange for Primaries {
+    fn sources<'a>(&self, sets: &'a Sets, set: SetId) -> &'a [Role] {
+        sets.primary_role(set).map_or(&[], std::slice::from_ref)
     }
 
-    fn direct(&self, sets: &Sets, _: &Domains, run: &Run, from: HolderId) -> Vec<(HolderId, i64)> {
+    fn direct(&self, sets: &Sets, run: &Run, from: HolderId) -> Vec<(HolderId, i64)> {
         let was = sets
             .primary(run.old)
             .filter(|holder| sets.role_of(run.set, *holder).is_some());
@@ -157,10 +110,11 @@ impl Kind for Primaries {
         None
     }
 
-    fn exchange(&self, sets: &mut Sets, set: SetId, _: HolderId, to: HolderId) -> SetId {
+    fn exchanged(&self, sets: &mut Sets, set: SetId, _: HolderId, to: HolderId) -> SetId {
         sets.with_primary(set, to)
     }
-    fn is_sound(&self, _: &Sets, _: &Domains, _: SetId) -> bool {
+
+    fn is_sound(&self, _: &Sets, _: SetId) -> bool {
         true
     }
 }
@@ -169,46 +123,22 @@ impl Kind for Primaries {
 mod tests {
     use super::*;
 
-    fn numbers(list: &[u128]) -> ByHolder {
-        ByHolder(list.to_vec())
-    }
-
-    #[test]
-    fn whoever_can_stay_does_and_those_that_change_anyway_are_rounded_the_other_way_first() {
-        // 3, 3 and 2 cells at R = 2 are 1 or 2, 1 or 2, and 1 primaries, 4 in all
-        let wanted = |loads: &[u128], before: &[u128]| {
-            wanted(
-                &numbers(&[3, 3, 2]),
-                &numbers(loads),
-                &numbers(before),
-                2,
-                4,
-            )
-            .0
-        };
-        assert_eq!(wanted(&[3, 3, 2], &[2, 1, 1]), [2, 1, 1]);
-        assert_eq!(wanted(&[3, 3, 2], &[1, 2, 1]), [1, 2, 1]);
-        // one too many: of equal remainders the earlier, but 1 has changed
-        assert_eq!(wanted(&[3, 3, 2], &[4, 4, 0]), [1, 2, 1]);
-        assert_eq!(wanted(&[3, 2, 2], &[4, 4, 0]), [2, 1, 1]);
-        // one too few
-        assert_eq!(wanted(&[3, 3, 2], &[0, 0, 0]), [2, 1, 1]);
-        assert_eq!(wanted(&[3, 2, 2], &[0, 0, 0]), [1, 2, 1]);
+    /// What `settle` makes of the pieces with these targets and these wanted primaries.
+    fn settled(
+        sets: &mut Sets,
+        (old, now): (&[Piece], &[Piece]),
+        targets: &[u128],
+        wanted: &[u128],
+    ) -> Result<Vec<Piece>> {
+        let aim = Aim::free(2, targets);
+        settle(old, now, sets, &aim, &wanted.to_vec().into())
     }
 
     #[test]
     fn a_primary_passes_along_the_sets_that_two_holders_share() {
         let mut sets = Sets::default();
         let start = sets.pieces(&[(4, &[0, 1]), (4, &[1, 2])]);
-        let made = settle(
-            &start,
-            &start,
-            &mut sets,
-            &numbers(&[4, 8, 4]),
-            &numbers(&[2, 4, 2]),
-            2,
-        )
-        .unwrap();
+        let made = settled(&mut sets, (&start, &start), &[4, 8, 4], &[2, 4, 2]).unwrap();
         assert_eq!(
             made,
             sets.pieces(&[(2, &[1, 0]), (2, &[0, 1]), (2, &[2, 1]), (2, &[1, 2])])
@@ -219,15 +149,7 @@ mod tests {
     fn who_was_the_primary_and_still_holds_a_copy_stays_it() {
         let mut sets = Sets::default();
         let (old, now) = (sets.pieces(&[(4, &[0, 1])]), sets.pieces(&[(4, &[2, 0])]));
-        let made = settle(
-            &old,
-            &now,
-            &mut sets,
-            &numbers(&[4, 0, 4]),
-            &numbers(&[3, 0, 1]),
-            2,
-        )
-        .unwrap();
+        let made = settled(&mut sets, (&old, &now), &[4, 0, 4], &[3, 0, 1]).unwrap();
         assert_eq!(made, sets.pieces(&[(1, &[2, 0]), (3, &[0, 2])]));
     }
 
@@ -236,25 +158,9 @@ mod tests {
         // each piece has one primary, whatever is wished; every number stays 0 or 1
         let mut sets = Sets::default();
         let start = sets.pieces(&[(1, &[0, 1]), (1, &[2, 3])]);
-        let made = settle(
-            &start,
-            &start,
-            &mut sets,
-            &numbers(&[1; 4]),
-            &numbers(&[1, 1, 0, 0]),
-            2,
-        )
-        .unwrap();
+        let made = settled(&mut sets, (&start, &start), &[1; 4], &[1, 1, 0, 0]).unwrap();
         assert_eq!(made, sets.pieces(&[(1, &[1, 0]), (1, &[3, 2])]));
         // control: where no rounding allows it there is an error
-        assert!(settle(
-            &start,
-            &start,
-            &mut sets,
-            &numbers(&[2, 2, 0, 0]),
-            &numbers(&[1, 1, 0, 0]),
-            2
-        )
-        .is_err());
+        assert!(settled(&mut sets, (&start, &start), &[2, 2, 0, 0], &[1, 1, 0, 0]).is_err());
     }
 }

@@ -21,11 +21,14 @@
 //!    of all is taken first (a variant tried once), and 24,967 of the prototype.
 //! 4. Who is left cuts beside a gap if it can, else at the left end of its shortest piece.
 
+use std::cmp::Reverse;
+
+use super::demand::Demand;
 use super::domains::Domains;
-use super::holder::HolderId;
-use super::piece::Piece;
-use super::role::{ByRole, Role};
+use super::holder::{ByRole, HolderId, Role};
+use super::piece::{Piece, PieceId};
 use super::sets::{SetId, Sets};
+use super::table::Table;
 
 /// A piece with the cells that it gives up at its two ends, and the role that does.
 #[derive(Clone, Copy, Debug)]
@@ -67,39 +70,35 @@ enum End {
     Right,
 }
 
-/// The pieces, and what of each is given up: of each role's `surplus` as much as can be.
+/// The pieces, and what of each is given up: of each role's surplus as much as can be, which is
+/// taken down.
 pub(super) fn release(
     pieces: Vec<Piece>,
     sets: &Sets,
     domains: &Domains,
-    surplus: ByRole,
-    deficit: &ByRole,
+    demand: &mut Demand,
 ) -> Vec<Released> {
-    let pieces = pieces
-        .into_iter()
-        .map(|piece| Released {
-            piece,
-            left: None,
-            right: None,
-        })
-        .collect();
-    let takers = Takers::new(sets, domains, deficit);
-    let mut work = Work {
-        pieces,
-        surplus,
+    let released = |piece| Released {
+        piece,
+        left: None,
+        right: None,
+    };
+    let mut work = Releasing {
+        pieces: pieces.into_iter().map(released).collect(),
+        surplus: &mut demand.surplus,
         sets,
-        takers,
+        takers: Takers::new(sets, domains, &demand.deficit),
     };
     work.give_wholes();
     work.cut_beside_wholes();
-    let owned = Owned::of(&work);
+    let owned = work.owned();
     work.cut_in_pairs(&owned);
     work.cut_alone(&owned);
-    work.pieces
+    work.pieces.into_values()
 }
 
 /// Those who must grow.
-pub(super) struct Takers<'a> {
+struct Takers<'a> {
     sets: &'a Sets,
     domains: &'a Domains,
     primaries: Vec<HolderId>,
@@ -107,7 +106,7 @@ pub(super) struct Takers<'a> {
 }
 
 impl<'a> Takers<'a> {
-    pub(super) fn new(sets: &'a Sets, domains: &'a Domains, deficit: &ByRole) -> Takers<'a> {
+    fn new(sets: &'a Sets, domains: &'a Domains, deficit: &ByRole) -> Takers<'a> {
         let (primaries, others): (Vec<Role>, Vec<Role>) =
             deficit.above_zero().partition(|role| role.is_primary());
         let holders = |roles: Vec<Role>| roles.into_iter().map(Role::holder).collect();
@@ -139,133 +138,157 @@ impl<'a> Takers<'a> {
     }
 }
 
-struct Work<'a> {
-    pieces: Vec<Released>,
-    surplus: ByRole,
+struct Releasing<'a> {
+    pieces: Table<PieceId, Released>,
+    surplus: &'a mut ByRole,
     sets: &'a Sets,
     takers: Takers<'a>,
 }
 
-impl Work<'_> {
-    fn get(&self, i: usize) -> Option<&Released> {
-        self.pieces.get(i)
-    }
+/// A border at which two roles could share a gap.
+struct Border {
+    /// The pieces on its left and on its right.
+    pieces: [PieceId; 2],
+    /// The roles that would give up cells on its left and on its right.
+    roles: (Role, Role),
+    /// How long the two pieces are together.
+    cells: u128,
+}
 
-    fn cells(&self, i: usize) -> u128 {
-        self.get(i).map_or(0, |r| r.piece.cells)
-    }
+/// The untouched pieces of each role that still has something to give.
+type Owned = Table<Role, Vec<PieceId>>;
 
-    /// The piece `i`, while nothing of it is given up.
-    fn untouched(&self, i: usize) -> Option<Piece> {
-        self.get(i).filter(|r| r.untouched()).map(|r| r.piece)
+impl Releasing<'_> {
+    /// A piece, while nothing of it is given up.
+    fn untouched(&self, id: PieceId) -> Option<Piece> {
+        let released = &self.pieces[id];
+        released.untouched().then_some(released.piece)
     }
 
     /// Whether the role still has something to give, and somebody may take its place in the set.
     fn gives(&self, set: SetId, role: Role) -> bool {
-        self.surplus.of(role) > 0 && self.takers.any_for(set, role)
+        self.surplus[role] > 0 && self.takers.any_for(set, role)
     }
 
-    /// Gives up all that the role still has to give of piece `i`, at that end.
-    fn cut(&mut self, i: usize, end: End, role: Role) {
-        let Some(r) = self.pieces.get_mut(i) else {
-            return;
-        };
-        let given = self.surplus.take(role, r.piece.cells);
+    /// Gives up all that the role still has to give of a piece, at that end.
+    fn cut(&mut self, id: PieceId, end: End, role: Role) {
+        let released = &mut self.pieces[id];
+        let given = self.surplus.take(role, released.piece.cells);
         match end {
             // a piece that goes whole goes from its left end
-            End::Right if given < r.piece.cells => r.right = Some((role, given)),
-            _ => r.left = Some((role, given)),
+            End::Right if given < released.piece.cells => released.right = Some((role, given)),
+            _ => released.left = Some((role, given)),
         }
     }
 
-    /// The end of piece `i` at which a gap already lacks the same: where the cut of `role` costs no
+    /// The end of a piece at which a gap already lacks the same: where the cut of `role` costs no
     /// gap of its own.
-    fn open_end(&self, i: usize, role: Role) -> Option<End> {
-        let set = self.get(i)?.piece.set;
-        let same = |beside: Option<&Released>, open: fn(&Released) -> Option<Role>| {
-            beside.is_some_and(|r| {
-                open(r)
-                    .is_some_and(|gone| self.sets.exchange(set, r.piece.set) == Some((role, gone)))
-            })
+    fn open_end(&self, id: PieceId, role: Role) -> Option<End> {
+        let set = self.pieces[id].piece.set;
+        let lacks = |beside: PieceId, open: fn(&Released) -> Option<Role>| {
+            let beside = &self.pieces[beside];
+            open(beside)
+                .is_some_and(|gone| self.sets.exchange(set, beside.piece.set) == Some((role, gone)))
         };
-        if same(
-            i.checked_sub(1).and_then(|left| self.get(left)),
-            Released::open_right,
-        ) {
-            return Some(End::Left);
+        let [left, right] = self.pieces.neighbours(id);
+        if left.is_some_and(|left| lacks(left, Released::open_right)) {
+            Some(End::Left)
+        } else if right.is_some_and(|right| lacks(right, Released::open_left)) {
+            Some(End::Right)
+        } else {
+            None
         }
-        same(self.get(i + 1), Released::open_left).then_some(End::Right)
     }
 
     /// Step 1.
     fn give_wholes(&mut self) {
-        let mut order: Vec<(u128, usize, Role)> = Vec::new();
-        for (r, i) in self.pieces.iter().zip(0..) {
-            let fits = |role: &&Role| r.piece.cells <= self.surplus.of(**role);
-            order.extend(
-                self.sets
-                    .roles(r.piece.set)
-                    .iter()
-                    .filter(fits)
-                    .map(|role| (r.piece.cells, i, *role)),
-            );
+        let mut order: Vec<(u128, PieceId, Role)> = Vec::new();
+        for (id, Released { piece, .. }) in self.pieces.iter() {
+            let roles = self.sets.roles(piece.set).iter();
+            let fits = roles.filter(|role| piece.cells <= self.surplus[**role]);
+            order.extend(fits.map(|role| (piece.cells, id, *role)));
         }
         order.sort_unstable();
-        for (cells, i, role) in order {
-            let Some(piece) = self.untouched(i).filter(|_| cells <= self.surplus.of(role)) else {
+        for (cells, id, role) in order {
+            let fits = |_: &Piece| cells <= self.surplus[role];
+            let Some(piece) = self.untouched(id).filter(fits) else {
                 continue;
             };
             if self.gives(piece.set, role) {
-                self.cut(i, End::Left, role);
+                self.cut(id, End::Left, role);
             }
         }
     }
 
     /// Step 2.
     fn cut_beside_wholes(&mut self) {
-        let mut beside: Vec<(u128, usize, Role)> = Vec::new();
-        for (i, r) in self.pieces.iter().enumerate().filter(|(_, r)| r.whole()) {
-            for neighbour in [i.checked_sub(1), i.checked_add(1)].into_iter().flatten() {
-                let Some(piece) = self.untouched(neighbour) else {
+        let mut order: Vec<(u128, PieceId, Role)> = Vec::new();
+        for (id, whole) in self.pieces.iter().filter(|(_, r)| r.whole()) {
+            for beside in self.pieces.neighbours(id).into_iter().flatten() {
+                let Some(piece) = self.untouched(beside) else {
                     continue;
                 };
-                let exchange = self
-                    .sets
-                    .exchange(piece.set, r.piece.set)
-                    .filter(|(_, gone)| r.open_left() == Some(*gone));
-                if let Some((role, _)) = exchange.filter(|(role, _)| self.surplus.of(*role) > 0) {
-                    beside.push((piece.cells, neighbour, role));
+                let exchange = self.sets.exchange(piece.set, whole.piece.set);
+                let shares = |(role, gone): &(Role, Role)| {
+                    whole.open_left() == Some(*gone) && self.surplus[*role] > 0
+                };
+                if let Some((role, _)) = exchange.filter(shares) {
+                    order.push((piece.cells, beside, role));
                 }
             }
         }
-        beside.sort_unstable();
-        for (_, i, role) in beside {
-            if let (Some(_), Some(end)) = (
-                self.untouched(i).filter(|p| self.gives(p.set, role)),
-                self.open_end(i, role),
-            ) {
-                self.cut(i, end, role);
+        order.sort_unstable();
+        for (_, id, role) in order {
+            let piece = self.untouched(id);
+            if piece.is_some_and(|piece| self.gives(piece.set, role)) {
+                if let Some(end) = self.open_end(id, role) {
+                    self.cut(id, end, role);
+                }
             }
         }
     }
 
-    /// The two roles that could share a gap at the right border of piece `left`.
-    fn border(&self, left: usize) -> Option<(Role, Role)> {
-        let (left, right) = (self.untouched(left)?, self.untouched(left + 1)?);
-        let both = |(a, b): &(Role, Role)| self.surplus.of(*a) > 0 && self.surplus.of(*b) > 0;
-        self.sets
-            .exchange(left.set, right.set)
-            .filter(both)
-            .filter(|(a, _)| self.takers.any_for(left.set, *a))
+    /// The untouched pieces of each role that still has something to give.
+    fn owned(&self) -> Owned {
+        let mut owned = Owned::filled(self.surplus.len(), Vec::new());
+        for (id, Released { piece, .. }) in self.pieces.iter().filter(|(_, r)| r.untouched()) {
+            for role in self.sets.roles(piece.set) {
+                if self.surplus[*role] > 0 {
+                    owned[*role].push(id);
+                }
+            }
+        }
+        owned
     }
 
-    /// The borders of piece `i` at which `role` could share a gap, as the number of the left piece.
-    fn borders(&self, i: usize, role: Role) -> impl Iterator<Item = usize> + '_ {
-        let left = i
-            .checked_sub(1)
-            .filter(|left| self.border(*left).is_some_and(|(_, b)| b == role));
-        let right = Some(i).filter(|i| self.border(*i).is_some_and(|(a, _)| a == role));
-        [left, right].into_iter().flatten()
+    /// The border at the right end of a piece, if two roles could share a gap there.
+    fn border(&self, left: PieceId) -> Option<Border> {
+        let [_, right] = self.pieces.neighbours(left);
+        let pieces = [left, right?];
+        let [before, behind] = [self.untouched(left)?, self.untouched(right?)?];
+        let (a, b) = self.sets.exchange(before.set, behind.set)?;
+        let border = Border {
+            cells: before.cells + behind.cells,
+            pieces,
+            roles: (a, b),
+        };
+        let both = self.surplus[a] > 0 && self.surplus[b] > 0;
+        (both && self.takers.any_for(before.set, a)).then_some(border)
+    }
+
+    /// The borders of these pieces at which `role` could share a gap.
+    fn borders<'a>(
+        &'a self,
+        role: Role,
+        owned: &'a [PieceId],
+    ) -> impl Iterator<Item = Border> + 'a {
+        owned.iter().flat_map(move |id| {
+            let [before, _] = self.pieces.neighbours(*id);
+            let left = before.and_then(|before| self.border(before));
+            let left = left.filter(|border| border.roles.1 == role);
+            let right = self.border(*id).filter(|border| border.roles.0 == role);
+            [left, right].into_iter().flatten()
+        })
     }
 
     /// Step 3.
@@ -273,33 +296,19 @@ impl Work<'_> {
         let mut order: Vec<(usize, Role)> = self
             .surplus
             .above_zero()
-            .map(|role| {
-                (
-                    owned
-                        .pieces(role)
-                        .map(|i| self.borders(i, role).count())
-                        .sum(),
-                    role,
-                )
-            })
+            .map(|role| (self.borders(role, &owned[role]).count(), role))
             .filter(|(borders, _)| *borders > 0)
             .collect();
         order.sort_unstable();
         for (_, role) in order {
-            if self.surplus.of(role) == 0 {
+            if self.surplus[role] == 0 {
                 continue;
             }
-            let length = |left: usize| self.cells(left) + self.cells(left + 1);
-            let best = owned
-                .pieces(role)
-                .flat_map(|i| self.borders(i, role))
-                .map(|left| (length(left), left))
-                .min();
-            if let Some((left, (a, b))) =
-                best.and_then(|(_, left)| Some((left, self.border(left)?)))
-            {
+            let borders = self.borders(role, &owned[role]);
+            if let Some(border) = borders.min_by_key(|border| (border.cells, border.pieces)) {
+                let ([left, right], (a, b)) = (border.pieces, border.roles);
                 self.cut(left, End::Right, a);
-                self.cut(left + 1, End::Left, b);
+                self.cut(right, End::Left, b);
             }
         }
     }
@@ -309,84 +318,31 @@ impl Work<'_> {
     fn cut_alone(&mut self, owned: &Owned) {
         let left_over: Vec<Role> = self.surplus.above_zero().collect();
         for role in left_over {
-            while self.surplus.of(role) > 0 {
-                let free = || {
-                    owned
-                        .pieces(role)
-                        .filter_map(|i| Some((i, self.untouched(i)?)))
-                        .filter(|(_, p)| self.gives(p.set, role))
-                };
-                let long = || {
-                    free()
-                        .filter(|(_, p)| p.cells >= self.surplus.of(role))
-                        .map(|(i, p)| (p.cells, i))
-                };
-                let beside_gap = long()
-                    .filter(|(_, i)| self.open_end(*i, role).is_some())
-                    .min();
-                let longest = || {
-                    free()
-                        .map(|(i, p)| (p.cells, i))
-                        .max_by_key(|(cells, i)| (*cells, std::cmp::Reverse(*i)))
-                };
-                let Some((_, i)) = beside_gap.or_else(|| long().min()).or_else(longest) else {
+            while self.surplus[role] > 0 {
+                let Some(id) = self.best_alone(role, &owned[role]) else {
                     break;
                 };
-                let end = self.open_end(i, role).unwrap_or(End::Left);
-                self.cut(i, end, role);
+                let end = self.open_end(id, role).unwrap_or(End::Left);
+                self.cut(id, end, role);
             }
         }
     }
-}
 
-/// The untouched pieces of each role that still has something to give, in one array.
-struct Owned {
-    /// role -> where its pieces start in `pieces`; one more entry at the end
-    starts: Vec<usize>,
-    pieces: Vec<usize>,
-}
-
-impl Owned {
-    fn of(work: &Work) -> Owned {
-        let mut starts = vec![0; work.surplus.len() + 1];
-        let donors = || {
-            let roles = |i| {
-                work.untouched(i)
-                    .into_iter()
-                    .flat_map(|piece| work.sets.roles(piece.set))
-            };
-            (0..work.pieces.len()).flat_map(move |i| {
-                roles(i)
-                    .filter(|role| work.surplus.of(**role) > 0)
-                    .map(move |role| (i, role.index()))
-            })
+    /// The piece that a role cuts alone: the shortest that is long enough, where there is one
+    /// beside a gap; else the longest of all.
+    fn best_alone(&self, role: Role, owned: &[PieceId]) -> Option<PieceId> {
+        let free = || {
+            let untouched = owned
+                .iter()
+                .filter_map(|id| Some((self.untouched(*id)?, *id)));
+            untouched
+                .filter(|(piece, _)| self.gives(piece.set, role))
+                .map(|(piece, id)| (piece.cells, id))
         };
-        for (_, donor) in donors() {
-            if let Some(count) = starts.get_mut(donor + 1) {
-                *count += 1;
-            }
-        }
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        let mut next = starts.clone();
-        let mut pieces = vec![0; sum];
-        for (i, donor) in donors() {
-            if let Some(at) = next.get_mut(donor) {
-                if let Some(place) = pieces.get_mut(*at) {
-                    *place = i;
-                }
-                *at += 1;
-            }
-        }
-        Owned { starts, pieces }
-    }
-
-    fn pieces(&self, role: Role) -> impl Iterator<Item = usize> + '_ {
-        let from = self.starts.get(role.index()).copied().unwrap_or(0);
-        let to = self.starts.get(role.index() + 1).copied().unwrap_or(from);
-        self.pieces.get(from..to).unwrap_or(&[]).iter().copied()
+        let long = || free().filter(|(cells, _)| *cells >= self.surplus[role]);
+        let beside_gap = long().filter(|(_, id)| self.open_end(*id, role).is_some());
+        let longest = || free().max_by_key(|(cells, id)| (*cells, Reverse(*id)));
+        let best = beside_gap.min().or_else(|| long().min()).or_else(longest);
+        best.map(|(_, id)| id)
     }
 }

@@ -1,102 +1,84 @@
-//! Sets of roles: who holds a piece. Each different set is kept once and known by a number, so that
+//! Sets of roles: who holds a piece. Each different set is kept once and known by its id, so that
 //! pieces stay small and equal sets compare as numbers.
-
-use std::ops::Range;
 
 use hashbrown::HashTable;
 
-use super::holder::HolderId;
-use super::role::Role;
+use super::holder::{HolderId, Role};
+use super::table::{Id, Lists};
 
-/// A set by its number.
+/// A set by its place among all sets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct SetId(u32);
 
-impl SetId {
-    /// As an index.
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
+impl Id for SetId {
+    fn new(place: u32) -> SetId {
+        SetId(place)
+    }
+
+    fn place(self) -> u32 {
+        self.0
     }
 }
 
 /// All sets there are. Roles in a set are sorted; no holder is in one twice. A set that waits for a
 /// copy is one role short.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub(super) struct Sets {
-    /// where each set ends in `roles`; it starts where the one before ends
-    ends: Vec<usize>,
-    roles: Vec<Role>,
+    roles: Lists<SetId, Role>,
     known: HashTable<SetId>,
+    /// the set that is being looked up; kept for its memory alone
+    draft: Vec<Role>,
 }
 
 /// FNV-1a over the roles, with a finish that spreads the low bits. Order in the table is never
 /// looked at.
 fn hash(roles: &[Role]) -> u64 {
     let all = roles.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, role| {
-        (hash ^ role.index() as u64).wrapping_mul(0x0100_0000_01b3)
+        (hash ^ u64::from(role.place())).wrapping_mul(0x0100_0000_01b3)
     });
     (all ^ (all >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
-/// Where a set's roles stand: from the end of the set before to its own.
-fn range(ends: &[usize], id: SetId) -> Range<usize> {
-    let start = id
-        .index()
-        .checked_sub(1)
-        .and_then(|before| ends.get(before))
-        .copied()
-        .unwrap_or(0);
-    start..ends.get(id.index()).copied().unwrap_or(start)
 }
 
 impl Sets {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.ends.len()
+        self.roles.len()
     }
 
-    /// The number of a set; `roles` in any order.
+    /// The id of a set; `roles` in any order.
     pub(super) fn id(&mut self, roles: impl IntoIterator<Item = Role>) -> SetId {
-        let start = self.roles.len();
-        self.roles.extend(roles);
-        self.number(start)
+        self.draft.clear();
+        self.draft.extend(roles);
+        self.id_of_draft()
     }
 
-    /// The number of the set whose roles were written behind all others, from `start` on; they are
-    /// taken off again when it is known.
-    fn number(&mut self, start: usize) -> SetId {
-        if let Some(new) = self.roles.get_mut(start..) {
-            new.sort_unstable();
+    fn id_of_draft(&mut self) -> SetId {
+        self.draft.sort_unstable();
+        let Sets {
+            roles,
+            known,
+            draft,
+        } = self;
+        let hash_of_draft = hash(draft);
+        if let Some(id) = known.find(hash_of_draft, |id| roles[*id] == **draft) {
+            return *id;
         }
-        let Sets { ends, roles, known } = self;
-        let of = |id: &SetId| roles.get(range(ends, *id)).unwrap_or(&[]);
-        let new = roles.get(start..).unwrap_or(&[]);
-        if let Some(id) = known.find(hash(new), |id| of(id) == new) {
-            let id = *id;
-            roles.truncate(start);
-            return id;
-        }
-        let id = SetId(ends.len() as u32);
-        known.insert_unique(hash(new), id, |id| hash(of(id)));
-        ends.push(roles.len());
+        let id = roles.push(draft.iter().copied());
+        known.insert_unique(hash_of_draft, id, |id| hash(&roles[*id]));
         id
     }
 
-    /// Writes the roles of a set behind all others once more, each as `change` says; returns where
-    /// they start.
-    fn copy(&mut self, id: SetId, change: impl Fn(Role) -> Role) -> usize {
-        let start = self.roles.len();
-        self.roles.extend_from_within(range(&self.ends, id));
-        self.roles
-            .iter_mut()
-            .skip(start)
-            .for_each(|role| *role = change(*role));
-        start
+    /// The id of a set's roles, each as `change` says; without those that it makes `None`.
+    fn changed(&mut self, id: SetId, change: impl Fn(Role) -> Option<Role>) -> SetId {
+        self.draft.clear();
+        let roles = self.roles[id].iter();
+        self.draft.extend(roles.filter_map(|role| change(*role)));
+        self.id_of_draft()
     }
 
     /// The roles of a set, by holder.
     pub(super) fn roles(&self, id: SetId) -> &[Role] {
-        self.roles.get(range(&self.ends, id)).unwrap_or(&[])
+        &self.roles[id]
     }
 
     /// The holders of a set, in their order.
@@ -104,12 +86,14 @@ impl Sets {
         self.roles(id).iter().map(|role| role.holder())
     }
 
+    /// The role of the primary of a set.
+    pub(super) fn primary_role(&self, id: SetId) -> Option<&Role> {
+        self.roles(id).iter().find(|role| role.is_primary())
+    }
+
     /// The primary of a set.
     pub(super) fn primary(&self, id: SetId) -> Option<HolderId> {
-        self.roles(id)
-            .iter()
-            .find(|role| role.is_primary())
-            .map(|role| role.holder())
+        self.primary_role(id).map(|role| role.holder())
     }
 
     /// The role that a holder has in a set.
@@ -120,44 +104,39 @@ impl Sets {
             .find(|role| role.holder() == holder)
     }
 
+    /// The holders that `set` has and `other` has not.
+    pub(super) fn beyond(&self, set: SetId, other: SetId) -> impl Iterator<Item = HolderId> + '_ {
+        self.holders(set)
+            .filter(move |holder| self.role_of(other, *holder).is_none())
+    }
+
     /// The set without a role.
     pub(super) fn without(&mut self, id: SetId, role: Role) -> SetId {
-        let start = self.copy(id, |role| role);
-        if let Some(place) = self
-            .roles
-            .iter()
-            .skip(start)
-            .position(|other| *other == role)
-        {
-            self.roles.remove(start + place);
-        }
-        self.number(start)
+        self.changed(id, |other| (other != role).then_some(other))
     }
 
     /// The set with one more role.
     pub(super) fn with(&mut self, id: SetId, role: Role) -> SetId {
-        let start = self.copy(id, |role| role);
-        self.roles.push(role);
-        self.number(start)
+        self.draft.clear();
+        self.draft.extend_from_slice(&self.roles[id]);
+        self.draft.push(role);
+        self.id_of_draft()
     }
 
-    /// The set with `to` in the place of `from`.
-    pub(super) fn swap(&mut self, id: SetId, from: Role, to: Role) -> SetId {
-        let start = self.copy(id, |role| if role == from { to } else { role });
-        self.number(start)
+    /// The set with `to` in the place and the role of `from`.
+    pub(super) fn swap(&mut self, id: SetId, from: HolderId, to: HolderId) -> SetId {
+        self.changed(id, |role| {
+            let stays = role.holder() != from;
+            Some(if stays { role } else { role.taken_by(to) })
+        })
     }
 
     /// The set with another of its holders as the primary.
     pub(super) fn with_primary(&mut self, id: SetId, primary: HolderId) -> SetId {
-        let role = |holder| {
-            if holder == primary {
-                Role::primary(holder)
-            } else {
-                Role::other(holder)
-            }
-        };
-        let start = self.copy(id, |old| role(old.holder()));
-        self.number(start)
+        self.changed(id, |role| {
+            let holder = role.holder();
+            Some(Role::of(holder, holder == primary))
+        })
     }
 
     /// The only role that `from` has and `to` has not, and the only one the other way round, when
@@ -190,25 +169,8 @@ fn only(these: &[Role], those: &[Role]) -> Option<Role> {
 impl Sets {
     /// For tests: the set of these holders, the first of them the primary.
     pub(super) fn of(&mut self, holders: &[u32]) -> SetId {
-        let role = |(i, h): (usize, &u32)| {
-            if i == 0 {
-                Role::primary(HolderId(*h))
-            } else {
-                Role::other(HolderId(*h))
-            }
-        };
+        let role = |(i, h): (usize, &u32)| Role::of(HolderId(*h), i == 0);
         self.id(holders.iter().enumerate().map(role))
-    }
-
-    /// For tests: one piece for each number of cells and its holders, the first of them the
-    /// primary.
-    pub(super) fn pieces(&mut self, list: &[(u128, &[u32])]) -> Vec<super::piece::Piece> {
-        list.iter()
-            .map(|(cells, holders)| super::piece::Piece {
-                cells: *cells,
-                set: self.of(holders),
-            })
-            .collect()
     }
 }
 
@@ -238,10 +200,7 @@ mod tests {
             ),
             (None, None, None)
         );
-        assert_eq!(
-            sets.swap(a, Role::other(HolderId(3)), Role::other(HolderId(4))),
-            d
-        );
+        assert_eq!(sets.swap(a, HolderId(3), HolderId(4)), d);
         assert_eq!(sets.with_primary(a, HolderId(2)), c);
         let short = sets.without(a, Role::other(HolderId(3)));
         assert_eq!(sets.with(short, Role::other(HolderId(4))), d);

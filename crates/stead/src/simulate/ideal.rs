@@ -290,7 +290,7 @@ pub(super) mod tests {
                 .filter(|w| *w > Weight::ZERO)
                 .collect();
             let domains = Domains::new(&vec![Some(Vec::new()); list.len()], 1);
-            let targets = targets(&list, &domains, SPACE).unwrap().cells.0;
+            let targets = targets(&list, &domains, SPACE).unwrap().cells.into_values();
             assert_eq!(ideal(1, &[], &nodes).0, targets);
             assert_eq!(ideal(1, &["zone", "rack"], &nodes).0, targets);
         }

@@ -1,4 +1,4 @@
-//! Layout: the first slices of a fleet.
+//! First layout: the slices of a fleet that has no map yet.
 //!
 //! One replica: one contiguous run a holder. More: the space is cut into chunks, and in each the
 //! holders are laid end to end in an order of its own and wrapped around (McNaughton 1959), domain
@@ -6,11 +6,14 @@
 //! Different orders bring many different sets about: when a node fails, many others take part in
 //! the rebuild, and later moves find legal exchanges nearly everywhere.
 
-use super::domains::{DomainId, Domains};
-use super::holder::{ByHolder, HolderId};
+use std::cmp::Reverse;
+
+use super::aim::Aim;
+use super::domains::{DomainId, Domains, Inside};
+use super::holder::{ByHolder, HolderId, Role};
 use super::piece::{join, Piece};
-use super::role::Role;
 use super::sets::Sets;
+use super::table::Table;
 use crate::map::mix;
 use crate::point::Point;
 
@@ -35,35 +38,31 @@ pub(super) fn chunks(holding: usize, replicas: u32, most: usize) -> u32 {
 }
 
 /// The first pieces: every holder has its target, every set R holders within the caps.
-pub(super) fn layout(
-    targets: &ByHolder,
-    domains: &Domains,
-    sets: &mut Sets,
-    cells: u128,
-    chunks: u32,
-) -> Vec<Piece> {
-    if domains.replicas() == 1 {
-        return join(targets.iter().map(|(holder, cells)| Piece {
-            cells,
+pub(super) fn first_layout(sets: &mut Sets, aim: &Aim, chunks: u32) -> Vec<Piece> {
+    let domains = &aim.domains;
+    if aim.replicas() == 1 {
+        return join(aim.targets.iter().map(|(holder, cells)| Piece {
+            cells: *cells,
             set: sets.id([Role::primary(holder)]),
         }));
     }
     let mut random = Random { drawn: 0 };
-    let mut left = targets.clone();
-    let mut cells_left = cells;
+    let mut left = aim.targets.clone();
+    let mut cells_left = aim.cells;
     let mut pieces = Vec::new();
     for chunk in 0..chunks {
         let length = cells_left / u128::from(chunks - chunk);
         let shares = share_of_chunk(&left, domains, length, u128::from(chunks - chunk));
-        let order = shuffled(domains, &mut random);
+        let mut order = Vec::new();
+        random.shuffle_inside(domains.outermost(), domains, &mut order);
         let line: Vec<(HolderId, u128)> = order
             .into_iter()
-            .map(|holder| (holder, shares.of(holder)))
+            .map(|holder| (holder, shares[holder]))
             .collect();
         for (holder, cells) in &line {
-            left.take(*holder, *cells);
+            left[*holder] -= cells;
         }
-        wrap(&line, length, domains.replicas(), sets, &mut pieces);
+        wrap(&line, length, aim.replicas(), sets, &mut pieces);
         cells_left -= length;
     }
     join(pieces)
@@ -73,111 +72,69 @@ pub(super) fn layout(
 /// rounded down or up, so that every domain's is, too (from the outside in, by largest remainder),
 /// and so that R * `length` are given out.
 fn share_of_chunk(left: &ByHolder, domains: &Domains, length: u128, parts: u128) -> ByHolder {
-    let mut sums = vec![0u128; domains.list().len()];
+    let mut of_domain = Table::zeros(domains.list().len());
     for (holder, cells) in left.iter() {
         for domain in domains.of(holder) {
-            if let Some(sum) = sums.get_mut(*domain) {
-                *sum += cells;
-            }
+            of_domain[*domain] += cells;
         }
     }
-    let mut shares = ByHolder::zeros(left.0.len());
-    let whole = length * u128::from(domains.replicas());
-    share_among(
-        whole,
-        domains.outermost(),
-        domains.outside(),
+    let mut chunk = Chunk {
         left,
-        &sums,
+        of_domain,
         domains,
         parts,
-        &mut shares,
-    );
-    shares
+        shares: ByHolder::zeros(left.len()),
+    };
+    let all = length * u128::from(domains.replicas());
+    chunk.share(all, domains.outermost());
+    chunk.shares
 }
 
-/// Shares `total` among parts and members, each of which gets its sum / `parts` rounded down or up.
-// one recursion, whose context would be a type of its own for one function
-#[allow(clippy::too_many_arguments)]
-fn share_among(
-    total: u128,
-    parts_of: &[DomainId],
-    members: &[HolderId],
-    left: &ByHolder,
-    sums: &[u128],
-    domains: &Domains,
+/// One chunk of `parts` that are left.
+struct Chunk<'a> {
+    /// What each holder gets of all of them.
+    left: &'a ByHolder,
+    /// What each domain gets of all of them.
+    of_domain: Table<DomainId, u128>,
+    domains: &'a Domains,
     parts: u128,
-    shares: &mut ByHolder,
-) {
-    let domain_sums = parts_of
-        .iter()
-        .map(|id| sums.get(*id).copied().unwrap_or(0));
-    let all: Vec<u128> = domain_sums
-        .chain(members.iter().map(|holder| left.of(*holder)))
-        .collect();
-    let mut given: Vec<u128> = all.iter().map(|sum| sum / parts).collect();
-    let mut over = total.saturating_sub(given.iter().sum());
-    let mut order: Vec<(u128, usize)> = all
-        .iter()
-        .zip(0..)
-        .map(|(sum, i)| (sum % parts, i))
-        .collect();
-    order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    for (rest, i) in order {
-        if let Some(given) = given.get_mut(i).filter(|_| over > 0 && rest > 0) {
-            *given += 1;
-            over -= 1;
+    /// What each holder gets of this one.
+    shares: ByHolder,
+}
+
+impl Chunk<'_> {
+    /// Shares `total` among the domains and the holders inside, each of which gets its part of the
+    /// chunk rounded down or up.
+    fn share(&mut self, total: u128, inside: &Inside) {
+        let Inside { parts, members } = inside;
+        let of_parts = parts.iter().map(|id| self.of_domain[*id]);
+        let of_members = members.iter().map(|holder| self.left[*holder]);
+        let all: Vec<u128> = of_parts.chain(of_members).collect();
+        let given = round(total, &all, self.parts);
+        let (to_parts, to_members) = given.split_at(parts.len());
+        for (id, total) in parts.iter().zip(to_parts) {
+            self.share(*total, &self.domains.list()[*id].inside);
         }
-    }
-    for (id, total) in parts_of.iter().zip(&given) {
-        if let Some(domain) = domains.list().get(*id) {
-            share_among(
-                *total,
-                &domain.parts,
-                &domain.members,
-                left,
-                sums,
-                domains,
-                parts,
-                shares,
-            );
+        for (holder, cells) in members.iter().zip(to_members) {
+            self.shares[*holder] = *cells;
         }
-    }
-    for (holder, cells) in members.iter().zip(given.iter().skip(parts_of.len())) {
-        shares.add(*holder, *cells);
     }
 }
 
-/// All that can hold, domain beside domain at every level, in a random order.
-fn shuffled(domains: &Domains, random: &mut Random) -> Vec<HolderId> {
-    let mut order = Vec::new();
-    visit(
-        domains.outermost(),
-        domains.outside(),
-        domains,
-        random,
-        &mut order,
-    );
-    order
-}
-
-fn visit(
-    parts: &[DomainId],
-    members: &[HolderId],
-    domains: &Domains,
-    random: &mut Random,
-    order: &mut Vec<HolderId>,
-) {
-    let mut parts = parts.to_vec();
-    random.shuffle(&mut parts);
-    for id in parts {
-        if let Some(domain) = domains.list().get(id) {
-            visit(&domain.parts, &domain.members, domains, random, order);
-        }
+/// Each of the numbers divided by `parts` and rounded down or up, by largest remainder, of equal
+/// ones the first, so that they add up to `total`.
+fn round(total: u128, all: &[u128], parts: u128) -> Vec<u128> {
+    let mut given: Vec<u128> = all.iter().map(|number| number / parts).collect();
+    let over = total.saturating_sub(given.iter().sum());
+    let remainder = |number: &u128| number % parts;
+    let mut up: Vec<(u128, &mut u128)> = all.iter().map(remainder).zip(&mut given).collect();
+    up.retain(|(remainder, _)| *remainder > 0);
+    up.sort_by_key(|(remainder, _)| Reverse(*remainder));
+    let over = usize::try_from(over).unwrap_or(usize::MAX);
+    for (_, given) in up.into_iter().take(over) {
+        *given += 1;
     }
-    let mut members = members.to_vec();
-    random.shuffle(&mut members);
-    order.extend(members);
+    given
 }
 
 /// Lays the line around the chunk, R times: a point's holders are those above it in each round.
@@ -190,61 +147,41 @@ fn wrap(
     pieces: &mut Vec<Piece>,
 ) {
     // the holders of each round, cut at the chunk's end
-    let mut rounds: Vec<Vec<(HolderId, u128)>> = vec![Vec::new()];
+    let mut rounds = Vec::with_capacity(replicas as usize);
+    let mut round: Vec<(HolderId, u128)> = Vec::new();
     let mut room = length;
-    for (holder, cells) in line {
-        let mut cells = *cells;
+    for (holder, mut cells) in line.iter().copied() {
         while cells > 0 {
             let taken = cells.min(room);
-            if let Some(round) = rounds.last_mut() {
-                round.push((*holder, taken));
-            }
+            round.push((holder, taken));
             cells -= taken;
             room -= taken;
             if room == 0 {
                 room = length;
-                rounds.push(Vec::new());
+                rounds.push(std::mem::take(&mut round).into_iter().peekable());
             }
         }
     }
-    rounds.truncate(replicas as usize);
-    let mut places = vec![0usize; rounds.len()];
-    let mut left = length;
     // whose turn it is to be the primary rotates, so that few have to be changed for everybody's
     // share of primaries
     let mut turn = pieces.len();
-    while left > 0 {
-        let now: Vec<(HolderId, u128)> = rounds
-            .iter()
-            .zip(&places)
-            .filter_map(|(round, place)| round.get(*place))
-            .copied()
-            .collect();
+    loop {
+        let now = rounds.iter_mut().filter_map(|round| round.peek().copied());
+        let now: Vec<(HolderId, u128)> = now.collect();
         let Some(cells) = now.iter().map(|(_, cells)| *cells).min() else {
-            break;
+            return;
         };
-        let first = turn % now.len().max(1);
+        let first = turn % now.len();
         turn += 1;
-        let role = |(i, (holder, _)): (usize, &(HolderId, u128))| {
-            if i == first {
-                Role::primary(*holder)
-            } else {
-                Role::other(*holder)
-            }
-        };
-        pieces.push(Piece {
-            cells,
-            set: sets.id(now.iter().enumerate().map(role)),
-        });
-        for (round, place) in rounds.iter_mut().zip(&mut places) {
-            if let Some((_, rest)) = round.get_mut(*place) {
+        let role = |(i, (holder, _)): (usize, &(HolderId, u128))| Role::of(*holder, i == first);
+        let set = sets.id(now.iter().enumerate().map(role));
+        pieces.push(Piece { cells, set });
+        for round in &mut rounds {
+            if let Some((_, rest)) = round.peek_mut() {
                 *rest -= cells;
-                if *rest == 0 {
-                    *place += 1;
-                }
             }
+            round.next_if(|(_, rest)| *rest == 0);
         }
-        left -= cells;
     }
 }
 
@@ -258,6 +195,20 @@ impl Random {
     fn next(&mut self) -> u64 {
         self.drawn += 1;
         mix(Point(0), self.drawn).0
+    }
+
+    /// All that can hold inside, domain beside domain at every level, in a random order.
+    fn shuffle_inside(&mut self, inside: &Inside, domains: &Domains, order: &mut Vec<HolderId>) {
+        let Inside {
+            mut parts,
+            mut members,
+        } = inside.clone();
+        self.shuffle(&mut parts);
+        for id in parts {
+            self.shuffle_inside(&domains.list()[id].inside, domains, order);
+        }
+        self.shuffle(&mut members);
+        order.extend(members);
     }
 
     /// Fisher-Yates. The bias of `%` is below 2^-48 for 65,536 holders.
@@ -297,8 +248,7 @@ mod tests {
     #[test]
     fn one_replica_is_one_run_a_holder() {
         let mut sets = Sets::default();
-        let domains = Domains::new(&[Some(Vec::new()), None, Some(Vec::new())], 1);
-        let made = layout(&ByHolder(vec![3, 0, 2]), &domains, &mut sets, 5, 1);
+        let made = first_layout(&mut sets, &Aim::free(1, &[3, 0, 2]), 1);
         assert_eq!(made, sets.pieces(&[(3, &[0]), (2, &[2])]));
     }
 
@@ -323,45 +273,31 @@ mod tests {
 
     #[test]
     fn a_chunk_has_its_part_of_each_domain_and_of_each_holder() {
-        let paths: Vec<Option<Vec<&str>>> = ["a", "a", "b", "b"]
-            .iter()
-            .map(|zone| Some(vec![*zone]))
-            .collect();
-        let domains = Domains::new(&paths, 2);
+        let share_of_chunk = |left: [u128; 4], length, parts| {
+            let aim = Aim::zoned(&["a", "a", "b", "b"], 2, &left);
+            share_of_chunk(&aim.targets, &aim.domains, length, parts).into_values()
+        };
         // of 10 cells a zone 5, the odd ones to the largest remainder, of equal ones to the earlier
-        assert_eq!(
-            share_of_chunk(&ByHolder(vec![3, 7, 5, 5]), &domains, 5, 2).0,
-            [2, 3, 3, 2]
-        );
+        assert_eq!(share_of_chunk([3, 7, 5, 5], 5, 2), [2, 3, 3, 2]);
         // 6 and 4 of 5 chunks: both are 1.2 and 0.8, so the second is rounded up
-        assert_eq!(
-            share_of_chunk(&ByHolder(vec![6, 4, 10, 0]), &domains, 2, 5).0,
-            [1, 1, 2, 0]
-        );
+        assert_eq!(share_of_chunk([6, 4, 10, 0], 2, 5), [1, 1, 2, 0]);
     }
 
     #[test]
     fn every_chunk_number_gives_everybody_the_target_within_the_caps() {
-        let paths: Vec<Option<Vec<&str>>> = ["a/1", "a/2", "b/1", "b/1", "c/1", "-"]
-            .iter()
-            .map(|path| (*path != "-").then(|| path.split('/').collect()))
-            .collect();
-        let domains = Domains::new(&paths, 3);
-        let targets = ByHolder(vec![667, 333, 499, 501, 1000, 0]);
+        let zones = ["a/1", "a/2", "b/1", "b/1", "c/1", "-"];
+        let aim = Aim::zoned(&zones, 3, &[667, 333, 499, 501, 1000, 0]);
         for chunks in [1, 2, 4, 64] {
             let mut sets = Sets::default();
-            let made = layout(&targets, &domains, &mut sets, 1000, chunks);
+            let made = first_layout(&mut sets, &aim, chunks);
             assert_eq!(
                 (
-                    loads(&made, &sets, 6),
+                    &loads(&made, &sets, 6),
                     made.iter().map(|piece| piece.cells).sum::<u128>()
                 ),
-                (targets.clone(), 1000)
+                (&aim.targets, 1000)
             );
-            let sound = |piece: &Piece| {
-                sets.roles(piece.set).len() == 3
-                    && domains.broken(sets.holders(piece.set)).is_none()
-            };
+            let sound = |piece: &Piece| aim.fits(piece.set, &sets);
             assert!(made.iter().all(sound), "{chunks} chunks");
         }
     }

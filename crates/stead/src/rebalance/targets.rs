@@ -6,14 +6,15 @@
 //! so everything stays in whole cells.
 //!
 //! Nothing overflows: a bound is at most 255 * 2^64 < 2^72 cells, a weight at most 10^12 < 2^40
-//! millionths, and 65,536 * 2 of them are less than 2^57; but a fleet of so many that all have the
-//! largest weight is not more than 2^56 by nodes alone, and policies take part at one replica only.
-//! So a product of a bound and a sum of weights is below 2^128.
+//! millionths, and 65,536 of them are at most 2^56 in all. Policies can double that, but they take
+//! part at one replica only, where a bound is at most 2^64. So a product of a bound and a sum of
+//! weights is below 2^128.
 
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 
 use super::domains::{DomainId, Domains};
 use super::holder::{ByHolder, HolderId};
+use super::table::Table;
 use crate::weight::Weight;
 
 /// What stops a holder from getting more.
@@ -33,7 +34,7 @@ pub struct Targets {
     /// How many cells each holder gets.
     pub cells: ByHolder,
     /// For each holder what froze it; `None` for those without a weight.
-    pub bounds: Vec<Option<Bound>>,
+    pub bounds: Table<HolderId, Option<Bound>>,
 }
 
 /// How many cells each holder gets by its weight, of R * `cells`, as far as the caps allow.
@@ -57,198 +58,211 @@ pub fn targets(weights: &[Weight], domains: &Domains, cells: u128) -> Option<Tar
 /// The share of each holder without any cap: R * `cells` by weight, by largest remainder. Zeros
 /// when nobody has a weight.
 pub fn wanted(weights: &[Weight], replicas: u32, cells: u128) -> ByHolder {
-    let all: Vec<(HolderId, u128)> = (0..)
-        .map(HolderId)
-        .zip(weights)
-        .map(|(h, w)| (h, u128::from(w.millionths())))
+    let weights: Table<HolderId, Weight> = weights.to_vec().into();
+    let all: Vec<(HolderId, u128)> = weights
+        .iter()
+        .map(|(holder, weight)| (holder, u128::from(weight.millionths())))
         .collect();
     let mut shares = ByHolder::zeros(weights.len());
-    for (holder, share) in split(
-        u128::from(replicas) * cells,
-        &all,
-        &Domains::default(),
-        &mut [],
-    ) {
-        shares.add(holder, share);
+    for (holder, share) in split(u128::from(replicas) * cells, &all, None) {
+        shares[holder] = share;
     }
     shares
 }
 
 /// Splits `left` cells by weight: floors first, then one more each for the largest remainders, of
-/// equal ones for the earlier. `room` is what each domain can still take; whoever is in one that
-/// has none left is passed over.
+/// equal ones for the earlier. Whoever is in a domain that has no room left is passed over.
 fn split(
     left: u128,
     weights: &[(HolderId, u128)],
-    domains: &Domains,
-    room: &mut [u128],
+    mut room: Option<Room>,
 ) -> Vec<(HolderId, u128)> {
     let total: u128 = weights.iter().map(|(_, weight)| weight).sum();
     if total == 0 {
         return Vec::new();
     }
     let (whole, rest) = (left / total, left % total);
-    let mut shares: Vec<(HolderId, u128)> = Vec::with_capacity(weights.len());
     let mut over = left;
-    let mut order: Vec<(u128, usize)> = Vec::with_capacity(weights.len());
-    for (i, (holder, weight)) in weights.iter().enumerate() {
+    let mut shares: Vec<(HolderId, u128, u128)> = Vec::with_capacity(weights.len());
+    for (holder, weight) in weights {
         let share = whole * weight + rest * weight / total;
-        for id in domains.of(*holder) {
-            if let Some(room) = room.get_mut(*id) {
-                *room = room.saturating_sub(share); // floors always fit
-            }
+        if let Some(room) = &mut room {
+            room.take(*holder, share); // floors always fit
         }
         over -= share;
-        shares.push((*holder, share));
-        order.push((rest * weight % total, i));
+        shares.push((*holder, share, rest * weight % total));
     }
-    order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    for (_, i) in order {
-        let Some((holder, share)) = shares.get_mut(i).filter(|_| over > 0) else {
-            break;
-        };
-        if domains
-            .of(*holder)
-            .iter()
-            .all(|id| room.get(*id).is_none_or(|room| *room > 0))
-        {
+    let mut by_remainder: Vec<&mut (HolderId, u128, u128)> = shares.iter_mut().collect();
+    by_remainder.sort_by_key(|(_, _, remainder)| Reverse(*remainder));
+    for (holder, share, _) in by_remainder {
+        if over > 0 && room.as_mut().is_none_or(|room| room.take(*holder, 1)) {
             *share += 1;
             over -= 1;
-            for id in domains.of(*holder) {
-                if let Some(room) = room.get_mut(*id) {
-                    *room -= 1;
-                }
-            }
         }
     }
-    shares
+    let shares = shares.into_iter();
+    shares.map(|(holder, share, _)| (holder, share)).collect()
+}
+
+/// How many cells each domain can still take.
+struct Room<'a> {
+    domains: &'a Domains,
+    cells: Table<DomainId, u128>,
+}
+
+impl Room<'_> {
+    /// Takes the room for a holder's cells in all its domains; `false` when one has none.
+    fn take(&mut self, holder: HolderId, cells: u128) -> bool {
+        let domains = self.domains.of(holder);
+        let fits = domains.iter().all(|id| self.cells[*id] >= cells);
+        if fits {
+            for id in domains {
+                self.cells[*id] -= cells;
+            }
+        }
+        fits
+    }
 }
 
 /// A level that rises.
 struct Filling<'a> {
     domains: &'a Domains,
-    weights: Vec<u128>,
+    /// the domains from the outermost level inwards and, within a level, from the last to the first
+    inwards: Vec<DomainId>,
+    weights: Table<HolderId, u128>,
     cells: u128,
     targets: Targets,
-    rising: Vec<bool>,
-    /// for each domain, and last for the whole: cells still to be had, and the weights that still
-    /// rise
-    left: Vec<(u128, u128)>,
+    rising: Table<HolderId, bool>,
+    of_domain: Table<DomainId, Left>,
+    of_whole: Left,
+}
+
+/// What a domain, or the whole, still has.
+#[derive(Clone, Copy)]
+struct Left {
+    /// Cells that can still be had.
+    cells: u128,
+    /// The weights that still rise.
+    weights: u128,
+}
+
+impl Left {
+    /// Whether the rising level gets here before it gets to `other`.
+    fn is_before(self, other: Left) -> bool {
+        // cells / weights, compared by cross-multiplication
+        self.cells * other.weights < other.cells * self.weights
+    }
 }
 
 impl<'a> Filling<'a> {
     fn new(weights: &[Weight], domains: &'a Domains, cells: u128) -> Filling<'a> {
-        let weights: Vec<u128> = weights
-            .iter()
-            .map(|weight| u128::from(weight.millionths()))
-            .collect();
-        let mut left: Vec<(u128, u128)> = domains
-            .list()
-            .iter()
-            .map(|domain| (u128::from(domain.cap) * cells, 0))
-            .collect();
-        left.push((u128::from(domains.replicas()) * cells, 0));
+        let left = |copies: u32| Left {
+            cells: u128::from(copies) * cells,
+            weights: 0,
+        };
+        let millionths = |weight: &Weight| u128::from(weight.millionths());
+        let weights: Table<HolderId, u128> = weights.iter().map(millionths).collect();
+        let list = domains.list();
+        let mut inwards: Vec<DomainId> = list.ids().rev().collect();
+        inwards.sort_by_key(|id| list[*id].path.len());
         let mut filling = Filling {
             domains,
+            inwards,
             cells,
             targets: Targets {
                 cells: ByHolder::zeros(weights.len()),
-                bounds: vec![None; weights.len()],
+                bounds: Table::filled(weights.len(), None),
             },
-            rising: weights.iter().map(|weight| *weight > 0).collect(),
+            rising: weights.values().iter().map(|weight| *weight > 0).collect(),
             weights,
-            left,
+            of_domain: list
+                .values()
+                .iter()
+                .map(|domain| left(domain.cap))
+                .collect(),
+            of_whole: left(domains.replicas()),
         };
-        for (holder, weight) in filling.weights_of(|_| true) {
-            filling.each_bound(holder, |(_, rising)| *rising += weight);
+        for (holder, weight) in filling.rising(|_| true) {
+            filling.each_left(holder, |left| left.weights += weight);
         }
         filling
     }
 
     /// The rising holders among those that `wanted` takes, with their weights.
-    fn weights_of(&self, wanted: impl Fn(HolderId) -> bool) -> Vec<(HolderId, u128)> {
-        let all = (0..)
-            .map(HolderId)
-            .zip(self.weights.iter().zip(&self.rising));
-        all.filter(|(holder, (_, rising))| **rising && wanted(*holder))
-            .map(|(holder, (weight, _))| (holder, *weight))
+    fn rising(&self, wanted: impl Fn(HolderId) -> bool) -> Vec<(HolderId, u128)> {
+        let rising = |holder: &HolderId| self.rising[*holder] && wanted(*holder);
+        let holders = self.weights.ids().filter(rising);
+        holders
+            .map(|holder| (holder, self.weights[holder]))
             .collect()
     }
 
-    /// Changes the numbers of every domain of a holder, and of the whole.
-    fn each_bound(&mut self, holder: HolderId, mut change: impl FnMut(&mut (u128, u128))) {
+    /// Changes what is left in every domain of a holder, and in the whole.
+    fn each_left(&mut self, holder: HolderId, change: impl Fn(&mut Left)) {
         for domain in self.domains.of(holder) {
-            if let Some(left) = self.left.get_mut(*domain) {
-                change(left);
-            }
+            change(&mut self.of_domain[*domain]);
         }
-        if let Some(left) = self.left.last_mut() {
-            change(left);
-        }
+        change(&mut self.of_whole);
     }
 
     /// The bound that is reached first, of equal ones the innermost, then the earlier; `None` when
     /// nobody rises.
     fn next_bound(&self) -> Option<Bound> {
-        let (whole, inner) = self.left.split_last()?;
-        let mut best = (*whole, Bound::Whole);
-        let mut try_bound = |level: (u128, u128), bound: Bound, on_tie: bool| {
-            // left / weights, compared by cross-multiplication
-            let order = (level.0 * best.0 .1).cmp(&(best.0 .0 * level.1));
-            if level.1 > 0 && (order == Ordering::Less || (on_tie && order == Ordering::Equal)) {
-                best = (level, bound);
-            }
-        };
-        // from the outermost level inwards and, within a level, from the last to the first, so that
-        // a tie goes to the right one
-        let depth = |id: &DomainId| {
-            self.domains
-                .list()
-                .get(*id)
-                .map_or(0, |domain| domain.path.len())
-        };
-        let mut order: Vec<DomainId> = (0..inner.len()).collect();
-        order.sort_by_key(|id| (depth(id), std::cmp::Reverse(*id)));
-        for id in order {
-            if let Some(level) = inner.get(id) {
-                try_bound(*level, Bound::Domain(id), true);
-            }
+        if self.of_whole.weights == 0 {
+            return None;
         }
-        for (holder, weight) in self.weights_of(|_| true).into_iter().rev() {
-            try_bound((self.cells, weight), Bound::Node(holder), true);
-        }
-        (whole.1 > 0).then_some(best.1)
+        let of_domain = |id: &DomainId| (self.of_domain[*id], Bound::Domain(*id));
+        let of_node = |(holder, weights): (HolderId, u128)| {
+            let left = Left {
+                cells: self.cells,
+                weights,
+            };
+            (left, Bound::Node(holder))
+        };
+        let nodes = self.rising(|_| true);
+        // the later wins a tie
+        let bounds = self.inwards.iter().map(of_domain);
+        let bounds = bounds.chain(nodes.into_iter().rev().map(of_node));
+        let first = bounds.filter(|(left, _)| left.weights > 0).fold(
+            (self.of_whole, Bound::Whole),
+            |best, next| {
+                if best.0.is_before(next.0) {
+                    best
+                } else {
+                    next
+                }
+            },
+        );
+        Some(first.1)
     }
 
     fn freeze(&mut self, bound: Bound) {
         let (left, group) = match bound {
-            Bound::Node(holder) => (self.cells, self.weights_of(|other| other == holder)),
+            Bound::Node(holder) => (self.cells, vec![(holder, self.weights[holder])]),
             Bound::Domain(id) => {
-                let left = self.left.get(id).map_or(0, |left| left.0);
-                (
-                    left,
-                    self.weights_of(|holder| self.domains.of(holder).contains(&id)),
-                )
+                let inside = |holder| self.domains.of(holder).contains(&id);
+                (self.of_domain[id].cells, self.rising(inside))
             }
-            Bound::Whole => (
-                self.left.last().map_or(0, |left| left.0),
-                self.weights_of(|_| true),
-            ),
+            Bound::Whole => (self.of_whole.cells, self.rising(|_| true)),
         };
-        let mut room: Vec<u128> = self.left.iter().map(|left| left.0).collect();
-        for (holder, share) in split(left, &group, self.domains, &mut room) {
-            let weight = self.weights.get(holder.index()).copied().unwrap_or(0);
-            self.targets.cells.add(holder, share);
-            self.each_bound(holder, |(left, rising)| {
-                *left = left.saturating_sub(share);
-                *rising -= weight;
+        let room = Room {
+            domains: self.domains,
+            cells: self
+                .of_domain
+                .values()
+                .iter()
+                .map(|left| left.cells)
+                .collect(),
+        };
+        for (holder, share) in split(left, &group, Some(room)) {
+            let weight = self.weights[holder];
+            self.targets.cells[holder] = share;
+            self.targets.bounds[holder] = Some(bound);
+            self.rising[holder] = false;
+            self.each_left(holder, |left| {
+                left.cells = left.cells.saturating_sub(share);
+                left.weights -= weight;
             });
-            if let Some(place) = self.targets.bounds.get_mut(holder.index()) {
-                *place = Some(bound);
-            }
-            if let Some(rising) = self.rising.get_mut(holder.index()) {
-                *rising = false;
-            }
         }
     }
 }
@@ -281,7 +295,7 @@ mod tests {
             .collect();
         let list: Vec<u64> = split.iter().map(|(_, w)| *w).collect();
         targets(&weights(&list), &Domains::new(&paths, replicas), cells)
-            .map(|targets| targets.cells.0)
+            .map(|targets| targets.cells.into_values())
     }
 
     fn flat(list: &[u64], cells: u128) -> Vec<u128> {
@@ -289,7 +303,7 @@ mod tests {
         targets(&weights(list), &Domains::new(&none, 1), cells)
             .unwrap()
             .cells
-            .0
+            .into_values()
     }
 
     #[test]

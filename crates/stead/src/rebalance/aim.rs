@@ -1,0 +1,165 @@
+//! Aim: what a rebalance has to reach, and the proof that it did.
+
+use super::domains::Domains;
+use super::holder::{ByHolder, HolderId};
+use super::piece::{loads, Piece};
+use super::sets::{SetId, Sets};
+use super::table::Table;
+use crate::error::{Error, Result};
+
+/// What a rebalance aims at.
+pub(super) struct Aim {
+    /// The caps, and who can hold.
+    pub domains: Domains,
+    /// What everybody gets; they add up to R times the space.
+    pub targets: ByHolder,
+    /// How many cells the space has.
+    pub cells: u128,
+    /// The largest number of pieces, when the fleet sets one.
+    pub max_slices: Option<u32>,
+}
+
+impl Aim {
+    /// How many holders there are, with those that leave.
+    pub(super) fn holders(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// R.
+    pub(super) fn replicas(&self) -> u32 {
+        self.domains.replicas()
+    }
+
+    /// Whether a set has R copies that keep the caps.
+    pub(super) fn fits(&self, set: SetId, sets: &Sets) -> bool {
+        sets.roles(set).len() == self.replicas() as usize
+            && self.domains.broken(sets.holders(set)).is_none()
+    }
+
+    /// The least and the most cells that a holder may be the primary of: its target / R, rounded
+    /// down and up.
+    pub(super) fn primary_range(&self, holder: HolderId) -> (u128, u128) {
+        let (target, r) = (self.targets[holder], u128::from(self.replicas()));
+        (target / r, target.div_ceil(r))
+    }
+
+    /// How many cells each holder is to be the primary of.
+    ///
+    /// Whoever can stay as it is (`primaries`) does; the others come as near to that as they can.
+    /// Where that does not add up to `cells`, those whose target changed (it is not in `loads`) are
+    /// changed first, by the largest remainder.
+    pub(super) fn primaries(&self, loads: &ByHolder, primaries: &ByHolder) -> ByHolder {
+        let near = |holder| {
+            let (low, high) = self.primary_range(holder);
+            primaries[holder].clamp(low, high)
+        };
+        let mut wanted: ByHolder = self.targets.ids().map(near).collect();
+        let r = u128::from(self.replicas());
+        let mut order: Vec<(bool, u128, HolderId)> = self
+            .targets
+            .iter()
+            .map(|(holder, target)| (*target == loads[holder], target % r, holder))
+            .collect();
+        let sum = wanted.sum();
+        if sum < self.cells {
+            order.sort_unstable_by(|a, b| (a.0, b.1, a.2).cmp(&(b.0, a.1, b.2)));
+            let mut missing = self.cells - sum;
+            for (_, _, holder) in order {
+                if missing > 0 && wanted[holder] < self.primary_range(holder).1 {
+                    wanted[holder] += 1;
+                    missing -= 1;
+                }
+            }
+        } else {
+            order.sort_unstable();
+            let mut over = sum - self.cells;
+            for (_, _, holder) in order {
+                if over > 0 && wanted[holder] > self.primary_range(holder).0 {
+                    wanted[holder] -= 1;
+                    over -= 1;
+                }
+            }
+        }
+        wanted
+    }
+
+    /// What every later guarantee stands on; a wrong map must not leave this module.
+    pub(super) fn prove(&self, pieces: &[Piece], sets: &Sets) -> Result<()> {
+        let wrong = |problem: &str| {
+            Err(Error::Internal {
+                problem: problem.to_owned(),
+            })
+        };
+        if loads(pieces, sets, self.holders()) != self.targets
+            || pieces.iter().map(|p| p.cells).sum::<u128>() != self.cells
+        {
+            return wrong("a rebalance missed its targets");
+        }
+        if self.replicas() == 1 {
+            return Ok(());
+        }
+        let mut seen: Table<SetId, bool> = Table::filled(sets.count(), false);
+        for piece in pieces {
+            if std::mem::replace(&mut seen[piece.set], true) {
+                continue;
+            }
+            let primaries = sets.roles(piece.set).iter().filter(|r| r.is_primary());
+            if primaries.count() != 1 || !self.fits(piece.set, sets) {
+                return wrong("a rebalance put too many copies into one domain");
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+impl Aim {
+    /// For tests: these targets for holders in these zones, or zones and racks ("-" cannot hold).
+    pub(super) fn zoned(zones: &[&str], replicas: u32, targets: &[u128]) -> Aim {
+        let paths: Vec<Option<Vec<&str>>> = zones
+            .iter()
+            .map(|zone| (*zone != "-").then(|| zone.split('/').collect()))
+            .collect();
+        Aim::of(Domains::new(&paths, replicas), targets)
+    }
+
+    /// For tests: these targets for holders without domains.
+    pub(super) fn free(replicas: u32, targets: &[u128]) -> Aim {
+        let free = vec![Some(Vec::new()); targets.len()];
+        Aim::of(Domains::new(&free, replicas), targets)
+    }
+
+    fn of(domains: Domains, targets: &[u128]) -> Aim {
+        let cells = targets.iter().sum::<u128>() / u128::from(domains.replicas());
+        Aim {
+            domains,
+            targets: targets.to_vec().into(),
+            cells,
+            max_slices: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_can_stay_does_and_those_that_change_anyway_are_rounded_the_other_way_first() {
+        // 3, 3 and 2 cells at R = 2 are 1 or 2, 1 or 2, and 1 primaries, 4 in all
+        let wanted = |loads: &[u128], before: &[u128]| {
+            let (loads, before) = (loads.to_vec().into(), before.to_vec().into());
+            Aim::free(2, &[3, 3, 2])
+                .primaries(&loads, &before)
+                .into_values()
+        };
+        assert_eq!(wanted(&[3, 3, 2], &[2, 1, 1]), [2, 1, 1]);
+        assert_eq!(wanted(&[3, 3, 2], &[1, 2, 1]), [1, 2, 1]);
+        // one too many: of equal remainders the earlier, but 1 has changed
+        assert_eq!(wanted(&[3, 3, 2], &[4, 4, 0]), [1, 2, 1]);
+        assert_eq!(wanted(&[3, 2, 2], &[4, 4, 0]), [2, 1, 1]);
+        // one too few
+        assert_eq!(wanted(&[3, 3, 2], &[0, 0, 0]), [2, 1, 1]);
+        assert_eq!(wanted(&[3, 2, 2], &[0, 0, 0]), [1, 2, 1]);
+    }
+}

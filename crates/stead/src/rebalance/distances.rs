@@ -1,0 +1,139 @@
+//! Distances: how far each holder is from those who have too much, along the arcs of a graph.
+
+use std::collections::VecDeque;
+
+use super::domains::{DomainId, Inside};
+use super::graph::{Exchange, Graph};
+use super::holder::HolderId;
+use super::sets::SetId;
+use super::table::Table;
+
+/// A distance: cost first, then the number of arcs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Distance(i64);
+
+/// What a cost of 1 adds to a distance; a path never has as many arcs.
+const COST: i64 = 1 << 32;
+
+impl Distance {
+    const LEAST: Distance = Distance(i64::MIN);
+    const ZERO: Distance = Distance(0);
+    /// The distance of whoever cannot be reached.
+    pub(super) const FAR: Distance = Distance(i64::MAX);
+
+    /// The distance one arc further.
+    pub(super) fn after(self, cost: i64) -> Distance {
+        Distance(self.0 + cost * COST + 1)
+    }
+
+    /// The cost of the path.
+    pub(super) fn cost(self) -> i64 {
+        self.0.div_euclid(COST)
+    }
+}
+
+/// The distance of each holder from the nearest of `sources`. Costs may be negative; `None` if a
+/// cycle were, which the theory rules out.
+pub(super) fn distances<E: Exchange>(
+    graph: &Graph<E>,
+    sources: &[HolderId],
+) -> Option<Table<HolderId, Distance>> {
+    let holders = graph.domains.holders();
+    let mut search = Search {
+        graph,
+        distance: Table::filled(holders, Distance::FAR),
+        queue: VecDeque::new(),
+        queued: Table::filled(holders, false),
+        farthest: Table::filled(graph.domains.list().len(), Distance::FAR),
+        farthest_of_all: Distance::FAR,
+    };
+    for source in sources {
+        search.reach(*source, Distance::ZERO);
+    }
+    let mut visits: Table<HolderId, usize> = Table::filled(holders, 0);
+    while let Some(from) = search.queue.pop_front() {
+        search.queued[from] = false;
+        // without negative cycles nobody is visited more often than there are holders
+        // (Bellman-Ford with a queue)
+        visits[from] += 1;
+        if visits[from] > holders {
+            return None;
+        }
+        search.visit(from);
+    }
+    Some(search.distance)
+}
+
+/// A label-correcting search.
+struct Search<'a, 'b, E> {
+    graph: &'a Graph<'b, E>,
+    distance: Table<HolderId, Distance>,
+    /// those that came nearer since they were visited
+    queue: VecDeque<HolderId>,
+    queued: Table<HolderId, bool>,
+    /// for each domain an upper bound of the distances in it
+    farthest: Table<DomainId, Distance>,
+    farthest_of_all: Distance,
+}
+
+impl<E: Exchange> Search<'_, '_, E> {
+    /// Goes along all arcs of a holder.
+    fn visit(&mut self, from: HolderId) {
+        let Graph { exchange, sets, .. } = self.graph;
+        let start = self.distance[from];
+        let mut place = 0;
+        while let Some((at, id)) = self.graph.next_run(from, place) {
+            place = at + 1;
+            let run = self.graph.run(id);
+            for (to, cost) in exchange.direct(sets, &run, from) {
+                self.reach(to, start.after(cost));
+            }
+            if let Some(cost) = exchange.broad(sets, &run, from) {
+                let distance = start.after(cost);
+                if self.farthest_of_all > distance {
+                    let full = self.graph.full(&run, from);
+                    let outermost = self.graph.domains.outermost();
+                    self.farthest_of_all = self.reach_inside(outermost, run.set, &full, distance);
+                }
+            }
+        }
+    }
+
+    /// Lets a holder be as near as this, if it is not nearer already.
+    fn reach(&mut self, holder: HolderId, distance: Distance) {
+        if self.distance[holder] > distance {
+            self.distance[holder] = distance;
+            if !std::mem::replace(&mut self.queued[holder], true) {
+                self.queue.push_back(holder);
+            }
+        }
+    }
+
+    /// Lets all that are not in the set, and in no full domain, be as near as this. Domains in
+    /// which all are as near already are skipped. Returns how far the farthest inside is then, or
+    /// more.
+    fn reach_inside(
+        &mut self,
+        inside: &Inside,
+        set: SetId,
+        full: &[DomainId],
+        distance: Distance,
+    ) -> Distance {
+        let Graph { domains, sets, .. } = self.graph;
+        let mut farthest = Distance::LEAST;
+        for part in &inside.parts {
+            if self.farthest[*part] > distance && !full.contains(part) {
+                let inside = &domains.list()[*part].inside;
+                self.farthest[*part] = self.reach_inside(inside, set, full, distance);
+            }
+            farthest = farthest.max(self.farthest[*part]);
+        }
+        for holder in &inside.members {
+            if self.distance[*holder] > distance && sets.role_of(set, *holder).is_none() {
+                self.reach(*holder, distance);
+            }
+            farthest = farthest.max(self.distance[*holder]);
+        }
+        farthest
+    }
+}

@@ -1,0 +1,55 @@
+//! Exact: one rebalance with the least movement, whatever number of pieces it makes: steps 2 to 7.
+
+use super::aim::Aim;
+use super::demand::Demand;
+use super::fill::fill;
+use super::fit::fit;
+use super::piece::{loads, role_loads, Piece};
+use super::release::release;
+use super::sets::Sets;
+use super::shift::shift;
+use super::{copies, primaries};
+use crate::error::Result;
+
+/// New pieces in which every holder has exactly its target, with the least movement there is.
+///
+/// `start` covers the space; holders without a target lose all they have.
+///
+/// Cost: O(s log s) for s pieces where steps 3 to 5 settle it.
+pub(super) fn rebalance(start: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
+    let mut pieces = match fit(start, sets, aim) {
+        // exchanges that move nothing come before those that do
+        Some(fitted) => copies::settle(start, &fitted, sets, aim, 0),
+        None => start.to_vec(),
+    };
+    pieces = greedy(pieces, sets, aim);
+    if aim.replicas() > 1 {
+        if loads(&pieces, sets, aim.holders()) != aim.targets {
+            pieces = copies::settle(start, &pieces, sets, aim, i64::MAX);
+        }
+        pieces = primaries::put_right(start, &pieces, sets, aim)?;
+    }
+    aim.prove(&pieces, sets)?;
+    Ok(pieces)
+}
+
+/// Exchanges between one who has too much and one who has too little: as many as there are, or
+/// nearly. Steps 3 to 5, while they bring anything.
+fn greedy(mut pieces: Vec<Piece>, sets: &mut Sets, aim: &Aim) -> Vec<Piece> {
+    let mut before = u128::MAX;
+    loop {
+        let now = role_loads(&pieces, sets, aim.holders());
+        let left = now.by_holder().above(&aim.targets).sum();
+        if left == 0 || left >= before {
+            return pieces;
+        }
+        before = left;
+        let mut demand = Demand::of(&now, aim);
+        pieces = shift(pieces, sets, &mut demand);
+        let released = release(pieces, sets, &aim.domains, &mut demand);
+        pieces = fill(released, sets, &aim.domains, &mut demand);
+        if demand.deficit.sum() == 0 {
+            return pieces;
+        }
+    }
+}

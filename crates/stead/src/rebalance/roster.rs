@@ -1,0 +1,257 @@
+//! Roster: who takes part in a build. The fleet's nodes by name, its weighted policies by name,
+//! then those of the old map that leave.
+
+use std::collections::BTreeMap;
+
+use super::domains::Domains;
+use super::holder::{HolderId, Role};
+use super::piece::{join, Piece};
+use super::sets::{SetId, Sets};
+use super::table::{Id, Table};
+use crate::error::{Error, Result};
+use crate::fleet::{self, Fleet};
+use crate::map::{self, Map};
+use crate::point::Point;
+use crate::policy::{NodeId, PolicyId};
+use crate::slice::Slice;
+use crate::weight::Weight;
+
+impl Id for NodeId {
+    fn new(place: u32) -> NodeId {
+        NodeId(place)
+    }
+
+    fn place(self) -> u32 {
+        self.0
+    }
+}
+
+impl Id for PolicyId {
+    fn new(place: u32) -> PolicyId {
+        PolicyId(place)
+    }
+
+    fn place(self) -> u32 {
+        self.0
+    }
+}
+
+/// What a holder is.
+#[derive(Clone, Copy)]
+pub(super) enum Holder<'a> {
+    /// A node of the fleet.
+    Node(&'a fleet::Node),
+    /// A policy of the fleet that has a weight.
+    Policy(&'a fleet::Policy),
+    /// A node of the old map that the fleet has no more.
+    LeavingNode(map::Node<'a>),
+    /// A weighted policy of the old map that the fleet has no more, or no more with a weight.
+    LeavingPolicy,
+}
+
+/// All holders of a build.
+pub(super) struct Roster<'a> {
+    holders: Table<HolderId, Holder<'a>>,
+    /// the set of holders that each policy of the old map is
+    sets_before: Table<PolicyId, SetId>,
+}
+
+impl<'a> Roster<'a> {
+    /// The holders of the fleet and of the map before it, with the sets of that map.
+    pub(super) fn of(fleet: &'a Fleet, previous: Option<&'a Map>, sets: &mut Sets) -> Result<Self> {
+        let nodes = fleet.nodes.iter().map(Holder::Node);
+        let weighted = fleet.policies.iter().filter(|p| p.weight.is_some());
+        let mut roster = Roster {
+            holders: nodes.chain(weighted.map(Holder::Policy)).collect(),
+            sets_before: Table::default(),
+        };
+        if let Some(map) = previous {
+            let nodes_before = roster.follow_nodes(fleet, map);
+            let policies_before = roster.follow_policies(map);
+            for policy in map.policies() {
+                let set = match policies_before.get(&policy.id) {
+                    Some(holder) => sets.id([Role::primary(*holder)]),
+                    None => sets.id(roles(policy, &nodes_before)?),
+                };
+                roster.sets_before.push(set);
+            }
+        }
+        Ok(roster)
+    }
+
+    /// The holder of each node of the old map.
+    fn follow_nodes(&mut self, fleet: &Fleet, map: &'a Map) -> Table<NodeId, HolderId> {
+        let ids = || fleet.nodes.iter().zip((0..).map(HolderId));
+        let wanted: BTreeMap<&str, HolderId> =
+            ids().map(|(node, id)| (node.name.as_str(), id)).collect();
+        // formerly: the new name is unknown to the map, and the old name to the fleet
+        let renamed: BTreeMap<&str, HolderId> = ids()
+            .filter(|(node, _)| map.node_named(&node.name).is_none())
+            .filter_map(|(node, id)| Some((node.formerly.as_deref()?, id)))
+            .filter(|(old, _)| !wanted.contains_key(old))
+            .collect();
+        let holder = |node: map::Node<'a>| {
+            let stays = wanted.get(node.name()).or(renamed.get(node.name()));
+            stays
+                .copied()
+                .unwrap_or_else(|| self.holders.push(Holder::LeavingNode(node)))
+        };
+        map.nodes().map(holder).collect()
+    }
+
+    /// The holder of each weighted policy of the old map.
+    fn follow_policies(&mut self, map: &Map) -> BTreeMap<PolicyId, HolderId> {
+        let weighted = |(id, holder): (HolderId, &Holder<'a>)| match holder {
+            Holder::Policy(policy) => Some((policy.name.as_str(), id)),
+            _ => None,
+        };
+        let wanted: BTreeMap<&str, HolderId> = self.holders.iter().filter_map(weighted).collect();
+        let mut holders = BTreeMap::new();
+        for policy in map.policies().filter(|policy| policy.weight().is_some()) {
+            let Some(name) = policy.name() else { continue };
+            let stays = wanted.get(name).copied();
+            let holder = stays.unwrap_or_else(|| self.holders.push(Holder::LeavingPolicy));
+            holders.insert(policy.id, holder);
+        }
+        holders
+    }
+
+    /// What each holder is.
+    pub(super) fn holders(&self) -> &Table<HolderId, Holder<'a>> {
+        &self.holders
+    }
+
+    /// The weight of each holder; of those that leave it is 0.
+    pub(super) fn weights(&self) -> Vec<Weight> {
+        let weight = |holder: &Holder| match holder {
+            Holder::Node(node) => node.weight,
+            Holder::Policy(policy) => policy.weight.unwrap_or(Weight::ZERO),
+            Holder::LeavingNode(_) | Holder::LeavingPolicy => Weight::ZERO,
+        };
+        self.holders.values().iter().map(weight).collect()
+    }
+
+    /// The domains of those that can hold. At one replica no cap binds, so there are none.
+    pub(super) fn domains(&self, fleet: &Fleet) -> Domains {
+        let spread: &[String] = if fleet.replicas > 1 {
+            &fleet.spread
+        } else {
+            &[]
+        };
+        let path = |(holder, weight): (&Holder<'a>, Weight)| -> Option<Vec<&str>> {
+            let labels = match holder {
+                _ if weight == Weight::ZERO => return None,
+                Holder::Node(node) => &node.labels,
+                _ => return Some(Vec::new()),
+            };
+            let value = |label| labels.get(label).map_or("", String::as_str);
+            Some(spread.iter().map(value).collect())
+        };
+        let holders = self.holders.values().iter().zip(self.weights());
+        let paths: Vec<Option<Vec<&str>>> = holders.map(path).collect();
+        Domains::new(&paths, fleet.replicas)
+    }
+
+    /// Slices of the old map as pieces of these holders, in its cells.
+    pub(super) fn pieces(
+        &self,
+        map: &Map,
+        slices: impl Iterator<Item = Slice>,
+    ) -> Result<Vec<Piece>> {
+        let cells = map.cells();
+        let piece = |slice: Slice| {
+            // bounds are cell bounds, so the difference of cells is exact
+            let after = if slice.last == Point::LAST {
+                cells.count()
+            } else {
+                cells.of(Point(slice.last.0 + 1))
+            };
+            let set = self.sets_before.find(slice.policy).ok_or_else(|| {
+                let problem = format!("a slice names policy {}", slice.policy.0);
+                Error::Internal { problem }
+            })?;
+            Ok(Piece {
+                cells: after - cells.of(slice.first),
+                set: *set,
+            })
+        };
+        let pieces: Result<Vec<Piece>> = slices.map(piece).collect();
+        Ok(join(pieces?))
+    }
+}
+
+/// The roles of a policy of the old map. A node that stands in it twice counts once.
+fn roles(policy: map::Policy, holders: &Table<NodeId, HolderId>) -> Result<Vec<Role>> {
+    let mut roles: Vec<Role> = Vec::new();
+    for node in policy.members() {
+        let holder = holders.find(node).ok_or_else(|| Error::Internal {
+            problem: format!("a policy names node {}", node.0),
+        })?;
+        if roles.iter().all(|role| role.holder() != *holder) {
+            roles.push(Role::of(*holder, roles.is_empty()));
+        }
+    }
+    Ok(roles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::cell::Cells;
+    use crate::format::{encode, NodePart, Parts, PolicyPart};
+    use crate::hash::{Hash, KeyRule};
+
+    #[test]
+    fn odd_policies_of_an_old_map_are_followed() {
+        let node = |name: &str| NodePart {
+            name: name.into(),
+            formerly: String::new(),
+            weight: Weight::ONE,
+            labels: Vec::new(),
+            attributes: Vec::new(),
+        };
+        let policy = |name: Option<&str>, weight, members: &[u32]| PolicyPart {
+            name: name.map(str::to_owned),
+            kind: String::new(),
+            weight,
+            members: members.iter().copied().map(NodeId).collect(),
+        };
+        // a policy that holds nothing, one with a weight, a node that leaves, and a node twice
+        let map = Map::from_bytes(encode(&Parts {
+            name: "f".into(),
+            epoch: 1,
+            map_id: [0; 16],
+            parent: [0; 32],
+            algorithm: 1,
+            replicas: 1,
+            hash: Hash::Md5,
+            key_rule: KeyRule::Whole,
+            cells: Cells::FINEST,
+            max_slices: None,
+            spread: Vec::new(),
+            nodes: vec![node("a"), node("b")],
+            policies: vec![
+                policy(Some("pair"), None, &[0, 1]),
+                policy(Some("weighted"), Some(Weight::ONE), &[1]),
+                policy(None, None, &[0]),
+                policy(None, None, &[1, 1]),
+            ],
+            base: vec![
+                (Point(0), PolicyId(1)),
+                (Point(1 << 62), PolicyId(2)),
+                (Point(1 << 63), PolicyId(3)),
+            ],
+            pins: Vec::new(),
+            target: None,
+        }))
+        .unwrap();
+        let fleet = Fleet::parse("name = 'f'\nnode = [{name = 'b'}, {name = 'c'}]", "f").unwrap();
+        let mut sets = Sets::default();
+        let roster = Roster::of(&fleet, Some(&map), &mut sets).unwrap();
+        // 0 = b, 1 = c, 2 = a, which leaves, 3 = the policy, which leaves
+        let expected = sets.pieces(&[(1 << 62, &[3]), (1 << 62, &[2]), (1 << 63, &[0])]);
+        assert_eq!(roster.pieces(&map, map.base_slices()).unwrap(), expected);
+        assert!(build(&fleet, Some(&map)).is_ok());
+    }
+}
