@@ -10,7 +10,7 @@
 //! A module uses only modules to its left; a test holds that (tools/layers):
 //!
 //! ```text
-//! exit progress | output | input text | caps explain | change | verb | usage
+//! exit progress | output | input | text | caps explain | change | verb | usage
 //! ```
 
 #![forbid(unsafe_code)]

@@ -24,7 +24,7 @@ pub(crate) struct Module {
     pub exports: BTreeSet<String>,
     /// All paths that its code names, but for those that it re-exports.
     pub named: BTreeSet<Written>,
-    /// Single words in macro calls, which may be the names of modules.
+    /// Single words in macros and their calls: names of modules, or what a call defines.
     pub called_with: BTreeSet<String>,
     /// Types of `impl` blocks without a trait, and their functions.
     pub functions: Vec<(Written, String)>,
@@ -84,11 +84,8 @@ fn module(items: &[Item], path: Vec<String>, modules: &mut Vec<Module>) {
                 imports(&item.tree, &mut Vec::new(), exported, &mut module);
             }
             Item::Macro(item) => {
-                if let Some(name) = &item.ident {
-                    module.items.insert(name.to_string());
-                } else {
-                    words(item.mac.tokens.clone(), &mut module.called_with);
-                }
+                module.items.extend(item.ident.as_ref().map(ToString::to_string));
+                words(item.mac.tokens.clone(), &mut module.called_with);
                 paths(item.to_token_stream(), &mut module.named);
             }
             _ => {
