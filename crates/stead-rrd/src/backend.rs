@@ -30,11 +30,13 @@ use tokio::sync::{watch, Notify};
 
 use crate::connection::{Address, Connection};
 use crate::files::Files;
-use crate::layout::Place;
+use crate::health::Health;
+use crate::layout::BackendId;
+use crate::lock::lock;
 use crate::record;
 use crate::reply::{rebase, Reply};
 use crate::request::{words, Request, Verb};
-use crate::shared::{lock, Shared};
+use crate::shared::Shared;
 use crate::unflushed::Unflushed;
 use crate::writes::{has_no_file, Ticket};
 
@@ -49,17 +51,6 @@ const IDLE_CONNECTIONS: usize = 8;
 const LARGE_PATIENCE: u32 = 6;
 /// How long until the next attempt to connect, at first and at most.
 const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
-
-/// What a backend can do now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
-    /// No connection.
-    Down,
-    /// Reads what it missed from the log.
-    Behind,
-    /// Has every write, or has it waiting in its queue: may answer reads.
-    Up,
-}
 
 /// Lines of one ticket that are for this backend.
 pub struct Work {
@@ -101,7 +92,7 @@ impl Work {
 
 /// Where a node is: what its attributes say.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct Access {
     /// Where its rrdcached listens.
     pub address: Address,
     /// How its files can be reached.
@@ -111,7 +102,7 @@ pub struct Site {
 /// One rrdcached.
 pub struct Backend {
     name: String,
-    place: Place,
+    place: BackendId,
     shared: Arc<Shared>,
     inside: Mutex<Inside>,
     wake: Notify,
@@ -139,8 +130,8 @@ pub struct Counters {
 }
 
 struct Inside {
-    site: Site,
-    state: State,
+    site: Access,
+    state: Health,
     since: SystemTime,
     /// why it is down
     error: Option<String>,
@@ -166,13 +157,13 @@ struct Inside {
     unflushed: Unflushed,
     /// everything up to this record was found flushed at the last turn
     flushed: Option<u64>,
-    journal: Journal,
+    own_journal: OwnJournal,
 }
 
 /// Whether a backend keeps a journal of its own. It tells no more than how much it has written into
 /// one, so it has to get updates first.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Journal {
+enum OwnJournal {
     Unknown,
     /// not known when it had got so many updates, of which some came from a journal
     UnknownAt(u64),
@@ -185,8 +176,8 @@ impl Backend {
     /// has come up.
     pub fn new(
         name: &str,
-        place: Place,
-        site: Site,
+        place: BackendId,
+        site: Access,
         shared: Arc<Shared>,
         came_up: Arc<Notify>,
     ) -> Backend {
@@ -196,7 +187,7 @@ impl Backend {
             shared,
             inside: Mutex::new(Inside {
                 site,
-                state: State::Down,
+                state: Health::Down,
                 since: SystemTime::now(),
                 error: None,
                 losses: 0,
@@ -211,7 +202,7 @@ impl Backend {
                 late: None,
                 unflushed: Unflushed::default(),
                 flushed: None,
-                journal: Journal::Unknown,
+                own_journal: OwnJournal::Unknown,
             }),
             wake: Notify::new(),
             answered: watch::Sender::new(0),
@@ -228,12 +219,12 @@ impl Backend {
     }
 
     /// Its number.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> BackendId {
         self.place
     }
 
     /// Where it is.
-    pub fn site(&self) -> Site {
+    pub fn site(&self) -> Access {
         self.inside().site.clone()
     }
 
@@ -248,7 +239,7 @@ impl Backend {
     }
 
     /// It is somewhere else from now on.
-    pub fn move_to(&self, site: Site) {
+    pub fn move_to(&self, site: Access) {
         let mut inside = self.inside();
         if inside.site.address != site.address {
             inside.broken = Some("its address has changed".to_owned());
@@ -258,12 +249,12 @@ impl Backend {
     }
 
     /// What it can do now.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> Health {
         self.inside().state
     }
 
     /// Its state, since when, and why it is down.
-    pub fn condition(&self) -> (State, SystemTime, Option<String>) {
+    pub fn condition(&self) -> (Health, SystemTime, Option<String>) {
         let inside = self.inside();
         (inside.state, inside.since, inside.error.clone())
     }
@@ -282,7 +273,7 @@ impl Backend {
     /// updates that came while a file was written for written, and refuses them when they are sent
     /// again: `wrote` stands behind them in its journal.
     pub fn has_journal(&self) -> bool {
-        self.inside().journal == Journal::Kept
+        self.inside().own_journal == OwnJournal::Kept
     }
 
     /// The directory of its files as it writes it in answers; empty before the first connection.
@@ -297,12 +288,12 @@ impl Backend {
         let number = work.ticket.number;
         inside.offered = inside.offered.max(number);
         let full = inside.queued_bytes + work.size() > QUEUE_BYTES && !inside.queue.is_empty();
-        if inside.state != State::Up || full {
+        if inside.state != Health::Up || full {
             if held || inside.version != self.shared.layout().version() {
                 inside.late = Some(inside.late.map_or(number, |late| late.min(number)));
             }
-            if inside.state == State::Up {
-                inside.state = State::Behind; // the task sends what waits and goes on from the log
+            if inside.state == Health::Up {
+                inside.state = Health::Behind; // the task sends what waits and goes on from the log
                 self.wake.notify_one();
             }
             drop(inside);
@@ -342,9 +333,9 @@ impl Backend {
         }
     }
 
-    fn check_up(&self, state: State) -> io::Result<()> {
+    fn check_up(&self, state: Health) -> io::Result<()> {
         match state {
-            State::Up => Ok(()),
+            Health::Up => Ok(()),
             _ => Err(io::Error::new(
                 io::ErrorKind::NotConnected,
                 format!("{} is not up", self.name),
@@ -492,16 +483,16 @@ impl Backend {
         let mut inside = self.inside();
         inside.base = base.into();
         inside.broken = None;
-        inside.journal = Journal::Unknown;
-        inside.become_(State::Behind);
+        inside.own_journal = OwnJournal::Unknown;
+        inside.become_(Health::Behind);
         Ok(connection)
     }
 
     /// It is lost, or gone for good: nobody waits for it any more.
     pub fn down(&self, error: &io::Error) {
         let mut inside = self.inside();
-        if inside.state != State::Down {
-            inside.become_(State::Down);
+        if inside.state != Health::Down {
+            inside.become_(Health::Down);
         }
         inside.error = Some(error.to_string());
         inside.losses += 1;
@@ -521,7 +512,7 @@ impl Backend {
 
     /// Serves until the connection is lost.
     async fn serve(&self, mut connection: Connection) -> io::Error {
-        let mut has = self.shared.journal.confirmed(&self.name);
+        let mut has = self.shared.log.confirmed(&self.name);
         loop {
             let caught_up = match self.replay(&mut connection, has).await {
                 Ok(through) => through,
@@ -558,7 +549,7 @@ impl Backend {
             if part.names.is_empty() {
                 let mut inside = self.inside();
                 if inside.offered <= through && inside.late.is_none() {
-                    inside.become_(State::Up);
+                    inside.become_(Health::Up);
                     inside.error = None;
                     return Ok(through);
                 }
@@ -595,7 +586,7 @@ impl Backend {
         };
         // the iterator may touch the disk: short reads, from files that were written a moment ago
         // in most cases
-        for record in self.shared.journal.read(after) {
+        for record in self.shared.log.read(after) {
             let (number, bytes) = record?;
             for entry in record::entries(&bytes) {
                 let entry = entry.ok_or_else(|| damaged(number))?;
@@ -631,7 +622,7 @@ impl Backend {
                     return Err(io::Error::new(io::ErrorKind::ConnectionReset, why));
                 }
                 inside.take(&mut works);
-                if works.is_empty() && inside.state == State::Behind {
+                if works.is_empty() && inside.state == Health::Behind {
                     return Ok(through);
                 }
             }
@@ -715,7 +706,7 @@ impl Backend {
         let pause = (age / 10).clamp(Duration::from_millis(10), Duration::from_secs(1));
         loop {
             tokio::time::sleep(pause).await;
-            if self.state() == State::Up {
+            if self.state() == Health::Up {
                 // a backend that fails here is found down by its own task
                 let _ = self.flush(age).await;
                 let _ = self.look_for_a_journal().await;
@@ -725,8 +716,8 @@ impl Backend {
 
     /// Asks for its counters, until they tell whether it keeps a journal of its own.
     async fn look_for_a_journal(&self) -> io::Result<()> {
-        let before = self.inside().journal;
-        if matches!(before, Journal::Kept | Journal::None) {
+        let before = self.inside().own_journal;
+        if matches!(before, OwnJournal::Kept | OwnJournal::None) {
             return Ok(());
         }
         let reply = self.ask(b"STATS", false).await?;
@@ -735,11 +726,11 @@ impl Backend {
         else {
             return Ok(());
         };
-        self.inside().journal = match before {
-            _ if bytes > 0 => Journal::Kept,
-            Journal::UnknownAt(few) if updates > few => Journal::None,
-            Journal::UnknownAt(few) => Journal::UnknownAt(few),
-            _ => Journal::UnknownAt(updates),
+        self.inside().own_journal = match before {
+            _ if bytes > 0 => OwnJournal::Kept,
+            OwnJournal::UnknownAt(few) if updates > few => OwnJournal::None,
+            OwnJournal::UnknownAt(few) => OwnJournal::UnknownAt(few),
+            _ => OwnJournal::UnknownAt(updates),
         };
         if bytes > 0 {
             let (name, address) = (&self.name, self.site().address);
@@ -788,7 +779,7 @@ impl Backend {
             // before the queue is looked at: all up to here was in the queue or went out of it
             let offered = self.shared.offered.load(Ordering::Acquire);
             let mut inside = self.inside();
-            if inside.state != State::Up || inside.losses != losses_before {
+            if inside.state != Health::Up || inside.losses != losses_before {
                 return Ok(());
             }
             let now = Instant::now();
@@ -806,7 +797,7 @@ impl Backend {
             inside.flushed.replace(through)
         };
         through.map_or(Ok(()), |through| {
-            self.shared.journal.confirm(&self.name, through)
+            self.shared.log.confirm(&self.name, through)
         })
     }
 
@@ -816,7 +807,7 @@ impl Backend {
 }
 
 impl Inside {
-    fn become_(&mut self, state: State) {
+    fn become_(&mut self, state: Health) {
         self.state = state;
         self.since = SystemTime::now();
     }
@@ -911,7 +902,7 @@ mod tests {
     /// A backend that has read the log past a write before the write's file came to it.
     #[tokio::test]
     async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
-        use crate::layout::{Layout, Side};
+        use crate::layout::{Layout, Placement};
         use crate::writes::Writes;
         use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -931,8 +922,8 @@ mod tests {
             .map(|number| format!("f{number}"))
             .find(moves)
             .unwrap();
-        let mut layout = Layout::new(Side::new(old, vec![0]));
-        layout.move_to(Side::new(new, vec![0, 1]), Default::default());
+        let mut layout = Layout::new(Placement::new(old, vec![0]));
+        layout.move_to(Placement::new(new, vec![0, 1]), Default::default());
 
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("s");
@@ -952,7 +943,7 @@ mod tests {
             got
         });
 
-        let journal = Arc::new(crate::journal::Memory::default());
+        let log = Arc::new(crate::log::Memory::default());
         let options = crate::shared::Options {
             base: crate::path::Base::new(b"/rrd"),
             flush_after: Duration::from_secs(3600),
@@ -960,12 +951,12 @@ mod tests {
             overwrite: false,
             create: None,
         };
-        let shared = Arc::new(Shared::new(options, journal.clone(), layout));
+        let shared = Arc::new(Shared::new(options, log.clone(), layout));
         let address = Address::Unix(path);
         let backend = Backend::new(
             "b",
             1,
-            Site {
+            Access {
                 address: address.clone(),
                 files: None,
             },
@@ -976,13 +967,13 @@ mod tests {
         writes.push(Verb::Update, name.as_bytes(), b"1:2", b"");
         let mut bytes = Vec::new();
         record::push(&mut bytes, ["a", "b"].into_iter(), writes.line(0));
-        let number = crate::journal::Journal::append(&*journal, &bytes).unwrap();
+        let number = crate::log::Log::append(&*log, &bytes).unwrap();
 
         let mut connection = Connection::open(&address).await.unwrap();
         let through = backend.replay(&mut connection, 0).await.unwrap();
-        assert_eq!((through, backend.state()), (number, State::Up));
+        assert_eq!((through, backend.state()), (number, Health::Up));
         // it is lost, and reads on from here; the file comes to it, and with it what was held
-        backend.inside().become_(State::Behind);
+        backend.inside().become_(Health::Behind);
         shared.layout_mut().moved(name.as_bytes());
         let (ticket, mut answer) = Ticket::new(number, writes);
         ticket.expect(1);

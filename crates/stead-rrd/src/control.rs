@@ -38,7 +38,7 @@ const EVERY: Duration = Duration::from_millis(200);
 ///
 /// The receiver gets the newest state of the work; the last has `ended`. When it is dropped, the
 /// work stops after the files in hand.
-pub trait Work: Source {
+pub trait Operable: Source {
     /// Moves files to where the newest map has them, at most so many bytes a second.
     fn start_move(
         &self,
@@ -53,7 +53,7 @@ pub trait Work: Source {
 
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum Command {
     /// How are you?
     Status,
     /// Move files, at most so many bytes a second.
@@ -68,26 +68,26 @@ struct MoveOptions {
     rate: Option<u64>,
 }
 
-impl Request {
+impl Command {
     /// Reads a line; the error says what is wrong with it.
-    pub fn parse(line: &str) -> Result<Request, String> {
+    pub fn parse(line: &str) -> Result<Command, String> {
         let (word, rest) = line
             .trim_end()
             .split_once(' ')
             .unwrap_or((line.trim_end(), ""));
         match (word, rest) {
-            ("status", "") => Ok(Request::Status),
-            ("move", "") => Ok(Request::Move(None)),
+            ("status", "") => Ok(Command::Status),
+            ("move", "") => Ok(Command::Move(None)),
             ("move", options) => {
                 let options: MoveOptions = serde_json::from_str(options)
                     .map_err(|error| format!("move: {error}; write move {{\"rate\":BYTES}}"))?;
                 match options.rate {
                     Some(0) => Err("move: with a rate of 0 nothing would ever move".to_owned()),
-                    rate => Ok(Request::Move(rate)),
+                    rate => Ok(Command::Move(rate)),
                 }
             }
             ("repair", "") => Err("repair: which backend? write repair NAME".to_owned()),
-            ("repair", node) => Ok(Request::Repair(node.to_owned())),
+            ("repair", node) => Ok(Command::Repair(node.to_owned())),
             _ => Err(format!(
                 "{line:?} is no request: ask for status, move or repair"
             )),
@@ -96,10 +96,10 @@ impl Request {
 
     fn line(&self) -> String {
         match self {
-            Request::Status => "status\n".to_owned(),
-            Request::Move(None) => "move\n".to_owned(),
-            Request::Move(Some(rate)) => format!("move {{\"rate\":{rate}}}\n"),
-            Request::Repair(node) => format!("repair {node}\n"),
+            Command::Status => "status\n".to_owned(),
+            Command::Move(None) => "move\n".to_owned(),
+            Command::Move(Some(rate)) => format!("move {{\"rate\":{rate}}}\n"),
+            Command::Repair(node) => format!("repair {node}\n"),
         }
     }
 }
@@ -157,7 +157,7 @@ impl Control {
     }
 
     /// Serves; never ends.
-    pub async fn run<W: Work>(self, work: Arc<W>) {
+    pub async fn run<W: Operable>(self, work: Arc<W>) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -181,7 +181,7 @@ impl Drop for Control {
     }
 }
 
-async fn serve<W: Work>(
+async fn serve<W: Operable>(
     mut from: BufReader<OwnedReadHalf>,
     to: &mut OwnedWriteHalf,
     work: Arc<W>,
@@ -202,13 +202,13 @@ async fn serve<W: Work>(
             .await
         }
     }
-    let started = match Request::parse(&line) {
-        Ok(Request::Status) => {
+    let started = match Command::parse(&line) {
+        Ok(Command::Status) => {
             let status = work.status().await;
             return say(to, &Answer::Status(status)).await;
         }
-        Ok(Request::Move(rate)) => work.start_move(rate).await,
-        Ok(Request::Repair(node)) => work.start_repair(&node).await,
+        Ok(Command::Move(rate)) => work.start_move(rate).await,
+        Ok(Command::Repair(node)) => work.start_repair(&node).await,
         Err(error) => Err(error),
     };
     match started {
@@ -277,7 +277,7 @@ pub struct Asked {
 
 impl Asked {
     /// Asks the router whose state directory this is; the error says what to do.
-    pub async fn of(directory: &Path, request: &Request) -> Result<Asked, String> {
+    pub async fn of(directory: &Path, request: &Command) -> Result<Asked, String> {
         let path = directory.join(NAME);
         let stream = UnixStream::connect(&path).await.map_err(|error| {
             let what = match error.kind() {
@@ -344,15 +344,15 @@ mod tests {
     use crate::status::sample;
 
     /// Moves as the test says, which holds the other end.
-    struct Fake(watch::Receiver<Progress>);
+    struct FakeRouter(watch::Receiver<Progress>);
 
-    impl Source for Fake {
+    impl Source for FakeRouter {
         async fn status(&self) -> Status {
             sample()
         }
     }
 
-    impl Work for Fake {
+    impl Operable for FakeRouter {
         async fn start_move(&self, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
             match rate {
                 Some(13) => Err("a move is under way".to_owned()),
@@ -370,7 +370,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (sender, receiver) = watch::channel(Progress::default());
         let control = Control::bind(directory.path()).unwrap();
-        tokio::spawn(control.run(Arc::new(Fake(receiver))));
+        tokio::spawn(control.run(Arc::new(FakeRouter(receiver))));
         (directory, sender)
     }
 
@@ -390,16 +390,16 @@ mod tests {
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o600);
-        let mut asked = Asked::of(directory.path(), &Request::Status).await.unwrap();
+        let mut asked = Asked::of(directory.path(), &Command::Status).await.unwrap();
         assert_eq!(asked.next().await, Ok(Answer::Status(sample())));
-        let mut asked = Asked::of(directory.path(), &Request::Repair("b 1".to_owned()))
+        let mut asked = Asked::of(directory.path(), &Command::Repair("b 1".to_owned()))
             .await
             .unwrap();
         assert_eq!(
             asked.next().await,
             Ok(Answer::Error("b 1 lacks nothing".to_owned()))
         );
-        let mut asked = Asked::of(directory.path(), &Request::Move(Some(13)))
+        let mut asked = Asked::of(directory.path(), &Command::Move(Some(13)))
             .await
             .unwrap();
         assert_eq!(
@@ -411,7 +411,7 @@ mod tests {
     #[tokio::test]
     async fn progress_comes_until_the_end() {
         let (directory, sender) = router();
-        let mut asked = Asked::of(directory.path(), &Request::Move(None))
+        let mut asked = Asked::of(directory.path(), &Command::Move(None))
             .await
             .unwrap();
         assert_eq!(
@@ -438,7 +438,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_breaks_off_is_no_success() {
         let (directory, sender) = router();
-        let mut asked = Asked::of(directory.path(), &Request::Move(None))
+        let mut asked = Asked::of(directory.path(), &Command::Move(None))
             .await
             .unwrap();
         asked.next().await.unwrap();
@@ -453,7 +453,7 @@ mod tests {
     async fn a_client_that_goes_lets_go_of_the_work() {
         let (directory, sender) = router();
         let held = sender.receiver_count();
-        let mut asked = Asked::of(directory.path(), &Request::Move(None))
+        let mut asked = Asked::of(directory.path(), &Command::Move(None))
             .await
             .unwrap();
         asked.next().await.unwrap();
@@ -487,12 +487,12 @@ mod tests {
             );
         }
         for request in [
-            Request::Status,
-            Request::Move(None),
-            Request::Move(Some(7)),
-            Request::Repair("a b".to_owned()),
+            Command::Status,
+            Command::Move(None),
+            Command::Move(Some(7)),
+            Command::Repair("a b".to_owned()),
         ] {
-            assert_eq!(Request::parse(&request.line()), Ok(request));
+            assert_eq!(Command::parse(&request.line()), Ok(request));
         }
     }
 
@@ -501,14 +501,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(NAME);
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-        let error = Asked::of(directory.path(), &Request::Status)
+        let error = Asked::of(directory.path(), &Command::Status)
             .await
             .err()
             .unwrap();
         assert!(error.contains("has ended"), "{error}");
         let control = Control::bind(directory.path()).unwrap();
         drop(control);
-        let error = Asked::of(directory.path(), &Request::Status)
+        let error = Asked::of(directory.path(), &Command::Status)
             .await
             .err()
             .unwrap();
@@ -519,7 +519,7 @@ mod tests {
             io::ErrorKind::AlreadyExists
         );
         assert_eq!(std::fs::read(&path).unwrap(), b"somebody's");
-        let error = Asked::of(&directory.path().join("none"), &Request::Status)
+        let error = Asked::of(&directory.path().join("none"), &Command::Status)
             .await
             .err()
             .unwrap();
@@ -531,7 +531,7 @@ mod tests {
             .unwrap()
             .to_string()
             .contains("107 bytes"));
-        assert!(Asked::of(&long, &Request::Status)
+        assert!(Asked::of(&long, &Command::Status)
             .await
             .err()
             .unwrap()

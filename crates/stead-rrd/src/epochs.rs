@@ -13,9 +13,9 @@ use std::time::Duration;
 use stead::plan::{same_nodes, Plan};
 use stead::Map;
 
-use crate::layout::Side;
+use crate::layout::Placement;
 use crate::router::Router;
-use crate::state::State;
+use crate::state::StateDir;
 
 /// What became of a map.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Epochs {
     /// one look at a time
     looking: std::sync::Mutex<()>,
     router: Arc<Router>,
-    state: Arc<State>,
+    state: Arc<StateDir>,
     path: PathBuf,
     /// rings when the file should be looked at again
     pub again: Arc<tokio::sync::Notify>,
@@ -47,7 +47,7 @@ pub struct Epochs {
 
 impl Epochs {
     /// The maps that come to this path.
-    pub fn new(router: Arc<Router>, state: Arc<State>, path: &Path) -> Epochs {
+    pub fn new(router: Arc<Router>, state: Arc<StateDir>, path: &Path) -> Epochs {
         Epochs {
             looking: Default::default(),
             router,
@@ -76,7 +76,7 @@ impl Epochs {
 
     /// Takes a map up. Blocks while it writes.
     pub fn adopt(&self, map: Map) -> Result<Adopted, String> {
-        let _looking = crate::shared::lock(&self.looking);
+        let _looking = crate::lock::lock(&self.looking);
         let plan = {
             let layout = self.router.shared().layout();
             let settled = layout.settled().map();
@@ -134,7 +134,11 @@ impl Epochs {
         Ok(Adopted::Target)
     }
 
-    fn enter(&self, target: Side, moved: std::collections::HashSet<Vec<u8>>) -> Result<(), String> {
+    fn enter(
+        &self,
+        target: Placement,
+        moved: std::collections::HashSet<Vec<u8>>,
+    ) -> Result<(), String> {
         let mut all = self.router.shared().layout().all();
         all.extend(target.all());
         all.sort_unstable();

@@ -29,7 +29,8 @@ use prometheus_client::registry::{Registry, Unit};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use crate::status::{Backend, Source, State, Status};
+use crate::health::Health;
+use crate::status::{BackendStatus, Source, Status};
 use crate::tally::BOUNDS;
 
 /// The type of the text, as OpenMetrics 1.0 names it.
@@ -202,7 +203,7 @@ impl Collector for Numbers {
 impl Numbers {
     fn backends(&self, families: &mut Families) -> fmt::Result {
         let backends = &self.0.backends;
-        let each = |number: fn(&Backend) -> u64| {
+        let each = |number: fn(&BackendStatus) -> u64| {
             backends
                 .iter()
                 .map(move |backend| ([("backend", backend.name.as_str())], number(backend)))
@@ -211,12 +212,12 @@ impl Numbers {
             "backend_up",
             "1 when the backend is connected and has all writes, else 0",
             None,
-            each(|b| u64::from(b.state == State::Up)),
+            each(|b| u64::from(b.state == Health::Up)),
         )?;
         let states = backends.iter().flat_map(|backend| {
             let labels =
-                |state: State| [("backend", backend.name.as_str()), ("state", state.name())];
-            [State::Up, State::Behind, State::Down]
+                |state: Health| [("backend", backend.name.as_str()), ("state", state.name())];
+            [Health::Up, Health::Behind, Health::Down]
                 .map(|state| (labels(state), u64::from(backend.state == state)))
         });
         families.gauge(
@@ -522,9 +523,9 @@ mod tests {
     use crate::status::{sample, Progress};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    struct Fake;
+    struct FakeSource;
 
-    impl Source for Fake {
+    impl Source for FakeSource {
         async fn status(&self) -> Status {
             sample()
         }
@@ -533,7 +534,7 @@ mod tests {
     async fn ask(request: &str) -> String {
         let metrics = Metrics::bind("127.0.0.1:0", false).await.unwrap();
         let address = metrics.address().unwrap();
-        tokio::spawn(metrics.run(Arc::new(Fake)));
+        tokio::spawn(metrics.run(Arc::new(FakeSource)));
         let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
@@ -579,7 +580,7 @@ mod tests {
     #[test]
     fn the_numbers_are_those_of_the_status() {
         let mut status = sample();
-        status.backends[1].state = State::Down;
+        status.backends[1].state = Health::Down;
         status.backends[2].name = "quote\" back\\ line\n".to_owned();
         status.moving = Some(Progress {
             files: 10,

@@ -13,14 +13,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::{watch, Semaphore};
 use tokio::task::JoinSet;
 
-use crate::backend::{Backend, State as Condition};
+use crate::backend::Backend;
 use crate::epochs::Epochs;
 use crate::files::{Files, Rate};
-use crate::layout::{Place, Places};
+use crate::health::Health;
+use crate::layout::{BackendId, Copies};
+use crate::lock::lock;
 use crate::path::escaped;
 use crate::router::Router;
-use crate::shared::lock;
-use crate::state::State;
+use crate::state::StateDir;
 use crate::status::Progress;
 use crate::writes::{has_no_file, is_missing};
 
@@ -36,7 +37,7 @@ const SETTLE: Duration = Duration::from_secs(2);
 /// Moves files.
 pub struct Mover {
     router: Arc<Router>,
-    state: Arc<State>,
+    state: Arc<StateDir>,
     epochs: Arc<Epochs>,
     /// one at a time
     busy: Arc<tokio::sync::Mutex<()>>,
@@ -44,11 +45,11 @@ pub struct Mover {
 }
 
 /// Every RRD file, and the backends that have it.
-type Found = HashMap<Vec<u8>, Places>;
+type Found = HashMap<Vec<u8>, Copies>;
 
 impl Mover {
     /// A mover for this router.
-    pub fn new(router: Arc<Router>, state: Arc<State>, epochs: Arc<Epochs>) -> Arc<Mover> {
+    pub fn new(router: Arc<Router>, state: Arc<StateDir>, epochs: Arc<Epochs>) -> Arc<Mover> {
         Arc::new(Mover {
             router,
             state,
@@ -210,13 +211,13 @@ impl Mover {
 
     /// The files that have still to move; and copies of files that have moved, where they are no
     /// more: a crash, or a backend that was down, has left them.
-    async fn left(&self) -> Result<(BTreeMap<Vec<u8>, Places>, Vec<(Vec<u8>, Place)>), String> {
+    async fn left(&self) -> Result<(BTreeMap<Vec<u8>, Copies>, Vec<(Vec<u8>, BackendId)>), String> {
         let (found, listed) = self.found(|_| true).await?;
         let layout = self.router.shared().layout();
         let settled = layout.settled();
         // each file has to have been seen, at one of its places at least
         for policy in settled.map().policies() {
-            let places: Vec<Place> = policy
+            let places: Vec<BackendId> = policy
                 .members()
                 .map(|node| settled.all()[node.index()])
                 .collect();
@@ -253,7 +254,7 @@ impl Mover {
         Ok((left, behind))
     }
 
-    async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, Place)>) {
+    async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, BackendId)>) {
         for (name, place) in copies {
             let backend = self.router.backend(place);
             if let Err(error) = remove(&backend, &name).await {
@@ -272,11 +273,11 @@ impl Mover {
     async fn found(
         &self,
         wanted: impl Fn(&Backend) -> bool,
-    ) -> Result<(Found, BTreeSet<Place>), String> {
+    ) -> Result<(Found, BTreeSet<BackendId>), String> {
         let mut found = Found::new();
         let mut listed = BTreeSet::new();
         for backend in self.router.backends() {
-            if backend.state() != Condition::Up || !wanted(&backend) {
+            if backend.state() != Health::Up || !wanted(&backend) {
                 continue;
             }
             let place = backend.place();
@@ -293,9 +294,9 @@ impl Mover {
     /// Does something with each file, some at once.
     async fn each<F>(
         self: &Arc<Self>,
-        todo: BTreeMap<Vec<u8>, Places>,
+        todo: BTreeMap<Vec<u8>, Copies>,
         tell: &Arc<Tell>,
-        work: impl Fn(Arc<Mover>, Vec<u8>, Places) -> F,
+        work: impl Fn(Arc<Mover>, Vec<u8>, Copies) -> F,
     ) where
         F: std::future::Future<Output = Result<(), String>> + Send + 'static,
     {
@@ -329,7 +330,7 @@ impl Mover {
         let Some((old, new)) = self.router.shared().layout().to_move(name) else {
             return Ok(());
         };
-        let targets: Vec<Place> = new
+        let targets: Vec<BackendId> = new
             .iter()
             .copied()
             .filter(|place| !old.contains(place))
@@ -363,8 +364,8 @@ impl Mover {
     async fn carry(
         &self,
         name: &[u8],
-        sources: &[Place],
-        targets: &[Place],
+        sources: &[BackendId],
+        targets: &[BackendId],
     ) -> Result<u64, String> {
         if targets.is_empty() {
             return Ok(0);
@@ -443,13 +444,13 @@ impl Mover {
     }
 
     /// Copies a file to a backend that should have it, from one that has.
-    async fn give(&self, name: &[u8], place: Place) -> Result<u64, String> {
+    async fn give(&self, name: &[u8], place: BackendId) -> Result<u64, String> {
         let held = Held::new(&self.router, name)?;
         let places = self.router.shared().layout().now(name);
         if !places.contains(&place) {
             return Ok(0); // it has moved away meanwhile
         }
-        let sources: Vec<Place> = places.into_iter().filter(|other| *other != place).collect();
+        let sources: Vec<BackendId> = places.into_iter().filter(|other| *other != place).collect();
         let bytes = self.carry(name, &sources, &[place]).await?;
         drop(held);
         Ok(bytes)
@@ -471,10 +472,10 @@ impl Mover {
                 }
             }
             let _busy = self.busy.lock().await;
-            let mut given: BTreeMap<Place, (u64, u64)> = BTreeMap::new();
+            let mut given: BTreeMap<BackendId, (u64, u64)> = BTreeMap::new();
             for (name, place) in shared.lacks.take() {
                 let backend = self.router.backend(place);
-                if backend.state() != Condition::Up || !self.somebody_has(&name, place).await {
+                if backend.state() != Health::Up || !self.somebody_has(&name, place).await {
                     continue; // when it comes up again, that is found out again
                 }
                 // it may have come meanwhile, or it was a file that nobody had made yet
@@ -535,7 +536,7 @@ impl Mover {
         Ok(())
     }
 
-    async fn somebody_has(&self, name: &[u8], place: Place) -> bool {
+    async fn somebody_has(&self, name: &[u8], place: BackendId) -> bool {
         let places = self.router.shared().layout().now(name);
         let line = [b"FLUSH ", &escaped(name)[..]].concat();
         for other in places.into_iter().filter(|other| *other != place) {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::control::{Answer, Asked, Request};
+use crate::control::{Answer, Asked, Command};
 use crate::page::printable;
 use crate::status::Progress;
 
@@ -72,7 +72,7 @@ pub struct Repair {
 /// Prints how the router is; the code says whether all is well.
 pub async fn status(ask: &Ask) -> Result<u8, Failure> {
     let asked = async {
-        let mut asked = Asked::of(&ask.directory, &Request::Status).await?;
+        let mut asked = Asked::of(&ask.directory, &Command::Status).await?;
         asked.next().await
     };
     let silent = |_| {
@@ -111,7 +111,7 @@ pub async fn move_files(told: &Move) -> Result<u8, Failure> {
     // at most 2^40 bytes a second: no overflow
     work(
         &told.directory,
-        &Request::Move(told.rate.map(|mib| mib << 20)),
+        &Command::Move(told.rate.map(|mib| mib << 20)),
     )
     .await
 }
@@ -121,10 +121,10 @@ pub async fn repair(told: &Repair) -> Result<u8, Failure> {
     if told.node.is_empty() || told.node.contains(char::is_control) {
         return Err((64, format!("{:?} is no name of a backend", told.node)));
     }
-    work(&told.directory, &Request::Repair(told.node.clone())).await
+    work(&told.directory, &Command::Repair(told.node.clone())).await
 }
 
-async fn work(directory: &Path, request: &Request) -> Result<u8, Failure> {
+async fn work(directory: &Path, request: &Command) -> Result<u8, Failure> {
     let interrupted = tokio::signal::ctrl_c();
     tokio::select! {
         ended = follow(directory, request) => ended,
@@ -133,7 +133,7 @@ async fn work(directory: &Path, request: &Request) -> Result<u8, Failure> {
     }
 }
 
-async fn follow(directory: &Path, request: &Request) -> Result<u8, Failure> {
+async fn follow(directory: &Path, request: &Command) -> Result<u8, Failure> {
     let mut asked = Asked::of(directory, request).await.map_err(unavailable)?;
     let mut shown = Shown::new();
     loop {

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration};
 
-use crate::status::{Progress, State, Status};
+use crate::health::Health;
+use crate::status::{Progress, Status};
 use crate::tally::Requests;
 
 /// From this part of its bound on, a log is worth waking somebody.
 const LOG_ALMOST_FULL: f64 = 0.8;
-/// A log is never smaller: two segments, as log::Options has them.
+/// A log is never smaller: two segments, as log::Size has them.
 const LOG_LEAST: u64 = 32 << 20;
 
 impl Status {
@@ -41,8 +42,8 @@ impl Status {
                 printable(&backend.address)
             );
             match backend.state {
-                State::Up => {}
-                State::Down => {
+                Health::Up => {}
+                Health::Down => {
                     let reason = backend
                         .reason
                         .as_deref()
@@ -52,7 +53,7 @@ impl Status {
                         ago(self.now, backend.since)
                     ));
                 }
-                State::Behind => problems.push(format!(
+                Health::Behind => problems.push(format!(
                     "{name} is catching up for {}: {} to go",
                     ago(self.now, backend.since),
                     many(backend.behind, "record")
@@ -426,11 +427,11 @@ mod tests {
     #[test]
     fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
         let changes: [(Change, &str); 14] = [
-            (|s| s.backends[3].state = State::Down, "not well: backend b2 (10.0.0.52:42217) is \
+            (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
                 down for 24 hours"),
             (
                 |s| {
-                    s.backends[3].state = State::Down;
+                    s.backends[3].state = Health::Down;
                     s.backends[3].reason = Some("Connection refused\u{1b}[31m".to_owned());
                 },
                 "not well: backend b2 (10.0.0.52:42217) is down for 24 hours: Connection \
@@ -438,7 +439,7 @@ mod tests {
             ),
             (
                 |s| {
-                    s.backends[0].state = State::Behind;
+                    s.backends[0].state = Health::Behind;
                     s.backends[0].behind = 12_000;
                 },
                 "not well: backend a1 (10.0.0.51:42217) is catching up for 24 hours: 12,000 \

@@ -8,12 +8,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use stead::map::Node;
 use tokio::sync::watch;
 
-use crate::backend;
-use crate::control::Work;
+use crate::backend::Backend;
+use crate::control::Operable;
+use crate::health::Health;
 use crate::layout::Layout;
 use crate::mover::Mover;
 use crate::router::Router;
-use crate::status::{Backend, Exposed, Log, Progress, Source, State, Status};
+use crate::status::{BackendStatus, Exposed, LogStatus, Progress, Source, Status};
 
 /// A router and what it does not know itself.
 pub struct Report {
@@ -44,11 +45,11 @@ impl Report {
             settled
                 .all()
                 .get(node)
-                .is_some_and(|place| self.router.backend(*place).state() == backend::State::Up)
+                .is_some_and(|place| self.router.backend(*place).state() == Health::Up)
         };
-        let come = shared.journal.progress().borrow().clone();
-        let extent = shared.journal.extent();
-        let log = Log {
+        let come = shared.log.frontier().borrow().clone();
+        let extent = shared.log.extent();
+        let log = LogStatus {
             bytes: extent.bytes,
             bound: extent.bound,
             oldest: extent.oldest,
@@ -75,11 +76,11 @@ impl Report {
         }
     }
 
-    fn backend(&self, backend: &backend::Backend, layout: &Layout, newest: u64) -> Backend {
+    fn backend(&self, backend: &Backend, layout: &Layout, newest: u64) -> BackendStatus {
         let shared = self.router.shared();
         let (state, since, error) = backend.condition();
         let (queued_lines, queued_bytes, unflushed_files) = backend.waiting();
-        let confirmed = shared.journal.confirmed(backend.name());
+        let confirmed = shared.log.confirmed(backend.name());
         let counters = backend.counters();
         let node = layout.settled().map().node_named(backend.name());
         let node = node.or_else(|| {
@@ -92,16 +93,16 @@ impl Report {
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect()
         };
-        Backend {
+        BackendStatus {
             name: backend.name().to_owned(),
             address: backend.site().address.to_string(),
             labels: node.map(labels).unwrap_or_default(),
-            state: state.into(),
+            state,
             since: seconds(since),
-            reason: error.filter(|_| state != backend::State::Up),
+            reason: error.filter(|_| state != Health::Up),
             queued_lines: queued_lines as u64,
             queued_bytes: queued_bytes as u64,
-            behind: if State::from(state) == State::Up {
+            behind: if state == Health::Up {
                 0
             } else {
                 newest.saturating_sub(confirmed)
@@ -128,7 +129,7 @@ impl Source for Report {
     }
 }
 
-impl Work for Report {
+impl Operable for Report {
     async fn start_move(&self, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
         self.mover.start_move(rate).await
     }

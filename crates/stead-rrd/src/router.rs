@@ -24,18 +24,20 @@ use stead::Map;
 use tokio::sync::{oneshot, Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::backend::{Backend, Lines, Site, State, Work};
+use crate::backend::{Access, Backend, Lines, Work};
 use crate::connection::Address;
 use crate::create::first_time;
 use crate::fetch::{Wanted, LARGE_VALUES, MOST_VALUES, SHORT_SECONDS};
 use crate::files::Files;
-use crate::journal::Journal;
-use crate::layout::{Layout, Place, Side};
+use crate::health::Health;
+use crate::layout::{BackendId, Layout, Placement};
+use crate::lock::lock;
+use crate::log::Log;
 use crate::path::{escaped, join, Base};
 use crate::record;
 use crate::reply::Reply;
 use crate::request::{field, words, Verb};
-use crate::shared::{lock, Options, Shared};
+use crate::shared::{Options, Shared};
 use crate::values::{value_count, word_count, WORD_BYTES};
 use crate::writes::{is_missing, Failures, Ticket, Writes};
 
@@ -57,7 +59,7 @@ pub struct Router {
     shared: Arc<Shared>,
     /// by their numbers; a backend that is in no map any more keeps its number
     backends: RwLock<Vec<Arc<Backend>>>,
-    tasks: Mutex<HashMap<Place, [JoinHandle<()>; 2]>>,
+    tasks: Mutex<HashMap<BackendId, [JoinHandle<()>; 2]>>,
     order: Mutex<Order>,
     /// held by whoever creates files, and exclusively while it has to be sure that nobody does
     pub creating: tokio::sync::RwLock<()>,
@@ -85,7 +87,7 @@ struct Logged {
 }
 
 /// The lines for each backend.
-type Parts = SmallVec<[(Place, Lines); 4]>;
+type Parts = SmallVec<[(BackendId, Lines); 4]>;
 
 /// How the success of a write is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,18 +124,14 @@ impl Router {
     /// A router whose backends are down until [`start`](Router::start); the error says which node
     /// lacks what. The log is told for whom to keep records by [`follow`](Router::follow), when all
     /// backends are known: whoever is left out once has lost its place.
-    pub fn new(
-        map: Map,
-        journal: Arc<dyn Journal>,
-        options: Options,
-    ) -> Result<Arc<Router>, String> {
-        let empty = Side::new(
+    pub fn new(map: Map, log: Arc<dyn Log>, options: Options) -> Result<Arc<Router>, String> {
+        let empty = Placement::new(
             Map::from_bytes(map.bytes().to_vec()).map_err(|error| error.to_string())?,
             Vec::new(),
         );
-        let newest = journal.newest();
+        let newest = log.newest();
         let router = Arc::new(Router {
-            shared: Arc::new(Shared::new(options, journal, Layout::new(empty))),
+            shared: Arc::new(Shared::new(options, log, Layout::new(empty))),
             backends: RwLock::default(),
             tasks: Mutex::default(),
             order: Mutex::new(Order {
@@ -158,7 +156,7 @@ impl Router {
     }
 
     /// Starts the tasks of a backend that has none.
-    pub fn start_backend(&self, place: Place) {
+    pub fn start_backend(&self, place: BackendId) {
         let backend = self.backend(place);
         lock(&self.tasks).entry(place).or_insert_with(|| {
             [
@@ -186,7 +184,7 @@ impl Router {
 
     /// A map with the backends of its nodes: those that are known by name, told where they are now,
     /// and new ones.
-    pub fn side(&self, map: Map) -> Result<Side, String> {
+    pub fn side(&self, map: Map) -> Result<Placement, String> {
         let sites = map.nodes().map(site).collect::<Result<Vec<_>, _>>()?;
         let known = self.shared.layout().all();
         let mut backends = self
@@ -203,7 +201,7 @@ impl Router {
                 places.push(backend.place());
                 continue;
             }
-            let place = Place::try_from(backends.len()).map_err(|_| {
+            let place = BackendId::try_from(backends.len()).map_err(|_| {
                 "too many backends since the start; start the router again".to_owned()
             })?;
             let (shared, came_up) = (Arc::clone(&self.shared), Arc::clone(&self.came_up));
@@ -217,7 +215,7 @@ impl Router {
             places.push(place);
         }
         drop(backends);
-        Ok(Side::new(map, places))
+        Ok(Placement::new(map, places))
     }
 
     /// Tells the log for whom it has to keep records.
@@ -227,11 +225,11 @@ impl Router {
     }
 
     /// Tells it to keep them for these.
-    pub fn follow_these(&self, places: &[Place]) -> Result<(), String> {
+    pub fn follow_these(&self, places: &[BackendId]) -> Result<(), String> {
         let backends: Vec<_> = places.iter().map(|place| self.backend(*place)).collect();
         let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
         self.shared
-            .journal
+            .log
             .follow(&names)
             .map_err(|error| format!("the log: {error}"))
     }
@@ -242,7 +240,7 @@ impl Router {
     }
 
     /// A backend by its number.
-    pub fn backend(&self, place: Place) -> Arc<Backend> {
+    pub fn backend(&self, place: BackendId) -> Arc<Backend> {
         Arc::clone(&self.backends.read().unwrap_or_else(PoisonError::into_inner)[place as usize])
     }
 
@@ -378,7 +376,7 @@ impl Router {
         let places = self.shared.layout().now(name);
         places
             .iter()
-            .any(|place| self.backend(*place).state() == State::Up)
+            .any(|place| self.backend(*place).state() == Health::Up)
     }
 
     /// Makes a file. Nobody does so while the mover has to be sure that none comes into being.
@@ -465,7 +463,7 @@ impl Router {
             parts.iter_mut().for_each(|(_, lines)| *lines = Lines::All);
         }
         let mut order = lock(&self.order);
-        match self.shared.journal.append(&record) {
+        match self.shared.log.append(&record) {
             Ok(number) => {
                 let (ticket, answer) = Ticket::new(number, writes);
                 order.waiting.push_back(Logged {
@@ -486,7 +484,7 @@ impl Router {
 
     /// Offers to the backends what has become durable; never ends.
     async fn dispatch(self: Arc<Self>) {
-        let mut progress = self.shared.journal.progress();
+        let mut progress = self.shared.log.frontier();
         loop {
             let come = progress.borrow_and_update().clone();
             self.offer_through(come.newest);
@@ -750,12 +748,12 @@ impl Router {
 
     /// Asks many at once; the replies in the order of `places`, without those that could not
     /// answer.
-    async fn ask_all(&self, places: &[Place], line: Vec<u8>, apart: bool) -> Vec<Reply> {
+    async fn ask_all(&self, places: &[BackendId], line: Vec<u8>, apart: bool) -> Vec<Reply> {
         let line: Arc<[u8]> = line.into();
         let mut tasks = JoinSet::new();
         for (at, place) in places.iter().enumerate() {
             let (backend, line) = (self.backend(*place), Arc::clone(&line));
-            if backend.state() == State::Up {
+            if backend.state() == Health::Up {
                 tasks.spawn(async move {
                     let asked = if apart {
                         backend.ask_apart(&line).await
@@ -858,7 +856,7 @@ impl Order {
     }
 }
 
-fn add(parts: &mut Parts, place: Place, line: usize) {
+fn add(parts: &mut Parts, place: BackendId, line: usize) {
     let part = match parts.iter_mut().position(|(other, _)| *other == place) {
         Some(at) => &mut parts[at].1,
         None => {
@@ -873,7 +871,7 @@ fn add(parts: &mut Parts, place: Place, line: usize) {
 }
 
 /// Where a node is, by its attributes.
-fn site(node: Node<'_>) -> Result<Site, String> {
+fn site(node: Node<'_>) -> Result<Access, String> {
     let attribute = |name: &str| {
         node.attributes()
             .find(|(key, _)| *key == name)
@@ -893,7 +891,7 @@ fn site(node: Node<'_>) -> Result<Site, String> {
     let files = attribute(FILES)
         .map(|text| Files::parse(text).map_err(|error| wrong(FILES, error)))
         .transpose()?;
-    Ok(Site { address, files })
+    Ok(Access { address, files })
 }
 
 /// Whether a blank ends this that belongs to no word: there is no backslash before it that is not

@@ -18,11 +18,11 @@ use crate::request::{words, Verb};
 #[derive(Default)]
 pub struct Writes {
     text: Vec<u8>,
-    lines: Vec<Line>,
+    lines: Vec<Span>,
 }
 
 #[derive(Clone, Copy)]
-struct Line {
+struct Span {
     verb: Verb,
     /// from, to
     name: (u32, u32),
@@ -51,7 +51,7 @@ impl Writes {
             name_end = at(&self.text);
             place = (end, name_end);
         }
-        self.lines.push(Line {
+        self.lines.push(Span {
             verb,
             name: place,
             line: (start, end),
@@ -104,7 +104,7 @@ pub type Failures = Vec<(usize, Vec<u8>)>;
 
 /// What a backend says of one line.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum Heard {
     Nothing,
     Missing,
     Done,
@@ -116,16 +116,16 @@ pub struct Ticket {
     pub number: u64,
     /// The writes.
     pub writes: Writes,
-    inside: Mutex<Inside>,
+    inside: Mutex<Answers>,
 }
 
-struct Inside {
+struct Answers {
     /// who has not offered yet what he has to
     givers: usize,
     /// answers that may still come
     expected: usize,
     undecided: usize,
-    said: Vec<Said>,
+    said: Vec<Heard>,
     failures: Failures,
     done: Option<oneshot::Sender<Failures>>,
 }
@@ -134,8 +134,8 @@ impl Ticket {
     /// A ticket of a record, and where the answer comes; there is one who has to offer it.
     pub fn new(number: u64, writes: Writes) -> (Ticket, oneshot::Receiver<Failures>) {
         let (done, receiver) = oneshot::channel();
-        let said = vec![Said::Nothing; writes.len()];
-        let inside = Inside {
+        let said = vec![Heard::Nothing; writes.len()];
+        let inside = Answers {
             givers: 1,
             expected: 0,
             undecided: said.len(),
@@ -206,7 +206,7 @@ impl Ticket {
         self.heard(inside);
     }
 
-    fn heard(&self, mut inside: MutexGuard<'_, Inside>) {
+    fn heard(&self, mut inside: MutexGuard<'_, Answers>) {
         if inside.givers > 0 || inside.undecided > 0 && inside.expected > 0 {
             return;
         }
@@ -216,8 +216,8 @@ impl Ticket {
         let mut failures = std::mem::take(&mut inside.failures);
         if inside.undecided > 0 {
             // nobody was there: the log has it, which is enough for an update
-            let nobody = |(line, said): (usize, &Said)| {
-                (*said == Said::Nothing && self.writes.verb(line) != Verb::Update).then_some(line)
+            let nobody = |(line, said): (usize, &Heard)| {
+                (*said == Heard::Nothing && self.writes.verb(line) != Verb::Update).then_some(line)
             };
             let text =
                 b"none of its servers is up; the log has it, and it will be done when one is back";
@@ -235,26 +235,26 @@ impl Ticket {
         let _ = done.send(failures); // a client that has gone does not wait
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, Answers> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inside {
+impl Answers {
     fn take(&mut self, line: usize, failure: Option<Vec<u8>>) {
-        if self.done.is_none() || self.said[line] == Said::Done {
+        if self.done.is_none() || self.said[line] == Heard::Done {
             return;
         }
         let was = self.said[line];
         self.said[line] = match &failure {
-            Some(text) if is_missing(text) => Said::Missing,
-            _ => Said::Done,
+            Some(text) if is_missing(text) => Heard::Missing,
+            _ => Heard::Done,
         };
-        if self.said[line] == Said::Done {
+        if self.said[line] == Heard::Done {
             self.undecided -= 1;
         }
-        if was == Said::Missing {
-            if self.said[line] == Said::Missing {
+        if was == Heard::Missing {
+            if self.said[line] == Heard::Missing {
                 return; // it was said before
             }
             self.failures.retain(|(other, _)| *other != line);

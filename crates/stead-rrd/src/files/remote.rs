@@ -29,17 +29,17 @@ impl std::fmt::Debug for Wire {
 }
 
 /// Why there is no answer.
-enum Failure {
+enum NoAnswer {
     /// The agent said so; the connection can be used again.
     Said(io::Error),
     /// The connection failed.
     Lost(io::Error),
 }
 
-impl From<Failure> for io::Error {
-    fn from(failure: Failure) -> io::Error {
+impl From<NoAnswer> for io::Error {
+    fn from(failure: NoAnswer) -> io::Error {
         match failure {
-            Failure::Said(error) | Failure::Lost(error) => error,
+            NoAnswer::Said(error) | NoAnswer::Lost(error) => error,
         }
     }
 }
@@ -142,13 +142,13 @@ impl Remote {
             };
             match ask(&mut wire, kind, body).await {
                 Ok(answer) => return Ok((wire, answer)),
-                Err(Failure::Said(error)) => {
+                Err(NoAnswer::Said(error)) => {
                     self.keep(wire);
                     return Err(error);
                 }
                 // the agent was started anew, or took us for gone, since this connection was used
-                Err(Failure::Lost(error)) if old && error.kind() != io::ErrorKind::TimedOut => {}
-                Err(Failure::Lost(error)) => return Err(error),
+                Err(NoAnswer::Lost(error)) if old && error.kind() != io::ErrorKind::TimedOut => {}
+                Err(NoAnswer::Lost(error)) => return Err(error),
             }
         }
     }
@@ -233,17 +233,17 @@ impl RemoteWriting<'_> {
     }
 }
 
-async fn ask(wire: &mut Wire, kind: u8, body: &[&[u8]]) -> Result<(u8, Vec<u8>), Failure> {
-    wire.send(kind, body).await.map_err(Failure::Lost)?;
+async fn ask(wire: &mut Wire, kind: u8, body: &[&[u8]]) -> Result<(u8, Vec<u8>), NoAnswer> {
+    wire.send(kind, body).await.map_err(NoAnswer::Lost)?;
     answer(wire).await
 }
 
-async fn answer(wire: &mut Wire) -> Result<(u8, Vec<u8>), Failure> {
+async fn answer(wire: &mut Wire) -> Result<(u8, Vec<u8>), NoAnswer> {
     match wire.receive().await {
-        Ok(Some((kind::ERROR, body))) => Err(Failure::Said(error_of(&body))),
+        Ok(Some((kind::ERROR, body))) => Err(NoAnswer::Said(error_of(&body))),
         Ok(Some(frame @ (kind::DONE | kind::ENTRIES, _))) => Ok(frame),
-        Ok(Some(_)) => Err(Failure::Lost(broken("an answer of an unknown kind"))),
-        Ok(None) => Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into())),
-        Err(error) => Err(Failure::Lost(error)),
+        Ok(Some(_)) => Err(NoAnswer::Lost(broken("an answer of an unknown kind"))),
+        Ok(None) => Err(NoAnswer::Lost(io::ErrorKind::UnexpectedEof.into())),
+        Err(error) => Err(NoAnswer::Lost(error)),
     }
 }

@@ -203,7 +203,7 @@ impl Tree {
         last: &[u8],
         mode: u32,
     ) -> io::Result<Option<Writing>> {
-        let mut place = Place {
+        let mut place = Branch {
             dirs: vec![self.open_base()?],
             parents: parents.to_vec(),
             new: Vec::new(),
@@ -329,11 +329,11 @@ pub(crate) struct Writing {
     bytes: u64,
     /// In a box: half a kilobyte.
     hash: Box<XxHash3_128>,
-    place: Place,
+    place: Branch,
 }
 
 /// The directories down to a file that will be, of which the new ones go with it if it never is.
-struct Place {
+struct Branch {
     /// From the base on.
     dirs: Vec<OwnedFd>,
     parents: Vec<Vec<u8>>,
@@ -341,13 +341,13 @@ struct Place {
     new: Vec<usize>,
 }
 
-impl Place {
+impl Branch {
     fn bottom(&self) -> io::Result<BorrowedFd<'_>> {
         bottom(&self.dirs)
     }
 }
 
-impl Drop for Place {
+impl Drop for Branch {
     fn drop(&mut self) {
         for depth in self.new.drain(..).rev() {
             if let (Some(above), Some(part)) = (self.dirs.get(depth), self.parents.get(depth)) {
