@@ -61,17 +61,17 @@ impl Epochs {
     /// records.
     pub fn resume(&self) -> Result<(), String> {
         let Some((target, moved)) = self.state.target().map_err(|error| error.to_string())? else {
-            return self.router.follow();
+            return self.router.backends.follow();
         };
         if self.router.shared().layout().settled().map().digest() == target.digest() {
             // it had settled, and was just tidying up
             self.state
                 .settle_on(&target)
                 .map_err(|error| error.to_string())?;
-            return self.router.follow();
+            return self.router.backends.follow();
         }
-        let side = self.router.side(target)?;
-        self.enter(side, moved)
+        let placement = self.router.backends.place(target)?;
+        self.enter(placement, moved)
     }
 
     /// Takes a map up. Blocks while it writes.
@@ -113,24 +113,23 @@ impl Epochs {
             Plan::between(settled, &map).map_err(|error| error.to_string())?
         };
         if plan.moves.is_empty() {
-            let side = self.router.side(map)?;
+            let placement = self.router.backends.place(map)?;
             self.state
-                .settle_on(side.map())
+                .settle_on(placement.map())
                 .map_err(|error| error.to_string())?;
-            let places = side.all().to_vec();
-            self.router.shared().layout_mut().replace(side);
-            self.router.follow()?;
-            places
-                .into_iter()
-                .for_each(|place| self.router.start_backend(place));
-            self.router.retire();
+            let ids = placement.all().to_vec();
+            self.router.shared().layout_mut().replace(placement);
+            self.router.backends.follow()?;
+            ids.into_iter()
+                .for_each(|id| self.router.backends.start_one(id));
+            self.router.backends.retire();
             return Ok(Adopted::Settled);
         }
-        let side = self.router.side(map)?;
+        let placement = self.router.backends.place(map)?;
         self.state
-            .move_to(side.map())
+            .move_to(placement.map())
             .map_err(|error| error.to_string())?;
-        self.enter(side, Default::default())?;
+        self.enter(placement, Default::default())?;
         Ok(Adopted::Target)
     }
 
@@ -144,12 +143,11 @@ impl Epochs {
         all.sort_unstable();
         all.dedup();
         // first the log: a record for a backend that it does not follow would not be kept
-        self.router.follow_these(&all)?;
-        let places = target.all().to_vec();
+        self.router.backends.follow_these(&all)?;
+        let ids = target.all().to_vec();
         self.router.shared().layout_mut().move_to(target, moved);
-        places
-            .into_iter()
-            .for_each(|place| self.router.start_backend(place));
+        ids.into_iter()
+            .for_each(|id| self.router.backends.start_one(id));
         Ok(())
     }
 

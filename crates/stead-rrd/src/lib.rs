@@ -17,6 +17,8 @@
 
 pub mod backend;
 pub mod batch;
+pub mod client;
+pub mod clock;
 pub mod connection;
 pub mod control;
 pub mod create;
@@ -36,16 +38,22 @@ pub mod operate;
 pub mod page;
 pub mod path;
 pub mod record;
+pub mod refusals;
 pub mod reply;
 pub mod report;
 pub mod request;
 pub mod router;
+#[cfg(test)]
+mod sample;
 pub mod say;
 pub mod shared;
 pub mod socket;
 pub mod state;
 pub mod status;
 pub mod tally;
+pub mod ticket;
 pub mod unflushed;
 pub mod values;
+pub mod verb;
+pub mod words;
 pub mod writes;

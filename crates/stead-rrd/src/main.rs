@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use clap::{ArgMatches, FromArgMatches};
 use sd_notify::NotifyState;
+use stead_rrd::client::Allowed;
 use stead_rrd::connection::Address;
 use stead_rrd::control::Control;
 use stead_rrd::create::Templates;
 use stead_rrd::epochs::Epochs;
 use stead_rrd::files::Agent;
 use stead_rrd::line::{command, CommandLine, FilesOptions, Serve, Task};
-use stead_rrd::listener::{Allowed, Listener};
+use stead_rrd::listener::Listener;
 use stead_rrd::log::{self, Durable, Log, Memory};
 use stead_rrd::metrics::Metrics;
 use stead_rrd::mover::Mover;
@@ -221,8 +222,9 @@ async fn listen_and_route(
         .settled()
         .map_err(|error| Failure(DATA, error.to_string()))?;
     let first = settled.is_none();
-    let router =
-        Router::new(settled.unwrap_or(map), log, options).map_err(|line| Failure(FLEET, line))?;
+    let router = Router::new(settled.unwrap_or(map), log, options)
+        .map(Arc::new)
+        .map_err(|line| Failure(FLEET, line))?;
     if first {
         state
             .settle_on(router.shared().layout().settled().map())

@@ -45,7 +45,7 @@ impl Report {
             settled
                 .all()
                 .get(node)
-                .is_some_and(|place| self.router.backend(*place).state() == Health::Up)
+                .is_some_and(|id| self.router.backends.get(*id).health() == Health::Up)
         };
         let come = shared.log.frontier().borrow().clone();
         let extent = shared.log.extent();
@@ -68,7 +68,7 @@ impl Report {
             backends: layout
                 .all()
                 .into_iter()
-                .map(|place| self.backend(&self.router.backend(place), &layout, come.newest))
+                .map(|id| self.backend(&self.router.backends.get(id), &layout, come.newest))
                 .collect(),
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
@@ -78,7 +78,7 @@ impl Report {
 
     fn backend(&self, backend: &Backend, layout: &Layout, newest: u64) -> BackendStatus {
         let shared = self.router.shared();
-        let (state, since, error) = backend.condition();
+        let (health, since, error) = backend.condition();
         let (queued_lines, queued_bytes, unflushed_files) = backend.waiting();
         let confirmed = shared.log.confirmed(backend.name());
         let counters = backend.counters();
@@ -95,14 +95,14 @@ impl Report {
         };
         BackendStatus {
             name: backend.name().to_owned(),
-            address: backend.site().address.to_string(),
+            address: backend.access().address.to_string(),
             labels: node.map(labels).unwrap_or_default(),
-            state,
+            state: health,
             since: seconds(since),
-            reason: error.filter(|_| state != Health::Up),
+            reason: error.filter(|_| health != Health::Up),
             queued_lines: queued_lines as u64,
             queued_bytes: queued_bytes as u64,
-            behind: if state == Health::Up {
+            behind: if health == Health::Up {
                 0
             } else {
                 newest.saturating_sub(confirmed)
@@ -112,7 +112,7 @@ impl Report {
             answered: counters.writes.load(Relaxed),
             errors: counters.refused.load(Relaxed),
             reconnects: counters.ups.load(Relaxed).saturating_sub(1),
-            lacking: shared.lacks.count_of(backend.place()) as u64,
+            lacking: shared.lacks.count_of(backend.id()) as u64,
             journal: backend.has_journal(),
         }
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::{Verb, VERBS};
+use crate::verb::{Verb, VERBS};
 
 /// Upper bounds of the buckets of durations, in microseconds: from what a memory answers in to what
 /// a client gives up after. What took longer than the last is in a bucket of its own.

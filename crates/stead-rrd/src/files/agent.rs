@@ -9,8 +9,9 @@ use tokio::sync::Semaphore;
 
 use super::copy::{blocking, work};
 use super::entries;
-use super::tree::{Reading, Tree, Writing};
+use super::tree::{Reading, Tree};
 use super::wire::{broken, kind, sum_bytes, Message, Wire, CHUNK};
+use super::writing::Writing;
 use crate::connection::{Address, Stream};
 use crate::socket::Socket;
 

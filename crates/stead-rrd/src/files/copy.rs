@@ -9,11 +9,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use twox_hash::XxHash3_128;
 
+use super::below::{named, parts, Sum};
 use super::entries;
 use super::rate::Rate;
 use super::remote::{Remote, RemoteReading, RemoteWriting};
-use super::tree::{named, parts, Listed, Reading, Sum, Tree, Writing};
+use super::tree::{Listed, Reading, Tree};
 use super::wire::CHUNK;
+use super::writing::Writing;
 use crate::connection::Address;
 
 /// How long an agent may take for an answer. It is silent only while it works on one file: some

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio::net::{TcpStream, UnixStream};
 
+use super::below::Sum;
 use super::entries::Entries;
-use super::tree::{Listed, Sum};
+use super::tree::Listed;
 use super::wire::{broken, error_of, kind, sum_from, within, Wire, CHUNK};
 use crate::connection::{Address, Stream};
 

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use super::tree::{Sum, NAME_BYTES};
+use super::below::{Sum, NAME_BYTES};
 use crate::connection::Stream;
 
 /// The first line of both; the number is the version.
