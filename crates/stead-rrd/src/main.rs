@@ -14,6 +14,7 @@ use stead_rrd::connection::Address;
 use stead_rrd::control::Control;
 use stead_rrd::create::Templates;
 use stead_rrd::epochs::Epochs;
+use stead_rrd::exit::{Failure, DATA, FLEET, IO, NO_INPUT, USAGE};
 use stead_rrd::files::Agent;
 use stead_rrd::line::{command, CommandLine, FilesOptions, Serve, Task};
 use stead_rrd::listener::Listener;
@@ -29,16 +30,6 @@ use stead_rrd::status::Source;
 use stead_rrd::{operate, say};
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::watch;
-
-// the same codes as those of the program stead
-const USAGE: u8 = 64;
-const DATA: u8 = 65;
-const NO_INPUT: u8 = 66;
-const IO: u8 = 74;
-const FLEET: u8 = 78;
-
-/// An end that is not success.
-struct Failure(u8, String);
 
 fn main() -> ExitCode {
     let matches = match command().try_get_matches() {
@@ -68,7 +59,6 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
         .map_err(|error| Failure(USAGE, error.to_string()))?;
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Failure(IO, format!("cannot start: {error}")))?;
-    let operated = |(code, line)| Failure(code, line);
     match task {
         Task::Serve(serve) => {
             say::start(serve.saying.log_format, serve.saying.log_level);
@@ -83,11 +73,9 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
             say::start(options.saying.log_format, options.saying.log_level);
             runtime.block_on(give_files_until_told(options)).map(|()| 0)
         }
-        Task::Status(ask) => runtime.block_on(operate::status(&ask)).map_err(operated),
-        Task::Move(told) => runtime
-            .block_on(operate::move_files(&told))
-            .map_err(operated),
-        Task::Repair(told) => runtime.block_on(operate::repair(&told)).map_err(operated),
+        Task::Status(ask) => runtime.block_on(operate::status(&ask)),
+        Task::Move(told) => runtime.block_on(operate::move_files(&told)),
+        Task::Repair(told) => runtime.block_on(operate::repair(&told)),
     }
 }
 

@@ -3,12 +3,13 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use stead::map::Node;
 use tokio::sync::watch;
 
 use crate::backend::Backend;
+use crate::clock::{now, seconds};
 use crate::control::Operable;
 use crate::health::Health;
 use crate::layout::Layout;
@@ -47,19 +48,19 @@ impl Report {
                 .get(node)
                 .is_some_and(|id| self.router.backends.get(*id).health() == Health::Up)
         };
-        let come = shared.log.frontier().borrow().clone();
+        let frontier = shared.log.frontier().borrow().clone();
         let extent = shared.log.extent();
         let log = LogStatus {
             bytes: extent.bytes,
             bound: extent.bound,
             oldest: extent.oldest,
-            newest: come.newest,
+            newest: frontier.newest,
             short: extent.short,
-            failed: come.broken.as_deref().map(str::to_owned),
+            failed: frontier.broken.as_deref().map(str::to_owned),
         };
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            now: seconds(SystemTime::now()),
+            now: now(),
             started: seconds(self.started),
             fleet: settled.map().name().to_owned(),
             epoch: settled.map().epoch(),
@@ -68,7 +69,7 @@ impl Report {
             backends: layout
                 .all()
                 .into_iter()
-                .map(|id| self.backend(&self.router.backends.get(id), &layout, come.newest))
+                .map(|id| self.backend(&self.router.backends.get(id), &layout, frontier.newest))
                 .collect(),
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
@@ -137,9 +138,4 @@ impl Operable for Report {
     async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
         self.mover.start_repair(node)
     }
-}
-
-fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
 }

@@ -1,16 +1,15 @@
 //! The files beside an agent: its client. Connections are kept for the next request.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
-
-use tokio::net::{TcpStream, UnixStream};
 
 use super::below::Sum;
 use super::entries::Entries;
 use super::tree::Listed;
 use super::wire::{broken, error_of, kind, sum_from, within, Wire, CHUNK};
 use crate::connection::{Address, Stream};
+use crate::lock::lock;
 
 /// Connections that are kept while nobody uses them; more are closed.
 const KEPT: usize = 16;
@@ -131,11 +130,7 @@ impl Remote {
     /// it.
     async fn begin(&self, kind: u8, body: &[&[u8]]) -> io::Result<(Wire, (u8, Vec<u8>))> {
         loop {
-            let kept = self
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop();
+            let kept = lock(&self.idle).pop();
             let old = kept.is_some();
             let mut wire = match kept {
                 Some(wire) => wire,
@@ -155,24 +150,14 @@ impl Remote {
     }
 
     async fn connect(&self) -> io::Result<Wire> {
-        let stream = within(self.limit, async {
-            Ok(match &self.address {
-                Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),
-                Address::Tcp(address) => {
-                    let stream = TcpStream::connect(address.as_str()).await?;
-                    stream.set_nodelay(true)?;
-                    Stream::Tcp(stream)
-                }
-            })
-        });
-        let stream = stream
+        let stream = within(self.limit, Stream::connect(&self.address))
             .await
             .map_err(|error| io::Error::new(error.kind(), format!("cannot connect: {error}")))?;
         Wire::open(stream, self.limit).await
     }
 
     fn keep(&self, wire: Wire) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         if idle.len() < KEPT {
             idle.push(wire);
         }

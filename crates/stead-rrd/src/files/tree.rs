@@ -15,7 +15,7 @@ use std::ops::ControlFlow;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::below::{
@@ -84,27 +84,14 @@ impl Tree {
             path.extend_from_slice(name);
             let failed = |error: Errno| named(&path, error.into());
             let dir = dir.fd()?;
-            let kind = match entry.file_type() {
-                FileType::Unknown => match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)
-                {
-                    Ok(stat) => FileType::from_raw_mode(stat.st_mode),
-                    Err(Errno::NOENT) => continue,
-                    Err(error) => return Err(failed(error)),
-                },
-                kind => kind,
+            let Some(kind) = kind_of(dir, &entry).map_err(failed)? else {
+                continue;
             };
             let found = match kind {
-                FileType::RegularFile if name.starts_with(TEMPORARY.as_bytes()) => {
-                    if clean {
-                        remove_stale(dir, name);
-                    }
-                    None
+                FileType::RegularFile => {
+                    let file = file_of(dir, name, clean).map_err(failed)?;
+                    file.map_or(Ok(None), |file| rrd_bytes(&file))?
                 }
-                FileType::RegularFile => match open_file(dir, name, OFlags::RDONLY) {
-                    Ok(file) => rrd_bytes(&file)?,
-                    Err(Errno::NOENT | Errno::LOOP) => None, // gone, or another thing by now
-                    Err(error) => return Err(failed(error)),
-                },
                 FileType::Directory if depth == DEPTH || name.iter().any(u8::is_ascii_control) => {
                     listed.left_out += 1;
                     None
@@ -250,6 +237,33 @@ impl Reading {
         bytes.truncate(length);
         self.at += length as u64;
         Ok(bytes)
+    }
+}
+
+/// What an entry of a directory is; `None` when it has gone.
+fn kind_of(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Option<FileType>, Errno> {
+    if entry.file_type() != FileType::Unknown {
+        return Ok(Some(entry.file_type()));
+    }
+    match rustix::fs::statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(FileType::from_raw_mode(stat.st_mode))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// A file of a listing, unless it has gone; a temporary one is none, and removed if `clean`.
+fn file_of(dir: BorrowedFd<'_>, name: &[u8], clean: bool) -> Result<Option<File>, Errno> {
+    if name.starts_with(TEMPORARY.as_bytes()) {
+        if clean {
+            remove_stale(dir, name);
+        }
+        return Ok(None);
+    }
+    match open_file(dir, name, OFlags::RDONLY) {
+        Ok(file) => Ok(Some(file)),
+        Err(Errno::NOENT | Errno::LOOP) => Ok(None), // gone, or another thing by now
+        Err(error) => Err(error),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
@@ -86,6 +86,38 @@ pub(super) struct Chunk {
 impl Core {
     pub fn books(&self) -> MutexGuard<'_, Books> {
         lock(&self.books)
+    }
+
+    /// The books, with room for a record of this size in the last segment; and the spare file that
+    /// became this segment just now.
+    pub fn room(&self, size: u64) -> io::Result<(MutexGuard<'_, Books>, Option<PathBuf>)> {
+        let mut books = self.books();
+        books.check_broken()?;
+        let mut from = None;
+        while books
+            .segments
+            .back()
+            .is_none_or(|current| books.tail + size > current.size)
+        {
+            if let Some((path, file)) = books.spare.take() {
+                let (base, size) = (books.next, self.size.segment);
+                let segment = Segment::new(base, size, Segment::path_of(&self.dir, base), file);
+                books.segments.push_back(Arc::new(segment));
+                books.tail = frame::HEADER as u64;
+                from = Some(path);
+                self.chores.notify_all();
+            } else if let Some(error) = self.no_room(&books) {
+                return Err(error);
+            } else {
+                self.chores.notify_all();
+                books = self
+                    .ready
+                    .wait(books)
+                    .unwrap_or_else(PoisonError::into_inner);
+                books.check_broken()?;
+            }
+        }
+        Ok((books, from))
     }
 
     /// The segment that has this record or would get it, and the number with which the one behind
@@ -179,6 +211,34 @@ impl Books {
             broken: None,
             closing: false,
         }
+    }
+
+    /// Queues a record, for which there is room, for the writer; its number.
+    pub fn push(&mut self, id: u64, record: &[u8], from: Option<PathBuf>) -> io::Result<u64> {
+        let (number, offset) = (self.next, self.tail);
+        let Some(current) = self.segments.back() else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let last = self.queue.last();
+        if from.is_some() || last.is_none_or(|chunk| !Arc::ptr_eq(&chunk.segment, current)) {
+            let bytes = match from {
+                Some(_) => frame::header(id, current.base, current.size),
+                None => Vec::new(),
+            };
+            self.queue.push(Chunk {
+                segment: current.clone(),
+                offset: offset - bytes.len() as u64,
+                bytes,
+                from,
+            });
+        }
+        if let Some(chunk) = self.queue.last_mut() {
+            frame::push(&mut chunk.bytes, id, number, self.newest, record);
+        }
+        current.mark(number, offset);
+        self.next += 1;
+        self.tail += frame::size(record.len()) as u64;
+        Ok(number)
     }
 
     pub fn check_broken(&self) -> io::Result<()> {

@@ -3,16 +3,15 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
 use tokio::sync::watch;
 
-use super::books::{Books, Chunk, Core, Size};
+use super::books::{Core, Size};
 use super::disk::{Disk, Real};
 use super::opening::{self, Opened};
 use super::promise::{Extent, Frontier, Log, Record};
-use super::segment::Segment;
 use super::{frame, keeper, reader, writer};
 
 /// A durable log in a directory. Dropping it writes what is waiting and blocks until that is on the
@@ -113,71 +112,11 @@ impl Log for Durable {
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let mut books = self.core.books();
-        books.check_broken()?;
-        let mut from = None;
-        while books
-            .segments
-            .back()
-            .is_none_or(|current| books.tail + size > current.size)
-        {
-            if let Some((path, file)) = books.spare.take() {
-                let base = books.next;
-                let segment = Segment::new(
-                    base,
-                    self.core.size.segment,
-                    Segment::path_of(&self.core.dir, base),
-                    file,
-                );
-                books.segments.push_back(Arc::new(segment));
-                books.tail = frame::HEADER as u64;
-                from = Some(path);
-                self.core.chores.notify_all();
-            } else if let Some(error) = self.core.no_room(&books) {
-                return Err(error);
-            } else {
-                self.core.chores.notify_all();
-                books = self
-                    .core
-                    .ready
-                    .wait(books)
-                    .unwrap_or_else(PoisonError::into_inner);
-                books.check_broken()?;
-            }
-        }
+        let (mut books, from) = self.core.room(size)?;
         // the writer takes all that is queued, and looks again before it sleeps: only the first in
         // the queue has to wake it
         let first = books.queue.is_empty();
-        let (number, offset, durable) = (books.next, books.tail, books.newest);
-        let Books {
-            segments, queue, ..
-        } = &mut *books;
-        let Some(current) = segments.back() else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
-        if from.is_some()
-            || queue
-                .last()
-                .is_none_or(|chunk| !Arc::ptr_eq(&chunk.segment, current))
-        {
-            let mut bytes = Vec::new();
-            if from.is_some() {
-                bytes = frame::header(self.core.id, current.base, current.size);
-            }
-            let offset = offset - bytes.len() as u64;
-            queue.push(Chunk {
-                segment: current.clone(),
-                offset,
-                bytes,
-                from,
-            });
-        }
-        if let Some(chunk) = queue.last_mut() {
-            frame::push(&mut chunk.bytes, self.core.id, number, durable, record);
-        }
-        current.mark(number, offset);
-        books.next += 1;
-        books.tail += size;
+        let number = books.push(self.core.id, record, from)?;
         drop(books); // else the writer would wake up and wait for it
         if first {
             self.core.work.notify_one();

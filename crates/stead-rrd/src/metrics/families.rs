@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeGaugeValue, EncodeMetric, MetricEncoder,
+};
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::MetricType;
@@ -14,26 +16,30 @@ pub(super) struct Families<'a>(pub(super) DescriptorEncoder<'a>);
 pub(super) type Labels<'l, const N: usize> = [(&'l str, &'l str); N];
 
 impl Families<'_> {
+    /// Begins a family; a name that ends in a unit has it.
     pub(super) fn begin<'s>(
         &'s mut self,
         name: &'s str,
         help: &str,
-        unit: Option<&'s Unit>,
         kind: MetricType,
     ) -> Result<MetricEncoder<'s>, fmt::Error> {
+        static UNITS: [(&str, Unit); 2] = [("_seconds", Unit::Seconds), ("_bytes", Unit::Bytes)];
+        let (name, unit) = UNITS
+            .iter()
+            .find_map(|(end, unit)| Some((name.strip_suffix(end)?, Some(unit))))
+            .unwrap_or((name, None));
         self.0.encode_descriptor(name, help, unit, kind)
     }
 
-    /// A gauge without labels.
-    pub(super) fn plain(
+    /// Gauges without labels: name, help and value of each.
+    pub(super) fn plain<V: EncodeGaugeValue>(
         &mut self,
-        name: &str,
-        help: &str,
-        unit: Option<Unit>,
-        value: impl prometheus_client::encoding::EncodeGaugeValue,
+        gauges: impl IntoIterator<Item = (&'static str, &'static str, V)>,
     ) -> fmt::Result {
-        let encoder = self.begin(name, help, unit.as_ref(), MetricType::Gauge)?;
-        ConstGauge::new(value).encode(encoder)
+        gauges.into_iter().try_for_each(|(name, help, value)| {
+            let encoder = self.begin(name, help, MetricType::Gauge)?;
+            ConstGauge::new(value).encode(encoder)
+        })
     }
 
     /// A gauge with a value for each set of labels.
@@ -41,10 +47,9 @@ impl Families<'_> {
         &mut self,
         name: &str,
         help: &str,
-        unit: Option<Unit>,
         values: impl IntoIterator<Item = (Labels<'l, N>, u64)>,
     ) -> fmt::Result {
-        let mut family = self.begin(name, help, unit.as_ref(), MetricType::Gauge)?;
+        let mut family = self.begin(name, help, MetricType::Gauge)?;
         values.into_iter().try_for_each(|(labels, value)| {
             ConstGauge::new(value).encode(family.encode_family(&labels)?)
         })
@@ -52,7 +57,7 @@ impl Families<'_> {
 
     /// A counter without labels; its sample ends in `_total`.
     pub(super) fn plain_counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
-        let encoder = self.begin(name, help, None, MetricType::Counter)?;
+        let encoder = self.begin(name, help, MetricType::Counter)?;
         ConstCounter::new(value).encode(encoder)
     }
 
@@ -63,7 +68,7 @@ impl Families<'_> {
         help: &str,
         values: impl IntoIterator<Item = (Labels<'l, N>, u64)>,
     ) -> fmt::Result {
-        let mut family = self.begin(name, help, None, MetricType::Counter)?;
+        let mut family = self.begin(name, help, MetricType::Counter)?;
         values.into_iter().try_for_each(|(labels, value)| {
             ConstCounter::new(value).encode(family.encode_family(&labels)?)
         })

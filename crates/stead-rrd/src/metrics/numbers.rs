@@ -7,7 +7,7 @@ use std::time::Duration;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{text, DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::Registry;
 
 use super::families::Families;
 use crate::health::Health;
@@ -29,50 +29,7 @@ struct Numbers(Status);
 impl Collector for Numbers {
     fn encode(&self, encoder: DescriptorEncoder) -> fmt::Result {
         let mut families = Families(encoder);
-        let status = &self.0;
-        let version = [("version", status.version.as_str())];
-        families.gauge(
-            "build_info",
-            "The version of the router, as a label",
-            None,
-            [(version, 1)],
-        )?;
-        families.plain(
-            "start_time",
-            "When the router started, in seconds since 1970",
-            Some(Unit::Seconds),
-            status.started,
-        )?;
-        families.plain(
-            "map_epoch",
-            "The epoch of the map that files lie by",
-            None,
-            status.epoch,
-        )?;
-        families.plain(
-            "map_next_epoch",
-            "The epoch that files have to be moved to; the epoch itself when there is none",
-            None,
-            status.next_epoch.unwrap_or(status.epoch),
-        )?;
-        families.plain(
-            "problems",
-            "How many problems stead-rrd status would name; 0 when all is well",
-            None,
-            status.problems().len() as u64,
-        )?;
-        families.plain(
-            "unreachable_ratio",
-            "The part of the files of which no copy is up",
-            None,
-            status.exposed.unreachable,
-        )?;
-        families.plain(
-            "single_copy_ratio",
-            "The part of the files of which one copy is up and more should be",
-            None,
-            status.exposed.single,
-        )?;
+        self.router(&mut families)?;
         self.backends(&mut families)?;
         self.log(&mut families)?;
         self.clients(&mut families)?;
@@ -80,212 +37,128 @@ impl Collector for Numbers {
     }
 }
 
+/// One of the numbers of a backend.
+type Number = fn(&BackendStatus) -> u64;
+
 impl Numbers {
+    fn router(&self, families: &mut Families) -> fmt::Result {
+        let status = &self.0;
+        let version = [("version", status.version.as_str())];
+        families.gauge(
+            "build_info",
+            "The version of the router, as a label",
+            [(version, 1)],
+        )?;
+        #[rustfmt::skip]
+        let gauges = [
+            ("start_time_seconds", "When the router started, in seconds since 1970", status.started),
+            ("map_epoch", "The epoch of the map that files lie by", status.epoch),
+            ("map_next_epoch", "The epoch that files have to be moved to; the epoch itself when there is none", status.next_epoch.unwrap_or(status.epoch)),
+            ("problems", "How many problems stead-rrd status would name; 0 when all is well", status.problems().len() as u64),
+        ];
+        families.plain(gauges)?;
+        #[rustfmt::skip]
+        let gauges = [
+            ("unreachable_ratio", "The part of the files of which no copy is up", status.exposed.unreachable),
+            ("single_copy_ratio", "The part of the files of which one copy is up and more should be", status.exposed.single),
+        ];
+        families.plain(gauges)
+    }
+
     fn backends(&self, families: &mut Families) -> fmt::Result {
         let backends = &self.0.backends;
-        let each = |number: fn(&BackendStatus) -> u64| {
+        let each = |number: Number| {
             backends
                 .iter()
                 .map(move |backend| ([("backend", backend.name.as_str())], number(backend)))
         };
-        families.gauge(
-            "backend_up",
-            "1 when the backend is connected and has all writes, else 0",
-            None,
-            each(|b| u64::from(b.state == Health::Up)),
-        )?;
+        let up = each(|b| u64::from(b.state == Health::Up));
+        let help = "1 when the backend is connected and has all writes, else 0";
+        families.gauge("backend_up", help, up)?;
         let states = backends.iter().flat_map(|backend| {
             let labels =
                 |state: Health| [("backend", backend.name.as_str()), ("state", state.name())];
             [Health::Up, Health::Behind, Health::Down]
                 .map(|state| (labels(state), u64::from(backend.state == state)))
         });
-        families.gauge(
-            "backend_state",
-            "1 for the state that the backend is in, 0 for the others",
-            None,
-            states,
-        )?;
+        let help = "1 for the state that the backend is in, 0 for the others";
+        families.gauge("backend_state", help, states)?;
         let info = backends.iter().map(|backend| {
-            let zone = backend
-                .labels
-                .iter()
-                .find(|(key, _)| key == "zone")
-                .map_or("", |(_, value)| value.as_str());
-            (
-                [
-                    ("backend", backend.name.as_str()),
-                    ("address", backend.address.as_str()),
-                    ("zone", zone),
-                ],
-                1,
-            )
+            let zone = backend.labels.iter().find(|(key, _)| key == "zone");
+            let labels = [
+                ("backend", backend.name.as_str()),
+                ("address", backend.address.as_str()),
+                ("zone", zone.map_or("", |(_, value)| value.as_str())),
+            ];
+            (labels, 1)
         });
-        families.gauge(
-            "backend_info",
-            "Address and zone of the backend, as labels",
-            None,
-            info,
-        )?;
-        families.gauge(
-            "backend_state_since_timestamp",
-            "When the backend came into its state, in seconds since 1970",
-            Some(Unit::Seconds),
-            each(|b| b.since),
-        )?;
-        families.gauge(
-            "backend_queued_lines",
-            "Lines that wait in memory to be sent to the backend",
-            None,
-            each(|b| b.queued_lines),
-        )?;
-        families.gauge(
-            "backend_queued",
-            "Bytes of the lines that wait in memory",
-            Some(Unit::Bytes),
-            each(|b| b.queued_bytes),
-        )?;
-        families.gauge(
-            "backend_behind_records",
-            "Durable records that a backend which is not up may lack",
-            None,
-            each(|b| b.behind),
-        )?;
-        families.gauge(
-            "backend_unflushed_files",
-            "Files with writes that no FLUSH has confirmed",
-            None,
-            each(|b| b.unflushed_files),
-        )?;
-        families.gauge(
-            "backend_confirmed_record",
-            "The record up to which the backend has everything on its disk",
-            None,
-            each(|b| b.confirmed),
-        )?;
-        families.gauge(
-            "backend_lacking_files",
-            "Files that the backend should have and lacks",
-            None,
-            each(|b| b.lacking),
-        )?;
-        families.gauge(
-            "backend_journal",
-            "1 when rrdcached keeps a journal of its own, by which \
-            it can lose updates when it crashes",
-            None,
-            each(|b| b.journal.into()),
-        )?;
-        families.counter(
-            "backend_writes",
-            "Writes that the backend has answered",
-            each(|b| b.answered),
-        )?;
-        families.counter(
-            "backend_write_errors",
-            "Writes that the backend has refused",
-            each(|b| b.errors),
-        )?;
-        families.counter(
-            "backend_reconnects",
-            "How often the connection to the backend was made again",
-            each(|b| b.reconnects),
-        )
+        let help = "Address and zone of the backend, as labels";
+        families.gauge("backend_info", help, info)?;
+        #[rustfmt::skip]
+        let gauges: [(&str, &str, Number); 8] = [
+            ("backend_state_since_timestamp_seconds", "When the backend came into its state, in seconds since 1970", |b| b.since),
+            ("backend_queued_lines", "Lines that wait in memory to be sent to the backend", |b| b.queued_lines),
+            ("backend_queued_bytes", "Bytes of the lines that wait in memory", |b| b.queued_bytes),
+            ("backend_behind_records", "Durable records that a backend which is not up may lack", |b| b.behind),
+            ("backend_unflushed_files", "Files with writes that no FLUSH has confirmed", |b| b.unflushed_files),
+            ("backend_confirmed_record", "The record up to which the backend has everything on its disk", |b| b.confirmed),
+            ("backend_lacking_files", "Files that the backend should have and lacks", |b| b.lacking),
+            ("backend_journal", "1 when rrdcached keeps a journal of its own, by which it can lose updates when it crashes", |b| b.journal.into()),
+        ];
+        for (name, help, number) in gauges {
+            families.gauge(name, help, each(number))?;
+        }
+        #[rustfmt::skip]
+        let counters: [(&str, &str, Number); 3] = [
+            ("backend_writes", "Writes that the backend has answered", |b| b.answered),
+            ("backend_write_errors", "Writes that the backend has refused", |b| b.errors),
+            ("backend_reconnects", "How often the connection to the backend was made again", |b| b.reconnects),
+        ];
+        for (name, help, number) in counters {
+            families.counter(name, help, each(number))?;
+        }
+        Ok(())
     }
 
     fn log(&self, families: &mut Families) -> fmt::Result {
+        let enabled = u64::from(self.0.log.is_some());
+        let help = "1 when writes go into a durable log, else 0";
+        families.plain([("log_enabled", help, enabled)])?;
         let Some(log) = &self.0.log else {
-            return families.plain(
-                "log_enabled",
-                "1 when writes go into a durable log, else 0",
-                None,
-                0u64,
-            );
+            return Ok(());
         };
-        families.plain(
-            "log_enabled",
-            "1 when writes go into a durable log, else 0",
-            None,
-            1u64,
-        )?;
-        families.plain(
-            "log_failed",
-            "1 when the log takes no writes until the router is started again",
-            None,
-            u64::from(log.failed.is_some()),
-        )?;
-        families.plain(
-            "log_short",
-            "1 when the log will refuse writes soon for want of room, or does so already",
-            None,
-            u64::from(log.short.is_some()),
-        )?;
-        families.plain(
-            "log_size",
-            "Bytes of the log on the disk",
-            Some(Unit::Bytes),
-            log.bytes,
-        )?;
-        families.plain(
-            "log_bound",
-            "The most that the log may grow to",
-            Some(Unit::Bytes),
-            log.bound,
-        )?;
-        families.plain(
-            "log_oldest_record",
-            "The oldest record that the log keeps",
-            None,
-            log.oldest,
-        )?;
-        families.plain(
-            "log_newest_record",
-            "The newest record that survives a crash",
-            None,
-            log.newest,
-        )
+        #[rustfmt::skip]
+        let gauges = [
+            ("log_failed", "1 when the log takes no writes until the router is started again", u64::from(log.failed.is_some())),
+            ("log_short", "1 when the log will refuse writes soon for want of room, or does so already", u64::from(log.short.is_some())),
+            ("log_size_bytes", "Bytes of the log on the disk", log.bytes),
+            ("log_bound_bytes", "The most that the log may grow to", log.bound),
+            ("log_oldest_record", "The oldest record that the log keeps", log.oldest),
+            ("log_newest_record", "The newest record that survives a crash", log.newest),
+        ];
+        families.plain(gauges)
     }
 
     fn clients(&self, families: &mut Families) -> fmt::Result {
         let clients = &self.0.clients;
-        families.plain(
-            "clients_connected",
-            "Clients that are connected",
-            None,
-            clients.connected,
-        )?;
-        families.plain_counter(
-            "clients_accepted",
-            "Connections that were taken",
-            clients.accepted,
-        )?;
-        families.plain_counter(
-            "clients_refused",
-            "Connections that could not be taken",
-            clients.refused,
-        )?;
+        let help = "Clients that are connected";
+        families.plain([("clients_connected", help, clients.connected)])?;
+        let help = "Connections that were taken";
+        families.plain_counter("clients_accepted", help, clients.accepted)?;
+        let help = "Connections that could not be taken";
+        families.plain_counter("clients_refused", help, clients.refused)?;
         let verbs = || {
-            clients
-                .verbs
-                .iter()
-                .map(|verb| ([("verb", verb.verb.as_str())], verb))
+            let verbs = clients.verbs.iter();
+            verbs.map(|verb| ([("verb", verb.verb.as_str())], verb))
         };
-        families.counter(
-            "requests",
-            "Answered requests; a line of a BATCH counts as one of its own",
-            verbs().map(|(labels, verb)| (labels, verb.requests)),
-        )?;
-        families.counter(
-            "request_errors",
-            "Requests whose answer was an error",
-            verbs().map(|(labels, verb)| (labels, verb.errors)),
-        )?;
-        let mut family = families.begin(
-            "request_duration",
-            "From reading a request to its answer",
-            Some(&Unit::Seconds),
-            MetricType::Histogram,
-        )?;
+        let requests = verbs().map(|(labels, verb)| (labels, verb.requests));
+        let help = "Answered requests; a line of a BATCH counts as one of its own";
+        families.counter("requests", help, requests)?;
+        let errors = verbs().map(|(labels, verb)| (labels, verb.errors));
+        let help = "Requests whose answer was an error";
+        families.counter("request_errors", help, errors)?;
+        let help = "From reading a request to its answer";
+        let mut family = families.begin("request_duration_seconds", help, MetricType::Histogram)?;
         for (labels, verb) in verbs() {
             let bounds = BOUNDS
                 .iter()
@@ -300,38 +173,19 @@ impl Numbers {
     }
 
     fn moving(&self, families: &mut Families) -> fmt::Result {
-        let moving = self.0.moving.as_ref();
-        families.plain(
-            "move_running",
-            "1 while files are moved or a backend is repaired, else 0",
-            None,
-            u64::from(self.0.is_moving()),
-        )?;
-        let Some(moving) = moving else { return Ok(()) };
-        families.plain(
-            "move_files",
-            "Files that the move has to carry",
-            None,
-            moving.files,
-        )?;
-        families.plain(
-            "move_done_files",
-            "Files that have been carried",
-            None,
-            moving.done,
-        )?;
-        families.plain(
-            "move_failed_files",
-            "Files that could not be carried",
-            None,
-            moving.failed,
-        )?;
-        families.plain(
-            "move_carried",
-            "Bytes that this run has carried",
-            Some(Unit::Bytes),
-            moving.bytes,
-        )
+        let help = "1 while files are moved or a backend is repaired, else 0";
+        families.plain([("move_running", help, u64::from(self.0.is_moving()))])?;
+        let Some(moving) = &self.0.moving else {
+            return Ok(());
+        };
+        #[rustfmt::skip]
+        let gauges = [
+            ("move_files", "Files that the move has to carry", moving.files),
+            ("move_done_files", "Files that have been carried", moving.done),
+            ("move_failed_files", "Files that could not be carried", moving.failed),
+            ("move_carried_bytes", "Bytes that this run has carried", moving.bytes),
+        ];
+        families.plain(gauges)
     }
 }
 

@@ -4,7 +4,7 @@ use indicatif::{HumanBytes, HumanCount};
 
 use super::wording::{ago, many, percent, printable};
 use crate::health::Health;
-use crate::status::Status;
+use crate::status::{BackendStatus, Status};
 
 /// From this part of its bound on, a log is worth waking somebody.
 const LOG_ALMOST_FULL: f64 = 0.8;
@@ -30,35 +30,7 @@ impl Status {
         }
         self.problems_of_the_log(&mut problems);
         for backend in &self.backends {
-            let name = format!(
-                "backend {} ({})",
-                printable(&backend.name),
-                printable(&backend.address)
-            );
-            match backend.state {
-                Health::Up => {}
-                Health::Down => {
-                    let reason = backend
-                        .reason
-                        .as_deref()
-                        .map_or(String::new(), |reason| format!(": {}", printable(reason)));
-                    problems.push(format!(
-                        "{name} is down for {}{reason}",
-                        ago(self.now, backend.since)
-                    ));
-                }
-                Health::Behind => problems.push(format!(
-                    "{name} is catching up for {}: {} to go",
-                    ago(self.now, backend.since),
-                    many(backend.behind, "record")
-                )),
-            }
-            if backend.lacking > 0 {
-                problems.push(format!(
-                    "{name} lacks {}, which are being copied to it",
-                    many(backend.lacking, "file")
-                ));
-            }
+            self.problems_of(backend, &mut problems);
         }
         let journals: Vec<String> = self
             .backends
@@ -97,6 +69,35 @@ impl Status {
             ));
         }
         problems
+    }
+
+    fn problems_of(&self, backend: &BackendStatus, problems: &mut Vec<String>) {
+        let name = format!(
+            "backend {} ({})",
+            printable(&backend.name),
+            printable(&backend.address)
+        );
+        let since = ago(self.now, backend.since);
+        match backend.state {
+            Health::Up => {}
+            Health::Down => {
+                let reason = backend
+                    .reason
+                    .as_deref()
+                    .map_or(String::new(), |reason| format!(": {}", printable(reason)));
+                problems.push(format!("{name} is down for {since}{reason}"));
+            }
+            Health::Behind => problems.push(format!(
+                "{name} is catching up for {since}: {} to go",
+                many(backend.behind, "record")
+            )),
+        }
+        if backend.lacking > 0 {
+            problems.push(format!(
+                "{name} lacks {}, which are being copied to it",
+                many(backend.lacking, "file")
+            ));
+        }
     }
 
     fn problems_of_the_log(&self, problems: &mut Vec<String>) {

@@ -10,6 +10,8 @@ mod backends;
 mod hub;
 mod merging;
 mod ordering;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 pub use backends::{Backends, ADDRESS, FILES};

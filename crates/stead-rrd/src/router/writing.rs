@@ -111,11 +111,11 @@ impl Router {
         ticket: &Ticket,
         mut lines: impl Iterator<Item = usize>,
     ) -> Option<Result<(), Vec<u8>>> {
-        let first = lines.next()?;
         let refused = &ticket.writes;
-        if refused.verb(first) != Verb::Update {
-            return None;
-        }
+        let first = lines
+            .next()
+            .filter(|first| refused.verb(*first) == Verb::Update)?;
+        self.shared().options.create.as_ref()?;
         let mut writes = Writes::default();
         let _guard = self.creating.read().await;
         if !self.push_creation(&mut writes, refused.name(first), refused.words(first)) {
