@@ -153,36 +153,13 @@ class Routed(Cluster):
             name: Rrdcached(place / "backends" / name, f"127.0.0.1:{free_port()}")
             for name in names
         }
+        for backend in self.backends.values():
+            backend.files = None  # nobody copies files while it is measured
         self.socket, self.copies = socket, copies
 
-    def __enter__(self):
-        nodes = "".join(
-            f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
-            f'attributes = {{ rrdcached = "{backend.address}" }}\n'
-            for name, backend in self.backends.items()
-        )
-        fleet = self.place / "fleet.toml"
-        fleet.write_text(
-            f'name = "rrd"\nreplicas = {self.copies}\nspread = ["zone"]\n{nodes}'
-        )
-        subprocess.run(
-            [self.programs["stead"], "apply", fleet, self.map],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        try:
-            for server in self.backends.values():
-                server.start()
-            self.start_router()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self.stop_router()
-        for server in self.backends.values():
-            server.stop(9)
+    def servers(self):
+        """Every rrdcached that runs."""
+        return list(self.backends.values())
 
     @property
     def address(self):
@@ -191,7 +168,7 @@ class Routed(Cluster):
 
     def rrdcacheds(self):
         """The backends."""
-        return list(self.backends.values())
+        return self.servers()
 
     def routers(self):
         """The processes between client and backend."""

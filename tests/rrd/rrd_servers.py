@@ -31,19 +31,24 @@ def free_port():
         return found.getsockname()[1]
 
 
-class Client:
-    """A connection to an rrdcached or to the router; address as rrdtool takes it:
-    unix:/path or host:port.
+def connect(address):
+    """A socket that is connected to an address as rrdtool takes it: unix:/path or
+    host:port.
     """
+    if address.startswith("unix:"):
+        connected = socket.socket(socket.AF_UNIX)
+        connected.settimeout(LIMIT)
+        connected.connect(address[len("unix:") :])
+        return connected
+    host, port = address.rsplit(":", 1)
+    return socket.create_connection((host, int(port)), LIMIT)
+
+
+class Client:
+    """A connection to an rrdcached or to the router."""
 
     def __init__(self, address):
-        if address.startswith("unix:"):
-            self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.settimeout(LIMIT)
-            self.socket.connect(address[len("unix:") :])
-        else:
-            host, port = address.rsplit(":", 1)
-            self.socket = socket.create_connection((host, int(port)), LIMIT)
+        self.socket = connect(address)
         self.file = self.socket.makefile("rb")
 
     def __enter__(self):
@@ -201,6 +206,8 @@ class Cluster:
 
     # nothing is flushed but by a client
     QUIET = ("--flush-after", "86400")
+    # of each file
+    copies = 2
 
     def __init__(self, programs, place, quiet=False):
         self.programs, self.place = programs, place
@@ -226,15 +233,10 @@ class Cluster:
         """A map of these backends, or of all, with a line more in the fleet; the
         program's words.
         """
-        nodes = "".join(
-            f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
-            f'attributes = {{ rrdcached = "{self.backends[name].address}", files = '
-            f'"{self.backends[name].files}" }}\n'
-            for name in names or self.backends
-        )
+        nodes = "".join(self.node(name) for name in names or self.backends)
         fleet = self.place / "fleet.toml"
         fleet.write_text(
-            f'name = "rrd"\nreplicas = 2\nspread = ["zone"]\n{rule}\n{nodes}'
+            f'name = "rrd"\nreplicas = {self.copies}\nspread = ["zone"]\n{rule}\n{nodes}'
         )
         return subprocess.run(
             [self.programs["stead"], "apply", fleet, self.map],
@@ -243,10 +245,23 @@ class Cluster:
             text=True,
         ).stdout
 
+    def node(self, name):
+        """A backend in the words of a fleet."""
+        backend = self.backends[name]
+        files = f', files = "{backend.files}"' if backend.files else ""
+        return (
+            f'[[node]]\nname = "{name}"\nlabels = {{ zone = "{name[0]}" }}\n'
+            f'attributes = {{ rrdcached = "{backend.address}"{files} }}\n'
+        )
+
+    def servers(self):
+        """Every rrdcached that runs."""
+        return [*self.backends.values(), self.single]
+
     def __enter__(self):
         self.publish()
         try:
-            for server in [*self.backends.values(), self.single]:
+            for server in self.servers():
                 server.start()
             self.start_router()
         except BaseException:
@@ -256,7 +271,7 @@ class Cluster:
 
     def __exit__(self, *_):
         self.stop_router()
-        for server in [*self.backends.values(), self.single]:
+        for server in self.servers():
             server.stop_agent()
             server.stop(signal.SIGKILL)  # an orderly end takes a second
 

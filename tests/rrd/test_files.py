@@ -7,12 +7,11 @@ of the protocol in wire.rs alone.
 import re
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 
 import pytest
-from rrd_servers import LIMIT, Client, Rrdcached, free_port, wait_for
+from rrd_servers import LIMIT, Client, Rrdcached, connect, free_port, wait_for
 
 START = 1_700_000_000
 HELLO = b"stead-rrd files 1\n"
@@ -42,14 +41,7 @@ class Agent:
     def __enter__(self):
         try:
             assert "stead-rrd: listening on " in self.said, self.said
-            address = self.said.split()[-1]
-            if address.startswith("unix:"):
-                self.socket = socket.socket(socket.AF_UNIX)
-                self.socket.settimeout(LIMIT)
-                self.socket.connect(address[len("unix:") :])
-            else:
-                host, port = address.rsplit(":", 1)
-                self.socket = socket.create_connection((host, int(port)), LIMIT)
+            self.socket = connect(self.said.split()[-1])
             self.file = self.socket.makefile("rb")
             self.socket.sendall(HELLO)
             assert self.file.read(len(HELLO)) == HELLO

@@ -9,8 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use stead_rrd::journal::{durable, Journal};
-use stead_rrd::log::{Log, Options};
+use stead_rrd::log::{durable, Durable, Log, Size};
 
 const RECORD: &[u8] = &[b'x'; 100];
 
@@ -27,7 +26,7 @@ fn main() -> io::Result<()> {
         .build()?;
     for waiting in [1, 64, 1024] {
         let dir = Path::new(&dir).join("log");
-        let log = Arc::new(Log::open(&dir, Options::default())?);
+        let log = Arc::new(Durable::open(&dir, Size::default())?);
         let start = Instant::now();
         let tasks: Vec<_> = (0..waiting)
             .map(|_| {

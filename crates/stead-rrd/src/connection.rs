@@ -79,6 +79,20 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Connects.
+    pub async fn connect(address: &Address) -> io::Result<Stream> {
+        match address {
+            Address::Unix(path) => UnixStream::connect(path).await.map(Stream::Unix),
+            Address::Tcp(address) => {
+                let stream = TcpStream::connect(address.as_str()).await?;
+                stream.set_nodelay(true)?; // a request is one packet that waits for its answer
+                Ok(Stream::Tcp(stream))
+            }
+        }
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -127,15 +141,7 @@ pub struct Connection {
 impl Connection {
     /// Connects.
     pub async fn open(address: &Address) -> io::Result<Connection> {
-        let stream = match address {
-            Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),
-            Address::Tcp(address) => {
-                let stream = TcpStream::connect(address.as_str()).await?;
-                stream.set_nodelay(true)?; // a request is one packet that waits for its answer
-                Stream::Tcp(stream)
-            }
-        };
-        Ok(Connection {
+        Stream::connect(address).await.map(|stream| Connection {
             stream: BufReader::new(stream),
         })
     }

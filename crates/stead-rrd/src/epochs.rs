@@ -13,9 +13,9 @@ use std::time::Duration;
 use stead::plan::{same_nodes, Plan};
 use stead::Map;
 
-use crate::layout::Side;
+use crate::layout::Placement;
 use crate::router::Router;
-use crate::state::State;
+use crate::state::StateDir;
 
 /// What became of a map.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub struct Epochs {
     /// one look at a time
     looking: std::sync::Mutex<()>,
     router: Arc<Router>,
-    state: Arc<State>,
+    state: Arc<StateDir>,
     path: PathBuf,
     /// rings when the file should be looked at again
     pub again: Arc<tokio::sync::Notify>,
@@ -47,7 +47,7 @@ pub struct Epochs {
 
 impl Epochs {
     /// The maps that come to this path.
-    pub fn new(router: Arc<Router>, state: Arc<State>, path: &Path) -> Epochs {
+    pub fn new(router: Arc<Router>, state: Arc<StateDir>, path: &Path) -> Epochs {
         Epochs {
             looking: Default::default(),
             router,
@@ -61,22 +61,22 @@ impl Epochs {
     /// records.
     pub fn resume(&self) -> Result<(), String> {
         let Some((target, moved)) = self.state.target().map_err(|error| error.to_string())? else {
-            return self.router.follow();
+            return self.router.backends.follow();
         };
         if self.router.shared().layout().settled().map().digest() == target.digest() {
             // it had settled, and was just tidying up
             self.state
                 .settle_on(&target)
                 .map_err(|error| error.to_string())?;
-            return self.router.follow();
+            return self.router.backends.follow();
         }
-        let side = self.router.side(target)?;
-        self.enter(side, moved)
+        let placement = self.router.backends.place(target)?;
+        self.enter(placement, moved)
     }
 
     /// Takes a map up. Blocks while it writes.
     pub fn adopt(&self, map: Map) -> Result<Adopted, String> {
-        let _looking = crate::shared::lock(&self.looking);
+        let _looking = crate::lock::lock(&self.looking);
         let plan = {
             let layout = self.router.shared().layout();
             let settled = layout.settled().map();
@@ -113,39 +113,41 @@ impl Epochs {
             Plan::between(settled, &map).map_err(|error| error.to_string())?
         };
         if plan.moves.is_empty() {
-            let side = self.router.side(map)?;
+            let placement = self.router.backends.place(map)?;
             self.state
-                .settle_on(side.map())
+                .settle_on(placement.map())
                 .map_err(|error| error.to_string())?;
-            let places = side.all().to_vec();
-            self.router.shared().layout_mut().replace(side);
-            self.router.follow()?;
-            places
-                .into_iter()
-                .for_each(|place| self.router.start_backend(place));
-            self.router.retire();
+            let ids = placement.all().to_vec();
+            self.router.shared().layout_mut().replace(placement);
+            self.router.backends.follow()?;
+            ids.into_iter()
+                .for_each(|id| self.router.backends.start_one(id));
+            self.router.backends.retire();
             return Ok(Adopted::Settled);
         }
-        let side = self.router.side(map)?;
+        let placement = self.router.backends.place(map)?;
         self.state
-            .move_to(side.map())
+            .move_to(placement.map())
             .map_err(|error| error.to_string())?;
-        self.enter(side, Default::default())?;
+        self.enter(placement, Default::default())?;
         Ok(Adopted::Target)
     }
 
-    fn enter(&self, target: Side, moved: std::collections::HashSet<Vec<u8>>) -> Result<(), String> {
+    fn enter(
+        &self,
+        target: Placement,
+        moved: std::collections::HashSet<Vec<u8>>,
+    ) -> Result<(), String> {
         let mut all = self.router.shared().layout().all();
         all.extend(target.all());
         all.sort_unstable();
         all.dedup();
         // first the log: a record for a backend that it does not follow would not be kept
-        self.router.follow_these(&all)?;
-        let places = target.all().to_vec();
+        self.router.backends.follow_these(&all)?;
+        let ids = target.all().to_vec();
         self.router.shared().layout_mut().move_to(target, moved);
-        places
-            .into_iter()
-            .for_each(|place| self.router.start_backend(place));
+        ids.into_iter()
+            .for_each(|id| self.router.backends.start_one(id));
         Ok(())
     }
 

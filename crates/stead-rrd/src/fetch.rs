@@ -5,7 +5,7 @@
 //! the router reckons beforehand what would come, by the rules of `rrd_fetch`.
 
 use crate::reply::Reply;
-use crate::request::words;
+use crate::words::words;
 
 /// The most values of one answer; some 120 MiB as text.
 pub const MOST_VALUES: i64 = 1 << 22;
@@ -16,17 +16,17 @@ pub const SHORT_SECONDS: i64 = 10_000;
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Wanted<'a> {
-    function: &'a [u8],
+pub struct Wanted {
+    function: Vec<u8>,
     start: i64,
     end: i64,
     /// 0: all
     columns: i64,
 }
 
-impl Wanted<'_> {
+impl Wanted {
     /// By what stands behind the path; `None` when rrdcached refuses it anyway.
-    pub fn parse(rest: &[u8], now: i64) -> Option<Wanted<'_>> {
+    pub fn parse(rest: &[u8], now: i64) -> Option<Wanted> {
         let mut words = words(rest);
         let function = words.next()?;
         // as rrdcached: what is not above 0 counts from now
@@ -43,7 +43,7 @@ impl Wanted<'_> {
         let end = words.next().map_or(Some(now), time)?;
         let start = start.unwrap_or(Some(end.saturating_sub(86_400)))?;
         Some(Wanted {
-            function,
+            function: function.to_vec(),
             start,
             end,
             columns: words.count() as i64,
@@ -67,7 +67,7 @@ impl Wanted<'_> {
         for archive in file
             .archives
             .iter()
-            .filter(|archive| archive.has(self.function))
+            .filter(|archive| archive.has(&self.function))
         {
             let step = file
                 .step

@@ -11,22 +11,22 @@ use smallvec::SmallVec;
 use stead::Map;
 
 /// The number of a backend.
-pub type Place = u16;
+pub type BackendId = u16;
 
 /// The backends of a file, primary first, each once.
-pub type Places = SmallVec<[Place; 4]>;
+pub type Copies = SmallVec<[BackendId; 4]>;
 
 /// A map, and the backends of its nodes.
-pub struct Side {
+pub struct Placement {
     map: Map,
     /// by the node's number in the map
-    places: Vec<Place>,
+    places: Vec<BackendId>,
 }
 
-impl Side {
+impl Placement {
     /// The map with the backend of each node, in the order of its nodes.
-    pub fn new(map: Map, places: Vec<Place>) -> Side {
-        Side { map, places }
+    pub fn new(map: Map, places: Vec<BackendId>) -> Placement {
+        Placement { map, places }
     }
 
     /// The map.
@@ -35,13 +35,13 @@ impl Side {
     }
 
     /// The backends of all nodes.
-    pub fn all(&self) -> &[Place] {
+    pub fn all(&self) -> &[BackendId] {
         &self.places
     }
 
     /// The backends of a file.
-    pub fn places(&self, name: &[u8]) -> Places {
-        let mut found = Places::new();
+    pub fn places(&self, name: &[u8]) -> Copies {
+        let mut found = Copies::new();
         for node in self.map.locate_all(name) {
             if let Some(place) = self
                 .places
@@ -57,15 +57,15 @@ impl Side {
 
 /// Where each file lives.
 pub struct Layout {
-    settled: Side,
-    target: Option<Side>,
+    settled: Placement,
+    target: Option<Placement>,
     moved: HashSet<Vec<u8>>,
     version: u64,
 }
 
 impl Layout {
     /// All files are where this map says.
-    pub fn new(settled: Side) -> Layout {
+    pub fn new(settled: Placement) -> Layout {
         Layout {
             settled,
             target: None,
@@ -80,24 +80,24 @@ impl Layout {
     }
 
     /// The map by which files are placed that have not moved.
-    pub fn settled(&self) -> &Side {
+    pub fn settled(&self) -> &Placement {
         &self.settled
     }
 
     /// The map to whose places files are moving.
-    pub fn target(&self) -> Option<&Side> {
+    pub fn target(&self) -> Option<&Placement> {
         self.target.as_ref()
     }
 
     /// Files move to the places of this map from now on; these have already.
-    pub fn move_to(&mut self, target: Side, moved: HashSet<Vec<u8>>) {
+    pub fn move_to(&mut self, target: Placement, moved: HashSet<Vec<u8>>) {
         (self.target, self.moved) = (Some(target), moved);
         self.version += 1;
     }
 
     /// The same map or the same places with other attributes: no file moves. Each node's backend,
     /// in the order of the map's nodes.
-    pub fn replace(&mut self, settled: Side) {
+    pub fn replace(&mut self, settled: Placement) {
         self.settled = settled;
         self.version += 1;
     }
@@ -128,7 +128,7 @@ impl Layout {
     }
 
     /// The backends that have the file, or would have it.
-    pub fn now(&self, name: &[u8]) -> Places {
+    pub fn now(&self, name: &[u8]) -> Copies {
         match &self.target {
             Some(target) if self.moved.contains(name) => target.places(name),
             _ => self.settled.places(name),
@@ -136,7 +136,7 @@ impl Layout {
     }
 
     /// Those that have it, and those that may get it: what the log names.
-    pub fn ever(&self, name: &[u8]) -> Places {
+    pub fn ever(&self, name: &[u8]) -> Copies {
         let mut places = self.settled.places(name);
         for place in self.target.iter().flat_map(|target| target.places(name)) {
             if !places.contains(&place) {
@@ -148,7 +148,7 @@ impl Layout {
 
     /// The old and the new places of a file that has still to move; `None` when it has moved, or
     /// has not to.
-    pub fn to_move(&self, name: &[u8]) -> Option<(Places, Places)> {
+    pub fn to_move(&self, name: &[u8]) -> Option<(Copies, Copies)> {
         let target = self
             .target
             .as_ref()
@@ -159,7 +159,7 @@ impl Layout {
     }
 
     /// The backends of both maps.
-    pub fn all(&self) -> Vec<Place> {
+    pub fn all(&self) -> Vec<BackendId> {
         let mut all = self.settled.places.clone();
         all.extend(self.target.iter().flat_map(|target| &target.places));
         all.sort_unstable();

@@ -2,32 +2,68 @@
 //! it were one.
 //!
 //! ```text
-//! client --line--> request --path--> key --map--> backends
-//!                     \--> journal (durable before the client hears of it)
+//! client --line--> request --write----> the log --> queues --BATCH--> backends
+//!                     \----question-----------------------line-----> backends
 //! ```
 //!
-//! A module uses only modules to its left; a test holds that (tools/layers):
+//! A line of a client becomes a [`Request`](request::Request) once, and travels as one. Its path is
+//! the name of a file, the name is a key, and the map says which backends have the key. A write is
+//! durable in the log before any backend gets it and before the client hears of it; a question goes
+//! to a backend that has all writes.
+//!
+//! One word has one meaning:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | backend | an rrdcached that the router knows; a [`BackendId`](layout::BackendId) is its number |
+//! | access | the addresses of a backend: where its rrdcached listens, and how its files can be reached |
+//! | copies | the backends of one file, primary first |
+//! | placement | a map with the backend of each of its nodes |
+//! | layout | where each file is now: by one placement, or by two while files move |
+//! | health | what a backend can do: up, behind, or down |
+//! | log | ours: what is acknowledged stands there until every backend has confirmed it |
+//! | record | the writes of one request, or of a part of a BATCH, in the log |
+//! | ticket | a record on its way to the backends, and what they say of it |
+//! | position | up to which record a backend has confirmed |
+//! | journal | rrdcached's own, never ours; backends should have none |
+//! | state | the directory that the router keeps between two runs |
+//! | status | what the router tells of itself, for people and for monitoring |
+//!
+//! A module uses only modules to its left, within a group none another, and no two files use each
+//! other:
 //!
 //! ```text
-//! path request reply | batch tally | fetch values writes record journal | log unflushed connection
-//!     | socket create layout | files shared | backend | router | listener | status state
-//!     | page epochs | mover | control | report metrics | operate say | line
+//! clock dirs exit health layout lock path record refusals reply unflushed verb
+//! | batch create log state tally words
+//! | connection fetch shared status values writes
+//! | control metrics page request socket ticket
+//! | files operate say
+//! | backend line
+//! | router
+//! | client epochs
+//! | listener mover
+//! | report
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod backend;
 pub mod batch;
+pub mod client;
+pub mod clock;
 pub mod connection;
 pub mod control;
 pub mod create;
+pub mod dirs;
 pub mod epochs;
+pub mod exit;
 pub mod fetch;
 pub mod files;
-pub mod journal;
+pub mod health;
 pub mod layout;
 pub mod line;
 pub mod listener;
+pub mod lock;
 pub mod log;
 pub mod metrics;
 pub mod mover;
@@ -35,16 +71,22 @@ pub mod operate;
 pub mod page;
 pub mod path;
 pub mod record;
+pub mod refusals;
 pub mod reply;
 pub mod report;
 pub mod request;
 pub mod router;
+#[cfg(test)]
+mod sample;
 pub mod say;
 pub mod shared;
 pub mod socket;
 pub mod state;
 pub mod status;
 pub mod tally;
+pub mod ticket;
 pub mod unflushed;
 pub mod values;
+pub mod verb;
+pub mod words;
 pub mod writes;

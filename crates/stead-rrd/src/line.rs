@@ -10,15 +10,15 @@ use crate::say::{Format, Least};
 /// Round-robin databases spread over many rrdcached servers, which clients use as if it were one
 #[derive(Parser)]
 #[command(name = "stead-rrd", version, max_term_width = 100, disable_help_subcommand = true, after_help = CODES)]
-pub struct Line {
+pub struct CommandLine {
     /// What to do.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub task: Task,
 }
 
 /// The verbs.
 #[derive(Subcommand)]
-pub enum Verb {
+pub enum Task {
     /// Serve clients: route their requests to the backends of a map
     Serve(Serve),
     /// Give the RRD files beside an rrdcached to the router that moves them, and take new ones
@@ -135,5 +135,5 @@ Exit codes:
 
 /// The whole of it.
 pub fn command() -> clap::Command {
-    Line::command()
+    CommandLine::command()
 }

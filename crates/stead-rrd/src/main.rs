@@ -9,36 +9,27 @@ use std::time::Duration;
 
 use clap::{ArgMatches, FromArgMatches};
 use sd_notify::NotifyState;
+use stead_rrd::client::Allowed;
 use stead_rrd::connection::Address;
 use stead_rrd::control::Control;
 use stead_rrd::create::Templates;
 use stead_rrd::epochs::Epochs;
+use stead_rrd::exit::{Failure, DATA, FLEET, IO, NO_INPUT, USAGE};
 use stead_rrd::files::Agent;
-use stead_rrd::journal::{Journal, Memory};
-use stead_rrd::line::{command, FilesOptions, Line, Serve, Verb};
-use stead_rrd::listener::{Allowed, Listener};
-use stead_rrd::log::{self, Log};
+use stead_rrd::line::{command, CommandLine, FilesOptions, Serve, Task};
+use stead_rrd::listener::Listener;
+use stead_rrd::log::{self, Durable, Log, Memory};
 use stead_rrd::metrics::Metrics;
 use stead_rrd::mover::Mover;
 use stead_rrd::path::Base;
 use stead_rrd::report::Report;
 use stead_rrd::router::Router;
 use stead_rrd::shared::Options;
-use stead_rrd::state::State;
+use stead_rrd::state::StateDir;
 use stead_rrd::status::Source;
 use stead_rrd::{operate, say};
 use tokio::signal::unix::{signal, Signal, SignalKind};
 use tokio::sync::watch;
-
-// the same codes as those of the program stead
-const USAGE: u8 = 64;
-const DATA: u8 = 65;
-const NO_INPUT: u8 = 66;
-const IO: u8 = 74;
-const FLEET: u8 = 78;
-
-/// An end that is not success.
-struct Failure(u8, String);
 
 fn main() -> ExitCode {
     let matches = match command().try_get_matches() {
@@ -64,13 +55,12 @@ fn main() -> ExitCode {
 }
 
 fn run(matches: &ArgMatches) -> Result<u8, Failure> {
-    let Line { verb } =
-        Line::from_arg_matches(matches).map_err(|error| Failure(USAGE, error.to_string()))?;
+    let CommandLine { task } = CommandLine::from_arg_matches(matches)
+        .map_err(|error| Failure(USAGE, error.to_string()))?;
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| Failure(IO, format!("cannot start: {error}")))?;
-    let operated = |(code, line)| Failure(code, line);
-    match verb {
-        Verb::Serve(serve) => {
+    match task {
+        Task::Serve(serve) => {
             say::start(serve.saying.log_format, serve.saying.log_level);
             runtime
                 .block_on(serve_until_told(
@@ -79,15 +69,13 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
                 ))
                 .map(|()| 0)
         }
-        Verb::Files(options) => {
+        Task::Files(options) => {
             say::start(options.saying.log_format, options.saying.log_level);
             runtime.block_on(give_files_until_told(options)).map(|()| 0)
         }
-        Verb::Status(ask) => runtime.block_on(operate::status(&ask)).map_err(operated),
-        Verb::Move(told) => runtime
-            .block_on(operate::move_files(&told))
-            .map_err(operated),
-        Verb::Repair(told) => runtime.block_on(operate::repair(&told)).map_err(operated),
+        Task::Status(ask) => runtime.block_on(operate::status(&ask)),
+        Task::Move(told) => runtime.block_on(operate::move_files(&told)),
+        Task::Repair(told) => runtime.block_on(operate::repair(&told)),
     }
 }
 
@@ -185,7 +173,7 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
     };
     let failed =
         |error: io::Error| Failure(IO, format!("--state {}: {error}", serve.state.display()));
-    let state = Arc::new(State::open(&serve.state).map_err(failed)?);
+    let state = Arc::new(StateDir::open(&serve.state).map_err(failed)?);
     if serve.no_log {
         return listen_and_route(
             &serve,
@@ -197,11 +185,11 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
         )
         .await;
     }
-    let bound = log::Options {
+    let bound = log::Size {
         bound: serve.log_size.saturating_mul(1 << 20),
-        ..log::Options::default()
+        ..log::Size::default()
     };
-    let log = Log::open(&serve.state.join("log"), bound).map_err(failed)?;
+    let log = Durable::open(&serve.state.join("log"), bound).map_err(failed)?;
     if let Some(notice) = log.notice() {
         tracing::warn!("{notice}");
     }
@@ -211,10 +199,10 @@ async fn serve_until_told(serve: Serve, given: &ArgMatches) -> Result<(), Failur
 async fn listen_and_route(
     serve: &Serve,
     map: stead::Map,
-    journal: Arc<dyn Journal>,
+    log: Arc<dyn Log>,
     options: Options,
     places: Vec<(Address, Allowed)>,
-    state: Arc<State>,
+    state: Arc<StateDir>,
 ) -> Result<(), Failure> {
     let mut told = Told::new()?;
     // where the files are, and not what the map says meanwhile
@@ -222,7 +210,8 @@ async fn listen_and_route(
         .settled()
         .map_err(|error| Failure(DATA, error.to_string()))?;
     let first = settled.is_none();
-    let router = Router::new(settled.unwrap_or(map), journal, options)
+    let router = Router::new(settled.unwrap_or(map), log, options)
+        .map(Arc::new)
         .map_err(|line| Failure(FLEET, line))?;
     if first {
         state
@@ -328,9 +317,9 @@ mod tests {
         let matches = command()
             .try_get_matches_from(words.split(' '))
             .map_err(|error| error.to_string())?;
-        let Line {
-            verb: Verb::Serve(serve),
-        } = Line::from_arg_matches(&matches).unwrap()
+        let CommandLine {
+            task: Task::Serve(serve),
+        } = CommandLine::from_arg_matches(&matches).unwrap()
         else {
             panic!("{line}")
         };

@@ -7,34 +7,17 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::control::{Answer, Asked, Request};
+use crate::control::{Answer, Asked, Command};
+use crate::exit::{
+    Failure, INTERNAL, INTERRUPTED, IO, NOT_WELL, PIPE, REFUSED, UNAVAILABLE, USAGE, WELL,
+};
 use crate::page::printable;
 use crate::status::Progress;
-
-/// All was done, and all is well.
-pub const WELL: u8 = 0;
-/// The router is not well, or some files could not be carried.
-pub const NOT_WELL: u8 = 1;
-/// No router answers.
-pub const UNAVAILABLE: u8 = 69;
-/// The router said no.
-pub const REFUSED: u8 = 75;
-/// A fault of ours.
-pub const INTERNAL: u8 = 70;
-/// Standard output cannot be written.
-pub const IO: u8 = 74;
-/// Nobody reads what we print.
-pub const PIPE: u8 = 141;
-/// Ended by Ctrl-C, as the shell says it.
-pub const INTERRUPTED: u8 = 130;
 
 /// How long a router may take to say how it is: it does so from memory.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Between two lines of progress where there is no terminal.
 const EVERY: Duration = Duration::from_secs(10);
-
-/// An end that is not success: its exit code, and a line.
-pub type Failure = (u8, String);
 
 /// What `stead-rrd status` is told.
 #[derive(Args)]
@@ -72,7 +55,7 @@ pub struct Repair {
 /// Prints how the router is; the code says whether all is well.
 pub async fn status(ask: &Ask) -> Result<u8, Failure> {
     let asked = async {
-        let mut asked = Asked::of(&ask.directory, &Request::Status).await?;
+        let mut asked = Asked::of(&ask.directory, &Command::Status).await?;
         asked.next().await
     };
     let silent = |_| {
@@ -96,7 +79,7 @@ pub async fn status(ask: &Ask) -> Result<u8, Failure> {
             };
             let json = || serde_json::to_string(&status).map(|line| line + "\n");
             print(&if ask.json {
-                json().map_err(|error| (INTERNAL, error.to_string()))?
+                json().map_err(|error| Failure(INTERNAL, error.to_string()))?
             } else {
                 status.page()
             })?;
@@ -111,7 +94,7 @@ pub async fn move_files(told: &Move) -> Result<u8, Failure> {
     // at most 2^40 bytes a second: no overflow
     work(
         &told.directory,
-        &Request::Move(told.rate.map(|mib| mib << 20)),
+        &Command::Move(told.rate.map(|mib| mib << 20)),
     )
     .await
 }
@@ -119,21 +102,24 @@ pub async fn move_files(told: &Move) -> Result<u8, Failure> {
 /// Has the router give a backend what it lacks, and shows how far it is.
 pub async fn repair(told: &Repair) -> Result<u8, Failure> {
     if told.node.is_empty() || told.node.contains(char::is_control) {
-        return Err((64, format!("{:?} is no name of a backend", told.node)));
+        return Err(Failure(
+            USAGE,
+            format!("{:?} is no name of a backend", told.node),
+        ));
     }
-    work(&told.directory, &Request::Repair(told.node.clone())).await
+    work(&told.directory, &Command::Repair(told.node.clone())).await
 }
 
-async fn work(directory: &Path, request: &Request) -> Result<u8, Failure> {
+async fn work(directory: &Path, request: &Command) -> Result<u8, Failure> {
     let interrupted = tokio::signal::ctrl_c();
     tokio::select! {
         ended = follow(directory, request) => ended,
-        _ = interrupted => Err((INTERRUPTED, "stopped; the router ends the files in hand. Run the \
+        _ = interrupted => Err(Failure(INTERRUPTED, "stopped; the router ends the files in hand. Run the \
             same again to go on".to_owned())),
     }
 }
 
-async fn follow(directory: &Path, request: &Request) -> Result<u8, Failure> {
+async fn follow(directory: &Path, request: &Command) -> Result<u8, Failure> {
     let mut asked = Asked::of(directory, request).await.map_err(unavailable)?;
     let mut shown = Shown::new();
     loop {
@@ -216,13 +202,13 @@ impl Shown {
 }
 
 fn unavailable(line: String) -> Failure {
-    (UNAVAILABLE, line)
+    Failure(UNAVAILABLE, line)
 }
 
 fn unexpected(answer: &Answer) -> Failure {
     match answer {
-        Answer::Error(line) => (REFUSED, printable(line)),
-        _ => (
+        Answer::Error(line) => Failure(REFUSED, printable(line)),
+        _ => Failure(
             INTERNAL,
             "the router answered something else than was asked; use the stead-rrd that \
             it was started with"
@@ -236,8 +222,8 @@ fn print(text: &str) -> Result<(), Failure> {
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => (PIPE, String::new()),
-            _ => (IO, format!("cannot write to standard output: {error}")),
+            io::ErrorKind::BrokenPipe => Failure(PIPE, String::new()),
+            _ => Failure(IO, format!("cannot write to standard output: {error}")),
         })
 }
 
@@ -274,7 +260,7 @@ mod tests {
             directory: directory.path().to_owned(),
             json: false,
         };
-        let (code, line) = status(&ask).await.unwrap_err();
+        let Failure(code, line) = status(&ask).await.unwrap_err();
         assert!(
             code == UNAVAILABLE && line.contains("no router runs on this directory"),
             "{line}"

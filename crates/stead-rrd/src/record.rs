@@ -10,13 +10,13 @@
 
 /// One write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct Addressed<'a> {
     names: &'a str,
     /// The request, without its line end.
     pub line: &'a [u8],
 }
 
-impl<'a> Entry<'a> {
+impl<'a> Addressed<'a> {
     /// The backends.
     pub fn names(&self) -> impl Iterator<Item = &'a str> {
         self.names.split(',')
@@ -37,14 +37,14 @@ pub fn push<'a>(record: &mut Vec<u8>, names: impl Iterator<Item = &'a str>, line
 }
 
 /// The writes of a record; `None` where one is damaged.
-pub fn entries(record: &[u8]) -> impl Iterator<Item = Option<Entry<'_>>> {
+pub fn entries(record: &[u8]) -> impl Iterator<Item = Option<Addressed<'_>>> {
     record
         .strip_suffix(b"\n")
         .unwrap_or(record)
         .split(|b| *b == b'\n')
         .map(|text| {
             let at = text.iter().position(|b| *b == b'\t')?;
-            Some(Entry {
+            Some(Addressed {
                 names: std::str::from_utf8(&text[..at]).ok()?,
                 line: &text[at + 1..],
             })
@@ -67,14 +67,14 @@ mod tests {
         let back: Vec<_> = entries(&record).map(Option::unwrap).collect();
         assert_eq!(
             back[0],
-            Entry {
+            Addressed {
                 names: "a,b é",
                 line: b"update c/x\ty.rrd 1:2"
             }
         );
         assert_eq!(
             back[1],
-            Entry {
+            Addressed {
                 names: "c",
                 line: b"forget \xff"
             }

@@ -3,17 +3,19 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use stead::map::Node;
 use tokio::sync::watch;
 
-use crate::backend;
-use crate::control::Work;
+use crate::backend::Backend;
+use crate::clock::{now, seconds};
+use crate::control::Operable;
+use crate::health::Health;
 use crate::layout::Layout;
 use crate::mover::Mover;
 use crate::router::Router;
-use crate::status::{Backend, Exposed, Log, Progress, Source, State, Status};
+use crate::status::{BackendStatus, Exposed, LogStatus, Progress, Source, Status};
 
 /// A router and what it does not know itself.
 pub struct Report {
@@ -44,21 +46,21 @@ impl Report {
             settled
                 .all()
                 .get(node)
-                .is_some_and(|place| self.router.backend(*place).state() == backend::State::Up)
+                .is_some_and(|id| self.router.backends.get(*id).health() == Health::Up)
         };
-        let come = shared.journal.progress().borrow().clone();
-        let extent = shared.journal.extent();
-        let log = Log {
+        let frontier = shared.log.frontier().borrow().clone();
+        let extent = shared.log.extent();
+        let log = LogStatus {
             bytes: extent.bytes,
             bound: extent.bound,
             oldest: extent.oldest,
-            newest: come.newest,
+            newest: frontier.newest,
             short: extent.short,
-            failed: come.broken.as_deref().map(str::to_owned),
+            failed: frontier.broken.as_deref().map(str::to_owned),
         };
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            now: seconds(SystemTime::now()),
+            now: now(),
             started: seconds(self.started),
             fleet: settled.map().name().to_owned(),
             epoch: settled.map().epoch(),
@@ -67,7 +69,7 @@ impl Report {
             backends: layout
                 .all()
                 .into_iter()
-                .map(|place| self.backend(&self.router.backend(place), &layout, come.newest))
+                .map(|id| self.backend(&self.router.backends.get(id), &layout, frontier.newest))
                 .collect(),
             log: self.durable.then_some(log),
             clients: shared.tally.read(),
@@ -75,11 +77,11 @@ impl Report {
         }
     }
 
-    fn backend(&self, backend: &backend::Backend, layout: &Layout, newest: u64) -> Backend {
+    fn backend(&self, backend: &Backend, layout: &Layout, newest: u64) -> BackendStatus {
         let shared = self.router.shared();
-        let (state, since, error) = backend.condition();
+        let (health, since, error) = backend.condition();
         let (queued_lines, queued_bytes, unflushed_files) = backend.waiting();
-        let confirmed = shared.journal.confirmed(backend.name());
+        let confirmed = shared.log.confirmed(backend.name());
         let counters = backend.counters();
         let node = layout.settled().map().node_named(backend.name());
         let node = node.or_else(|| {
@@ -92,16 +94,16 @@ impl Report {
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect()
         };
-        Backend {
+        BackendStatus {
             name: backend.name().to_owned(),
-            address: backend.site().address.to_string(),
+            address: backend.access().address.to_string(),
             labels: node.map(labels).unwrap_or_default(),
-            state: state.into(),
+            state: health,
             since: seconds(since),
-            reason: error.filter(|_| state != backend::State::Up),
+            reason: error.filter(|_| health != Health::Up),
             queued_lines: queued_lines as u64,
             queued_bytes: queued_bytes as u64,
-            behind: if State::from(state) == State::Up {
+            behind: if health == Health::Up {
                 0
             } else {
                 newest.saturating_sub(confirmed)
@@ -111,7 +113,7 @@ impl Report {
             answered: counters.writes.load(Relaxed),
             errors: counters.refused.load(Relaxed),
             reconnects: counters.ups.load(Relaxed).saturating_sub(1),
-            lacking: shared.lacks.count_of(backend.place()) as u64,
+            lacking: shared.lacks.count_of(backend.id()) as u64,
             journal: backend.has_journal(),
         }
     }
@@ -128,7 +130,7 @@ impl Source for Report {
     }
 }
 
-impl Work for Report {
+impl Operable for Report {
     async fn start_move(&self, rate: Option<u64>) -> Result<watch::Receiver<Progress>, String> {
         self.mover.start_move(rate).await
     }
@@ -136,9 +138,4 @@ impl Work for Report {
     async fn start_repair(&self, node: &str) -> Result<watch::Receiver<Progress>, String> {
         self.mover.start_repair(node)
     }
-}
-
-fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
 }

@@ -1,197 +1,284 @@
-//! A request: one line of the rrdcached protocol.
+//! A client's request, understood once: from here on it travels as one of these, and nobody reads
+//! its line again.
 //!
-//! Fields are separated by one blank, and a backslash takes the next byte as it is. The verb and
-//! the path are understood; what follows goes to the backends as it came.
+//! Paths are names, and what can be said against a request from its words alone has been said. What
+//! follows the path of a question goes to the backends as it came.
 
 use std::borrow::Cow;
 
-/// What a client can ask for. The order is the one of HELP.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)] // rrdcached(1) describes each
-pub enum Verb {
-    Update,
-    Flush,
-    Flushall,
-    Pending,
-    Forget,
-    Queue,
-    Stats,
-    Help,
+use crate::clock::now;
+use crate::fetch::{Wanted, SHORT_SECONDS};
+use crate::path::{escaped, join, Base};
+use crate::reply::Reply;
+use crate::values::{value_count, word_count, WORD_BYTES};
+use crate::verb::Verb;
+use crate::words::{field, line_of, words};
+
+/// The longest line that goes to a backend: rrdcached reads 8,191 bytes, and writes 4,095 of an
+/// update into its journal.
+pub const LINE_BYTES: usize = 4000;
+/// Definitions in one CREATE: rrdcached has room for 128, and dies of more.
+const DEFINITIONS: usize = 127;
+
+/// A request.
+#[derive(Debug)]
+pub enum Request<'a> {
+    /// It is taken as it comes, and many share one sync of the log.
+    Write(Write<'a>),
+    /// It waits for the answers to what the same client sent before.
+    Question(Question),
+}
+
+/// What changes a file that is there.
+#[derive(Debug)]
+pub enum Write<'a> {
+    /// UPDATE.
+    Update {
+        /// The file.
+        name: Cow<'a, [u8]>,
+        /// The values, as they were written.
+        values: &'a [u8],
+        /// How many there are.
+        count: usize,
+    },
+    /// FORGET.
+    Forget {
+        /// The file.
+        name: Cow<'a, [u8]>,
+    },
+}
+
+/// Everything else.
+#[derive(Debug)]
+pub enum Question {
+    /// PING.
     Ping,
+    /// HELP, about one verb or about all.
+    Help(Option<Verb>),
+    /// BATCH.
     Batch,
-    Fetch,
-    Fetchbin,
-    Info,
-    First,
-    Last,
-    Create,
-    List,
-    Suspend,
-    Resume,
-    Suspendall,
-    Resumeall,
+    /// QUIT.
     Quit,
+    /// CREATE.
+    Create(Creation),
+    /// INFO, FIRST, LAST and PENDING: one copy of the file answers.
+    OneCopy(FileLine),
+    /// FETCH and FETCHBIN: one copy answers, and it may be much. How much has to be looked at only
+    /// where the time is long.
+    Fetch(FileLine, Option<Wanted>),
+    /// FLUSH, SUSPEND and RESUME: all copies of the file.
+    AllCopies(FileLine),
+    /// LIST.
+    List(Listing),
+    /// FLUSHALL, SUSPENDALL, RESUMEALL, STATS and QUEUE: all backends.
+    Everywhere(Verb),
 }
 
-use Verb::*;
-
-/// Every verb, its name and what follows it.
-pub const VERBS: [(Verb, &str, &str); 22] = [
-    (Update, "UPDATE", " <filename> <values> [<values> ...]"),
-    (Flush, "FLUSH", " <filename>"),
-    (Flushall, "FLUSHALL", ""),
-    (Pending, "PENDING", " <filename>"),
-    (Forget, "FORGET", " <filename>"),
-    (Queue, "QUEUE", ""),
-    (Stats, "STATS", ""),
-    (Help, "HELP", " [<command>]"),
-    (Ping, "PING", ""),
-    (Batch, "BATCH", ""),
-    (
-        Fetch,
-        "FETCH",
-        " <file> <CF> [<start> [<end>] [<column>...]]",
-    ),
-    (
-        Fetchbin,
-        "FETCHBIN",
-        " <file> <CF> [<start> [<end>] [<column>...]]",
-    ),
-    (Info, "INFO", " <filename>"),
-    (First, "FIRST", " <filename> <rra index>"),
-    (Last, "LAST", " <filename>"),
-    (
-        Create,
-        "CREATE",
-        " <filename> [-b start] [-s step] [-O] <DS definitions> <RRA definitions>",
-    ),
-    (List, "LIST", " [RECURSIVE] /[<path>]"),
-    (Suspend, "SUSPEND", " <filename>"),
-    (Resume, "RESUME", " <filename>"),
-    (Suspendall, "SUSPENDALL", ""),
-    (Resumeall, "RESUMEALL", ""),
-    (Quit, "QUIT", ""),
-];
-
-impl Verb {
-    /// The verb of this name, in any case.
-    pub fn named(name: &[u8]) -> Option<Verb> {
-        VERBS
-            .iter()
-            .find(|(_, known, _)| known.as_bytes().eq_ignore_ascii_case(name))
-            .map(|(verb, ..)| *verb)
-    }
-
-    /// Its name, in upper case.
-    pub fn name(self) -> &'static str {
-        VERBS[self as usize].1
-    }
-
-    /// The line that says how to use it.
-    pub fn usage(self) -> String {
-        format!("Usage: {}{}", self.name(), VERBS[self as usize].2)
-    }
-
-    /// Whether it may stand in a BATCH.
-    pub fn in_batch(self) -> bool {
-        matches!(
-            self,
-            Update | Flush | Forget | Create | Suspend | Resume | Suspendall | Resumeall | Quit
-        )
-    }
-
-    /// Whether its first argument is the path of a file.
-    pub fn has_path(self) -> bool {
-        matches!(
-            self,
-            Update
-                | Flush
-                | Pending
-                | Forget
-                | Fetch
-                | Fetchbin
-                | Info
-                | First
-                | Last
-                | Create
-                | Suspend
-                | Resume
-        )
-    }
+/// A question about one file.
+#[derive(Debug)]
+pub struct FileLine {
+    /// What is asked.
+    pub verb: Verb,
+    /// The file.
+    pub name: Vec<u8>,
+    /// The line for a backend, without its end.
+    pub line: Vec<u8>,
 }
 
-/// A line, taken apart.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Request<'a> {
-    /// `None`: no verb of ours.
-    pub verb: Option<Verb>,
-    /// The verb as it was written.
-    pub word: Cow<'a, [u8]>,
-    /// All after the verb, as it was written.
-    pub rest: &'a [u8],
+/// A file that is to be made.
+#[derive(Debug)]
+pub struct Creation {
+    /// The file.
+    pub name: Vec<u8>,
+    /// All that follows the name, as it was written.
+    pub definitions: Vec<u8>,
+    /// It says -O: a file that is there stays as it is.
+    pub keeps: bool,
+    /// It says -b: when the file begins.
+    pub begins: bool,
+}
+
+/// What is to be listed.
+#[derive(Debug)]
+pub struct Listing {
+    /// The line for a backend, without its end.
+    pub line: Vec<u8>,
+}
+
+impl Write<'_> {
+    /// What it asks for.
+    pub fn verb(&self) -> Verb {
+        match self {
+            Write::Update { .. } => Verb::Update,
+            Write::Forget { .. } => Verb::Forget,
+        }
+    }
 }
 
 impl<'a> Request<'a> {
-    /// Takes a line apart; its end (LF or CRLF) may be there or not.
-    pub fn parse(line: &'a [u8]) -> Request<'a> {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let (word, rest) = field(line);
-        Request {
-            verb: Verb::named(&word),
-            word,
-            rest,
-        }
-    }
-
-    /// The path, and what follows it as it was written; `None` when there is no path.
-    pub fn path(&self) -> Option<(Cow<'a, [u8]>, &'a [u8])> {
-        let (path, rest) = field(self.rest);
-        (!path.is_empty()).then_some((path, rest))
+    /// Understands what stands behind the verb; the error is the answer.
+    pub fn understand(verb: Verb, rest: &'a [u8], base: &Base) -> Result<Request<'a>, Reply> {
+        let question = match verb {
+            Verb::Update => return update(rest, base).map(Request::Write),
+            Verb::Forget => return forget(rest, base).map(Request::Write),
+            Verb::Ping => Question::Ping,
+            Verb::Help => Question::Help(Verb::named(&field(rest).0)),
+            Verb::Batch => Question::Batch,
+            Verb::Quit => Question::Quit,
+            Verb::Create => Question::Create(creation(rest, base)?),
+            Verb::Info | Verb::First | Verb::Last | Verb::Pending => {
+                Question::OneCopy(file_line(verb, rest, base)?.0)
+            }
+            Verb::Fetch | Verb::Fetchbin => {
+                let (line, what) = file_line(verb, rest, base)?;
+                Question::Fetch(line, wanted(what))
+            }
+            Verb::Flush | Verb::Suspend | Verb::Resume => {
+                Question::AllCopies(file_line(verb, rest, base)?.0)
+            }
+            Verb::List => Question::List(listing(rest, base)?),
+            Verb::Flushall | Verb::Suspendall | Verb::Resumeall | Verb::Stats | Verb::Queue => {
+                Question::Everywhere(verb)
+            }
+        };
+        Ok(Request::Question(question))
     }
 }
 
-/// The first field of a line without its backslashes, and what follows the blank after it.
-pub fn field(line: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
-    match line.iter().position(|byte| matches!(byte, b' ' | b'\\')) {
-        None => return (Cow::Borrowed(line), &[]),
-        Some(at) if line[at] == b' ' => return (Cow::Borrowed(&line[..at]), &line[at + 1..]),
-        Some(_) => {}
+fn update<'a>(rest: &'a [u8], base: &Base) -> Result<Write<'a>, Reply> {
+    let (name, values) = file(Verb::Update, rest, base)?;
+    match value_count(values)? {
+        0 => Err(Reply::error("No values updated.")),
+        count => Ok(Write::Update {
+            name,
+            values,
+            count,
+        }),
     }
-    let mut text = Vec::new();
-    let mut bytes = line.iter().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match byte {
-            b' ' => return (text.into(), &line[at + 1..]),
-            b'\\' => text.extend(bytes.next().map(|(_, byte)| *byte)),
-            _ => text.push(*byte),
-        }
-    }
-    (text.into(), &[])
 }
 
-/// The words of a line, as they were written; blanks at its end or side by side make none, and one
-/// behind a backslash ends none.
-pub fn words(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut left = rest;
-    std::iter::from_fn(move || loop {
-        if left.is_empty() {
-            return None;
-        }
-        let mut end = left.iter().position(|byte| matches!(byte, b' ' | b'\\'));
-        if end.is_some_and(|at| left[at] == b'\\') {
-            let mut escaped = false;
-            end = left.iter().position(|byte| {
-                let ends = *byte == b' ' && !escaped;
-                escaped = *byte == b'\\' && !escaped;
-                ends
-            });
-        }
-        let word = &left[..end.unwrap_or(left.len())];
-        left = end.map_or(&[], |end| &left[end + 1..]);
-        if !word.is_empty() {
-            return Some(word);
-        }
+fn forget<'a>(rest: &'a [u8], base: &Base) -> Result<Write<'a>, Reply> {
+    let (name, more) = file(Verb::Forget, rest, base)?;
+    word_count(more)?;
+    Ok(Write::Forget { name })
+}
+
+/// The file that a request is about, and what follows its path as it was written.
+fn file<'a>(verb: Verb, rest: &'a [u8], base: &Base) -> Result<(Cow<'a, [u8]>, &'a [u8]), Reply> {
+    let (path, rest) = field(rest);
+    if path.is_empty() {
+        return Err(Reply::error(verb.usage()));
+    }
+    check_path(&path)?;
+    let name = match path {
+        Cow::Borrowed(path) => base.name(path),
+        Cow::Owned(path) => base.name(&path).map(|name| Cow::Owned(name.into_owned())),
+    };
+    name.map(|name| (name, rest))
+        .map_err(|outside| Reply::error(outside.0))
+}
+
+fn check_path(path: &[u8]) -> Result<(), Reply> {
+    match path.len() {
+        long if long > WORD_BYTES => Err(Reply::error(format!(
+            "a path of {long} bytes; at most {WORD_BYTES}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The question, and what follows its path.
+fn file_line<'a>(
+    verb: Verb,
+    written: &'a [u8],
+    base: &Base,
+) -> Result<(FileLine, &'a [u8]), Reply> {
+    let (name, rest) = file(verb, written, base)?;
+    let mut line = line_of(verb, &name);
+    if !rest.is_empty() {
+        line.push(b' ');
+        line.extend_from_slice(rest);
+    }
+    let longest = words(rest).map(<[u8]>::len).max().unwrap_or(0);
+    if longest.max(line.len() / 4) > WORD_BYTES {
+        return Err(Reply::error(format!(
+            "a request of {} bytes; at most {LINE_BYTES}, and {WORD_BYTES} a word",
+            line.len()
+        )));
+    }
+    if verb == Verb::First && rest.is_empty() && ends_with_a_blank(written) {
+        line.push(b' '); // rrdcached takes an empty index for 0
+    }
+    let name = name.into_owned();
+    Ok((FileLine { verb, name, line }, rest))
+}
+
+/// Whether a blank ends this that belongs to no word: there is no backslash before it that is not
+/// itself behind one.
+fn ends_with_a_blank(written: &[u8]) -> bool {
+    written.strip_suffix(b" ").is_some_and(|before| {
+        before
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'\\')
+            .count()
+            % 2
+            == 0
+    })
+}
+
+/// What a FETCH wants, if the time that it asks for is long.
+fn wanted(rest: &[u8]) -> Option<Wanted> {
+    Wanted::parse(rest, now() as i64).filter(|wanted| wanted.seconds() > SHORT_SECONDS)
+}
+
+fn creation(rest: &[u8], base: &Base) -> Result<Creation, Reply> {
+    let (name, rest) = file(Verb::Create, rest, base)?;
+    word_count(rest)?;
+    if let Some(word) = words(rest).find(|word| matches!(word, [b'-', b'r' | b't', ..])) {
+        let word = String::from_utf8_lossy(word);
+        return Err(Reply::error(format!(
+            "{word}: it names a file of one server, which the \
+            others do not have; write the definitions out"
+        )));
+    }
+    let definitions = words(rest)
+        .filter(|word| word.starts_with(b"DS:") || word.starts_with(b"RRA:"))
+        .count();
+    if definitions > DEFINITIONS || rest.len() + 2 * name.len() > 2 * LINE_BYTES - 100 {
+        return Err(Reply::error(format!(
+            "{definitions} definitions in {} bytes; at most {DEFINITIONS}, in 5,900 bytes",
+            rest.len()
+        )));
+    }
+    Ok(Creation {
+        keeps: words(rest).any(|word| word == b"-O"),
+        begins: words(rest).any(|word| word.starts_with(b"-b")),
+        name: name.into_owned(),
+        definitions: rest.to_vec(),
+    })
+}
+
+fn listing(rest: &[u8], base: &Base) -> Result<Listing, Reply> {
+    let mut parts = words(rest).peekable();
+    let recursive = parts.next_if(|word| *word == b"RECURSIVE").is_some();
+    let (path, _) = field(parts.next().unwrap_or_default());
+    if path.first() != Some(&b'/') {
+        return Err(Reply::error(Verb::List.usage()));
+    }
+    check_path(&path)?;
+    let Some(below) = join(&path) else {
+        return Err(Reply::error(
+            [base.directory(), &path, b": Permission denied"].concat(),
+        ));
+    };
+    let verb: &[u8] = if recursive {
+        b"LIST RECURSIVE /"
+    } else {
+        b"LIST /"
+    };
+    Ok(Listing {
+        line: [verb, &escaped(&below)].concat(),
     })
 }
 
@@ -199,40 +286,108 @@ pub fn words(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
 mod tests {
     use super::*;
 
+    fn understood(line: &'static str) -> Result<Request<'static>, String> {
+        let split = crate::words::Split::of(line.as_bytes());
+        Request::understand(split.verb.unwrap(), split.rest, &Base::new(b"/rrd"))
+            .map_err(|reply| String::from_utf8(reply.text).unwrap())
+    }
+
     #[test]
-    fn verbs_are_known_in_any_case_and_by_either_line_end() {
-        for (verb, name, _) in VERBS {
-            assert_eq!(verb.name(), name);
-            for line in [
-                format!("{name}\n"),
-                format!("{}\r\n", name.to_lowercase()),
-                name.to_owned(),
-            ] {
-                assert_eq!(Request::parse(line.as_bytes()).verb, Some(verb), "{line:?}");
-            }
+    fn an_update_is_a_name_and_its_values() {
+        let Ok(Request::Write(Write::Update {
+            name,
+            values,
+            count,
+        })) = understood("update /rrd//c/sp\\ a.rrd 1:2  3:4\n")
+        else {
+            panic!()
+        };
+        assert_eq!(
+            (&*name, values, count),
+            (&b"c/sp a.rrd"[..], &b"1:2  3:4"[..], 2)
+        );
+        assert!(matches!(
+            understood("FORGET c/a"),
+            Ok(Request::Write(Write::Forget { name })) if *name == *b"c/a"
+        ));
+    }
+
+    #[test]
+    fn a_question_has_the_line_for_a_backend() {
+        for (line, name, asked) in [
+            ("info /rrd/./c/a\\ b", "c/a b", "INFO c/a\\ b"),
+            ("first a", "a", "FIRST a"),
+            ("first a ", "a", "FIRST a "),
+            ("first a 1", "a", "FIRST a 1"),
+            ("first a\\ ", "a ", "FIRST a\\ "),
+        ] {
+            let Ok(Request::Question(Question::OneCopy(found))) = understood(line) else {
+                panic!("{line}")
+            };
+            assert_eq!(
+                (&found.name[..], &found.line[..]),
+                (name.as_bytes(), asked.as_bytes())
+            );
         }
-        for line in ["", "\n", " ping", "pin", "ping\t", "wrote a"] {
-            assert_eq!(Request::parse(line.as_bytes()).verb, None, "{line:?}");
+        for (line, asked) in [
+            ("list RECURSIVE /rrd//a b", "LIST RECURSIVE /rrd/a"),
+            ("LIST /", "LIST /"),
+        ] {
+            assert!(matches!(
+                understood(line),
+                Ok(Request::Question(Question::List(Listing { line }))) if line == asked.as_bytes()
+            ));
         }
     }
 
     #[test]
-    fn a_path_may_hold_blanks_and_the_rest_stays_as_it_was() {
-        let request = Request::parse(b"update c/sp\\ a\\\\ce.rrd 1:2  3:4\\ \n");
-        assert_eq!(
-            request.path(),
-            Some((b"c/sp a\\ce.rrd"[..].into(), &b"1:2  3:4\\ "[..]))
-        );
-        assert_eq!(Request::parse(b"update").path(), None);
-        assert_eq!(Request::parse(b"update \n").path(), None);
-        assert_eq!(
-            Request::parse(b"flush a\\").path(),
-            Some((b"a"[..].into(), &b""[..]))
-        );
-        assert_eq!(words(b"1:2  3:4 ").collect::<Vec<_>>(), [b"1:2", b"3:4"]);
-        assert_eq!(
-            words(b"1:\\ 2 a\\\\ b").collect::<Vec<_>>(),
-            [&b"1:\\ 2"[..], b"a\\\\", b"b"]
-        );
+    fn only_a_fetch_of_a_long_time_has_to_be_looked_at() {
+        for (line, long) in [
+            ("FETCH a AVERAGE 5 6", false),
+            ("FETCH a AVERAGE -10001", true),
+            ("FETCHBIN a AVERAGE", true),
+            ("FETCH a", false),
+        ] {
+            let Ok(Request::Question(Question::Fetch(_, wanted))) = understood(line) else {
+                panic!("{line}")
+            };
+            assert_eq!(wanted.is_some(), long, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_create_is_looked_through() {
+        let Ok(Request::Question(Question::Create(found))) =
+            understood("create a -O -b 5 DS:v:GAUGE:1:U:U RRA:LAST:0:1:5")
+        else {
+            panic!()
+        };
+        assert!(found.keeps && found.begins);
+        for (line, said) in [
+            ("create a -r b", "-r: it names a file of one server"),
+            ("create", "Usage: CREATE"),
+            ("update a", "No values updated."),
+            ("update a 5:x", "5:x: a value that no RRD can take"),
+            ("update ../a 5:1", "/rrd/../a: Permission denied"),
+            ("list a", "Usage: LIST"),
+            ("list /a/../..", "/rrd/a/../..: Permission denied"),
+        ] {
+            let error = understood(line).unwrap_err();
+            assert!(error.starts_with(said), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_blank_at_the_end_may_belong_to_the_name() {
+        for (written, ends) in [
+            ("a ", true),
+            ("a\\ ", false),
+            ("a\\\\ ", true),
+            ("a", false),
+            (" ", true),
+            ("", false),
+        ] {
+            assert_eq!(ends_with_a_blank(written.as_bytes()), ends, "{written}");
+        }
     }
 }

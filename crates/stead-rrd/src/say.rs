@@ -67,9 +67,9 @@ impl From<Least> for Level {
 /// From now on everything is said on standard error; also a fault of ours, in one line. Once a
 /// process.
 pub fn start(format: Format, least: Least) {
-    let journal = is_the_journal();
+    let to_systemd = is_systemd();
     let subscriber: Box<dyn Subscriber + Send + Sync> = match format {
-        Format::Text => Box::new(text(io::stderr, least, journal)),
+        Format::Text => Box::new(text(io::stderr, least, to_systemd)),
         Format::Json => Box::new(json(io::stderr, least)),
     };
     // a second call changes nothing
@@ -83,13 +83,13 @@ pub fn start(format: Format, least: Least) {
 fn text<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(
     writer: W,
     least: Least,
-    journal: bool,
+    to_systemd: bool,
 ) -> impl Subscriber + Send + Sync {
     tracing_subscriber::fmt()
         .with_max_level(Level::from(least))
         .with_writer(writer)
         .with_ansi(false)
-        .event_format(Text { journal })
+        .event_format(Text { to_systemd })
         .finish()
 }
 
@@ -107,7 +107,7 @@ fn json<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(
 
 /// Whether standard error goes to the journal of systemd, as it says in JOURNAL_STREAM: the device
 /// and the inode.
-fn is_the_journal() -> bool {
+fn is_systemd() -> bool {
     let Ok(stream) = std::env::var("JOURNAL_STREAM") else {
         return false;
     };
@@ -117,7 +117,7 @@ fn is_the_journal() -> bool {
 
 /// One sentence a line.
 struct Text {
-    journal: bool,
+    to_systemd: bool,
 }
 
 impl<S, N> FormatEvent<S, N> for Text
@@ -132,7 +132,7 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let level = *event.metadata().level();
-        if self.journal {
+        if self.to_systemd {
             // the journal takes the level from there, as syslog numbers them
             let priority = [(Level::ERROR, 3), (Level::WARN, 4), (Level::INFO, 6)]
                 .iter()
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn as_text_it_is_the_sentence() {
-        let text_of = |journal| said(|to| Box::new(text(make(to), Least::Info, journal)));
+        let text_of = |to_systemd| said(|to| Box::new(text(make(to), Least::Info, to_systemd)));
         assert_eq!(
             text_of(true),
             "<6>backend b1 (10.0.0.5:1) is up\n<4>two\u{fffd}lines, \u{fffd}[31mred\n"

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::create::Templates;
-use crate::journal::Journal;
-use crate::layout::{Layout, Place};
+use crate::layout::{BackendId, Layout};
+use crate::lock::lock;
+use crate::log::Log;
 use crate::path::Base;
 use crate::tally::Tally;
 
@@ -33,7 +34,7 @@ pub struct Shared {
     /// As told.
     pub options: Options,
     /// The log.
-    pub journal: Arc<dyn Journal>,
+    pub log: Arc<dyn Log>,
     /// Every record up to this number was offered to the backends that it is for.
     pub offered: AtomicU64,
     /// What is counted.
@@ -45,11 +46,11 @@ pub struct Shared {
 
 impl Shared {
     /// Before anything was written.
-    pub fn new(options: Options, journal: Arc<dyn Journal>, layout: Layout) -> Shared {
-        let offered = AtomicU64::new(journal.newest());
+    pub fn new(options: Options, log: Arc<dyn Log>, layout: Layout) -> Shared {
+        let offered = AtomicU64::new(log.newest());
         Shared {
             options,
-            journal,
+            log,
             offered,
             tally: Arc::default(),
             lacks: Lacks::default(),
@@ -71,7 +72,7 @@ impl Shared {
 /// Files that a backend should have and says that it has not.
 #[derive(Default)]
 pub struct Lacks {
-    inside: Mutex<BTreeSet<(Vec<u8>, Place)>>,
+    known: Mutex<BTreeSet<(Vec<u8>, BackendId)>>,
     /// Rings when there is one more.
     pub bell: Notify,
 }
@@ -81,28 +82,23 @@ const MOST_LACKS: usize = 100_000;
 
 impl Lacks {
     /// This backend lacks this file.
-    pub fn add(&self, name: &[u8], place: Place) {
-        let mut inside = lock(&self.inside);
-        if inside.len() < MOST_LACKS && inside.insert((name.to_vec(), place)) {
+    pub fn add(&self, name: &[u8], place: BackendId) {
+        let mut known = lock(&self.known);
+        if known.len() < MOST_LACKS && known.insert((name.to_vec(), place)) {
             self.bell.notify_one();
         }
     }
 
     /// Those known; they are taken out.
-    pub fn take(&self) -> BTreeSet<(Vec<u8>, Place)> {
-        std::mem::take(&mut lock(&self.inside))
+    pub fn take(&self) -> BTreeSet<(Vec<u8>, BackendId)> {
+        std::mem::take(&mut lock(&self.known))
     }
 
     /// How many of this backend are known.
-    pub fn count_of(&self, place: Place) -> usize {
-        lock(&self.inside)
+    pub fn count_of(&self, place: BackendId) -> usize {
+        lock(&self.known)
             .iter()
             .filter(|(_, other)| *other == place)
             .count()
     }
-}
-
-/// The lock of a mutex, also after a panic of another holder.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

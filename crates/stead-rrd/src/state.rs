@@ -21,21 +21,22 @@ use std::sync::{Arc, Mutex};
 
 use stead::Map;
 
-use crate::shared::lock;
+use crate::dirs::{failed, hold, sync};
+use crate::lock::lock;
 
 /// The directory, held by one router.
-pub struct State {
+pub struct StateDir {
     dir: PathBuf,
     moved: Arc<Mutex<Option<File>>>,
     _lock: File,
 }
 
-impl State {
+impl StateDir {
     /// Opens the directory and makes it where it is missing.
-    pub fn open(dir: &Path) -> io::Result<State> {
-        fs::create_dir_all(dir).map_err(|error| named("create", dir, error))?;
-        let lock = crate::log::lock(&dir.join("lock"))?;
-        Ok(State {
+    pub fn open(dir: &Path) -> io::Result<StateDir> {
+        fs::create_dir_all(dir).map_err(|error| failed("create", dir, error))?;
+        let lock = hold(&dir.join("lock"))?;
+        Ok(StateDir {
             dir: dir.to_owned(),
             moved: Arc::default(),
             _lock: lock,
@@ -61,7 +62,7 @@ impl State {
         let mut bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(named("read", &path, error)),
+            Err(error) => return Err(failed("read", &path, error)),
         };
         // a name that a crash has cut off counts as not moved; it is overwritten by the next
         let whole = bytes
@@ -74,7 +75,7 @@ impl State {
                 .write(true)
                 .open(&path)
                 .and_then(|file| file.set_len(whole as u64));
-            cut.map_err(|error| named("cut", &path, error))?;
+            cut.map_err(|error| failed("cut", &path, error))?;
         }
         let names = bytes
             .split(|b| *b == b'\n')
@@ -107,7 +108,7 @@ impl State {
             let path = self.dir.join(name);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(named("remove", &path, error))
+                    return Err(failed("remove", &path, error))
                 }
                 _ => {}
             }
@@ -134,20 +135,20 @@ impl State {
                         .create(true)
                         .append(true)
                         .open(&path)
-                        .map_err(|error| named("open", &path, error))?;
-                    path.parent().map_or(Ok(()), sync_dir)?;
+                        .map_err(|error| failed("open", &path, error))?;
+                    path.parent().map_or(Ok(()), sync_names)?;
                     file
                 }
             };
             let length = file
                 .metadata()
-                .map_err(|error| named("read", &path, error))?
+                .map_err(|error| failed("read", &path, error))?
                 .len();
             let written = file.write_all(&line).and_then(|()| file.sync_data());
             if let Err(error) = written {
                 // half a name must not become the start of the next
                 let _ = file.set_len(length);
-                return Err(named("write", &path, error));
+                return Err(failed("write", &path, error));
             }
             *moved = Some(file);
             Ok(())
@@ -165,26 +166,17 @@ impl State {
             file.sync_all()?;
             fs::rename(&new, &path)
         };
-        write().map_err(|error| named("write", &path, error))?;
+        write().map_err(|error| failed("write", &path, error))?;
         self.sync()
     }
 
     fn sync(&self) -> io::Result<()> {
-        sync_dir(&self.dir)
+        sync_names(&self.dir)
     }
 }
 
-fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)
-        .and_then(|dir| dir.sync_all())
-        .map_err(|error| named("sync the directory", dir, error))
-}
-
-fn named(verb: &str, path: &Path, error: io::Error) -> io::Error {
-    io::Error::new(
-        error.kind(),
-        format!("cannot {verb} {}: {error}", path.display()),
-    )
+fn sync_names(dir: &Path) -> io::Result<()> {
+    sync(dir).map_err(|error| failed("sync the directory", dir, error))
 }
 
 #[cfg(test)]
@@ -200,7 +192,7 @@ mod tests {
     #[tokio::test]
     async fn what_has_moved_is_known_after_a_crash_and_a_torn_name_is_not() {
         let dir = tempfile::tempdir().unwrap();
-        let state = State::open(&dir.path().join("new")).unwrap();
+        let state = StateDir::open(&dir.path().join("new")).unwrap();
         assert!(state.settled().unwrap().is_none() && state.target().unwrap().is_none());
         state.settle_on(&map([1, 1])).unwrap();
         state.move_to(&map([1, 2])).unwrap();
@@ -212,7 +204,7 @@ mod tests {
         fs::write(&file, bytes).unwrap();
         let dir = state.dir().to_owned();
         drop(state);
-        let state = State::open(&dir).unwrap();
+        let state = StateDir::open(&dir).unwrap();
         let (target, moved) = state.target().unwrap().unwrap();
         assert_eq!(target.digest(), map([1, 2]).digest());
         assert_eq!(
@@ -229,7 +221,7 @@ mod tests {
     #[test]
     fn a_damaged_map_is_an_error_and_not_a_first_start() {
         let dir = tempfile::tempdir().unwrap();
-        let state = State::open(dir.path()).unwrap();
+        let state = StateDir::open(dir.path()).unwrap();
         state.settle_on(&map([1, 1])).unwrap();
         let path = dir.path().join("settled.map");
         let bytes = fs::read(&path).unwrap();

@@ -8,6 +8,7 @@ use std::future::Future;
 use serde::{Deserialize, Serialize};
 use stead::Map;
 
+use crate::health::Health;
 use crate::tally::Clients;
 
 /// Whoever can say how it is: the router.
@@ -34,9 +35,9 @@ pub struct Status {
     /// How much has lost copies for now.
     pub exposed: Exposed,
     /// Every rrdcached, in the order of the map.
-    pub backends: Vec<Backend>,
+    pub backends: Vec<BackendStatus>,
     /// `None`: the router runs without a log.
-    pub log: Option<Log>,
+    pub log: Option<LogStatus>,
     /// Clients and their requests.
     pub clients: Clients,
     /// The move or repair that is under way, or the last one.
@@ -83,42 +84,9 @@ impl Exposed {
     }
 }
 
-/// What a backend can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// Has every write, or has it waiting in its queue.
-    Up,
-    /// Reads from the log what it missed.
-    Behind,
-    /// No connection.
-    Down,
-}
-
-impl State {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Up => "up",
-            State::Behind => "behind",
-            State::Down => "down",
-        }
-    }
-}
-
-impl From<crate::backend::State> for State {
-    fn from(state: crate::backend::State) -> State {
-        match state {
-            crate::backend::State::Up => State::Up,
-            crate::backend::State::Behind => State::Behind,
-            crate::backend::State::Down => State::Down,
-        }
-    }
-}
-
 /// One rrdcached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Backend {
+pub struct BackendStatus {
     /// Its name in the map.
     pub name: String,
     /// Where it listens.
@@ -126,7 +94,7 @@ pub struct Backend {
     /// The labels of its node, as the map has them.
     pub labels: Vec<(String, String)>,
     /// What it can do now.
-    pub state: State,
+    pub state: Health,
     /// Since when.
     pub since: u64,
     /// Why it is not up, in its own words.
@@ -156,7 +124,7 @@ pub struct Backend {
 
 /// The durable log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Log {
+pub struct LogStatus {
     /// Bytes on the disk.
     pub bytes: u64,
     /// The most that they may become.
@@ -198,67 +166,10 @@ pub struct Progress {
     pub ended: bool,
 }
 
-/// A router of four backends in two zones, of which nothing is wrong; for the tests of whoever
-/// shows it.
-#[cfg(test)]
-pub(crate) fn sample() -> Status {
-    use crate::request::Verb;
-    use std::time::Duration;
-    let tally = std::sync::Arc::new(crate::tally::Tally::default());
-    let _connected = tally.arrived();
-    tally.observe_many(Some(Verb::Update), Duration::from_micros(700), 1_203_231, 3);
-    tally.observe(Some(Verb::Fetch), Duration::from_millis(3), false);
-    let backend = |name: &str, zone: &str| Backend {
-        name: name.to_owned(),
-        address: format!(
-            "10.0.0.{}:42217",
-            name.len() + usize::from(name.as_bytes()[1])
-        ),
-        labels: vec![("zone".to_owned(), zone.to_owned())],
-        state: State::Up,
-        since: 1_700_000_010,
-        reason: None,
-        queued_lines: 12,
-        queued_bytes: 1229,
-        behind: 0,
-        unflushed_files: 1204,
-        confirmed: 20_000,
-        answered: 601_615,
-        errors: 3,
-        reconnects: 1,
-        lacking: 0,
-        journal: false,
-    };
-    Status {
-        version: "0.1.0".to_owned(),
-        now: 1_700_086_400,
-        started: 1_700_000_000,
-        fleet: "rrd".to_owned(),
-        epoch: 7,
-        next_epoch: None,
-        exposed: Exposed::default(),
-        backends: vec![
-            backend("a1", "a"),
-            backend("a2", "a"),
-            backend("b1", "b"),
-            backend("b2", "b"),
-        ],
-        log: Some(Log {
-            bytes: 12 << 20,
-            bound: 1 << 30,
-            oldest: 20_001,
-            newest: 20_123,
-            short: None,
-            failed: None,
-        }),
-        clients: tally.read(),
-        moving: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::sample;
 
     #[test]
     fn what_is_written_as_json_is_read_again() {

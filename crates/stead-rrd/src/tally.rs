@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::{Verb, VERBS};
+use crate::verb::{Verb, VERBS};
 
 /// Upper bounds of the buckets of durations, in microseconds: from what a memory answers in to what
 /// a client gives up after. What took longer than the last is in a bucket of its own.
@@ -29,11 +29,11 @@ pub struct Tally {
     left: AtomicU64,
     refused: AtomicU64,
     /// by verb, and the last for none
-    verbs: [Counters; VERBS.len() + 1],
+    verbs: [VerbTally; VERBS.len() + 1],
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct VerbTally {
     errors: AtomicU64,
     nanoseconds: AtomicU64,
     buckets: [AtomicU64; BOUNDS.len() + 1],
@@ -45,7 +45,7 @@ impl Default for Tally {
             accepted: AtomicU64::new(0),
             left: AtomicU64::new(0),
             refused: AtomicU64::new(0),
-            verbs: std::array::from_fn(|_| Counters::default()),
+            verbs: std::array::from_fn(|_| VerbTally::default()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What may stand in a request: how long its words may be, and which values an RRD can take.
 
 use crate::reply::Reply;
-use crate::request::words;
+use crate::words::words;
 
 /// The longest path and the longest value: answers with it fit into the 4,095 bytes that rrdcached
 /// has for one.
@@ -85,6 +85,26 @@ fn is_plain(word: &[u8]) -> bool {
     digits > 0
 }
 
+/// The time of the first value of an UPDATE, of what stands behind the name: `1700000000.25:1:2
+/// ...`; to the nearest second, since that is how collectd reckons when it makes a file.
+pub fn first_time(values: &[u8]) -> Option<i64> {
+    let digits = values
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    let (seconds, rest) = values.split_at(digits);
+    let up = match rest {
+        [b':', ..] => 0,
+        [b'.', tenths, ..] => i64::from(matches!(tenths, b'5'..=b'9')),
+        _ => return None,
+    };
+    std::str::from_utf8(seconds)
+        .ok()?
+        .parse::<i64>()
+        .ok()?
+        .checked_add(up)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +153,32 @@ mod tests {
             ("5:-1e3", true),
         ] {
             assert_eq!(can_be_written(word.as_bytes()), good, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_first_value_is_the_nearest_second() {
+        for (values, time) in [
+            ("17:1", 17),
+            ("17.:1", 17),
+            ("17.49:1 18:2", 17),
+            ("17.5:1 19:2", 18),
+            ("17.999999:1", 18),
+        ] {
+            assert_eq!(first_time(values.as_bytes()), Some(time), "{values}");
+        }
+        for values in [
+            "",
+            "N:1",
+            "17",
+            "17.",
+            "17 1:1",
+            ":1",
+            "-5:1",
+            "99999999999999999999:1",
+            "9223372036854775807.5:1",
+        ] {
+            assert_eq!(first_time(values.as_bytes()), None, "{values}");
         }
     }
 }

@@ -5,10 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use stead_rrd::journal::{durable, Journal};
-use stead_rrd::log::{Log, Options};
+use stead_rrd::log::{durable, Durable, Log, Size};
 
-const OPTIONS: Options = Options {
+const OPTIONS: Size = Size {
     segment: 1 << 16,
     bound: 1 << 20,
 };
@@ -20,7 +19,7 @@ fn text(name: u64) -> Vec<u8> {
         .into_bytes()
 }
 
-fn append(log: &Log, name: u64) -> std::io::Result<u64> {
+fn append(log: &Durable, name: u64) -> std::io::Result<u64> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let number = log.append(&text(name))?;
     runtime.block_on(durable(log, number)).map(|()| number)
@@ -35,7 +34,7 @@ fn child() {
         return;
     };
     let mode = std::env::var("STEAD_RRD_TEST_MODE").unwrap();
-    let log = Log::open(Path::new(&dir), OPTIONS).unwrap();
+    let log = Durable::open(Path::new(&dir), OPTIONS).unwrap();
     if mode == "full" {
         fill(log, Path::new(&dir));
         return;
@@ -57,7 +56,7 @@ fn child() {
 
 /// Appends until there is no room, says how it went, then proves all from another opening. With the
 /// limit on file sizes set only when some records are in: the segments from before it are whole.
-fn fill(log: Log, dir: &Path) {
+fn fill(log: Durable, dir: &Path) {
     let limit = std::env::var("STEAD_RRD_TEST_LIMIT")
         .ok()
         .map(|limit| limit.parse().unwrap());
@@ -90,7 +89,7 @@ fn fill(log: Log, dir: &Path) {
         maximum: None,
     };
     rustix::process::setrlimit(rustix::process::Resource::Fsize, unlimited).unwrap();
-    let log = Log::open(dir, OPTIONS).unwrap();
+    let log = Durable::open(dir, OPTIONS).unwrap();
     assert_eq!(
         log.read(0)
             .map(|r| r.unwrap())
@@ -136,7 +135,10 @@ fn ack(line: &str) -> Option<(u64, u64)> {
 fn fifty_kills_lose_nothing_that_was_acknowledged() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
-    Log::open(&path, OPTIONS).unwrap().follow(&["a"]).unwrap();
+    Durable::open(&path, OPTIONS)
+        .unwrap()
+        .follow(&["a"])
+        .unwrap();
     let (mut acknowledged, mut compared, mut torn, mut newest) = (0, 0, 0, 0);
     let mut luck = 1_u64;
     for kill in 0..50 {
@@ -155,7 +157,8 @@ fn fifty_kills_lose_nothing_that_was_acknowledged() {
         }
         assert!(!child.0.wait().unwrap().success());
         acknowledged += told.len();
-        let log = Log::open(&path, OPTIONS).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
+        let log =
+            Durable::open(&path, OPTIONS).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
         torn += usize::from(log.notice().is_some());
         let found: std::collections::HashMap<_, _> =
             log.unconfirmed("a").map(|record| record.unwrap()).collect();

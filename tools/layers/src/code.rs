@@ -84,7 +84,9 @@ fn module(items: &[Item], path: Vec<String>, modules: &mut Vec<Module>) {
                 imports(&item.tree, &mut Vec::new(), exported, &mut module);
             }
             Item::Macro(item) => {
-                module.items.extend(item.ident.as_ref().map(ToString::to_string));
+                module
+                    .items
+                    .extend(item.ident.as_ref().map(ToString::to_string));
                 words(item.mac.tokens.clone(), &mut module.called_with);
                 paths(item.to_token_stream(), &mut module.named);
             }

@@ -9,17 +9,6 @@ use std::sync::OnceLock;
 
 use stead_layers::{order, Crate};
 
-/// Circles that are known and about to go: the crate's root, and the files.
-const KNOWN: &[(&str, &[&str])] = &[(
-    "crates/stead-rrd/src/lib.rs",
-    &[
-        "log/keeper.rs",
-        "log/mod.rs",
-        "log/reader.rs",
-        "log/writer.rs",
-    ],
-)];
-
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -85,30 +74,17 @@ fn house() -> &'static [(String, Crate)] {
 
 #[test]
 fn no_two_files_use_each_other() {
-    let (mut wrong, mut known) = (Vec::new(), Vec::new());
+    let mut wrong = Vec::new();
     let tests: Vec<(String, Crate)> = tests().into_iter().map(read).collect();
     assert!(house().len() >= 8 && tests.len() > 30, "not all were found");
     for (root, of) in house().iter().chain(&tests) {
         for (file, path) in &of.lost {
-            wrong.push(format!(
-                "{root}: {} names {path}, which is nowhere",
-                of.files[*file]
-            ));
+            let file = &of.files[*file];
+            wrong.push(format!("{root}: {file} names {path}, which is nowhere"));
         }
         for circle in of.circles() {
-            match KNOWN
-                .iter()
-                .find(|one| **one == (root.as_str(), &circle[..]))
-            {
-                Some(one) => known.push(one),
-                None => wrong.push(format!("{root}:\n    {}", of.among(&circle).join("\n    "))),
-            }
+            wrong.push(format!("{root}:\n    {}", of.among(&circle).join("\n    ")));
         }
-    }
-    for one in KNOWN.iter().filter(|one| !known.contains(one)) {
-        wrong.push(format!(
-            "{one:?} is no circle any more: take its line out of KNOWN"
-        ));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -117,21 +93,8 @@ fn no_two_files_use_each_other() {
 fn each_crate_keeps_the_order_of_its_front_page() {
     let mut wrong = Vec::new();
     for (root, of) in house() {
-        // a known circle goes against any order
-        let inside = |line: &str, files: &[&str]| {
-            files.iter().filter(|file| line.contains(*file)).count() > 1
-        };
-        let known = |line: &String| {
-            KNOWN
-                .iter()
-                .any(|(of, files)| of == root && inside(line, files))
-        };
         let lines = order::against_the_order(of).into_iter();
-        wrong.extend(
-            lines
-                .filter(|line| !known(line))
-                .map(|line| format!("{root}: {line}")),
-        );
+        wrong.extend(lines.map(|line| format!("{root}: {line}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -9,8 +9,9 @@ use tokio::sync::Semaphore;
 
 use super::copy::{blocking, work};
 use super::entries;
-use super::tree::{Reading, Tree, Writing};
-use super::wire::{broken, kind, sum_bytes, Frame, Wire, CHUNK};
+use super::tree::{Reading, Tree};
+use super::wire::{broken, kind, sum_bytes, Message, Wire, CHUNK};
+use super::writing::Writing;
 use crate::connection::{Address, Stream};
 use crate::socket::Socket;
 
@@ -120,7 +121,7 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    async fn answer(&mut self, (kind, body): Frame) -> io::Result<()> {
+    async fn answer(&mut self, (kind, body): Message) -> io::Result<()> {
         let done = match kind {
             kind::LIST => return self.list().await,
             kind::DATA => return self.data(body).await,

@@ -9,11 +9,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use twox_hash::XxHash3_128;
 
+use super::below::{named, parts, Sum};
 use super::entries;
 use super::rate::Rate;
 use super::remote::{Remote, RemoteReading, RemoteWriting};
-use super::tree::{named, parts, Listed, Reading, Sum, Tree, Writing};
+use super::tree::{Listed, Reading, Tree};
 use super::wire::CHUNK;
+use super::writing::Writing;
 use crate::connection::Address;
 
 /// How long an agent may take for an answer. It is silent only while it works on one file: some
@@ -178,7 +180,7 @@ impl Files {
         Ok(Copied { bytes, sum })
     }
 
-    async fn open(&self, name: &[u8]) -> io::Result<(Source<'_>, u32)> {
+    async fn open(&self, name: &[u8]) -> io::Result<(Origin<'_>, u32)> {
         let name = checked(name)?;
         let none = named(
             &name,
@@ -189,11 +191,11 @@ impl Files {
                 let tree = tree.clone();
                 let reading = blocking(move || tree.open(&name)).await?.ok_or(none)?;
                 let mode = reading.mode;
-                Ok((Source::Directory(Some(reading)), mode))
+                Ok((Origin::Directory(Some(reading)), mode))
             }
             Kind::Agent(remote) => {
                 let (reading, mode) = remote.open(&name).await?.ok_or(none)?;
-                Ok((Source::Agent(reading), mode))
+                Ok((Origin::Agent(reading), mode))
             }
         }
     }
@@ -226,24 +228,24 @@ impl fmt::Display for Files {
     }
 }
 
-enum Source<'a> {
+enum Origin<'a> {
     /// Here, unless it is at work.
     Directory(Option<Reading>),
     Agent(RemoteReading<'a>),
 }
 
-impl Source<'_> {
+impl Origin<'_> {
     async fn more(&mut self, want: usize) -> io::Result<Vec<u8>> {
         match self {
-            Source::Directory(place) => work(place, move |reading| reading.more(want)).await,
-            Source::Agent(reading) => reading.more(want).await,
+            Origin::Directory(place) => work(place, move |reading| reading.more(want)).await,
+            Origin::Agent(reading) => reading.more(want).await,
         }
     }
 
     async fn alive(&mut self) -> io::Result<()> {
         match self {
-            Source::Directory(_) => Ok(()),
-            Source::Agent(reading) => reading.more(0).await.map(drop),
+            Origin::Directory(_) => Ok(()),
+            Origin::Agent(reading) => reading.more(0).await.map(drop),
         }
     }
 }

@@ -12,12 +12,14 @@
 //! ```
 
 mod agent;
+mod below;
 mod copy;
 mod entries;
 mod rate;
 mod remote;
 mod tree;
 mod wire;
+mod writing;
 
 pub use agent::Agent;
 pub use copy::{Copied, Files};

@@ -1,9 +1,11 @@
 //! How fast files may be carried, all together.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::lock::lock;
 
 /// A limit that many copies share: bytes a second, or none. Whoever asks first goes first.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +34,7 @@ impl Rate {
     /// are carried or not. `None`: now.
     pub(crate) fn take(&self, bytes: u64) -> Option<Instant> {
         let limit = self.0.as_ref().filter(|_| bytes > 0)?;
-        let mut free = limit.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = lock(&limit.free);
         // time that nobody used is gone: there is no burst after a pause
         let from = (*free).max(Instant::now());
         let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(limit.bytes_a_second);

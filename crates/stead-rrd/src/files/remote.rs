@@ -1,15 +1,15 @@
 //! The files beside an agent: its client. Connections are kept for the next request.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use tokio::net::{TcpStream, UnixStream};
-
+use super::below::Sum;
 use super::entries::Entries;
-use super::tree::{Listed, Sum};
+use super::tree::Listed;
 use super::wire::{broken, error_of, kind, sum_from, within, Wire, CHUNK};
 use crate::connection::{Address, Stream};
+use crate::lock::lock;
 
 /// Connections that are kept while nobody uses them; more are closed.
 const KEPT: usize = 16;
@@ -29,17 +29,17 @@ impl std::fmt::Debug for Wire {
 }
 
 /// Why there is no answer.
-enum Failure {
+enum NoAnswer {
     /// The agent said so; the connection can be used again.
     Said(io::Error),
     /// The connection failed.
     Lost(io::Error),
 }
 
-impl From<Failure> for io::Error {
-    fn from(failure: Failure) -> io::Error {
+impl From<NoAnswer> for io::Error {
+    fn from(failure: NoAnswer) -> io::Error {
         match failure {
-            Failure::Said(error) | Failure::Lost(error) => error,
+            NoAnswer::Said(error) | NoAnswer::Lost(error) => error,
         }
     }
 }
@@ -130,11 +130,7 @@ impl Remote {
     /// it.
     async fn begin(&self, kind: u8, body: &[&[u8]]) -> io::Result<(Wire, (u8, Vec<u8>))> {
         loop {
-            let kept = self
-                .idle
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop();
+            let kept = lock(&self.idle).pop();
             let old = kept.is_some();
             let mut wire = match kept {
                 Some(wire) => wire,
@@ -142,36 +138,26 @@ impl Remote {
             };
             match ask(&mut wire, kind, body).await {
                 Ok(answer) => return Ok((wire, answer)),
-                Err(Failure::Said(error)) => {
+                Err(NoAnswer::Said(error)) => {
                     self.keep(wire);
                     return Err(error);
                 }
                 // the agent was started anew, or took us for gone, since this connection was used
-                Err(Failure::Lost(error)) if old && error.kind() != io::ErrorKind::TimedOut => {}
-                Err(Failure::Lost(error)) => return Err(error),
+                Err(NoAnswer::Lost(error)) if old && error.kind() != io::ErrorKind::TimedOut => {}
+                Err(NoAnswer::Lost(error)) => return Err(error),
             }
         }
     }
 
     async fn connect(&self) -> io::Result<Wire> {
-        let stream = within(self.limit, async {
-            Ok(match &self.address {
-                Address::Unix(path) => Stream::Unix(UnixStream::connect(path).await?),
-                Address::Tcp(address) => {
-                    let stream = TcpStream::connect(address.as_str()).await?;
-                    stream.set_nodelay(true)?;
-                    Stream::Tcp(stream)
-                }
-            })
-        });
-        let stream = stream
+        let stream = within(self.limit, Stream::connect(&self.address))
             .await
             .map_err(|error| io::Error::new(error.kind(), format!("cannot connect: {error}")))?;
         Wire::open(stream, self.limit).await
     }
 
     fn keep(&self, wire: Wire) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         if idle.len() < KEPT {
             idle.push(wire);
         }
@@ -233,17 +219,17 @@ impl RemoteWriting<'_> {
     }
 }
 
-async fn ask(wire: &mut Wire, kind: u8, body: &[&[u8]]) -> Result<(u8, Vec<u8>), Failure> {
-    wire.send(kind, body).await.map_err(Failure::Lost)?;
+async fn ask(wire: &mut Wire, kind: u8, body: &[&[u8]]) -> Result<(u8, Vec<u8>), NoAnswer> {
+    wire.send(kind, body).await.map_err(NoAnswer::Lost)?;
     answer(wire).await
 }
 
-async fn answer(wire: &mut Wire) -> Result<(u8, Vec<u8>), Failure> {
+async fn answer(wire: &mut Wire) -> Result<(u8, Vec<u8>), NoAnswer> {
     match wire.receive().await {
-        Ok(Some((kind::ERROR, body))) => Err(Failure::Said(error_of(&body))),
+        Ok(Some((kind::ERROR, body))) => Err(NoAnswer::Said(error_of(&body))),
         Ok(Some(frame @ (kind::DONE | kind::ENTRIES, _))) => Ok(frame),
-        Ok(Some(_)) => Err(Failure::Lost(broken("an answer of an unknown kind"))),
-        Ok(None) => Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into())),
-        Err(error) => Err(Failure::Lost(error)),
+        Ok(Some(_)) => Err(NoAnswer::Lost(broken("an answer of an unknown kind"))),
+        Ok(None) => Err(NoAnswer::Lost(io::ErrorKind::UnexpectedEof.into())),
+        Err(error) => Err(NoAnswer::Lost(error)),
     }
 }

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use super::tree::{Sum, NAME_BYTES};
+use super::below::{Sum, NAME_BYTES};
 use crate::connection::Stream;
 
 /// The first line of both; the number is the version.
@@ -69,7 +69,7 @@ const ERRORS: [io::ErrorKind; 10] = [
 ];
 
 /// A frame: its kind and its body.
-pub(crate) type Frame = (u8, Vec<u8>);
+pub(crate) type Message = (u8, Vec<u8>);
 
 /// A connection, of either side.
 pub(crate) struct Wire {
@@ -132,7 +132,7 @@ impl Wire {
     }
 
     /// The next frame; `None` when the other side has gone between two of them.
-    pub(crate) async fn receive(&mut self) -> io::Result<Option<Frame>> {
+    pub(crate) async fn receive(&mut self) -> io::Result<Option<Message>> {
         let stream = &mut self.stream;
         within(self.limit, async move {
             if stream.fill_buf().await?.is_empty() {

@@ -22,6 +22,6 @@ impl Disk for Real {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        File::open(dir)?.sync_all()
+        crate::dirs::sync(dir)
     }
 }

@@ -20,6 +20,7 @@ use std::path::Path;
 use twox_hash::XxHash3_64;
 
 use super::disk::Disk;
+use crate::dirs::failed;
 
 const FIRST: &str = "stead-rrd log 1";
 /// Its name in the log's directory.
@@ -146,15 +147,4 @@ impl Positions {
     pub fn floor(&self) -> Option<u64> {
         self.backends.values().min().copied()
     }
-}
-
-/// An error of the system with what was tried on which file; a lack of room in whatever form is
-/// `StorageFull`.
-pub(super) fn failed(verb: &str, path: &Path, error: io::Error) -> io::Error {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    let kind = match error.kind() {
-        FileTooLarge | QuotaExceeded | StorageFull => StorageFull,
-        kind => kind,
-    };
-    io::Error::new(kind, format!("cannot {verb} {}: {error}", path.display()))
 }

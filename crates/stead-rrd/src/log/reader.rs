@@ -5,24 +5,24 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use super::books::Core;
 use super::frame::{self, HEAD};
+use super::promise::Record;
 use super::segment::{damaged, Segment};
-use super::Shared;
-use crate::journal::Record;
 
 /// How much is read at a time.
 const CHUNK: usize = 64 << 10;
 
 pub(super) struct Records<'a> {
-    log: &'a Shared,
+    log: &'a Core,
     /// The number wanted next, and the newest that is known to be durable.
     next: u64,
     limit: u64,
-    place: Option<Place>,
+    cursor: Option<Cursor>,
     ended: bool,
 }
 
-struct Place {
+struct Cursor {
     segment: Arc<Segment>,
     /// The number with which the next segment begins, as far as known.
     until: u64,
@@ -35,12 +35,12 @@ struct Place {
 }
 
 impl<'a> Records<'a> {
-    pub fn new(log: &'a Shared, after: u64) -> Records<'a> {
+    pub fn new(log: &'a Core, after: u64) -> Records<'a> {
         Records {
             log,
             next: after.saturating_add(1),
             limit: 0,
-            place: None,
+            cursor: None,
             ended: false,
         }
     }
@@ -48,13 +48,13 @@ impl<'a> Records<'a> {
     /// The record with the number `next`, which is durable.
     fn record(&mut self) -> io::Result<Record> {
         if self
-            .place
+            .cursor
             .as_ref()
-            .is_none_or(|place| self.next >= place.until)
+            .is_none_or(|cursor| self.next >= cursor.until)
         {
             let (segment, until) = self.log.locate(self.next)?;
             let (number, offset) = segment.near(self.next);
-            self.place = Some(Place {
+            self.cursor = Some(Cursor {
                 segment,
                 until,
                 number,
@@ -63,11 +63,11 @@ impl<'a> Records<'a> {
                 bytes: Vec::new(),
             });
         }
-        let Some(place) = &mut self.place else {
+        let Some(cursor) = &mut self.cursor else {
             return Err(io::ErrorKind::NotFound.into());
         };
         loop {
-            let (number, data) = place.record(self.log.id)?;
+            let (number, data) = cursor.record(self.log.id)?;
             if number == self.next {
                 self.next += 1;
                 return Ok((number, data));
@@ -76,7 +76,7 @@ impl<'a> Records<'a> {
     }
 }
 
-impl Place {
+impl Cursor {
     fn record(&mut self, id: u64) -> io::Result<Record> {
         let left = self.segment.size.saturating_sub(self.offset);
         let length = frame::length(self.bytes(HEAD)?);
@@ -133,18 +133,18 @@ impl Iterator for Records<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.next > self.limit && !self.ended {
-            self.limit = self.log.newest();
-            if let Some(mut place) = self.place.take().filter(|_| self.next <= self.limit) {
+            self.limit = self.log.books().newest;
+            if let Some(mut cursor) = self.cursor.take().filter(|_| self.next <= self.limit) {
                 // what was read ahead may have been written meanwhile, and the segment may have got
                 // a successor
-                place.bytes.clear();
+                cursor.bytes.clear();
                 let now = self
                     .log
                     .locate(self.next)
                     .ok()
-                    .filter(|(now, _)| Arc::ptr_eq(now, &place.segment));
+                    .filter(|(now, _)| Arc::ptr_eq(now, &cursor.segment));
                 if let Some((_, until)) = now {
-                    self.place = Some(Place { until, ..place });
+                    self.cursor = Some(Cursor { until, ..cursor });
                 }
             }
             self.ended = self.next > self.limit;

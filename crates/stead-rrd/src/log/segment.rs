@@ -8,11 +8,12 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use super::disk::Disk;
 use super::frame::{self, HEAD, HEADER};
-use super::positions::failed;
+use crate::dirs::failed;
+use crate::lock::lock;
 
 /// How far apart the places are from which a reader can begin.
 const MARK: u64 = 64 << 10;
@@ -54,7 +55,7 @@ impl Segment {
 
     /// Notes where a record begins.
     pub fn mark(&self, number: u64, offset: u64) {
-        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = lock(&self.marks);
         if marks.last().is_none_or(|(_, last)| offset >= last + MARK) {
             marks.push((number, offset));
         }
@@ -62,7 +63,7 @@ impl Segment {
 
     /// A record at or before this one, and its offset.
     pub fn near(&self, number: u64) -> (u64, u64) {
-        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let marks = lock(&self.marks);
         let behind = marks.partition_point(|(n, _)| *n <= number);
         marks
             .get(behind.saturating_sub(1))

@@ -16,10 +16,9 @@ use std::thread::{self, Thread};
 use proptest::prelude::*;
 
 use super::disk::{Disk, Real};
-use super::{Log, Options};
-use crate::journal::Journal;
+use super::{Durable, Log, Size};
 
-const SMALL: Options = Options {
+const SMALL: Size = Size {
     segment: 4096,
     bound: 5 * 4096,
 };
@@ -43,14 +42,14 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-fn put(log: &Log, record: &[u8]) -> io::Result<u64> {
+fn put(log: &Durable, record: &[u8]) -> io::Result<u64> {
     let number = log.append(record)?;
     durable(log, number).map(|()| number)
 }
 
 /// Waits until the record is durable.
-fn durable(log: &Log, number: u64) -> io::Result<()> {
-    wait(crate::journal::durable(log, number))
+fn durable(log: &Durable, number: u64) -> io::Result<()> {
+    wait(super::durable(log, number))
 }
 
 /// A record that tells its number, in lengths from 0 on.
@@ -61,7 +60,7 @@ fn text(number: u64) -> Vec<u8> {
         .into_bytes()
 }
 
-fn numbers(log: &Log, after: u64) -> Vec<u64> {
+fn numbers(log: &Durable, after: u64) -> Vec<u64> {
     log.read(after).map(|record| record.unwrap().0).collect()
 }
 
@@ -102,7 +101,7 @@ proptest! {
     #[test]
     fn any_history_keeps_what_somebody_has_not_confirmed(steps in steps()) {
         let dir = tempfile::tempdir().unwrap();
-        let mut log = Log::open(dir.path(), SMALL).unwrap();
+        let mut log = Durable::open(dir.path(), SMALL).unwrap();
         let mut records: Vec<Vec<u8>> = Vec::new(); // the model: all of them, number 1 first
         let mut positions: BTreeMap<usize, u64> = BTreeMap::new();
         for step in steps {
@@ -143,7 +142,7 @@ proptest! {
                 }
                 Step::Reopen => {
                     drop(log);
-                    log = Log::open(dir.path(), SMALL).unwrap();
+                    log = Durable::open(dir.path(), SMALL).unwrap();
                     prop_assert_eq!(log.notice(), None);
                 }
             }
@@ -250,11 +249,11 @@ fn power_cut(honest: bool, luck: u64) -> Option<bool> {
         honest,
         state: Mutex::default(),
     });
-    let options = Options {
+    let options = Size {
         segment: 4096,
         bound: 1 << 20,
     };
-    let log = Log::open_on(dir.path(), options, disk.clone()).unwrap();
+    let log = Durable::open_on(dir.path(), options, disk.clone()).unwrap();
     log.follow(&["a"]).unwrap();
     let acknowledged = AtomicUsize::new(0);
     let enough = AtomicUsize::new(0);
@@ -283,7 +282,7 @@ fn power_cut(honest: bool, luck: u64) -> Option<bool> {
         disk.cut(dir.path(), left.path(), luck);
         enough.store(1, Ordering::SeqCst);
     });
-    let log = match Log::open(left.path(), options) {
+    let log = match Durable::open(left.path(), options) {
         Ok(log) => log,
         Err(error) => {
             assert!(!honest, "{error}");
@@ -316,7 +315,7 @@ fn a_power_cut_loses_nothing_acknowledged_and_a_log_that_does_not_sync_does() {
 #[test]
 fn what_a_killed_router_had_not_synced_is_on_the_disk_before_it_counts() {
     let (dir, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let log = Log::open(dir.path(), SMALL).unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
     log.follow(&["a"]).unwrap();
     let positions = fs::read(dir.path().join("positions")).unwrap();
     for number in 1..=5 {
@@ -329,12 +328,12 @@ fn what_a_killed_router_had_not_synced_is_on_the_disk_before_it_counts() {
         honest: true,
         state: Mutex::default(),
     });
-    let log = Log::open_on(dir.path(), SMALL, disk.clone()).unwrap();
+    let log = Durable::open_on(dir.path(), SMALL, disk.clone()).unwrap();
     assert_eq!(log.newest(), 5);
     disk.cut(dir.path(), left.path(), 0);
     fs::write(left.path().join("positions"), &positions).unwrap();
     assert_eq!(
-        numbers(&Log::open(left.path(), SMALL).unwrap(), 0),
+        numbers(&Durable::open(left.path(), SMALL).unwrap(), 0),
         [1, 2, 3, 4, 5]
     );
 }
@@ -342,16 +341,16 @@ fn what_a_killed_router_had_not_synced_is_on_the_disk_before_it_counts() {
 #[test]
 fn a_torn_last_record_is_cut_off_at_whatever_byte() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), SMALL).unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
     log.follow(&["a"]).unwrap();
     for number in 1..=5 {
         put(&log, &text(number)).unwrap();
     }
     // as a crash leaves it: without the word of a clean end
     let positions = fs::read(dir.path().join("positions")).unwrap();
-    let end = log.shared.inside().tail as usize;
+    let end = log.core.books().tail as usize;
     put(&log, &text(30)).unwrap();
-    let whole = log.shared.inside().tail as usize;
+    let whole = log.core.books().tail as usize;
     drop(log);
     let path = last_segment(dir.path());
     let bytes = fs::read(&path).unwrap();
@@ -368,7 +367,7 @@ fn a_torn_last_record_is_cut_off_at_whatever_byte() {
             let nothing = damaged[end..].iter().all(|byte| *byte == 0);
             fs::write(&path, &damaged).unwrap();
             fs::write(dir.path().join("positions"), &positions).unwrap();
-            let log = Log::open(dir.path(), SMALL).unwrap();
+            let log = Durable::open(dir.path(), SMALL).unwrap();
             assert_eq!(log.notice().is_some(), !nothing, "{from}..{to}");
             torn += 1;
             assert_eq!(numbers(&log, 0), [1, 2, 3, 4, 5]);
@@ -382,16 +381,16 @@ fn a_torn_last_record_is_cut_off_at_whatever_byte() {
 #[test]
 fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), SMALL).unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
     log.follow(&["a"]).unwrap();
     for number in 1..=190 {
         put(&log, &text(number)).unwrap();
     }
     let positions = fs::read(dir.path().join("positions")).unwrap();
-    let last = log.shared.inside().segments.back().unwrap().clone();
-    let (end, before) = (log.shared.inside().tail as usize, last.near(190).1 as usize);
-    assert!(log.shared.inside().segments.len() > 2);
-    let first = log.shared.inside().segments.front().unwrap().path.clone();
+    let last = log.core.books().segments.back().unwrap().clone();
+    let (end, before) = (log.core.books().tail as usize, last.near(190).1 as usize);
+    assert!(log.core.books().segments.len() > 2);
+    let first = log.core.books().segments.front().unwrap().path.clone();
     drop(log);
     let mut refused = 0;
     // in the last segment, all but the last record, which nothing follows that could tell
@@ -403,7 +402,7 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
             bad[at] ^= 0x10;
             fs::write(&path, &bad).unwrap();
             fs::write(dir.path().join("positions"), &positions).unwrap();
-            match Log::open(dir.path(), SMALL) {
+            match Durable::open(dir.path(), SMALL) {
                 Err(error) => {
                     let text = error.to_string();
                     assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{text}");
@@ -428,22 +427,22 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
     // files that are gone or short
     let good = fs::read(&last.path).unwrap();
     fs::write(&last.path, &good[..2000]).unwrap();
-    assert!(Log::open(dir.path(), SMALL)
+    assert!(Durable::open(dir.path(), SMALL)
         .err()
         .unwrap()
         .to_string()
         .contains("2000 bytes of 4096"));
     fs::write(&last.path, &good).unwrap();
-    Log::open(dir.path(), SMALL).unwrap();
+    Durable::open(dir.path(), SMALL).unwrap();
     fs::remove_file(&last.path).unwrap();
-    assert!(Log::open(dir.path(), SMALL)
+    assert!(Durable::open(dir.path(), SMALL)
         .err()
         .unwrap()
         .to_string()
         .contains("190 was on the disk"));
     fs::write(&last.path, &good).unwrap();
     fs::remove_file(dir.path().join("positions")).unwrap();
-    assert!(Log::open(dir.path(), SMALL)
+    assert!(Durable::open(dir.path(), SMALL)
         .err()
         .unwrap()
         .to_string()
@@ -453,7 +452,7 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
 #[test]
 fn damage_that_comes_while_the_log_is_open_is_an_error_to_the_reader() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), SMALL).unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
     for number in 1..=9 {
         put(&log, &text(number)).unwrap();
     }
@@ -506,7 +505,7 @@ fn a_sync_that_fails_is_never_tried_again() {
             calls: AtomicUsize::new(0),
             gate: Mutex::default(),
         });
-        let log = Log::open_on(dir.path(), SMALL, disk.clone()).unwrap();
+        let log = Durable::open_on(dir.path(), SMALL, disk.clone()).unwrap();
         log.follow(&["a"]).unwrap();
         let mut acknowledged = 0;
         let error = loop {
@@ -540,7 +539,7 @@ fn a_sync_that_fails_is_never_tried_again() {
         } else {
             drop(log);
         }
-        let log = Log::open(dir.path(), SMALL).unwrap();
+        let log = Durable::open(dir.path(), SMALL).unwrap();
         assert!(log.newest() >= acknowledged);
     }
     assert!(failed > 0);
@@ -549,7 +548,7 @@ fn a_sync_that_fails_is_never_tried_again() {
 #[test]
 fn a_full_log_says_who_holds_it_and_goes_on_when_that_one_confirms() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), SMALL).unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
     log.follow(&["fast", "slow"]).unwrap();
     let mut last = 0;
     let error = loop {
@@ -580,12 +579,12 @@ fn a_full_log_says_who_holds_it_and_goes_on_when_that_one_confirms() {
 #[test]
 fn two_routers_cannot_have_one_log() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), SMALL).unwrap();
-    let error = Log::open(dir.path(), SMALL).err().unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
+    let error = Durable::open(dir.path(), SMALL).err().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     assert!(error.to_string().contains("another stead-rrd"), "{error}");
     drop(log);
-    Log::open(dir.path(), SMALL).unwrap();
+    Durable::open(dir.path(), SMALL).unwrap();
 }
 
 #[test]
@@ -596,9 +595,9 @@ fn all_that_wait_share_a_sync() {
         calls: AtomicUsize::new(0),
         gate: Mutex::default(),
     });
-    let log = Log::open_on(
+    let log = Durable::open_on(
         dir.path(),
-        Options {
+        Size {
             segment: 1 << 17,
             bound: 1 << 18,
         },
@@ -621,9 +620,9 @@ fn all_that_wait_share_a_sync() {
 #[test]
 fn a_reader_runs_while_records_are_added() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(
+    let log = Durable::open(
         dir.path(),
-        Options {
+        Size {
             segment: 1 << 13,
             bound: 1 << 24,
         },
@@ -656,7 +655,7 @@ fn a_reader_runs_while_records_are_added() {
 #[test]
 fn what_is_not_written_yet_cannot_be_confirmed() {
     let dir = tempfile::tempdir().unwrap();
-    let log = Log::open(dir.path(), SMALL).unwrap();
+    let log = Durable::open(dir.path(), SMALL).unwrap();
     log.follow(&["a"]).unwrap();
     put(&log, b"one").unwrap();
     log.confirm("a", 1000).unwrap();

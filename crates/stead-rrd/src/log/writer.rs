@@ -6,44 +6,41 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::PoisonError;
 
-use super::positions::failed;
-use super::{Chunk, Shared};
+use super::books::{Chunk, Core};
+use crate::dirs::failed;
 
-pub(super) fn run(log: &Shared) {
-    let mut inside = log.inside();
+pub(super) fn run(log: &Core) {
+    let mut books = log.books();
     loop {
-        while inside.queue.is_empty() && !inside.closing && inside.broken.is_none() {
-            inside = log
-                .work
-                .wait(inside)
-                .unwrap_or_else(PoisonError::into_inner);
+        while books.queue.is_empty() && !books.closing && books.broken.is_none() {
+            books = log.work.wait(books).unwrap_or_else(PoisonError::into_inner);
         }
-        if inside.broken.is_some() {
-            inside.queue.clear();
+        if books.broken.is_some() {
+            books.queue.clear();
             return; // append takes nothing more, and who waits was told
         }
-        if inside.queue.is_empty() {
+        if books.queue.is_empty() {
             return;
         }
-        let chunks = std::mem::take(&mut inside.queue);
-        let newest = inside.next - 1;
-        drop(inside);
+        let chunks = std::mem::take(&mut books.queue);
+        let newest = books.next - 1;
+        drop(books);
         let put = chunks.into_iter().try_for_each(|chunk| put(log, chunk));
         if let Err(error) = &put {
             log.give_up(error);
         }
-        inside = log.inside();
+        books = log.books();
         if put.is_ok() {
-            inside.newest = newest;
-            log.progress
-                .send_modify(|progress| progress.newest = newest);
+            books.newest = newest;
+            log.frontier
+                .send_modify(|frontier| frontier.newest = newest);
         }
     }
 }
 
 /// Makes a chunk durable. A segment is so as a whole before the next one gets its first byte: only
 /// the last can be torn.
-fn put(log: &Shared, chunk: Chunk) -> io::Result<()> {
+fn put(log: &Core, chunk: Chunk) -> io::Result<()> {
     let path = &chunk.segment.path;
     let file = &chunk.segment.file;
     if let Some(from) = &chunk.from {

@@ -1,0 +1,131 @@
+//! Confirming: a write is on a backend's disk when a FLUSH of its file, sent after the write was
+//! answered, has succeeded.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::server::Backend;
+use super::standing::OwnJournal;
+use crate::health::Health;
+use crate::refusals::has_no_file;
+use crate::reply::Reply;
+
+impl Backend {
+    /// Flushes what has waited long enough and confirms what was flushed; never ends.
+    pub async fn confirm(self: Arc<Self>) {
+        let age = self.shared.options.flush_after;
+        let pause = (age / 10).clamp(Duration::from_millis(10), Duration::from_secs(1));
+        loop {
+            tokio::time::sleep(pause).await;
+            if self.health() == Health::Up {
+                // a backend that fails here is found down by its own task
+                let _ = self.flush(age).await;
+                let _ = self.look_for_a_journal().await;
+            }
+        }
+    }
+
+    /// Asks for its counters, until they tell whether it keeps a journal of its own.
+    async fn look_for_a_journal(&self) -> io::Result<()> {
+        let before = self.standing().own_journal;
+        if matches!(before, OwnJournal::Kept | OwnJournal::None) {
+            return Ok(());
+        }
+        let reply = self.ask(b"STATS", false).await?;
+        let Some((updates, bytes)) =
+            number(&reply, "UpdatesReceived").zip(number(&reply, "JournalBytes"))
+        else {
+            return Ok(());
+        };
+        self.standing().own_journal = match before {
+            _ if bytes > 0 => OwnJournal::Kept,
+            OwnJournal::UnknownAt(few) if updates > few => OwnJournal::None,
+            OwnJournal::UnknownAt(few) => OwnJournal::UnknownAt(few),
+            _ => OwnJournal::UnknownAt(updates),
+        };
+        if bytes > 0 {
+            let (name, address) = (&self.name, self.access().address);
+            tracing::warn!(backend = %name, %address, "backend {name} ({address}) keeps a journal \
+                of its own, by which it can lose updates when it crashes: start it without -j");
+        }
+        Ok(())
+    }
+
+    /// Flushes every file whose oldest write is older than `age`, and confirms.
+    pub async fn flush(&self, age: Duration) -> io::Result<()> {
+        let mut flushing = self.flushing.lock().await;
+        // what cannot be flushed now holds up no other
+        let mut aside = Vec::new();
+        let losses_before = self.standing().losses;
+        loop {
+            let (taken, losses) = {
+                let mut standing = self.standing();
+                (
+                    standing.unflushed.take(age, Instant::now()),
+                    standing.losses,
+                )
+            };
+            let Some(taken) = taken else { break };
+            let flushed = match flushing.as_mut() {
+                Some(connection) => self.in_time(connection.flush(&taken.1)).await,
+                None => Err(io::ErrorKind::NotConnected.into()),
+            };
+            let mut standing = self.standing();
+            if standing.losses != losses {
+                return Ok(()); // what was taken is not known here any more
+            }
+            match flushed {
+                Ok(Ok(true)) => standing.unflushed.flushed(&taken),
+                Ok(Err(reply)) if has_no_file(&reply.text) => {
+                    standing.unflushed.flushed(&taken);
+                    self.shared.lacks.add(&taken.1, self.id);
+                }
+                Ok(_) => aside.push(taken), // suspended, or refused: again at the next turn
+                Err(error) => {
+                    standing.unflushed.failed(&taken, Instant::now());
+                    drop(standing);
+                    *flushing = None;
+                    return Err(self.broken(error));
+                }
+            }
+        }
+        let through = {
+            // before the queue is looked at: all up to here was in the queue or went out of it
+            let offered = self.shared.offered.load(Ordering::Acquire);
+            let mut standing = self.standing();
+            if standing.health != Health::Up || standing.losses != losses_before {
+                return Ok(());
+            }
+            let now = Instant::now();
+            aside
+                .iter()
+                .for_each(|taken| standing.unflushed.failed(taken, now));
+            let waiting = standing.queue.iter().map(|work| work.ticket.number).min();
+            let first = [standing.unflushed.first(), waiting, standing.sending]
+                .into_iter()
+                .flatten()
+                .min();
+            let through = first.map_or(offered, |first| offered.min(first - 1));
+            // a turn later: a file that rrdcached is just writing has nothing that waits, and is
+            // not written yet
+            standing.flushed.replace(through)
+        };
+        through.map_or(Ok(()), |through| {
+            self.shared.log.confirm(&self.name, through)
+        })
+    }
+}
+
+/// One of the counters that STATS gives.
+fn number(reply: &Reply, name: &str) -> Option<u64> {
+    reply.each().find_map(|line| {
+        std::str::from_utf8(line)
+            .ok()?
+            .strip_prefix(name)?
+            .strip_prefix(": ")?
+            .parse()
+            .ok()
+    })
+}

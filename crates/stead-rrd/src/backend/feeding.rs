@@ -1,0 +1,168 @@
+//! The connection of the writes: one task that sends what waits as one BATCH, the busier, the
+//! larger.
+
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::server::Backend;
+use super::standing::OwnJournal;
+use super::work::Work;
+use crate::connection::Connection;
+use crate::health::Health;
+use crate::refusals::{has_no_file, is_repeated};
+use crate::reply::rebase;
+
+/// How long until the next attempt to connect, at first and at most.
+const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+impl Backend {
+    /// Keeps it connected and up to date; never ends.
+    pub async fn run(self: Arc<Self>) {
+        let mut pause = RETRY.0;
+        let mut said = false;
+        loop {
+            let error = match self.in_time(self.connect()).await {
+                Ok(connection) => {
+                    pause = RETRY.0;
+                    said = false;
+                    self.serve(connection).await
+                }
+                Err(error) => error,
+            };
+            self.down(&error);
+            if !said {
+                let (name, address) = (&self.name, self.access().address);
+                tracing::warn!(backend = %name, %address, state = "down", %error, "backend {name} \
+                    ({address}) is down: {error}");
+                said = true;
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(RETRY.1);
+        }
+    }
+
+    async fn connect(&self) -> io::Result<Connection> {
+        let address = self.access().address;
+        *self.flushing.lock().await = Some(Connection::open(&address).await?);
+        let mut connection = Connection::open(&address).await?;
+        let base = connection.base().await?;
+        let mut standing = self.standing();
+        standing.base = base.into();
+        standing.broken = None;
+        standing.own_journal = OwnJournal::Unknown;
+        standing.become_(Health::Behind);
+        Ok(connection)
+    }
+
+    /// Serves until the connection is lost.
+    async fn serve(&self, mut connection: Connection) -> io::Error {
+        let mut has = self.shared.log.confirmed(&self.name);
+        loop {
+            let caught_up = match self.replay(&mut connection, has).await {
+                Ok(through) => through,
+                Err(error) => return error,
+            };
+            self.counters.ups.fetch_add(1, Ordering::Relaxed);
+            let (name, address) = (&self.name, self.access().address);
+            tracing::info!(backend = %name, %address, state = "up", record = caught_up, "backend {name} ({address}) is up");
+            self.came_up.notify_one();
+            has = match self.drain(&mut connection, caught_up).await {
+                Ok(through) => through,
+                Err(error) => return error,
+            };
+            tracing::warn!(backend = %name, %address, state = "behind", record = has, "backend {name} ({address}) is too slow: it goes on from the log");
+        }
+    }
+
+    /// Sends what waits, while it is up. Ends with the number of the last record when the queue was
+    /// too long and is empty now.
+    async fn drain(&self, connection: &mut Connection, caught_up: u64) -> io::Result<u64> {
+        let mut through = caught_up;
+        let (mut works, mut text) = (Vec::new(), Vec::new());
+        loop {
+            {
+                let mut standing = self.standing();
+                if let Some(why) = standing.broken.take() {
+                    return Err(io::Error::new(io::ErrorKind::ConnectionReset, why));
+                }
+                standing.take(&mut works);
+                if works.is_empty() && standing.health == Health::Behind {
+                    return Ok(through);
+                }
+            }
+            if works.is_empty() {
+                tokio::select! {
+                    () = self.wake.notified() => continue,
+                    error = connection.closed() => return Err(error),
+                }
+            }
+            text.clear();
+            let mut count = 0;
+            for work in &works {
+                through = through.max(work.ticket.number);
+                work.lines()
+                    .for_each(|line| text.extend_from_slice(work.ticket.writes.line(line)));
+                count += work.count();
+            }
+            let failures = match self.in_time(connection.batch(&text, count)).await {
+                Ok(failures) => failures,
+                Err(error) => {
+                    works.iter().for_each(|work| work.ticket.lost());
+                    return Err(error);
+                }
+            };
+            self.heard(&works, failures, caught_up);
+            self.counters
+                .writes
+                .fetch_add(count as u64, Ordering::Relaxed);
+            let done = works.len() as u64;
+            works.clear();
+            self.standing().sending = None;
+            self.answered.send_modify(|answered| *answered += done);
+        }
+    }
+
+    /// Passes the answers on, and notes what has to be flushed.
+    fn heard(&self, works: &[Work], failures: Vec<(usize, Vec<u8>)>, caught_up: u64) {
+        let now = Instant::now();
+        let base = self.base();
+        let mut failures = failures.into_iter().peekable();
+        let mut start = 0;
+        for work in works {
+            let end = start + work.count();
+            let mut own = Vec::new();
+            while let Some((at, mut text)) = failures.next_if(|(at, _)| *at < end) {
+                self.counters.refused.fetch_add(1, Ordering::Relaxed);
+                if work.ticket.number <= caught_up && is_repeated(&text) {
+                    // it was in the log when that was read, and came again
+                    // through the queue
+                    continue;
+                }
+                if let Some(line) = work.lines().nth(at - start).filter(|_| has_no_file(&text)) {
+                    self.shared
+                        .lacks
+                        .add(work.ticket.writes.name(line), self.id);
+                }
+                text = rebase(&text, &base, self.shared.options.base.directory());
+                if text.ends_with(b": ") {
+                    text.extend_from_slice(
+                        format!("a failure on {}, of which it says no more", self.name).as_bytes(),
+                    );
+                }
+                own.push((at - start, text));
+            }
+            // also what was refused: of several values it may have taken the first
+            let mut standing = self.standing();
+            for line in work.lines() {
+                standing
+                    .unflushed
+                    .wrote(work.ticket.writes.name(line), work.ticket.number, now);
+            }
+            drop(standing);
+            work.ticket.answer(work.lines(), own);
+            start = end;
+        }
+    }
+}

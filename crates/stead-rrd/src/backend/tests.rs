@@ -1,0 +1,109 @@
+//! A backend between its queue and the log.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::task::JoinHandle;
+
+use super::{Access, Backend, Lines, Work};
+use crate::connection::{Address, Connection};
+use crate::health::Health;
+use crate::layout::{Layout, Placement};
+use crate::log::{Log, Memory};
+use crate::path::Base;
+use crate::record;
+use crate::shared::{Options, Shared};
+use crate::ticket::Ticket;
+use crate::verb::Verb;
+use crate::writes::Writes;
+
+/// A layout in which a file moves from backend 0, `a`, to backend 1, `b`; and its name.
+fn a_file_that_moves() -> (Layout, String) {
+    let build = |names: &[&str], before: Option<&stead::Map>| {
+        let nodes: String = names
+            .iter()
+            .map(|name| format!("[[node]]\nname = \"{name}\"\n"))
+            .collect();
+        let fleet = stead::Fleet::parse(&format!("name = \"rrd\"\n{nodes}"), "fleet.toml").unwrap();
+        stead::build(&fleet, before).unwrap()
+    };
+    let old = build(&["a"], None);
+    let new = build(&["a", "b"], Some(&old));
+    let moves = |name: &String| new.locate(name.as_bytes()).index() == 1;
+    let name = (0..)
+        .map(|number| format!("f{number}"))
+        .find(moves)
+        .unwrap();
+    let mut layout = Layout::new(Placement::new(old, vec![0]));
+    layout.move_to(Placement::new(new, vec![0, 1]), Default::default());
+    (layout, name)
+}
+
+/// An rrdcached that takes every update of one connection, and in the end tells what it got.
+fn server(path: &std::path::Path) -> JoinHandle<Vec<String>> {
+    let listener = tokio::net::UnixListener::bind(path).unwrap();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (reading, mut writing) = stream.into_split();
+        let mut lines = BufReader::new(reading).lines();
+        let mut got = Vec::new();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            got.push(line);
+            writing
+                .write_all(b"0 errors, enqueued 1 value(s).\n")
+                .await
+                .unwrap();
+        }
+        got
+    })
+}
+
+/// A backend that has read the log past a write before the write's file came to it.
+#[tokio::test]
+async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
+    let (layout, name) = a_file_that_moves();
+    let place = tempfile::tempdir().unwrap();
+    let address = Address::Unix(place.path().join("s"));
+    let server = server(&place.path().join("s"));
+    let log = Arc::new(Memory::default());
+    let options = Options {
+        base: Base::new(b"/rrd"),
+        flush_after: Duration::from_secs(3600),
+        patience: Duration::from_secs(60),
+        overwrite: false,
+        create: None,
+    };
+    let shared = Arc::new(Shared::new(options, log.clone(), layout));
+    let access = Access {
+        address: address.clone(),
+        files: None,
+    };
+    let backend = Backend::new("b", 1, access, shared.clone(), Arc::default());
+    let mut writes = Writes::default();
+    writes.push(Verb::Update, name.as_bytes(), b"1:2", b"");
+    let mut bytes = Vec::new();
+    record::push(&mut bytes, ["a", "b"].into_iter(), writes.line(0));
+    let number = log.append(&bytes).unwrap();
+
+    let mut connection = Connection::open(&address).await.unwrap();
+    let through = backend.replay(&mut connection, 0).await.unwrap();
+    assert_eq!((through, backend.health()), (number, Health::Up));
+    // it is lost, and reads on from here; the file comes to it, and with it what was held
+    backend.standing().become_(Health::Behind);
+    shared.layout_mut().moved(name.as_bytes());
+    let (ticket, mut answer) = Ticket::new(number, writes);
+    ticket.expect(1);
+    ticket.given();
+    let work = Work {
+        ticket: Arc::new(ticket),
+        lines: Lines::All,
+    };
+    backend.offer(work, true);
+    assert_eq!(answer.try_recv().unwrap(), []);
+    let through = backend.replay(&mut connection, through).await.unwrap();
+    assert_eq!(through, number);
+    drop(connection);
+    assert_eq!(server.await.unwrap(), [format!("UPDATE {name} 1:2")]);
+    assert_eq!(backend.standing().unflushed.first(), Some(number));
+}

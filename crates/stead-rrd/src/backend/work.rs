@@ -1,0 +1,43 @@
+//! Lines of a ticket that are for one backend.
+
+use std::sync::Arc;
+
+use crate::ticket::Ticket;
+
+/// Lines of one ticket that are for this backend.
+pub struct Work {
+    /// The ticket, which hears of the answer, or that there is none.
+    pub ticket: Arc<Ticket>,
+    /// Which of its lines.
+    pub lines: Lines,
+}
+
+/// Some lines of a ticket.
+pub enum Lines {
+    /// All of them.
+    All,
+    /// These, ascending.
+    These(Vec<u32>),
+}
+
+impl Work {
+    pub(super) fn lines(&self) -> impl Iterator<Item = usize> + '_ {
+        let (all, these) = match &self.lines {
+            Lines::All => (0..self.ticket.writes.len(), &[][..]),
+            Lines::These(these) => (0..0, &these[..]),
+        };
+        all.chain(these.iter().map(|line| *line as usize))
+    }
+
+    pub(super) fn count(&self) -> usize {
+        match &self.lines {
+            Lines::All => self.ticket.writes.len(),
+            Lines::These(these) => these.len(),
+        }
+    }
+
+    /// The memory that it keeps, roughly; a ticket is counted by each backend that has it.
+    pub(super) fn size(&self) -> usize {
+        self.ticket.writes.bytes() + 100 * self.count()
+    }
+}

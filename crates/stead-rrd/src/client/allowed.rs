@@ -1,0 +1,73 @@
+//! Which requests a listener takes.
+
+use crate::reply::Reply;
+use crate::verb::Verb;
+use crate::words::Split;
+
+/// How much of a word that is no command comes back.
+const SHOWN_BYTES: usize = 1000;
+
+/// Which requests a listener takes.
+#[derive(Clone, Debug, Default)]
+pub struct Allowed(Option<Vec<Verb>>);
+
+impl Allowed {
+    /// Reads `UPDATE,FLUSH`; the error says which word is none.
+    pub fn parse(text: &str) -> Result<Allowed, String> {
+        let verb = |word: &str| {
+            Verb::named(word.trim().as_bytes())
+                .ok_or_else(|| format!("{word:?} is no command of rrdcached; see HELP"))
+        };
+        text.split(',')
+            .map(verb)
+            .collect::<Result<_, _>>()
+            .map(|verbs| Allowed(Some(verbs)))
+    }
+
+    /// The verb of a line, when this client may use it; the error is the answer.
+    pub(super) fn permit(&self, line: &Split<'_>) -> Result<Verb, Reply> {
+        if line.word.contains(&0) || line.rest.contains(&0) {
+            return Err(Reply::error("a request with a NUL byte"));
+        }
+        if *line.word == *b"." || line.word.eq_ignore_ascii_case(b"WROTE") {
+            // the second is a word of its journal
+            return Err(not_here(&line.word));
+        }
+        let verb = line.verb.ok_or_else(|| {
+            let word = &line.word[..line.word.len().min(SHOWN_BYTES)];
+            Reply::error([b"Unknown command: ", word].concat())
+        })?;
+        if self.has(verb) {
+            Ok(verb)
+        } else {
+            Err(Reply::error("Permission denied."))
+        }
+    }
+
+    fn has(&self, verb: Verb) -> bool {
+        // whoever may talk at all may end it
+        verb == Verb::Quit || self.0.as_ref().is_none_or(|verbs| verbs.contains(&verb))
+    }
+}
+
+/// The answer to a word that is none where it stands.
+pub(super) fn not_here(word: &[u8]) -> Reply {
+    Reply::error([b"Can't use '", word, b"' here."].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verb::VERBS;
+
+    #[test]
+    fn a_listener_takes_what_it_is_allowed() {
+        let allowed = Allowed::parse("update, FLUSH").unwrap();
+        assert!(allowed.has(Verb::Update) && allowed.has(Verb::Flush) && allowed.has(Verb::Quit));
+        assert!(!allowed.has(Verb::Create) && !allowed.has(Verb::Ping));
+        assert!(VERBS.iter().all(|(verb, ..)| Allowed::default().has(*verb)));
+        assert!(Allowed::parse("update,wrote")
+            .unwrap_err()
+            .contains("wrote"));
+    }
+}

@@ -1,0 +1,211 @@
+//! A client's BATCH: its lines up to the dot, and one answer.
+//!
+//! Writes go into the log in parts; what is no write waits until the parts before it are answered.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::allowed::not_here;
+use super::input::Gone;
+use super::session::{Session, FAULT};
+use crate::batch::{Errors, GO_AHEAD};
+use crate::refusals::is_missing;
+use crate::reply::Reply;
+use crate::request::{Question, Request};
+use crate::router::{Router, Submitted};
+use crate::verb::Verb;
+use crate::words::Split;
+use crate::writes::Writes;
+
+/// Lines and bytes of a BATCH that go into the log as one record.
+const PART: (usize, usize) = (250, 64 << 10);
+
+/// Parts of one BATCH that wait for their answers.
+const PARTS: usize = 8;
+
+/// The number of a write of our own, whose failure is no client's.
+const NOBODYS: u64 = 0;
+
+/// A BATCH that is being read.
+#[derive(Default)]
+struct Batch {
+    /// of the line that was read last, from 1
+    number: u64,
+    errors: Errors,
+    part: Part,
+    /// parts that wait for their answers
+    waiting: VecDeque<Waiting>,
+}
+
+/// Lines of a BATCH that go into the log together.
+#[derive(Default)]
+struct Part {
+    /// for each write the client's line
+    numbers: Vec<u64>,
+    writes: Writes,
+}
+
+/// A part that waits for its answers.
+struct Waiting {
+    numbers: Vec<u64>,
+    since: Instant,
+    submitted: Submitted,
+}
+
+impl Session {
+    /// The lines up to the dot, and one answer.
+    pub(super) async fn batch(&mut self, since: Instant) -> Result<(), Gone> {
+        self.answer_all().await;
+        self.say(&Reply::ok(GO_AHEAD));
+        self.flush().await?;
+        let mut batch = Batch::default();
+        loop {
+            let Some(line) = self.input.line() else {
+                self.input.tidy();
+                self.check_length().await?;
+                self.read().await?;
+                continue;
+            };
+            let split = Split::of(&self.input.bytes[line]);
+            if *split.word == *b"." {
+                break;
+            }
+            batch.number += 1;
+            let request = self.allowed.permit(&split).and_then(|verb| {
+                if !verb.in_batch() {
+                    return Err(not_here(&split.word));
+                }
+                Request::understand(verb, split.rest, self.router.base())
+            });
+            match request {
+                Err(reply) => batch.refuse(&self.router, split.verb, Duration::ZERO, reply),
+                Ok(Request::Write(write)) => {
+                    let planned = self.router.plan(&mut batch.part.writes, &write);
+                    batch.part.count(planned.own, batch.number);
+                }
+                Ok(Request::Question(Question::Quit)) => {
+                    batch.submit(&self.router);
+                    return Err(Gone);
+                }
+                Ok(Request::Question(question)) => {
+                    batch.ask(&self.router, split.verb, question).await;
+                }
+            }
+            if batch.part.is_full() {
+                batch.submit(&self.router);
+                batch.settle(PARTS, &self.router).await;
+            }
+        }
+        batch.submit(&self.router);
+        batch.settle(0, &self.router).await;
+        self.count(Some(Verb::Batch), since, false);
+        self.say(&batch.errors.reply());
+        Ok(())
+    }
+}
+
+impl Part {
+    /// Notes whose the writes are that were added: some of our own, then those of the client's
+    /// line.
+    fn count(&mut self, own: usize, number: u64) {
+        self.numbers.resize(self.numbers.len() + own, NOBODYS);
+        self.numbers.resize(self.writes.len(), number);
+    }
+
+    fn is_full(&self) -> bool {
+        self.writes.len() >= PART.0 || self.writes.bytes() >= PART.1
+    }
+}
+
+impl Batch {
+    fn refuse(&mut self, router: &Router, verb: Option<Verb>, took: Duration, reply: Reply) {
+        router.shared().tally.observe(verb, took, true);
+        self.errors.add(self.number, reply.text);
+    }
+
+    /// What is no write, after what stands before it.
+    async fn ask(&mut self, router: &Router, verb: Option<Verb>, question: Question) {
+        self.submit(router);
+        self.settle(0, router).await;
+        let asked = Instant::now();
+        let reply = match question {
+            Question::Create(file) => router.create(file).await,
+            Question::AllCopies(line) => router.all_copies(line).await,
+            Question::Everywhere(verb) => router.everywhere(verb).await,
+            _ => Reply::error(FAULT), // nothing else may stand in a BATCH
+        };
+        match reply.is_error() {
+            true => self.refuse(router, verb, asked.elapsed(), reply),
+            false => router.shared().tally.observe(verb, asked.elapsed(), false),
+        }
+    }
+
+    fn submit(&mut self, router: &Router) {
+        if self.part.writes.is_empty() {
+            return;
+        }
+        // the next part is as large as this one, as a rule
+        let next = Part {
+            numbers: Vec::with_capacity(self.part.numbers.len()),
+            writes: self.part.writes.another(),
+        };
+        let Part { numbers, writes } = std::mem::replace(&mut self.part, next);
+        self.waiting.push_back(Waiting {
+            numbers,
+            since: Instant::now(),
+            submitted: router.submit(writes),
+        });
+    }
+
+    /// Waits until at most `most` parts are without their answers.
+    async fn settle(&mut self, most: usize, router: &Router) {
+        while self.waiting.len() > most {
+            let Some(part) = self.waiting.pop_front() else {
+                return;
+            };
+            self.take(part, router).await;
+        }
+    }
+
+    /// Takes the answers to a part.
+    async fn take(&mut self, part: Waiting, router: &Router) {
+        let numbers = &part.numbers;
+        // one line may be several writes
+        let mut failed: Vec<(u64, Vec<u8>)> = match part.submitted.answer.await {
+            Ok(failures) => failures
+                .into_iter()
+                .filter_map(|(at, text)| Some((*numbers.get(at)?, text)))
+                .collect(),
+            Err(_) => numbers
+                .iter()
+                .map(|number| (*number, FAULT.into()))
+                .collect(),
+        };
+        failed.retain(|(number, _)| *number != NOBODYS);
+        failed.dedup_by_key(|(number, _)| *number);
+        let mut refused = 0;
+        for (number, mut text) in failed {
+            if is_missing(&text) {
+                let of_line = |at: &usize| numbers[*at] == number;
+                let lines = (0..numbers.len()).filter(of_line);
+                match router
+                    .create_and_update(&part.submitted.ticket, lines)
+                    .await
+                {
+                    Some(Ok(())) => continue,
+                    Some(Err(why)) => text = why,
+                    None => {}
+                }
+            }
+            refused += 1;
+            self.errors.add(number, text);
+        }
+        // nearly all of them; the few FORGETs among them count as updates
+        router.shared().tally.observe_many(
+            Some(Verb::Update),
+            part.since.elapsed(),
+            numbers.len() as u64,
+            refused,
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! A client's requests, one after the other.
+//!
+//! A client may send the next request before the last is answered. Writes are taken as they come,
+//! so that many share one sync of the log; anything else waits until what the same client asked
+//! before is answered, so that it sees its own writes.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::watch;
+
+use super::allowed::Allowed;
+use super::input::{Gone, Input};
+use super::session::{Pending, Session};
+use crate::connection::Stream;
+use crate::fetch::Wanted;
+use crate::reply::Reply;
+use crate::request::{FileLine, Question, Request, Write};
+use crate::router::Router;
+use crate::verb::{Verb, VERBS};
+use crate::words::Split;
+use crate::writes::Writes;
+
+/// Requests of one client that wait for their answers; beyond, it is not read from.
+const WAITING: usize = 256;
+
+/// One client, until it goes.
+pub(crate) async fn serve(
+    stream: Stream,
+    router: Arc<Router>,
+    allowed: Arc<Allowed>,
+    ending: watch::Receiver<bool>,
+) {
+    let _connected = router.shared().tally.arrived();
+    let mut client = Session {
+        stream,
+        input: Input::default(),
+        out: Vec::new(),
+        pending: VecDeque::new(),
+        router,
+        allowed,
+        ending,
+    };
+    // the reasons why a client goes are its own
+    let _ = client.run().await;
+    // who has only closed its sending half still reads
+    client.answer_all().await;
+    let _ = client.flush().await;
+}
+
+impl Session {
+    async fn run(&mut self) -> Result<(), Gone> {
+        loop {
+            while self.pending.len() < WAITING {
+                let Some(line) = self.input.line() else { break };
+                self.request(line).await?;
+            }
+            self.answer_finished().await;
+            self.flush().await?;
+            if self.pending.len() >= WAITING {
+                self.answer_next().await;
+                continue;
+            }
+            self.input.tidy();
+            self.check_length().await?;
+            match self.pending.front_mut() {
+                None => tokio::select! {
+                    biased;
+                    _ = self.ending.wait_for(|ending| *ending) => return Err(Gone),
+                    read = self.input.read(&mut self.stream) => read?,
+                },
+                Some(first) => {
+                    let failures = tokio::select! {
+                        failures = &mut first.submitted.answer => Some(failures),
+                        read = self.input.read(&mut self.stream) => { read?; None }
+                    };
+                    if let Some((failures, pending)) =
+                        failures.and_then(|failures| Some((failures, self.pending.pop_front()?)))
+                    {
+                        self.answer(&pending, failures).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn request(&mut self, line: Range<usize>) -> Result<(), Gone> {
+        let since = Instant::now();
+        let split = Split::of(&self.input.bytes[line]);
+        let verb = split.verb;
+        let request = self
+            .allowed
+            .permit(&split)
+            .and_then(|verb| Request::understand(verb, split.rest, self.router.base()));
+        match request {
+            Ok(Request::Write(write)) => {
+                let pending = pending(&self.router, &write, since);
+                self.pending.push_back(pending);
+                Ok(())
+            }
+            Ok(Request::Question(question)) => self.question(verb, question, since).await,
+            Err(reply) => self.in_turn(reply, verb, since).await,
+        }
+    }
+
+    async fn question(
+        &mut self,
+        verb: Option<Verb>,
+        question: Question,
+        since: Instant,
+    ) -> Result<(), Gone> {
+        match &question {
+            Question::Ping => return self.in_turn(Reply::ok("PONG"), verb, since).await,
+            Question::Help(about) => return self.in_turn(help(*about), verb, since).await,
+            Question::Batch => return self.batch(since).await,
+            _ => {}
+        }
+        // it shall see what this client wrote before
+        self.answer_all().await;
+        self.flush().await?;
+        let reply = match question {
+            Question::Fetch(line, wanted) => return self.fetch(line, wanted, since).await,
+            Question::Create(file) => self.router.create(file).await,
+            Question::OneCopy(line) => self.router.one_copy(line).await,
+            Question::AllCopies(line) => self.router.all_copies(line).await,
+            Question::List(listing) => self.router.list(listing).await,
+            Question::Everywhere(verb) => self.router.everywhere(verb).await,
+            Question::Ping | Question::Help(_) | Question::Batch | Question::Quit => {
+                return Err(Gone)
+            }
+        };
+        self.count(verb, since, reply.is_error());
+        self.say(&reply);
+        Ok(())
+    }
+
+    /// A FETCH, whose answer may be large: then it is not copied once more, and whoever does not
+    /// read it is not waited for.
+    async fn fetch(
+        &mut self,
+        line: FileLine,
+        wanted: Option<Wanted>,
+        since: Instant,
+    ) -> Result<(), Gone> {
+        let verb = line.verb;
+        let (reply, permit) = self.router.fetch(line, wanted).await;
+        self.count(Some(verb), since, reply.is_error());
+        if permit.is_none() {
+            self.say(&reply);
+            return Ok(());
+        }
+        self.put(&reply.head()).await?;
+        self.put(&reply.lines).await
+    }
+}
+
+fn pending(router: &Router, write: &Write<'_>, since: Instant) -> Pending {
+    let mut writes = Writes::default();
+    let planned = router.plan(&mut writes, write);
+    Pending {
+        verb: write.verb(),
+        since,
+        planned,
+        submitted: router.submit(writes),
+    }
+}
+
+fn help(about: Option<Verb>) -> Reply {
+    match about {
+        Some(verb) => Reply::list(format!("Help for {}", verb.name()), [verb.usage()]),
+        None => Reply::list(
+            "Command overview",
+            VERBS.map(|(_, name, rest)| format!("{name}{rest}")),
+        ),
+    }
+}

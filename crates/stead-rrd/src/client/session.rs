@@ -1,0 +1,178 @@
+//! One client: what it sent, what waits for its answers, and what goes back to it, in the order of
+//! its requests.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::io::AsyncWriteExt;
+use tokio::sync::oneshot::error::{RecvError, TryRecvError};
+use tokio::sync::watch;
+
+use super::allowed::Allowed;
+use super::input::{Gone, Input, READ_BYTES};
+use crate::connection::Stream;
+use crate::refusals::is_missing;
+use crate::reply::Reply;
+use crate::router::{Planned, Router, Submitted};
+use crate::ticket::Failures;
+use crate::verb::Verb;
+
+/// The longest request: eight times what rrdcached reads.
+const LINE_BYTES: usize = 64 << 10;
+
+/// Answers that are more than this are written in pieces, each of which a client has to take in
+/// time.
+const MUCH_BYTES: usize = 1 << 20;
+
+const PIECE_BYTES: usize = 64 << 10;
+
+/// The answer when a task has died; none should.
+pub(super) const FAULT: &str = "a fault in the router";
+
+pub(super) struct Session {
+    pub(super) stream: Stream,
+    pub(super) input: Input,
+    pub(super) out: Vec<u8>,
+    pub(super) pending: VecDeque<Pending>,
+    pub(super) router: Arc<Router>,
+    pub(super) allowed: Arc<Allowed>,
+    pub(super) ending: watch::Receiver<bool>,
+}
+
+/// A write that waits for its answer.
+pub(super) struct Pending {
+    pub(super) verb: Verb,
+    /// when it was read
+    pub(super) since: Instant,
+    pub(super) planned: Planned,
+    pub(super) submitted: Submitted,
+}
+
+impl Pending {
+    async fn reply(&self, router: &Router, failures: Result<Failures, RecvError>) -> Reply {
+        let Ok(failures) = failures else {
+            return Reply::error(FAULT);
+        };
+        let own = self.planned.own;
+        let Some((_, text)) = failures.into_iter().find(|(at, _)| *at >= own) else {
+            return self.planned.success.reply();
+        };
+        if is_missing(&text) {
+            let ticket = &self.submitted.ticket;
+            let lines = own..ticket.writes.len();
+            match router.create_and_update(ticket, lines).await {
+                Some(Ok(())) => return self.planned.success.reply(),
+                Some(Err(text)) => return Reply::error(text),
+                None => {}
+            }
+        }
+        Reply::error(text)
+    }
+}
+
+impl Session {
+    /// Writes much; a client that takes none of it for long has to go, as its answer keeps memory.
+    pub(super) async fn put(&mut self, bytes: &[u8]) -> Result<(), Gone> {
+        let patience = self.router.shared().options.patience;
+        for piece in bytes.chunks(PIECE_BYTES) {
+            tokio::time::timeout(patience, self.stream.write_all(piece))
+                .await
+                .map_err(|_| Gone)?
+                .map_err(|_| Gone)?;
+        }
+        Ok(())
+    }
+
+    /// A line that does not end.
+    pub(super) async fn check_length(&mut self) -> Result<(), Gone> {
+        if self.input.bytes.len() < LINE_BYTES {
+            return Ok(());
+        }
+        self.answer_all().await;
+        self.say(&Reply::error("a request of more than 64 KiB"));
+        self.flush().await?;
+        Err(Gone)
+    }
+
+    /// An answer that is known at once, in its turn.
+    pub(super) async fn in_turn(
+        &mut self,
+        reply: Reply,
+        verb: Option<Verb>,
+        since: Instant,
+    ) -> Result<(), Gone> {
+        self.answer_all().await;
+        self.count(verb, since, reply.is_error());
+        self.say(&reply);
+        Ok(())
+    }
+
+    pub(super) fn say(&mut self, reply: &Reply) {
+        reply.write(&mut self.out);
+    }
+
+    /// Says how a write went.
+    pub(super) async fn answer(
+        &mut self,
+        pending: &Pending,
+        failures: Result<Failures, RecvError>,
+    ) {
+        let reply = pending.reply(&self.router, failures).await;
+        self.count(Some(pending.verb), pending.since, reply.is_error());
+        self.say(&reply);
+    }
+
+    pub(super) fn count(&self, verb: Option<Verb>, since: Instant, failed: bool) {
+        self.router
+            .shared()
+            .tally
+            .observe(verb, since.elapsed(), failed);
+    }
+
+    /// Writes down the answers that have come, in order.
+    pub(super) async fn answer_finished(&mut self) {
+        while let Some(first) = self.pending.front_mut() {
+            let failures = match first.submitted.answer.try_recv() {
+                Ok(failures) => Ok(failures),
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Closed) => Ok(vec![(0, FAULT.into())]),
+            };
+            if let Some(pending) = self.pending.pop_front() {
+                self.answer(&pending, failures).await;
+            }
+        }
+    }
+
+    pub(super) async fn answer_next(&mut self) {
+        if let Some(mut pending) = self.pending.pop_front() {
+            let failures = (&mut pending.submitted.answer).await;
+            self.answer(&pending, failures).await;
+        }
+    }
+
+    pub(super) async fn answer_all(&mut self) {
+        while !self.pending.is_empty() {
+            self.answer_next().await;
+        }
+    }
+
+    pub(super) async fn flush(&mut self) -> Result<(), Gone> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        if self.out.len() > MUCH_BYTES {
+            let out = std::mem::take(&mut self.out);
+            return self.put(&out).await;
+        }
+        self.stream.write_all(&self.out).await.map_err(|_| Gone)?;
+        self.out.clear();
+        self.out.shrink_to(READ_BYTES);
+        Ok(())
+    }
+
+    /// Waits for more from the client.
+    pub(super) async fn read(&mut self) -> Result<(), Gone> {
+        self.input.read(&mut self.stream).await
+    }
+}

@@ -1,0 +1,81 @@
+//! The other side of the control socket: a question to a running router, and its answers.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::UnixStream;
+
+use super::command::{Answer, Command, NAME};
+
+/// A question to a running router, and its answers.
+pub struct Asked {
+    from: BufReader<OwnedReadHalf>,
+    /// the router takes its end as ours
+    _to: OwnedWriteHalf,
+    path: PathBuf,
+}
+
+impl Asked {
+    /// Asks the router whose state directory this is; the error says what to do.
+    pub async fn of(directory: &Path, request: &Command) -> Result<Asked, String> {
+        let path = directory.join(NAME);
+        let stream = UnixStream::connect(&path).await.map_err(|error| {
+            let what = match error.kind() {
+                io::ErrorKind::NotFound if !directory.is_dir() => {
+                    "there is no such directory; \
+                    give the one that the router has as --state"
+                }
+                io::ErrorKind::NotFound => {
+                    "no router runs on this directory; is it the one that \
+                    stead-rrd serve has as --state?"
+                }
+                io::ErrorKind::ConnectionRefused => {
+                    "the router that ran on this directory has \
+                    ended; start it again"
+                }
+                io::ErrorKind::PermissionDenied => {
+                    "the router belongs to another user; ask as \
+                    that user, or as root"
+                }
+                io::ErrorKind::InvalidInput => {
+                    "the path of a socket has at most 107 bytes; change \
+                    into a directory above and give a shorter path"
+                }
+                _ => return format!("{}: {error}", path.display()),
+            };
+            format!("{}: {what}", path.display())
+        })?;
+        let (from, mut to) = stream.into_split();
+        let failed = |error: io::Error| format!("{}: {error}", path.display());
+        to.write_all(request.line().as_bytes())
+            .await
+            .map_err(failed)?;
+        Ok(Asked {
+            from: BufReader::new(from),
+            _to: to,
+            path,
+        })
+    }
+
+    /// The next answer; the end of the connection is an error, since every answer says when it is
+    /// the last.
+    pub async fn next(&mut self) -> Result<Answer, String> {
+        let mut line = String::new();
+        let read = self.from.read_line(&mut line).await;
+        let wrong = |what: &dyn std::fmt::Display| format!("{}: {what}", self.path.display());
+        match read {
+            Ok(_) if line.ends_with('\n') => serde_json::from_str(&line).map_err(|error| {
+                wrong(&format!(
+                    "an answer that this version does not know \
+                    ({error}); use the stead-rrd that the router was started with"
+                ))
+            }),
+            Ok(_) => Err(wrong(
+                &"the router ended before it had answered; its log says more",
+            )),
+            Err(error) => Err(wrong(&error)),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The router's side of the control socket.
+
+use std::future::Future;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{UnixListener, UnixSocket};
+use tokio::sync::watch;
+
+use super::command::{Answer, Command, NAME};
+use crate::status::{Progress, Source};
+
+/// The longest request; the name of a node has at most 255 bytes.
+pub(super) const LINE_BYTES: u64 = 4096;
+
+/// The most that a request may take to arrive: it comes from a program beside us.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Between two reports of progress: as often as a person can read them.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// What the router does when it is told so. The error is one line that says why not.
+///
+/// The receiver gets the newest state of the work; the last has `ended`. When it is dropped, the
+/// work stops after the files in hand.
+pub trait Operable: Source {
+    /// Moves files to where the newest map has them, at most so many bytes a second.
+    fn start_move(
+        &self,
+        rate: Option<u64>,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+    /// Copies to a backend what it should have and lacks.
+    fn start_repair(
+        &self,
+        node: &str,
+    ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
+}
+
+/// The router's side. The socket is removed when it is dropped.
+pub struct Control {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Control {
+    /// Listens in a state directory, which has to be this process's own: a socket that is there is
+    /// taken as left behind.
+    pub fn bind(directory: &Path) -> io::Result<Control> {
+        let path = directory.join(NAME);
+        match std::fs::symlink_metadata(&path) {
+            Ok(found) if found.file_type().is_socket() => std::fs::remove_file(&path)?,
+            Ok(_) => {
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    "it is there, and no socket; remove it",
+                ))
+            }
+            Err(_) => {} // bind says what is wrong
+        }
+        let socket = UnixSocket::new_stream()?;
+        socket.bind(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidInput => io::Error::new(
+                error.kind(),
+                "the path of a socket has at most 107 bytes; choose a shorter directory",
+            ),
+            _ => error,
+        })?;
+        // before anybody can connect
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        Ok(Control {
+            listener: socket.listen(16)?,
+            path,
+        })
+    }
+
+    /// Serves; never ends.
+    pub async fn run<W: Operable>(self, work: Arc<W>) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    let work = Arc::clone(&work);
+                    tokio::spawn(async move {
+                        let (from, mut to) = stream.into_split();
+                        // whoever asked has gone: nobody to tell
+                        let _ = serve(BufReader::new(from), &mut to, work).await;
+                    });
+                }
+                // no descriptor is left: some client has to go first
+                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path); // taken over at the next start if it stays
+    }
+}
+
+async fn serve<W: Operable>(
+    mut from: BufReader<OwnedReadHalf>,
+    to: &mut OwnedWriteHalf,
+    work: Arc<W>,
+) -> io::Result<()> {
+    let mut line = String::new();
+    let mut limited = (&mut from).take(LINE_BYTES);
+    match tokio::time::timeout(PATIENCE, limited.read_line(&mut line)).await {
+        Ok(Ok(0)) => return Ok(()),
+        Ok(Ok(_)) if line.ends_with('\n') => {}
+        Ok(Err(error)) if error.kind() != io::ErrorKind::InvalidData => return Err(error),
+        _ => {
+            return say(
+                to,
+                &Answer::Error(format!(
+                    "a request is one line of text, of at most {LINE_BYTES} bytes"
+                )),
+            )
+            .await
+        }
+    }
+    let started = match Command::parse(&line) {
+        Ok(Command::Status) => {
+            let status = work.status().await;
+            return say(to, &Answer::Status(status)).await;
+        }
+        Ok(Command::Move(rate)) => work.start_move(rate).await,
+        Ok(Command::Repair(node)) => work.start_repair(&node).await,
+        Err(error) => Err(error),
+    };
+    match started {
+        Ok(progress) => report(from, to, progress).await,
+        Err(error) => say(to, &Answer::Error(error)).await,
+    }
+}
+
+/// Tells what the receiver gets, until it has the end or the client goes.
+async fn report(
+    mut from: BufReader<OwnedReadHalf>,
+    to: &mut OwnedWriteHalf,
+    mut receiver: watch::Receiver<Progress>,
+) -> io::Result<()> {
+    let mut gone = std::pin::pin!(async move {
+        // a client that has asked says nothing more: anything but the end is read and dropped
+        while from.read_u8().await.is_ok() {}
+    });
+    loop {
+        let progress = receiver.borrow_and_update().clone();
+        if progress.ended {
+            return say(to, &Answer::End(progress)).await;
+        }
+        let answer = Answer::Progress(progress);
+        tokio::select! {
+            said = say(to, &answer) => said?,
+            () = &mut gone => return Ok(()),
+        }
+        let lost = tokio::select! {
+            changed = next(&mut receiver) => changed.is_err(),
+            () = &mut gone => return Ok(()),
+        };
+        if lost {
+            let last = receiver.borrow().clone();
+            let lost = Answer::Error(
+                "the work broke off: a fault in the router, its log says more".to_owned(),
+            );
+            return say(to, &if last.ended { Answer::End(last) } else { lost }).await;
+        }
+    }
+}
+
+/// Waits for the next state worth a line: not at once after the last, unless it is the end.
+async fn next(receiver: &mut watch::Receiver<Progress>) -> Result<(), watch::error::RecvError> {
+    // of its own, since what it looks at counts as seen
+    let mut end = receiver.clone();
+    if let Ok(ended) = tokio::time::timeout(EVERY, end.wait_for(|progress| progress.ended)).await {
+        return ended.map(|_| ());
+    }
+    receiver.changed().await
+}
+
+async fn say(to: &mut OwnedWriteHalf, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    to.write_all(&line).await
+}

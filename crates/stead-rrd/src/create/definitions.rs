@@ -1,0 +1,110 @@
+//! Definitions of a CREATE, as far as a typing error can be seen from here; rrdtool has the last word
+//! when it makes the file.
+
+/// The longest name of a data source that rrdtool takes.
+const NAME_BYTES: usize = 19;
+
+/// What a CREATE may hold: rrdcached has room for 128 words, and dies of more; its line with the
+/// name has to fit into 8,191 bytes.
+const MOST: (usize, usize) = (127, 5900);
+
+/// Data sources that count, with what a value is to them.
+pub(super) const TYPES: [&str; 6] = [
+    "GAUGE", "COUNTER", "DERIVE", "ABSOLUTE", "DCOUNTER", "DDERIVE",
+];
+
+/// Whether this defines a data source.
+pub(super) fn source(text: &str) -> Result<(), String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    match parts[..] {
+        ["DS", name, "COMPUTE", ..] if parts.len() > 3 => named(name),
+        ["DS", name, kind, heartbeat, minimum, maximum] => {
+            named(name)?;
+            if !TYPES.contains(&kind) {
+                return Err(format!(
+                    "{kind} is no type of a data source; there are {} and COMPUTE",
+                    TYPES.join(", ")
+                ));
+            }
+            duration(heartbeat)?;
+            for limit in [minimum, maximum] {
+                if limit != "U" && limit.parse::<f64>().is_err() {
+                    return Err(format!(
+                        "the limit {limit:?} is no number; write U for none"
+                    ));
+                }
+            }
+            Ok(())
+        }
+        _ => Err("write DS:NAME:TYPE:HEARTBEAT:MINIMUM:MAXIMUM".to_owned()),
+    }
+}
+
+/// Whether this defines an archive.
+pub(super) fn archive(text: &str) -> Result<(), String> {
+    let parts: Vec<&str> = text.split(':').collect();
+    match parts[..] {
+        ["RRA", "AVERAGE" | "MIN" | "MAX" | "LAST", share, steps, rows] => {
+            if !share
+                .parse::<f64>()
+                .is_ok_and(|share| (0.0..1.0).contains(&share))
+            {
+                return Err(format!(
+                    "{share:?} may be unknown: a number from 0 up to, and not, 1 \
+                    has to stand there"
+                ));
+            }
+            duration(steps)?;
+            duration(rows)
+        }
+        // their arguments are many, and of several kinds
+        ["RRA", "HWPREDICT" | "MHWPREDICT" | "SEASONAL" | "DEVSEASONAL" | "DEVPREDICT" | "FAILURES", _, ..] => {
+            Ok(())
+        }
+        _ => Err("write RRA:AVERAGE:0.5:STEPS:ROWS, or MIN, MAX or LAST".to_owned()),
+    }
+}
+
+pub(super) fn named(name: &str) -> Result<(), String> {
+    if name.is_empty()
+        || name.len() > NAME_BYTES
+        || !name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    {
+        return Err(format!(
+            "the name {name:?} is none for a data source: 1 to {NAME_BYTES} \
+            letters, digits, _ and -"
+        ));
+    }
+    Ok(())
+}
+
+/// A count, or a time as rrdtool takes it since 1.6: 90, 5m, 1d.
+fn duration(text: &str) -> Result<(), String> {
+    let number = text
+        .strip_suffix(['s', 'm', 'h', 'd', 'w', 'M', 'y'])
+        .unwrap_or(text);
+    match number.parse::<u32>() {
+        Ok(number) if number > 0 => Ok(()),
+        _ => Err(format!("{text:?} is neither a count nor a time such as 5m")),
+    }
+}
+
+/// What stands behind the name in a CREATE.
+pub(super) fn rest(step: u32, sources: &str, archives: &str) -> Result<Vec<u8>, String> {
+    let line = format!(" -s {step} -O{sources}{archives}");
+    let definitions = line
+        .split(' ')
+        .filter(|word| word.starts_with("DS:") || word.starts_with("RRA:"))
+        .count();
+    if definitions > MOST.0 || line.len() > MOST.1 {
+        return Err(format!(
+            "{definitions} definitions in {} bytes; rrdcached takes {} in {}",
+            line.len(),
+            MOST.0,
+            MOST.1
+        ));
+    }
+    Ok(line.into_bytes())
+}

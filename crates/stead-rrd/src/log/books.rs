@@ -1,0 +1,257 @@
+//! What the log's threads and its callers share: the segments, what waits to be written, and up to
+//! where each backend has confirmed.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::disk::Disk;
+use super::frame;
+use super::positions::Positions;
+use super::promise::Frontier;
+use super::segment::Segment;
+use crate::lock::lock;
+
+/// How large a log may become, and in which steps it grows and shrinks.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// The size of a segment in bytes: at least 4096 and a multiple of 8. A record has to fit into
+    /// one.
+    pub segment: u64,
+    /// The bytes that all segments may have together; at least two segments.
+    pub bound: u64,
+}
+
+impl Default for Size {
+    fn default() -> Size {
+        Size {
+            segment: 16 << 20,
+            bound: 1 << 30,
+        }
+    }
+}
+
+/// What the log's threads and its callers share.
+pub(super) struct Core {
+    pub dir: PathBuf,
+    pub id: u64,
+    pub size: Size,
+    pub disk: Arc<dyn Disk>,
+    pub books: Mutex<Books>,
+    /// Rings when the writer has something to do, the keeper has, and when the keeper did it.
+    pub work: Condvar,
+    pub chores: Condvar,
+    pub ready: Condvar,
+    /// What [`Log::frontier`] tells.
+    pub frontier: watch::Sender<Frontier>,
+    /// Held while the positions are stored and segments trimmed.
+    pub pen: Mutex<()>,
+}
+
+pub(super) struct Books {
+    /// The number of the next record, and where in the last segment it goes.
+    pub next: u64,
+    pub tail: u64,
+    pub newest: u64,
+    /// Oldest first; never empty.
+    pub segments: VecDeque<Arc<Segment>>,
+    pub total: u64,
+    pub spare: Option<(PathBuf, File)>,
+    pub spares: u64,
+    /// Why there is no spare segment although there should be room.
+    pub no_spare: Option<(io::ErrorKind, String)>,
+    pub positions: Positions,
+    /// Whether the positions differ from the stored ones, and why they could not be stored.
+    pub unsaved: bool,
+    pub not_saved: Option<String>,
+    /// What waits for the writer.
+    pub queue: Vec<Chunk>,
+    pub broken: Option<String>,
+    pub closing: bool,
+}
+
+/// Records that follow each other in one segment.
+pub(super) struct Chunk {
+    pub segment: Arc<Segment>,
+    pub offset: u64,
+    pub bytes: Vec<u8>,
+    /// The spare file that becomes the segment with this chunk.
+    pub from: Option<PathBuf>,
+}
+
+impl Core {
+    pub fn books(&self) -> MutexGuard<'_, Books> {
+        lock(&self.books)
+    }
+
+    /// The books, with room for a record of this size in the last segment; and the spare file that
+    /// became this segment just now.
+    pub fn room(&self, size: u64) -> io::Result<(MutexGuard<'_, Books>, Option<PathBuf>)> {
+        let mut books = self.books();
+        books.check_broken()?;
+        let mut from = None;
+        while books
+            .segments
+            .back()
+            .is_none_or(|current| books.tail + size > current.size)
+        {
+            if let Some((path, file)) = books.spare.take() {
+                let (base, size) = (books.next, self.size.segment);
+                let segment = Segment::new(base, size, Segment::path_of(&self.dir, base), file);
+                books.segments.push_back(Arc::new(segment));
+                books.tail = frame::HEADER as u64;
+                from = Some(path);
+                self.chores.notify_all();
+            } else if let Some(error) = self.no_room(&books) {
+                return Err(error);
+            } else {
+                self.chores.notify_all();
+                books = self
+                    .ready
+                    .wait(books)
+                    .unwrap_or_else(PoisonError::into_inner);
+                books.check_broken()?;
+            }
+        }
+        Ok((books, from))
+    }
+
+    /// The segment that has this record or would get it, and the number with which the one behind
+    /// it begins.
+    pub fn locate(&self, number: u64) -> io::Result<(Arc<Segment>, u64)> {
+        let books = self.books();
+        let behind = books
+            .segments
+            .partition_point(|segment| segment.base <= number);
+        let until = books
+            .segments
+            .get(behind)
+            .map_or(u64::MAX, |segment| segment.base);
+        if let Some(segment) = behind
+            .checked_sub(1)
+            .and_then(|index| books.segments.get(index))
+        {
+            return Ok((segment.clone(), until));
+        }
+        let text = format!(
+            "{}: record {number} was forgotten, as every backend had confirmed it; \
+            the log begins with {until}",
+            self.dir.display()
+        );
+        Err(io::Error::new(io::ErrorKind::NotFound, text))
+    }
+
+    /// The log takes nothing more from now on, because of this error.
+    pub fn give_up(&self, error: &io::Error) {
+        let mut books = self.books();
+        let text = format!("{error}; the log takes nothing more: repair the disk and start again");
+        let text = books.broken.get_or_insert(text).clone();
+        drop(books);
+        self.frontier
+            .send_modify(|frontier| frontier.broken = Some(text.into()));
+        for bell in [&self.work, &self.chores, &self.ready] {
+            bell.notify_all();
+        }
+    }
+
+    /// Why no segment can be had, if it is not only a matter of waiting for the keeper.
+    pub fn no_room(&self, books: &Books) -> Option<io::Error> {
+        if books.total + self.size.segment <= self.size.bound {
+            return books
+                .no_spare
+                .as_ref()
+                .map(|(kind, text)| io::Error::new(*kind, format!("the log cannot grow: {text}")));
+        }
+        if books.trimmable() && books.not_saved.is_none() {
+            return None;
+        }
+        let slowest = books
+            .positions
+            .backends
+            .iter()
+            .min_by_key(|(_, position)| **position);
+        let why = match (&books.not_saved, slowest) {
+            (Some(why), _) => format!("what was confirmed cannot be forgotten ({why})"),
+            (None, Some((name, position))) => format!(
+                "{name} has confirmed only up to {position}; \
+                bring it back, or take it out of the map"
+            ),
+            (None, None) => "no backend is followed".to_owned(),
+        };
+        let text = format!(
+            "{}: the log is full ({} bytes, records up to {}): {why}",
+            self.dir.display(),
+            books.total,
+            books.next - 1
+        );
+        Some(io::Error::new(io::ErrorKind::StorageFull, text))
+    }
+}
+
+impl Books {
+    /// Of a log without segments.
+    pub fn new(positions: Positions) -> Books {
+        Books {
+            next: 1,
+            tail: frame::HEADER as u64,
+            newest: 0,
+            segments: VecDeque::new(),
+            total: 0,
+            spare: None,
+            spares: 1,
+            no_spare: None,
+            positions,
+            unsaved: false,
+            not_saved: None,
+            queue: Vec::new(),
+            broken: None,
+            closing: false,
+        }
+    }
+
+    /// Queues a record, for which there is room, for the writer; its number.
+    pub fn push(&mut self, id: u64, record: &[u8], from: Option<PathBuf>) -> io::Result<u64> {
+        let (number, offset) = (self.next, self.tail);
+        let Some(current) = self.segments.back() else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let last = self.queue.last();
+        if from.is_some() || last.is_none_or(|chunk| !Arc::ptr_eq(&chunk.segment, current)) {
+            let bytes = match from {
+                Some(_) => frame::header(id, current.base, current.size),
+                None => Vec::new(),
+            };
+            self.queue.push(Chunk {
+                segment: current.clone(),
+                offset: offset - bytes.len() as u64,
+                bytes,
+                from,
+            });
+        }
+        if let Some(chunk) = self.queue.last_mut() {
+            frame::push(&mut chunk.bytes, id, number, self.newest, record);
+        }
+        current.mark(number, offset);
+        self.next += 1;
+        self.tail += frame::size(record.len()) as u64;
+        Ok(number)
+    }
+
+    pub fn check_broken(&self) -> io::Result<()> {
+        self.broken
+            .as_ref()
+            .map_or(Ok(()), |text| Err(io::Error::other(text.clone())))
+    }
+
+    /// Whether every backend has confirmed the whole oldest segment, and it is not the last.
+    pub fn trimmable(&self) -> bool {
+        let floor = self.positions.floor().unwrap_or(0);
+        self.segments
+            .get(1)
+            .is_some_and(|second| second.base <= floor + 1)
+    }
+}

@@ -1,0 +1,211 @@
+//! The log on the disk.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+
+use tokio::sync::watch;
+
+use super::books::{Core, Size};
+use super::disk::{Disk, Real};
+use super::opening::{self, Opened};
+use super::promise::{Extent, Frontier, Log, Record};
+use super::{frame, keeper, reader, writer};
+
+/// A durable log in a directory. Dropping it writes what is waiting and blocks until that is on the
+/// disk.
+pub struct Durable {
+    pub(super) core: Arc<Core>,
+    notice: Option<String>,
+    writer: Option<JoinHandle<()>>,
+    keeper: Option<JoinHandle<()>>,
+    _lock: File,
+}
+
+impl Durable {
+    /// Opens the log in this directory, or begins one there. Reads all of it and proves it, which
+    /// takes about a second a GiB.
+    ///
+    /// `WouldBlock` when another router has it open; `InvalidData` when it is damaged, with the
+    /// file and the offset.
+    pub fn open(dir: &Path, size: Size) -> io::Result<Durable> {
+        Durable::open_on(dir, size, Arc::new(Real))
+    }
+    /// One line for the operator when a write that a crash had torn was cut off.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    pub(super) fn open_on(dir: &Path, size: Size, disk: Arc<dyn Disk>) -> io::Result<Durable> {
+        let Opened {
+            lock,
+            books,
+            notice,
+        } = opening::open(dir, size, &*disk)?;
+        let frontier = watch::Sender::new(Frontier {
+            newest: books.newest,
+            broken: None,
+        });
+        let core = Arc::new(Core {
+            dir: dir.to_owned(),
+            id: books.positions.id,
+            size,
+            disk,
+            books: Mutex::new(books),
+            work: Condvar::new(),
+            chores: Condvar::new(),
+            ready: Condvar::new(),
+            frontier,
+            pen: Mutex::new(()),
+        });
+        let thread = |name: &str, run: fn(&Core)| {
+            let core = core.clone();
+            std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || run(&core))
+        };
+        let mut log = Durable {
+            notice,
+            writer: None,
+            keeper: None,
+            _lock: lock,
+            core: core.clone(),
+        };
+        log.writer = Some(thread("log writer", writer::run)?);
+        log.keeper = Some(thread("log keeper", keeper::run)?);
+        Ok(log)
+    }
+}
+
+impl Drop for Durable {
+    fn drop(&mut self) {
+        self.core.books().closing = true;
+        for bell in [&self.core.work, &self.core.chores, &self.core.ready] {
+            bell.notify_all();
+        }
+        for thread in [self.writer.take(), self.keeper.take()]
+            .into_iter()
+            .flatten()
+        {
+            let _ = thread.join();
+        }
+        // so that the next one to open it knows where it ended; without this it is as after a crash
+        if self.core.books().broken.is_none() {
+            let _ = keeper::save(&self.core);
+        }
+    }
+}
+
+impl Log for Durable {
+    /// Waits only where the next segment is just being made or trimmed away: that is when the disk
+    /// cannot keep up.
+    fn append(&self, record: &[u8]) -> io::Result<u64> {
+        let size = frame::size(record.len()) as u64;
+        let most = self.core.size.segment - frame::HEADER as u64;
+        if size > most {
+            let text = format!(
+                "a record of {} bytes does not fit into a segment of the log; at most {}",
+                record.len(),
+                most - frame::HEAD as u64
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let (mut books, from) = self.core.room(size)?;
+        // the writer takes all that is queued, and looks again before it sleeps: only the first in
+        // the queue has to wake it
+        let first = books.queue.is_empty();
+        let number = books.push(self.core.id, record, from)?;
+        drop(books); // else the writer would wake up and wait for it
+        if first {
+            self.core.work.notify_one();
+        }
+        Ok(number)
+    }
+
+    fn frontier(&self) -> watch::Receiver<Frontier> {
+        self.core.frontier.subscribe()
+    }
+
+    fn extent(&self) -> Extent {
+        let books = self.core.books();
+        let oldest = books
+            .segments
+            .front()
+            .map_or(books.next, |segment| segment.base);
+        let short = if books.spare.is_some() {
+            None
+        } else {
+            self.core.no_room(&books)
+        };
+        Extent {
+            bytes: books.total,
+            bound: self.core.size.bound,
+            oldest,
+            short: short.map(|error| error.to_string()),
+        }
+    }
+
+    /// On the disk when it returns: a new backend's records are kept from now on.
+    fn follow(&self, backends: &[&str]) -> io::Result<()> {
+        if let Some(name) = backends
+            .iter()
+            .find(|name| name.chars().any(char::is_control))
+        {
+            let text = format!(
+                "the backend {name:?} has a control character in its name; the log cannot note it"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let mut books = self.core.books();
+        books.check_broken()?;
+        let newest = books.newest;
+        let old = std::mem::take(&mut books.positions.backends);
+        let position = |name: &&str| {
+            (
+                (*name).to_owned(),
+                old.get(*name).copied().unwrap_or(newest),
+            )
+        };
+        books.positions.backends = backends.iter().map(position).collect();
+        drop(books);
+        keeper::save(&self.core)
+    }
+
+    /// A number that is not durable yet counts as the newest that is.
+    fn confirm(&self, backend: &str, through: u64) -> io::Result<()> {
+        let mut books = self.core.books();
+        books.check_broken()?;
+        let through = through.min(books.newest);
+        if let Some(position) = books
+            .positions
+            .backends
+            .get_mut(backend)
+            .filter(|position| **position < through)
+        {
+            *position = through;
+            books.unsaved = true;
+            self.core.chores.notify_all();
+        }
+        Ok(())
+    }
+
+    fn confirmed(&self, backend: &str) -> u64 {
+        self.core
+            .books()
+            .positions
+            .backends
+            .get(backend)
+            .copied()
+            .unwrap_or(0)
+    }
+
+    fn newest(&self) -> u64 {
+        self.core.books().newest
+    }
+
+    fn read(&self, after: u64) -> Box<dyn Iterator<Item = io::Result<Record>> + Send + '_> {
+        Box::new(reader::Records::new(&self.core, after))
+    }
+}

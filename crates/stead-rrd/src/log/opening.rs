@@ -1,0 +1,230 @@
+//! Opening a log: what its directory holds is read and proved, and what a crash left is tidied.
+
+use std::collections::hash_map::RandomState;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::books::{Books, Size};
+use super::disk::Disk;
+use super::frame;
+use super::positions::{self, Positions};
+use super::segment::{self, Segment};
+use crate::dirs::{failed, hold};
+
+/// A log as its directory holds it.
+pub(super) struct Opened {
+    /// Held while the log is open.
+    pub lock: File,
+    pub books: Books,
+    /// A line for the operator, when a torn write was cut off.
+    pub notice: Option<String>,
+}
+
+/// Opens the log in this directory, or begins one there.
+pub(super) fn open(dir: &Path, size: Size, disk: &dyn Disk) -> io::Result<Opened> {
+    check_size(dir, size)?;
+    make(dir, disk)?;
+    let lock = hold(&dir.join("lock"))?;
+    let mut bases = tidy(dir)?;
+    let positions = positions_of(dir, bases.is_empty(), disk)?;
+    remove_confirmed(dir, &mut bases, positions.floor().unwrap_or(0))?;
+    let mut books = Books::new(positions);
+    let notice = read_segments(dir, &bases, &mut books, disk)?;
+    check(&books, dir)?;
+    if books.segments.is_empty() {
+        begin(dir, size.segment, &mut books, disk)?;
+    }
+    Ok(Opened {
+        lock,
+        books,
+        notice,
+    })
+}
+
+fn check_size(dir: &Path, size: Size) -> io::Result<()> {
+    if size.segment >= 4096 && size.segment % 8 == 0 && size.bound / 2 >= size.segment {
+        return Ok(());
+    }
+    let problem = "is not possible: a segment has at least 4096 bytes, a multiple of 8, \
+        and at least two have to fit";
+    let text = format!(
+        "{}: a log of {} bytes in segments of {} {problem}",
+        dir.display(),
+        size.bound,
+        size.segment
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+}
+
+/// Makes the directory where it is missing.
+fn make(dir: &Path, disk: &dyn Disk) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => {
+            let parent = dir
+                .parent()
+                .filter(|p| !p.as_os_str().is_empty())
+                .unwrap_or(Path::new("."));
+            sync_dir(parent, disk)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(failed("create", dir, error)),
+    }
+}
+
+/// Removes what was being made when the log was left, and lists the segments by their first
+/// numbers, ascending.
+fn tidy(dir: &Path) -> io::Result<Vec<u64>> {
+    let mut bases = Vec::new();
+    for entry in fs::read_dir(dir).map_err(|e| failed("list", dir, e))? {
+        let name = entry.map_err(|e| failed("list", dir, e))?.file_name();
+        let name = name.to_string_lossy();
+        if let Some(base) = name.strip_suffix(".log").and_then(|base| base.parse().ok()) {
+            bases.push(base);
+        } else if name == positions::NEW || name.starts_with("spare-") && name.ends_with(".tmp") {
+            remove(&dir.join(&*name))?;
+        }
+    }
+    bases.sort_unstable();
+    Ok(bases)
+}
+
+/// The positions in the directory, or fresh ones where no log is.
+fn positions_of(dir: &Path, is_fresh: bool, disk: &dyn Disk) -> io::Result<Positions> {
+    match Positions::load(dir)? {
+        Some(positions) => Ok(positions),
+        None if is_fresh => {
+            let fresh = Positions {
+                id: RandomState::new().build_hasher().finish(),
+                ..Positions::default()
+            };
+            fresh.store(dir, disk).map_err(positions::Trouble::error)?;
+            Ok(fresh)
+        }
+        None => Err(missing(
+            dir,
+            "the file `positions` is missing beside segments",
+        )),
+    }
+}
+
+/// Removes the segments that every backend has confirmed: a crash may have undone some of the
+/// removals of a trim, and not the ones of later segments.
+fn remove_confirmed(dir: &Path, bases: &mut Vec<u64>, floor: u64) -> io::Result<()> {
+    let needed = bases
+        .partition_point(|base| *base <= floor + 1)
+        .saturating_sub(1);
+    bases
+        .drain(..needed)
+        .try_for_each(|base| remove(&Segment::path_of(dir, base)))
+}
+
+/// Proves every segment, and settles the end of the last one.
+fn read_segments(
+    dir: &Path,
+    bases: &[u64],
+    books: &mut Books,
+    disk: &dyn Disk,
+) -> io::Result<Option<String>> {
+    let id = books.positions.id;
+    let mut notice = None;
+    for (index, base) in bases.iter().enumerate() {
+        let path = Segment::path_of(dir, *base);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(|e| failed("open", &path, e))?;
+        let bytes = fs::read(&path).map_err(|e| failed("read", &path, e))?;
+        let segment = Segment::new(*base, bytes.len() as u64, path, file);
+        let scan = segment.scan(&bytes, id, bases.get(index + 1).copied())?;
+        // what a killed router wrote and did not sync can be read, and yet is not on the disk
+        let unsure = scan.torn || scan.end == 0 || scan.next - 1 > books.positions.durable;
+        if index + 1 == bases.len() && unsure {
+            notice = segment.settle(&bytes, &scan, id, disk)?;
+            sync_dir(dir, disk)?;
+        }
+        (books.next, books.tail) = (scan.next, scan.end.max(frame::HEADER as u64));
+        books.total += segment.size;
+        books.segments.push_back(Arc::new(segment));
+    }
+    books.newest = books.next - 1;
+    Ok(notice)
+}
+
+/// Whether segments and positions belong together.
+fn check(books: &Books, dir: &Path) -> io::Result<()> {
+    let floor = books.positions.floor();
+    if let Some((first, floor)) = books
+        .segments
+        .front()
+        .map(|s| s.base)
+        .zip(floor)
+        .filter(|(first, floor)| *first > floor + 1)
+    {
+        return Err(missing(
+            dir,
+            &format!("records {} to {} are missing", floor + 1, first - 1),
+        ));
+    }
+    let claimed = books
+        .positions
+        .backends
+        .values()
+        .copied()
+        .max()
+        .unwrap_or(0)
+        .max(books.positions.durable);
+    if claimed <= books.newest {
+        return Ok(());
+    }
+    match books.segments.back() {
+        Some(last) => Err(segment::damaged(
+            &last.path,
+            books.tail,
+            books.newest + 1,
+            &format!("`positions` says that {claimed} was on the disk"),
+        )),
+        None => Err(missing(
+            dir,
+            &format!("there is no segment, and `positions` says that {claimed} was on the disk"),
+        )),
+    }
+}
+
+/// Makes the first segment.
+fn begin(dir: &Path, size: u64, books: &mut Books, disk: &dyn Disk) -> io::Result<()> {
+    let (from, path) = (dir.join("spare-0.tmp"), Segment::path_of(dir, 1));
+    let file = segment::prepare(&from, size, disk)?;
+    file.write_all_at(&frame::header(books.positions.id, 1, size), 0)
+        .map_err(|e| failed("write", &from, e))?;
+    disk.sync(&file).map_err(|e| failed("sync", &from, e))?;
+    fs::rename(&from, &path).map_err(|e| failed("rename", &from, e))?;
+    sync_dir(dir, disk)?;
+    books.total = size;
+    books
+        .segments
+        .push_back(Arc::new(Segment::new(1, size, path, file)));
+    Ok(())
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path).map_err(|e| failed("remove", path, e))
+}
+
+fn sync_dir(dir: &Path, disk: &dyn Disk) -> io::Result<()> {
+    disk.sync_dir(dir)
+        .map_err(|e| failed("sync the directory", dir, e))
+}
+
+fn missing(dir: &Path, problem: &str) -> io::Error {
+    let todo =
+        "restore the directory, or move it away and copy every backend's files from a replica";
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("{}: {problem}; {todo}", dir.display()),
+    )
+}

@@ -1,0 +1,184 @@
+//! `GET /metrics`: asks the router once, and writes all of it.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{HeaderValue, ALLOW, CONTENT_TYPE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use super::numbers::encode;
+use crate::status::Source;
+
+/// The type of the text, as OpenMetrics 1.0 names it.
+const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Connections at once: a few scrapers, and no room for a crowd.
+const CONNECTIONS: usize = 32;
+
+/// A connection that does not send its request in this time is closed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Serves the numbers.
+pub struct Metrics {
+    listener: TcpListener,
+}
+
+impl Metrics {
+    /// Listens; an address that is not loopback is refused unless `public`.
+    pub async fn bind(address: &str, public: bool) -> io::Result<Metrics> {
+        let found: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
+        if !public && !found.iter().all(|address| address.ip().is_loopback()) {
+            let reason = "not a loopback address: everybody could read the names of your servers; \
+                say --public if the network is safe";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        }
+        Ok(Metrics {
+            listener: TcpListener::bind(&found[..]).await?,
+        })
+    }
+
+    /// The address, with the port that the system chose when 0 was asked for.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves; never ends.
+    pub async fn run<S: Source>(self, source: Arc<S>) {
+        let room = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let Ok(place) = Arc::clone(&room).acquire_owned().await else {
+                return;
+            };
+            let Ok((stream, _)) = self.listener.accept().await else {
+                // no descriptor is left: some client has to go first
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            };
+            let source = Arc::clone(&source);
+            tokio::spawn(async move {
+                let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
+                    let source = Arc::clone(&source);
+                    async move {
+                        Ok::<_, Infallible>(
+                            answer(request.method(), request.uri().path(), &*source).await,
+                        )
+                    }
+                });
+                let served = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(PATIENCE)
+                    .max_buf_size(16 << 10) // a request of a scraper has some hundred bytes
+                    .serve_connection(TokioIo::new(stream), service);
+                let _ = served.await; // a scraper that has gone needs no answer
+                drop(place);
+            });
+        }
+    }
+}
+
+async fn answer<S: Source>(method: &Method, path: &str, source: &S) -> Response<Full<Bytes>> {
+    let plain = |code: StatusCode, text: &'static str| {
+        let mut response = Response::new(Full::from(text));
+        *response.status_mut() = code;
+        response.headers_mut().insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("text/plain; charset=utf-8"),
+        );
+        response
+    };
+    if method != Method::GET && method != Method::HEAD {
+        let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "ask with GET\n");
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    match path {
+        "/metrics" => match encode(source.status().await) {
+            Ok(text) => {
+                let mut response = Response::new(Full::from(text));
+                response
+                    .headers_mut()
+                    .insert(CONTENT_TYPE, HeaderValue::from_static(TYPE));
+                response
+            }
+            Err(fmt::Error) => plain(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "the metrics could not be written\n",
+            ),
+        },
+        "/" => plain(StatusCode::OK, "stead-rrd: the metrics are at /metrics\n"),
+        _ => plain(StatusCode::NOT_FOUND, "the metrics are at /metrics\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::sample;
+    use crate::status::Status;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    struct FakeSource;
+
+    impl Source for FakeSource {
+        async fn status(&self) -> Status {
+            sample()
+        }
+    }
+
+    async fn ask(request: &str) -> String {
+        let metrics = Metrics::bind("127.0.0.1:0", false).await.unwrap();
+        let address = metrics.address().unwrap();
+        tokio::spawn(metrics.run(Arc::new(FakeSource)));
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn http_is_answered() {
+        let asked = |line: &str| {
+            ask_owned(format!(
+                "{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            ))
+        };
+        async fn ask_owned(request: String) -> String {
+            ask(&request).await
+        }
+        let answer = asked("GET /metrics").await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(
+            head.starts_with("HTTP/1.1 200 ") && head.contains(TYPE),
+            "{head}"
+        );
+        assert_eq!(body, encode(sample()).unwrap());
+        assert!(asked("GET /x").await.starts_with("HTTP/1.1 404 "));
+        assert!(asked("POST /metrics").await.starts_with("HTTP/1.1 405 "));
+        assert!(ask("what is this\r\n\r\n")
+            .await
+            .starts_with("HTTP/1.1 400 "));
+        let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(100_000));
+        assert!(ask(&long).await.starts_with("HTTP/1.1 4"));
+    }
+
+    #[tokio::test]
+    async fn a_public_address_needs_to_be_asked_for() {
+        let refused = Metrics::bind("0.0.0.0:0", false).await.err().unwrap();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        Metrics::bind("0.0.0.0:0", true).await.unwrap();
+    }
+}

@@ -1,0 +1,9 @@
+//! What monitoring asks for: the numbers of a [`Status`](crate::status::Status) over HTTP, in the
+//! OpenMetrics text that Prometheus and its kin read.
+
+mod families;
+mod http;
+mod numbers;
+
+pub use http::Metrics;
+pub use numbers::encode;

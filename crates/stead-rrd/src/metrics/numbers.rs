@@ -1,0 +1,240 @@
+//! The numbers of a [`Status`] in the OpenMetrics text. Names begin with `stead_rrd_`, units are
+//! seconds and bytes.
+
+use std::fmt;
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{text, DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Registry;
+
+use super::families::Families;
+use crate::health::Health;
+use crate::status::{BackendStatus, Status};
+use crate::tally::BOUNDS;
+
+/// The text.
+pub fn encode(status: Status) -> Result<String, fmt::Error> {
+    let mut registry = Registry::with_prefix("stead_rrd");
+    registry.register_collector(Box::new(Numbers(status)));
+    let mut text = String::new();
+    text::encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+#[derive(Debug)]
+struct Numbers(Status);
+
+impl Collector for Numbers {
+    fn encode(&self, encoder: DescriptorEncoder) -> fmt::Result {
+        let mut families = Families(encoder);
+        self.router(&mut families)?;
+        self.backends(&mut families)?;
+        self.log(&mut families)?;
+        self.clients(&mut families)?;
+        self.moving(&mut families)
+    }
+}
+
+/// One of the numbers of a backend.
+type Number = fn(&BackendStatus) -> u64;
+
+impl Numbers {
+    fn router(&self, families: &mut Families) -> fmt::Result {
+        let status = &self.0;
+        let version = [("version", status.version.as_str())];
+        families.gauge(
+            "build_info",
+            "The version of the router, as a label",
+            [(version, 1)],
+        )?;
+        #[rustfmt::skip]
+        let gauges = [
+            ("start_time_seconds", "When the router started, in seconds since 1970", status.started),
+            ("map_epoch", "The epoch of the map that files lie by", status.epoch),
+            ("map_next_epoch", "The epoch that files have to be moved to; the epoch itself when there is none", status.next_epoch.unwrap_or(status.epoch)),
+            ("problems", "How many problems stead-rrd status would name; 0 when all is well", status.problems().len() as u64),
+        ];
+        families.plain(gauges)?;
+        #[rustfmt::skip]
+        let gauges = [
+            ("unreachable_ratio", "The part of the files of which no copy is up", status.exposed.unreachable),
+            ("single_copy_ratio", "The part of the files of which one copy is up and more should be", status.exposed.single),
+        ];
+        families.plain(gauges)
+    }
+
+    fn backends(&self, families: &mut Families) -> fmt::Result {
+        let backends = &self.0.backends;
+        let each = |number: Number| {
+            backends
+                .iter()
+                .map(move |backend| ([("backend", backend.name.as_str())], number(backend)))
+        };
+        let up = each(|b| u64::from(b.state == Health::Up));
+        let help = "1 when the backend is connected and has all writes, else 0";
+        families.gauge("backend_up", help, up)?;
+        let states = backends.iter().flat_map(|backend| {
+            let labels =
+                |state: Health| [("backend", backend.name.as_str()), ("state", state.name())];
+            [Health::Up, Health::Behind, Health::Down]
+                .map(|state| (labels(state), u64::from(backend.state == state)))
+        });
+        let help = "1 for the state that the backend is in, 0 for the others";
+        families.gauge("backend_state", help, states)?;
+        let info = backends.iter().map(|backend| {
+            let zone = backend.labels.iter().find(|(key, _)| key == "zone");
+            let labels = [
+                ("backend", backend.name.as_str()),
+                ("address", backend.address.as_str()),
+                ("zone", zone.map_or("", |(_, value)| value.as_str())),
+            ];
+            (labels, 1)
+        });
+        let help = "Address and zone of the backend, as labels";
+        families.gauge("backend_info", help, info)?;
+        #[rustfmt::skip]
+        let gauges: [(&str, &str, Number); 8] = [
+            ("backend_state_since_timestamp_seconds", "When the backend came into its state, in seconds since 1970", |b| b.since),
+            ("backend_queued_lines", "Lines that wait in memory to be sent to the backend", |b| b.queued_lines),
+            ("backend_queued_bytes", "Bytes of the lines that wait in memory", |b| b.queued_bytes),
+            ("backend_behind_records", "Durable records that a backend which is not up may lack", |b| b.behind),
+            ("backend_unflushed_files", "Files with writes that no FLUSH has confirmed", |b| b.unflushed_files),
+            ("backend_confirmed_record", "The record up to which the backend has everything on its disk", |b| b.confirmed),
+            ("backend_lacking_files", "Files that the backend should have and lacks", |b| b.lacking),
+            ("backend_journal", "1 when rrdcached keeps a journal of its own, by which it can lose updates when it crashes", |b| b.journal.into()),
+        ];
+        for (name, help, number) in gauges {
+            families.gauge(name, help, each(number))?;
+        }
+        #[rustfmt::skip]
+        let counters: [(&str, &str, Number); 3] = [
+            ("backend_writes", "Writes that the backend has answered", |b| b.answered),
+            ("backend_write_errors", "Writes that the backend has refused", |b| b.errors),
+            ("backend_reconnects", "How often the connection to the backend was made again", |b| b.reconnects),
+        ];
+        for (name, help, number) in counters {
+            families.counter(name, help, each(number))?;
+        }
+        Ok(())
+    }
+
+    fn log(&self, families: &mut Families) -> fmt::Result {
+        let enabled = u64::from(self.0.log.is_some());
+        let help = "1 when writes go into a durable log, else 0";
+        families.plain([("log_enabled", help, enabled)])?;
+        let Some(log) = &self.0.log else {
+            return Ok(());
+        };
+        #[rustfmt::skip]
+        let gauges = [
+            ("log_failed", "1 when the log takes no writes until the router is started again", u64::from(log.failed.is_some())),
+            ("log_short", "1 when the log will refuse writes soon for want of room, or does so already", u64::from(log.short.is_some())),
+            ("log_size_bytes", "Bytes of the log on the disk", log.bytes),
+            ("log_bound_bytes", "The most that the log may grow to", log.bound),
+            ("log_oldest_record", "The oldest record that the log keeps", log.oldest),
+            ("log_newest_record", "The newest record that survives a crash", log.newest),
+        ];
+        families.plain(gauges)
+    }
+
+    fn clients(&self, families: &mut Families) -> fmt::Result {
+        let clients = &self.0.clients;
+        let help = "Clients that are connected";
+        families.plain([("clients_connected", help, clients.connected)])?;
+        let help = "Connections that were taken";
+        families.plain_counter("clients_accepted", help, clients.accepted)?;
+        let help = "Connections that could not be taken";
+        families.plain_counter("clients_refused", help, clients.refused)?;
+        let verbs = || {
+            let verbs = clients.verbs.iter();
+            verbs.map(|verb| ([("verb", verb.verb.as_str())], verb))
+        };
+        let requests = verbs().map(|(labels, verb)| (labels, verb.requests));
+        let help = "Answered requests; a line of a BATCH counts as one of its own";
+        families.counter("requests", help, requests)?;
+        let errors = verbs().map(|(labels, verb)| (labels, verb.errors));
+        let help = "Requests whose answer was an error";
+        families.counter("request_errors", help, errors)?;
+        let help = "From reading a request to its answer";
+        let mut family = families.begin("request_duration_seconds", help, MetricType::Histogram)?;
+        for (labels, verb) in verbs() {
+            let bounds = BOUNDS
+                .iter()
+                .map(|bound| Duration::from_micros(*bound).as_secs_f64())
+                .chain([f64::INFINITY]);
+            let buckets: Vec<(f64, u64)> = bounds.zip(verb.buckets.iter().copied()).collect();
+            family
+                .encode_family(&labels)?
+                .encode_histogram::<NoLabelSet>(verb.seconds, verb.requests, &buckets, None)?;
+        }
+        Ok(())
+    }
+
+    fn moving(&self, families: &mut Families) -> fmt::Result {
+        let help = "1 while files are moved or a backend is repaired, else 0";
+        families.plain([("move_running", help, u64::from(self.0.is_moving()))])?;
+        let Some(moving) = &self.0.moving else {
+            return Ok(());
+        };
+        #[rustfmt::skip]
+        let gauges = [
+            ("move_files", "Files that the move has to carry", moving.files),
+            ("move_done_files", "Files that have been carried", moving.done),
+            ("move_failed_files", "Files that could not be carried", moving.failed),
+            ("move_carried_bytes", "Bytes that this run has carried", moving.bytes),
+        ];
+        families.plain(gauges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::sample;
+    use crate::status::Progress;
+
+    /// tests/rrd has a strict parser read a real router's; here: the numbers are those of the
+    /// status.
+    #[test]
+    fn the_numbers_are_those_of_the_status() {
+        let mut status = sample();
+        status.backends[1].state = Health::Down;
+        status.backends[2].name = "quote\" back\\ line\n".to_owned();
+        status.moving = Some(Progress {
+            files: 10,
+            done: 4,
+            failed: 1,
+            bytes: 77,
+            ..Progress::default()
+        });
+        let text = encode(status).unwrap();
+        for line in [
+            "# TYPE stead_rrd_backend_up gauge",
+            "# HELP stead_rrd_backend_up 1 when the backend is connected and has all writes, else \
+             0",
+            "stead_rrd_backend_up{backend=\"a1\"} 1",
+            "stead_rrd_backend_up{backend=\"a2\"} 0",
+            "stead_rrd_backend_state{backend=\"a2\",state=\"down\"} 1",
+            "stead_rrd_backend_up{backend=\"quote\\\" back\\\\ line\\n\"} 1",
+            "stead_rrd_backend_info{backend=\"a1\",address=\"10.0.0.51:42217\",zone=\"a\"} 1",
+            "# UNIT stead_rrd_log_size_bytes bytes",
+            "stead_rrd_log_size_bytes 12582912",
+            "stead_rrd_clients_accepted_total 1",
+            "stead_rrd_requests_total{verb=\"update\"} 1203231",
+            "stead_rrd_request_errors_total{verb=\"update\"} 3",
+            "stead_rrd_request_duration_seconds_bucket{le=\"0.0005\",verb=\"update\"} 0",
+            "stead_rrd_request_duration_seconds_bucket{le=\"0.001\",verb=\"update\"} 1203231",
+            "stead_rrd_request_duration_seconds_bucket{le=\"+Inf\",verb=\"update\"} 1203231",
+            "stead_rrd_request_duration_seconds_count{verb=\"fetch\"} 1",
+            "stead_rrd_request_duration_seconds_sum{verb=\"fetch\"} 0.003",
+            "stead_rrd_map_next_epoch 7",
+            "stead_rrd_move_running 1",
+            "stead_rrd_move_carried_bytes 77",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        }
+        assert!(text.ends_with("\n# EOF\n"));
+    }
+}

@@ -1,0 +1,268 @@
+//! Carrying a file, whose writes are held meanwhile, to backends that lack it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{watch, Semaphore};
+use tokio::task::JoinSet;
+
+use super::telling::{Tell, REASONS};
+use crate::backend::Backend;
+use crate::epochs::Epochs;
+use crate::files::{Files, Rate};
+use crate::health::Health;
+use crate::layout::{BackendId, Copies};
+use crate::lock::lock;
+use crate::refusals::is_missing;
+use crate::router::Router;
+use crate::state::StateDir;
+use crate::status::Progress;
+use crate::verb::Verb;
+use crate::words::line_of;
+
+/// Files that are on their way at the same time.
+const AT_ONCE: usize = 4;
+
+/// Moves files.
+pub struct Mover {
+    pub(super) router: Arc<Router>,
+    pub(super) state: Arc<StateDir>,
+    pub(super) epochs: Arc<Epochs>,
+    /// one at a time
+    pub(super) busy: Arc<tokio::sync::Mutex<()>>,
+    pub(super) latest: Mutex<Option<Arc<Tell>>>,
+}
+
+/// Every RRD file, and the backends that have it.
+pub(super) type Found = HashMap<Vec<u8>, Copies>;
+
+impl Mover {
+    /// A mover for this router.
+    pub fn new(router: Arc<Router>, state: Arc<StateDir>, epochs: Arc<Epochs>) -> Arc<Mover> {
+        Arc::new(Mover {
+            router,
+            state,
+            epochs,
+            busy: Arc::default(),
+            latest: Mutex::default(),
+        })
+    }
+
+    /// What the last move or repair has done so far.
+    pub fn progress(&self) -> Option<Progress> {
+        lock(&self.latest)
+            .as_ref()
+            .map(|tell| tell.sender.borrow().clone())
+    }
+
+    pub(super) fn start<F>(
+        &self,
+        (tell, progress): (Tell, watch::Receiver<Progress>),
+        work: impl FnOnce(Arc<Tell>) -> F,
+    ) -> Result<watch::Receiver<Progress>, String>
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        let busy = Arc::clone(&self.busy)
+            .try_lock_owned()
+            .map_err(|_| "files are being moved or repaired already".to_owned())?;
+        let tell = Arc::new(tell);
+        *lock(&self.latest) = Some(Arc::clone(&tell));
+        let work = work(Arc::clone(&tell));
+        tokio::spawn(async move {
+            if let Err(reason) = work.await {
+                tell.failed(0, reason);
+            }
+            tell.change(|progress| progress.ended = true);
+            drop(busy);
+        });
+        Ok(progress)
+    }
+
+    /// All files of the backends that are up and wanted, and those backends.
+    pub(super) async fn found(
+        &self,
+        wanted: impl Fn(&Backend) -> bool,
+    ) -> Result<(Found, BTreeSet<BackendId>), String> {
+        let mut found = Found::new();
+        let mut listed = BTreeSet::new();
+        for backend in self.router.backends.all() {
+            if backend.health() != Health::Up || !wanted(&backend) {
+                continue;
+            }
+            let id = backend.id();
+            let files = files_of(&backend)?;
+            let list = files
+                .list(|name, _| found.entry(name).or_default().push(id))
+                .await;
+            list.map_err(|error| format!("{}: {error}", backend.name()))?;
+            listed.insert(id);
+        }
+        Ok((found, listed))
+    }
+
+    /// Does something with each file, some at once.
+    pub(super) async fn each<F>(
+        self: &Arc<Self>,
+        todo: BTreeMap<Vec<u8>, Copies>,
+        tell: &Arc<Tell>,
+        work: impl Fn(Arc<Mover>, Vec<u8>, Copies) -> F,
+    ) where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        let limit = Arc::new(Semaphore::new(AT_ONCE));
+        let mut tasks = JoinSet::new();
+        for (name, at) in todo {
+            let Ok(permit) = Arc::clone(&limit).acquire_owned().await else {
+                break;
+            };
+            while tasks.try_join_next().is_some() {}
+            if tell.nobody_listens() || tell.sender.borrow().failed as usize >= REASONS {
+                break;
+            }
+            let (work, tell) = (work(Arc::clone(self), name.clone(), at), Arc::clone(tell));
+            tasks.spawn(async move {
+                match work.await {
+                    Ok(()) => tell.change(|progress| progress.done += 1),
+                    Err(reason) => {
+                        tell.failed(1, format!("{}: {reason}", String::from_utf8_lossy(&name)))
+                    }
+                }
+                drop(permit);
+            });
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+
+    /// Copies a file, whose writes are held, from the first source that has all of it to every
+    /// target; the bytes of it all.
+    pub(super) async fn carry(
+        &self,
+        name: &[u8],
+        sources: &[BackendId],
+        targets: &[BackendId],
+    ) -> Result<u64, String> {
+        if targets.is_empty() {
+            return Ok(0);
+        }
+        let mut reasons = Vec::new();
+        for source in sources {
+            let source = self.router.backends.get(*source);
+            match flushed(&source, name).await {
+                Ok(()) => {}
+                Err(reason) => {
+                    reasons.push(format!("{}: {reason}", source.name()));
+                    continue;
+                }
+            }
+            let mut bytes = 0;
+            for target in targets {
+                let target = self.router.backends.get(*target);
+                // what it may have waiting for a file of that name from another time
+                let forget = line_of(Verb::Forget, name);
+                target
+                    .ask(&forget, false)
+                    .await
+                    .map_err(|error| format!("{}: {error}", target.name()))?;
+                let copied = Files::copy(
+                    &files_of(&source)?,
+                    &files_of(&target)?,
+                    name,
+                    &Rate::default(),
+                )
+                .await;
+                bytes += copied
+                    .map_err(|error| {
+                        format!("from {} to {}: {error}", source.name(), target.name())
+                    })?
+                    .bytes;
+            }
+            return Ok(bytes);
+        }
+        Err(reasons.join("; "))
+    }
+
+    /// Copies a file to a backend that should have it, from one that has.
+    pub(super) async fn give(&self, name: &[u8], id: BackendId) -> Result<u64, String> {
+        let held = Held::new(&self.router, name)?;
+        let copies = self.router.shared().layout().now(name);
+        if !copies.contains(&id) {
+            return Ok(0); // it has moved away meanwhile
+        }
+        let sources: Vec<BackendId> = copies.into_iter().filter(|other| *other != id).collect();
+        let bytes = self.carry(name, &sources, &[id]).await?;
+        drop(held);
+        Ok(bytes)
+    }
+}
+
+/// Everything that was sent to the backend for this file is in the file.
+async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
+    files_of(backend)?;
+    for verb in [Verb::Flush, Verb::Pending] {
+        let reply = backend
+            .ask(&line_of(verb, name), false)
+            .await
+            .map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&reply.text).into_owned();
+        if verb == Verb::Flush && reply.is_error() {
+            return Err(text);
+        }
+        if reply.count > 0 {
+            return Err(format!(
+                "{} values wait after a FLUSH: somebody else writes, or it is suspended there",
+                reply.count
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file from where it is no more.
+pub(super) async fn remove(backend: &Backend, name: &[u8]) -> Result<(), String> {
+    let forget = line_of(Verb::Forget, name);
+    let reply = backend
+        .ask(&forget, false)
+        .await
+        .map_err(|error| error.to_string())?;
+    if reply.is_error() && !is_missing(&reply.text) {
+        return Err(String::from_utf8_lossy(&reply.text).into_owned());
+    }
+    files_of(backend)?
+        .remove(name)
+        .await
+        .map(|_| ())
+        .map_err(|error| error.to_string())
+}
+
+pub(super) fn files_of(backend: &Backend) -> Result<Files, String> {
+    let name = backend.name();
+    backend.files().ok_or_else(|| {
+        format!(
+            "node {name} has no attribute \"files\", so its files \
+        cannot be reached: give it one, /directory or host:port of its agent"
+        )
+    })
+}
+
+/// The writes to a file, held until this is dropped.
+pub(super) struct Held<'a> {
+    router: &'a Router,
+    name: &'a [u8],
+}
+
+impl<'a> Held<'a> {
+    pub(super) fn new(router: &'a Router, name: &'a [u8]) -> Result<Held<'a>, String> {
+        match router.sequence.hold(name) {
+            true => Ok(Held { router, name }),
+            false => Err("it is on its way already".to_owned()),
+        }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.router.sequence.release(self.name);
+    }
+}

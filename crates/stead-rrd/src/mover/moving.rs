@@ -1,0 +1,210 @@
+//! A move: every file from the places of the settled map to those of the target.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::carrying::{remove, Held, Mover};
+use super::telling::{Tell, REASONS};
+use crate::clock::now;
+use crate::files::Rate;
+use crate::layout::{BackendId, Copies};
+use crate::status::Progress;
+
+/// Looks for files that are left, before it is said that they cannot be moved.
+const PASSES: usize = 5;
+
+/// What a look at all files found.
+struct Left {
+    /// Files that have still to move, and where they are.
+    todo: BTreeMap<Vec<u8>, Copies>,
+    /// Copies of files that have moved, where they are no more: a crash, or a backend that was
+    /// down, has left them.
+    behind: Vec<(Vec<u8>, BackendId)>,
+}
+
+impl Mover {
+    /// Begins to move the files to the places of the target, at most so many bytes a second. Stops
+    /// when nobody listens any more.
+    pub async fn start_move(
+        self: &Arc<Self>,
+        rate: Option<u64>,
+    ) -> Result<watch::Receiver<Progress>, String> {
+        // a map that was published a moment ago counts
+        self.epochs.look().await;
+        let (from_epoch, to_epoch, done) = {
+            let layout = self.router.shared().layout();
+            let from = layout.settled().map().epoch();
+            let to = layout
+                .target()
+                .ok_or_else(|| format!("no file has to move: all are where epoch {from} has them"))?
+                .map()
+                .epoch();
+            (from, to, layout.moved_count() as u64)
+        };
+        let tell = Tell::new(Progress {
+            from_epoch,
+            to_epoch,
+            files: done,
+            done,
+            started: now(),
+            ..Progress::default()
+        });
+        let (mover, rate) = (Arc::clone(self), Rate::new(rate));
+        self.start(tell, move |tell| async move {
+            mover.move_all(&rate, &tell).await
+        })
+    }
+
+    async fn move_all(self: &Arc<Self>, rate: &Rate, tell: &Arc<Tell>) -> Result<(), String> {
+        for pass in 0.. {
+            let Left { todo, behind } = self.left().await?;
+            self.remove_left_behind(behind).await;
+            let done = self.router.shared().layout().moved_count() as u64;
+            tell.change(|progress| {
+                (progress.files, progress.done, progress.failed) =
+                    (done + todo.len() as u64, done, 0)
+            });
+            let none = todo.is_empty();
+            if !none {
+                self.each(todo, tell, |mover, name, _| {
+                    let (rate, tell) = (rate.clone(), Arc::clone(tell));
+                    async move { mover.move_one(&name, &rate, &tell).await }
+                })
+                .await;
+            }
+            if tell.nobody_listens() {
+                return Err("stopped; run it again to go on".to_owned());
+            }
+            let failed = tell.sender.borrow().failed;
+            if failed > 0 && (pass >= PASSES || failed as usize >= REASONS) {
+                return Err(format!(
+                    "{failed} files could not be moved and are where they were; run \
+                    it again when the reason is gone"
+                ));
+            }
+            if none && self.settle().await? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Every file is at its new place, unless one has come into being meanwhile: false then.
+    async fn settle(&self) -> Result<bool, String> {
+        let creating = self.router.creating.write().await;
+        if !self.left().await?.todo.is_empty() {
+            return Ok(false);
+        }
+        let shared = self.router.shared();
+        let target = {
+            let layout = shared.layout();
+            let Some(target) = layout.target() else {
+                return Ok(true);
+            };
+            stead::Map::from_bytes(target.map().bytes().to_vec())
+                .map_err(|error| error.to_string())?
+        };
+        self.state
+            .settle_on(&target)
+            .map_err(|error| error.to_string())?;
+        shared.layout_mut().settle();
+        drop(creating);
+        self.router.backends.follow()?;
+        self.router.backends.retire();
+        let epoch = target.epoch();
+        tracing::info!(epoch, "every file is where epoch {epoch} has it");
+        self.epochs.again.notify_one(); // a map may be waiting
+        Ok(true)
+    }
+
+    async fn left(&self) -> Result<Left, String> {
+        let (found, listed) = self.found(|_| true).await?;
+        let layout = self.router.shared().layout();
+        let settled = layout.settled();
+        // each file has to have been seen, at one of its places at least
+        for policy in settled.map().policies() {
+            let copies: Vec<BackendId> = policy
+                .members()
+                .map(|node| settled.all()[node.index()])
+                .collect();
+            if !copies.iter().any(|id| listed.contains(id)) {
+                let backends: Vec<_> = copies
+                    .iter()
+                    .map(|id| self.router.backends.get(*id))
+                    .collect();
+                let names: BTreeSet<&str> = backends.iter().map(|backend| backend.name()).collect();
+                let names: Vec<&str> = names.into_iter().collect();
+                return Err(format!(
+                    "none of {} is up: what they have cannot be seen, and cannot be moved",
+                    names.join(", ")
+                ));
+            }
+        }
+        let (mut todo, mut behind) = (BTreeMap::new(), Vec::new());
+        for (name, at) in found {
+            if layout.has_moved(&name) {
+                let now = layout.now(&name);
+                behind.extend(
+                    at.iter()
+                        .filter(|id| !now.contains(id))
+                        .map(|id| (name.clone(), *id)),
+                );
+            } else if layout
+                .to_move(&name)
+                .is_some_and(|(old, _)| old.iter().any(|id| at.contains(id)))
+            {
+                // a file that is only where it should not be is nobody's
+                todo.insert(name, at);
+            }
+        }
+        Ok(Left { todo, behind })
+    }
+
+    async fn remove_left_behind(&self, copies: Vec<(Vec<u8>, BackendId)>) {
+        for (name, id) in copies {
+            let backend = self.router.backends.get(id);
+            if let Err(error) = remove(&backend, &name).await {
+                let (file, backend) = (String::from_utf8_lossy(&name), backend.name());
+                tracing::warn!(
+                    backend,
+                    file = &*file,
+                    error,
+                    "{file} has moved away from {backend}, where a copy stays: {error}"
+                );
+            }
+        }
+    }
+
+    /// Moves a file from its old places to its new ones.
+    async fn move_one(&self, name: &[u8], rate: &Rate, tell: &Tell) -> Result<(), String> {
+        let held = Held::new(&self.router, name)?;
+        let Some((old, new)) = self.router.shared().layout().to_move(name) else {
+            return Ok(());
+        };
+        let targets: Vec<BackendId> = new.iter().copied().filter(|id| !old.contains(id)).collect();
+        let bytes = self.carry(name, &old, &targets).await?;
+        self.state
+            .note_moved(name)
+            .await
+            .map_err(|error| error.to_string())?;
+        self.router.shared().layout_mut().moved(name);
+        drop(held);
+        tell.carried(bytes);
+        // the pause comes after the file, not while its writes are held
+        if let Some(until) = rate.take(bytes) {
+            tokio::time::sleep_until(until).await;
+        }
+        // what cannot be removed now does no harm: nobody reads it, and it is overwritten if the
+        // file ever comes back
+        self.remove_left_behind(
+            old.into_iter()
+                .filter(|id| !new.contains(id))
+                .map(|id| (name.to_vec(), id))
+                .collect(),
+        )
+        .await;
+        Ok(())
+    }
+}

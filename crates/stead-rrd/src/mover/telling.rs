@@ -1,0 +1,54 @@
+//! How far the work is, as whoever started it hears it.
+
+use std::time::Instant;
+
+use tokio::sync::watch;
+
+use crate::status::Progress;
+
+/// Reasons that are kept.
+pub(super) const REASONS: usize = 10;
+
+/// Tells how far it is.
+pub(super) struct Tell {
+    pub(super) sender: watch::Sender<Progress>,
+    began: Instant,
+}
+
+impl Tell {
+    pub(super) fn new(progress: Progress) -> (Tell, watch::Receiver<Progress>) {
+        let (sender, receiver) = watch::channel(progress);
+        (
+            Tell {
+                sender,
+                began: Instant::now(),
+            },
+            receiver,
+        )
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut Progress)) {
+        self.sender.send_modify(change);
+    }
+
+    pub(super) fn carried(&self, bytes: u64) {
+        let seconds = self.began.elapsed().as_secs_f64().max(0.001);
+        self.change(|progress| {
+            progress.bytes += bytes;
+            progress.rate = (progress.bytes as f64 / seconds) as u64;
+        });
+    }
+
+    pub(super) fn failed(&self, files: u64, reason: String) {
+        self.change(|progress| {
+            progress.failed += files;
+            if progress.reasons.len() < REASONS {
+                progress.reasons.push(reason);
+            }
+        });
+    }
+
+    pub(super) fn nobody_listens(&self) -> bool {
+        self.sender.is_closed()
+    }
+}

@@ -1,0 +1,197 @@
+//! The page: whether all is well, a table of the backends, the log, the clients, and the move.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use indicatif::{HumanBytes, HumanCount, HumanDuration};
+
+use super::wording::{ago, many, percent, printable};
+use crate::status::{BackendStatus, Status};
+use crate::tally::Requests;
+
+impl Status {
+    /// The page: its first line says whether all is well, or what is not.
+    pub fn page(&self) -> String {
+        let mut page = String::new();
+        let problems = self.problems();
+        match problems.split_first() {
+            None => {
+                let _ = write!(
+                    page,
+                    "all is well: {} up",
+                    many(self.backends.len() as u64, "backend")
+                );
+                if let Some(moving) = self.moving.as_ref().filter(|moving| !moving.ended) {
+                    let _ = write!(page, "; {}: {}", moving.title(), moving.figures());
+                }
+                page.push('\n');
+            }
+            Some((worst, others)) => {
+                let _ = writeln!(page, "not well: {worst}");
+                for other in others {
+                    let _ = writeln!(page, "    also: {other}");
+                }
+            }
+        }
+        let next = self
+            .next_epoch
+            .map_or(String::new(), |next| format!(" -> {next}"));
+        let running = HumanDuration(Duration::from_secs(self.now.saturating_sub(self.started)));
+        let _ = writeln!(
+            page,
+            "{}, epoch {}{next}, stead-rrd {}, started {running} ago\n",
+            printable(&self.fleet),
+            self.epoch,
+            self.version
+        );
+        self.table(&mut page);
+        self.foot(&mut page);
+        page
+    }
+
+    fn table(&self, page: &mut String) {
+        let heading = [
+            "backend",
+            "address",
+            "labels",
+            "state",
+            "for",
+            "waiting",
+            "behind",
+            "unflushed",
+            "answered",
+            "refused",
+            "reconnects",
+        ];
+        let mut rows = vec![heading.map(str::to_owned)];
+        rows.extend(self.backends.iter().map(|backend| self.cells(backend)));
+        let width = |column: usize| {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..heading.len()).map(width).collect();
+        for row in &rows {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let space = " ".repeat(width.saturating_sub(cell.chars().count()));
+                // words to the left, numbers to the right
+                let (before, after) = if column < 5 {
+                    ("", &space[..])
+                } else {
+                    (&space[..], "")
+                };
+                line.extend([if column == 0 { "" } else { "  " }, before, cell, after]);
+            }
+            page.push_str(line.trim_end());
+            page.push('\n');
+        }
+        page.push('\n');
+    }
+
+    /// A backend's row of the table.
+    fn cells(&self, backend: &BackendStatus) -> [String; 11] {
+        let labels: Vec<String> = backend
+            .labels
+            .iter()
+            .map(|(key, value)| printable(&format!("{key}={value}")))
+            .collect();
+        let waiting = if backend.queued_lines == 0 {
+            "0".to_owned()
+        } else {
+            format!(
+                "{} ({})",
+                HumanCount(backend.queued_lines),
+                HumanBytes(backend.queued_bytes)
+            )
+        };
+        let [behind, unflushed, answered, errors, reconnects] = [
+            backend.behind,
+            backend.unflushed_files,
+            backend.answered,
+            backend.errors,
+            backend.reconnects,
+        ]
+        .map(|count| HumanCount(count).to_string());
+        let (name, address) = (printable(&backend.name), printable(&backend.address));
+        let (state, since) = (
+            backend.state.name().to_owned(),
+            ago(self.now, backend.since),
+        );
+        [
+            name,
+            address,
+            labels.join(" "),
+            state,
+            since,
+            waiting,
+            behind,
+            unflushed,
+            answered,
+            errors,
+            reconnects,
+        ]
+    }
+
+    fn foot(&self, page: &mut String) {
+        match &self.log {
+            Some(log) => {
+                let part = percent(log.bytes as f64 / log.bound.max(1) as f64);
+                let records = match (log.newest + 1).saturating_sub(log.oldest) {
+                    0 => "every backend has all records".to_owned(),
+                    kept => format!(
+                        "{} wait for their FLUSH, the newest has number {}",
+                        many(kept, "record"),
+                        HumanCount(log.newest)
+                    ),
+                };
+                let _ = writeln!(
+                    page,
+                    "log       {} of {} ({part}), {records}",
+                    HumanBytes(log.bytes),
+                    HumanBytes(log.bound)
+                );
+            }
+            None => page.push_str("log       none\n"),
+        }
+        let clients = &self.clients;
+        let [connected, accepted, refused] =
+            [clients.connected, clients.accepted, clients.refused].map(HumanCount);
+        let _ = writeln!(
+            page,
+            "clients   {connected} connected, {accepted} accepted since the \
+            start, {refused} refused"
+        );
+        for verb in clients.verbs.iter().filter(|verb| verb.requests > 0) {
+            let _ = writeln!(page, "{:<10}{}", printable(&verb.verb), requests(verb));
+        }
+        if let Some(moving) = &self.moving {
+            let since = ago(self.now, moving.started);
+            let when = if moving.ended {
+                format!("ended, begun {since} ago")
+            } else {
+                format!("for {since}")
+            };
+            let _ = writeln!(page, "{}, {when}: {}", moving.title(), moving.figures());
+            for reason in &moving.reasons {
+                let _ = writeln!(page, "          {}", printable(reason));
+            }
+        }
+    }
+}
+
+fn requests(verb: &Requests) -> String {
+    let mut text = many(verb.requests, "request");
+    if verb.errors > 0 {
+        let _ = write!(text, ", {}", many(verb.errors, "error"));
+    }
+    match (verb.within(50), verb.within(99)) {
+        (Some(half), Some(most)) => {
+            let _ = write!(text, "; half within {half:?}, 99 % within {most:?}");
+        }
+        _ => text.push_str("; some took longer than 10s"),
+    }
+    text
+}

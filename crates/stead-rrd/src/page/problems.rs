@@ -1,0 +1,143 @@
+//! What is wrong with a router, the worst first, and what to do.
+
+use indicatif::{HumanBytes, HumanCount};
+
+use super::wording::{ago, many, percent, printable};
+use crate::health::Health;
+use crate::status::{BackendStatus, Status};
+
+/// From this part of its bound on, a log is worth waking somebody.
+const LOG_ALMOST_FULL: f64 = 0.8;
+
+/// A log is never smaller: two segments, as log::Size has them.
+const LOG_LEAST: u64 = 32 << 20;
+
+impl Status {
+    /// Whether files are on their way now.
+    pub fn is_moving(&self) -> bool {
+        self.moving.as_ref().is_some_and(|moving| !moving.ended)
+    }
+
+    /// What is wrong, the worst first, each in one line; nothing when all is well.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.exposed.unreachable > 0.0 {
+            problems.push(format!(
+                "{} of the files cannot be read, as none of their backends is \
+                up; updates for them wait in the log",
+                percent(self.exposed.unreachable)
+            ));
+        }
+        self.problems_of_the_log(&mut problems);
+        for backend in &self.backends {
+            self.problems_of(backend, &mut problems);
+        }
+        let journals: Vec<String> = self
+            .backends
+            .iter()
+            .filter(|backend| backend.journal)
+            .map(|backend| printable(&backend.name))
+            .collect();
+        if !journals.is_empty() {
+            problems.push(format!(
+                "rrdcached keeps a journal of its own on {}, by which it can \
+                lose updates when it crashes: start it without -j",
+                journals.join(", ")
+            ));
+        }
+        if self.exposed.single > 0.0 {
+            problems.push(format!(
+                "{} of the files have one copy only that is up",
+                percent(self.exposed.single)
+            ));
+        }
+        if let Some(moving) = self.moving.as_ref().filter(|moving| moving.failed > 0) {
+            let reason = moving.reasons.first().map_or(String::new(), |reason| {
+                format!("; the first: {}", printable(reason))
+            });
+            problems.push(format!(
+                "{}: {} failed{reason}",
+                moving.title(),
+                many(moving.failed, "file")
+            ));
+        }
+        if let (Some(next), false) = (self.next_epoch, self.is_moving()) {
+            problems.push(format!(
+                "files have to be moved from epoch {} to {next}, and nothing \
+                moves them: run stead-rrd move",
+                self.epoch
+            ));
+        }
+        problems
+    }
+
+    fn problems_of(&self, backend: &BackendStatus, problems: &mut Vec<String>) {
+        let name = format!(
+            "backend {} ({})",
+            printable(&backend.name),
+            printable(&backend.address)
+        );
+        let since = ago(self.now, backend.since);
+        match backend.state {
+            Health::Up => {}
+            Health::Down => {
+                let reason = backend
+                    .reason
+                    .as_deref()
+                    .map_or(String::new(), |reason| format!(": {}", printable(reason)));
+                problems.push(format!("{name} is down for {since}{reason}"));
+            }
+            Health::Behind => problems.push(format!(
+                "{name} is catching up for {since}: {} to go",
+                many(backend.behind, "record")
+            )),
+        }
+        if backend.lacking > 0 {
+            problems.push(format!(
+                "{name} lacks {}, which are being copied to it",
+                many(backend.lacking, "file")
+            ));
+        }
+    }
+
+    fn problems_of_the_log(&self, problems: &mut Vec<String>) {
+        let Some(log) = &self.log else {
+            problems.push(
+                "the router runs without a log (--no-log): a crash loses updates that \
+                clients believe safe"
+                    .to_owned(),
+            );
+            return;
+        };
+        if let Some(error) = &log.failed {
+            problems.push(format!(
+                "the log has failed and takes no writes: {}; make room or mend \
+                the disk, then restart the router",
+                printable(error)
+            ));
+        }
+        let part = log.bytes as f64 / log.bound.max(1) as f64;
+        if let Some(reason) = &log.short {
+            problems.push(format!(
+                "the log has no room for much more, and then refuses writes: {}",
+                printable(reason)
+            ));
+        } else if part >= LOG_ALMOST_FULL && log.bytes > LOG_LEAST {
+            let slowest = self.backends.iter().min_by_key(|backend| backend.confirmed);
+            let slowest = slowest.map_or(String::new(), |backend| {
+                format!(
+                    "; it waits for backend {}, which has confirmed {} of {} records",
+                    printable(&backend.name),
+                    HumanCount(backend.confirmed),
+                    HumanCount(log.newest)
+                )
+            });
+            problems.push(format!(
+                "the log is {} full ({} of {}); when it is full, writes are refused{slowest}",
+                percent(part),
+                HumanBytes(log.bytes),
+                HumanBytes(log.bound)
+            ));
+        }
+    }
+}

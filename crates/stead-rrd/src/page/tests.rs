@@ -1,0 +1,184 @@
+//! The page of a router that is well, and of one that is not.
+
+use crate::health::Health;
+use crate::sample::sample;
+use crate::status::{Exposed, Progress, Status};
+
+fn first_line(status: &Status) -> String {
+    status.page().lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_router_that_is_well_says_so_first() {
+    let status = sample();
+    assert_eq!(status.problems(), Vec::<String>::new());
+    let page = status.page();
+    assert!(
+        page.starts_with(
+            "all is well: 4 backends up\nrrd, epoch 7, stead-rrd 0.1.0, \
+        started 24 hours ago\n\nbackend  address "
+        ),
+        "{page}"
+    );
+    for line in [
+        "backend  address          labels  state  for             waiting  behind  unflushed  \
+         answered  refused  reconnects",
+        "a1       10.0.0.51:42217  zone=a  up     24 hours  12 (1.20 KiB)       0      1,204   \
+         601,615        3           1",
+        "log       12.00 MiB of 1.00 GiB (1.2 %), 123 records wait for their FLUSH, the newest \
+         has number 20,123",
+        "clients   1 connected, 1 accepted since the start, 0 refused",
+        "update    1,203,231 requests, 3 errors; half within 1ms, 99 % within 1ms",
+        "fetch     1 request; half within 5ms, 99 % within 5ms",
+    ] {
+        assert!(page.lines().any(|other| other == line), "{line}\n{page}");
+    }
+}
+
+type Change = fn(&mut Status);
+
+#[test]
+fn whatever_is_wrong_is_named_first_and_says_what_to_do() {
+    let changes: [(Change, &str); 14] = [
+        (|s| s.backends[3].state = Health::Down, "not well: backend b2 (10.0.0.52:42217) is \
+            down for 24 hours"),
+        (
+            |s| {
+                s.backends[3].state = Health::Down;
+                s.backends[3].reason = Some("Connection refused\u{1b}[31m".to_owned());
+            },
+            "not well: backend b2 (10.0.0.52:42217) is down for 24 hours: Connection \
+             refused\u{fffd}[31m",
+        ),
+        (
+            |s| {
+                s.backends[0].state = Health::Behind;
+                s.backends[0].behind = 12_000;
+            },
+            "not well: backend a1 (10.0.0.51:42217) is catching up for 24 hours: 12,000 \
+             records to go",
+        ),
+        (|s| s.backends[0].lacking = 1, "not well: backend a1 (10.0.0.51:42217) lacks 1 file, \
+            which are being copied to it"),
+        (|s| s.backends[1].journal = true, "not well: rrdcached keeps a journal of its own on \
+            a2, by which it can lose updates when it crashes: start it without -j"),
+        (
+            |s| s.exposed = Exposed { unreachable: 0.25, single: 0.0 },
+            "not well: 25.0 % of the files cannot be read, as none of their backends is up; \
+             updates for them wait in the log",
+        ),
+        (|s| s.exposed = Exposed { unreachable: 0.0, single: 0.9999 }, "not well: 99.9 % of \
+            the files have one copy only that is up"),
+        (|s| s.log = None, "not well: the router runs without a log (--no-log): a crash loses \
+            updates that clients believe safe"),
+        (
+            |s| {
+                s.log.iter_mut().for_each(|log| log.bytes = 900 << 20);
+                s.backends[2].confirmed = 7;
+            },
+            "not well: the log is 87.9 % full (900.00 MiB of 1.00 GiB); when it is full, writes are refused; \
+             it waits for backend b1, which has confirmed 7 of 20,123 records",
+        ),
+        (
+            |s| s.log.iter_mut().for_each(|log| log.failed = Some("no space".to_owned())),
+            "not well: the log has failed and takes no writes: no space; make room or mend the \
+             disk, then restart the router",
+        ),
+        (
+            |s| s.log.iter_mut().for_each(|log| log.short = Some("the log cannot grow: quota".to_owned())),
+            "not well: the log has no room for much more, and then refuses writes: the log \
+             cannot grow: quota",
+        ),
+        (|s| s.next_epoch = Some(8), "not well: files have to be moved from epoch 7 to 8, and \
+            nothing moves them: run stead-rrd move"),
+        (
+            |s| s.moving = Some(Progress { to_epoch: 8, failed: 2, reasons: vec!["a.rrd: gone\n".to_owned()], ..Progress::default() }),
+            "not well: move to epoch 8: 2 files failed; the first: a.rrd: gone\u{fffd}",
+        ),
+        (|s| s.backends[1].name = "x\ny".to_owned(), "all is well: 4 backends up"),
+    ];
+    for (change, line) in changes {
+        let mut status = sample();
+        change(&mut status);
+        assert_eq!(first_line(&status), line);
+        assert_eq!(
+            status.problems().is_empty(),
+            line.starts_with("all is well")
+        );
+        assert!(!status.page().contains('\u{1b}'));
+    }
+    let mut status = sample();
+    changes.iter().for_each(|(change, _)| change(&mut status));
+    let page = status.page();
+    assert!(
+        page.starts_with("not well: ") && page.contains("without a log"),
+        "{page}"
+    );
+    assert_eq!(
+        page.lines()
+            .filter(|line| line.starts_with("    also: "))
+            .count()
+            + 1,
+        status.problems().len()
+    );
+}
+
+#[test]
+fn a_move_is_shown_and_is_no_trouble() {
+    let mut status = sample();
+    status.next_epoch = Some(8);
+    let moving = Progress {
+        from_epoch: 7,
+        to_epoch: 8,
+        files: 2000,
+        done: 1201,
+        bytes: 3 << 20,
+        rate: 1 << 20,
+        started: status.now - 60,
+        ..Progress::default()
+    };
+    status.moving = Some(moving);
+    assert_eq!(
+        first_line(&status),
+        "all is well: 4 backends up; move to epoch 8: 1,201 of \
+        2,000 files, 3.00 MiB, 1.00 MiB/s"
+    );
+    assert!(status.page().contains("rrd, epoch 7 -> 8, "));
+    let looking = Progress {
+        files: 5,
+        done: 5,
+        ..Progress::default()
+    };
+    assert_eq!(looking.figures(), "5 files, looking for more, 0 B");
+    assert_eq!(
+        Progress {
+            ended: true,
+            ..looking
+        }
+        .figures(),
+        "5 of 5 files, 0 B"
+    );
+    assert!(
+        status
+            .page()
+            .contains("\nmove to epoch 8, for 60 seconds: 1,201 of"),
+        "{}",
+        status.page()
+    );
+    status
+        .moving
+        .iter_mut()
+        .for_each(|moving| moving.ended = true);
+    assert!(
+        first_line(&status).ends_with("nothing moves them: run stead-rrd move"),
+        "{}",
+        status.page()
+    );
+    assert!(
+        status.page().contains(
+            "\nmove to epoch 8, ended, begun 60 seconds ago: 1,201 of 2,000 files, 3.00 MiB\n"
+        ),
+        "{}",
+        status.page()
+    );
+}

@@ -1,0 +1,83 @@
+//! Numbers, times and the texts of others in words for people.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use indicatif::{HumanBytes, HumanCount, HumanDuration};
+
+use crate::status::Progress;
+
+pub(super) fn ago(now: u64, then: u64) -> String {
+    HumanDuration(Duration::from_secs(now.saturating_sub(then))).to_string()
+}
+
+pub(super) fn many(count: u64, what: &str) -> String {
+    format!(
+        "{} {what}{}",
+        HumanCount(count),
+        if count == 1 { "" } else { "s" }
+    )
+}
+
+/// With one digit, and never rounded to all or to nothing.
+pub(super) fn percent(part: f64) -> String {
+    match part * 100.0 {
+        all if all >= 100.0 => "100 %".to_owned(),
+        much if much > 99.9 => "99.9 %".to_owned(),
+        little if little > 0.0 && little < 0.1 => "less than 0.1 %".to_owned(),
+        other => format!("{other:.1} %"),
+    }
+}
+
+/// Text that somebody else has written, safe for a terminal: one line, nothing that steers it.
+pub fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+impl Progress {
+    /// `move to epoch 8` or `repair of b1`.
+    pub fn title(&self) -> String {
+        match &self.repair {
+            Some(name) => format!("repair of {}", printable(name)),
+            None => format!("move to epoch {}", self.to_epoch),
+        }
+    }
+
+    /// `12 of 2,000 files, 1 failed, 3.10 MiB, 1.20 MiB/s`.
+    pub fn figures(&self) -> String {
+        // as many are known as are done: before the first look at the servers, and while they are
+        // looked at again
+        let mut text = match !self.ended && self.done + self.failed >= self.files {
+            true => format!("{}, looking for more", many(self.done, "file")),
+            false => format!("{} of {}", HumanCount(self.done), many(self.files, "file")),
+        };
+        if self.failed > 0 {
+            let _ = write!(text, ", {} failed", HumanCount(self.failed));
+        }
+        let _ = write!(text, ", {}", HumanBytes(self.bytes));
+        if !self.ended && self.rate > 0 {
+            let _ = write!(text, ", {}/s", HumanBytes(self.rate));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_never_rounded_to_all_or_nothing() {
+        for (part, text) in [
+            (0.0, "0.0 %"),
+            (0.0001, "less than 0.1 %"),
+            (0.5, "50.0 %"),
+            (0.99999, "99.9 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(percent(part), text);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Answers to questions: of one copy, of all copies of a file, or of all backends.
+//!
+//! A read goes to the first backend that is up to date, and to the next when that one fails or has
+//! no such file.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
+
+use super::hub::{Router, LARGE_ANSWERS};
+use super::merging::{agreed, queues, summed, union};
+use crate::backend::Backend;
+use crate::fetch::{Wanted, LARGE_VALUES, MOST_VALUES};
+use crate::health::Health;
+use crate::layout::BackendId;
+use crate::refusals::is_missing;
+use crate::reply::Reply;
+use crate::request::{FileLine, Listing};
+use crate::verb::Verb;
+use crate::words::line_of;
+
+impl Router {
+    /// What one copy answers.
+    pub async fn one_copy(&self, asked: FileLine) -> Reply {
+        self.first_of(&asked.name, |backend| {
+            let line = asked.line.clone();
+            async move { backend.ask(&line, false).await }
+        })
+        .await
+    }
+
+    /// FETCH and FETCHBIN: as [`one_copy`](Router::one_copy), but not more than fits. With a large
+    /// answer comes a permit, to be kept as long as the answer is.
+    pub async fn fetch(
+        &self,
+        asked: FileLine,
+        wanted: Option<Wanted>,
+    ) -> (Reply, Option<OwnedSemaphorePermit>) {
+        let permit = match self.permit(&asked.name, wanted).await {
+            Ok(permit) => permit,
+            Err(reply) => return (reply, None),
+        };
+        let (large, binary) = (permit.is_some(), asked.verb == Verb::Fetchbin);
+        let reply = self.first_of(&asked.name, |backend| {
+            let line = asked.line.clone();
+            async move {
+                if large {
+                    backend.ask_large(&line, binary).await
+                } else {
+                    backend.ask(&line, binary).await
+                }
+            }
+        });
+        (reply.await, permit)
+    }
+
+    /// Whether a FETCH is too much, and a permit when its answer is a large one; the error is the
+    /// answer.
+    async fn permit(
+        &self,
+        name: &[u8],
+        wanted: Option<Wanted>,
+    ) -> Result<Option<OwnedSemaphorePermit>, Reply> {
+        let Some(wanted) = wanted else {
+            return Ok(None);
+        };
+        let info = line_of(Verb::Info, name);
+        let info = self.first_of(name, |backend| {
+            let info = info.clone();
+            async move { backend.ask(&info, false).await }
+        });
+        match wanted.values(&info.await) {
+            Some(values) if values > MOST_VALUES => {
+                let (from, to) = wanted.times();
+                Err(Reply::error(format!(
+                    "{values} values from {from} to {to}; at most \
+                    {MOST_VALUES} in one answer: ask for a shorter time"
+                )))
+            }
+            Some(values) if values > LARGE_VALUES => {
+                let permit = tokio::time::timeout(
+                    self.shared().options.patience,
+                    Arc::clone(&self.large).acquire_owned(),
+                )
+                .await;
+                permit.ok().and_then(Result::ok).map(Some).ok_or_else(|| {
+                    Reply::error(format!(
+                        "{LARGE_ANSWERS} large answers are on their way to others; try again later"
+                    ))
+                })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Asks the first backend of the file that is up to date, and the next when that fails or has
+    /// no such file.
+    async fn first_of<F>(&self, name: &[u8], ask: impl Fn(Arc<Backend>) -> F) -> Reply
+    where
+        F: Future<Output = io::Result<Reply>>,
+    {
+        let mut refused = None;
+        let copies = {
+            let layout = self.shared().layout();
+            let mut copies = layout.now(name);
+            // it may have moved a moment ago
+            copies.extend(
+                layout
+                    .ever(name)
+                    .into_iter()
+                    .filter(|id| !layout.now(name).contains(id)),
+            );
+            copies
+        };
+        for id in copies {
+            match ask(self.backends.get(id)).await {
+                Ok(reply) if reply.is_error() && is_missing(&reply.text) => {
+                    refused = refused.or(Some(reply))
+                }
+                Ok(reply) => return reply,
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return Reply::error(error.to_string())
+                }
+                Err(_) => {}
+            }
+        }
+        refused.unwrap_or_else(|| self.nobody(name))
+    }
+
+    /// FLUSH, SUSPEND, RESUME: all backends of the file that are up; the answer of the first of
+    /// them in the file's order.
+    pub async fn all_copies(&self, asked: FileLine) -> Reply {
+        let copies = self.shared().layout().now(&asked.name);
+        let replies = self
+            .ask_all(&copies, asked.line, asked.verb != Verb::Flush)
+            .await;
+        let mut refused = None;
+        for reply in replies {
+            if !reply.is_error() {
+                return reply;
+            }
+            refused = refused.or(Some(reply));
+        }
+        refused.unwrap_or_else(|| self.nobody(&asked.name))
+    }
+
+    /// FLUSHALL, SUSPENDALL, RESUMEALL, STATS, QUEUE: every backend that is up, and one answer of
+    /// all.
+    pub async fn everywhere(&self, verb: Verb) -> Reply {
+        let replies = self.ask_every(verb.name().as_bytes().to_vec()).await;
+        match verb {
+            Verb::Stats => summed(&replies),
+            Verb::Queue => queues(&replies),
+            _ => agreed(&replies),
+        }
+    }
+
+    /// The union of what the backends list.
+    pub async fn list(&self, asked: Listing) -> Reply {
+        union(&self.ask_every(asked.line).await)
+    }
+
+    async fn ask_every(&self, line: Vec<u8>) -> Vec<Reply> {
+        let all = self.shared().layout().all();
+        self.ask_all(&all, line, false).await
+    }
+
+    /// Asks many at once; the replies in the order of `ids`, without those that could not
+    /// answer.
+    async fn ask_all(&self, ids: &[BackendId], line: Vec<u8>, apart: bool) -> Vec<Reply> {
+        let line: Arc<[u8]> = line.into();
+        let mut tasks = JoinSet::new();
+        for (at, id) in ids.iter().enumerate() {
+            let (backend, line) = (self.backends.get(*id), Arc::clone(&line));
+            if backend.health() == Health::Up {
+                tasks.spawn(async move {
+                    let asked = if apart {
+                        backend.ask_apart(&line).await
+                    } else {
+                        backend.ask(&line, false).await
+                    };
+                    (at, asked)
+                });
+            }
+        }
+        let mut replies = BTreeMap::new();
+        while let Some(done) = tasks.join_next().await {
+            if let Ok((at, Ok(reply))) = done {
+                replies.insert(at, reply);
+            }
+        }
+        replies.into_values().collect()
+    }
+}

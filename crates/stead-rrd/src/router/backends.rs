@@ -1,0 +1,172 @@
+//! The backends of the maps, by their numbers, with the tasks that keep them up to date.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use stead::map::Node;
+use stead::Map;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use crate::backend::{Access, Backend};
+use crate::connection::Address;
+use crate::files::Files;
+use crate::layout::{BackendId, Placement};
+use crate::lock::lock;
+use crate::shared::Shared;
+
+/// The attribute of a node that says where its rrdcached listens.
+pub const ADDRESS: &str = "rrdcached";
+
+/// The attribute of a node that says how its files can be reached.
+pub const FILES: &str = "files";
+
+/// All backends.
+pub struct Backends {
+    shared: Arc<Shared>,
+    /// by their numbers; a backend that is in no map any more keeps its number
+    list: RwLock<Vec<Arc<Backend>>>,
+    tasks: Mutex<HashMap<BackendId, [JoinHandle<()>; 2]>>,
+    /// Rings when a backend has come up.
+    pub came_up: Arc<Notify>,
+}
+
+impl Backends {
+    /// None yet.
+    pub fn new(shared: Arc<Shared>) -> Backends {
+        Backends {
+            shared,
+            list: RwLock::default(),
+            tasks: Mutex::default(),
+            came_up: Arc::default(),
+        }
+    }
+
+    /// Starts the tasks of all.
+    pub fn start(&self) {
+        for id in self.shared.layout().all() {
+            self.start_one(id);
+        }
+    }
+
+    /// Starts the tasks of a backend that has none.
+    pub fn start_one(&self, id: BackendId) {
+        let backend = self.get(id);
+        lock(&self.tasks).entry(id).or_insert_with(|| {
+            [
+                tokio::spawn(Arc::clone(&backend).run()),
+                tokio::spawn(backend.confirm()),
+            ]
+        });
+    }
+
+    /// Ends the tasks of backends that are in no map any more.
+    pub fn retire(&self) {
+        let all = self.shared.layout().all();
+        lock(&self.tasks).retain(|id, tasks| {
+            let stays = all.contains(id);
+            if !stays {
+                tasks.iter().for_each(JoinHandle::abort);
+                self.get(*id).down(&io::Error::new(
+                    io::ErrorKind::NotConnected,
+                    "it is in no map any more",
+                ));
+            }
+            stays
+        });
+    }
+
+    /// A map with the backends of its nodes: those that are known by name, told where they are now,
+    /// and new ones.
+    pub fn place(&self, map: Map) -> Result<Placement, String> {
+        let accesses = map.nodes().map(access).collect::<Result<Vec<_>, _>>()?;
+        let known = self.shared.layout().all();
+        let mut backends = self.list.write().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = Vec::new();
+        for (node, access) in map.nodes().zip(accesses) {
+            if let Some(backend) = backends
+                .iter()
+                .find(|backend| backend.name() == node.name() && known.contains(&backend.id()))
+            {
+                backend.move_to(access);
+                ids.push(backend.id());
+                continue;
+            }
+            let id = BackendId::try_from(backends.len()).map_err(|_| {
+                "too many backends since the start; start the router again".to_owned()
+            })?;
+            let (shared, came_up) = (Arc::clone(&self.shared), Arc::clone(&self.came_up));
+            backends.push(Arc::new(Backend::new(
+                node.name(),
+                id,
+                access,
+                shared,
+                came_up,
+            )));
+            ids.push(id);
+        }
+        drop(backends);
+        Ok(Placement::new(map, ids))
+    }
+
+    /// Tells the log for whom it has to keep records.
+    pub fn follow(&self) -> Result<(), String> {
+        let all = self.shared.layout().all();
+        self.follow_these(&all)
+    }
+
+    /// Tells it to keep them for these.
+    pub fn follow_these(&self, ids: &[BackendId]) -> Result<(), String> {
+        let backends: Vec<_> = ids.iter().map(|id| self.get(*id)).collect();
+        let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
+        self.shared
+            .log
+            .follow(&names)
+            .map_err(|error| format!("the log: {error}"))
+    }
+
+    /// A backend by its number.
+    pub fn get(&self, id: BackendId) -> Arc<Backend> {
+        Arc::clone(&self.read()[id as usize])
+    }
+
+    /// The backends of the map, or of both.
+    pub fn all(&self) -> Vec<Arc<Backend>> {
+        self.shared
+            .layout()
+            .all()
+            .into_iter()
+            .map(|id| self.get(id))
+            .collect()
+    }
+
+    /// All that ever were in a map, by their numbers.
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Backend>>> {
+        self.list.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a node is, by its attributes.
+fn access(node: Node<'_>) -> Result<Access, String> {
+    let attribute = |name: &str| {
+        node.attributes()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value)
+    };
+    let wrong = |attribute: &str, error: String| {
+        format!("node {}, attribute {attribute:?}: {error}", node.name())
+    };
+    let address = attribute(ADDRESS).ok_or_else(|| {
+        let name = node.name();
+        format!(
+            "node {name} has no attribute {ADDRESS:?}; give it one in the fleet: attributes = \
+            {{ {ADDRESS} = \"host:port\" }}"
+        )
+    })?;
+    let address = Address::parse(address).map_err(|error| wrong(ADDRESS, error))?;
+    let files = attribute(FILES)
+        .map(|text| Files::parse(text).map_err(|error| wrong(FILES, error)))
+        .transpose()?;
+    Ok(Access { address, files })
+}

@@ -1,0 +1,101 @@
+//! One answer of many.
+
+use std::collections::BTreeSet;
+
+use crate::reply::Reply;
+
+pub(super) fn no_backend() -> Reply {
+    Reply::error("no server is up; try again later")
+}
+
+/// What the backends say of an order to all of them: the first error, a sum of what they count, or
+/// what the first of them says.
+pub(super) fn agreed(replies: &[Reply]) -> Reply {
+    replies
+        .iter()
+        .find(|reply| reply.is_error())
+        .cloned()
+        .or_else(|| counted(replies))
+        .or_else(|| replies.first().cloned())
+        .unwrap_or_else(no_backend)
+}
+
+/// The queues of many, one after the other.
+pub(super) fn queues(replies: &[Reply]) -> Reply {
+    match replies {
+        [] => no_backend(),
+        _ => Reply::list("in queue.", replies.iter().flat_map(Reply::each)),
+    }
+}
+
+/// The union of what backends list, in order.
+pub(super) fn union(replies: &[Reply]) -> Reply {
+    let listed = || replies.iter().filter(|reply| !reply.is_error());
+    if listed().next().is_none() {
+        return replies.first().cloned().unwrap_or_else(no_backend);
+    }
+    let names: BTreeSet<&[u8]> = listed().flat_map(Reply::each).collect();
+    Reply::list("RRDs", names)
+}
+
+/// `12 rrds suspend` of many: the sum.
+fn counted(replies: &[Reply]) -> Option<Reply> {
+    let mut sum = 0u64;
+    let mut unit = None;
+    for reply in replies {
+        let text = std::str::from_utf8(&reply.text).ok()?;
+        let (number, rest) = text.split_once(' ')?;
+        sum = sum.checked_add(number.parse().ok()?)?;
+        unit = Some(rest);
+    }
+    Some(Reply::ok(format!("{sum} {}", unit?)))
+}
+
+/// Counters of many: their sums, in the order of the first; of `TreeDepth` the largest.
+pub(super) fn summed(replies: &[Reply]) -> Reply {
+    let mut sums: Vec<(String, u64)> = Vec::new();
+    for line in replies.iter().flat_map(Reply::each) {
+        let text = String::from_utf8_lossy(line);
+        let Some((name, value)) = text.split_once(": ") else {
+            continue;
+        };
+        let Ok(value) = value.parse::<u64>() else {
+            continue;
+        };
+        match sums.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) if name == "TreeDepth" => *sum = value.max(*sum),
+            Some((_, sum)) => *sum = sum.saturating_add(value),
+            None => sums.push((name.to_owned(), value)),
+        }
+    }
+    if replies.is_empty() {
+        return no_backend();
+    }
+    Reply::list(
+        "Statistics follow",
+        sums.into_iter().map(|(name, sum)| format!("{name}: {sum}")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_all_backends_are_added() {
+        let replies = [
+            Reply::list("Statistics follow", ["A: 1", "TreeDepth: 3"]),
+            Reply::list("Statistics follow", ["A: 41", "TreeDepth: 2"]),
+        ];
+        assert_eq!(
+            summed(&replies),
+            Reply::list("Statistics follow", ["A: 42", "TreeDepth: 3"])
+        );
+        assert_eq!(
+            counted(&[Reply::ok("2 rrds suspend"), Reply::ok("3 rrds suspend")]),
+            Some(Reply::ok("5 rrds suspend"))
+        );
+        assert_eq!(counted(&[Reply::ok("Started flush.")]), None);
+        assert_eq!(counted(&[]), None);
+    }
+}

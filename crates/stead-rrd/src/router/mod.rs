@@ -1,0 +1,20 @@
+//! The router: which backends a request goes to, and one answer from theirs.
+//!
+//! ```text
+//! a write     -> writing  -> ordering -> the log -> backends
+//! a question  -> answering ------------------------> backends -> merging
+//! ```
+
+mod answering;
+mod backends;
+mod hub;
+mod merging;
+mod ordering;
+#[cfg(test)]
+mod tests;
+mod writing;
+
+pub use backends::{Backends, ADDRESS, FILES};
+pub use hub::Router;
+pub use ordering::{Sequence, Submitted};
+pub use writing::{Planned, Success};

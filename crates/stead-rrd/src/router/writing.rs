@@ -1,0 +1,181 @@
+//! What a write becomes: the lines that its backends get, in front of which stands what the router
+//! adds of its own.
+//!
+//! The client hears what the first of the backends says. When none is up the log has it, which is
+//! enough to acknowledge an update.
+
+use super::hub::Router;
+use super::ordering::Submitted;
+use crate::clock::now;
+use crate::refusals::is_there;
+use crate::reply::Reply;
+use crate::request::{Creation, Write, LINE_BYTES};
+use crate::ticket::Ticket;
+use crate::values::first_time;
+use crate::verb::Verb;
+use crate::words::words;
+use crate::writes::Writes;
+
+/// How the success of a write is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Success {
+    /// So many values of an UPDATE.
+    Enqueued(usize),
+    /// CREATE.
+    Created,
+    /// FORGET.
+    Gone,
+}
+
+/// What was understood of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// How its success is said.
+    pub success: Success,
+    /// The first so many of its writes are our own: the client does not hear of their failures.
+    pub own: usize,
+}
+
+impl Success {
+    /// The reply.
+    pub fn reply(self) -> Reply {
+        match self {
+            Success::Enqueued(count) => Reply::ok(format!("errors, enqueued {count} value(s).")),
+            Success::Created => Reply::ok("RRD created OK"),
+            Success::Gone => Reply::ok("Gone!"),
+        }
+    }
+}
+
+impl Router {
+    /// Adds a write to `writes`: an UPDATE that is too long for one line as several, a FORGET with
+    /// a FLUSH before it.
+    ///
+    /// While nobody who could say that a file is missing is up, an UPDATE that a template fits has
+    /// a CREATE before it.
+    pub fn plan(&self, writes: &mut Writes, write: &Write<'_>) -> Planned {
+        match write {
+            Write::Update {
+                name,
+                values,
+                count,
+            } => {
+                let before = writes.len();
+                if self.shared().options.create.is_some() && !self.somebody_is_up(name) {
+                    self.push_creation(writes, name, values);
+                }
+                let own = writes.len() - before;
+                push_update(writes, name, values);
+                Planned {
+                    success: Success::Enqueued(*count),
+                    own,
+                }
+            }
+            Write::Forget { name } => {
+                // a read flushes one copy only: what waits is written by all before it is
+                // forgotten, so that all copies stay equal
+                writes.push(Verb::Flush, name, b"", b"");
+                writes.push(Verb::Forget, name, b"", b"");
+                Planned {
+                    success: Success::Gone,
+                    own: 1,
+                }
+            }
+        }
+    }
+
+    /// Takes writes: at once, in the order of the calls. The answer comes when one backend of each
+    /// line, or the log alone, has it.
+    pub fn submit(&self, writes: Writes) -> Submitted {
+        self.sequence.submit(writes)
+    }
+
+    /// Adds the CREATE of a file that a template fits; false when none does. It says -O: a file
+    /// that is there stays as it is.
+    fn push_creation(&self, writes: &mut Writes, name: &[u8], values: &[u8]) -> bool {
+        let templates = self.shared().options.create.as_ref();
+        let rest = templates.and_then(|templates| {
+            let first = words(values).next().unwrap_or_default();
+            templates.rest(name, first_time(first))
+        });
+        if let Some(rest) = &rest {
+            writes.push(Verb::Create, name, rest, b"");
+        }
+        rest.is_some()
+    }
+
+    /// Makes the file that an UPDATE named and that nobody has, if a template fits, and updates it
+    /// by the lines of its ticket; `None` when none fits.
+    pub async fn create_and_update(
+        &self,
+        ticket: &Ticket,
+        mut lines: impl Iterator<Item = usize>,
+    ) -> Option<Result<(), Vec<u8>>> {
+        let refused = &ticket.writes;
+        let first = lines
+            .next()
+            .filter(|first| refused.verb(*first) == Verb::Update)?;
+        self.shared().options.create.as_ref()?;
+        let mut writes = Writes::default();
+        let _guard = self.creating.read().await;
+        if !self.push_creation(&mut writes, refused.name(first), refused.words(first)) {
+            return None;
+        }
+        writes.push_again(refused, first);
+        lines.for_each(|line| writes.push_again(refused, line));
+        let failures = self.submit(writes).answer.await.ok()?;
+        // another has made it meanwhile, or some copies were there
+        let told = |(line, text): &(usize, Vec<u8>)| *line > 0 || !is_there(text);
+        let failed = failures.into_iter().find(told);
+        Some(failed.map_or(Ok(()), |(_, text)| Err(text)))
+    }
+
+    /// Makes a file. Nobody does so while the mover has to be sure that none comes into being.
+    pub async fn create(&self, file: Creation) -> Reply {
+        let _guard = self.creating.read().await;
+        let mut more = Vec::new();
+        if !self.shared().options.overwrite && !file.keeps {
+            more.extend_from_slice(b" -O");
+        }
+        if !file.begins {
+            // rrdcached would take its own time, and each copy another; ten seconds back, as it
+            // does
+            more.extend_from_slice(format!(" -b {}", now().saturating_sub(10)).as_bytes());
+        }
+        if !self.somebody_is_up(&file.name) {
+            return self.nobody(&file.name);
+        }
+        let mut writes = Writes::default();
+        // what is told first stands first: rrdcached takes options only before the definitions
+        writes.push(Verb::Create, &file.name, &more, &file.definitions);
+        match self.submit(writes).answer.await {
+            Ok(failures) => failures
+                .into_iter()
+                .next()
+                .map_or_else(|| Success::Created.reply(), |(_, text)| Reply::error(text)),
+            Err(_) => Reply::error("a fault in the router"),
+        }
+    }
+}
+
+/// Adds an UPDATE, as several lines when it is too long for one.
+fn push_update(writes: &mut Writes, name: &[u8], values: &[u8]) {
+    // its name twice: each blank may need a backslash
+    let room = LINE_BYTES - 2 * name.len();
+    let mut left = values;
+    while left.len() > room {
+        let end = left[..room]
+            .iter()
+            .rposition(|b| *b == b' ')
+            .unwrap_or(room)
+            + 1;
+        let (line, behind) = left.split_at(end);
+        if words(line).next().is_some() {
+            writes.push(Verb::Update, name, line, b"");
+        }
+        left = behind;
+    }
+    if words(left).next().is_some() {
+        writes.push(Verb::Update, name, left, b"");
+    }
+}

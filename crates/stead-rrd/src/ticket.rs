@@ -1,0 +1,267 @@
+//! What became of the writes of one record of the log: a ticket for one request, or for a part of a
+//! BATCH.
+//!
+//! A ticket is offered to every backend of its lines; each says once what it thinks of the lines
+//! that are its own, or that it is lost. Whoever waits hears as soon as every line has an answer:
+//! the first backend that took or refused it decides, and "no such file" decides only when nobody
+//! knows better. So one slow backend holds up nobody. But nobody hears before it was offered to
+//! all: what is asked next comes after it in every queue.
+
+use std::sync::{Mutex, MutexGuard};
+
+use tokio::sync::oneshot;
+
+use crate::lock::lock;
+use crate::refusals::is_missing;
+use crate::verb::Verb;
+use crate::writes::Writes;
+
+/// The lines that failed, ascending, and why.
+pub type Failures = Vec<(usize, Vec<u8>)>;
+
+/// What a backend says of one line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Nothing,
+    Missing,
+    Done,
+}
+
+/// Writes that wait for their answers.
+pub struct Ticket {
+    /// The record's number in the log.
+    pub number: u64,
+    /// The writes.
+    pub writes: Writes,
+    answers: Mutex<Answers>,
+}
+
+struct Answers {
+    /// who has not offered yet what he has to
+    givers: usize,
+    /// answers that may still come
+    expected: usize,
+    undecided: usize,
+    said: Vec<Heard>,
+    failures: Failures,
+    done: Option<oneshot::Sender<Failures>>,
+}
+
+impl Ticket {
+    /// A ticket of a record, and where the answer comes; there is one who has to offer it.
+    pub fn new(number: u64, writes: Writes) -> (Ticket, oneshot::Receiver<Failures>) {
+        let (done, receiver) = oneshot::channel();
+        let said = vec![Heard::Nothing; writes.len()];
+        let answers = Answers {
+            givers: 1,
+            expected: 0,
+            undecided: said.len(),
+            said,
+            failures: Vec::new(),
+            done: Some(done),
+        };
+        (
+            Ticket {
+                number,
+                writes,
+                answers: Mutex::new(answers),
+            },
+            receiver,
+        )
+    }
+
+    /// One more will offer some of its lines.
+    pub fn will_be_given(&self) {
+        self.answers().givers += 1;
+    }
+
+    /// One has offered all that he had to.
+    pub fn given(&self) {
+        let mut answers = self.answers();
+        answers.givers = answers.givers.saturating_sub(1);
+        self.heard(answers);
+    }
+
+    /// So many more answers may come.
+    pub fn expect(&self, more: usize) {
+        self.answers().expected += more;
+    }
+
+    /// A backend's answer: which of `lines` it refused (by their place in `lines`), and why; it
+    /// took all others.
+    pub fn answer(
+        &self,
+        lines: impl Iterator<Item = usize>,
+        failures: impl IntoIterator<Item = (usize, Vec<u8>)>,
+    ) {
+        let mut answers = self.answers();
+        let mut failures = failures.into_iter().peekable();
+        for (place, line) in lines.enumerate() {
+            let failure = failures
+                .next_if(|(at, _)| *at == place)
+                .map(|(_, text)| text);
+            answers.take(line, failure);
+        }
+        answers.expected = answers.expected.saturating_sub(1);
+        self.heard(answers);
+    }
+
+    /// An answer that was expected and does not come: the backend is not up, or is lost.
+    pub fn lost(&self) {
+        let mut answers = self.answers();
+        answers.expected = answers.expected.saturating_sub(1);
+        self.heard(answers);
+    }
+
+    /// The log has not taken it: every line failed.
+    pub fn fail(&self, text: &[u8]) {
+        let mut answers = self.answers();
+        for line in 0..answers.said.len() {
+            answers.take(line, Some(text.to_vec()));
+        }
+        answers.givers = 0; // it is offered to nobody
+        self.heard(answers);
+    }
+
+    fn heard(&self, mut answers: MutexGuard<'_, Answers>) {
+        if answers.givers > 0 || answers.undecided > 0 && answers.expected > 0 {
+            return;
+        }
+        let Some(done) = answers.done.take() else {
+            return;
+        };
+        let mut failures = std::mem::take(&mut answers.failures);
+        if answers.undecided > 0 {
+            // nobody was there: the log has it, which is enough for an update
+            let nobody = |(line, said): (usize, &Heard)| {
+                (*said == Heard::Nothing && self.writes.verb(line) != Verb::Update).then_some(line)
+            };
+            let text =
+                b"none of its servers is up; the log has it, and it will be done when one is back";
+            failures.extend(
+                answers
+                    .said
+                    .iter()
+                    .enumerate()
+                    .filter_map(nobody)
+                    .map(|line| (line, text.to_vec())),
+            );
+        }
+        drop(answers);
+        failures.sort_unstable_by_key(|(line, _)| *line);
+        let _ = done.send(failures); // a client that has gone does not wait
+    }
+
+    fn answers(&self) -> MutexGuard<'_, Answers> {
+        lock(&self.answers)
+    }
+}
+
+impl Answers {
+    fn take(&mut self, line: usize, failure: Option<Vec<u8>>) {
+        if self.done.is_none() || self.said[line] == Heard::Done {
+            return;
+        }
+        let was = self.said[line];
+        self.said[line] = match &failure {
+            Some(text) if is_missing(text) => Heard::Missing,
+            _ => Heard::Done,
+        };
+        if self.said[line] == Heard::Done {
+            self.undecided -= 1;
+        }
+        if was == Heard::Missing {
+            if self.said[line] == Heard::Missing {
+                return; // it was said before
+            }
+            self.failures.retain(|(other, _)| *other != line);
+        }
+        self.failures.extend(failure.map(|text| (line, text)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket(count: usize) -> (Ticket, oneshot::Receiver<Failures>) {
+        let mut writes = Writes::default();
+        for line in 0..count {
+            writes.push(Verb::Update, format!("c/{line}").as_bytes(), b"1:2", b"");
+        }
+        Ticket::new(1, writes)
+    }
+
+    #[test]
+    fn the_first_that_knows_decides_and_the_others_are_not_waited_for() {
+        let (ticket, mut answer) = ticket(3);
+        ticket.expect(3);
+        ticket.lost();
+        assert!(answer.try_recv().is_err());
+        ticket.given();
+        assert!(answer.try_recv().is_err());
+        ticket.answer([0, 1, 2].into_iter(), [(1, b"illegal".to_vec())]);
+        assert_eq!(answer.try_recv().unwrap(), [(1, b"illegal".to_vec())]);
+        ticket.answer([0, 1, 2].into_iter(), [(0, b"too late".to_vec())]);
+    }
+
+    #[test]
+    fn a_missing_file_is_the_answer_only_when_nobody_has_it() {
+        let missing = || (0, b"No such file: /x".to_vec());
+        let (first, mut answer) = ticket(2);
+        first.expect(2);
+        first.given();
+        first.answer([0, 1].into_iter(), [missing()]);
+        assert!(answer.try_recv().is_err());
+        first.answer([0, 1].into_iter(), []);
+        assert_eq!(answer.try_recv().unwrap(), []);
+        let (second, mut answer) = ticket(1);
+        second.expect(3);
+        second.given();
+        for _ in 0..2 {
+            second.answer([0].into_iter(), [missing()]);
+        }
+        assert!(answer.try_recv().is_err());
+        second.lost();
+        assert_eq!(answer.try_recv().unwrap(), [missing()]);
+    }
+
+    #[test]
+    fn nobody_hears_before_it_was_offered_to_all() {
+        let (ticket, mut answer) = ticket(2);
+        ticket.will_be_given(); // the second line is held
+        ticket.expect(2);
+        ticket.answer([0].into_iter(), []);
+        ticket.given();
+        ticket.expect(2);
+        ticket.answer([1].into_iter(), []);
+        assert!(answer.try_recv().is_err());
+        ticket.given();
+        assert_eq!(answer.try_recv().unwrap(), []);
+    }
+
+    #[test]
+    fn with_nobody_there_an_update_is_taken_and_nothing_else_is() {
+        let (ticket, mut answer) = ticket(1);
+        ticket.given();
+        assert_eq!(answer.try_recv().unwrap(), []);
+        let mut writes = Writes::default();
+        writes.push(Verb::Create, b"a", b"", b"");
+        let (ticket, mut answer) = Ticket::new(1, writes);
+        ticket.expect(1);
+        ticket.given();
+        assert!(answer.try_recv().is_err());
+        ticket.lost();
+        assert_eq!(answer.try_recv().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_the_log_did_not_take_has_failed() {
+        let (ticket, mut answer) = ticket(2);
+        ticket.fail(b"full");
+        assert_eq!(
+            answer.try_recv().unwrap(),
+            [(0, b"full".to_vec()), (1, b"full".to_vec())]
+        );
+    }
+}

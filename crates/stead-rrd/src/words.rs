@@ -1,0 +1,132 @@
+//! A line of the rrdcached protocol, taken apart.
+//!
+//! Fields are separated by one blank, and a backslash takes the next byte as it is.
+
+use std::borrow::Cow;
+
+use crate::path::escape;
+use crate::verb::Verb;
+
+/// A line, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Split<'a> {
+    /// `None`: no verb of ours.
+    pub verb: Option<Verb>,
+    /// The verb as it was written.
+    pub word: Cow<'a, [u8]>,
+    /// All after the verb, as it was written.
+    pub rest: &'a [u8],
+}
+
+impl<'a> Split<'a> {
+    /// Takes a line apart; its end (LF or CRLF) may be there or not.
+    pub fn of(line: &'a [u8]) -> Split<'a> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let (word, rest) = field(line);
+        Split {
+            verb: Verb::named(&word),
+            word,
+            rest,
+        }
+    }
+
+    /// The path, and what follows it as it was written; `None` when there is no path.
+    pub fn path(&self) -> Option<(Cow<'a, [u8]>, &'a [u8])> {
+        let (path, rest) = field(self.rest);
+        (!path.is_empty()).then_some((path, rest))
+    }
+}
+
+/// The line, without its end, that asks for one thing about one file.
+pub fn line_of(verb: Verb, name: &[u8]) -> Vec<u8> {
+    let mut line = [verb.name().as_bytes(), b" "].concat();
+    escape(name, &mut line);
+    line
+}
+
+/// The first field of a line without its backslashes, and what follows the blank after it.
+pub fn field(line: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
+    match line.iter().position(|byte| matches!(byte, b' ' | b'\\')) {
+        None => return (Cow::Borrowed(line), &[]),
+        Some(at) if line[at] == b' ' => return (Cow::Borrowed(&line[..at]), &line[at + 1..]),
+        Some(_) => {}
+    }
+    let mut text = Vec::new();
+    let mut bytes = line.iter().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b' ' => return (text.into(), &line[at + 1..]),
+            b'\\' => text.extend(bytes.next().map(|(_, byte)| *byte)),
+            _ => text.push(*byte),
+        }
+    }
+    (text.into(), &[])
+}
+
+/// The words of a line, as they were written; blanks at its end or side by side make none, and one
+/// behind a backslash ends none.
+pub fn words(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut left = rest;
+    std::iter::from_fn(move || loop {
+        if left.is_empty() {
+            return None;
+        }
+        let mut end = left.iter().position(|byte| matches!(byte, b' ' | b'\\'));
+        if end.is_some_and(|at| left[at] == b'\\') {
+            let mut escaped = false;
+            end = left.iter().position(|byte| {
+                let ends = *byte == b' ' && !escaped;
+                escaped = *byte == b'\\' && !escaped;
+                ends
+            });
+        }
+        let word = &left[..end.unwrap_or(left.len())];
+        left = end.map_or(&[], |end| &left[end + 1..]);
+        if !word.is_empty() {
+            return Some(word);
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verb::VERBS;
+
+    #[test]
+    fn a_line_may_end_either_way() {
+        for (verb, name, _) in VERBS {
+            for line in [
+                format!("{name}\n"),
+                format!("{}\r\n", name.to_lowercase()),
+                name.to_owned(),
+            ] {
+                assert_eq!(Split::of(line.as_bytes()).verb, Some(verb), "{line:?}");
+            }
+        }
+        for line in ["", "\n", " ping", "pin", "ping\t", "wrote a"] {
+            assert_eq!(Split::of(line.as_bytes()).verb, None, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_may_hold_blanks_and_the_rest_stays_as_it_was() {
+        let split = Split::of(b"update c/sp\\ a\\\\ce.rrd 1:2  3:4\\ \n");
+        assert_eq!(
+            split.path(),
+            Some((b"c/sp a\\ce.rrd"[..].into(), &b"1:2  3:4\\ "[..]))
+        );
+        assert_eq!(Split::of(b"update").path(), None);
+        assert_eq!(Split::of(b"update \n").path(), None);
+        assert_eq!(
+            Split::of(b"flush a\\").path(),
+            Some((b"a"[..].into(), &b""[..]))
+        );
+        assert_eq!(words(b"1:2  3:4 ").collect::<Vec<_>>(), [b"1:2", b"3:4"]);
+        assert_eq!(
+            words(b"1:\\ 2 a\\\\ b").collect::<Vec<_>>(),
+            [&b"1:\\ 2"[..], b"a\\\\", b"b"]
+        );
+    }
+}
