@@ -1,5 +1,5 @@
-//! System calls that fail while a map is published, each in its turn: the exit code says whether the
-//! new map is in place, and nothing is left behind.
+//! System calls that fail while a map is published, each in its turn: the exit code says whether
+//! the new map is in place, and nothing is left behind.
 #![allow(missing_docs)]
 
 mod program;
@@ -11,8 +11,8 @@ use std::process::Command;
 use program::{fleet, Dir, Ran, STEAD};
 use stead::Map;
 
-/// A system call, and the error that it gives. A random source that is not there has a stand-in; one
-/// that is broken has none, and std panics.
+/// A system call, and the error that it gives. A random source that is not there has a stand-in;
+/// one that is broken has none, and std panics.
 const FAULTS: [(&str, &str); 10] = [
     ("close", "EIO"),
     ("fsync", "EIO"),

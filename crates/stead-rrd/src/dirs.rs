@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Takes the lock of a directory; the end of the process lets go of it. The file stays: removing it would let two
-/// hold "the" lock.
+/// Takes the lock of a directory; the end of the process lets go of it. The file stays: removing it
+/// would let two hold "the" lock.
 pub(crate) fn hold(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)

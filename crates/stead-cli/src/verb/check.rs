@@ -22,8 +22,8 @@ const LISTED_JSON: usize = 10_000;
 ///
 /// Its digest, every rule of the format, and every promise about placement: R nodes for each point,
 /// no domain above its cap, every share and every node's primaries exact, no pin short of copies
-/// that its fleet does not call short. All is computed again from the file alone, and what is broken
-/// is listed.
+/// that its fleet does not call short. All is computed again from the file alone, and what is
+/// broken is listed.
 #[derive(Args)]
 #[command(after_help = "\
 Example: before a map is shipped

@@ -1,5 +1,5 @@
-//! Definitions of a CREATE, as far as a typing error can be seen from here; rrdtool has the last word
-//! when it makes the file.
+//! Definitions of a CREATE, as far as a typing error can be seen from here; rrdtool has the last
+//! word when it makes the file.
 
 /// The longest name of a data source that rrdtool takes.
 const NAME_BYTES: usize = 19;

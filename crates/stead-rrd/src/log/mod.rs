@@ -13,9 +13,10 @@
 //! makes the next segment ready, stores positions and trims.
 //!
 //! What a crash leaves: the last segment may end in records of which nobody was told; they are cut
-//! off, and [`Durable::notice`] says so. Damage anywhere else is an error that names file and offset. A
-//! sync that failed is never tried again, since the kernel may have thrown the pages away and would
-//! call the second try a success (as PostgreSQL found in 2018): the log then takes nothing more.
+//! off, and [`Durable::notice`] says so. Damage anywhere else is an error that names file and
+//! offset. A sync that failed is never tried again, since the kernel may have thrown the pages away
+//! and would call the second try a success (as PostgreSQL found in 2018): the log then takes
+//! nothing more.
 
 mod books;
 mod disk;

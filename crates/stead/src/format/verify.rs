@@ -77,8 +77,8 @@ fn records(check: &Check) -> Result<()> {
     check.final_slices(&bases, &pins)
 }
 
-/// What can be said before the digest: is it a map, of this format, whole? The first `PEEK` bytes of
-/// the file are enough, with its length.
+/// What can be said before the digest: is it a map, of this format, whole? The first `PEEK` bytes
+/// of the file are enough, with its length.
 pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
     if bytes.is_empty() {
         return broken(0, "the file is empty");

@@ -334,8 +334,8 @@ impl Map {
         })
     }
 
-    /// The records of a run, and none that is not there: a mapped file that somebody overwrites must
-    /// not become a loop over billions.
+    /// The records of a run, and none that is not there: a mapped file that somebody overwrites
+    /// must not become a loop over billions.
     fn run<R>(&self, section: Section<R>, run: Run) -> std::ops::Range<usize> {
         let there = self.count(section);
         let first = there.min(run.first as usize);

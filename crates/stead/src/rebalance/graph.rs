@@ -109,8 +109,8 @@ impl<'a, E: Exchange> Graph<'a, E> {
         self.domains.full(rest.filter(|holder| *holder != from))
     }
 
-    /// Makes the exchange of an arc in `cells` cells of its run: in the whole run, or in a part that
-    /// is cut off at the end where it makes no new border.
+    /// Makes the exchange of an arc in `cells` cells of its run: in the whole run, or in a part
+    /// that is cut off at the end where it makes no new border.
     pub(super) fn apply(&mut self, arc: Arc, cells: u128) {
         let run = self.runs[arc.run];
         let exchange = &self.exchange;
