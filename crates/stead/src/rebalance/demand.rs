@@ -2,6 +2,8 @@
 
 use super::aim::Aim;
 use super::holder::{ByRole, Role};
+use super::piece::{role_loads, Piece};
+use super::sets::Sets;
 
 /// By how much each role must shrink, and by how much it must grow.
 pub(super) struct Demand {
@@ -12,8 +14,10 @@ pub(super) struct Demand {
 }
 
 impl Demand {
-    /// The demand of holders that have `now`: never more in both roles than in all.
-    pub(super) fn of(now: &ByRole, aim: &Aim) -> Demand {
+    /// The demand of the holders of these pieces: never more in both roles than in all, so that all
+    /// surplus is what must move.
+    pub(super) fn of(pieces: &[Piece], sets: &Sets, aim: &Aim) -> Demand {
+        let now = role_loads(pieces, sets, aim.holders());
         let loads = now.by_holder();
         let wanted = aim.primaries(&loads, &now.primaries());
         let mut demand = Demand {

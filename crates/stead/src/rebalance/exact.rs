@@ -4,7 +4,7 @@ use super::aim::Aim;
 use super::demand::Demand;
 use super::fill::fill;
 use super::fit::fit;
-use super::piece::{loads, role_loads, Piece};
+use super::piece::{loads, Piece};
 use super::release::release;
 use super::sets::Sets;
 use super::shift::shift;
@@ -38,13 +38,12 @@ pub(super) fn rebalance(start: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<V
 fn greedy(mut pieces: Vec<Piece>, sets: &mut Sets, aim: &Aim) -> Vec<Piece> {
     let mut before = u128::MAX;
     loop {
-        let now = role_loads(&pieces, sets, aim.holders());
-        let left = now.by_holder().above(&aim.targets).sum();
+        let mut demand = Demand::of(&pieces, sets, aim);
+        let left = demand.surplus.sum();
         if left == 0 || left >= before {
             return pieces;
         }
         before = left;
-        let mut demand = Demand::of(&now, aim);
         pieces = shift(pieces, sets, &mut demand);
         let released = release(pieces, sets, &aim.domains, &mut demand);
         pieces = fill(released, sets, &aim.domains, &mut demand);
