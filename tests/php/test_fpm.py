@@ -3,18 +3,19 @@ in each way of allowing FFI.
 """
 
 import json
-import re
 import shutil
 import time
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+import web_run
 from fpm_server import FpmServer, memory, open_maps, why_not
-from test_epochs import ask_until_all_answered
-from web_judge import by_worker, changes, judge
+from web_judge import by_worker, changes
 from web_load import Client, load
 from web_publisher import Publisher
+from web_run import ask_until_all_answered
+from web_strace import calls_of
 from web_strace import why_not as strace_why_not
 from wrk_load import Wrk
 
@@ -28,7 +29,7 @@ REQUESTS = 100_000
 MEMORY = 6 << 20
 
 
-class Run:
+class Run(web_run.Run):
     """What a load during 50 epochs gave: clients that note when, and wrk, which asks
     more.
     """
@@ -67,13 +68,6 @@ class Run:
             }
             self.workers_at_end, self.log = server.workers(), server.log()
         self.epochs = publisher.epochs
-
-    def faults(self, kind=None):
-        """The faults in all noted answers, or in those of a kind."""
-        return judge(
-            [answer for answer in self.answers if kind in (None, answer.kind)],
-            self.epochs,
-        )
 
 
 @pytest.mark.parametrize(("way", "root"), [("preload", True), ("enable", False)])
@@ -114,13 +108,10 @@ def test_the_judge_catches_pages_that_are_written_wrong(place, record_property):
     run = Run(place, "enable", ["twice", "never", "hoard"], "twice")
     record_property(
         "faults",
-        {kind: dict(run.faults(kind)) for kind in ("twice", "never", "hoard")}
-        | {"wrk": dict(run.wrk.faults(run.epochs))},
+        run.control_faults() | {"wrk": dict(run.wrk.faults(run.epochs))},
     )
-    assert run.faults("twice")["mixed"] >= 1
+    run.check_controls(EPOCHS)
     assert run.wrk.faults(run.epochs)["mixed"] >= 1
-    assert run.faults("never")["stale"] >= EPOCHS
-    assert not run.faults("hoard"), run.log
     # who keeps every map is caught by his memory
     assert min(run.growth.values()) > MEMORY
 
@@ -192,17 +183,11 @@ def test_a_request_costs_one_stat_of_the_map(way, kind, stats, place, record_pro
             assert answer.said and answer.said["epoch"] == len(publisher.epochs), (
                 answer.error
             )
-    # pid call(..., "/path/members.map", ...
-    calls = re.findall(
-        rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(publisher.map))}"',
-        trace.read_text("utf-8", "replace"),
-        re.MULTILINE,
-    )
-    opened = sum(call.startswith("open") for call in calls)
+    asked, opened = calls_of(publisher.map, trace)
     record_property(
         "calls",
-        f"{len(calls) - opened} stats and {opened} opens in {requests} requests over "
+        f"{asked} stats and {opened} opens in {requests} requests over "
         f"{epochs + 1} epochs",
     )
     assert opened == epochs + 1
-    assert len(calls) - opened == stats * requests
+    assert asked == stats * requests

@@ -2,13 +2,11 @@
 another one.
 """
 
-import re
-
 import pytest
 from web_load import Client
 from web_publisher import Publisher
 from web_server import Server
-from web_strace import why_not
+from web_strace import calls_of, why_not
 
 REQUESTS = 100
 EPOCHS = 5
@@ -40,18 +38,12 @@ def test_a_request_costs_one_stat_of_the_map(
             if number % (REQUESTS // EPOCHS) == 1:
                 publisher.publish(3)
             assert client.ask(kind, "frank").said["epoch"] == len(publisher.epochs)
-    # pid call(..., "/path/members.map", ...
-    calls = re.findall(
-        rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(publisher.map))}"',
-        trace.read_text("utf-8", "replace"),
-        re.MULTILINE,
-    )
-    opened = sum(call.startswith("open") for call in calls)
+    asked, opened = calls_of(publisher.map, trace)
     record_property(
         "calls",
-        f"{len(calls) - opened} stats and {opened} opens in {REQUESTS + 1} requests "
+        f"{asked} stats and {opened} opens in {REQUESTS + 1} requests "
         f"over {EPOCHS + 1} epochs",
     )
     assert opened == EPOCHS + 1
     # the first member is created after a miss, whose second look is at another file
-    assert len(calls) - opened == stats * (REQUESTS + 1)
+    assert asked == stats * (REQUESTS + 1)

@@ -1,5 +1,6 @@
-"""Whether strace can be used, for the tests that count system calls."""
+"""strace, for the tests that count system calls: whether it can be used, and what it saw."""
 
+import re
 import shutil
 import subprocess
 
@@ -15,3 +16,15 @@ def why_not():
     ).returncode:
         return "strace may not trace here"
     return None
+
+
+def calls_of(file, trace):
+    """How often a file was asked for by its path and how often opened, in a trace."""
+    # pid call(..., "/path/members.map", ...
+    calls = re.findall(
+        rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(file))}"',
+        trace.read_text("utf-8", "replace"),
+        re.MULTILINE,
+    )
+    opened = sum(call.startswith("open") for call in calls)
+    return len(calls) - opened, opened

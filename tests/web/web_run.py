@@ -1,0 +1,83 @@
+"""What a load gave while epochs were published: under gunicorn, Starman and php-fpm."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from web_judge import changes, judge
+from web_load import Client
+from web_server import memory, open_maps
+
+# Seconds within which each worker answers once, however slow the machine is
+PATIENCE = 60
+
+
+class Run:
+    """Whoever makes one sets `answers` and `workers`, then calls `end`."""
+
+    def end(self, server, publisher, before, method, kind):
+        """Looks at the workers after the load; `before` is their memory at its start."""
+        self.growth = {
+            worker: memory(worker) - before[worker] for worker in self.workers
+        }
+        self.open_maps = {
+            worker: open_maps(worker, publisher.map) for worker in self.workers
+        }
+        self.last = ask_until_all_answered(server, method, kind)
+        self.workers_at_end, self.log = server.workers(), server.log()
+        self.epochs = publisher.epochs
+
+    def faults(self, kind=None):
+        """The faults in all answers, or in those of a kind."""
+        return judge(
+            [answer for answer in self.answers if kind in (None, answer.kind)],
+            self.epochs,
+        )
+
+    def check(self, epochs, growth, record_property):
+        """Every answer is right, the last ones are of the newest epoch, no worker died
+        or grew; returns how often each worker saw the epoch change.
+        """
+        changed = changes(self.answers)
+        record_property(
+            "answers",
+            f"{len(self.answers)}, epoch changes by worker {sorted(changed.values())}, "
+            f"growth {max(self.growth.values()) >> 10} KiB",
+        )
+        assert len(self.epochs) == epochs + 1
+        assert not self.faults(), self.log
+        assert self.workers_at_end == self.workers and len(self.workers) == 3
+        assert {
+            worker: answer.said["epoch"] for worker, answer in self.last.items()
+        } == dict.fromkeys(self.workers, epochs + 1)
+        assert max(self.growth.values()) < growth
+        assert set(changed) == self.workers
+        return changed
+
+    def check_controls(self, epochs):
+        """The faults of applications that are written wrong are seen."""
+        assert self.faults("twice")["mixed"] >= 1
+        assert self.faults("never")["stale"] >= epochs
+        assert not self.faults("hoard"), self.log
+
+    def control_faults(self):
+        """The faults by the kind of the application that is written wrong."""
+        return {kind: dict(self.faults(kind)) for kind in ("twice", "never", "hoard")}
+
+
+def ask_until_all_answered(server, method, kind):
+    """{worker: the newest answer}, asked side by side over new connections until each
+    worker has been seen.
+    """
+    found, deadline = {}, time.monotonic() + PATIENCE
+    with ThreadPoolExecutor(6) as pool:
+        while len(found) < server.count or set(found) != server.workers():
+            assert time.monotonic() < deadline, (
+                f"only {sorted(found)} of {sorted(server.workers())} answered\n{server.log()}"
+            )
+            clients = [Client(server.address, keep=False) for _ in range(12)]
+            for answer in pool.map(
+                lambda client: client.ask(kind, "frank", method), clients
+            ):
+                assert answer.said, answer.error
+                found[answer.worker] = answer
+    return found
