@@ -35,10 +35,12 @@ final class ErrorsTest extends Cases
             self::assertSame([$status, $status->value, 5, 'words'], [$exception->status, $exception->getCode(), $exception->errno, $exception->getMessage()]);
             $classes[] = get_class($exception);
         }
-        self::assertCount(15, array_unique($classes));
+        self::assertCount(14, array_unique($classes));
         self::assertNotContains(Failure::class, $classes);
-        // the library has no more
-        self::assertNull(Library::load()->c->stead_status_name(count($classes) + 1));
+        // the library has no more; 14 was given up and is not used again
+        $last = max(array_map(static fn (Status $status): int => $status->value, Status::cases()));
+        self::assertNull(Library::load()->c->stead_status_name(14));
+        self::assertNull(Library::load()->c->stead_status_name($last + 1));
         $later = Failure::of(99, 'words');
         self::assertSame([Failure::class, null, 99], [get_class($later), $later->status, $later->getCode()]);
         self::assertInstanceOf(FormatException::class, Failure::of(Status::Digest, ''));
