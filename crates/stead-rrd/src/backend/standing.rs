@@ -45,7 +45,7 @@ pub(super) struct Standing {
     pub losses: u64,
     /// something went wrong on another connection: the one of the writes has to be made anew, too
     pub broken: Option<String>,
-    /// the directory of the files, as the backend says it
+    /// the base directory of the files, in the spelling that the backend uses
     pub base: Arc<[u8]>,
     pub queue: VecDeque<Work>,
     pub queued_bytes: usize,

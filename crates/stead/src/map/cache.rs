@@ -91,11 +91,11 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     Ok(map)
 }
 
-/// The entries, locked; what is done at a fork is known to the system before anybody holds the
-/// lock.
+/// Locks the entries. Before that it registers our fork handlers with the system, so that a fork
+/// finds them whenever the lock is held.
 ///
-/// No `Once`: a fork in the middle of one would leave the child waiting for a thread that it does
-/// not have. So two threads may both register, and what they register may run twice.
+/// A `Once` would not do: a fork in the middle of one leaves the child waiting for a thread that
+/// it does not have. Without one, two threads may both register, and the handlers may run twice.
 fn entries() -> MutexGuard<'static, Entries> {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.load(Ordering::Acquire) {

@@ -51,8 +51,8 @@ pub(super) fn first(sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     }
 }
 
-/// As `exact::rebalance`, but with at most `max_slices` pieces where the fleet sets that; then more
-/// may move.
+/// Rebalances as `exact::rebalance` does. Where the fleet sets `max_slices`, the result has at most
+/// that many pieces, and more points may move.
 ///
 /// Cost: about twelve times that of `exact::rebalance` when `max_slices` bites.
 pub(super) fn rebalance(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {

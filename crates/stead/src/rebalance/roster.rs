@@ -57,7 +57,8 @@ pub(super) struct Roster<'a> {
 }
 
 impl<'a> Roster<'a> {
-    /// The holders of the fleet and of the map before it, with the sets of that map.
+    /// Lists the holders of the fleet and those of the previous map, and adds the sets of that
+    /// map's policies to `sets`.
     pub(super) fn of(fleet: &'a Fleet, previous: Option<&'a Map>, sets: &mut Sets) -> Result<Self> {
         let nodes = fleet.nodes.iter().map(Holder::Node);
         let weighted = fleet.policies.iter().filter(|p| p.weight.is_some());
