@@ -1,5 +1,5 @@
-"""Runs every suite, shows each one's line as it ends, and ends with the plain total.
-Exit 1 when anything failed.
+"""Runs every suite, shows each one's line as it ends, and ends with the names of the
+tests that failed and the plain total. Exit 1 when anything failed.
 
     python3 scripts/suites.py [SUITE ...]      only these; --list names them
 """
@@ -157,7 +157,7 @@ SUITES = [
     ),
     (
         "rings against their programs",
-        [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/rings"],
+        [VENV, "-m", "pytest", "-q", "-rfEs", "-p", "no:cacheprovider", "tests/rings"],
         pytest_counts,
         ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
     ),
@@ -182,13 +182,21 @@ SUITES = [
     ("install", [PYTHON, "tests/install.py"], None, None),
     (
         "Python module",
-        [VENV, "-m", "pytest", "-q", "-rs", "--ignore=python/tests/engines", "python"],
+        [
+            VENV,
+            "-m",
+            "pytest",
+            "-q",
+            "-rfEs",
+            "--ignore=python/tests/engines",
+            "python",
+        ],
         pytest_counts,
         IN_VENV,
     ),
     (
         "Python engines",
-        [VENV, "-m", "pytest", "-q", "-rs", "python/tests/engines"],
+        [VENV, "-m", "pytest", "-q", "-rfEs", "python/tests/engines"],
         pytest_counts,
         ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
     ),
@@ -266,7 +274,7 @@ SUITES = [
     ),
     (
         "clients and stead agree (Python)",
-        [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/agree"],
+        [VENV, "-m", "pytest", "-q", "-rfEs", "-p", "no:cacheprovider", "tests/agree"],
         pytest_counts,
         ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
     ),
@@ -283,6 +291,18 @@ def closing_counts(text):
     """`N passed, N failed, N skipped`, as our own runners end."""
     found = re.findall(r"(\d+) passed, (\d+) failed, (\d+) skipped", text)
     return Count(*map(int, found[-1])) if found else Count(0, 1)
+
+
+def failures(text):
+    """The lines that name a failed test: pytest's, cargo's, unittest's, prove's,
+    PHPUnit's.
+    """
+    return re.findall(
+        r"^(?:(?:FAILED|ERROR) .*|test .* \.\.\. FAILED|(?:FAIL|ERROR): .*|not ok .*"
+        r"|\d+\) .*)$",
+        text,
+        re.MULTILINE,
+    )
 
 
 def run(name, command, counter, needs, log_dir):
@@ -333,6 +353,7 @@ def main():
     ]
     total = Count()
     done = {}
+    named = []
     speaking = threading.Lock()
     with tempfile.TemporaryDirectory() as log_dir:
 
@@ -342,6 +363,7 @@ def main():
             with speaking:
                 if failed:
                     print(said, flush=True)
+                    named.extend(f"{name}: {line}" for line in failures(said)[:20])
                 total.passed, total.failed, total.skipped = (
                     total.passed + count.passed,
                     total.failed + count.failed,
@@ -371,7 +393,7 @@ def main():
     if len(done) < len(suites):
         total.failed += 1
     print()
-    print("\n".join(lines))
+    print("\n".join(lines + named))
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed or not total.passed else 0
 

@@ -12,6 +12,8 @@ TESTS = Path(__file__).resolve().parents[1]
 # reads the maps
 sys.path[:0] = [str(TESTS), str(TESTS / "web"), str(TESTS / "reference")]
 
+from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
+
 
 @pytest.fixture
 def place():
@@ -24,16 +26,3 @@ def place():
     (path / "own").chmod(0o777)
     yield path
     shutil.rmtree(path, ignore_errors=True)
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
-    counted.
-    """
-    for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(
-            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
-        )
-    for report in terminalreporter.stats.get("passed", []):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{report.head_line}: {name} {value}")

@@ -12,6 +12,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 import built
 from rrd_servers import Cluster
+from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 
 
 @pytest.fixture(scope="session")
@@ -72,16 +73,3 @@ def dump():
     yield one
     tool.stdin.close()
     tool.wait()
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
-    counted.
-    """
-    for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(
-            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
-        )
-    for report in terminalreporter.stats.get("passed", []):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{report.head_line}: {name} {value}")

@@ -15,6 +15,8 @@ sys.path[:0] = [
     str(EXAMPLES / "wsgi"),
 ]
 
+from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
+
 MIGRATE = """
 from django.conf import settings
 from django.core.management import call_command
@@ -35,16 +37,3 @@ def migrated(tmp_path_factory):
 def databases(migrated, tmp_path):
     """A copy of them for a test of its own."""
     return shutil.copytree(migrated, tmp_path, dirs_exist_ok=True)
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
-    counted.
-    """
-    for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(
-            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
-        )
-    for report in terminalreporter.stats.get("passed", []):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{report.head_line}: {name} {value}")
