@@ -323,8 +323,8 @@ mod tests {
                 let targets = flat(&list, cells);
                 assert_eq!(targets.iter().sum::<u128>(), cells);
                 for (weight, target) in list.iter().zip(&targets) {
-                    // |target - cells * w / W| < 1 without fractions is |target * W - cells * w| < W; the
-                    // product is split as in the code
+                    // |target - cells * w / W| < 1 without fractions:
+                    // |target * W - cells * w| < W; the product is split as in the code
                     let w = u128::from(*weight);
                     let floor = cells / total * w + cells % total * w / total;
                     assert!(*target == floor || *target == floor + 1);

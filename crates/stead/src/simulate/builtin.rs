@@ -7,17 +7,17 @@ use super::system::Sizes;
 
 /// A scenario that needs no file.
 pub struct BuiltIn {
-    /// Its name.
+    /// The name of the scenario.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// What the scenario does, in one line.
     pub about: &'static str,
-    /// Partitions of Riak's ring where the source of the scenario has another number than
-    /// [`Sizes::of`].
+    /// The number of partitions of Riak's ring, if the source of the scenario uses another number
+    /// than [`Sizes::of`].
     partitions: Option<u32>,
     make: fn(&mut Draft),
 }
 
-/// All of them, in the order of the list that people read.
+/// All built-in scenarios, in the order in which they are listed to users.
 pub const BUILT_INS: [BuiltIn; 19] = [
     entry(
         "figure-5",
@@ -147,20 +147,20 @@ const fn entry(name: &'static str, about: &'static str, make: fn(&mut Draft)) ->
     }
 }
 
-/// The built-in scenario of a name.
+/// Finds a built-in scenario by its name.
 pub fn built_in(name: &str) -> Option<&'static BuiltIn> {
     BUILT_INS.iter().find(|built_in| built_in.name == name)
 }
 
 impl BuiltIn {
-    /// The scenario; the same at every call.
+    /// Builds the scenario. Every call returns the same one.
     pub fn scenario(&self) -> Scenario {
         let mut draft = Draft::new(self.name);
         (self.make)(&mut draft);
         draft.done()
     }
 
-    /// The sizes that its peers get.
+    /// The sizes that the peers get in this scenario.
     pub fn sizes(&self, scenario: &Scenario) -> Sizes {
         let sizes = Sizes::of(scenario.largest());
         Sizes {
