@@ -1,5 +1,5 @@
-//! Fleets read from files: what the system refuses, what is no text, and secrets in files of their
-//! own.
+//! Fleets that are read from files: files that the system refuses, files that are not text, and
+//! secrets in files of their own.
 
 use std::fs;
 use std::path::Path;
@@ -212,7 +212,7 @@ fn a_secret_file_stands_beside_the_fleet() {
     }
     #[cfg(unix)]
     {
-        // a file without an end is not read on
+        // a file without an end is not read to its end
         let path = write(at, "fleet.toml", fleet("/dev/zero"));
         assert!(Fleet::read(&path)
             .unwrap_err()
