@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_that_moves_is_what_counting_a_whole_period_gives() {
+    fn the_share_that_moves_agrees_with_counting_a_whole_period() {
         for (before, after) in [(3, 4), (4, 3), (4, 6), (6, 12), (5, 5), (1, 9), (10, 11)] {
             let counted = moved(0..27_720, nodes(before), nodes(after)); // lcm of 1..=12
             let share = moved_share(nodes(before), nodes(after));

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_weight_is_refused_with_its_reason() {
+    fn a_text_that_is_not_a_weight_is_refused_with_its_reason() {
         use BadWeight::*;
         for (text, why) in [
             ("", NotDecimal),

@@ -174,7 +174,7 @@ proptest! {
 }
 
 #[test]
-fn a_tight_limit_is_no_internal_fault() {
+fn a_tight_limit_is_not_an_internal_fault() {
     let fleet = |most: usize, weights: &[&str]| {
         let node = |(i, w): (usize, &&str)| format!("[[node]]\nname = \"n{i}\"\nweight = {w}\n");
         let nodes: String = weights.iter().enumerate().map(node).collect();
@@ -195,7 +195,7 @@ fn a_tight_limit_is_no_internal_fault() {
 }
 
 #[test]
-fn another_spread_is_no_internal_fault() {
+fn a_changed_spread_is_not_an_internal_fault() {
     // each node: name, zone, rack, weight
     type Nodes<'a> = &'a [(&'a str, usize, usize, usize)];
     let steps: [(usize, &str, Nodes); 4] = [
@@ -310,7 +310,7 @@ proptest! {
 }
 
 #[test]
-fn few_cells_go_round_in_every_small_fleet() {
+fn small_fleets_on_coarse_cells_keep_all_guarantees() {
     for (cells, replicas, spread) in [
         (2, 2, 0),
         (2, 3, 1),
@@ -429,7 +429,7 @@ fn the_judge_rejects_a_broken_cap_at_each_level() {
 }
 
 #[test]
-fn the_judge_rejects_a_copy_twice_and_one_too_few() {
+fn the_judge_rejects_a_duplicate_copy_and_a_missing_copy() {
     let nodes: String = (0..4)
         .map(|i| format!("[[node]]\nname = \"n{i}\"\n"))
         .collect();
@@ -453,7 +453,7 @@ fn the_judge_rejects_a_copy_twice_and_one_too_few() {
 }
 
 #[test]
-fn the_judge_rejects_movement_and_reordering_that_nobody_needs() {
+fn the_judge_rejects_unnecessary_movement_and_reordering() {
     for zones in [2, 3, 4] {
         let (before, after) = grown(zones);
         assert_eq!(before.check_step(&after, true), Ok(()));

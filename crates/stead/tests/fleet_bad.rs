@@ -442,7 +442,7 @@ fn check(text: &str, file: &str, line: usize, words: &str) {
 }
 
 #[test]
-fn every_mistake_in_toml_is_told_with_its_line() {
+fn every_mistake_in_toml_is_reported_with_its_line() {
     assert!(TOML.len() >= 60);
     for (text, line, words) in TOML {
         check(text, "fleet.toml", *line, words);
@@ -450,7 +450,7 @@ fn every_mistake_in_toml_is_told_with_its_line() {
 }
 
 #[test]
-fn every_mistake_in_json_is_told_with_its_line() {
+fn every_mistake_in_json_is_reported_with_its_line() {
     for (text, line, words) in JSON {
         check(text, "fleet.json", *line, words);
     }

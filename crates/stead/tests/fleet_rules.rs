@@ -319,7 +319,7 @@ fn a_key_is_any_text_and_its_utf8_bytes_are_the_key() {
 }
 
 #[test]
-fn formerly_may_be_its_own_name_or_that_of_nobody() {
+fn formerly_may_be_the_nodes_own_name_or_an_unused_one() {
     for formerly in ["a", "b"] {
         let fleet = parse(&small("", &format!("formerly = '{formerly}'")), "f");
         assert_eq!(fleet.nodes[0].formerly.as_deref(), Some(formerly));

@@ -135,7 +135,7 @@ fn a_node_that_left_stays_marked_until_it_holds_nothing() {
 }
 
 #[test]
-fn another_fleet_gets_a_new_target_from_where_the_slices_are() {
+fn a_changed_fleet_gets_a_new_target_from_the_present_slices() {
     let first = build(&plain(&["a", "b", "c"], ""), None).unwrap();
     let half = build_step(&plain(&["a", "b"], ""), Some(&first), percent(2000)).unwrap();
     // the node comes back and keeps what it still has
@@ -159,7 +159,7 @@ fn another_fleet_gets_a_new_target_from_where_the_slices_are() {
 }
 
 #[test]
-fn a_step_that_suffices_is_the_whole_change_and_a_first_map_is_whole_at_once() {
+fn a_large_enough_step_is_the_whole_change_and_a_first_map_is_complete_at_once() {
     let (one, two) = (plain(&["a", "b"], ""), plain(&["a", "b", "c"], ""));
     let first = build_step(&one, None, percent(1)).unwrap();
     assert_eq!(first.bytes(), build(&one, None).unwrap().bytes());
@@ -176,7 +176,7 @@ fn a_step_that_suffices_is_the_whole_change_and_a_first_map_is_whole_at_once() {
 }
 
 #[test]
-fn what_cannot_be_done_step_by_step_is_refused() {
+fn a_change_that_is_impossible_step_by_step_is_refused() {
     let (one, two) = (plain(&["a", "b"], ""), plain(&["a", "b", "c"], ""));
     let first = build(&one, None).unwrap();
     let refused = |result: stead::Result<Map>| match result {
@@ -212,7 +212,7 @@ fn what_cannot_be_done_step_by_step_is_refused() {
 }
 
 #[test]
-fn the_limit_of_slices_is_that_of_the_target() {
+fn max_slices_limits_the_target_slices() {
     let limited = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("n{i}")).collect();
         plain(

@@ -302,7 +302,7 @@ fn a_tight_limit_costs_no_more_than_a_contiguous_layout_in_place() {
 }
 
 #[test]
-fn what_a_limit_costs_stands_beside_the_optimum() {
+fn the_report_shows_the_cost_of_a_limit_beside_the_optimum() {
     let maps = grown(&[10, 20, 30, 40]);
     let nodes: String = (0..50)
         .map(|i| format!("[[node]]\nname = \"n{i:02}\"\n"))
@@ -366,7 +366,7 @@ fn the_judge_rejects_one_point_too_many() {
 }
 
 #[test]
-fn the_judge_rejects_movement_that_nobody_needs() {
+fn the_judge_rejects_unnecessary_movement() {
     let maps = grown(&[4, 7]);
     let (before, mut after) = (read(maps[0].bytes()), read(maps[1].bytes()));
     let same = |h: &Holder| h.clone();

@@ -80,7 +80,7 @@ fn the_files_of_a_host_stay_together() {
 }
 
 #[test]
-fn the_whole_key_is_hashed_where_nothing_is_said_and_such_maps_have_the_bytes_that_they_had() {
+fn the_whole_key_is_hashed_by_default_and_such_maps_keep_their_bytes() {
     let (out, said) = (map(""), map("key = 'whole'"));
     assert_eq!(out.bytes(), said.bytes());
     assert_eq!((out.key_rule(), stored(&out)), (KeyRule::Whole, (1, 0)));
@@ -95,7 +95,7 @@ fn the_whole_key_is_hashed_where_nothing_is_said_and_such_maps_have_the_bytes_th
 }
 
 #[test]
-fn a_map_says_its_rule_beside_its_hash_so_that_an_older_stead_refuses_it() {
+fn a_map_stores_its_rule_with_its_hash_so_that_an_older_stead_refuses_it() {
     // bits 16 to 23 of the field hold the rule; feature 1 means "the field hash is above 4"
     assert_eq!(stored(&map("key = 'first 1 segments'")), (0x1_0001, 2));
     assert_eq!(

@@ -91,7 +91,7 @@ fn with_one_replica_a_down_nodes_keys_go_to_the_others_in_proportion_to_their_po
 }
 
 #[test]
-fn whoever_is_down_the_rest_of_the_list_stays() {
+fn a_shorter_list_is_a_prefix_of_the_whole_list() {
     let map = fleet(2, "\"zone\"", nodes(9, 3, |_| 1));
     for key in keys().take(500) {
         let whole = map.prefer(&key, 9);
@@ -140,7 +140,7 @@ fn ratios(map: &Map, fresh: bool) -> (f64, f64) {
 }
 
 #[test]
-fn with_replicas_everybody_who_may_takes_part() {
+fn with_replicas_every_node_that_may_take_over_does() {
     println!(
         "15 nodes; what a node takes over of a down node's keys, as a multiple of its part of \
         the points of all that may; {KEYS} copies"

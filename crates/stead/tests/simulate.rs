@@ -171,7 +171,7 @@ fn a_tight_fleet_of_one_replica_has_no_conflict() {
 }
 
 #[test]
-fn with_as_many_zones_as_replicas_stead_moves_the_bound() {
+fn with_as_many_zones_as_replicas_stead_moves_exactly_the_lower_bound() {
     for name in ["zones", "tight-2-2-2-3", "tight-3-3-2-3"] {
         let simulated = simulate(name);
         is_exact(&simulated, "stead");

@@ -72,7 +72,7 @@ fn epochs_follow_each_other_and_a_bounded_number_is_kept() {
 }
 
 #[test]
-fn who_planned_on_an_older_epoch_gets_a_conflict_and_changes_nothing() {
+fn publishing_on_an_older_epoch_is_a_conflict_and_changes_nothing() {
     let (_directory, path) = place();
     let first = apply(&path, 1);
     let mine = build(&fleet(2), Some(&first)).unwrap();
@@ -133,7 +133,7 @@ fn a_map_follows_only_the_one_that_it_was_built_on() {
 }
 
 #[test]
-fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
+fn only_files_left_by_a_killed_process_are_removed() {
     let (directory, path) = place();
     apply(&path, 1);
     let history = directory.path().join("members.map.history");
@@ -207,7 +207,7 @@ fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
 }
 
 #[test]
-fn a_missing_directory_is_named_and_not_its_lock() {
+fn the_error_names_a_missing_directory_and_not_its_lock() {
     let (directory, _) = place();
     let error = Store::new(&directory.path().join("none/m.map"), 3)
         .publish(None, &build(&fleet(1), None).unwrap())
@@ -361,7 +361,7 @@ fn a_mapped_file_answers_as_its_copy() {
 }
 
 #[test]
-fn an_old_map_that_was_put_back_does_not_cost_the_newer_epochs() {
+fn putting_an_old_map_back_does_not_lose_the_newer_epochs() {
     let (directory, path) = place();
     (1..=3).for_each(|n| drop(apply(&path, n)));
     let history = directory.path().join("members.map.history");
@@ -384,7 +384,7 @@ fn an_old_map_that_was_put_back_does_not_cost_the_newer_epochs() {
 }
 
 #[test]
-fn another_map_in_this_ones_place_does_not_cost_its_history() {
+fn another_map_in_its_place_does_not_lose_a_maps_history() {
     let (directory, path) = place();
     (1..=3).for_each(|n| drop(apply(&path, n)));
     let other = directory.path().join("other.map");
@@ -403,7 +403,7 @@ fn another_map_in_this_ones_place_does_not_cost_its_history() {
 }
 
 #[test]
-fn a_neighbours_temporary_file_is_left_alone() {
+fn the_temporary_file_of_another_map_is_left_alone() {
     let (directory, path) = place();
     // a temporary file of a map `members.map.8`
     let theirs = ".members.map.8.9.4711.0123456789abcdef.tmp";
@@ -450,7 +450,7 @@ impl Two {
 /// Each saver also removes files that it takes for abandoned. It must not remove one that another
 /// saver is writing.
 #[test]
-fn who_saves_at_once_to_one_path_never_tears_the_map() {
+fn concurrent_saves_to_one_path_never_tear_the_map() {
     const SAVERS: usize = 16;
     let (directory, path) = place();
     let two = Two::new();

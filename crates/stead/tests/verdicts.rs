@@ -53,7 +53,7 @@ fn judged(map: &Map) -> Option<(Judged, Vec<Pin>)> {
 }
 
 #[test]
-fn the_verdict_says_what_an_independent_judge_says() {
+fn the_verdict_agrees_with_an_independent_judge() {
     let (mut nodes, mut caps, mut pins) = (0, 0, 0);
     for map in maps() {
         let Some((judge, list)) = judged(&map) else {
@@ -198,7 +198,7 @@ fn a_pin_that_names_a_node_twice_is_a_violation() {
 }
 
 #[test]
-fn a_drained_node_that_a_pin_or_policy_names_is_warned_of() {
+fn a_drained_node_that_a_pin_or_policy_names_gives_a_warning() {
     let fleet = |weight: u32| {
         let text = format!(
             "name = 'm'\nnode = [{{name = 'a'}}, {{name = 'b', weight = {weight}}}, {{name = 'c', weight = 0}}, {{name = 'd', weight = 0}}]\n\
@@ -242,7 +242,7 @@ fn a_drained_node_that_a_pin_or_policy_names_is_warned_of() {
 /// A map of two copies over two zones with a gradual change under way. All four base slices have
 /// both copies in one zone; the target repairs the first and the third.
 #[test]
-fn what_a_gradual_change_repairs_is_pending_and_the_rest_a_violation() {
+fn only_violations_that_a_gradual_change_repairs_are_pending() {
     let text = "name = 'm'\nreplicas = 2\nspread = ['zone']\nnode = [\
         {name = 'a1', labels = {zone = 'a'}}, {name = 'a2', labels = {zone = 'a'}}, \
         {name = 'b1', labels = {zone = 'b'}}, {name = 'b2', labels = {zone = 'b'}}]";
@@ -276,7 +276,7 @@ fn what_a_gradual_change_repairs_is_pending_and_the_rest_a_violation() {
 }
 
 #[test]
-fn a_map_with_too_few_nodes_is_reported_all_the_same() {
+fn a_map_with_too_few_nodes_is_still_reported() {
     let text = "name = 'm'\nreplicas = 2\nnode = [{name = 'a'}, {name = 'b'}]";
     let mut parts = build(&Fleet::parse(text, "fleet.toml").unwrap(), None)
         .unwrap()
@@ -334,7 +334,7 @@ fn shares_of_holders_and_domains_add_up() {
 }
 
 #[test]
-fn what_stead_builds_is_sound() {
+fn maps_that_stead_builds_are_sound() {
     let mut before: Option<Map> = None;
     for (weight, share) in [(1, "0"), (7, "2.5"), (3, "0.000001"), (0, "11")] {
         let fleet = format!(

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_can_stay_does_and_those_that_change_anyway_are_rounded_the_other_way_first() {
+    fn primaries_stay_in_range_and_changed_holders_are_rounded_first() {
         // 3, 3 and 2 cells at R = 2 are 1 or 2, 1 or 2, and 1 primaries, 4 in all
         let wanted = |loads: &[u128], before: &[u128]| {
             let (loads, before) = (loads.to_vec().into(), before.to_vec().into());

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_out_goes_to_its_neighbours() {
+    fn a_removed_piece_gives_its_cells_to_its_neighbours() {
         let mut sets = Sets::default();
         let start = sets.pieces(&[(5, &[0]), (3, &[1]), (4, &[0]), (2, &[2])]);
         let mut chain = Chain::new(start.iter().copied());
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_stands_beside_its_neighbour() {
+    fn an_inserted_piece_stands_beside_its_neighbour() {
         let mut chain = Chain::new([1, 2]);
         let [one, two]: [PieceId; 2] = chain.ids().collect::<Vec<_>>().try_into().unwrap();
         let zero = chain.put_left(one, 0);

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_is_length_times_the_roles_that_change() {
+    fn the_cost_is_length_times_the_roles_that_change() {
         // two cells of two roles cost 4; three cells of one role cost 3
         made(
             &[(2, &[0, 1]), (9, &[2, 3]), (3, &[2, 4])],

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_third_holder_passes_on_what_the_second_may_not_take() {
+    fn a_copy_reaches_its_target_through_a_third_holder() {
         // 0 has to give 2 cells to 2, but 2 is in every set that 0 is in. So 0 gives to 1 or 3 in
         // one piece, and that one gives to 2 in the other piece
         let mut sets = Sets::default();

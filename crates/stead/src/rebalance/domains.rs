@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cap_is_the_smallest_with_which_all_copies_find_a_place() {
+    fn a_cap_is_the_smallest_that_leaves_room_for_all_copies() {
         assert_eq!(
             caps(&["a", "b", "c"], 3),
             named(&[("a", 1), ("b", 1), ("c", 1)])
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_join_depends_on_every_level() {
+    fn whether_a_holder_may_join_depends_on_every_level() {
         let paths: Vec<Option<Vec<&str>>> = ["a/1", "a/1", "a/2", "b/1", "b/1", "-"]
             .iter()
             .map(|h| (*h != "-").then(|| h.split('/').collect()))

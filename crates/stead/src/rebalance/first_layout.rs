@@ -250,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn one_replica_is_one_run_a_holder() {
+    fn at_one_replica_each_holder_gets_one_run() {
         let mut sets = Sets::default();
         let made = first_layout(&mut sets, &Aim::free(1, &[3, 0, 2]), 1);
         assert_eq!(made, sets.pieces(&[(3, &[0]), (2, &[2])]));
     }
 
     #[test]
-    fn a_line_is_wrapped_around_so_that_nobody_meets_itself() {
+    fn a_wrapped_line_gives_no_point_to_a_holder_twice() {
         //   0 0 0 1
         //   1 2 2 2      and the primary comes from each round in turn
         let mut sets = Sets::default();
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn every_chunk_number_gives_everybody_the_target_within_the_caps() {
+    fn any_number_of_chunks_gives_every_holder_its_target_within_the_caps() {
         let zones = ["a/1", "a/2", "b/1", "b/1", "c/1", "-"];
         let aim = Aim::zoned(&zones, 3, &[667, 333, 499, 501, 1000, 0]);
         for chunks in [1, 2, 4, 64] {

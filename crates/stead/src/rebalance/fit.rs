@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_too_few_goes_to_those_who_lack_some_in_their_order() {
+    fn a_missing_copy_goes_to_holders_with_a_deficit_in_their_order() {
         fitted(
             &["a", "b", "c"],
             2,
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_too_many_goes_from_the_full_domain_and_not_from_the_primary() {
+    fn a_surplus_copy_leaves_the_full_domain_and_is_not_the_primary() {
         fitted(
             &["a", "a", "b"],
             2,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_hold_goes_first_and_then_another_is_the_primary() {
+    fn a_holder_that_cannot_hold_is_dropped_first_and_another_becomes_primary() {
         fitted(
             &["-", "a", "b"],
             2,

@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_go_along_a_path_and_are_cut_where_they_make_no_border() {
+    fn cells_move_along_a_path_and_are_cut_off_where_they_add_no_border() {
         let settled = |excess, deficit, limit| {
             let (mut sets, domains) = (Sets::default(), four());
             let start = sets.pieces(&[(5, &[0]), (5, &[1]), (5, &[2])]);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_who_lacks_some_is_served_first_and_more_than_there_is_stays_undone() {
+    fn the_nearest_deficit_is_filled_first_and_the_rest_stays_open() {
         let (mut sets, domains) = (Sets::default(), four());
         let start = sets.pieces(&[(5, &[0]), (5, &[1]), (5, &[2])]);
         let (excess, deficit) = ([3, 0, 0, 0], [0, 2, 0, 9]);
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_serves_twice_is_cut_and_a_single_cell_has_both_exchanges_or_none() {
+    fn a_run_used_twice_is_cut_and_a_single_cell_takes_both_exchanges_or_none() {
         // 0 -> 1 in the first run, 1 -> 2 in the second, 2 -> 3 in the first again
         let path = [(0, 0, 1), (1, 1, 2), (0, 2, 3)].map(|(run, from, to)| Arc {
             run: PieceId::new(run),

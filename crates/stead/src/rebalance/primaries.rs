@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_the_primary_and_still_holds_a_copy_stays_it() {
+    fn the_former_primary_stays_primary_if_it_still_holds_a_copy() {
         let mut sets = Sets::default();
         let (old, now) = (sets.pieces(&[(4, &[0, 1])]), sets.pieces(&[(4, &[2, 0])]));
         let made = settled(&mut sets, (&old, &now), &[4, 0, 4], &[3, 0, 1]).unwrap();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_slices_do_not_allow_the_numbers_others_are_rounded() {
+    fn other_holders_are_rounded_when_the_slices_do_not_allow_the_wanted_numbers() {
         // each piece has one primary, whatever is wanted; every number stays 0 or 1
         let mut sets = Sets::default();
         let start = sets.pieces(&[(1, &[0, 1]), (1, &[2, 3])]);

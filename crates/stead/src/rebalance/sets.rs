@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_sets_have_one_number_and_differ_by_one_exchange_or_not() {
+    fn equal_sets_have_one_id_and_exchange_finds_a_single_difference() {
         let mut sets = Sets::default();
         let (a, b, c) = (
             sets.of(&[1, 2, 3]),

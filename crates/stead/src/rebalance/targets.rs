@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_as_many_as_replicas_hold_one_copy_each_whatever_their_weights() {
+    fn with_as_many_zones_as_replicas_each_zone_holds_one_copy_whatever_the_weights() {
         assert_eq!(
             fill(&["a=1", "a=3", "b=5", "c=1", "c=1"], 3, 100).unwrap(),
             [25, 75, 100, 50, 50]
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_full_domain_cannot_take_goes_to_the_others_by_weight() {
+    fn cells_that_a_full_domain_cannot_take_go_to_the_others_by_weight() {
         // two copies over three zones: a wants 2 * 100 * 8 / 12 = 133 and can hold 100; b and c
         // share the rest 3 : 1
         assert_eq!(

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_one_is_a_scenario_that_can_be_written_and_read() {
+    fn every_built_in_scenario_can_be_written_and_read_back() {
         let names: BTreeSet<&str> = BUILT_INS.iter().map(|built_in| built_in.name).collect();
         assert_eq!(names.len(), BUILT_INS.len());
         for built_in in &BUILT_INS {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn they_have_the_sizes_that_their_lines_name() {
+    fn built_in_scenarios_have_the_sizes_that_their_descriptions_name() {
         let sizes = |name: &str| {
             let scenario = built_in(name).unwrap().scenario();
             (
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tight_one_keeps_its_shape_and_changes_in_every_way() {
+    fn a_tight_scenario_keeps_its_shape_and_has_every_kind_of_change() {
         for built_in in BUILT_INS
             .iter()
             .filter(|built_in| built_in.name.starts_with("tight"))

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_ends_with_the_floor_or_one_more() {
+    fn every_node_gets_the_floor_or_one_more() {
         let (mut claim, mut known) = (Claim::new(64), Names::default());
         for size in [4, 7, 10, 13, 64, 30, 5, 6, 80, 1] {
             let held = follow(&mut claim, &names(size), 1, &mut known);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_must_moves_and_only_to_nodes_that_come() {
+    fn only_necessary_partitions_move_and_only_to_new_nodes() {
         let (mut claim, mut known) = (Claim::new(16), Names::default());
         follow(&mut claim, &names(4), 1, &mut known);
         let before = claim.owners.clone();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_lie_on_different_nodes_but_where_the_ring_meets_itself() {
+    fn copies_are_on_different_nodes_except_where_the_ring_closes() {
         let mut known = Names::default();
         let broken = |claim: &Claim| {
             (0..claim.owners.len())

@@ -273,7 +273,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn at_one_replica_it_is_the_largest_remainder() {
+    fn at_one_replica_shares_are_rounded_by_largest_remainder() {
         for weights in [
             vec!["1"],
             vec!["1"; 3],
@@ -308,7 +308,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn zones_hold_one_copy_each_where_there_are_as_many_as_replicas() {
+    fn with_as_many_zones_as_replicas_each_zone_holds_one_copy() {
         let nodes = ["a/1/x=5", "b/1/x=1", "b/2/y=3", "c/1/x=1", "c/1/y=1"];
         let (points, caps) = ideal(3, &["zone"], &nodes);
         assert_eq!(

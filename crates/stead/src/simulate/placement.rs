@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_is_what_another_node_holds() {
+    fn a_copy_moves_when_another_node_holds_it() {
         let before = placement(&[(0, &[0, 1]), (2 * QUARTER, &[1, 2])]);
         assert_eq!(before.moved(&before), 0);
         // a new order moves nothing; in the third quarter, 0 replaces 2

@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_scenario_is_read_back() {
         let text = r#"{"name": "a \"b\"", "replicas": 3, "spread": ["zone", "rack"],
             "nodes": [{"name": "n1", "weight": 1.5, "labels": {"zone": "a", "rack": "a1"}}, {"name": "n2", "weight": "0.000001"}],
             "steps": [{}, {"add": [{"name": "n3"}], "remove": ["n1"], "reweight": {"n2": 2.50}},
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line_and_its_step() {
+    fn a_mistake_is_reported_with_its_line_and_its_step() {
         let with = |steps: &str| {
             format!("{{\"name\": \"s\",\n\"nodes\": [{{\"name\": \"a\"}}, {{\"name\": \"b\"}}],\n\"steps\": [{{}},\n{steps}]}}")
         };

@@ -266,7 +266,7 @@ mod tests {
 
     /// The control: every kind of fault is detected.
     #[test]
-    fn a_rigged_system_is_found_out() {
+    fn the_faults_of_a_rigged_system_are_detected() {
         let rigged = |rule| -> Vec<Box<dyn System>> { vec![Box::new(Rigged(rule, 0, Vec::new()))] };
         let fine = at_three(rigged(|_, nodes| nodes.to_vec()), &nodes(&[0, 1, 2]), "{}");
         let total = &fine.systems[0].total;
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_cannot_be_are_refused() {
+    fn sizes_that_are_not_allowed_are_refused() {
         let check = |partitions, ring_points| {
             Sizes {
                 partitions,

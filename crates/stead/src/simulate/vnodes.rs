@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_node_that_comes_gets_points() {
+    fn only_a_new_node_gets_points() {
         let (mut ring, mut known) = (Vnodes::new(160), Names::default());
         let before = follow(&mut ring, &["z/r/a", "z/r/b", "z/r/c"], 1, &mut known);
         let after = follow(

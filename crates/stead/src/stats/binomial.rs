@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn small_probabilities_are_the_textbooks() {
+    fn probabilities_agree_with_textbook_values() {
         // C(4, k) / 16, and Bin(10, 0.3)
         for (n, p, k, expected) in [
             (4, 0.5, 1, 0.25),

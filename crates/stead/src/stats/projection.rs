@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fullest_directory_is_no_more_often_exceeded_than_not() {
+    fn the_fullest_directory_is_exceeded_with_a_chance_of_at_most_half() {
         // 3 members in 2 directories: one directory always has more than 1; one has more than 2 in
         // 1 of 4 cases
         let fullest = |members, levels| {

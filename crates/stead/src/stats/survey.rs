@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_survey_counts_by_hand_what_can_be_counted_by_hand() {
+    fn a_small_survey_agrees_with_counting_by_hand() {
         let report = survey(["bob", "bo", "Bob", "bob.", "", "anna"]);
         assert_eq!(report.names, 6);
         let skipped: Vec<_> = report
