@@ -46,8 +46,8 @@ impl Lock {
     }
 }
 
-/// Locks an open file until it is closed, both here and in every child that was forked in the
-/// meantime. Fails with `WouldBlock` when another holder has the lock.
+/// Locks an open file. The lock lasts until the file is closed here and in every child that was
+/// forked in the meantime. Fails with `WouldBlock` when another holder has the lock.
 #[allow(unsafe_code)]
 pub(crate) fn try_lock(file: &File) -> io::Result<()> {
     loop {

@@ -11,7 +11,7 @@ pub(crate) struct Mapping(memmap2::Mmap);
 impl Mapping {
     /// Maps the file. If another process truncates it, reading the lost bytes ends this process
     /// with SIGBUS. Published maps are never changed in place; callers who cannot rely on that can
-    /// open a map with `copy`.
+    /// read the whole map into memory instead (`Map::open_copy`).
     #[allow(unsafe_code)]
     pub(crate) fn of(file: &File) -> io::Result<Mapping> {
         // SAFETY: the mapping is read-only and private to this struct. The only thing that Rust

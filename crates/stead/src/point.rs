@@ -1,12 +1,13 @@
 //! The integers of placement: a point of the hash space, and a share of it.
 //!
 //! The space is [0, 2^64). A point fits into `u64`. A share has up to R * 2^64 points, so it needs
-//! `u128`. With the limits of fleets, all products stay below 2^128 (2^64 cells * 10^12 millionths
-//! < 2^104), so no step needs wider integers.
+//! `u128`. All products stay below 2^128, so no step needs wider integers: 2^64 cells * 10^12
+//! millionths are less than 2^104, and `rebalance::targets` bounds the larger products.
 
 use std::fmt;
 
-/// A point of the hash space: the first 8 bytes of a digest, big-endian.
+/// A point of the hash space. Of `md5` and `sha1` it is the first 8 bytes of the digest,
+/// big-endian.
 ///
 /// It is displayed as 16 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

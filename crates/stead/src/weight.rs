@@ -1,4 +1,5 @@
-//! A weight: an exact decimal from 0 to 1,000,000 with at most 6 places, kept as millionths.
+//! A weight: an exact decimal from 0 to 1,000,000 with at most 6 decimal places, kept as
+//! millionths.
 
 use std::fmt;
 

@@ -16,7 +16,7 @@ use crate::map::Map;
 use crate::point::{Share, SPACE};
 use crate::weight::Weight;
 
-/// The version of the algorithm in this module. Every map that it builds records it.
+/// The version of the rebalancing algorithm. Every map that is built records it.
 pub const ALGORITHM: u32 = 1;
 
 /// Returns the map for this fleet: the first one, or the successor of `previous` with the least
@@ -100,9 +100,8 @@ fn aim(fleet: &Fleet, roster: &Roster, cells: Cells) -> Result<Aim> {
     })
 }
 
-/// Steps 2 to 7: returns the base pieces of the next map, and its target pieces where they differ
-/// from the base, which requires a `part`. A gradual change that is under way for this fleet keeps
-/// its target.
+/// Steps 2 to 7: returns the base pieces of the next map and, if `part` leaves something to later
+/// steps, its target pieces. A gradual change that is under way for this fleet keeps its target.
 fn pieces(
     fleet: &Fleet,
     previous: Option<&Map>,
@@ -128,8 +127,8 @@ fn pieces(
     Ok((base, target))
 }
 
-/// The number of copies of cells that a step may move: R times the cells of `part`. This is enough
-/// to move all R copies of one cell, so every step makes progress.
+/// The number of copies of cells that a step may move: R times the cells of `part`. A `part` of
+/// less than one cell is an error, so every step can move all copies of a cell and makes progress.
 fn budget(fleet: &Fleet, cells: u128, part: Share) -> Result<u128> {
     // `part` and `cells` are both at most 2^64, so their product fits except for the whole space
     let of_space = if part.0 >= SPACE {

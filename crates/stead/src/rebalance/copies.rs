@@ -127,7 +127,7 @@ mod tests {
             (moved(&old, &now, &sets), moved(&old, &made, &sets)),
             (4, 1)
         );
-        // control: leaving a set that was there from the start is not refunded, so it is not free
+        // control: giving up a copy that was there at the start is no refund, so it is not free
         assert_eq!(settle(&now, &now, &mut sets, &aim, 0), now);
     }
 }

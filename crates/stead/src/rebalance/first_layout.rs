@@ -1,9 +1,9 @@
 //! First layout: the slices of a fleet that has no map yet.
 //!
 //! At one replica, each holder gets one contiguous run. At more replicas, the space is cut into
-//! chunks. In each chunk the holders are laid end to end, in a different order for each chunk, and
-//! the line is wrapped around the chunk (McNaughton 1959). Holders of one domain lie beside each
-//! other. So every point gets R different holders, and no domain holds more copies than its cap.
+//! chunks. In each chunk the holders are laid end to end, each time in another order, and the line
+//! is wrapped around the chunk (McNaughton 1959). Holders of one domain lie beside each other. So
+//! every point gets R different holders, and no domain holds more copies than its cap.
 //!
 //! Different orders make many different sets. When a node fails, many others can therefore take
 //! part in the rebuild, and later moves find a legal exchange nearly everywhere.

@@ -119,7 +119,8 @@ impl<'a, E: Exchange> Flow<'a, E> {
         }
     }
 
-    /// The next arc from a holder that lies on a shortest path and is not known to lead nowhere.
+    /// The next arc from the holder `from` that is part of a shortest path and is not known to be a
+    /// dead end.
     fn next_arc(&self, from: HolderId, walk: &mut Walk) -> Option<Arc> {
         loop {
             let cursor = walk.cursor[from];

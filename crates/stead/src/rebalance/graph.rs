@@ -112,8 +112,9 @@ impl<'a, E: Exchange> Graph<'a, E> {
         self.domains.full(rest.filter(|holder| *holder != from))
     }
 
-    /// Makes the exchange of an arc in `cells` cells of its run. If that is only a part of the run,
-    /// the part is cut off at the end where it adds no border, if there is one.
+    /// Makes the exchange of an arc in `cells` cells of its run: in the whole run, or in a part
+    /// that is cut off. The part is cut off beside a neighbour that has the new set already, if
+    /// there is one, so that no border is added.
     pub(super) fn apply(&mut self, arc: Arc, cells: u128) {
         let run = self.runs[arc.run];
         let exchange = &self.exchange;

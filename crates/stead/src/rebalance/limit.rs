@@ -54,7 +54,7 @@ pub(super) fn first(sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
 /// Rebalances like `exact::rebalance`. Where the fleet sets `max_slices`, the result has at most
 /// that many pieces, and more points may move.
 ///
-/// Cost: about twelve times that of `exact::rebalance` when its result has too many pieces.
+/// Cost: about twelve times that of `exact::rebalance` when the result of that has too many pieces.
 pub(super) fn rebalance(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let made = exact::rebalance(pieces, sets, aim)?;
     if made.len() <= most(aim) {

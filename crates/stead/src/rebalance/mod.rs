@@ -1,29 +1,34 @@
 //! Rebalancing: computes the slices of the next map from the slices of the map before it and the
 //! weights of the new fleet. The result is exactly balanced, and as little as possible moves.
 //!
-//! A slice is held by a set of R holders, one of which is its primary. A rebalance takes the steps
-//! below. All of them count in whole cells and loop in one fixed order. Each step has its own file;
-//! docs/rebalance.md explains them in more words.
+//! A slice is held by a set of R holders, one of which is its primary; a holder is a node, or at
+//! one replica also a policy that has a weight. A *piece* is a slice during a rebalance: its length
+//! in cells and its set. The other words are those of docs/placement.md.
 //!
-//! 1. [`targets`] computes how many cells each holder gets under the caps of [`Domains`]. The
-//!    numbers are integers that add up exactly.
+//! A rebalance takes the steps below, each in its own file. Every step counts in whole cells and
+//! loops in one fixed order, so that all machines compute the same result. docs/rebalance.md
+//! explains the steps in more words.
+//!
+//! 1. [`targets`] computes how many cells each holder gets under the caps of [`Domains`], as
+//!    integers that add up exactly.
 //! 2. `fit` repairs the sets that R, the caps or the labels no longer allow, and changes as few of
 //!    their copies as possible.
-//! 3. `shift` lets a holder that must grow take cells from slices beside its own. This adds no
+//! 3. `shift` lets a holder that must grow take cells from the slices beside its own. This adds no
 //!    slice and often removes one.
-//! 4. `release` takes the remaining surplus from the holders that must shrink: whole slices first,
-//!    then one cut for each holder, beside such a slice or beside another holder's cut where
-//!    possible.
+//! 4. `release` lets the holders that must shrink give up the rest: whole slices first, then one
+//!    cut for each holder, beside such a slice or beside another holder's cut where possible.
 //! 5. `fill` gives the released cells to the holders that must still grow.
-//! 6. `copies` (several replicas only) moves what is left along the shortest paths of `flow`.
-//! 7. `primaries` (several replicas only) corrects who is the primary, by the same paths over
-//!    exchanges within a set.
+//! 6. `copies` (several replicas only) settles what steps 3 to 5 left over, by exchanges along the
+//!    shortest paths of `flow`.
+//! 7. `primaries` (several replicas only) gives each holder its share of primaries, by shortest
+//!    paths over exchanges of the primary within a set.
 //!
-//! How the files work together: `build` computes an `Aim` with step 1 and passes it to `limit`.
-//! `limit` calls `exact`, which runs steps 2 to 7 and checks that the result meets the aim. When
-//! the fleet sets `max_slices` and `exact` made more slices, `limit` also calls `coalesce`, which
-//! accepts more movement to get fewer slices. For a first map, `first_layout` replaces steps 2 to
-//! 6. `gradual` takes only a part of a change, and `compose` turns pieces into the parts of a map.
+//! How the files work together: `build` runs step 1, which gives an `Aim`, and passes it to
+//! `limit`. `limit` calls `exact`, which runs steps 2 to 7 and checks that the result meets the
+//! aim. When the fleet sets `max_slices` and `exact` made more slices, `limit` first lets
+//! `coalesce` join slices, which costs movement, and calls `exact` again. For a first map,
+//! `first_layout` replaces steps 2 to 6. `gradual` takes only a part of a change, and `compose`
+//! turns pieces into the parts of a map.
 //!
 //! In steps 3 to 5, a holder that must shrink never gains a cell, and a holder that must grow never
 //! loses one. The number of cells moved is therefore exactly the sum of all gains. Where these
@@ -36,7 +41,7 @@
 //!
 //! # The files
 //!
-//! A file uses only files to the left of it:
+//! A file uses only files in groups to the left of its own:
 //!
 //! ```text
 //! table | holder | sets domains | piece targets | chain aim | demand | fit shift release coalesce first_layout graph | fill distances | flow | copies primaries | exact | limit | gradual roster | compose | build
@@ -44,12 +49,12 @@
 //!
 //! # Wrong ids
 //!
-//! Holders, roles, domains, sets and pieces are identified by ids. Each value that belongs to one
-//! of them stands in a [`Table`], which only ids of that kind can index. A wrong id panics.
-//! libstead turns the panic into the status for an internal fault, the command prints one line and
-//! exits with an error code, and Python raises an exception. Returning `Err` instead would report
-//! the fault just as clearly, but nearly every line of the steps would have to propagate it, and
-//! readers could not tell it from the errors that can really happen.
+//! Holders, roles, domains, sets and pieces are identified by ids. All values that belong to them
+//! are kept in a [`Table`] (or in `table::Lists`), which only ids of the right kind can index. A
+//! wrong id panics. libstead turns the panic into the status for an internal fault, the command
+//! prints one line and exits with an error code, and Python raises an exception. Returning `Err`
+//! instead would report the fault just as clearly, but nearly every line of the steps would have to
+//! propagate it, and readers could not tell it from the errors that can really happen.
 //!
 //! No fleet and no map can cause this panic: this module creates every id, and only for a table of
 //! that length. The node and policy numbers of an old map are looked up only in `roster`, where a

@@ -26,9 +26,10 @@ pub(super) fn put_right(
     settle(old, now, sets, aim, &wanted)
 }
 
-/// Returns the pieces with exactly `wanted` cells for each primary. `old` has the former primaries.
+/// Returns the pieces with `wanted` cells for each primary or, where the slices do not allow these
+/// numbers, with others that are rounded differently. `old` has the former primaries.
 ///
-/// Errors: `Internal` when this is impossible, which the theory rules out.
+/// Errors: `Internal` when no rounding is possible, which the theory rules out.
 fn settle(
     old: &[Piece],
     now: &[Piece],

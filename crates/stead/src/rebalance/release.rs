@@ -1,8 +1,8 @@
 //! Release: roles that must shrink give up cells, so that there are few gaps and old pieces vanish.
 //!
-//! Each gap costs a piece, and each piece that is given up whole saves one. A role must usually
-//! shrink by an amount that no set of whole pieces has, so it needs one cut somewhere. What can be
-//! saved is gaps, by letting two cuts share one:
+//! Each gap costs a piece, and each piece that is given up whole saves one. Whole pieces rarely add
+//! up to what a role must give up, so it needs one cut somewhere. Gaps can be saved by letting two
+//! cuts share one:
 //!
 //! ```text
 //!   a a a a b b b b b     a gives up 1, b gives up 2:     a a a . . . b b b     one gap serves both
@@ -14,7 +14,7 @@
 //! role that must grow may take the place of that copy.
 //!
 //! 1. Give up whole pieces that fit, shortest first.
-//! 2. Cut beside pieces that were given up whole; each role in the shortest piece that it has
+//! 2. Cut beside pieces that were given up whole. Each role cuts the shortest piece that it has
 //!    there.
 //! 3. Cut in pairs, on both sides of a border between two roles. The role with the fewest such
 //!    borders chooses first (a matching that leaves few roles alone). It takes the border whose two

@@ -141,7 +141,7 @@ impl Sets {
     }
 
     /// If the sets differ by exactly one role each: the role that only `from` has and the role that
-    /// only `to` has.
+    /// only `to` has. Otherwise `None`.
     pub(super) fn exchange(&self, from: SetId, to: SetId) -> Option<(Role, Role)> {
         let (from, to) = (self.roles(from), self.roles(to));
         if from.len() != to.len() {

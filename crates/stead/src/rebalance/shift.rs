@@ -32,9 +32,9 @@ fn has(sets: &Sets, set: SetId, table: &ByRole) -> bool {
     sets.roles(set).iter().any(|role| table[*role] > 0)
 }
 
-/// Takes pieces of donors that fit into the deficits of their neighbours. A piece that does not fit
-/// is not tried again, since surpluses and deficits only shrink, unless one of its neighbours
-/// changes.
+/// Takes pieces of donors that fit into the deficits of their neighbours. Surpluses and deficits
+/// only shrink, so a piece that did not fit is tried again only after one of its neighbours has
+/// changed.
 fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
     let mut chain = Chain::new(pieces);
     let gives = |demand: &Demand, piece: Piece| has(sets, piece.set, &demand.surplus);

@@ -18,7 +18,7 @@ pub struct Draft {
     /// The present nodes of a random history: name and place, in the order in which they were
     /// added.
     there: Vec<(String, ZoneAndRack)>,
-    /// How many nodes there were in all so far, which gives the next name.
+    /// The number of nodes that were ever created, which gives the next name.
     named: usize,
 }
 

@@ -69,8 +69,8 @@ pub struct Figures {
     /// The largest share / ideal of all nodes divided by the smallest; `None` when a node has
     /// nothing. This is the imbalance factor of the article, which compares nodes with each other.
     pub imbalance: Option<f64>,
-    /// The number of runs of points that do not have R nodes, name a node twice, or have more
-    /// copies in a domain than its cap.
+    /// The number of runs of points that do not have R nodes, name a node twice or one that wants
+    /// nothing, or have more copies in a domain than its cap.
     pub violations: usize,
     /// The points in these runs; the fraction is of 2^64.
     pub violating: Amount,

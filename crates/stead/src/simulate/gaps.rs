@@ -66,7 +66,8 @@ impl Slicing {
     }
 }
 
-/// Appends a piece. Drops it if it is empty, and joins it to its neighbour if both are of one kind.
+/// Appends a piece. Drops it if it is empty, and joins it to the last one if both have the same
+/// node.
 fn push<T: PartialEq>(pieces: &mut Vec<(T, u128)>, piece: (T, u128)) {
     match pieces.last_mut() {
         _ if piece.1 == 0 => {}

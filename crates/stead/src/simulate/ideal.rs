@@ -1,7 +1,7 @@
 //! What a fleet wants: the caps of its domains and the ideal share of each node.
 //!
-//! This file is written from docs/placement.md alone and uses nothing of `rebalance`. So stead is
-//! measured by the same independent rules as its peers, and not by its own code.
+//! The code is written from docs/placement.md alone and uses nothing of `rebalance`; only the tests
+//! compare both. So stead is measured by the same independent rules as its peers.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -95,8 +95,8 @@ impl Placement {
         moved
     }
 
-    /// Counts the runs that do not have R nodes, name a node twice, or have more copies in a domain
-    /// than its cap.
+    /// Counts the runs that do not have R nodes, name a node twice or one that wants nothing, or
+    /// have more copies in a domain than its cap.
     pub fn violations(&self, wanted: &Wanted) -> Breaches {
         let count = wanted
             .holders

@@ -2,7 +2,7 @@
 
 use crate::weight::Weight;
 
-/// A first fleet and the steps that change it. It keeps the rules of [`Scenario::parse`].
+/// A first fleet and the steps that change it. It satisfies the rules of [`Scenario::parse`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scenario {
     /// The name of the scenario, which is also the name of its fleets.
