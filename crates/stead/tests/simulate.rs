@@ -1,5 +1,4 @@
-//! Simulation: the published figures come out, and the measurements would detect it if they did
-//! not.
+//! Simulation: the published figures are reproduced, and violations would be detected.
 
 use stead::simulate::{built_in, run, Simulated, SystemReport, BUILT_INS};
 
@@ -175,7 +174,7 @@ fn with_as_many_zones_as_replicas_stead_moves_exactly_the_lower_bound() {
     for name in ["zones", "tight-2-2-2-3", "tight-3-3-2-3"] {
         let simulated = simulate(name);
         is_exact(&simulated, "stead");
-        // the rings know no zones, which shows that violations are detected
+        // the rings know no zones, so they must have violations: the control of the measurement
         for peer in ["riak", "ring"] {
             assert!(
                 system(&simulated, peer).total.worst.violations > 0,

@@ -1,4 +1,4 @@
-//! The store publishes a new epoch either whole or not at all; and the cache of open maps.
+//! The store, which publishes a new epoch whole or not at all, and the cache of open maps.
 
 use std::fs;
 use std::path::{Path, PathBuf};

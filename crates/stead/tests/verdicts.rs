@@ -1,8 +1,8 @@
 //! The verdict on maps. It agrees with an independent judge; the shares of holders and domains add
-//! up; pins and gradual changes are judged as `locate` answers them; and maps that stead builds are
+//! up; pins and gradual changes are judged by what the map answers; and maps that stead builds are
 //! sound.
 
-#[allow(dead_code)] // what one map is, without what it knows of steps
+#[allow(dead_code)] // only the judgement of single maps is used, not that of steps
 mod judge {
     mod bytes;
     pub mod copies;

@@ -149,7 +149,8 @@ impl Judged {
         Ok(())
     }
 
-    /// Guarantee 2: no domain holds more copies of a point than its cap.
+    /// Guarantee 2: every slice has R different nodes, and no domain holds more copies of a point
+    /// than its cap.
     pub fn check_caps(&self) -> Result<(), String> {
         let caps = self.caps();
         for (first, list) in &self.slices {
