@@ -1,9 +1,10 @@
-//! Bad fleets: each mistake is reported with its file, its line and its words, in TOML and in JSON.
+//! Bad fleets: each mistake is reported with its file, its line and a message, in TOML and in JSON.
 
 use stead::error::{Error, Status};
 use stead::fleet::Fleet;
 
-/// Text, line, a part of the message. `NODE` stands for a node `a`, in lines of its own.
+/// The text, the line of the mistake, a part of the message. `NODE` stands for a node `a`, in lines
+/// of its own.
 type Bad<'a> = (&'a str, usize, &'a str);
 
 const TOML: &[Bad] = &[
@@ -275,7 +276,7 @@ const TOML: &[Bad] = &[
     ("name = 'm'\nNODE\n[[pin]]\nrange = ['7%', '6%']\nnodes = ['a']", 6, "must be at least one \
         point"),
     ("name = 'm'\nNODE\n[[pin]]\nrange = ['7%', '100.1%']\nnodes = ['a']", 6, "percentage \"100.1%\" is above 100%"),
-    // several at once: the first in the file, syntax before all
+    // several mistakes at once: the first in the file is reported, and syntax before all others
     ("name = 'm'\nnode = [{ name = 'a' }, { nam = 'b' }]\npolicy = 1", 2, "required key `name` is \
         missing in [[node]]"),
     ("name = 'm'\npolicy = [{ name = 'p', nodes = ['b'] }]\nnode = [{ name = '' }]", 2, "node `b` is not in this fleet"),
@@ -289,7 +290,7 @@ const TOML: &[Bad] = &[
         9,
         "key `labels` is given twice",
     ),
-    // copies and where they may be
+    // copies and where they may be placed
     (
         "name = 'm'\nreplicas = 3\nNODE",
         2,
@@ -325,7 +326,7 @@ const TOML: &[Bad] = &[
         11,
         "a policy takes a share only with replicas = 1, and they are 2; remove its weight",
     ),
-    // what is only syntax
+    // mistakes of syntax
     ("name = 'm'\nlabels = {\na = 1}\nNODE", 2, "a line end inside an inline table is not in TOML \
         1.0; write it the older way"),
     ("name = 'm", 1, "not valid TOML: "),
@@ -430,7 +431,7 @@ fn check(text: &str, file: &str, line: usize, words: &str) {
         assert!(!message.contains(['\n', '\r']), "{message}");
         match error {
             Error::Fleet { .. } => {
-                // "above 1000000, the largest weight" says what to do in naming the limit
+                // "above 1000000, the largest weight" says what to do by naming the limit
                 let advises = message[start.len()..].contains([';', '?'])
                     || message.ends_with("the largest weight");
                 assert!(advises, "does not say what to do: {message}");
@@ -441,7 +442,7 @@ fn check(text: &str, file: &str, line: usize, words: &str) {
 }
 
 #[test]
-fn every_mistake_in_toml_is_told_with_its_line() {
+fn every_mistake_in_toml_is_reported_with_its_line() {
     assert!(TOML.len() >= 60);
     for (text, line, words) in TOML {
         check(text, "fleet.toml", *line, words);
@@ -449,7 +450,7 @@ fn every_mistake_in_toml_is_told_with_its_line() {
 }
 
 #[test]
-fn every_mistake_in_json_is_told_with_its_line() {
+fn every_mistake_in_json_is_reported_with_its_line() {
     for (text, line, words) in JSON {
         check(text, "fleet.json", *line, words);
     }
@@ -549,7 +550,7 @@ fn spread_names_at_most_255_labels() {
         (fleet.spread.len(), fleet.spread[254].as_str()),
         (255, "l254")
     );
-    // the label that is too much stands in a line of its own
+    // the label that is one too many stands in its own line
     check(
         &spread(256),
         "f",
