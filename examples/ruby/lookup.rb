@@ -61,6 +61,9 @@ module Stead
       nodes.map { |node| string(@start[3] + 40 * node).force_encoding("UTF-8") }
     end
 
+    # Keeps the secret and the file out of messages.
+    def inspect = "#<Stead::Map>"
+
     private
 
     def refuse(what) = raise(Refused, what)
