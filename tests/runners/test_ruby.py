@@ -2,6 +2,8 @@
 notice each of the mistakes that the page warns of.
 """
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -15,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 EXAMPLE = os.path.join(ROOT, "examples", "ruby")
 PAGE = os.path.join(ROOT, "docs", "implementing.md")
 RUBY = os.environ.get("RUBY", "ruby")
+FIELDS = ((128, 132), (136, 144))  # hash and cells in a map's header
 
 # what the mistake is -> (file, the right text, the wrong text)
 MISTAKES = {
@@ -88,8 +91,7 @@ def counted(folder):
     done = subprocess.run(
         [RUBY, "-w", os.path.join(folder, "tests", "runners", "ruby.rb")],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         check=False,
     )
     counts = re.findall(r"vectors: ruby (\S+) (\d+) passed", done.stdout.decode())
@@ -121,9 +123,77 @@ def with_mistake(mistake):
 class Page(unittest.TestCase):
     """docs/implementing.md against the files and bytes that it shows."""
 
+    @classmethod
+    def setUpClass(cls):
+        cls.page = read(PAGE)
+        cls.words = " ".join(cls.page.split())  # wrapped or not
+        with open(os.path.join(ROOT, "tests", "maps", "three.map"), "rb") as file:
+            cls.map = file.read()
+
+    def u32(self, at):
+        return int.from_bytes(self.map[at : at + 4], "little")
+
+    def u64(self, at):
+        return int.from_bytes(self.map[at : at + 8], "little")
+
     def test_the_page_shows_the_reader_as_it_is(self):
-        for name in ("lookup.rb", "hashes.rb"):
-            self.assertIn(f"```ruby\n{read(EXAMPLE, name)}```\n", read(PAGE), name)
+        reader = read(EXAMPLE, "lookup.rb")
+        self.assertIn(f"```ruby\n{reader}```\n", self.page)
+        code = [
+            line for line in reader.splitlines() if not re.match(r" *(#.*)?$", line)
+        ]
+        self.assertIn(f"the program below has {len(code)} lines", self.words)
+
+    def test_the_bytes_of_the_worked_example_are_those_of_the_file(self):
+        rows = re.findall(r"(?m)^([0-9a-f]{4})  ((?:[0-9a-f]{2}  ?)+)", self.page)
+        self.assertEqual(len(rows), 28)
+        for offset, shown in rows:
+            at, expected = int(offset, 16), bytes.fromhex(shown)
+            self.assertEqual(self.map[at : at + len(expected)], expected, offset)
+
+    def test_the_keys_of_the_worked_example_are_where_it_says(self):
+        points = [self.u64(0x2F8 + 8 * i) for i in range(3)]
+        table = re.findall(
+            r"(?m)^\| `(\w+)` +\| `([0-9a-f]{16})` +\| (\d+) +\| (\d), (\d) +"
+            r"\| .*upper bound (\d) +\| slice (\d) \| `(\w+)` +\|$",
+            self.page,
+        )
+        self.assertEqual([row[0] for row in table], ["justin", "frank", "Frank"])
+        erin = re.search(
+            r'MD5\("erin"\) = (\w+)\npoint +=( \w+)\nb +=\2 >> 60 = 5\n', self.page
+        )
+        self.assertEqual(erin[1], hashlib.md5(b"erin").hexdigest())
+        table.append(("erin", erin[2].strip(), "5", "1", "2", "2", "1", "n1"))
+        for key, point, b, low, high, bound, owner, node in table:
+            number = int(hashlib.md5(key.encode()).hexdigest()[:16], 16)
+            self.assertEqual(f"{number:016x}", point)
+            self.assertEqual(number >> 60, int(b))
+            index = [self.u32(0x320 + 4 * (int(b) + i)) for i in (0, 1)]
+            self.assertEqual(index, [int(low), int(high)])
+            self.assertEqual(sum(first <= number for first in points), int(bound))
+            self.assertEqual(int(bound) - 1, int(owner))
+            self.assertEqual(node, f"n{owner}")
+
+    def test_the_points_of_frank_are_those_of_the_vectors(self):
+        rows = re.findall(
+            r"(?m)^\| `([\w-]+)` +\| ([0-9a-f]+) +\| (\d+) +\|.*\| `([0-9a-f]{16})` +\|$",
+            self.page,
+        )
+        self.assertEqual(len(rows), 9)
+        with open(os.path.join(ROOT, "tests", "vectors", "locate.json")) as file:
+            points = {
+                v["map"]: v["point"]
+                for v in json.load(file)["vectors"]
+                if v.get("key") == b"frank".hex() and not v.get("fold")
+            }
+        for name, field, cells, point in rows:
+            self.assertEqual(points[name], point, name)
+            with open(os.path.join(ROOT, "tests", "maps", name + ".map"), "rb") as file:
+                header = file.read(176)
+            found = [int.from_bytes(header[i:j], "little") for i, j in FIELDS]
+            self.assertEqual(found, [int(field, 16), int(cells)], name)
+        number = int(hashlib.md5(b"frank").hexdigest(), 16)
+        self.assertIn(f"0x26253c...e6 mod 1000 is {number % 1000}", self.words)
 
 
 @unittest.skipUnless(shutil.which(RUBY), "there is no ruby")
