@@ -75,8 +75,8 @@ MISTAKES = {
         "record(7, member) }",
         "record(7, member) }.uniq",
     ),
-    "pins passed over": ("lookup.rb", "@count[11].zero? ? 8 : 11", "8"),
-    "unknown feature bits passed over": ("lookup.rb", " || features > 0b1111", ""),
+    "pins ignored": ("lookup.rb", "@count[11].zero? ? 8 : 11", "8"),
+    "unknown feature bits ignored": ("lookup.rb", " || features > 0b1111", ""),
     "the digest not checked": ("lookup.rb", 'refuse "digest" if', "nil if"),
 }
 
