@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# The reader of examples/ruby as a runner. It reads maps and places keys, and knows stead's own
-# hashes only, so it serves a part of the vectors; PARTS of tests/run says which, and counts them.
-# Here a vector belongs to the part when the reader takes its map.
+# The reader of examples/ruby as a runner. It only reads maps and places keys, and knows stead's own
+# hashes only, so it serves a part of the vectors. PARTS of tests/run says which, and counts them.
+# Here a vector of locate.json belongs to the part when the reader accepts its map.
 
 require "json"
 require "tempfile"
@@ -14,7 +14,7 @@ def vectors(file) = JSON.parse(File.read(File.join(TESTS, "vectors", file)))["ve
 
 def map_file(name) = File.join(TESTS, "maps", "#{name}.map")
 
-# Prints how many vectors pass, in the words that tests/run looks for, and the first that do not.
+# Prints how many vectors pass, in the words that tests/run reads, and the first that fail.
 def report(file, vectors, &passes)
   good, bad = vectors.partition(&passes)
   bad.first(4).each { |v| puts "ruby: #{file}: #{v.to_json[0, 400]}" }
@@ -29,7 +29,7 @@ def point(vector)
   hex(number >> (bits - 64)) == vector["point"]
 end
 
-# By the point; with a key also by the key, which must have this point.
+# Looks up the point and, where the vector has one, the key, which must have this point.
 def located(map, vector)
   names = map.nodes_at(vector["point"].hex)
   good = [names.first, names] == vector.values_at("locate", "all")
@@ -55,7 +55,7 @@ def damage(vector)
   bytes
 end
 
-# The class of the error that a vector's bytes are refused with.
+# The class of the error with which the reader refuses a vector's bytes; nil when it opens them.
 def refusal(vector)
   Tempfile.create("damaged", binmode: true) do |file|
     file.write(damage(vector))
@@ -72,7 +72,7 @@ maps = Hash.new do |opened, name|
     begin
       Stead::Map.new(map_file(name))
     rescue Stead::Refused
-      nil # by a hash that is not stead's own, or else tests/run misses its vectors
+      nil # its hash is not one of stead's own; otherwise tests/run misses its vectors
     end
 end
 
