@@ -2,8 +2,8 @@
 again.
 
 The reference made the vectors. So this shows that the files are complete and current,
-but not that they are right. The evidence for that is that programs agree with them
-which share no code with the reference.
+but not that they are right. The evidence for that is that programs which share no code
+with the reference agree with them.
 """
 
 import os
