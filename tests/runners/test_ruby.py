@@ -23,6 +23,11 @@ FIELDS = ((128, 132), (136, 144))  # hash and cells in a map's header
 MISTAKES = {
     "points compared as signed numbers": ("lookup.rb", '"Q<" :', '"q<" :'),
     "the lower bound instead of the upper": ("lookup.rb", ") > point", ") >= point"),
+    "the index taken for the answer": (
+        "lookup.rb",
+        "record(13, bucket + 1)",
+        "record(13, bucket)",
+    ),
     "a point of md5 read little-endian": (
         "hashes.rb",
         "Digest::MD5.hexdigest(bytes).hex",
