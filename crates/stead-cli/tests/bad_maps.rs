@@ -365,7 +365,7 @@ fn check_finds_a_map_that_is_whole_and_wrong() {
     let ran = dir.run(&["check", "many.map"]).fails(1, &[]);
     assert!(
         ran.text().contains(&format!(
-            "BROKEN  max_slices  {} slices of at most 2",
+            "BROKEN  max_slices  {} slices, but at most 2 are allowed",
             map.base_count()
         )),
         "{ran:?}"

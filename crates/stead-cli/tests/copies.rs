@@ -285,8 +285,8 @@ fn slices_that_are_not_there_yet_are_pending_and_no_violations() {
     let pending = applied["pending_violations"].as_u64().unwrap();
     assert!(pending > 1, "{applied}");
     let line = format!(
-        "\n{pending} slices have other than 3 nodes, or more in a domain than its \
-        cap, until the change that is under way reaches them\n"
+        "\n{pending} slices do not have exactly 3 nodes, or exceed the cap of a domain, until the \
+        change that is under way reaches them\n"
     );
     for verb in [
         &["show", "m.map"][..],
@@ -327,7 +327,7 @@ fn another_primary_is_told_as_reordered() {
 fn people_are_told_how_many_slices_break_a_rule() {
     let dir = Dir::new();
     let lists = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/maps/lists.map");
-    let line = "\n3 slices have other than 1 node, or more in a domain than its cap\n";
+    let line = "\n3 slices do not have exactly 1 node, or exceed the cap of a domain\n";
     for verb in [&["show", lists][..], &["diff", lists, lists]] {
         let ran = dir.run(verb).ok();
         assert!(ran.text().contains(line), "{ran:?}");

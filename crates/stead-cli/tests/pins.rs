@@ -102,7 +102,10 @@ fn plan_apply_diff_and_show_say_which_pins_break_a_rule() {
     ] {
         let ran = dir.run(verb).ok();
         assert!(ran.text().contains(line), "{verb:?}: {ran:?}");
-        assert!(ran.text().contains("\nand 1 more of pins\n"), "{ran:?}");
+        assert!(
+            ran.text().contains("\nand 1 more violation of pins\n"),
+            "{ran:?}"
+        );
         let json = dir.run(&[verb, &["--json"]].concat()).json();
         assert_eq!(
             (&json["violations"], &json["pin_violations"]),
@@ -133,8 +136,8 @@ fn a_pin_that_its_fleet_calls_short_is_only_a_warning() {
     );
     let text = dir.run(&["check", "m.map"]).ok();
     assert!(text.text().contains(
-        "\nok      pins        2 pins: each has 3 nodes or more and keeps the caps, but 1 that the \
-         fleet calls short\n"
+        "\nok      pins        2 pins: each has 3 nodes or more and keeps the caps, except 1 that \
+         the fleet marks as short\n"
     ));
     let json = dir.run(&["check", "m.map", "--json"]).json();
     assert_eq!(

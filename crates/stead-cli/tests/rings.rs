@@ -205,9 +205,9 @@ fn nothing_is_overwritten_and_nothing_half_written() {
     let (before, files) = (dir.everything(), all(&dir));
     let line = ["ring", "karger", "servers.txt", "-o"];
     dir.run(&[&line[..], &["rrd.map", "--fleet", "new.toml"]].concat())
-        .fails(64, &["rrd.map is there already"]);
+        .fails(64, &["rrd.map already exists"]);
     dir.run(&[&line[..], &["new.map", "--fleet", "rrd.toml"]].concat())
-        .fails(64, &["rrd.toml is there already"]);
+        .fails(64, &["rrd.toml already exists"]);
     dir.run(&[&line[..], &["new.map"]].concat())
         .fails(64, &["--fleet"]);
     dir.run(&[&line[..], &["nowhere/new.map", "--fleet", "new.toml"]].concat())
@@ -284,13 +284,13 @@ fn what_production_does_is_compared_and_its_ring_found() {
     let text = ran.text().to_owned();
     assert!(
         text.contains("1001 keys, of which 2 ")
-            && text.contains("no node \"db9\", which has 1 key"),
+            && text.contains("no node \"db9\", where 1 key was observed"),
         "{text}"
     );
     ran.fails(1, &["-: 2 keys are elsewhere than the map says"]);
     for (lines, parts) in [
         ("a\tdb1\nb db2\n", &["-:2: write a key, a tab"][..]),
-        ("", &["there are no keys in it"]),
+        ("", &["contains no keys"]),
     ] {
         dir.feed(&["check", "rrd.map", "--observed", "-"], lines.as_bytes())
             .fails(65, parts);
