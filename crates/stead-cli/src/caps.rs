@@ -12,8 +12,8 @@ use crate::text::{count, percent, told, Table};
 /// The largest number of pins that break a rule and are listed.
 const PINS: usize = 3;
 
-/// Writes the table of domains, if there are any, and then the reasons why a domain or a node cannot
-/// have what its weight alone would give it.
+/// Writes the table of domains, if there are any, and then the reasons why a domain or a node
+/// cannot have what its weight alone would give it.
 pub fn write(report: &Report, out: &mut Out) -> Result {
     let Report { domains, nodes, .. } = report;
     let mut table = Table::new(

@@ -1,4 +1,5 @@
-//! The keys: the arguments, or else the records of standard input. Keys are bytes, with no encoding.
+//! The keys: the arguments, or else the records of standard input. Keys are bytes, with no
+//! encoding.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,9 +22,9 @@ const BUFFER: usize = 256 << 10;
 /// Calls `each` with every key and its number, counted from 1. The keys are the arguments, or the
 /// records of standard input if there are no arguments.
 ///
-/// With `zero` a record ends with NUL, and nothing else is stripped from it. Otherwise a record is a
-/// line without its `\n` or `\r\n`; the last line may have none. The output is flushed before each
-/// wait for more input, so that a program that asks for one key at a time gets its answers.
+/// With `zero` a record ends with NUL, and nothing else is stripped from it. Otherwise a record is
+/// a line without its `\n` or `\r\n`; the last line may have none. The output is flushed before
+/// each wait for more input, so that a program that asks for one key at a time gets its answers.
 pub fn keys(
     arguments: Vec<OsString>,
     zero: bool,

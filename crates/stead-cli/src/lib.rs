@@ -54,8 +54,8 @@ pub fn main() -> ExitCode {
 }
 
 fn run() -> exit::Result {
-    // A write beyond the file size limit (ulimit -f) raises SIGXFSZ, which kills the process. With a
-    // handler the write returns an error instead.
+    // A write beyond the file size limit (ulimit -f) raises SIGXFSZ, which kills the process. With
+    // a handler the write returns an error instead.
     signal_hook::flag::register(
         signal_hook::consts::SIGXFSZ,
         Arc::new(AtomicBool::new(false)),

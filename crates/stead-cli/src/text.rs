@@ -77,8 +77,8 @@ pub fn joined(map: &Map, policy: PolicyId) -> String {
     names.join(",")
 }
 
-/// Describes the hash of a map: `md5`, or for an adopted ring also `crc32 modulo 12` or `md5 in 65536
-/// cells`.
+/// Describes the hash of a map: `md5`, or for an adopted ring also `crc32 modulo 12` or `md5 in
+/// 65536 cells`.
 pub fn hash(map: &Map) -> String {
     let (hash, cells) = (map.hash(), map.cells());
     let bits = match &hash {

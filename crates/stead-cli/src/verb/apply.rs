@@ -12,10 +12,10 @@ use crate::output::Out;
 
 /// Make the first map of a fleet, or update the map to the fleet
 ///
-/// Publishes the next epoch of the map, moves as little as possible, and writes nothing when nothing
-/// changes. With --max-move the change takes several epochs, one for each apply of the same fleet.
-/// The old epoch stays in MAP.history. When two processes apply at once, one wins; the other exits
-/// with 75 and has changed nothing.
+/// Publishes the next epoch of the map, moves as little as possible, and writes nothing when
+/// nothing changes. With --max-move the change takes several epochs, one for each apply of the same
+/// fleet. The old epoch stays in MAP.history. When two processes apply at once, one wins; the other
+/// exits with 75 and has changed nothing.
 #[derive(Args)]
 #[command(after_help = "\
 Example: make the first map

@@ -1,4 +1,5 @@
-//! `stead diff OLD NEW`: what differs between two maps of one cluster, or which keys of a list move.
+//! `stead diff OLD NEW`: what differs between two maps of one cluster, or which keys of a list
+//! move.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

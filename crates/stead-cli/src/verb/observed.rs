@@ -54,8 +54,8 @@ struct Agreement {
 }
 
 impl Observed {
-    /// Reads the pairs of a key and a node, and compares them with the map. Fails if a line is not a
-    /// pair, or if there are no lines.
+    /// Reads the pairs of a key and a node, and compares them with the map. Fails if a line is not
+    /// a pair, or if there are no lines.
     pub fn of(map: &Map, pairs: &Path) -> Result<Observed> {
         let names = names(map);
         let file = pairs.display().to_string();

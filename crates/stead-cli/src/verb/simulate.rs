@@ -19,9 +19,9 @@ use crate::text::{count, percent, Table};
 /// Compare stead with other placement methods over a series of changes
 ///
 /// Takes each system through the same changes of a fleet. Prints how much it moved, compared with
-/// the lower bound that the new shares set; how far its shares are from the ideal; how many rules it
-/// broke; the size of its table; and the time. docs/simulate.md explains the comparison, and how far
-/// it is fair.
+/// the lower bound that the new shares set; how far its shares are from the ideal; how many rules
+/// it broke; the size of its table; and the time. docs/simulate.md explains the comparison, and how
+/// far it is fair.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

@@ -14,8 +14,8 @@ use crate::output::Out;
 /// Measure how evenly several schemes spread a list of names
 ///
 /// The schemes are first letters (D1 to D3), sums of characters (N1, N2) and MD5 (M1 to M3). The
-/// figures of the paper "Evenly distributing members by MD5" are printed beside them. With --members
-/// it also computes how many directories and files that number of members makes.
+/// figures of the paper "Evenly distributing members by MD5" are printed beside them. With
+/// --members it also computes how many directories and files that number of members makes.
 #[derive(Args)]
 #[command(after_help = "\
 Example: measure a list of names, and compute the files of a billion members
