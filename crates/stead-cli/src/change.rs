@@ -26,7 +26,7 @@ pub struct Show {
 }
 
 impl Show {
-    /// Whether the output is JSON.
+    /// Returns whether the output is JSON.
     pub fn json(&self) -> bool {
         self.json
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use stead::{Error, Status};
 
-/// `check` found a rule broken.
+/// `check` found a broken rule, or a key that is elsewhere.
 pub const VIOLATED: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 64;
@@ -58,7 +58,7 @@ pub struct Failure {
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// A failure with an exit code and a message.
+    /// Returns a failure with an exit code and a message.
     pub fn new(code: u8, line: impl Display) -> Failure {
         Failure {
             code,
@@ -66,12 +66,12 @@ impl Failure {
         }
     }
 
-    /// A failure with an exit code and no message, because everything has been said already.
+    /// Returns a failure with an exit code and no message, for errors that are reported already.
     pub fn silent(code: u8) -> Failure {
         Failure { code, line: None }
     }
 
-    /// A failure of the operating system to do `what` with a stream of this process.
+    /// Returns the failure of an operation on a stream; `what` says which.
     pub fn io(what: &str, error: &io::Error) -> Failure {
         let code = if error.kind() == io::ErrorKind::PermissionDenied {
             PERMISSION
@@ -81,7 +81,7 @@ impl Failure {
         Failure::new(code, format!("{what}: {error}"))
     }
 
-    /// The same failure, with `place` before its message.
+    /// Returns the same failure, with `place` before its message.
     pub fn at(mut self, place: &str) -> Failure {
         self.line = self.line.map(|line| format!("{place}: {line}"));
         self

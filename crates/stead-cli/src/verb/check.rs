@@ -40,7 +40,7 @@ Exit codes:
   74  reading or writing failed
   77  permission denied")]
 pub struct Check {
-    /// The map
+    /// The map file
     map: PathBuf,
     /// Compare the map with production instead: KEYS is a file of lines, each a key, a tab, and the
     /// node that has the key; - is standard input
@@ -202,7 +202,7 @@ fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
     checks
 }
 
-/// `1 slice does`, `7 slices do`.
+/// Formats a number of slices with its verb: `1 slice does`, `7 slices do`.
 fn count_do(slices: usize) -> String {
     format!(
         "{} {}",
@@ -279,18 +279,24 @@ fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
             count(broken, "share"),
             verdict.max_share_error
         ),
-        Rule::Primaries => format!(
-            "{} not the primary of 1/{} of its points",
-            count(broken, "node"),
-            map.replicas()
-        ),
+        Rule::Primaries => {
+            let (are, their) = match broken {
+                1 => ("is", "its"),
+                _ => ("are", "their"),
+            };
+            format!(
+                "{} {are} not the primary of 1/{} of {their} points",
+                count(broken, "node"),
+                map.replicas()
+            )
+        }
         Rule::MaxSlices => format!(
             "{}, but at most {} are allowed",
             count(map.base_count(), "slice"),
             map.max_slices().unwrap_or(0)
         ),
         Rule::Pins => format!(
-            "{} of {}: too few nodes, a node twice, or more in a domain than its cap",
+            "{} of {}: too few nodes, a node listed twice, or a domain above its cap",
             verdict.violating_pins,
             count(map.pins().len(), "pin")
         ),

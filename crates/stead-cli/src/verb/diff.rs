@@ -23,7 +23,7 @@ use crate::text::joined;
 ///
 /// Takes two epochs of one map, for example one from MAP.history. A node is the same in both if its
 /// name is, or if `formerly` says so. A map remembers one former name per node: if a node was
-/// renamed more than once between the two epochs, compare epoch by epoch.
+/// renamed more than once in between, or the fleet dropped its `formerly`, compare epoch by epoch.
 #[derive(Args)]
 #[command(after_help = "\
 Example: list the names that move between two epochs
@@ -38,9 +38,9 @@ Exit codes:
   74  reading or writing failed
   77  permission denied")]
 pub struct Diff {
-    /// The map before
+    /// The old map file
     old: PathBuf,
-    /// The map after
+    /// The new map file
     new: PathBuf,
     /// Read keys, and print those whose set of nodes changes: KEY<TAB>from<TAB>to
     #[arg(long, conflicts_with = "moves")]
@@ -86,8 +86,8 @@ impl Diff {
         if !self.list.is_empty() {
             return Err(Failure::new(
                 USAGE,
-                "keys are given without --keys; write stead diff OLD \
-                NEW --keys -- KEY...; see --help",
+                "keys are given without --keys; write `stead diff OLD \
+                NEW --keys -- KEY...`; see --help",
             ));
         }
         let change = Change::between(old, new);

@@ -31,7 +31,7 @@ Exit codes:
   74  reading or writing failed
   77  permission denied")]
 pub struct History {
-    /// The map
+    /// The map file
     map: PathBuf,
     /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]

@@ -35,7 +35,7 @@ Exit codes:
   74  reading or writing failed
   77  permission denied")]
 pub struct Locate {
-    /// The map
+    /// The map file
     map: PathBuf,
     /// The keys; write -- before a key that starts with a dash [default: the lines of standard
     /// input]
@@ -183,7 +183,7 @@ impl Locate {
         if self.explain && self.zero && !self.json {
             return Err(Failure::new(
                 USAGE,
-                "--explain prints lines for people, which -0 cannot separate; add --json; see --help",
+                "-0 cannot separate the lines of --explain; add --json; see --help",
             ));
         }
         let map = Map::open_copy(&self.map)?;

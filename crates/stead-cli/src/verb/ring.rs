@@ -316,7 +316,8 @@ fn read(path: &Path) -> Result<(Vec<u8>, String)> {
         return Err(Failure::new(
             crate::exit::FLEET,
             format_args!(
-                "{name}: longer than {LONGEST} bytes, too long for a list of servers; name another file"
+                "{name}: longer than {LONGEST} bytes, too long for a list of servers; name \
+                another file"
             ),
         ));
     }

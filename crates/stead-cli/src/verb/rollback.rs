@@ -32,7 +32,7 @@ Exit codes:
   76  the new map is in place, but writing its report or syncing the disk failed
   77  permission denied")]
 pub struct Rollback {
-    /// The map
+    /// The map file
     map: PathBuf,
     /// The epoch to go back to; `stead history` lists the epochs
     #[arg(value_parser = whole)]
