@@ -1,4 +1,4 @@
-//! The other side of the control socket: a question to a running router, and its answers.
+//! The caller's side of the control socket: a question to a running router, and its answers.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use super::command::{Answer, Command, NAME};
 /// A question to a running router, and its answers.
 pub struct Asked {
     from: BufReader<OwnedReadHalf>,
-    /// the router takes its end as ours
+    /// kept open, because the router takes the end of this half for the end of the caller
     _to: OwnedWriteHalf,
     path: PathBuf,
 }
 
 impl Asked {
-    /// Asks the router whose state directory this is; the error says what to do.
+    /// Asks the router with this state directory. The error says what to do.
     pub async fn of(directory: &Path, request: &Command) -> Result<Asked, String> {
         let path = directory.join(NAME);
         let stream = UnixStream::connect(&path).await.map_err(|error| {
@@ -59,8 +59,8 @@ impl Asked {
         })
     }
 
-    /// The next answer; the end of the connection is an error, since every answer says when it is
-    /// the last.
+    /// Returns the next answer. The end of the connection is an error, because every answer says
+    /// whether it is the last.
     pub async fn next(&mut self) -> Result<Answer, String> {
         let mut line = String::new();
         let read = self.from.read_line(&mut line).await;

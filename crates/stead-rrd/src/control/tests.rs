@@ -1,4 +1,4 @@
-//! Both sides of the control socket.
+//! Tests of both sides of the control socket.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use super::{Answer, Asked, Command, Control, Operable};
 use crate::sample::sample;
 use crate::status::{Progress, Source, Status};
 
-/// Moves as the test says, which holds the other end.
+/// A router whose moves are what the test sends through the other end.
 struct FakeRouter(watch::Receiver<Progress>);
 
 impl Source for FakeRouter {
@@ -37,7 +37,7 @@ impl Operable for FakeRouter {
     }
 }
 
-/// A router in a directory of its own, and the sender of its progress.
+/// Starts a router in a directory of its own. Returns it with the sender of its progress.
 fn router() -> (tempfile::TempDir, watch::Sender<Progress>) {
     let directory = tempfile::tempdir().unwrap();
     let (sender, receiver) = watch::channel(Progress::default());

@@ -1,19 +1,19 @@
-//! Definitions of a CREATE, as far as a typing error can be seen from here; rrdtool has the last
-//! word when it makes the file.
+//! Checks the definitions of a CREATE for typing errors that can be seen here. rrdtool decides when
+//! it makes the file.
 
-/// The longest name of a data source that rrdtool takes.
+/// The longest name of a data source that rrdtool accepts.
 const NAME_BYTES: usize = 19;
 
-/// What a CREATE may hold: rrdcached has room for 128 words, and dies of more; its line with the
-/// name has to fit into 8,191 bytes.
+/// The most words and bytes of a CREATE. rrdcached has room for 128 words and dies of more; its
+/// line, with the name, must fit into 8,191 bytes.
 const MOST: (usize, usize) = (127, 5900);
 
-/// Data sources that count, with what a value is to them.
+/// The types of data sources that take a value from an update; COMPUTE is not among them.
 pub(super) const TYPES: [&str; 6] = [
     "GAUGE", "COUNTER", "DERIVE", "ABSOLUTE", "DCOUNTER", "DDERIVE",
 ];
 
-/// Whether this defines a data source.
+/// Checks the definition of a data source.
 pub(super) fn source(text: &str) -> Result<(), String> {
     let parts: Vec<&str> = text.split(':').collect();
     match parts[..] {
@@ -40,7 +40,7 @@ pub(super) fn source(text: &str) -> Result<(), String> {
     }
 }
 
-/// Whether this defines an archive.
+/// Checks the definition of an archive.
 pub(super) fn archive(text: &str) -> Result<(), String> {
     let parts: Vec<&str> = text.split(':').collect();
     match parts[..] {
@@ -57,7 +57,7 @@ pub(super) fn archive(text: &str) -> Result<(), String> {
             duration(steps)?;
             duration(rows)
         }
-        // their arguments are many, and of several kinds
+        // these have many arguments of several kinds
         ["RRA", "HWPREDICT" | "MHWPREDICT" | "SEASONAL" | "DEVSEASONAL" | "DEVPREDICT" | "FAILURES", _, ..] => {
             Ok(())
         }
@@ -80,7 +80,7 @@ pub(super) fn named(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A count, or a time as rrdtool takes it since 1.6: 90, 5m, 1d.
+/// Checks a count, or a time as rrdtool accepts it since 1.6: 90, 5m, 1d.
 fn duration(text: &str) -> Result<(), String> {
     let number = text
         .strip_suffix(['s', 'm', 'h', 'd', 'w', 'M', 'y'])
@@ -91,7 +91,7 @@ fn duration(text: &str) -> Result<(), String> {
     }
 }
 
-/// What stands behind the name in a CREATE.
+/// Returns what follows the name in a CREATE.
 pub(super) fn rest(step: u32, sources: &str, archives: &str) -> Result<Vec<u8>, String> {
     let line = format!(" -s {step} -O{sources}{archives}");
     let definitions = line

@@ -1,4 +1,4 @@
-//! Templates: what they make, and what is said of mistakes in them.
+//! Tests of templates: what they make, and how their mistakes are reported.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn the_first_rule_that_fits_makes_the_file() {
     assert!(line(&other_way, "h/ping/ping-a b.rrd")
         .unwrap()
         .contains("-s 10 -O DS:v:GAUGE:20:0.000000:U"));
-    // a type that types.db does not know is left to the next rule, and a star ends at a slash
+    // the next rule gets a type that types.db does not know, and a star ends at a slash
     assert_eq!(
         line(&other_way, "h/ping/other.rrd"),
         line(&both, "h/ping/other.rrd")
@@ -78,8 +78,8 @@ fn files_of_collectd_are_as_collectd_makes_them() {
         TYPES.strip_suffix("if_octets rx:DERIVE:0:U,tx\n").unwrap(),
     )
     .unwrap();
-    // rows as collectd 5.12 makes them every 10 seconds; tests/rrd/test_clients.py compares
-    // with files that it made
+    // the rows that collectd 5.12 makes for 10 seconds; tests/rrd/test_clients.py compares them
+    // with files that collectd made
     let archives: String = [(1, 1200), (7, 1235), (50, 1210), (223, 1202), (2635, 1201)]
         .iter()
         .flat_map(|(steps, rows)| {
