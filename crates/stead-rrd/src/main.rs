@@ -79,7 +79,8 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     }
 }
 
-/// Tells systemd, when it has started us. It may have gone: nobody to tell.
+/// Tells systemd, if it has started this process. An error means that systemd has gone, so nobody
+/// needs to be told.
 fn tell_systemd(state: NotifyState<'_>) {
     let _ = sd_notify::notify(&[state]);
 }
