@@ -109,12 +109,12 @@ fn listening(address: &str) {
     tracing::info!(address, "listening on {address}");
 }
 
-/// The signals that tell the program something.
+/// The signals that the program reacts to.
 struct Told {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Signal,
-    /// A limit of file sizes shall be an error of the write, and not the end of the program.
+    /// Caught so that a limit on file sizes is an error of the write and does not kill the program.
     _large: Signal,
 }
 
@@ -136,7 +136,8 @@ impl Told {
         self.wait_or(|| {}).await;
     }
 
-    /// Until it is told to end; `again` is called when it is told to look at its map again.
+    /// Waits until the program is told to stop. Calls `again` whenever it is told to look at its
+    /// map again.
     async fn wait_or(&mut self, again: impl Fn()) {
         loop {
             tokio::select! {
@@ -206,7 +207,7 @@ async fn listen_and_route(
     state: Arc<StateDir>,
 ) -> Result<(), Failure> {
     let mut told = Told::new()?;
-    // where the files are, and not what the map says meanwhile
+    // the map by which the files are placed now, not the newest one at --map
     let settled = state
         .settled()
         .map_err(|error| Failure(DATA, error.to_string()))?;
@@ -270,7 +271,7 @@ async fn listen_and_route(
         clients = connected,
         "told to end: {connected} clients get the answers that they wait for"
     );
-    // every client holds a receiver until it has gone
+    // every client holds a receiver until it leaves
     end.send_replace(true);
     if tokio::time::timeout(Duration::from_secs(serve.grace), end.closed())
         .await
@@ -281,7 +282,7 @@ async fn listen_and_route(
     Ok(())
 }
 
-/// Each --listen with the --allow that stands behind it, before the next.
+/// Returns each --listen with the --allow that follows it, before the next --listen.
 fn listeners(serve: &Serve, given: &ArgMatches) -> Result<Vec<(Address, Allowed)>, String> {
     let indices = |name| given.indices_of(name).into_iter().flatten();
     let mut places: Vec<(usize, Address, Option<Allowed>)> = Vec::new();

@@ -14,7 +14,7 @@ pub enum Command {
     Status,
     /// Move files, at most this many bytes a second.
     Move(Option<u64>),
-    /// Copy to a backend the files that it lacks.
+    /// Copy to a backend every file that it should have.
     Repair(String),
 }
 

@@ -1,4 +1,4 @@
-//! The numbers of a [`Status`] in the OpenMetrics text. Names begin with `stead_rrd_`, units are
+//! The numbers of a [`Status`] as OpenMetrics text. Names begin with `stead_rrd_`; units are
 //! seconds and bytes.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::health::Health;
 use crate::status::{BackendStatus, Status};
 use crate::tally::BOUNDS;
 
-/// The text.
+/// Returns the text.
 pub fn encode(status: Status) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("stead_rrd");
     registry.register_collector(Box::new(Numbers(status)));
@@ -37,7 +37,7 @@ impl Collector for Numbers {
     }
 }
 
-/// One of the numbers of a backend.
+/// Returns one of the numbers of a backend.
 type Number = fn(&BackendStatus) -> u64;
 
 impl Numbers {
@@ -195,8 +195,8 @@ mod tests {
     use crate::sample::sample;
     use crate::status::Progress;
 
-    /// tests/rrd has a strict parser read a real router's; here: the numbers are those of the
-    /// status.
+    /// The metrics have the numbers of the status. tests/rrd also lets a strict parser read the
+    /// metrics of a real router.
     #[test]
     fn the_numbers_are_those_of_the_status() {
         let mut status = sample();
