@@ -293,7 +293,7 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
     with Agent(programs["stead-rrd"], place / "db", f"unix:{place}/agent") as agent:
         second = Agent(programs["stead-rrd"], place / "db", f"unix:{place}/agent")
         assert second.process.wait(LIMIT) == 74 and second.said.endswith(
-            "somebody listens there\n"
+            "another process listens there\n"
         ), second.said
         second.process.stderr.close()
         assert agent.list() == {}
@@ -307,7 +307,7 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
         (
             ["--base", "{place}", "--listen", "0.0.0.0:0"],
             74,
-            "cannot give files on 0.0.0.0:0: not a loopback address",
+            "cannot serve files on 0.0.0.0:0: not a loopback address",
         ),
         (
             ["--base", "{place}/none", "--listen", "127.0.0.1:0"],
@@ -322,12 +322,12 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
         (
             ["--base", "{place}", "--listen", "agent"],
             64,
-            '--listen "agent" is no address: write unix:/path or host:port',
+            '--listen "agent" is not an address: write unix:/path or host:port',
         ),
         (
             ["--base", "{place}", "--listen", "unix:/no/such/s"],
             74,
-            "cannot give files on unix:/no/such/s: No such file or directory",
+            "cannot serve files on unix:/no/such/s: No such file or directory",
         ),
     ],
 )

@@ -167,7 +167,7 @@ def test_without_a_router_it_is_said_what_to_do(cluster, place):
         code, out, said = stead_rrd(cluster.programs, *verb, place / "none")
         assert (code, out) == (69, "") and said == (
             f"stead-rrd: {place}/none/control: there is no such directory; give "
-            "the one that the router has as --state\n"
+            "the router's --state directory\n"
         )
     code, _, said = stead_rrd(cluster.programs, "repair", place, "a1")
     assert code == 69 and "no router runs on this directory" in said
@@ -497,7 +497,9 @@ def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
         assert code == 75 and "already" in said
         client.send_signal(signal.SIGINT)
         out, said = client.communicate()
-    assert client.returncode == 130 and "Run the same again to go on" in said, (
+    assert (
+        client.returncode == 130 and "Run the same command again to continue" in said
+    ), (
         out,
         said,
     )

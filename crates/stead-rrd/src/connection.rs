@@ -38,7 +38,7 @@ impl Address {
                 Ok(Address::Tcp(text.to_owned()))
             }
             _ => Err(format!(
-                "{text:?} is no address: write unix:/path or host:port"
+                "{text:?} is not an address: write unix:/path or host:port"
             )),
         }
     }
@@ -217,7 +217,10 @@ impl Connection {
     pub async fn closed(&mut self) -> io::Error {
         match self.stream.fill_buf().await {
             Ok([]) => io::ErrorKind::UnexpectedEof.into(),
-            Ok(_) => io::Error::new(io::ErrorKind::InvalidData, "it talks without being asked"),
+            Ok(_) => io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it sends text without being asked",
+            ),
             Err(error) => error,
         }
     }

@@ -201,8 +201,8 @@ impl Epochs {
             Ok(Ok((Adopted::Waits, epoch))) => {
                 tracing::warn!(
                     epoch,
-                    "{path}: epoch {epoch} waits until the files have moved to \
-                    the places of the one before"
+                    "{path}: epoch {epoch} waits until the files have moved to the places of the \
+                    epoch before it"
                 );
             }
             Ok(Err(error)) => tracing::error!(error, "{path}: the map was not taken up: {error}"),

@@ -125,7 +125,7 @@ pub struct Saying {
 const CODES: &str = "\
 Exit codes:
   0   done; of status: all is well
-  1   of status: something is wrong; of move and repair: not all files could be carried
+  1   of status: something is wrong; of move and repair: not all files could be copied
   64  the command line is wrong
   65  the map is damaged or not a map
   66  the map is missing
@@ -134,7 +134,7 @@ Exit codes:
   74  reading, writing or listening failed
   75  the router refused, and says why
   78  the fleet does not say where its backends are
-  130 ended by Ctrl-C";
+  130 stopped by Ctrl-C";
 
 /// Returns the whole command line.
 pub fn command() -> clap::Command {

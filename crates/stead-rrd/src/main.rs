@@ -91,7 +91,7 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     let mut told = Told::new()?;
     let agent = Agent::bind(options.base, &address, options.public, options.read_only).await;
     let agent =
-        agent.map_err(|error| Failure(IO, format!("cannot give files on {address}: {error}")))?;
+        agent.map_err(|error| Failure(IO, format!("cannot serve files on {address}: {error}")))?;
     listening(
         &agent
             .address()
@@ -269,7 +269,7 @@ async fn listen_and_route(
     let connected = Source::status(&*report).await.clients.connected;
     tracing::info!(
         clients = connected,
-        "told to end: {connected} clients get the answers that they wait for"
+        "told to stop: {connected} clients get the answers that they wait for"
     );
     // every client holds a receiver until it leaves
     end.send_replace(true);
@@ -296,10 +296,11 @@ fn listeners(serve: &Serve, given: &ArgMatches) -> Result<Vec<(Address, Allowed)
     for (at, text) in indices("allow").zip(&serve.allow) {
         let place = places.iter_mut().rev().find(|(listen, ..)| *listen < at);
         let (.., allowed) = place
-            .ok_or_else(|| format!("--allow {text}: put it behind the --listen that it is for"))?;
+            .ok_or_else(|| format!("--allow {text}: put it after the --listen that it is for"))?;
         if allowed.is_some() {
             return Err(format!(
-                "--allow {text}: that --listen has one already; join them with a comma"
+                "--allow {text}: that --listen has an --allow already; join the commands with a \
+                comma"
             ));
         }
         *allowed = Some(Allowed::parse(text).map_err(|error| format!("--allow {error}"))?);

@@ -104,7 +104,7 @@ pub async fn repair(told: &Repair) -> Result<u8, Failure> {
     if told.node.is_empty() || told.node.contains(char::is_control) {
         return Err(Failure(
             USAGE,
-            format!("{:?} is no name of a backend", told.node),
+            format!("{:?} is not the name of a backend", told.node),
         ));
     }
     work(&told.directory, &Command::Repair(told.node.clone())).await
@@ -114,8 +114,8 @@ async fn work(directory: &Path, request: &Command) -> Result<u8, Failure> {
     let interrupted = tokio::signal::ctrl_c();
     tokio::select! {
         ended = follow(directory, request) => ended,
-        _ = interrupted => Err(Failure(INTERRUPTED, "stopped; the router ends the files in hand. Run the \
-            same again to go on".to_owned())),
+        _ = interrupted => Err(Failure(INTERRUPTED, "stopped; the router finishes the files in \
+            hand. Run the same command again to continue".to_owned())),
     }
 }
 
@@ -148,11 +148,11 @@ fn ended(progress: &Progress) -> Result<u8, Failure> {
     }
     let (verdict, code) = match progress {
         _ if progress.failed > 0 => (
-            "ended with failures; run the same again to try these files once more",
+            "ended with failures; run the same command again to retry these files",
             NOT_WELL,
         ),
         _ if progress.done < progress.files || !progress.reasons.is_empty() => (
-            "stopped before the end; run the same again to go on",
+            "stopped before the end; run the same command again to continue",
             NOT_WELL,
         ),
         _ => ("done", WELL),
@@ -210,8 +210,7 @@ fn unexpected(answer: &Answer) -> Failure {
         Answer::Error(line) => Failure(REFUSED, printable(line)),
         _ => Failure(
             INTERNAL,
-            "the router answered something else than was asked; use the stead-rrd that \
-            it was started with"
+            "the router gave an unexpected answer; use the stead-rrd that it was started with"
                 .to_owned(),
         ),
     }

@@ -29,8 +29,8 @@ impl Socket {
                 let found: Vec<_> = tokio::net::lookup_host(text.as_str()).await?.collect();
                 if !public && !found.iter().all(|address| address.ip().is_loopback()) {
                     let reason =
-                        "not a loopback address, and the protocol knows no passwords; say \
-                        --public if the network is safe";
+                        "not a loopback address, and the protocol has no passwords; add --public \
+                        if the network is safe";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
                 }
                 TcpListener::bind(&found[..]).await.map(Socket::Tcp)
@@ -76,7 +76,7 @@ async fn take_over(path: &Path) -> io::Result<()> {
             match tokio::net::UnixStream::connect(path).await {
                 Ok(_) => Err(io::Error::new(
                     io::ErrorKind::AddrInUse,
-                    "somebody listens there",
+                    "another process listens there",
                 )),
                 Err(_) => std::fs::remove_file(path),
             }

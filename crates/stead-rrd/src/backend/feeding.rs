@@ -72,7 +72,8 @@ impl Backend {
                 Ok(through) => through,
                 Err(error) => return error,
             };
-            tracing::warn!(backend = %name, %address, state = "behind", record = has, "backend {name} ({address}) is too slow: it goes on from the log");
+            tracing::warn!(backend = %name, %address, state = "behind", record = has, "backend \
+                {name} ({address}) is too slow: it continues from the log");
         }
     }
 

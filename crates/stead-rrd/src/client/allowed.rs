@@ -16,7 +16,7 @@ impl Allowed {
     pub fn parse(text: &str) -> Result<Allowed, String> {
         let verb = |word: &str| {
             Verb::named(word.trim().as_bytes())
-                .ok_or_else(|| format!("{word:?} is no command of rrdcached; see HELP"))
+                .ok_or_else(|| format!("{word:?} is not a command of rrdcached; see HELP"))
         };
         text.split(',')
             .map(verb)

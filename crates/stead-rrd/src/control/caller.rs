@@ -24,12 +24,10 @@ impl Asked {
         let stream = UnixStream::connect(&path).await.map_err(|error| {
             let what = match error.kind() {
                 io::ErrorKind::NotFound if !directory.is_dir() => {
-                    "there is no such directory; \
-                    give the one that the router has as --state"
+                    "there is no such directory; give the router's --state directory"
                 }
                 io::ErrorKind::NotFound => {
-                    "no router runs on this directory; is it the one that \
-                    stead-rrd serve has as --state?"
+                    "no router runs on this directory; is it the router's --state directory?"
                 }
                 io::ErrorKind::ConnectionRefused => {
                     "the router that ran on this directory has \
@@ -73,7 +71,7 @@ impl Asked {
                 ))
             }),
             Ok(_) => Err(wrong(
-                &"the router ended before it had answered; its log says more",
+                &"the router stopped before it answered; its messages say more",
             )),
             Err(error) => Err(wrong(&error)),
         }

@@ -45,7 +45,7 @@ impl Command {
             ("repair", "") => Err("repair: which backend? write repair NAME".to_owned()),
             ("repair", node) => Ok(Command::Repair(node.to_owned())),
             _ => Err(format!(
-                "{line:?} is no request: ask for status, move or repair"
+                "{line:?} is not a request: ask for status, move or repair"
             )),
         }
     }

@@ -57,7 +57,7 @@ impl Control {
             Ok(_) => {
                 return Err(io::Error::new(
                     io::ErrorKind::AlreadyExists,
-                    "it is there, and no socket; remove it",
+                    "it exists and is not a socket; remove it",
                 ))
             }
             Err(_) => {} // bind reports the error
@@ -166,7 +166,7 @@ async fn report(
         if lost {
             let last = receiver.borrow().clone();
             let lost = Answer::Error(
-                "the work broke off: a fault in the router, its log says more".to_owned(),
+                "the work broke off: a fault in the router; its messages say more".to_owned(),
             );
             return say(to, &if last.ended { Answer::End(last) } else { lost }).await;
         }

@@ -141,9 +141,9 @@ async fn bad_requests_are_answered_in_words() {
     let (directory, _sender) = router();
     let long = [&b"x"[..]; LINE_BYTES as usize].concat();
     for (request, words) in [
-        (&b"stat\n"[..], "is no request"),
-        (b"\n", "is no request"),
-        (b"status now\n", "is no request"),
+        (&b"stat\n"[..], "is not a request"),
+        (b"\n", "is not a request"),
+        (b"status now\n", "is not a request"),
         (b"move fast\n", "write move"),
         (b"move {\"rate\":-1}\n", "write move"),
         (b"move {\"rat\":1}\n", "unknown field"),

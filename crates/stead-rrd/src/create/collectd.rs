@@ -84,12 +84,14 @@ fn source(text: &str, heartbeat: u64) -> Result<String, String> {
     let limit = |text: &str| match text.parse::<f64>() {
         _ if text.eq_ignore_ascii_case("U") => Ok("U".to_owned()),
         Ok(number) if number.is_finite() => Ok(format!("{number:.6}")),
-        _ => Err(format!("the limit {text:?} is no number; write U for none")),
+        _ => Err(format!(
+            "the limit {text:?} is not a number; write U for none"
+        )),
     };
     let kind = kind.to_ascii_uppercase();
     if !TYPES[..4].contains(&&kind[..]) {
         return Err(format!(
-            "{kind} is no type of a data source; there are {}",
+            "{kind} is not a type of a data source; the types are {}",
             TYPES[..4].join(", ")
         ));
     }

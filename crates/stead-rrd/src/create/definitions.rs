@@ -22,7 +22,7 @@ pub(super) fn source(text: &str) -> Result<(), String> {
             named(name)?;
             if !TYPES.contains(&kind) {
                 return Err(format!(
-                    "{kind} is no type of a data source; there are {} and COMPUTE",
+                    "{kind} is not a type of a data source; the types are {} and COMPUTE",
                     TYPES.join(", ")
                 ));
             }
@@ -30,7 +30,7 @@ pub(super) fn source(text: &str) -> Result<(), String> {
             for limit in [minimum, maximum] {
                 if limit != "U" && limit.parse::<f64>().is_err() {
                     return Err(format!(
-                        "the limit {limit:?} is no number; write U for none"
+                        "the limit {limit:?} is not a number; write U for none"
                     ));
                 }
             }
@@ -50,8 +50,7 @@ pub(super) fn archive(text: &str) -> Result<(), String> {
                 .is_ok_and(|share| (0.0..1.0).contains(&share))
             {
                 return Err(format!(
-                    "{share:?} may be unknown: a number from 0 up to, and not, 1 \
-                    has to stand there"
+                    "{share:?} may be unknown: write a number from 0 to less than 1"
                 ));
             }
             duration(steps)?;
@@ -73,8 +72,8 @@ pub(super) fn named(name: &str) -> Result<(), String> {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
     {
         return Err(format!(
-            "the name {name:?} is none for a data source: 1 to {NAME_BYTES} \
-            letters, digits, _ and -"
+            "{name:?} cannot be the name of a data source: write 1 to {NAME_BYTES} letters, \
+            digits, _ and -"
         ));
     }
     Ok(())

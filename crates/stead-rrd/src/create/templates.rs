@@ -77,7 +77,7 @@ impl Templates {
         })?;
         if document.create.is_empty() {
             return Err(format!(
-                "{}: no [[create]] stands there; write one, as docs/rrd.md shows",
+                "{}: there is no [[create]]; write one, as docs/rrd.md shows",
                 path.display()
             ));
         }
@@ -150,7 +150,7 @@ impl Written {
                 return Err(here(types.span(), problem));
             }
             (None, None) => {
-                let problem = "the rule says neither ds nor types-db: add one of them";
+                let problem = "the rule has neither ds nor types-db: add one of them";
                 return Err(here(span, problem));
             }
             (Some(sources), None) => self.given(span, sources, archives)?,
@@ -168,7 +168,7 @@ impl Written {
         pattern
             .map(|pattern| pattern.compile_matcher())
             .map_err(|error| {
-                let problem = format!("match = {text:?} is no pattern: {}", error.kind());
+                let problem = format!("match = {text:?} is not a pattern: {}", error.kind());
                 here(self.pattern.span(), problem)
             })
     }
@@ -181,12 +181,12 @@ impl Written {
         archives: Option<String>,
     ) -> Result<Shape, Problem> {
         let Some(archives) = archives else {
-            let problem = "the rule has no rra: say what shall be \
-                kept, as rra = [\"RRA:AVERAGE:0.5:1:1440\"]";
+            let problem = "the rule has no rra: say what to keep, for example rra = \
+                [\"RRA:AVERAGE:0.5:1:1440\"]";
             return Err(here(span, problem));
         };
         if let Some(heartbeat) = &self.heartbeat {
-            let problem = "heartbeat is for types-db; here it stands in each DS";
+            let problem = "heartbeat is for types-db; here each DS has its own";
             return Err(here(heartbeat.span(), problem));
         }
         rest(*self.step.get_ref(), &words(sources, source)?, &archives)
@@ -242,7 +242,7 @@ fn words(list: &Words, check: fn(&str) -> Result<(), String>) -> Result<String, 
             return Err((
                 word.span(),
                 format!(
-                    "{text:?} holds {bad:?}: blanks, backslashes and \
+                    "{text:?} contains {bad:?}: blanks, backslashes and \
                 control characters cannot be sent"
                 ),
             ));
@@ -251,7 +251,7 @@ fn words(list: &Words, check: fn(&str) -> Result<(), String>) -> Result<String, 
         let _ = write!(line, " {text}"); // writing to a String cannot fail
     }
     match list.get_ref().is_empty() {
-        true => Err((list.span(), "an empty list: name one at least".to_owned())),
+        true => Err((list.span(), "an empty list: name at least one".to_owned())),
         false => Ok(line),
     }
 }

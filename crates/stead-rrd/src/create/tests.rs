@@ -155,9 +155,9 @@ fn a_mistake_is_said_with_its_file_and_line() {
         (
             "*/ping/*.rrd",
             "[",
-            "create.toml:2: match = \"[\" is no pattern",
+            "create.toml:2: match = \"[\" is not a pattern",
         ),
-        ("ds =", "#", "create.toml:1: the rule says neither"),
+        ("ds =", "#", "create.toml:1: the rule has neither"),
         ("rra =", "#", "create.toml:1: the rule has no rra"),
         ("rra = [", "rra = [] #", "create.toml:5: an empty list"),
         (
@@ -166,7 +166,7 @@ fn a_mistake_is_said_with_its_file_and_line() {
             "create.toml:4: \"DS:va lue:GAUGE:120:0:U\" holds ' '",
         ),
         ("DS:value", "DS:a_name_of_twenty_char", "create.toml:4: "),
-        ("GAUGE", "GAUGES", "GAUGES is no type"),
+        ("GAUGE", "GAUGES", "GAUGES is not a type"),
         (":120:", ":x:", "\"x\" is neither"),
         (":0:U\"", ":0\"", "write DS:NAME"),
         (":0:U\"", ":0:V\"", "the limit \"V\""),
@@ -219,7 +219,7 @@ fn a_mistake_in_types_db_is_said_with_its_file_and_line() {
     for (types, said) in [
         (
             TYPES,
-            "types.db:4: type if_octets: \"rx:DERIVE:0:U,tx\": the limit \"U,tx\" is no number",
+            "types.db:4: type if_octets: \"rx:DERIVE:0:U,tx\": the limit \"U,tx\" is not a number",
         ),
         ("a", "types.db:1: type a has no data sources"),
         (
@@ -228,7 +228,7 @@ fn a_mistake_in_types_db_is_said_with_its_file_and_line() {
         ),
         (
             "a v:DCOUNTER:0:U",
-            "types.db:1: type a: \"v:DCOUNTER:0:U\": DCOUNTER is no type",
+            "types.db:1: type a: \"v:DCOUNTER:0:U\": DCOUNTER is not a type",
         ),
         ("a v:GAUGE:inf:U", "the limit \"inf\""),
         ("a :GAUGE:0:U", "the name \"\""),

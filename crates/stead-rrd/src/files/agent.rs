@@ -209,9 +209,7 @@ impl Client<'_> {
             .map(u32::from_le_bytes)
             .map_err(|_| broken("a request without a number"))? as usize;
         if want > CHUNK {
-            return Err(broken(&format!(
-                "{want} bytes at once, where {CHUNK} are the most"
-            )));
+            return Err(broken(&format!("{want} bytes at once; at most {CHUNK}")));
         }
         let Doing::Reading(reading) = &mut self.doing else {
             return Err(broken("more of a file that is not being read"));

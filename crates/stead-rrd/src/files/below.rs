@@ -33,7 +33,7 @@ pub(crate) fn parts(name: &[u8]) -> io::Result<(Vec<&[u8]>, &[u8])> {
     let parts: Vec<&[u8]> = name.split(|b| *b == b'/').collect();
     let wrong = if name.is_empty() || name.len() > NAME_BYTES || join(name).as_deref() != Some(name)
     {
-        Some("no name of a file below the base")
+        Some("not the name of a file below the base")
     } else if name.iter().any(u8::is_ascii_control) {
         Some("a name with control characters")
     } else if parts.len() > DEPTH {
@@ -42,7 +42,7 @@ pub(crate) fn parts(name: &[u8]) -> io::Result<(Vec<&[u8]>, &[u8])> {
         .iter()
         .any(|part| part.starts_with(TEMPORARY.as_bytes()))
     {
-        Some("a name that is kept for files in the making")
+        Some("a name that is reserved for unfinished files")
     } else {
         None
     };
@@ -78,8 +78,8 @@ pub(super) fn open_rrd(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<File> {
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
-        FileType::Symlink => return Err(invalid("a link, and links are not followed")),
-        FileType::Directory => return Err(invalid("a directory, and no RRD")),
+        FileType::Symlink => return Err(invalid("a link; links are not followed")),
+        FileType::Directory => return Err(invalid("a directory, not an RRD")),
         _ => return Err(invalid("neither a file nor a directory")),
     }
     let file = open_file(dir, name, OFlags::RDONLY)?;
@@ -125,7 +125,9 @@ pub(super) fn fill(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> 
 pub(super) fn replaceable(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
     match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Ok(()),
-        Ok(_) => Err(invalid("something that is no file stands there; remove it")),
+        Ok(_) => Err(invalid(
+            "something that is not a file has this name; remove it",
+        )),
         Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -145,7 +147,7 @@ pub(super) fn invalid(text: &str) -> io::Error {
 }
 
 pub(super) fn no_rrd() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a file that is no RRD")
+    io::Error::new(io::ErrorKind::InvalidData, "a file that is not an RRD")
 }
 
 /// Returns the error for a part of a name that could not be walked.
@@ -153,7 +155,7 @@ pub(super) fn not_walked(part: &[u8], error: Errno) -> io::Error {
     let part = String::from_utf8_lossy(part);
     match error {
         Errno::NOTDIR | Errno::LOOP => invalid(&format!(
-            "{part} is a link or no directory, and links are not followed"
+            "{part} is a link or not a directory; links are not followed"
         )),
         error => error.into(),
     }

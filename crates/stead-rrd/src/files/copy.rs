@@ -57,8 +57,8 @@ impl Files {
         }
         let address = Address::parse(text).map_err(|_| {
             format!(
-                "{text:?} is no place of files: \
-            write /directory, or unix:/path or host:port of its agent"
+                "{text:?} is not a place of files: write /directory, or unix:/path or host:port \
+                of its agent"
             )
         });
         address.map(Files::agent)
@@ -165,7 +165,10 @@ impl Files {
         if to.said(target.verify().await)? != (bytes, sum) {
             return to.said(Err(named(
                 name,
-                io::Error::new(io::ErrorKind::InvalidData, "arrived other than it was read"),
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "arrived different from what was read",
+                ),
             )));
         }
         drop(source);

@@ -62,13 +62,13 @@ impl Remote {
             match frame {
                 (kind::ENTRIES, body) => Entries(body)
                     .read(&mut each)
-                    .ok_or_else(|| broken("an answer that is no list"))?,
+                    .ok_or_else(|| broken("an answer that is not a list"))?,
                 (_, body) => {
                     let numbers = body
                         .split_first_chunk()
                         .and_then(|(files, left_out)| Some((files, left_out.try_into().ok()?)));
                     let (files, left_out) =
-                        numbers.ok_or_else(|| broken("an answer that is no end of a list"))?;
+                        numbers.ok_or_else(|| broken("an answer that is not the end of a list"))?;
                     self.keep(wire);
                     return Ok(Listed {
                         files: u64::from_le_bytes(*files),
@@ -110,7 +110,7 @@ impl Remote {
         }
         let mode = body[..]
             .try_into()
-            .map_err(|_| broken("an answer that is no mode of a file"))?;
+            .map_err(|_| broken("an answer that is not the mode of a file"))?;
         Ok(Some((
             RemoteReading {
                 remote: self,

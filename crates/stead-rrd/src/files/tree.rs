@@ -169,7 +169,7 @@ impl Tree {
             name,
             io::Error::new(
                 io::ErrorKind::ResourceBusy,
-                "somebody removes its directory again and again",
+                "somebody keeps removing its directory",
             ),
         ))
     }

@@ -99,8 +99,8 @@ impl Wire {
             line => {
                 let (wanted, said) = (HELLO.escape_ascii(), line.escape_ascii());
                 Err(broken(&format!(
-                    "that is no `stead-rrd files` of this version: it \
-                    says \"{said}\" instead of \"{wanted}\""
+                    "that is not `stead-rrd files` of this version: it says \"{said}\" instead \
+                    of \"{wanted}\""
                 )))
             }
         }
@@ -143,7 +143,7 @@ impl Wire {
             let kind = stream.read_u8().await?;
             if length > BODY {
                 return Err(broken(&format!(
-                    "a frame of {length} bytes, where {BODY} are the most"
+                    "a frame of {length} bytes; at most {BODY}"
                 )));
             }
             let mut body = vec![0; length];
@@ -186,7 +186,7 @@ pub(crate) fn sum_from(body: &[u8]) -> io::Result<Sum> {
             u128::from_le_bytes(sum.try_into().ok()?),
         ))
     });
-    found.ok_or_else(|| broken("an answer that is no checksum"))
+    found.ok_or_else(|| broken("an answer that is not a checksum"))
 }
 
 /// Returns the error for bytes of the other side that do not follow this protocol.

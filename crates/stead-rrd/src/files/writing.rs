@@ -137,7 +137,7 @@ impl Writing {
                 });
         let read = read.map_err(|error| self.named(error))?;
         if read != (self.bytes, self.hash.finish_128()) {
-            let text = "reads back other than it was written; look after this disk";
+            let text = "reads back different from what was written; check this disk";
             return Err(self.named(io::Error::new(io::ErrorKind::InvalidData, text)));
         }
         Ok(read)

@@ -187,11 +187,13 @@ fn check(books: &Books, dir: &Path) -> io::Result<()> {
             &last.path,
             books.tail,
             books.newest + 1,
-            &format!("`positions` says that {claimed} was on the disk"),
+            &format!("`positions` says that record {claimed} was on the disk"),
         )),
         None => Err(missing(
             dir,
-            &format!("there is no segment, and `positions` says that {claimed} was on the disk"),
+            &format!(
+                "there is no segment, and `positions` says that record {claimed} was on the disk"
+            ),
         )),
     }
 }

@@ -156,8 +156,8 @@ impl Segment {
             .map_err(|e| failed("write", &self.path, e))?;
         disk.sync(&self.file)
             .map_err(|e| failed("sync", &self.path, e))?;
-        let what = "cut off a write that was going on when the router or the machine stopped; \
-            nobody was told that it was durable";
+        let what = "cut off a write that was unfinished when the router or the machine stopped; \
+            no client was told that it was durable";
         Ok(scan
             .torn
             .then(|| format!("{}: offset {}: {what}", self.path.display(), scan.end)))

@@ -39,8 +39,8 @@ impl Metrics {
     pub async fn bind(address: &str, public: bool) -> io::Result<Metrics> {
         let found: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
         if !public && !found.iter().all(|address| address.ip().is_loopback()) {
-            let reason = "not a loopback address: everybody could read the names of your servers; \
-                say --public if the network is safe";
+            let reason = "not a loopback address: everybody could read the names of your \
+                servers; add --public if the network is safe";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
         }
         Ok(Metrics {

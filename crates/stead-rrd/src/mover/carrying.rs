@@ -66,7 +66,7 @@ impl Mover {
     {
         let busy = Arc::clone(&self.busy)
             .try_lock_owned()
-            .map_err(|_| "files are being moved or repaired already".to_owned())?;
+            .map_err(|_| "files are already being moved or repaired".to_owned())?;
         let tell = Arc::new(tell);
         *lock(&self.latest) = Some(Arc::clone(&tell));
         let work = work(Arc::clone(&tell));
@@ -212,7 +212,8 @@ async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
         }
         if reply.count > 0 {
             return Err(format!(
-                "{} values wait after a FLUSH: somebody else writes, or it is suspended there",
+                "{} values wait after a FLUSH: something else writes the file, or it is \
+                suspended there",
                 reply.count
             ));
         }
@@ -257,7 +258,7 @@ impl<'a> Held<'a> {
     pub(super) fn new(router: &'a Router, name: &'a [u8]) -> Result<Held<'a>, String> {
         match router.sequence.hold(name) {
             true => Ok(Held { router, name }),
-            false => Err("it is on its way already".to_owned()),
+            false => Err("it is already being moved or copied".to_owned()),
         }
     }
 }

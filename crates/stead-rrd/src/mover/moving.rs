@@ -38,7 +38,9 @@ impl Mover {
             let from = layout.settled().map().epoch();
             let to = layout
                 .target()
-                .ok_or_else(|| format!("no file has to move: all are where epoch {from} has them"))?
+                .ok_or_else(|| {
+                    format!("no file has to move: all are where epoch {from} places them")
+                })?
                 .map()
                 .epoch();
             (from, to, layout.moved_count() as u64)
@@ -75,13 +77,13 @@ impl Mover {
                 .await;
             }
             if tell.nobody_listens() {
-                return Err("stopped; run it again to go on".to_owned());
+                return Err("stopped; run it again to continue".to_owned());
             }
             let failed = tell.sender.borrow().failed;
             if failed > 0 && (pass >= PASSES || failed as usize >= REASONS) {
                 return Err(format!(
-                    "{failed} files could not be moved and are where they were; run \
-                    it again when the reason is gone"
+                    "{failed} files could not be moved and are where they were; fix the cause \
+                    and run it again"
                 ));
             }
             if none && self.settle().await? {
@@ -115,7 +117,7 @@ impl Mover {
         self.router.backends.follow()?;
         self.router.backends.retire();
         let epoch = target.epoch();
-        tracing::info!(epoch, "every file is where epoch {epoch} has it");
+        tracing::info!(epoch, "every file is where epoch {epoch} places it");
         self.epochs.again.notify_one(); // a map may be waiting
         Ok(true)
     }
@@ -138,7 +140,7 @@ impl Mover {
                 let names: BTreeSet<&str> = backends.iter().map(|backend| backend.name()).collect();
                 let names: Vec<&str> = names.into_iter().collect();
                 return Err(format!(
-                    "none of {} is up: what they have cannot be seen, and cannot be moved",
+                    "none of {} is up: their files cannot be listed, and cannot be moved",
                     names.join(", ")
                 ));
             }
@@ -172,7 +174,8 @@ impl Mover {
                     backend,
                     file = &*file,
                     error,
-                    "{file} has moved away from {backend}, where a copy stays: {error}"
+                    "{file} has moved away from {backend}, but its copy there could not be \
+                    removed: {error}"
                 );
             }
         }

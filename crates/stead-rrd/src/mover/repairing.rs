@@ -71,10 +71,10 @@ impl Mover {
         })
         .await;
         match (tell.nobody_listens(), tell.sender.borrow().failed) {
-            (true, _) => Err("stopped; run it again to go on".to_owned()),
+            (true, _) => Err("stopped; run it again to continue".to_owned()),
             (_, 0) => Ok(()),
             (_, failed) => Err(format!(
-                "{failed} files could not be copied; run it again when the reason is gone"
+                "{failed} files could not be copied; fix the cause and run it again"
             )),
         }
     }
@@ -89,8 +89,8 @@ impl Mover {
                 () = self.router.backends.came_up.notified() => {
                     tokio::time::sleep(SETTLE).await;
                     if let Err(reason) = self.look().await {
-                        tracing::warn!(error = reason, "whether a backend lacks files is not \
-                            known: {reason}");
+                        tracing::warn!(error = reason, "cannot find out whether backends lack \
+                            files: {reason}");
                     }
                 }
             }
@@ -123,7 +123,7 @@ impl Mover {
                             file = &*file,
                             error = reason,
                             "backend {backend} \
-                            lacks {file}, maybe more, and cannot be given it: {reason}"
+                            lacks {file} and perhaps more files, and it cannot be copied: {reason}"
                         );
                     }
                     Err(_) => {}

@@ -144,7 +144,7 @@ async fn a_file_that_changes_while_it_is_copied_is_an_error_that_says_so() {
     let source = unix_agent(from, run, "a").await;
     let target = unix_agent(to, run, "b").await;
     let new = rrd(3 * CHUNK, 2);
-    // change a part that was read, one that was not, the end, and the whole file
+    // change a part that was read, also one that was not, also the end, or remove the file
     for change in 0..4 {
         for to_agent in [false, true] {
             put(from, "a", &new);
@@ -245,7 +245,7 @@ async fn bytes_that_are_changed_on_the_way_are_an_error() {
     assert!(
         error
             .to_string()
-            .ends_with("a: arrived other than it was read"),
+            .ends_with("a: arrived different from what was read"),
         "{error}"
     );
     assert_eq!(fs::read(to.join("a")).unwrap(), rrd(100, 1));

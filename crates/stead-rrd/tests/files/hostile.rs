@@ -372,7 +372,8 @@ async fn what_is_no_agent_is_told_from_one() {
     let error = Files::agent(address).sum(b"a").await.unwrap_err();
     assert!(
         error.to_string().contains(
-            "that is no `stead-rrd files` of this version: it says \"-1 Unknown command: stead-rrd"
+            "that is not `stead-rrd files` of this version: it says \"-1 Unknown command: \
+            stead-rrd"
         ),
         "{error}"
     );
