@@ -44,8 +44,8 @@ def field(line):
 
 
 def split(line):
-    """Returns the words of a line, and whether it ends in a single backslash. `UPDATE f
-    ` has three words, and the last one is empty.
+    """Returns the words of a line, and whether it ends in a single backslash.
+    `UPDATE f ` has three words, and the last one is empty.
     """
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     words, rest = [], line
