@@ -363,9 +363,8 @@ def test_what_waits_in_a_backend_is_flushed_by_the_router(cluster):
 
 def test_a_listener_takes_only_what_it_is_allowed(cluster):
     cluster.stop_router()
-    cluster.start_router(
-        "--allow", "UPDATE,batch"
-    )  # for the listener before it, on TCP
+    # for the listener before it, on TCP
+    cluster.start_router("--allow", "UPDATE,batch")
     with Client(cluster.unix) as all_of_it, Client(cluster.tcp) as some:
         assert all_of_it.ask(f"CREATE c/a.rrd {SOURCES}") == b"0 RRD created OK\n"
         assert some.ask(f"UPDATE c/a.rrd {START + 60}:1:1").startswith(b"0 ")
