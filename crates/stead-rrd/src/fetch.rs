@@ -9,7 +9,7 @@ use crate::words::words;
 
 /// The most values in one answer: about 120 MiB as text.
 pub const MOST_VALUES: i64 = 1 << 22;
-/// An answer with at least this many values is a large one.
+/// An answer with more values than this is a large one.
 pub const LARGE_VALUES: i64 = 100_000;
 /// A FETCH over at most this many seconds needs no look at the file: with the most columns, 127,
 /// the answer has about 20 MiB of text.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! DIR/settled.map   places every file that has not moved
-//! DIR/target.map    places the files that have moved; exists only during a move
+//! DIR/target.map    places the files that have moved; exists until the move is done
 //! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
 //! DIR/log/          the durable log
 //! DIR/lock          held while a router runs, never removed

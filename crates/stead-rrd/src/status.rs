@@ -162,7 +162,7 @@ pub struct Progress {
     pub bytes: u64,
     /// When this run started.
     pub started: u64,
-    /// Bytes a second.
+    /// Bytes a second, on average since this run started.
     pub rate: u64,
     /// Whether the work has ended.
     pub ended: bool,
