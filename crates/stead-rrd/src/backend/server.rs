@@ -131,9 +131,9 @@ impl Backend {
         )
     }
 
-    /// Returns whether the backend is known to keep a journal of its own. After a crash, an
-    /// rrdcached with a journal takes updates that came while a file was being written for written,
-    /// and refuses them when they are sent again, because `wrote` stands after them in its journal.
+    /// Returns whether the backend is known to keep a journal of its own. In the journal, `wrote`
+    /// stands after updates that came while their file was being written. So after a crash the
+    /// backend believes that these updates were written, and refuses them when they are sent again.
     pub fn has_journal(&self) -> bool {
         self.standing().own_journal == OwnJournal::Kept
     }

@@ -28,8 +28,8 @@ pub struct Access {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OwnJournal {
     Unknown,
-    /// not known when the backend had received this many updates; some of these may come from a
-    /// journal
+    /// not known yet; at the first look the backend had received this many updates, perhaps some
+    /// of them from a journal
     UnknownAt(u64),
     Kept,
     None,

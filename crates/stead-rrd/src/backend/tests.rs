@@ -90,7 +90,7 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
     let mut connection = Connection::open(&address).await.unwrap();
     let through = backend.replay(&mut connection, 0).await.unwrap();
     assert_eq!((through, backend.health()), (number, Health::Up));
-    // the backend is lost and reads from here on; the file comes to it, and so does the held write
+    // the backend falls behind and continues from here; the file comes to it, with the held write
     backend.standing().become_(Health::Behind);
     shared.layout_mut().moved(name.as_bytes());
     let (ticket, mut answer) = Ticket::new(number, writes);

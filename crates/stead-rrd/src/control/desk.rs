@@ -34,7 +34,7 @@ pub trait Operable: Source {
         &self,
         rate: Option<u64>,
     ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
-    /// Copies to a backend every file that it should have and lacks.
+    /// Copies to a backend every file that it should have.
     fn start_repair(
         &self,
         node: &str,

@@ -346,7 +346,7 @@ fn a_torn_last_record_is_cut_off_at_whatever_byte() {
     for number in 1..=5 {
         put(&log, &text(number)).unwrap();
     }
-    // as after a crash: without the record of a clean end
+    // as after a crash: with the positions from before the log was closed
     let positions = fs::read(dir.path().join("positions")).unwrap();
     let end = log.core.books().tail as usize;
     put(&log, &text(30)).unwrap();
