@@ -70,8 +70,8 @@ impl Sequence {
         }
     }
 
-    /// Takes writes without blocking, in the order of the calls. The answer comes when one backend
-    /// has answered each line, or when only the log has it.
+    /// Takes writes in the order of the calls, without waiting until they are durable. The answer
+    /// comes when one backend has answered each line, or when only the log has it.
     pub fn submit(&self, writes: Writes) -> Submitted {
         let mut record = Vec::with_capacity(writes.bytes() + 16 * writes.len());
         let mut parts = Parts::new();

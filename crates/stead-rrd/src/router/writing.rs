@@ -84,8 +84,8 @@ impl Router {
         }
     }
 
-    /// Takes writes without blocking, in the order of the calls. The answer comes when one backend
-    /// has answered each line, or when only the log has it.
+    /// Takes writes in the order of the calls, without waiting until they are durable. The answer
+    /// comes when one backend has answered each line, or when only the log has it.
     pub fn submit(&self, writes: Writes) -> Submitted {
         self.sequence.submit(writes)
     }
