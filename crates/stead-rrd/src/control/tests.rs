@@ -104,7 +104,7 @@ async fn progress_comes_until_the_end() {
             ..Progress::default()
         }))
     );
-    assert!(asked.next().await.unwrap_err().contains("ended before"));
+    assert!(asked.next().await.unwrap_err().contains("stopped before"));
 }
 
 #[tokio::test]

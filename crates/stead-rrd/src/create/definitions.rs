@@ -72,8 +72,8 @@ pub(super) fn named(name: &str) -> Result<(), String> {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
     {
         return Err(format!(
-            "{name:?} cannot be the name of a data source: write 1 to {NAME_BYTES} letters, \
-            digits, _ and -"
+            "the name {name:?} is not valid for a data source: write 1 to {NAME_BYTES} \
+            letters, digits, _ and -"
         ));
     }
     Ok(())

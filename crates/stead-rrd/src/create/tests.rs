@@ -163,7 +163,7 @@ fn a_mistake_is_said_with_its_file_and_line() {
         (
             "DS:value",
             "DS:va lue",
-            "create.toml:4: \"DS:va lue:GAUGE:120:0:U\" holds ' '",
+            "create.toml:4: \"DS:va lue:GAUGE:120:0:U\" contains ' '",
         ),
         ("DS:value", "DS:a_name_of_twenty_char", "create.toml:4: "),
         ("GAUGE", "GAUGES", "GAUGES is not a type"),
