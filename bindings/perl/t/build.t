@@ -1,4 +1,4 @@
-# Fleets as text, hash and file; and what plans say.
+# Fleets as text, hash and file; and the content of plans.
 use strict;
 use warnings;
 
@@ -116,7 +116,7 @@ for my $wrong (
     );
 }
 
-# ---- a truth in a hash
+# ---- booleans in a hash
 
 use JSON::PP ();
 

@@ -1,4 +1,4 @@
-# Maps in files; that $! and $@ stay as they are; and where errors say that they happened.
+# Maps in files. $! and $@ are not changed. Errors name the place of the call that failed.
 use strict;
 use warnings;
 
@@ -124,7 +124,7 @@ is $@,     'mine', 'and $@';
 eval { Stead::Map->open("$scratch/nowhere.map") };
 is $! + 0, EACCES, 'what fails leaves $! alone, too: the error has it';
 
-# ---- where it happened
+# ---- the file and line of an error
 
 # line 1 "elsewhere.pl"
 my @calls = (

@@ -1,4 +1,4 @@
-# A child may use the maps of its parent, and open maps; the parent's go on.
+# A child may use the maps of its parent, and open others; those of the parent continue to work.
 use strict;
 use warnings;
 
@@ -33,7 +33,7 @@ for my $number ( 1 .. 8 ) {
             }
           );
 
-        # all of Perl's own end, with what it frees
+        # an ordinary exit of Perl, with everything that it frees
         exit( $good ? 7 : 1 );
     }
     push @children, $pid;

@@ -1,4 +1,4 @@
-# What a key is: bytes, however Perl keeps them; and that asking changes nothing.
+# A key is bytes, however Perl stores them, and locating it changes nothing.
 use strict;
 use warnings;
 
@@ -10,10 +10,10 @@ require B;
 
 my $map = members();
 
-# ---- the two spellings that Perl has for one string
+# ---- the two internal forms that Perl has for one string
 
-# what a scalar is: a string, a number, characters; not what Perl remembers of it, such as its
-# length
+# the value of a scalar: a string, a number, characters; not the data that Perl caches about it,
+# such as its length
 sub flags {
     return B::svref_2object( \$_[0] )->FLAGS &
       ( B::SVf_POK() | B::SVf_IOK() | B::SVf_NOK() | B::SVf_ROK() |
@@ -51,7 +51,7 @@ for my $key (@keys) {
     ok utf8::is_utf8($up) && $up eq $down, 'and they are the same string';
 }
 
-# the places that the other languages give: the bytes' own, and those of the encoded text
+# the places that the other languages give, for the bytes and for the encoded text
 is sprintf( '%016x', $map->point('frank') ), '26253c50741faa9c',
   'the MD5 of frank';
 is sprintf( '%016x', $map->point("frank\n") ), 'd268c8fe7f154537',
@@ -79,7 +79,7 @@ isnt $map->point('1e3'),  $map->point(1000),  'nor is it made one';
       'a number that was asked for is not made a string';
 }
 
-# ---- what is no key
+# ---- values that are not keys
 
 my @wrong = (
     [ 'undef', undef, qr/^a key is undef; give a string$/ ],
@@ -167,7 +167,7 @@ is "@{ $map->locate_many(\@tied) }", 'db1 db2', 'a tied array of keys';
 fails( 'a tied key that is undef',
     1, qr/undef/, sub { tie my $key, 'Counting', undef; $map->locate($key) } );
 
-# a fetch may let go of the map that is asked, and of the keys
+# a fetch may free the map that is in use, and the keys
 {
 
     package Careless;
@@ -202,14 +202,14 @@ for my $name ( sort keys %methods ) {
       'a count that is none, too';
 }
 
-# ---- substr and the like give values with magic
+# ---- substr and similar functions return values with magic
 
 my $long = 'xfrankx';
 is $map->locate( substr $long, 1, 5 ), 'db1', 'substr';
 'frank bob' =~ /(\w+) (\w+)/
   and is $map->locate($1) . $map->locate($2), 'db1db2', 'captures';
 
-# ---- answers are the caller's own
+# ---- answers belong to the caller
 
 my $name = $map->locate('frank');
 $name .= ':3306';
@@ -238,7 +238,7 @@ is join(
   ),
   'db2 db1', 'and as arguments';
 
-# names are text, of any kind, and one place in the code answers with all of them in turn
+# names are text of any kind, and the same statement returns all of them in turn
 my @names = (
     'short',
     'n' x 29,
@@ -266,7 +266,7 @@ for my $number ( 1 .. 2000 ) {
       || $answered ne
       $known[ $named->locate_many( ["k$number"], numbers => 1 )->[0] ];
 
-    # what was done to the last answer is not seen by the next one
+    # a change to the last answer does not affect the next one
     for ( $named->locate("k$number") ) {
         $wrong++ if $_ ne $first;
         my $what = $number % 7;
@@ -275,8 +275,8 @@ for my $number ( 1 .. 2000 ) {
         elsif ( $what == 2 ) { $_ = [1] }
         elsif ( $what == 3 ) { $_ .= 'x' x 100 }
         elsif ( $what == 4 ) { utf8::upgrade($_); pos = 1 }
-        elsif ( $what == 5 ) { $_ = $large }  # whose letters Perl does not copy
-        elsif ( $number > 1000 ) { $_ = 5 }   # from here on it is a number, too
+        elsif ( $what == 5 ) { $_ = $large }  # a string that Perl does not copy
+        elsif ( $number > 1000 ) { $_ = 5 }   # from here on the scalar is a number, too
     }
     $seen{$answered}++;
 }

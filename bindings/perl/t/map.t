@@ -1,4 +1,4 @@
-# What a map says of itself and of points, and that what it hands out is read only.
+# The properties of a map, its points, and the read-only records that it returns.
 use strict;
 use warnings;
 

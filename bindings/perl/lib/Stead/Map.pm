@@ -72,8 +72,8 @@ L<JSON::PP>.
     my $built = Stead::Map->build({ name => 'members', node => [{ name => 'db1' }, { name => 'db2', weight => 1.5 }] });
 
 C<max_move> is the upper bound on the part of all copies that may move in this epoch; the same call
-on the resulting map takes the next step. C<name> is the name of the text in messages, and the path
-relative to which a C<secret_file> is found.
+on the resulting map takes the next step. C<name> is the file name that messages use for the text. A
+relative C<secret_file> is looked for in the directory of C<name>.
 
 =head2 build_file($path, $previous, max_move => '5%')
 
