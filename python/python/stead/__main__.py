@@ -34,8 +34,7 @@ def _end(code: int, line: str) -> NoReturn:
     )
     sys.stderr.buffer.write(f"stead: {shown}\n".encode("utf-8", "backslashreplace"))
     sys.stderr.buffer.flush()
-    # not sys.exit, which would try once more to flush standard output, which nobody may
-    # read
+    # not sys.exit, which would once more flush to an output that nobody reads
     os._exit(code)
 
 
