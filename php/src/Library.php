@@ -102,8 +102,8 @@ final class Library
     }
 
     /**
-     * Makes room for this many numbers of nodes. Always returns true, so that a loop's condition can
-     * end with it to repeat the call.
+     * Makes room for this many numbers of nodes. Always returns true, so that the condition of a
+     * loop can end with it.
      */
     public function grow(int $capacity): bool
     {
