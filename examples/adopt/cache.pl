@@ -19,7 +19,7 @@ use Stead;
 #   map       the map file; without it only the old client is used
 #   back      the number of previous epochs in which a read looks, too
 #   old       the old client, during the change
-#   lifetime of items that are set or copied, in seconds; 0 means for ever
+#   lifetime  of items that are set or copied, in seconds; 0 means for ever
 sub new {
     my ( $class, %given ) = @_;
     return bless { back => 0, lifetime => 0, copied => 0, %given }, $class;

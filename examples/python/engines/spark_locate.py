@@ -1,9 +1,9 @@
-"""Plans the migration of a table between two maps with Spark, and writes it anew,
+"""Plans the migration of a table between two maps with Spark, and writes a new table,
 partitioned by node.
 
     python examples/python/engines/spark_locate.py old.stead new.stead /tmp/placed --rows 1000000 --master 'local[2]'
 
-On a cluster the same file, with the master and the Python environment from spark-submit
+On a cluster, run the same file; spark-submit sets the master and the Python environment
 (docs/python-engines.md):
 
     spark-submit --archives stead-env.tar.gz#env spark_locate.py old.stead new.stead hdfs:///placed --table hdfs:///users --column name
@@ -60,7 +60,7 @@ def main():
     spark = (builder.master(given.master) if given.master else builder).getOrCreate()
     table = spark.read.parquet(given.table) if given.table else keys(spark, given.rows)
 
-    # as many rows as pairs of nodes come to the driver
+    # the driver gets one row per pair of nodes
     for row in (
         stead.spark.plan(table, given.column, old, new).orderBy("from", "to").collect()
     ):
