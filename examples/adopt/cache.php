@@ -145,7 +145,7 @@ if (realpath($_SERVER['SCRIPT_FILENAME']) === __FILE__) {
     $map = $argv[$rest] ?? null;
     $old = isset($options['old']) ? today(explode(',', $options['old'])) : null;
     if ($map === null && $old === null) {
-        fwrite(STDERR, "cache.php: name a map, or the servers of today with --old HOST:PORT,...\n");
+        fwrite(STDERR, "cache.php: name a map, or the servers of the old client with --old HOST:PORT,...\n");
         exit(64);
     }
     $cache = new Cache($map, (int) ($options['back'] ?? 0), $old);

@@ -127,7 +127,7 @@ sub main {
     my ($map) = @ARGV;
     if ( !defined $map && !defined $old ) {
         print STDERR
-"cache.pl: name a map, or the servers of today with --old HOST:PORT,...\n";
+"cache.pl: name a map, or the servers of the old client with --old HOST:PORT,...\n";
         exit 64;
     }
     my $cache = Cache->new(

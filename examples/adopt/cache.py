@@ -143,7 +143,7 @@ def main():
     given = parser.parse_args()
     if given.map is None and given.old is None:
         sys.exit(
-            "cache.py: name a map, or the servers of today with --old HOST:PORT,..."
+            "cache.py: name a map, or the servers of the old client with --old HOST:PORT,..."
         )
     cache = Cache(
         given.map, given.back, Today(given.old.split(",")) if given.old else None

@@ -303,7 +303,7 @@ def main():
     )
     parser.add_argument("step", choices=["begin", "carry", "end"])
     parser.add_argument("directory", help="where photos.map is")
-    parser.add_argument("fleet", nargs="?", help="for begin: the fleet as it shall be")
+    parser.add_argument("fleet", nargs="?", help="for begin: the new fleet")
     parser.add_argument(
         "--no-sync",
         action="store_true",

@@ -29,8 +29,8 @@ def main():
     parser = argparse.ArgumentParser(
         description="Plans the migration of a table, and writes it partitioned by node."
     )
-    parser.add_argument("old", help="map file of before")
-    parser.add_argument("new", help="map file of after")
+    parser.add_argument("old", help="the old map file")
+    parser.add_argument("new", help="the new map file")
     parser.add_argument(
         "output",
         help=(
@@ -38,7 +38,9 @@ def main():
             "node of the new map"
         ),
     )
-    parser.add_argument("--table", help="Parquet to read; without it keys are made up")
+    parser.add_argument(
+        "--table", help="Parquet to read; without it, keys are generated"
+    )
     parser.add_argument(
         "--column", default="key", help="the column of keys (default: key)"
     )
@@ -46,7 +48,7 @@ def main():
         "--rows",
         type=int,
         default=1_000_000,
-        help="so many keys are made up (default: 1000000)",
+        help="number of keys to generate (default: 1000000)",
     )
     parser.add_argument(
         "--master", help="such as local[2]; spark-submit says it otherwise"

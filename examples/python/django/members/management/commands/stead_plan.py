@@ -45,7 +45,7 @@ class Command(BaseCommand):
             "--most",
             type=int,
             default=10_000,
-            help="move nothing when it were more rows (default: %(default)s)",
+            help="move nothing if more rows would move (default: %(default)s)",
         )
         parser.add_argument(
             "--grace",
