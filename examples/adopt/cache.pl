@@ -69,7 +69,7 @@ sub clients {
     my @clients;
     if ( defined $self->{map} ) {
 
-        # opened for each query: that costs one stat, and sees a new epoch immediately
+        # for each query: it costs one stat, and sees a new epoch immediately
         my $map   = Stead::Map->open( $self->{map} );
         my $epoch = $map->epoch;
         push @clients, server( $map, $key );

@@ -276,7 +276,7 @@ for my $number ( 1 .. 2000 ) {
         elsif ( $what == 3 ) { $_ .= 'x' x 100 }
         elsif ( $what == 4 ) { utf8::upgrade($_); pos = 1 }
         elsif ( $what == 5 ) { $_ = $large }  # a string that Perl does not copy
-        elsif ( $number > 1000 ) { $_ = 5 }   # from here on a number, too
+        elsif ( $number > 1000 ) { $_ = 5 }    # from here on a number, too
     }
     $seen{$answered}++;
 }

@@ -80,7 +80,7 @@ my %calls = (
     save => sub { $map->save("$scratch/saved.map") },
 );
 for my $name ( sort keys %calls ) {
-    $calls{$name}->();   # creates the values that are made once: the names of nodes, and Perl's own
+    $calls{$name}->();    # creates the names of nodes, which are kept
     no_leaks_ok { $calls{$name}->() } $name;
 }
 

@@ -122,7 +122,7 @@ def main(mode, *version):
         print(has)
         return 0
     servers, _, keys = sys.stdin.buffer.read().partition(b"\n\n")
-    # __import__ returns the package of a submodule
+    # make() takes the top-level package
     locate = make(
         sys.modules[module.__name__.partition(".")[0]]
         if mode == "pymemcache"
