@@ -17,10 +17,10 @@ from pymemcache.client.base import Client
 
 class Cache:
     """
-    path: the map's file; None: the client of today alone.
-    back: into how many epochs before this one a read looks, too.
-    old: the client of today, for the change-over.
-    lifetime: of what is set or copied, in seconds; 0: for ever.
+    path: the map file; None to use only the old client.
+    back: the number of previous epochs in which a read looks, too.
+    old: the old client, during the change.
+    lifetime: of items that are set or copied, in seconds; 0 means for ever.
     """
 
     def __init__(self, path, back=0, old=None, lifetime=0):

@@ -54,7 +54,7 @@ final class Members
         return $new === $old ? [$new] : [$new, $old, $new];
     }
 
-    /** /** The member's photo; null if there is none. */
+    /** The member's photo; null if there is none. */
     public function look(string $user): ?string
     {
         do {

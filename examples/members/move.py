@@ -225,9 +225,8 @@ def carry(old_map, new_map, sync, show):
                 show(
                     f"{source}  directory {number} of {len(directories)}  {carried:,} files carried"
                 )
-    for (
-        mount
-    ) in new.values():  # of a file whose owner removed it after a run was killed
+    # a copy stays here if a run was killed and the owner then removed the file
+    for mount in new.values():
         if os.path.lexists(os.path.join(mount, b".moving")):
             os.unlink(os.path.join(mount, b".moving"))
     show(

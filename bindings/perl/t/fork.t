@@ -40,14 +40,14 @@ for my $number ( 1 .. 8 ) {
 }
 for my $pid (@children) {
     waitpid $pid, 0;
-    is $?, 7 << 8, 'a child answered rightly, and ended well';
+    is $?, 7 << 8, 'a child answered correctly, and exited with 7';
 }
-is $opened->locate('frank'), 'db1', 'the parent has its maps';
+is $opened->locate('frank'), 'db1', 'the parent still has its maps';
 $next->publish( $path, $opened );
 my $pid = fork;
 die "cannot fork: $!"                               if !defined $pid;
 exit( Stead::Map->open($path)->epoch == 2 ? 7 : 1 ) if !$pid;
 waitpid $pid, 0;
-is $?, 7 << 8, 'a child sees what is new';
+is $?, 7 << 8, 'a child sees the new epoch';
 
 done_testing;

@@ -69,14 +69,14 @@ is $map->point(-7), $map->point('-7'), 'a negative one, too';
 is $map->point(18446744073709551615), $map->point('18446744073709551615'),
   'and the largest';
 is $map->point( 10 / 2 ), $map->point('5'),   'and a float that is whole';
-is $map->point('1e3'),    $map->point("1e3"), 'a string is no number';
-isnt $map->point('1e3'),  $map->point(1000),  'nor is it made one';
+is $map->point('1e3'),    $map->point("1e3"), 'a string is not a number';
+isnt $map->point('1e3'),  $map->point(1000),  'and is not converted to one';
 {
     my ( $whole, $float ) = ( 12345, 5.0 );
     my @before = ( flags($whole), flags($float) );
     $map->locate($_) for $whole, $float;
     is_deeply [ flags($whole), flags($float) ], \@before,
-      'a number that was asked for is not made a string';
+      'a number that was located does not become a string';
 }
 
 # ---- values that are not keys
@@ -153,7 +153,8 @@ for my $value ( 'frank', "caf\xe9",
           "$name fetches a tied key once";
     }
     my $tied = tie my $key, 'Counting', $value;
-    is $map->locate($key), $map->locate($value), 'and places what it fetched';
+    is $map->locate($key), $map->locate($value),
+      'and the value that was fetched is located';
 }
 tie my @tied, 'Array', 'frank', 'bob';
 {
@@ -194,12 +195,11 @@ for my $name ( sort keys %methods ) {
     my $gone = members();
     tie my @gone, 'Careless', sub { undef $gone };
     my $keys = \@gone;
-    is "@{ $gone->locate_many($keys) }", 'db1 db1 db1',
-      'and in the midst of many';
+    is "@{ $gone->locate_many($keys) }", 'db1 db1 db1', 'and among many keys';
     $gone = members();
     tie my $number, 'Careless', sub { undef $gone };
     ok !eval { $gone->prefer( 'frank', $number ); 1 } && !defined $gone,
-      'a count that is none, too';
+      'also a count that is not a number';
 }
 
 # ---- substr and similar functions return values with magic
@@ -213,7 +213,7 @@ is $map->locate( substr $long, 1, 5 ), 'db1', 'substr';
 
 my $name = $map->locate('frank');
 $name .= ':3306';
-is $map->locate('frank'), 'db1', 'a name may be changed by who asked for it';
+is $map->locate('frank'), 'db1', 'the caller may change a name';
 for my $one (
     $map->locate_all('frank'),
     $map->locate('frank'),
@@ -224,7 +224,7 @@ for my $one (
 }
 is $map->locate('frank'), 'db1', 'also in a loop';
 my @both = map { $map->locate($_) } 'frank', 'bob';
-is "@both", 'db1 db2', 'two answers of one place in the code are two';
+is "@both", 'db1 db2', 'two answers of one statement are separate';
 is join(
     ' ',
     (
@@ -282,6 +282,6 @@ for my $number ( 1 .. 2000 ) {
 }
 is $wrong, undef, 'names of any kind';
 is_deeply [ sort keys %seen ], [ sort @names ], 'all of them';
-is $large, 'y' x 5000, 'and what was put in their place is what it was';
+is $large, 'y' x 5000, 'and the assigned string did not change';
 
 done_testing;

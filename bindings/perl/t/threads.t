@@ -55,13 +55,13 @@ for my $round ( 1 .. 5 ) {
       "a thread of round $round"
       for @threads;
 }
-is $map->locate('frank'), 'db1', 'the first thread has its own';
+is $map->locate('frank'), 'db1', 'the first thread still has its object';
 is $plan->count,          2,     'and its plan';
 
 # an object that only a thread has is freed
 my ($made) =
   threads->create( { context => 'list' }, sub { return members() } )->join;
-is $made->locate('bob'), 'db2', 'a map that a thread made';
+is $made->locate('bob'), 'db2', 'a map that a thread created';
 undef $map;
 is( threads->create( sub { $made->locate('frank') } )->join,
     'db1', 'and another has' );
@@ -72,6 +72,7 @@ my $late = do {
     threads->create(
         sub { threads->yield for 1 .. 1000; $mine->locate('frank') } );
 };
-is $late->join, 'db1', 'a thread has its map when the parent has none any more';
+is $late->join, 'db1',
+  'a thread has its map after the parent has freed its own';
 
 done_testing;

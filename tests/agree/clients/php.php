@@ -5,7 +5,7 @@
 
 declare(strict_types=1);
 
-/** /** Reports what is not installed, with exit code 77, which clients.py expects. */
+/** Reports what is not installed, with exit code 77, which clients.py expects. */
 function lacking(string $why): never
 {
     fwrite(STDERR, "$why\n");
