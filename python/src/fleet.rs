@@ -223,7 +223,8 @@ fn wrong(py: Python<'_>, place: &str, problem: &str) -> PyErr {
 
 /// The decimal of a number, without an exponent: an integer or a `Decimal` as it is, a `float` as
 /// its `repr`. NumPy's integers are integers, and its `float64` is a `float`. Its shorter floats
-/// are refused, because there is no decimal that both they and their users mean.
+/// are refused, because their exact values (0.100000001490116... for 0.1) are not the decimals that
+/// their users mean.
 fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
     let py = value.py();
     if value.hasattr("__index__")? {
