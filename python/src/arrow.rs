@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! keys.__arrow_c_array__()   -> capsules -> Chunk  -> Column: plain slices, read by column.rs
-//! keys.__arrow_c_stream__()  -> capsule  -> Reader -> one Chunk after the other
-//! Array.__arrow_c_array__()  <- capsules <- exported: the column of a result, kept alive by its `release`
+//! keys.__arrow_c_stream__() -> capsule -> Reader -> one Chunk after the other
+//! Array.__arrow_c_array__() <- capsules <- Export: the column of a result, freed by its `release`
 //! ```
 //!
 //! This is the only file of the binding with unsafe code. Imported structs were made by other
@@ -152,8 +152,8 @@ impl Struct for ArrowArrayStream {
 impl Drop for ArrowSchema {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: this schema is not released (line above), and is ours: `take`, `Reader` and
-            // `exported_schema` make no second one.
+            // SAFETY: this schema is not released (line above), and this value owns it: `take`,
+            // `Reader` and `exported_schema` never make a second copy.
             unsafe { release(self) }
         }
     }
@@ -162,8 +162,8 @@ impl Drop for ArrowSchema {
 impl Drop for ArrowArray {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: this array is not released (line above), and is ours: `take`, `Reader` and
-            // `exported_array` make no second one.
+            // SAFETY: this array is not released (line above), and this value owns it: `take`,
+            // `Reader` and `exported_array` never make a second copy.
             unsafe { release(self) }
         }
     }
@@ -172,8 +172,8 @@ impl Drop for ArrowArray {
 impl Drop for ArrowArrayStream {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: this stream is not released (line above), and is ours: `take` makes no second
-            // one.
+            // SAFETY: this stream is not released (line above), and this value owns it: `take`
+            // never makes a second copy.
             unsafe { release(self) }
         }
     }
@@ -181,11 +181,11 @@ impl Drop for ArrowArrayStream {
 
 // SAFETY: the interface lets a schema be moved, read and released on any thread.
 unsafe impl Send for ArrowSchema {}
-// SAFETY: the interface lets an array be moved, read and released on any thread; one thread at a
-// time, hence no `Sync`.
+// SAFETY: the interface lets an array be moved, read and released on any thread, but only by one
+// thread at a time, hence no `Sync`.
 unsafe impl Send for ArrowArray {}
-// SAFETY: the interface lets a stream be called on any thread; one thread at a time, hence no
-// `Sync`.
+// SAFETY: the interface lets a stream be called on any thread, but only by one thread at a time,
+// hence no `Sync`.
 unsafe impl Send for ArrowArrayStream {}
 
 /// Moves a struct out of its capsule, and leaves a released one there.
@@ -201,8 +201,8 @@ fn take<T: Struct>(capsule: &Bound<'_, PyAny>) -> PyResult<T> {
             type_name(capsule)
         ))
     })?;
-    // SAFETY: a capsule of this name holds a `T` that lives as long as the capsule, which we have,
-    // and that nobody else touches while we have the GIL.
+    // SAFETY: a capsule of this name holds a `T` that lives as long as the capsule. We hold a
+    // reference to the capsule, and nobody else accesses the `T` while we hold the GIL.
     let taken = unsafe { pointer.cast::<T>().replace(T::released()) };
     if taken.is_released() {
         return Err(
@@ -219,8 +219,8 @@ pub(crate) struct Chunk {
     array: ArrowArray,
 }
 
-// SAFETY: nothing writes to a schema before its release, which the last `Arc` does; chunks share it
-// only to read it.
+// SAFETY: nothing writes to a schema before its release, which happens when the last `Arc` is
+// dropped; chunks only read the schema that they share.
 unsafe impl Sync for ArrowSchema {}
 
 impl Chunk {
@@ -273,8 +273,8 @@ impl Reader {
                     .get_schema
                     .ok_or_else(|| malformed("has no get_schema"))?;
                 let schema = self.fill(|stream, made: *mut ArrowSchema| {
-                    // SAFETY: the stream is not released, and `made` is a released schema to write
-                    // over.
+                    // SAFETY: the stream is not released, and `made` is a released schema, which
+                    // may be overwritten.
                     unsafe { get_schema(stream, made) }
                 })?;
                 if schema.is_released() {
@@ -289,7 +289,8 @@ impl Reader {
             .get_next
             .ok_or_else(|| malformed("has no get_next"))?;
         let array = self.fill(|stream, made: *mut ArrowArray| {
-            // SAFETY: the stream is not released, and `made` is a released array to write over.
+            // SAFETY: the stream is not released, and `made` is a released array, which may be
+            // overwritten.
             unsafe { get_next(stream, made) }
         })?;
         Ok((!array.is_released()).then_some(Chunk { schema, array }))
@@ -310,8 +311,8 @@ impl Reader {
             // SAFETY: the stream is not released, and its last call failed.
             let text = unsafe { get_last_error(&mut self.stream) };
             (!text.is_null()).then(|| {
-                // SAFETY: not null (`then`), so a C string that lives until the next call, and is
-                // copied at once.
+                // SAFETY: the text is not null (`then`), so it is a C string that lives until the
+                // next call. It is copied immediately.
                 unsafe { CStr::from_ptr(text) }
                     .to_string_lossy()
                     .into_owned()
@@ -368,7 +369,8 @@ fn kind(schema: &ArrowSchema, parent: Parent) -> Result<Kind, Problem> {
 
 /// The type of a dictionary's values, if a column has one.
 fn dictionary(schema: &ArrowSchema) -> Option<&ArrowSchema> {
-    // SAFETY: the dictionary of a schema is null or a schema that lives as long as it.
+    // SAFETY: the dictionary of a schema is null, or points to a schema that lives as long as this
+    // one.
     unsafe { schema.dictionary.as_ref() }
 }
 
@@ -463,7 +465,8 @@ fn read<'a>(
         }
         Kind::Codes(width) => {
             let codes = buffers.bytes(1, end * width.bytes(), "indices")?;
-            // SAFETY: the dictionary of an array is null or an array that lives as long as it.
+            // SAFETY: the dictionary of an array is null, or points to an array that lives as long
+            // as this one.
             let values = unsafe { array.dictionary.as_ref() };
             let (schema, array) = dictionary(schema)
                 .zip(values)
@@ -501,10 +504,11 @@ fn read<'a>(
 
 /// The only child of a struct.
 fn child<T>(_parent: &T, children: *mut *mut T) -> Result<&T, Problem> {
-    // SAFETY: the children of a struct that has any are null or an array of pointers that lives as
-    // long as it.
+    // SAFETY: if a struct has children, `children` is null, or points to an array of pointers that
+    // lives as long as the struct.
     let first = unsafe { children.as_ref() };
-    // SAFETY: a pointer there is null or to a struct that lives as long as its parent.
+    // SAFETY: each of these pointers is null, or points to a struct that lives as long as its
+    // parent.
     first
         .and_then(|first| unsafe { first.as_ref() })
         .ok_or_else(|| malformed("lacks its column"))
@@ -526,7 +530,7 @@ fn format(schema: &ArrowSchema) -> Result<&str, Problem> {
     if schema.format.is_null() {
         return Err(malformed("has no format"));
     }
-    // SAFETY: not null (above), so a C string that lives as long as the schema.
+    // SAFETY: `format` is not null (above), so it is a C string that lives as long as the schema.
     unsafe { CStr::from_ptr(schema.format) }
         .to_str()
         .map_err(|_| malformed("has a format that is no text"))
@@ -554,8 +558,8 @@ impl<'a> Buffers<'a> {
         if array.buffers.is_null() {
             return Err(malformed("has no buffers"));
         }
-        // SAFETY: not null (above), so `n_buffers` addresses that live as long as the array;
-        // `MOST_ROWS` keeps their size below `isize::MAX`.
+        // SAFETY: `buffers` is not null (above), so it points to `n_buffers` addresses that live as
+        // long as the array. `MOST_ROWS` keeps their size below `isize::MAX`.
         Ok(Buffers(unsafe {
             std::slice::from_raw_parts(array.buffers, count)
         }))
@@ -574,9 +578,9 @@ impl<'a> Buffers<'a> {
         if self.0[number].is_null() {
             return Err(malformed(&format!("has no {what} buffer")));
         }
-        // SAFETY: not null (above), of the array, which lives for 'a; bytes need no alignment;
-        // `count` is what the layout of the array's type promises (`read`), and with it the size is
-        // below `isize::MAX` (`rows`, `size`).
+        // SAFETY: the buffer is not null (above), and belongs to the array, which lives for 'a.
+        // Bytes need no alignment. The layout of the array's type promises `count` items (`read`),
+        // and their size is below `isize::MAX` (`rows`, `size`).
         Ok(unsafe { std::slice::from_raw_parts(self.0[number].cast::<[u8; N]>(), count) })
     }
 
@@ -689,11 +693,12 @@ struct Held {
 
 /// The `release` of `exported_schema`.
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
-    // SAFETY: the interface: a schema's release is called with that schema, by its only owner.
+    // SAFETY: the interface guarantees that a schema's release is called with that schema, by its
+    // only owner.
     let schema = unsafe { &mut *schema };
     schema.release = None;
     if !schema.dictionary.is_null() {
-        // SAFETY: `exported_schema` made it from a box, and this is the one release. Dropping it
+        // SAFETY: `exported_schema` made it from a box, and release runs once. Dropping it
         // releases it, unless it was moved out.
         drop(unsafe { Box::from_raw(schema.dictionary) });
     }
@@ -701,15 +706,16 @@ unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
 
 /// The `release` of `exported_array`.
 unsafe extern "C" fn release_array(array: *mut ArrowArray) {
-    // SAFETY: the interface: an array's release is called with that array, by its only owner.
+    // SAFETY: the interface guarantees that an array's release is called with that array, by its
+    // only owner.
     let array = unsafe { &mut *array };
     array.release = None;
     if !array.dictionary.is_null() {
-        // SAFETY: `exported_array` made it from a box, and this is the one release. Dropping it
+        // SAFETY: `exported_array` made it from a box, and release runs once. Dropping it
         // releases it, unless it was moved out.
         drop(unsafe { Box::from_raw(array.dictionary) });
     }
-    // SAFETY: `exported_array` made it from a box of a `Held`, and the interface has a release
-    // called once.
+    // SAFETY: `exported_array` made it from a box of a `Held`, and the interface guarantees that
+    // release is called only once.
     drop(unsafe { Box::from_raw(array.private_data.cast::<Held>()) });
 }

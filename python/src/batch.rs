@@ -3,7 +3,7 @@
 //! ```text
 //! list, iterable        blocks of keys, whose objects are held ----+
 //! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- place -- Placed (array.rs: for Python)
-//! Arrow array, stream   columns, where they are (arrow.rs) --------+
+//! Arrow array, stream   columns, read in place (arrow.rs) ---------+
 //! ```
 //!
 //! Locating keys touches no Python object, so other threads run meanwhile.

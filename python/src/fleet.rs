@@ -23,7 +23,7 @@ const NAME: &str = "fleet";
 
 /// Where a fleet came from; messages name the place of a mistake accordingly.
 pub(crate) enum Source {
-    /// A file, or a text of some lines: messages name the line.
+    /// A file, or a text of several lines; messages name the line.
     Lines,
     /// A `str` of one line, which is probably meant as a path.
     OneLine,
