@@ -5,7 +5,7 @@
     python3 move.py carry DIRECTORY          carries the files that move; may be killed at any time, and run again
     python3 move.py end DIRECTORY            carries photos that came late, until none is left, and removes photos.map.before
 
-Options of carry and end: --no-sync (do not wait for disks; after a power failure photos
+Options of carry and end: --no-sync (do not wait for disks; after a power cut photos
 may be missing). The environment variable STEAD names the program.
 
 Each file is copied to MOUNT/.moving, gets its name in the new place by a hard link, and

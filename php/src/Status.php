@@ -30,7 +30,7 @@ enum Status: int
     case Io = 9;
     /** Another process changed the map meanwhile; nothing was written. */
     case Conflict = 10;
-    /** The new map is in place, but may not survive a power failure. */
+    /** The new map is in place, but may not survive a power cut. */
     case Uncertain = 11;
     /** A file was overwritten in place while it was open. */
     case Changed = 12;

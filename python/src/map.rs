@@ -240,7 +240,7 @@ impl Map {
     /// epochs. `stead history` and `stead rollback` use it.
     ///
     /// Raises ConflictError if another process published meanwhile: nothing was changed, so build
-    /// again on the new map. Raises UncertainError if the map is in place, but a power failure may
+    /// again on the new map. Raises UncertainError if the map is in place, but a power cut may
     /// lose it; any other IoError means that nothing was changed. Raises InvalidError if path is a
     /// symbolic link.
     ///

@@ -122,7 +122,7 @@ class ConflictError(Error):
 
 
 class UncertainError(IoError):
-    """The new map is in place, but may not survive a power failure. Do not publish
+    """The new map is in place, but may not survive a power cut. Do not publish
     again; sync the disk.
     """
 

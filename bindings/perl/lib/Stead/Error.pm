@@ -163,7 +163,7 @@ Another process changed the map meanwhile; nothing was written.
 
 =item STEAD_UNCERTAIN (11)
 
-The new map is in place, but may not survive a power failure. Do not publish again; sync the disk.
+The new map is in place, but may not survive a power cut. Do not publish again; sync the disk.
 
 =item STEAD_CHANGED (12)
 
