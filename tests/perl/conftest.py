@@ -1,10 +1,10 @@
-"""What the tests of Perl share."""
+"""Hooks that the tests of Perl share."""
 
 import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-# the judge of answers and what publishes, the reference that reads the maps,
+# for the judge of answers and the publisher, the reference that reads the maps, and
 # tests/built.py
 sys.path[:0] = [str(TESTS), str(TESTS / "web"), str(TESTS / "reference")]
 
