@@ -44,9 +44,9 @@
 // for the map that it comes from: in another map, or in another epoch of the same map, it may be a
 // different node. Keep names (stead_map_node_name), or keep numbers together with their map.
 //
-// STRINGS of a map are UTF-8, end with NUL, and live as long as any handle of the map. A text that a
-// function makes (JSON) must be freed with stead_text_free. Paths of files are bytes that end with
-// NUL.
+// STRINGS of a map are UTF-8, end with NUL, and live as long as any handle of the map. A text that
+// a function makes (JSON) must be freed with stead_text_free. Paths of files are bytes that end
+// with NUL.
 //
 // THREADS. Functions that take a const handle may be called by any number of threads at once, with
 // the same handle. Any thread may open and build maps at any time. Free each handle once, when no
