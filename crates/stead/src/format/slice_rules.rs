@@ -1,5 +1,5 @@
-//! The rules of slices: base slices, pins, final slices and the index over them, and the target of
-//! a gradual change, by docs/map-format.md.
+//! The rules for slices, by docs/map-format.md: base slices, pins, final slices and their index,
+//! and the target of a gradual change.
 
 use std::mem::offset_of;
 
@@ -14,7 +14,7 @@ use crate::point::{Point, SPACE};
 use crate::policy::PolicyId;
 use crate::slice::{lay_over, Slice};
 
-/// What uses each policy.
+/// For each policy, what uses it.
 pub(super) struct Used(Vec<u8>);
 
 impl Used {
@@ -41,7 +41,7 @@ impl Used {
 }
 
 impl Check<'_> {
-    /// The policy whose number stands at `place`.
+    /// Reads the policy whose number is stored at `place`.
     fn policy(&self, number: u32, place: usize) -> Result<PolicyRecord> {
         if number as usize >= self.count(POLICIES) {
             return broken(place, format!("there is no policy {number}"));
@@ -53,7 +53,7 @@ impl Check<'_> {
         self.whole_space(BASE_POINTS, BASE_POLICIES, "base")
     }
 
-    /// The target slices; none in a map without a gradual change.
+    /// Checks and returns the target slices; none in a map without a gradual change.
     pub(super) fn target_slices(&self, bases: &[Slice]) -> Result<Vec<Slice>> {
         if !self.has(GRADUAL) {
             return Ok(Vec::new());
@@ -68,7 +68,7 @@ impl Check<'_> {
         Ok(targets)
     }
 
-    /// Slices that cover the space, base or target.
+    /// Checks and returns slices that must cover the whole space: base or target.
     fn whole_space(
         &self,
         points: Section<u64>,
@@ -176,8 +176,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The nodes that the fleet dropped and that base slices still name. Cost: one pass over the
-    /// members, if there are any.
+    /// Checks the nodes that the fleet dropped and that base slices still name. Cost: one pass over
+    /// the members, if there are such nodes.
     pub(super) fn leaving(&self, used: &Used) -> Result<()> {
         let count = self.count(LEAVING);
         if count == 0 {
@@ -223,7 +223,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Final slices and the index over them.
+    /// Checks the final slices and their index.
     pub(super) fn final_slices(&self, bases: &[Slice], pins: &[Slice]) -> Result<()> {
         let (points, policies) = (self.count(FINAL_POINTS), self.count(FINAL_POLICIES));
         let laid;
