@@ -231,7 +231,7 @@ impl fmt::Display for Error {
             }
             Error::Digest { file } => write!(
                 f,
-                "{}the digest does not fit the bytes: the file is damaged; restore it from \
+                "{}the digest does not match the bytes: the file is damaged; restore it from \
                  MAP.history or from a copy",
                 Prefix(file)
             ),
@@ -263,8 +263,8 @@ impl fmt::Display for Error {
             Error::Name { length } => {
                 write!(
                     f,
-                    "the file name would have {length} bytes, and file systems allow 255; \
-                    use a shorter key"
+                    "the file name would have {length} bytes, but file systems allow at most 255; use a \
+                     shorter key"
                 )
             }
             Error::Internal { problem } => write!(f, "internal fault, please report it: {problem}"),

@@ -47,7 +47,7 @@
 //! let after = build(&three, Some(&before))?;
 //!
 //! let plan = Plan::between(&before, &after)?;
-//! a third of the space moves, and not a point more
+//! // a third of the space moves, and not a point more
 //! assert_eq!(plan.amounts.moved, plan.amounts.lower_bound);
 //! for step in &plan.moves {
 //!     let (from, to) = (step.from.map(|n| before.node(n).name()), step.to.map(|n| after.node(n).name()));
@@ -77,7 +77,7 @@
 //!
 //! let map = map::open_cached(&path, false)?;
 //! assert_eq!((map.name(), map.epoch()), ("members", 1));
-//! the nodes to ask, in this order, when nodes are down: the same list for every client
+//! // the nodes to ask, in this order, when nodes are down: the same list for every client
 //! let names: Vec<&str> = map.prefer(b"frank", 2).into_iter().map(|node| map.node(node).name()).collect();
 //! assert_eq!(names, ["a", "b"]);
 //! # std::fs::remove_dir_all(&directory)?;

@@ -102,7 +102,7 @@ fn words(error: &serde_json::Error) -> String {
             "write names in double quotes, no comma before }; JSON has no comments"
         }
         "expected `:`" => "write \"name\": value",
-        "trailing characters" => "a fleet is one object, remove what stands behind it",
+        "trailing characters" => "a fleet is one object, remove what comes after it",
         "invalid number" => "write a plain decimal number",
         "invalid escape" => "check the backslashes of this string",
         _ if what.starts_with("EOF") => "something is not closed, add its quote, ] or }",
@@ -196,7 +196,7 @@ mod tests {
             ("{\"a\" 1}", "\"name\": value"),
             ("{\"a\":}", "expected value"),
             ("{\"a\":", "not closed"),
-            ("{} {}", "remove what stands behind"),
+            ("{} {}", "remove what comes after"),
             ("{\"a\": 0x10}", "expected `,`"),
             ("{\"a\": +1}", "expected value"),
             ("{\"a\": .5}", "expected value"),

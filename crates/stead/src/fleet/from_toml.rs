@@ -44,7 +44,7 @@ fn mistake(text: &str, error: &TomlError) -> Mistake {
         // the text is not shown: it may be a secret without its quotes
         "integer number overflowed" | "floating-point number overflowed" => {
             "the number is too large; weights go up to 1000000, other numbers stay below 2^32, and \
-             texts stand in quotes"
+             texts need quotes"
                 .to_owned()
         }
         // the message names what TOML expects and never quotes the text
@@ -79,7 +79,7 @@ fn scan(text: &str) -> Scan {
         found.get_or_insert_with(|| {
             Mistake::new(
                 at,
-                format!("{what} is not in TOML 1.0; write it the older way"),
+                format!("{what} is not allowed in TOML 1.0; write it in the older way"),
             )
         });
     };
@@ -116,7 +116,7 @@ fn scan(text: &str) -> Scan {
                     && last.0 == b','
                     && open.last().is_some_and(|(bracket, _)| *bracket == b'{')
                 {
-                    note(last.1, "a comma behind the last value of an inline table");
+                    note(last.1, "a comma after the last value of an inline table");
                 }
                 base = open.pop().map_or(0, |(_, outside)| outside);
                 dots = 0;
@@ -339,7 +339,10 @@ mod tests {
         ] {
             let (found, problem) = problem(text);
             assert_eq!(found, at, "{text}: {problem}");
-            assert!(problem.contains("not in TOML 1.0"), "{text}: {problem}");
+            assert!(
+                problem.contains("not allowed in TOML 1.0"),
+                "{text}: {problem}"
+            );
         }
         for text in [
             "a = { b = [\n1,\n], c = '\\x' }",

@@ -73,7 +73,7 @@ impl Fleet {
             if let Some(line) = touched.map(|old| self.pins[old.pin].line).min() {
                 let why = match (&self.pins[pin].what, key_rule) {
                     (Pinned::Key(_), KeyRule::First(_)) => {
-                        format!(" (of a key its {key_rule} are hashed)")
+                        format!(" (of a key only the {key_rule} are hashed)")
                     }
                     _ => String::new(),
                 };

@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
             !self.source.json && known.len() < TOP_KEYS.len() && TOP_KEYS.contains(&key);
         self.wrong::<()>(at, || {
             let hint = if misplaced {
-                "; keys of the fleet itself stand above the first [[...]]"
+                "; keys of the fleet itself must come before the first [[...]]"
             } else {
                 ""
             };
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         if let Some(line) = lines.get(&name.it).copied() {
             self.wrong::<()>(name.at, || {
                 format!(
-                    "{what} name `{}` is used in line {line} already; names must be unique",
+                    "{what} name `{}` is already used in line {line}; names must be unique",
                     shown(&name.it)
                 )
             });
@@ -193,9 +193,7 @@ impl<'a> Reader<'a> {
             let (at, kind) = (item.at, self.kind(&item));
             if i == most {
                 self.wrong::<()>(at, || {
-                    format!(
-                        "more than {most} of {what}, the most that there may be; leave some out"
-                    )
+                    format!("there are more than {most} {what} entries, the maximum; remove some")
                 });
                 break;
             }
@@ -214,7 +212,7 @@ impl<'a> Reader<'a> {
         match tree.value {
             TreeValue::Array(items) => Some(items),
             _ => self.wrong(tree.at, || {
-                format!("{what} must be an array of {of}, and is {kind}; write it in brackets")
+                format!("{what} must be an array of {of}, but is {kind}; write it in brackets")
             }),
         }
     }
@@ -223,7 +221,7 @@ impl<'a> Reader<'a> {
         let TreeValue::Bool(boolean) = tree.value else {
             let kind = self.kind(tree);
             return self.wrong(tree.at, || {
-                format!("{what} must be true or false, and is {kind}; write true, or leave it out")
+                format!("{what} must be true or false, but is {kind}; write true, or leave it out")
             });
         };
         Some(boolean)
@@ -236,7 +234,7 @@ impl<'a> Reader<'a> {
         match tree.value {
             TreeValue::Text(it) => Some(At { at, it }),
             _ => self.wrong(at, || {
-                format!("{what} must be a string, and is {kind}; write it in quotes")
+                format!("{what} must be a string, but is {kind}; write it in quotes")
             }),
         }
     }
@@ -293,7 +291,7 @@ impl<'a> Reader<'a> {
         if name.it.contains(',') {
             return self.wrong(name.at, || {
                 format!(
-                    "{what} `{}` has a comma; choose a name without",
+                    "{what} `{}` has a comma; choose a name without one",
                     shown(&name.it)
                 )
             });
@@ -319,7 +317,7 @@ impl<'a> Reader<'a> {
         let TreeValue::Table(entries) = tree.value else {
             self.wrong::<()>(at, || {
                 format!(
-                    "{what} must be {place} of strings, and is {kind}; write names and values \
+                    "{what} must be {place} of strings, but is {kind}; write names and values \
                     in braces"
                 )
             });
@@ -340,7 +338,7 @@ impl<'a> Reader<'a> {
         let (TreeValue::Number(text) | TreeValue::Text(text)) = &tree.value else {
             let kind = self.kind(tree);
             return self.wrong(tree.at, || {
-                format!("weight must be a number, and is {kind}; write digits, like 1.5")
+                format!("weight must be a number, but is {kind}; write digits, like 1.5")
             });
         };
         match Weight::parse(text) {
@@ -369,7 +367,7 @@ impl<'a> Reader<'a> {
         let TreeValue::Number(text) = &tree.value else {
             let kind = self.kind(tree);
             return self.wrong(tree.at, || {
-                format!("{what} must be a whole number, and is {kind}; write {least} to {most}")
+                format!("{what} must be a whole number, but is {kind}; write {least} to {most}")
             });
         };
         let number = text

@@ -112,8 +112,8 @@ impl Reader<'_> {
             self.wrong(text.at, || {
                 let text = shown(&text.it);
                 format!(
-                    "key is `{text}`, which does not say what of a key is hashed; write whole, \
-                    or first N segments, N from 1 to 255"
+                    "key is `{text}`, which is not a key rule; write whole, or first N segments \
+                     with N from 1 to 255"
                 )
             })
         })
@@ -140,7 +140,7 @@ impl Reader<'_> {
             if !seen.insert(label.it.clone()) {
                 self.wrong::<()>(at, || {
                     format!(
-                        "label `{}` stands twice in spread; keep one",
+                        "label `{}` is listed twice in spread; keep one",
                         shown(&label.it)
                     )
                 });
@@ -232,8 +232,8 @@ impl Reader<'_> {
                 self.wrong::<()>(at, || {
                     let formerly = shown(&formerly);
                     format!(
-                        "formerly `{formerly}` is used in line {before} already; only one node \
-                        can be the same node"
+                        "formerly `{formerly}` is already used in line {before}; only one node can \
+                         have had this name"
                     )
                 });
             }
@@ -279,8 +279,8 @@ impl Reader<'_> {
                         if replicas > 1 {
                             self.wrong::<()>(at, || {
                                 format!(
-                                    "a policy takes a share only with replicas = 1, and they \
-                                    are {replicas}; remove its weight"
+                                    "a policy can have a weight only with replicas = 1, but \
+                                     replicas is {replicas}; remove the weight"
                                 )
                             });
                         }
@@ -441,7 +441,7 @@ impl Reader<'_> {
             }
             if !seen.insert(name.clone()) {
                 self.wrong::<()>(at, || {
-                    format!("node `{}` stands twice in nodes; keep one", shown(&name))
+                    format!("node `{}` is listed twice in nodes; keep one", shown(&name))
                 });
             }
             names.push(name);

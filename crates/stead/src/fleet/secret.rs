@@ -102,7 +102,7 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
             if Secret::from_hex(&file.it).is_some() {
                 // not shown, because it looks like a secret
                 return reader.wrong(file.at, || {
-                    "secret_file holds a secret and not a file's name; \
+                    "secret_file is a secret instead of a file name; \
                     write secret = ..."
                         .to_owned()
                 });

@@ -77,7 +77,7 @@ fn check_size(size: usize, file: &str) -> Result<()> {
     Err(Error::Fleet {
         file: file.to_owned(),
         line: 1,
-        problem: "the file has more than 64 MiB, the most that a fleet may have; is it a fleet?"
+        problem: "the file has more than 64 MiB, the maximum for a fleet; is it a fleet?"
             .to_owned(),
     })
 }
@@ -93,7 +93,7 @@ fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
     if let Some(at) = text.bytes().position(|byte| byte == 0) {
         return Err(wrong(
             at,
-            "a byte is zero, so this is no text; is it a fleet?".to_owned(),
+            "a byte is zero, so this is not a text file; is it a fleet?".to_owned(),
         ));
     }
     let start = text.trim_start();

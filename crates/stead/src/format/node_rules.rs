@@ -118,7 +118,7 @@ impl Check<'_> {
         if !(1..=NODES_MAX).contains(&count) {
             return broken(
                 self.at(NODES, 0),
-                format!("a map has 1 to {NODES_MAX} nodes, not {count}"),
+                format!("a map must have 1 to {NODES_MAX} nodes, not {count}"),
             );
         }
         let mut before = "";
@@ -240,16 +240,19 @@ impl Check<'_> {
                 refuse(offset, "a policy's name", check_node_name(name))?;
                 refuse(kind_at, "a policy's kind", check_text(kind, NAME_MAX))?;
             } else if !name.is_empty() || !kind.is_empty() {
-                return broken(offset, "an unnamed policy has no name and no kind");
+                return broken(offset, "an unnamed policy must not have a name or a kind");
             }
             if !weighted && weight != Weight::ZERO {
-                return broken(weight_at, "a policy without the weight flag has weight 0");
+                return broken(
+                    weight_at,
+                    "a policy without the weight flag must have weight 0",
+                );
             }
             let count = self.run(members_at, &mut used, self.count(MEMBERS))?;
             if count == 0 {
                 return broken(
                     members_at + offset_of!(Run, count),
-                    "a policy has at least one node",
+                    "a policy must have at least one node",
                 );
             }
             let members: Vec<u32> = (used - count..used)

@@ -79,7 +79,7 @@ impl Check<'_> {
         if count == 0 || count != self.count(policies) {
             return broken(
                 self.at(points, 0),
-                format!("there must be {what} slices, and as many policies as points"),
+                format!("there must be {what} slices, with as many policies as points"),
             );
         }
         let mut slices: Vec<Slice> = Vec::with_capacity(count);
@@ -128,7 +128,10 @@ impl Check<'_> {
             let pin = self.read(PINS, i);
             let (first, last) = (Point(pin.first), Point(pin.last));
             if first > last || pins.last().is_some_and(|before| before.last >= first) {
-                return broken(offset, "pins must be ordered, not empty and not overlap");
+                return broken(
+                    offset,
+                    "pins must be ordered, must not be empty and must not overlap",
+                );
             }
             let after = u128::from(last.0) + 1;
             if !self.cells.is_bound(first) || self.cells.round_up(after) != after {
@@ -148,7 +151,7 @@ impl Check<'_> {
                 if self.cells.bound(cell) != u128::from(first.0)
                     || self.cells.bound(cell + 1) != after
                 {
-                    return broken(offset, "a pin by key does not cover just its key's cell");
+                    return broken(offset, "a pin by key must cover exactly its key's cell");
                 }
             }
             short |= pin.is_short();
@@ -208,7 +211,7 @@ impl Check<'_> {
             }
             before = Some(node);
             if self.read(NODES, node as usize).weight != 0 {
-                return broken(offset, "a leaving node has weight 0");
+                return broken(offset, "a leaving node must have weight 0");
             }
             if by & Used::BY_BASE == 0 {
                 return broken(offset, "a leaving node holds no base slice");
@@ -231,7 +234,7 @@ impl Check<'_> {
             if points != 0 || policies != 0 {
                 return broken(
                     self.at(FINAL_POINTS, 0),
-                    "without pins there are no final slices beside the base slices",
+                    "without pins there must be no final slices",
                 );
             }
             bases
@@ -249,7 +252,7 @@ impl Check<'_> {
                 {
                     return broken(
                         self.at(FINAL_POINTS, i),
-                        "the final slices are not the base slices under the pins",
+                        "the final slices must be the base slices with the pins laid over them",
                     );
                 }
             }
@@ -263,13 +266,13 @@ impl Check<'_> {
         if self.layout.index_bits != bits {
             return broken(
                 offset_of!(Header, index_bits),
-                format!("the index of {} slices has {bits} bits", finals.len()),
+                format!("the index of {} slices must have {bits} bits", finals.len()),
             );
         }
         if self.count(INDEX) != (1 << bits) + 1 {
             return broken(
                 self.at(INDEX, 0),
-                format!("the index has {} entries", (1 << bits) + 1),
+                format!("the index must have {} entries", (1 << bits) + 1),
             );
         }
         let mut firsts = finals.iter().map(|s| u128::from(s.first.0)).peekable();

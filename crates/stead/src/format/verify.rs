@@ -96,7 +96,7 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
         return broken(
             bytes.len(),
             format!(
-                "the file ends after {} bytes, before the header of a stead map does",
+                "the file ends after {} bytes, inside the header of a stead map",
                 bytes.len()
             ),
         );
@@ -104,7 +104,8 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
     let header = Header::read(bytes, 0);
     let version = header.version;
     if version > VERSION {
-        let needs = format!("the map has format {version}, and this stead reads format {VERSION}");
+        let needs =
+            format!("the map has format {version}, but this stead only reads format {VERSION}");
         return Err(Error::Version { file: None, needs });
     }
     if version != VERSION {
@@ -137,7 +138,7 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
         };
         return broken(
             offset_of!(Header, file_length),
-            format!("the file is {what}: it has {file_length} bytes and should have {length}"),
+            format!("the file is {what}: it has {file_length} bytes but should have {length}"),
         );
     }
     Ok(header)
@@ -163,7 +164,7 @@ fn settings(header: &Header) -> Result<()> {
         if is_zero != (header.epoch == 1) {
             return broken(
                 offset,
-                format!("the {what} must be zeros in epoch 1 and only there"),
+                format!("the {what} must be zeros in epoch 1 and must not be in any other"),
             );
         }
     }
@@ -211,13 +212,13 @@ fn hash(bytes: &[u8], header: &Header, layout: &Layout) -> Result<(Hash, KeyRule
         }
         return broken(
             offset_of!(Header, hash),
-            "the hash is unknown, or has a secret that it does not take",
+            "the hash is unknown, or there is a secret that it does not use",
         );
     };
     if hash.is_modulo() && header.cells == 0 {
         return broken(
             offset_of!(Header, cells),
-            "a hash modulo the cells needs their number, below 2^64",
+            "with a hash modulo the number of cells, that number must be below 2^64",
         );
     }
     Ok((hash, key_rule))
@@ -234,8 +235,8 @@ fn affixes(bytes: &[u8], header: &Header, layout: &Layout) -> Result<Affixes> {
             return broken(
                 place + field,
                 format!(
-                    "prefix and suffix of the keys are the first strings, of \
-                at most {AFFIX_MAX} bytes"
+                    "the prefix and suffix of keys must be the first strings, of at most \
+                     {AFFIX_MAX} bytes each"
                 ),
             );
         }
@@ -247,7 +248,7 @@ fn affixes(bytes: &[u8], header: &Header, layout: &Layout) -> Result<Affixes> {
         suffix: next(refs.suffix, offset_of!(AffixRefs, suffix))?,
     };
     match affixes == Affixes::default() {
-        true => broken(place, "prefix and suffix of the keys are both empty"),
+        true => broken(place, "the prefix and suffix of keys are both empty"),
         false => Ok(affixes),
     }
 }
@@ -271,7 +272,7 @@ fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
         if entry.number != number || entry.record_size != size {
             return broken(
                 place,
-                format!("section {number} must stand here, with records of {size} bytes"),
+                format!("this must be section {number}, with records of {size} bytes"),
             );
         }
         let start = end.next_multiple_of(8);

@@ -36,13 +36,13 @@ impl Map {
     pub fn again_after(&self, newest: &Map) -> Result<Map> {
         if self.map_id() != newest.map_id() {
             let problem = format!(
-                "epoch {} of `{}` is not of the same map as epoch {}",
+                "epoch {} of `{}` and epoch {} are not epochs of the same map",
                 self.epoch(),
                 self.name(),
                 newest.epoch()
             );
             return Err(Error::Identity {
-                problem: format!("{problem}; roll back to an epoch of its own history"),
+                problem: format!("{problem}; roll back to an epoch of the map's own history"),
             });
         }
         let Some(epoch) = newest.epoch().checked_add(1) else {

@@ -178,7 +178,7 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
             return Err(format_error(
                 path,
                 format!(
-                    "{} bytes are more than a map may have ({MOST_BYTES})",
+                    "the file has {} bytes; a map has at most {MOST_BYTES}",
                     meta.size()
                 ),
             ));

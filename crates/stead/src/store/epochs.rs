@@ -76,7 +76,8 @@ impl Store {
         self.check_base(base)?;
         if let Some(base) = base.filter(|base| new.parent() != base.digest()) {
             let problem = format!(
-                "epoch {} was not built on epoch {} that it is to follow; build it on that one",
+                "epoch {} was not built on epoch {}, the epoch that it should follow; build it on \
+                 that one",
                 new.epoch(),
                 base.epoch()
             );
@@ -161,7 +162,7 @@ impl Store {
             _ => error,
         })?;
         if map.epoch() != epoch {
-            let problem = format!("the file has epoch {} and is named {epoch}", map.epoch());
+            let problem = format!("the file is named {epoch} but has epoch {}", map.epoch());
             return Err(Error::Format {
                 file: Some(path),
                 offset: offset_of!(Header, epoch) as u64,
@@ -223,12 +224,11 @@ impl Store {
                 Ok(())
             }
             (None, Some(now)) => Err(self.conflict(format!(
-                "somebody made this map meanwhile (epoch {}); nothing was changed, run it again",
+                "somebody made this map in the meantime (epoch {}); nothing was changed, run it again",
                 now.epoch()
             ))),
             (Some(_), None) => Err(self.conflict(
-                "the map was removed meanwhile; nothing was \
-                changed"
+                "the map was removed in the meantime; nothing was changed, run it again"
                     .into(),
             )),
             (Some(base), Some(now)) if base.digest() == now.digest() => self.check_history(&now),
@@ -263,8 +263,8 @@ impl Store {
             .and_then(|epoch| self.epoch(epoch).ok());
         match before {
             Some(before) if before.map_id() != now.map_id() => Err(self.conflict(format!(
-                "the map is not the one of {}: somebody put another map here; move one of the two \
-                 away",
+                "the map does not belong to the history {}: somebody put another map here; move \
+                 one of the two away",
                 history.display()
             ))),
             _ => Ok(()),
