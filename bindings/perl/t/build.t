@@ -137,7 +137,7 @@ is pinned( short => $_ ), pinned(), 'no truth'
 fails(
     "short is $_",
     2,
-qr/^fleet->\{pin\}\[0\]\{short\}: short must be true or false, and is a string/,
+qr/^fleet->\{pin\}\[0\]\{short\}: short must be true or false, but is a string/,
     sub { pinned( short => $_ ) }
 ) for 2, 'true', "1\n";
 

@@ -96,8 +96,8 @@ fn what_is_no_map_is_refused() {
             newer(24, 16),
             &["bad: the map needs feature 4", "use a newer stead"],
         ),
-        (flipped(48), &["bad: the digest does not fit"]),
-        (flipped(map.len() - 1), &["bad: the digest does not fit"]),
+        (flipped(48), &["bad: the digest does not match"]),
+        (flipped(map.len() - 1), &["bad: the digest does not match"]),
     ] {
         dir.write("bad", bytes);
         all_refuse(&dir, 65, parts);

@@ -49,7 +49,7 @@ fn a_pin_to_two_nodes_of_one_zone_is_a_violation() {
             Some(1),
             vec![
                 "pins        key \"justin\"  a1,a2: 2 nodes, fewer than 3".to_owned(),
-                "pins        key \"justin\"  a1,a2: 2 copies in zone a, at most 1 may be"
+                "pins        key \"justin\"  a1,a2: 2 copies in zone a, at most 1 allowed"
                     .to_owned(),
             ]
         )
@@ -247,7 +247,7 @@ fn show_and_diff_tell_a_map_with_too_few_weighted_nodes() {
     let mut parts = Map::open_copy(&dir.path("m.map")).unwrap().to_parts();
     parts.nodes[1].weight = Weight::ZERO;
     dir.write("m.map", encode(&parts));
-    let line = "\n1 node can hold, fewer than 2: there are no targets\n";
+    let line = "\n1 node can hold points, but 2 replicas need 2: there are no targets\n";
     for verb in [&["show", "m.map"][..], &["diff", "m.map", "m.map"]] {
         let ran = dir.run(verb).ok();
         assert!(ran.text().contains(line), "{ran:?}");

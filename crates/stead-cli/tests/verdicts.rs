@@ -300,17 +300,17 @@ fn a_domain_above_its_cap_is_listed_at_every_level() {
     map.slices[2].1 = "b1 a1 a2";
     assert_eq!(
         rejects(&map.parts())[0],
-        "spread 4..5 b1 a1 a2: 2 copies in zone a, rack 1, at most 1 may be"
+        "spread 4..5 b1 a1 a2: 2 copies in zone a, rack 1, at most 1 allowed"
     );
     map.slices[2].1 = "a1 a2 a3";
     let listed = rejects(&map.parts());
     assert_eq!(
         listed[0],
-        "spread 4..5 a1 a2 a3: 3 copies in zone a, at most 2 may be"
+        "spread 4..5 a1 a2 a3: 3 copies in zone a, at most 2 allowed"
     );
     assert_eq!(
         listed[1],
-        "spread 4..5 a1 a2 a3: 2 copies in zone a, rack 1, at most 1 may be"
+        "spread 4..5 a1 a2 a3: 2 copies in zone a, rack 1, at most 1 allowed"
     );
     // a zone in which no node can hold points
     let mut map = Written::sound();
@@ -318,7 +318,7 @@ fn a_domain_above_its_cap_is_listed_at_every_level() {
     accepts(&map.parts());
     map.slices[2].1 = "b1 a1 c1";
     assert!(rejects(&map.parts())
-        .contains(&"spread 4..5 b1 a1 c1: 1 copy in zone c, at most 0 may be".to_owned()));
+        .contains(&"spread 4..5 b1 a1 c1: 1 copy in zone c, at most 0 allowed".to_owned()));
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn too_many_slices_are_listed() {
     map.max_slices = Some(6);
     assert_eq!(
         rejects(&map.parts()),
-        ["max_slices: 7 slices, at most 6 may be"]
+        ["max_slices: 7 slices, at most 6 allowed"]
     );
 }
 
@@ -364,12 +364,12 @@ fn a_node_that_can_hold_and_lacks_a_label_is_listed() {
     map.nodes[4] = "b2 zone=b".to_owned();
     assert_eq!(
         rejects(&map.parts()),
-        ["spread: node b2 can hold and has no label `rack`"]
+        ["spread: node b2 can hold points but has no label `rack`"]
     );
     map.nodes[4] = "b2 rack=2".to_owned();
     assert_eq!(
         rejects(&map.parts())[0],
-        "spread: node b2 can hold and has no label `zone`"
+        "spread: node b2 can hold points but has no label `zone`"
     );
     // a node that cannot hold points needs no labels
     map.nodes[4] = "b2 zone=b rack=2".to_owned();
@@ -388,19 +388,19 @@ fn without_enough_nodes_there_are_no_targets_and_the_rest_is_judged() {
     assert_eq!(
         listed[..2],
         [
-            "balance: 2 nodes can hold, fewer than 3: there are no targets",
-            "max_slices: 7 slices, at most 6 may be"
+            "balance: 2 nodes can hold points, but 3 replicas need 3: there are no targets",
+            "max_slices: 7 slices, at most 6 allowed"
         ]
     );
     // Violations are listed zone by zone, then rack by rack. Only rack 1 of zone a can hold points
     // now, so its cap is what it has.
     assert_eq!(
         listed[2],
-        "spread 0..1 a1 a3 b1: 1 copy in zone b, at most 0 may be"
+        "spread 0..1 a1 a3 b1: 1 copy in zone b, at most 0 allowed"
     );
     assert_eq!(
         listed[3],
-        "spread 0..1 a1 a3 b1: 1 copy in zone a, rack 2, at most 0 may be"
+        "spread 0..1 a1 a3 b1: 1 copy in zone a, rack 2, at most 0 allowed"
     );
     assert!(
         !listed
@@ -432,7 +432,7 @@ fn at_three_replicas_a_named_policy_holds_nothing() {
     }
     assert_eq!(
         rejects(&parts)[0],
-        "replicas 4..5 a1: policy `chain` takes a share, which it may at one replica only"
+        "replicas 4..5 a1: policy `chain` takes a share, which is allowed only with one replica"
     );
 }
 

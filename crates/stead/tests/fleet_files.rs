@@ -72,7 +72,7 @@ fn a_text_that_is_not_utf_8_is_reported_with_its_line() {
         (
             b"name = 'm'\n\0".to_vec(),
             2,
-            "a byte is zero, so this is no text; is it a fleet?",
+            "a byte is zero, so this is not a text file; is it a fleet?",
         ),
         (
             Vec::new(),
@@ -108,7 +108,7 @@ fn a_file_above_64_mib_is_refused_and_one_of_64_mib_is_read() {
     let message = Fleet::read(&path).unwrap_err().to_string();
     assert!(
         message.ends_with(
-            ":1: the file has more than 64 MiB, the most that a fleet may have; is it a fleet?"
+            ":1: the file has more than 64 MiB, the maximum for a fleet; is it a fleet?"
         ),
         "{message}"
     );

@@ -131,7 +131,7 @@ fn the_most_nodes_and_policies_are_read_in_reasonable_time() {
 fn one_more_than_the_most_is_refused_where_it_stands() {
     let message = |text: &str| Fleet::parse(text, "f").unwrap_err().to_string();
     let words = |n: usize, of: &str| {
-        format!("more than {n} of {of}, the most that there may be; leave some out")
+        format!("there are more than {n} {of} entries, the maximum; remove some")
     };
     assert_eq!(
         message(&toml(65_537, 0, 0)),

@@ -96,7 +96,7 @@ fn every_rule_of_the_target_says_what_is_wrong() {
     for (found, wanted) in [
         (
             target(Vec::clear),
-            "there must be target slices, and as many policies as points",
+            "there must be target slices, with as many policies as points",
         ),
         (
             target(|t| *t = t.split_off(1)),
@@ -132,7 +132,7 @@ fn every_rule_of_the_target_says_what_is_wrong() {
             leaving(&[1, 1], same),
             "leaving nodes must be ordered, none twice",
         ),
-        (leaving(&[0], same), "a leaving node has weight 0"),
+        (leaving(&[0], same), "a leaving node must have weight 0"),
         (leaving(&[1, 5], same), "a leaving node holds no base slice"),
         (
             leaving(&[1], |p| {
@@ -150,7 +150,7 @@ fn every_rule_of_the_target_says_what_is_wrong() {
         ),
         (
             leaving(&[1], |p| p.nodes[1].weight = Weight::ONE),
-            "a leaving node has weight 0",
+            "a leaving node must have weight 0",
         ),
     ] {
         assert!(found.contains(wanted), "{found:?} does not say {wanted:?}");

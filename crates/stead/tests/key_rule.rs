@@ -235,7 +235,7 @@ fn a_pin_by_key_holds_for_all_keys_with_its_first_segments() {
     assert_eq!(status, Status::Fleet);
     assert_eq!(
         message,
-        "f:19: pin covers points of the pin in line 13 (of a key its first 1 \
+        "f:19: pin covers points of the pin in line 13 (of a key only the first 1 \
         segments are hashed); pins must not overlap"
     );
     assert!(build(
