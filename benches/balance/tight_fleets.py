@@ -56,9 +56,7 @@ STEAD = os.path.join(ROOT, "target", "release", "stead")
 SPREAD = ["zone", "rack"]
 SEEDS, STEPS, HEAVIEST = 40, 12, 100
 CHECKED = 10  # every tenth step is also solved by OR-tools
-SHIFT = (
-    24  # 2^64 points are 2^40 units, so sums over hundreds of slices stay below 2^63
-)
+SHIFT = 24  # 2^64 points are 2^40 units: sums over hundreds of slices stay below 2^63
 GOAL = 1.05  # a step may move at most this times the least
 
 # (R, zones, racks in a zone, most nodes in a rack, cap of a zone). The first ten come
