@@ -1,5 +1,5 @@
-# stead: the one door. `make` lists what there is; every target does its own set-up and says what it
-# does.
+# Everything in this repository is started from here. `make` lists the targets; each of them does its
+# own set-up and says what it does.
 
 CARGO ?= cargo
 RUSTC ?= rustc
@@ -11,30 +11,30 @@ export CARGO PYTHON PREFIX
 .PHONY: help format fuzz-rrd setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
-	@echo 'make demo          a million user names placed on 4 to 16 servers, what moves, and five languages that agree (under 5 minutes, then seconds)'
-	@echo 'make demo-agree    how far clients of memcached agree where keys live, as a table and a picture (scripts/setup --clients installs them)'
-	@echo 'make test          every suite in every language, one line each and the total'
-	@echo 'make format        every file by its language'"'"'s formatter, with its defaults; make test checks it'
-	@echo 'make build         the programs, the C library (target/release/stead, stead-rrd, libstead.so, libstead.a), manual and completions'
-	@echo 'make wheel         the Python module, for pip install target/wheels/*.whl'
-	@echo 'make perl          the Perl module, built in target/perl/Stead, with its tests run'
-	@echo 'make install       puts them below PREFIX (PREFIX=$(PREFIX); BINDIR, LIBDIR, INCLUDEDIR, MANDIR and DESTDIR are honoured)'
-	@echo 'make uninstall     takes them away; say PREFIX and DESTDIR as you did for make install'
-	@echo 'make bench-c       what stead_map_locate costs over the call in Rust'
-	@echo 'make bench-md5     the point of a short key under MD5, against the md-5 crate'
-	@echo 'make bench-python  a key located in Python, against a bare MD5 and other hash rings (ARGS=--help)'
-	@echo 'make bench-php     a key located in PHP, against pure PHP and ketama; a page under php-fpm (ARGS=--help)'
-	@echo 'make bench-perl    a key located in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
-	@echo 'make bench-growth  slices, movement and time of growing fleets: the table of docs/rebalance.md'
-	@echo 'make bench-balance stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
-	@echo 'make bench-optimum small fleets whose caps bind, each step against the least it can move (ARGS=--help)'
-	@echo 'make bench-rrd     updates per second through the RRD router, against one rrdcached asked directly (ARGS=--help)'
-	@echo 'make test-spark    a million keys through Spark; installs it into .venv-spark (0.9 GB, needs java)'
-	@echo 'make bench-spark   placing keys in Spark, with stead and with pure Python (ROWS=100000000)'
-	@echo 'make fuzz-rrd      a million random lines to the RRD router and to one rrdcached, and what each says (LINES=, SEED=)'
-	@echo 'make header        writes include/stead.h and what PHP reads again, from crates/stead-capi'
+	@echo 'make demo          places a million user names on 4 to 16 servers and shows what moves, and that five languages agree (under 5 minutes, then seconds)'
+	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live (scripts/setup --clients installs them)'
+	@echo 'make test          runs every suite in every language: a line for each, and the total'
+	@echo 'make format        formats every file with the formatter of its language; make test checks the result'
+	@echo 'make build         builds the programs and the C library (target/release/stead, stead-rrd, libstead.so, libstead.a), the manual and the completions'
+	@echo 'make wheel         builds the Python module, for pip install target/wheels/*.whl'
+	@echo 'make perl          builds the Perl module in target/perl/Stead and runs its tests'
+	@echo 'make install       installs what make build made, below PREFIX (PREFIX=$(PREFIX); also BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR)'
+	@echo 'make uninstall     removes it; give the same PREFIX and DESTDIR as to make install'
+	@echo 'make bench-c       measures stead_map_locate against the same call in Rust'
+	@echo 'make bench-md5     measures the point of a short key under MD5, against the md-5 crate'
+	@echo 'make bench-python  measures locate in Python, against a bare MD5 and other hash rings (ARGS=--help)'
+	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
+	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
+	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the table of docs/rebalance.md'
+	@echo 'make bench-balance runs stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
+	@echo 'make bench-optimum compares each step of small fleets whose caps bind with the least possible movement (ARGS=--help)'
+	@echo 'make bench-rrd     measures updates per second through the RRD router, against one rrdcached (ARGS=--help)'
+	@echo 'make test-spark    places a million keys in Spark, which it installs into .venv-spark (0.9 GB, needs java)'
+	@echo 'make bench-spark   measures the placing of keys in Spark, with stead and with pure Python (ROWS=100000000)'
+	@echo 'make fuzz-rrd      sends a million random lines to the RRD router and to one rrdcached, and compares the answers (LINES=, SEED=)'
+	@echo 'make header        writes include/stead.h and the headers for PHP again, from crates/stead-capi'
 	@echo 'make vectors       writes tests/maps and tests/vectors again, from the reference'
-	@echo 'make clean         removes what was built'
+	@echo 'make clean         removes everything that was built'
 
 setup:
 	@scripts/setup
@@ -43,50 +43,51 @@ program: setup
 	@echo '== building stead (release)'
 	@$(CARGO) build --release --locked -q -p stead-cli
 
-# `built` is as old as the start of the build: a source that changes meanwhile is newer, and install
-# says so
+# The file `built` gets the time at which the build started. So a source that changes during the build
+# is newer, and install notices it.
 build: setup
 	@echo '== building stead, stead-rrd, libstead, manual and completions (release)'
 	@mkdir -p $(TARGET) && touch $(TARGET)/building
 	@$(CARGO) build --release --locked -q -p stead-cli -p stead-rrd -p stead-capi
 	@rm -rf $(TARGET)/pages
 	@$(CARGO) run --release --locked -q -p stead-pages -- $(TARGET)/pages
-	@# what libstead.a needs of the system; asked of an empty library, since cargo would build ours anew for the question;
-	@# without libgcc, which every compiler adds by itself, the shared or the static one as the program is linked
+	@# The system's libraries that libstead.a needs. rustc is asked about an empty library, since it would build ours again to
+	@# answer. libgcc is left out: every compiler adds it, as a shared or a static library according to how the program is linked.
 	@$(RUSTC) --crate-type staticlib --crate-name none --print native-static-libs -o $(TARGET)/none.a - </dev/null 2>&1 \
 		| sed -n '/^note: native-static-libs: /{s///;s/-lgcc_s *//;p}' >$(TARGET)/native-static-libs
 	@rm -f $(TARGET)/none.a && [ -s $(TARGET)/native-static-libs ] || { echo 'stead: rustc names no native-static-libs' >&2; exit 1; }
 	@mv $(TARGET)/building $(TARGET)/built
 
-# maturin comes into .venv with what the tests need, unless there is one
+# installs maturin into .venv, together with all that the tests need, unless it is there already
 wheel:
 	@[ -x .venv/bin/maturin ] || command -v maturin >/dev/null || scripts/setup --tests
 	@scripts/python-module --wheel
 
-# built in a copy, so that nothing lies beside the sources
+# builds in a copy, so that no file is written beside the sources
 perl: setup
 	@scripts/perl-module --test
 
-# with libstead, for the other languages
+# builds libstead, too, for the other languages
 demo:
 	@scripts/setup --languages
 	@echo '== building stead and libstead (release)'
 	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
 	@$(PYTHON) examples/demo.py
 
-# the clients of PyPI and npm come into .venv-agree; those of Debian with scripts/setup --clients
+# the clients from PyPI and npm are installed into .venv-agree; scripts/setup --clients installs those
+# from Debian
 demo-agree: setup
 	@$(CARGO) build --release --locked -q -p stead-cli -p stead-capi
 	@[ -x .venv/bin/maturin ] || scripts/setup --tests
 	@scripts/agree-venv
-	@scripts/python-module || echo '== going on without the Python module'
+	@scripts/python-module || echo '== continuing without the Python module'
 	@$(PYTHON) -B tests/agree/run.py $(ARGS)
 
 test:
 	@scripts/setup --tests
 	@$(PYTHON) scripts/suites.py
 
-# the formatters of PyPI are among what the tests need
+# the formatters from PyPI are installed with the packages for the tests
 format:
 	@[ -x .venv/bin/ruff ] || scripts/setup --tests
 	@scripts/format
@@ -116,7 +117,7 @@ bench-growth: setup
 bench-balance: program .venv-swift/ready
 	@$(PYTHON) benches/balance/run.py $(ARGS)
 
-# OR-tools, in .venv, gives a second opinion
+# OR-tools, when it is in .venv, checks the results a second time
 bench-optimum: program
 	@scripts/setup --tests
 	@python=.venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python benches/balance/tight_fleets.py $(ARGS)
@@ -135,8 +136,8 @@ test-spark: wheel
 	@scripts/spark-venv
 	@.venv-spark/bin/python -m pytest -q python/tests/engines/test_spark.py
 
-# the seed is said, so that what was found can be found again: put it into SEEDS of
-# tests/rrd/test_hostile.py
+# The run prints its seed, so that a finding can be repeated: add the seed to SEEDS in
+# tests/rrd/test_hostile.py.
 LINES ?= 1000000
 SEED ?= $(shell date +%s)
 fuzz-rrd: setup

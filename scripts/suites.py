@@ -15,13 +15,13 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CARGO = os.environ.get("CARGO", "cargo")
 PYTHON = os.environ.get("PYTHON", "python3")
-# scripts/setup makes it, with what tests/requirements.txt lists
+# made by scripts/setup, with the packages of tests/requirements.txt
 VENV = os.path.join(ROOT, ".venv", "bin", "python")
 REFERENCE_PYTHON = VENV if os.path.exists(VENV) else PYTHON
 
 
 class Count:
-    """What a suite counted: passed, failed, skipped."""
+    """The numbers of a suite's tests that passed, failed and were skipped."""
 
     def __init__(self, passed=0, failed=0, skipped=0):
         self.passed, self.failed, self.skipped = passed, failed, skipped
@@ -42,7 +42,7 @@ def cargo_counts(text):
 
 
 def unittest_counts(text):
-    """What unittest says at its end."""
+    """The numbers at the end of unittest's output."""
     ran = re.search(r"^Ran (\d+) tests?", text, re.MULTILINE)
     number = lambda word: int((re.search(word + r"=(\d+)", text) or [0, 0])[1])
     failed, skipped = number("failures") + number("errors"), number("skipped")
@@ -50,7 +50,7 @@ def unittest_counts(text):
 
 
 def pytest_counts(text):
-    """pytest's last line."""
+    """The numbers in pytest's last line."""
     number = lambda word: int(
         (re.findall(rf"(\d+) {word}", text.rstrip().rpartition("\n")[2]) or [0])[-1]
     )
@@ -60,7 +60,7 @@ def pytest_counts(text):
 
 
 def whole(text):
-    """A suite that is one check."""
+    """The count of a suite that is a single check."""
     return Count(1, 0)
 
 
@@ -82,24 +82,26 @@ def has(*command):
 
 
 def rust(*arguments):
-    """The tests of a package, which are built together with all others."""
+    """The command for a package's tests, which are built together with all others."""
     return [PYTHON, "tests/built.py", *arguments]
 
 
-# what the Python suites need; scripts/setup says why it is not there. Not the module:
-# where it can be built, its lack is a failure
+# What the Python suites need; scripts/setup says why something is missing. The module
+# stead itself is not checked: where it can be built, its absence is a failure.
 IN_VENV = (
     (VENV, "-c", "import maturin, mypy, numpy, pytest"),
     "maturin, mypy, numpy or pytest is not in .venv",
 )
 
-# what PHP under php-fpm needs: the tests' own server knows, and says what is missing
+# what PHP under php-fpm needs: the server of these tests knows, and names what is
+# missing
 FPM = (
     "import sys; sys.path[:0] = ['tests', 'tests/web', 'tests/php']; import pytest, "
     "fpm_server; sys.exit(fpm_server.why_not())"
 )
 
-# name, command, how to count, and what must be there (command, reason for the skip)
+# (name, command, counter of its output, and a check of what it needs: a command that
+# must succeed, and the reason for skipping the suite when it does not)
 SUITES = [
     ("core (Rust)", rust("stead"), cargo_counts, None),
     (
@@ -198,7 +200,7 @@ SUITES = [
         "Python engines",
         [VENV, "-m", "pytest", "-q", "-rfEs", "python/tests/engines"],
         pytest_counts,
-        ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
+        IN_VENV,
     ),
     ("Python typing", [VENV, "python/tests/typing/check.py"], None, IN_VENV),
     ("Python wheel", [VENV, "python/tests/wheel.py"], None, IN_VENV),
@@ -288,7 +290,7 @@ SUITES = [
 
 
 def closing_counts(text):
-    """`N passed, N failed, N skipped`, as our own runners end."""
+    """The numbers of `N passed, N failed, N skipped`, the last line of our own runners."""
     found = re.findall(r"(\d+) passed, (\d+) failed, (\d+) skipped", text)
     return Count(*map(int, found[-1])) if found else Count(0, 1)
 
@@ -306,7 +308,7 @@ def failures(text):
 
 
 def run(name, command, counter, needs, log_dir):
-    """Runs one suite; returns its count and, when it failed, what it printed."""
+    """Runs one suite; returns its count, what to print about it, and whether it failed."""
     if needs and not has(*needs[0]):
         return Count(skipped=1), needs[1], False
     log = os.path.join(log_dir, re.sub(r"\W+", "-", name) + ".log")
@@ -338,9 +340,16 @@ def run(name, command, counter, needs, log_dir):
     return count, text if count.failed else reasons, bool(count.failed)
 
 
-# they wait for servers, disks and one core's linking more than they reckon: each beside
-# those that follow it
-BESIDE = {"rings against their programs", "RRD router before rrdcached", "install"}
+# Each of these runs beside the suites that follow it: they wait (for servers, disks, a
+# linker), or compute on one core only. No other suite writes the files that they use.
+BESIDE = {
+    "rings against their programs",
+    "RRD router before rrdcached",
+    "install",
+    "Python module",
+    "PHP under php-fpm",
+    "members' photos move (Python, PHP, Perl)",
+}
 
 
 def main():

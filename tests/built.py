@@ -1,8 +1,8 @@
-"""What the tests run, built by cargo: always of the same selection of packages, so that
-no dependency is built twice.
+"""Builds what the tests run, with cargo, and returns the paths. It always builds the
+same selection of packages, so that no dependency is built twice.
 
-(With another selection cargo chooses other features of shared dependencies, and builds
-them and all that stands on them anew.)
+(For another selection cargo may choose other features of shared dependencies. Then it
+builds these again, and everything that depends on them.)
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CARGO = os.environ.get("CARGO", "cargo")
-# as `make build` says it
+# the same arguments as in `make build`
 RELEASE = [
     "build",
     "--release",
@@ -38,9 +38,7 @@ TESTS = [
 
 
 def messages(arguments):
-    """What cargo says of each thing that it built; ends the program when it does not
-    build.
-    """
+    """Runs cargo; returns its message about each artifact. Exits when the build fails."""
     done = subprocess.run(
         [CARGO, *arguments, "--message-format=json"],
         cwd=ROOT,
@@ -55,7 +53,7 @@ def messages(arguments):
 
 
 def program():
-    """The path of the program, as it is shipped."""
+    """Returns the path of the program `stead`, built as it is shipped."""
     return next(
         m["executable"]
         for m in messages(RELEASE)
@@ -64,7 +62,7 @@ def program():
 
 
 def programs():
-    """The programs by name, as the tests of their packages run them."""
+    """Returns {name: path} of the programs, built as for the tests of their packages."""
     return {
         m["target"]["name"]: m["executable"]
         for m in messages(TESTS)
@@ -73,7 +71,7 @@ def programs():
 
 
 def libraries():
-    """The directory of libstead.so and libstead.a, as they are shipped."""
+    """Returns the directory of libstead.so and libstead.a, built as they are shipped."""
     files = [
         file
         for m in messages(RELEASE)
@@ -84,8 +82,8 @@ def libraries():
 
 
 def rust_tests(package):
-    """The test programs of a package: (name, path), to be run in the package's
-    directory, which comes second.
+    """Returns the test programs of a package, as a list of (name, path), and the
+    package's directory, in which they must run.
     """
     found = [
         m
@@ -103,8 +101,8 @@ def rust_tests(package):
 
 
 def main():
-    """Runs the tests of a package, or of it those that are named: built.py PACKAGE
-    [TEST]; then the program's own arguments after --.
+    """built.py PACKAGE [TEST...] [-- ARGUMENT...]: runs the tests of a package, or only
+    the named ones, with these arguments.
     """
     arguments, own = sys.argv[1:], []
     if "--" in arguments:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""`make install` as a user sees it: what lies where, that it works from there and from
-where it is moved, and that it goes away again.
+"""Tests `make install` as users see it: where each file is, that everything works there
+and after the tree was moved, and that uninstall removes it.
 
-Installs what `make build` made into temporary places, as PREFIX and apart from it below
-DESTDIR, and builds examples/c from there.
+It installs what `make build` made into temporary directories, once as PREFIX and once
+below DESTDIR, and builds examples/c against the result.
 """
 
 import os
@@ -19,8 +19,8 @@ ROOT = os.path.dirname(HERE)
 EXAMPLE = os.path.join(ROOT, "examples", "c")
 sys.dont_write_bytecode = True
 
-# nothing that a developer has set, and nothing that the make above says to the makes
-# below
+# without variables that a developer may have set, or that a make sets for the makes
+# below it
 ENV = {
     name: value
     for name, value in os.environ.items()
@@ -46,7 +46,7 @@ ENV = {
     )
 }
 ENV.update(LC_ALL="C.UTF-8", MANWIDTH="80")
-# after `make build` nothing may be built by an install
+# after `make build` an install must not build anything
 NO_CARGO = {"CARGO": "false", "RUSTC": "false"}
 TARGET = os.path.join(ROOT, os.environ.get("CARGO_TARGET_DIR", "target"))
 
@@ -64,7 +64,7 @@ KEYS = ["frank", "bob", "justin", "", "späti"]
 
 
 class Tally:
-    """What was checked; says only what is wrong or left out."""
+    """Counts checks, and prints those that fail or are left out."""
 
     passed = failed = skipped = 0
 
@@ -77,11 +77,11 @@ class Tally:
             print(f"FAILED: {sentence}" + (f"\n  {detail}" if detail else ""))
 
     def equal(self, sentence, got, wanted):
-        """Counts a check that two things are the same."""
+        """Counts a check that two values are equal."""
         self.that(sentence, got == wanted, f"got {got!r}, wanted {wanted!r}")
 
     def without(self, reason):
-        """Counts a check that cannot be made here."""
+        """Counts a check that cannot be made on this machine."""
         self.skipped += 1
         print(f"skipped: {reason}")
 
@@ -90,7 +90,7 @@ TALLY = Tally()
 
 
 class Done:
-    """What a command said and how it ended."""
+    """The output and the exit code of a command."""
 
     def __init__(self, command, cwd=ROOT, env=None, data=b"", **options):
         done = subprocess.run(
@@ -109,7 +109,7 @@ class Done:
         )
 
     def good(self):
-        """Its standard output; it must have worked."""
+        """Returns the standard output; the command must have succeeded."""
         if self.code:
             raise AssertionError(
                 f"{self.command}: exit {self.code}: {self.out[-2000:]}{self.said[-2000:]}"
@@ -118,7 +118,7 @@ class Done:
 
 
 def make(target, **variables):
-    """`make TARGET NAME=VALUE ...`"""
+    """Runs `make TARGET NAME=VALUE ...`."""
     return Done(
         [
             "make",
@@ -131,13 +131,13 @@ def make(target, **variables):
 
 
 def read(*path):
-    """A text file."""
+    """Returns the text of a file."""
     with open(os.path.join(*path), encoding="utf-8") as file:
         return file.read()
 
 
 def below(directory):
-    """{path: mode, or the target of a link} of everything below that is no directory."""
+    """{path: mode, or target of a link} of everything below that is not a directory."""
     found = {}
     for where, directories, files in os.walk(directory):
         for name in files + [
@@ -154,13 +154,13 @@ def below(directory):
 VERSION = re.search(r'^version = "([^"]+)"', read(ROOT, "Cargo.toml"), re.MULTILINE)[1]
 PROGRAMS = ("stead", "stead-rrd")
 MAJOR, MINOR, PATCH = VERSION.split(".")
-# rises with every version, as ldconfig needs it
+# rises with every version, as ldconfig requires
 LIBRARY = f"libstead.so.1.{100 * int(MAJOR) + int(MINOR)}.{PATCH}"
 
 
 def expected(lib="lib"):
-    """What is installed: as `below` says it. Verbs and functions are asked of the
-    program's help and of the header.
+    """Returns what must be installed, in the form of `below`. The verbs are taken from
+    the program's help, the functions from the header.
     """
     verbs = []
     for program in PROGRAMS:
@@ -213,8 +213,8 @@ def expected(lib="lib"):
 
 
 def check_tree(prefix, lib="lib"):
-    """Every file, link and mode, and no other file; what the binaries say of
-    themselves.
+    """Checks every file, link and mode, that there is no other file, and the dynamic
+    section of the binaries.
     """
     wanted, got = expected(lib), below(prefix)
     different = {
@@ -269,7 +269,7 @@ def check_tree(prefix, lib="lib"):
 
 
 def dynamic(path):
-    """SONAME, NEEDED and so on of a binary."""
+    """Returns SONAME, NEEDED and so on of a binary."""
     entries = {"SONAME": [], "NEEDED": []}
     for tag, value in re.findall(
         r"\((\w+)\)[^\[\n]*\[([^\]]*)\]", Done(["readelf", "-dW", path]).good()
@@ -279,7 +279,9 @@ def dynamic(path):
 
 
 def check_pages(prefix):
-    """Every page renders without a warning and `man FUNCTION` finds the library's page."""
+    """Checks that every page renders without a warning, and that `man FUNCTION` finds
+    the library's page.
+    """
     man = os.path.join(prefix, "share", "man")
     pages = [
         os.path.join(where, name) for where, _, names in os.walk(man) for name in names
@@ -287,7 +289,7 @@ def check_pages(prefix):
     if not shutil.which("man") or "--warnings" not in Done(["man", "--help"]).out:
         TALLY.without("man-db's man is missing, so no page was rendered")
     else:
-        # in the tree of the pages, as a page of one line names another one
+        # in the directory of the pages, since a page of one line refers to another one
         bad = {
             os.path.basename(page): done.said or done.out[:200]
             for page in pages
@@ -321,8 +323,8 @@ def check_pages(prefix):
         )
     if shutil.which("mandoc"):
         lint = Done(["mandoc", "-T", "lint", "-W", "warning", *pages], cwd=man).out
-        # no date, so that the same sources give the same page; and one page leads to
-        # another where mandoc would have a link
+        # two expected warnings: a page has no date, so that the same sources give the
+        # same page; and it refers to another page where mandoc would have a link
         allowed = re.compile(
             r"STYLE: |WARNING: missing date|WARNING: \.so is fragile|^$"
         )
@@ -345,7 +347,7 @@ def check_pages(prefix):
 
 
 def check_completions(prefix):
-    """Each shell loads its completion and completes a verb."""
+    """Checks that each shell loads its completion and completes a verb."""
     for program, part, verb in (
         ("stead", "loc", "locate"),
         ("stead-rrd", "rep", "repair"),
@@ -354,7 +356,7 @@ def check_completions(prefix):
 
 
 def check_completion(share, program, part, verb):
-    """Each shell makes the verb of its beginning."""
+    """Checks that each shell completes the beginning `part` to the verb."""
     ask = {
         "bash": [
             "--norc",
@@ -407,7 +409,7 @@ def check_completion(share, program, part, verb):
 
 
 def check_pkg_config(prefix, *options):
-    """What pkg-config says of the library."""
+    """Returns the output of pkg-config for the library."""
 
     def ask(*arguments):
         return (
@@ -436,7 +438,9 @@ def package_path(prefix):
 
 
 def check_program(what, program, scratch, stead, env, static):
-    """A built `where` says what `stead locate` says, and has the library in it or not."""
+    """Checks that a built `where` gives the answers of `stead locate`, and that it
+    contains the library if and only if it is static.
+    """
     fleet, members = (
         os.path.join(scratch, "fleet.toml"),
         os.path.join(scratch, "members.map"),
@@ -483,8 +487,8 @@ def check_program(what, program, scratch, stead, env, static):
 
 
 def check_example(what, prefix, scratch, pkg_config):
-    """examples/c, with make and with CMake, dynamic and static, from a tree at
-    `prefix`; pkg_config is None without pkg-config.
+    """Builds and checks examples/c, with make and with CMake, dynamic and static,
+    against a tree at `prefix`. `pkg_config` is None where pkg-config is missing.
     """
     stead = os.path.join(prefix, "bin", "stead")
     dynamic_env = {"LD_LIBRARY_PATH": os.path.join(prefix, "lib")}
@@ -525,7 +529,7 @@ def check_example(what, prefix, scratch, pkg_config):
     out = os.path.join(scratch, f"cmake {what}")
     with_cmake(f"{what}: the example builds with CMake", prefix, out)
     if os.path.exists(os.path.join(out, "where-static")):
-        # CMake writes the library's directory into what it builds
+        # CMake writes the library's directory into the programs that it builds
         check_program(
             f"{what}, CMake, dynamic",
             os.path.join(out, "where"),
@@ -546,15 +550,15 @@ def check_example(what, prefix, scratch, pkg_config):
 
 
 def documented():
-    """The lines of docs/c-api.md that compile where.c, as (program, line)."""
+    """Returns the lines of docs/c-api.md that compile where.c, as (program, line)."""
     block = read(ROOT, "docs", "c-api.md").split("```\n")[1]
     lines = [line for line in block.splitlines() if line.startswith("cc ")]
     return [(line.split()[-1], line) for line in lines]
 
 
 def check_documented(scratch):
-    """The printed lines link as they stand, from a PREFIX that the system does not know;
-    and CMake links without anything shared.
+    """Checks that the lines of the page link unchanged, from a PREFIX that the system
+    does not know, and that CMake can link without any shared library.
     """
     prefix = os.path.join(scratch, "own")
     make("install", PREFIX=prefix).good()
@@ -609,8 +613,8 @@ def with_cmake(sentence, prefix, out, *options, target="all"):
 
 
 def check_again(prefix):
-    """A second install over the first: whole, under a program that runs, and rid of
-    what an older one left.
+    """Checks a second install over the first: it is complete, does not disturb a
+    running program, and removes the files of an older one.
     """
     program = os.path.join(prefix, "bin", "stead")
     before = {path: read_bytes(prefix, path) for path in below(prefix)}
@@ -648,7 +652,9 @@ def read_bytes(*path):
 
 
 def check_staged(scratch):
-    """DESTDIR is before every path and in no file; LIBDIR can be elsewhere."""
+    """Checks that DESTDIR is before every path and in no file, and that LIBDIR need not
+    be below PREFIX.
+    """
     dest = os.path.join(scratch, "staged here")
     lib = "lib/some-linux-gnu"
     made = make("install", DESTDIR=dest, PREFIX="/usr", LIBDIR=f"/usr/{lib}")
@@ -692,8 +698,8 @@ def check_staged(scratch):
 
 
 def check_uninstall(prefix):
-    """Foreign files stay, all else goes; the second time there is nothing to do and it
-    says so.
+    """Checks that uninstall leaves foreign files, removes all others, and says the
+    second time that there is nothing to do.
     """
     foreign = {
         "bin/other": 0o644,
@@ -715,7 +721,7 @@ def check_uninstall(prefix):
 
 
 def says_one_line(what, done, words):
-    """It failed, and said why in one line of ours."""
+    """Checks that a command failed and gave the reason in one line of ours."""
     lines = [
         line for line in done.said.split("\n") if line and not line.startswith("make")
     ]
@@ -729,7 +735,9 @@ def says_one_line(what, done, words):
 
 
 def check_refusals(scratch):
-    """What cannot be done is said in one line, before anything is written."""
+    """Checks that an install that is impossible says so in one line, before it writes
+    anything.
+    """
     says_one_line(
         "a PREFIX that is not absolute",
         make("install", PREFIX="some/where"),
@@ -793,8 +801,8 @@ def check_refusals(scratch):
 
 
 def check_built(scratch):
-    """Whether there is something to build; as root in another user's directory it is
-    said and not done.
+    """Checks `--built`: it knows whether there is something to build, and refuses to
+    let root build in another user's directory.
     """
     TALLY.equal(
         "after make build there is nothing to build",
@@ -821,7 +829,7 @@ def check_built(scratch):
 
 
 def main():
-    """Exit 1 when a check failed."""
+    """Runs all checks; returns 1 when one failed."""
     if not sys.platform.startswith("linux"):
         TALLY.without("make install lays out libraries as Linux names them")
         print("0 passed, 0 failed, 1 skipped")

@@ -1,8 +1,8 @@
-"""Random histories through the program, each step judged from outside.
+"""Runs random histories through the program and judges each step from outside.
 
-`stead apply` makes the maps; tests/reference/judge.py, which knows only the documents,
-judges shares and movement; keys are located by the program and by the reference, and
-`diff --keys` must name just the keys whose place changed.
+`stead apply` makes the maps. tests/reference/judge.py, which was written from the
+documents alone, judges shares and movement. The program and the reference locate the
+same keys, and `diff --keys` must name exactly those whose place changed.
 """
 
 import json
@@ -42,8 +42,8 @@ class Wanted:
             set(),
         )
         self.formerly, self.number = {}, 0
-        # keys that lie in the first or last quarter of their hundredth: the range pins
-        # take the middle
+        # keys whose points are in the first or the last quarter of their hundredth of
+        # the space, since the range pins take the middle half
         names = ["justin"] + [f"key-{i}" for i in range(400)]
         points = {
             name: point_of(hash_name, name.encode(), b"") * 100 % reference.SPACE
@@ -113,8 +113,8 @@ class Wanted:
 
 
 def roll_back(stead, path):
-    """Rolls back by one epoch and judges: as much moves as the step moved that is taken
-    back, and keys live where they did.
+    """Rolls back by one epoch and judges the result: it moves as much as the step that
+    it takes back, and keys live where they lived before.
     """
     kept = json.loads(run(stead, "history", path, "--json"))["epochs"]
     if len(kept) < 2:
@@ -153,7 +153,7 @@ def main(stead):
                 for problem in problems:
                     print(f"history {history}, step {number}: {problem}")
                 wanted.change(random)
-    # the control: a judge that accepts a damaged balance would be worth nothing
+    # the control: a judge that accepts a map with damaged shares would be worthless
     rejected = not judge.judge(
         *(
             read(os.path.join(HERE, "maps", name))

@@ -1,12 +1,15 @@
-"""Random histories of fleets with replicas and fault domains through the program, each
-step judged from outside.
+"""Runs random histories of fleets with replicas and fault domains through the program
+and judges each step from outside.
 
-As judged.py, with 1 to 5 replicas over 0 to 3 spread levels: nodes, racks and zones
-come and go, are drained, weighed and moved, nodes are renamed, keys are pinned, and the
-fleet changes its replicas and its spread. The judge knows the least that each step can move and
-reorder. Fleets stay small, so that its exact flow is quick.
+This is judged.py for 1 to 5 replicas over 0 to 3 spread levels. Nodes, racks and zones
+are added, removed, drained, given other weights and moved; nodes are renamed, keys are
+pinned, and the fleet changes its replicas and its spread. The judge knows the least
+that each step can move and reorder. The fleets are small, so that its exact flow is
+quick.
 
-    python3 tests/judged_replicas.py            `--histories 60` for more of them, `--first 20` for others than the first ones
+    python3 tests/judged_replicas.py [--histories 60] [--first 20]
+
+`--histories` is the number of histories, `--first` the number of the first one.
 """
 
 import argparse
@@ -27,8 +30,8 @@ MILLION = 10**6
 
 
 class Fleet:
-    """A fleet that changes. A node is [weight in millionths, values of all three
-    labels].
+    """A fleet that changes. A node is a list: its weight in millionths, and the values
+    of all three labels.
     """
 
     def __init__(self, random, replicas, levels):
@@ -54,14 +57,14 @@ class Fleet:
     def add(self, labels):
         self.number += 1
         if len(self.nodes) < MOST:
-            # some names sort before those that are there, some behind
+            # some names sort before the existing ones, some after them
             self.nodes[f"n{self.random.below(1000)}-{self.number}"] = [
                 self.weight(),
                 labels,
             ]
 
     def text(self):
-        """As a fleet file."""
+        """Returns the text of the fleet file."""
         spread = ", ".join(f'"{label}"' for label in self.spread)
         text = f'name = "judged"\nreplicas = {self.replicas}\nspread = [{spread}]\n'
         for name, (weight, values) in self.nodes.items():
@@ -83,7 +86,9 @@ class Fleet:
         return text
 
     def change(self):
-        """One to three changes; then as many nodes as the copies need."""
+        """Makes one to three changes, then adds nodes until there are enough for the
+        copies.
+        """
         self.formerly = {}
         for _ in range(1 + self.random.below(3)):
             self.random.one_of(
@@ -112,7 +117,7 @@ class Fleet:
             self.add(self.labels())
 
     def any(self):
-        """The name of a node; there always is one."""
+        """Returns the name of a random node; there always is one."""
         if not self.nodes:
             self.add(self.labels())
         return self.random.one_of(sorted(self.nodes))
@@ -148,7 +153,7 @@ class Fleet:
             self.add([zone] + self.labels()[1:])
 
     def remove_domain(self):
-        """Removes a whole zone, or a rack of one."""
+        """Removes a whole zone, or a rack of a zone."""
         level, domain = 1 + self.random.below(2), self.nodes[self.any()][1]
         for name in [
             name
@@ -158,7 +163,7 @@ class Fleet:
             self.drop(name)
 
     def move_rack(self):
-        """A whole rack goes to another zone."""
+        """Moves a whole rack to another zone."""
         rack, zone = self.nodes[self.any()][1][:2], self.random.one_of(VALUES[0])
         for _, labels in self.nodes.values():
             if labels[:2] == rack:
@@ -168,7 +173,9 @@ class Fleet:
         self.replicas = 1 + self.random.below(5)
 
     def pin(self):
-        """To any nodes: whether they are too few or too close only the judge knows."""
+        """Pins a key to any nodes. They may be too few or too close to each other; only
+        the judge knows.
+        """
         some = {self.any() for _ in range(1 + self.random.below(6))}
         self.pins[f"key-{self.random.below(5)}"] = some
 
@@ -177,7 +184,9 @@ class Fleet:
 
 
 def check_nodes(m, report):
-    """Target, points and primary points of every node in the report are the judge's."""
+    """Checks that the report's target, points and primary points of every node are
+    those of the judge.
+    """
     due, first = targets(m), primaries(m, m.base)
     problems = []
     for n, told in zip(m.nodes, report["nodes"]):
@@ -200,8 +209,8 @@ def check_nodes(m, report):
 
 
 def controls():
-    """Broken steps that the judge must reject: two copies in a zone, a node without its
-    share, a move and a reorder for nothing.
+    """Checks that the judge rejects broken steps: two copies in a zone, a node without
+    its share, a pointless move and a pointless reorder.
     """
 
     def four(*lists):
@@ -240,8 +249,8 @@ def main(stead, numbers):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "judged.map")
             for number in range(STEPS):
-                # every third history goes step by step, and in every second of its
-                # changes the fleet changes again before the end
+                # every third history makes its changes gradually, and in every second
+                # of these the fleet changes again before the change is complete
                 pace = ["--max-move", "15%"] if history % 3 == 2 else []
                 for part in range(2 if number % 2 else 9):
                     problems, report, m = step(

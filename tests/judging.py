@@ -1,5 +1,5 @@
-"""What the histories through the program share (judged.py, judged_replicas.py): random
-numbers, the program, and one judged step.
+"""What judged.py and judged_replicas.py share: random numbers, the program, and one
+judged step.
 """
 
 import json
@@ -66,9 +66,9 @@ def places(stead, path):
 
 
 def step(stead, scratch, text, path, amounts, *options):
-    """Applies a fleet and judges the step; `amounts` are the fields of the report that
-    must be the judge's, `options` of plan and apply. Returns what is wrong, the report
-    and the new map.
+    """Applies a fleet and judges the step. `amounts` are the fields of the report that
+    must be equal to the judge's; `options` are those of plan and apply. Returns what is
+    wrong, the report and the new map.
     """
     fleet_file = os.path.join(scratch, "fleet.toml")
     with open(fleet_file, "w", encoding="ascii") as file:
@@ -124,8 +124,8 @@ def step(stead, scratch, text, path, amounts, *options):
 
 
 def check_keys(stead, old_path, path, here, renamed):
-    """`diff --keys` names the keys whose nodes changed, and no other. `renamed` maps
-    the old names to the new ones.
+    """Checks that `diff --keys` names exactly the keys whose nodes changed. `renamed`
+    maps old names to new ones.
     """
     moved = run(stead, "diff", old_path, path, "--keys", "-0", keys=KEYS).split(b"\0")[
         :-1

@@ -1,8 +1,8 @@
-"""A table of text that is Markdown too."""
+"""Tables of plain text that are also Markdown."""
 
 
 def table(header, rows):
-    """The rows under the header, all cells of a column equally wide."""
+    """Returns the table as text; all cells of a column are equally wide."""
     rows = [header, *[tuple(map(str, row)) for row in rows]]
     widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
     lines = [

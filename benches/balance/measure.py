@@ -1,11 +1,11 @@
-"""Judges a placement: caps, ideal shares, what moved and what stands too close
+"""Judges a placement: caps, ideal shares, movement, and copies that are too close
 together.
 
-Knows docs/placement.md ("Fault domains and caps", "Targets") and nothing of stead's or
-of Swift's code. A node is `{"name", "weight", "labels"}`; a weight is anything that
-`Fraction` reads exactly. A table is a list with a tuple of node names for each
-partition. Shares are exact fractions, counted in copies of the whole key space: all of
-them together are `replicas`.
+It was written from docs/placement.md ("Fault domains and caps", "Targets") and knows
+nothing of stead's or Swift's code. A node is `{"name", "weight", "labels"}`; a weight
+is anything that `Fraction` reads exactly. A table is a list with a tuple of node names
+for each partition. Shares are exact fractions, counted in copies of the whole key
+space: their sum is `replicas`.
 """
 
 from collections import Counter, defaultdict
@@ -13,18 +13,18 @@ from fractions import Fraction
 
 
 def domain(node, spread, depth):
-    """The values of the node's first `depth` spread labels; () is the whole."""
+    """The values of the node's first `depth` spread labels; () is the whole fleet."""
     return tuple(node["labels"][label] for label in spread[:depth])
 
 
 def holding(nodes):
-    """The nodes that can hold: those with a weight above 0."""
+    """The nodes that can hold copies: those with a weight above 0."""
     return [node for node in nodes if Fraction(node["weight"]) > 0]
 
 
 def caps(nodes, spread, replicas):
-    """How many copies of one point each domain may hold, by domain; the whole, (), may
-    hold all.
+    """{domain: how many copies of one point it may hold}; the whole fleet, (), may hold
+    all.
     """
     nodes = holding(nodes)
     if len(nodes) < replicas:
@@ -45,19 +45,19 @@ def caps(nodes, spread, replicas):
 
 
 def wanted(nodes, replicas):
-    """Each node's share by its weight alone; may be more than the 1 that a node can
-    hold.
+    """{node: its share by weight alone}. This may be more than 1, although a node
+    cannot hold more than 1.
     """
     total = sum(Fraction(node["weight"]) for node in nodes)
     return {node["name"]: replicas * Fraction(node["weight"]) / total for node in nodes}
 
 
 def ideals(nodes, spread, replicas):
-    """Each node's share as far as the caps allow: progressive filling, exact.
+    """{node: its share under the caps}, by exact progressive filling.
 
-    A level x rises, a node of weight w has x * w, and a bound that is reached freezes
-    the nodes under it. Bounds that are reached together give the same shares in any
-    order, since nothing is rounded here.
+    A level x rises; a node of weight w has x * w; and a bound that is reached freezes
+    the nodes under it. The order of bounds that are reached together makes no
+    difference, since nothing is rounded here.
     """
     left = {
         bound: Fraction(cap) for bound, cap in caps(nodes, spread, replicas).items()
@@ -90,29 +90,29 @@ def ideals(nodes, spread, replicas):
 
 
 def gains(before, after):
-    """The sum of what nodes gain: no way from the one set of shares to the other moves
-    less.
+    """The sum of the nodes' gains: a lower bound on the movement from one set of shares
+    to the other.
     """
     return sum(max(0, share - before.get(name, 0)) for name, share in after.items())
 
 
 def counted(table):
-    """How many copies each node holds."""
+    """{node: how many copies it holds}."""
     return Counter(name for names in table for name in names)
 
 
 def moved(before, after):
-    """How many copies are on a node that had none of their partition before."""
+    """How many copies are on a node that had no copy of their partition before."""
     return sum(len(set(new) - set(old)) for old, new in zip(before, after))
 
 
 def violations(table, nodes, spread, replicas):
-    """How many partitions break a cap: by label, `node` for two copies on one node, and
-    `any`.
+    """{label: how many partitions break a cap at it}. `node` counts partitions with two
+    copies on one node or with a wrong number of copies, `any` those with any violation.
     """
     cap = caps(nodes, spread, replicas)
-    # a node that cannot hold counts like its domain; a domain in which none can hold
-    # may hold no copy
+    # a copy on a node of weight 0 counts in the node's domains, too; the cap of a
+    # domain in which no node can hold a copy is 0
     paths = {
         node["name"]: [
             domain(node, spread, depth) for depth in range(1, len(spread) + 1)
@@ -139,8 +139,8 @@ def violations(table, nodes, spread, replicas):
 
 
 def worst_error(shares, ideal):
-    """The largest |share - ideal| / ideal; a share on a node that should have none is
-    infinitely wrong.
+    """The largest |share - ideal| / ideal; infinite if a node has a share but its ideal
+    share is 0.
     """
     worst = Fraction(0)
     for name in shares.keys() | ideal.keys():

@@ -1,10 +1,10 @@
-"""`make bench-balance`: stead and OpenStack Swift's ring builder through one scenario,
-and one table of what came out.
+"""`make bench-balance`: runs stead and OpenStack Swift's ring builder through the same
+scenario and prints one table of the results.
 
     make bench-balance ARGS='--steps 20'      a short run; --help names the rest
 
-Everything is kept in target/bench-balance: the scenario, what each system said, the
-table. docs/balance.md says what is measured.
+The scenario, the output of each system and the table are kept in target/bench-balance.
+docs/balance.md explains what is measured.
 """
 
 import argparse
@@ -39,8 +39,8 @@ def say(text):
 
 
 def stead_rows(path):
-    """Runs `stead simulate`: its rows, stead's own first and then the peers that it has
-    built in, and the bound that it measures by.
+    """Runs `stead simulate`; returns its rows, stead's own before those of the built-in
+    peers, and the lower bound that it uses.
     """
     out = os.path.join(HERE, "stead.json")
     with open(out, "wb") as file:
@@ -76,8 +76,8 @@ def stead_rows(path):
 
 
 def swift_start(path, overload, options):
-    """Starts Swift through the scenario: the process and the file that it writes, a
-    line each step.
+    """Starts Swift on the scenario; returns the process and the file that it writes,
+    with a line for each step.
     """
     out = os.path.join(HERE, f"swift-overload-{overload:g}.jsonl")
     command = [
@@ -89,15 +89,15 @@ def swift_start(path, overload, options):
         *options,
     ]
     with open(out, "wb") as file:
-        # its tables do not depend on the order in which Python walks a set; a fixed one
-        # takes away the question
+        # Swift's tables do not depend on the order in which Python walks a set; a fixed
+        # order leaves no doubt
         return subprocess.Popen(
             command, stdout=file, env=dict(os.environ, PYTHONHASHSEED="0")
         ), out
 
 
 def summary_of(out):
-    """The last line of what swift_ring.py wrote."""
+    """The summary: the last line that swift_ring.py wrote."""
     with open(out, encoding="ascii") as file:
         return json.loads(file.readlines()[-1])["summary"]
 
@@ -118,7 +118,7 @@ def swift_row(overload, found):
 
 
 def swift_notes(overload, found):
-    """What the row has no room for."""
+    """The figures for which the table has no column."""
     return (
         f"Swift, overload {overload:g}: moved / bound "
         f"{ratio(found['moved_per_bound_by_weight'])} where the shares are the bare "
@@ -134,7 +134,7 @@ def swift_notes(overload, found):
 
 
 def share(fraction):
-    """As a percentage; a plain 0 is exact."""
+    """A fraction as a percentage; "0" without decimals means exactly 0."""
     return f"{fraction:.2%}" if fraction else "0"
 
 
@@ -150,31 +150,31 @@ def main():
         "--steps",
         type=int,
         default=scenario.STEPS,
-        help=f"how many changes (default {scenario.STEPS})",
+        help=f"number of changes (default {scenario.STEPS})",
     )
     parser.add_argument(
         "--overload",
         type=float,
         nargs="+",
         default=[0.0, 0.1],
-        help="Swift's overloads, a row each (default 0 and 0.1)",
+        help="Swift's overloads, with a row for each (default 0 and 0.1)",
     )
     parser.add_argument(
         "--part-power",
         type=int,
         default=14,
-        help="Swift has 2 to this power partitions (default 14)",
+        help="the number of Swift's partitions is 2 to this power (default 14)",
     )
     parser.add_argument(
         "--rebalances",
         type=int,
         default=1,
-        help="Swift's rebalances a step (default 1)",
+        help="number of Swift's rebalances in a step (default 1)",
     )
     parser.add_argument(
         "--one-by-one",
         action="store_true",
-        help="one Swift after the other; by default as many at once as there are processors",
+        help="run one Swift after the other, not one on each processor",
     )
     parser.add_argument("--only", choices=("stead", "swift"))
     wanted = parser.parse_args()
@@ -220,7 +220,8 @@ def main():
                     found = summary_of(out)
                     rows.append(swift_row(overload, found))
                     notes.append(swift_notes(overload, found))
-                    # two programs, each written from docs/placement.md, worked it out
+                    # two programs, both written from docs/placement.md, computed the
+                    # bound
                     if bound is not None and abs(bound - found["bound"]) > 1e-9:
                         failed.append(
                             f"the lower bound is {bound} in stead simulate and "

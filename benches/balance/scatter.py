@@ -1,12 +1,12 @@
-"""How the load of rebuilding a lost node spreads: with how many peers does each node
-share data?
+"""Measures how the load of rebuilding a lost node is spread: how many peers each node
+shares data with.
 
-    make build && python3 benches/balance/scatter.py      --steps and --every as below
+    make build && python3 benches/balance/scatter.py [--steps N] [--every N]
 
-The scenario of `make bench-balance` goes through `stead apply`, one change a step, in a
-directory that is removed at the end. When a node is lost, what it held is copied from
-its **peers**: the nodes that hold a point together with it. The more peers, the smaller
-the part of each. The map is read by tests/reference.
+The scenario of `make bench-balance` goes through `stead apply`, one change in each
+step, in a directory that is removed at the end. When a node is lost, its data is copied
+from its **peers**: the nodes that hold a point together with it. The more peers it has,
+the less each of them must copy. tests/reference reads the maps.
 """
 
 import argparse
@@ -30,7 +30,9 @@ STEAD = os.path.join(ROOT, "target", "release", "stead")
 
 
 def together(sets):
-    """{node: {peer: how much they hold together}} of (amount, nodes) pairs."""
+    """Returns {node: {peer: how much the two hold together}}; `sets` are (amount,
+    nodes) pairs.
+    """
     found = defaultdict(Counter)
     for amount, nodes in sets:
         for node in nodes:
@@ -39,11 +41,11 @@ def together(sets):
 
 
 def figures(found, replicas):
-    """Peers of a node, median and fewest; and the most that one peer holds of a node's
-    data, median and worst.
+    """Returns the median and the smallest number of a node's peers, and the median and
+    the largest part of a node's data that a single peer holds.
 
-    Of a node's data each point has replicas - 1 peers, so all its peers together hold
-    that many times its share.
+    Every point of a node has replicas - 1 peers, so a node's peers together hold its
+    data that many times.
     """
     peers = [len(held) for held in found.values()]
     most = [
@@ -54,7 +56,7 @@ def figures(found, replicas):
 
 
 def change(nodes, step):
-    """Takes a step of a scenario in {name: node}."""
+    """Applies a step of a scenario to {name: node}."""
     for name in step.get("remove", []):
         del nodes[name]
     for name, weight in step.get("reweight", {}).items():
@@ -70,10 +72,10 @@ def main():
         "--steps",
         type=int,
         default=scenario.STEPS,
-        help=f"how many changes (default {scenario.STEPS})",
+        help=f"number of changes (default {scenario.STEPS})",
     )
     parser.add_argument(
-        "--every", type=int, default=50, help="a row after so many steps (default 50)"
+        "--every", type=int, default=50, help="steps between two rows (default 50)"
     )
     wanted = parser.parse_args()
     made, nodes = scenario.make(wanted.steps), {}

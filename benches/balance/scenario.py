@@ -1,19 +1,20 @@
 """Writes the scenario of `make bench-balance`: a cluster and a history of single
-changes, the same on every machine.
+changes. It is the same on every machine.
 
     python3 benches/balance/scenario.py FILE [--steps N] [--seed N]
 
-3 zones of 10 racks of 20 nodes, weights 100 to 300, three copies kept apart by zone and
-rack; then 200 steps, each of which adds a node to a random rack, removes a node, or
-changes a node's weight. The only randomness is SplitMix64 (Steele, Lea, Flood, OOPSLA
-2014); a number below n is its next output modulo n. The draws, in this order:
+The cluster has 3 zones of 10 racks of 20 nodes, with weights from 100 to 300 and three
+copies that are kept apart by zone and rack. Each of the 200 steps adds a node to a
+random rack, removes a node, or changes a node's weight. All random numbers come from
+SplitMix64 (Steele, Lea, Flood, OOPSLA 2014); a number below n is its next output modulo
+n. They are drawn in this order:
 
-* each node of the start, zone by zone and rack by rack: its weight;
-* each step: what it does (0 adds, 1 removes, 2 changes a weight); then, to add, the
-  zone, the rack and the weight; to remove, the node; to change, the node and the
+* for each node of the start, zone by zone and rack by rack: its weight;
+* for each step: the kind of change (0 adds, 1 removes, 2 changes a weight); then, to add,
+  the zone, the rack and the weight; to remove, the node; to change, the node and the
   weight.
 
-A new node stands at the end of the list from which nodes are drawn; its number is one
+A new node is added at the end of the list from which nodes are drawn; its number is one
 more than the largest that its rack ever had.
 """
 
@@ -22,7 +23,7 @@ import json
 
 ZONES, RACKS, NODES, STEPS = "abc", 10, 20, 200
 LIGHTEST, HEAVIEST = 100, 300
-# any number does; this is the section of the research that describes the scenario
+# arbitrary: the number of the section of our research that describes the scenario
 SEED = 5
 REPLICAS, SPREAD = 3, ["zone", "rack"]
 
@@ -37,7 +38,7 @@ def splitmix64(state):
 
 
 def make(steps=STEPS, seed=SEED):
-    """The scenario as it is written."""
+    """Returns the scenario, in the form in which it is written."""
     numbers = splitmix64(seed)
 
     def below(n):
@@ -86,8 +87,8 @@ def make(steps=STEPS, seed=SEED):
 
 
 def write(path, steps=STEPS, seed=SEED):
-    """Writes the scenario and returns it; a shorter one is the beginning of a longer
-    one.
+    """Writes the scenario and returns it. A scenario with fewer steps is the beginning
+    of a longer one.
     """
     made = make(steps, seed)
     with open(path, "w", encoding="ascii", newline="\n") as file:

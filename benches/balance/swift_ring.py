@@ -3,18 +3,18 @@ bench-balance` runs it in .venv-swift.
 
     .venv-swift/bin/python benches/balance/swift_ring.py SCENARIO.json [--overload X] [--part-power N] ... >STEPS.jsonl
 
-A scenario, of which only `name` and `nodes` must be there (one replica, no spread and
-no steps are the defaults):
+A scenario looks as follows. Only `name` and `nodes` are required; the defaults are one
+replica, no spread and no steps:
 
     {"name": "text", "replicas": 3, "spread": ["zone", "rack"],
      "nodes": [{"name": "n1", "weight": 1.5, "labels": {"zone": "a", "rack": "a1"}}, ...],
      "steps": [{"remove": ["n1", ...], "add": [NODE, ...], "reweight": {"n2": 2.5, ...}}, ...]}
 
-Prints one line of JSON for the first build (step 0), one for each step, and a last one,
-`{"summary": ...}`. Everything in them but the seconds is the same in every run. Each
-step is one `rebalance` with a fixed seed, min_part_hours 0. `moved` and the bounds are
-fractions of all copies; errors are relative to a node's ideal share; `violations` are
-partitions.
+Prints a line of JSON for the first build (step 0), one for each step, and a last one,
+`{"summary": ...}`. Except for the seconds, all figures are the same in every run. Each
+step is one `rebalance` with a fixed seed and min_part_hours 0. `moved` and the bounds
+are fractions of all copies; errors are relative to a node's ideal share; `violations`
+counts partitions.
 """
 
 import argparse
@@ -28,11 +28,11 @@ from fractions import Fraction
 import measure
 from swift.common.ring import RingBuilder
 
-SEED = 5  # any number does
+SEED = 5  # arbitrary
 
 
 class Numbers(dict):
-    """Numbers for names, 1 for the first."""
+    """Gives each new name the next number; the first gets 1."""
 
     def __missing__(self, name):
         self[name] = len(self) + 1
@@ -40,13 +40,13 @@ class Numbers(dict):
 
 
 class Cluster:
-    """The scenario's nodes beside the ring builder that holds them as devices.
+    """The scenario's nodes, and the ring builder that has them as devices.
 
-    Swift's tree has four tiers: region, zone, ip, device, and it keeps the copies of a
-    partition apart at all of them by the same rule. So the spread labels, at most
-    three, take the tiers right above the device, `zone` Swift's zone and `rack` its ip,
-    and the tiers above that are not needed have one value. With `high` the labels begin
-    at the region and each device has an ip of its own.
+    Swift's tree has four tiers: region, zone, ip, device. It keeps the copies of a
+    partition apart at all of them by the same rule. So the spread labels, three at
+    most, become the tiers directly above the device: `zone` becomes Swift's zone, and
+    `rack` its ip. Higher tiers that are not needed have a single value. With `high` the
+    labels begin at the region, and each device has its own ip.
     """
 
     def __init__(self, scenario, part_power, overload, high):
@@ -87,8 +87,8 @@ class Cluster:
         )
 
     def change(self, step):
-        """One step of the scenario; a removed device has its number until the next
-        rebalance.
+        """Applies one step of the scenario. A removed device keeps its number until the
+        next rebalance.
         """
         for name in step.get("remove", []):
             del self.nodes[name]
@@ -100,7 +100,7 @@ class Cluster:
             self.builder.set_dev_weight(self.ids[name], float(Fraction(weight)))
 
     def table(self):
-        """The nodes of each partition."""
+        """Returns the nodes of each partition."""
         names = {number: name for name, number in self.ids.items()}
         return [
             tuple(names[number] for number in numbers)
@@ -109,7 +109,7 @@ class Cluster:
 
 
 def run(scenario, part_power, overload, high, rebalances, progress):
-    """Yields what each step came to."""
+    """Yields the figures of each step."""
     cluster = Cluster(scenario, part_power, overload, high)
     table, shares, ideal, wanted = None, {}, {}, {}
     replicas, spread, parts = cluster.replicas, cluster.spread, 2**part_power
@@ -163,7 +163,7 @@ def run(scenario, part_power, overload, high, rebalances, progress):
 
 
 def summary(results):
-    """One line of the table."""
+    """Returns the summary of all steps: one line of the table."""
     first, steps = results[0], results[1:]
     found = {
         "steps": len(steps),
@@ -215,17 +215,17 @@ def main():
         help="2 to this power partitions (default 14)",
     )
     parser.add_argument(
-        "--rebalances", type=int, default=1, help="rebalances a step (default 1)"
+        "--rebalances", type=int, default=1, help="rebalances in a step (default 1)"
     )
     parser.add_argument(
         "--high",
         action="store_true",
-        help="labels from the region downwards instead of right above the device",
+        help="put the labels from the region downwards, not directly above the device",
     )
     parser.add_argument("--steps", type=int, help="only the first steps")
     wanted = parser.parse_args()
     with open(wanted.scenario, encoding="utf-8") as file:
-        # 1.5 stays exact: Fraction reads it as it is written
+        # numbers stay as text, since Fraction then reads 1.1 exactly as it is written
         scenario = json.load(file, parse_float=str)
     scenario["steps"] = scenario.get("steps", [])[: wanted.steps]
     start, said, results = time.monotonic(), [-1e9], []

@@ -1,5 +1,5 @@
-"""The judge of `make bench-balance`, on tables small enough to judge by hand. Needs no
-Swift.
+"""Tests of the judge of `make bench-balance`, on tables small enough to judge by hand.
+They need no Swift.
 
     python3 -m unittest discover -s benches/balance
 """
@@ -17,7 +17,7 @@ import scenario
 
 
 def fleet(*rows):
-    """Nodes from "name weight zone rack" each."""
+    """Nodes, each written as "name weight zone rack"."""
     nodes = [row.split() for row in rows]
     return [
         {"name": name, "weight": weight, "labels": {"zone": zone, "rack": rack}}
@@ -102,8 +102,8 @@ class Shares(unittest.TestCase):
         )
 
     def test_every_node_has_a_full_bound_in_which_none_stands_higher(self):
-        # which is what weighted max-min fairness means; the loop of `ideals` is not
-        # repeated here
+        # this is the definition of weighted max-min fairness, and not the loop of
+        # `ideals` again
         draws = scenario.splitmix64(1)
         bound_at = set()
         for _ in range(300):
@@ -153,7 +153,7 @@ class Shares(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    # caps at 3 replicas: zones 2, racks 1
+    # at 3 replicas the cap of a zone is 2, that of a rack 1
     NODES = fleet("n1 1 a 1", "n2 1 a 1", "n3 1 a 2", "n4 1 b 1", "n5 1 b 2")
 
     def test_a_partition_is_counted_once_for_each_label_that_it_breaks(self):

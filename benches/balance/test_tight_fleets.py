@@ -1,5 +1,5 @@
-"""What `make bench-optimum` and scatter.py measure by, on steps made by hand. Needs no
-program.
+"""Tests of the measures of `make bench-optimum` and scatter.py, on steps made by hand.
+They do not need the program.
 
     python3 -m unittest discover -s benches/balance
 """
@@ -29,8 +29,8 @@ def report(moved, bound):
 
 
 def conflict():
-    """A step whose least movement is above its bound, since copies must stay apart:
-    (description before, description, bytes before).
+    """Returns a step whose least movement is above the lower bound, since copies must
+    stay apart, as (description before, description, bytes before).
     """
     for seed in range(20):
         history = tight_fleets.History((2, 3, 2, 3, 1), seed)
@@ -69,7 +69,7 @@ class Histories(unittest.TestCase):
                 self.assertTrue(
                     max(sizes.values()) <= most and len(sizes) <= zones * racks, row
                 )
-                # a zone with fewer nodes than the cap has that many
+                # the cap of a zone is never above its number of nodes
                 zone_caps = [found[zone] for zone in found if len(zone) == 1]
                 self.assertEqual((len(zone_caps), max(zone_caps)), (zones, cap), row)
                 self.assertNotEqual(before, wanted["nodes"])
@@ -99,7 +99,7 @@ class Judging(unittest.TestCase):
         self.assertEqual(
             (found["wrong"], found["violations"], found["share_error"]), ([], 0, 0)
         )
-        # laid out as if there were no map before
+        # the layout of a new map, which ignores the map before
         anew = tight_fleets.judge(
             description, old, make(description), report(least, bound), 0
         )
@@ -145,7 +145,8 @@ class Scatter(unittest.TestCase):
     def test_peers_are_counted_and_weighed(self):
         found = scatter.together([(2, "abc"), (1, "abd"), (1, "cbd")])
         self.assertEqual(found["a"], {"b": 3, "c": 2, "d": 1})
-        # of each node's data one peer has: a 3 of 3, b 3 of 4, c 3 of 3, d 2 of 2
+        # the most that one peer holds of a node's data: of a 3 of 3, of b 3 of 4, of c
+        # 3 of 3, of d 2 of 2
         self.assertEqual(scatter.figures(found, 3), (3, 3, 1.0, 1.0))
         self.assertEqual(max(found["b"].values()) * 2 / sum(found["b"].values()), 0.75)
         self.assertEqual(

@@ -1,25 +1,26 @@
-"""`make bench-optimum`: small fleets whose caps conflict with the lower bound, and how
-much more than the least stead moves there.
+"""`make bench-optimum`: measures how much more than the least stead moves in small
+fleets whose caps conflict with the lower bound.
 
     make bench-optimum ARGS='--seeds 4'      a short run; --help names the rest
 
-Each row of the table is a shape: R copies, zones, racks in a zone, the most nodes in a
-rack. Each seed gives a history of one change a step: a node comes, leaves, or gets
-another weight. The history goes through `stead apply`, step by step. The least that a
-step can move is worked out by tests/reference/optimum.py, an exact minimum-cost flow,
-from the map before and the fleet after; it never sees what stead did. Where OR-tools is
-there, every tenth step is solved by it too, slice by slice, on 2^40 points since its
-numbers have 64 bits.
+Each row of the table is a shape: the number of copies R, of zones, of racks in a zone,
+and the greatest number of nodes in a rack. Each seed gives a history with one change in
+each step: a node is added, removed, or gets another weight. The history goes through
+`stead apply`, step by step. The least that a step can move is computed by
+tests/reference/optimum.py, an exact minimum-cost flow, from the map before and the
+fleet after; it never sees the map that stead made. If OR-tools is installed, it solves
+every tenth step, too, slice by slice; since its numbers have 64 bits, on a space of
+2^40.
 
-What moved, the shares and the violations are read from the maps by tests/reference.
+tests/reference reads the movement, the shares and the violations from the maps.
 Everything is kept in target/bench-optimum.
 
-The only randomness is SplitMix64, as in scenario.py. The draws, in this order: for each
-rack of the start how many nodes it has (1 to the most), and the weight of each (1 to
-100); each step: what it does (0 adds, 1 removes, 2 changes a weight), and on what.
-Nodes are added to the start until it has enough for its copies. A change that cannot
-be, or after which the rule of docs/placement.md gives zones another cap than the row
-names, is drawn again.
+All random numbers come from SplitMix64, as in scenario.py. They are drawn in this
+order: for each rack of the start, the number of its nodes (at least 1) and the weight
+of each (1 to 100); for each step, the kind of change (0 adds, 1 removes, 2 changes a
+weight) and where. Nodes are added to the start until there are enough for the copies. A
+change is drawn again if it is impossible, or if after it the rule of docs/placement.md
+gives zones another cap than the row names.
 """
 
 import argparse
@@ -54,13 +55,13 @@ HERE = os.path.join(ROOT, "target", "bench-optimum")
 STEAD = os.path.join(ROOT, "target", "release", "stead")
 SPREAD = ["zone", "rack"]
 SEEDS, STEPS, HEAVIEST = 40, 12, 100
-CHECKED = 10  # every tenth step is solved twice
-SHIFT = 24  # 2^64 points as 2^40: sums over some hundred slices stay far below 2^63
-GOAL = 1.05  # no step may move more than this times the least
+CHECKED = 10  # every tenth step is also solved by OR-tools
+SHIFT = 24  # 2^64 points are 2^40 units: sums over hundreds of slices stay below 2^63
+GOAL = 1.05  # a step may move at most this times the least
 
-# (R, zones, racks in a zone, most nodes in a rack, cap of a zone). The first ten are
-# the project's research's, but for the cap of 3,4,2,2: four zones have the cap 1 at
-# three copies, where the research had 2; 5,4,2,2 has its zones and cap.
+# (R, zones, racks in a zone, most nodes in a rack, cap of a zone). The first ten come
+# from the project's research. That gave 3,4,2,2 the cap 2, but at three copies the cap
+# of four zones is 1; 5,4,2,2 has these zones and the cap 2.
 ROWS = [
     (1, 1, 1, 12, 1),
     (2, 2, 2, 3, 1),
@@ -76,8 +77,8 @@ ROWS = [
     (3, 1, 1, 12, 3),
     (3, 5, 4, 5, 1),
 ]
-# a row that may have more than 50 nodes gets a tenth of the histories: the exact flow
-# takes seconds a step there
+# a row with possibly more than 50 nodes gets a tenth of the histories: the exact flow
+# takes seconds for each step there
 LARGE = 10
 HEADER = (
     "R, zones, racks/zone, most nodes/rack, zone cap",
@@ -93,7 +94,7 @@ HEADER = (
 
 
 class History:
-    """A fleet of a row's shape that changes; as a description for
+    """A changing fleet of a row's shape, as descriptions for
     tests/reference/write_map.py.
     """
 
@@ -125,7 +126,7 @@ class History:
         }
 
     def open_rack(self):
-        """A rack with room for a node; the one drawn may have none, and then None."""
+        """Draws a rack; returns None if it has no room for another node."""
         place = self.below(self.zones), self.below(self.racks)
         labels = {"zone": "abcdefgh"[place[0]], "rack": str(place[1] + 1)}
         return (
@@ -143,7 +144,7 @@ class History:
         }
 
     def allowed(self, nodes):
-        """Whether there are nodes enough, and zones have the cap of the row."""
+        """Whether there are enough nodes, and zones have the cap of the row."""
         sizes = [
             sum(node["labels"]["zone"] == zone for node in nodes)
             for zone in "abcdefgh"[: self.zones]
@@ -158,7 +159,7 @@ class History:
         return cap == self.cap
 
     def change(self):
-        """One change."""
+        """Makes one change."""
         while True:
             what, nodes = self.below(3), list(self.nodes)
             if what == 0:
@@ -175,7 +176,7 @@ class History:
 
 
 def apply(history, scratch):
-    """Takes the fleet through the program; returns the map's bytes and the report."""
+    """Applies the fleet with the program; returns the map's bytes and the report."""
     fleet, path = (
         os.path.join(scratch, "fleet.json"),
         os.path.join(scratch, "tight.map"),
@@ -199,7 +200,7 @@ def apply(history, scratch):
 
 
 def run_history(task):
-    """What each step of one history came to."""
+    """Returns the figures of each step of one history."""
     row, seed, steps = task
     history, results = History(row, seed), []
     with tempfile.TemporaryDirectory() as scratch:
@@ -220,8 +221,8 @@ def run_history(task):
 
 
 def judge(description, before, after, report, number):
-    """Judges one step. `fleet` knows the description alone: its base slices are a dummy
-    that nothing here reads.
+    """Judges one step. `fleet` is made from the description alone: its base slices are
+    dummies that nothing here reads.
     """
     old, new, fleet = read_map(before), read_map(after), fleet_of(description, before)
     due, was, has = targets(fleet), shares(old), shares(new)
@@ -260,13 +261,13 @@ def judge(description, before, after, report, number):
 
 
 def second_opinion(old, fleet, due, least):
-    """What OR-tools has against the optimum: it solves every slice for itself, each
-    with a tree of the domains.
+    """Solves the step with OR-tools; returns its objections to the optimum. Slices are
+    not grouped: each has a tree of the domains to itself.
 
-    Bounds and targets are rounded down to 2^SHIFT points, targets as running sums in
-    the order of domains, so that no slice and no domain is off by more than one of
-    them; the costs may differ by as many as there are slices and nodes, each over a
-    detour of a few arcs.
+    The unit here is 2^SHIFT points. Bounds of slices and targets are rounded down to
+    it, targets as running sums in the order of the domains. So no slice and no domain
+    is off by more than one unit, and the costs may differ by one unit for each slice
+    and node, times the few arcs of a detour.
     """
     solver, found, order = (
         min_cost_flow.SimpleMinCostFlow(),
@@ -317,8 +318,8 @@ def second_opinion(old, fleet, due, least):
 
 
 def ratios(results, name, by):
-    """(mean, worst) of name / by over the steps where `by` is above 0; worst is
-    infinite where only `by` is 0.
+    """Returns the mean and the worst ratio name / by over the steps where `by` is above
+    0. The worst is infinite if in some step only `by` is 0.
     """
     found = [result[name] / result[by] for result in results if result[by]]
     worst = (
@@ -330,7 +331,7 @@ def ratios(results, name, by):
 
 
 def line_of(row, results):
-    """A row of the table, and what is against it."""
+    """Returns a row of the table, and the reasons why it fails."""
     optimum, more = (
         ratios(results, "optimum", "bound"),
         ratios(results, "moved", "optimum"),

@@ -1,9 +1,9 @@
 #!/usr/bin/env perl
-# Times $map->locate in Perl beside pure Perl and a bare MD5, in one process, in turns.
+# Times $map->locate in Perl against pure Perl and a bare MD5, in one process.
 #
-# Each round asks every candidate for the same keys, in an order that turns from round to round; a
-# figure is the median over the rounds of CPU time a key, with the loop that it stands in, and a
-# ratio is the median of the rounds' ratios. Run it with `make bench-perl`.
+# Each round asks every candidate for the same keys, and the order of the candidates rotates from
+# round to round. A figure is the median over the rounds of the CPU time per key, including the loop
+# around the call; a ratio is the median of the rounds' ratios. Run it with `make bench-perl`.
 #
 #     run.pl [--rounds N] [--keys N]
 
@@ -19,7 +19,7 @@ my ( $rounds, $count ) = ( 31, 20_000 );
 GetOptions( 'rounds=i' => \$rounds, 'keys=i' => \$count )
   or die "usage: run.pl [--rounds N] [--keys N]\n";
 
-# a map that grew by tenths, so that it has slices as real ones do
+# a map that grew in ten steps, so that its slices are like those of real maps
 sub members {
     my ($nodes) = @_;
     my $grown;
@@ -38,8 +38,8 @@ sub members {
     return $grown;
 }
 
-# What stead does, in Perl: the first 8 bytes of MD5, and the last slice that begins at or before
-# them.
+# The work of stead in pure Perl: the first 8 bytes of MD5, and the last slice that begins at or
+# before them.
 sub pure {
     my ($map)  = @_;
     my @slices = $map->slices;

@@ -4,10 +4,11 @@ declare(strict_types=1);
 
 namespace Stead\Bench;
 
-// Times Stead\Map::locate beside pure PHP over the same slices and php-memcached's getServerByKey
-// in its ketama mode, in one process, in turns. Each round asks every candidate for the same keys,
-// in an order that turns from round to round; a figure is the median over the rounds of CPU time a
-// key, and a ratio is the median of the rounds' ratios. Prints JSON; run.py makes the table.
+// Times Stead\Map::locate against pure PHP over the same slices and against php-memcached's
+// getServerByKey in its ketama mode, in one process. Each round asks every candidate for the same
+// keys, and the order of the candidates rotates from round to round. A figure is the median over
+// the rounds of the CPU time per key, and a ratio is the median of the rounds' ratios. Prints JSON;
+// run.py makes the table.
 //
 //     php locate.php ROUNDS KEYS NODES...
 
@@ -20,10 +21,10 @@ use ValueError;
 
 require __DIR__ . '/../../php/autoload.php';
 
-/** What a careful programmer would write: MD5, the first 8 bytes as a number, a binary search. */
+/** The code of a careful programmer: MD5, the first 8 bytes as a number, a binary search. */
 final class Pure
 {
-    /** @var list<int> the first points, with the top bit turned: PHP's int has a sign */
+    /** @var list<int> the first points, with the top bit flipped, since PHP's int is signed */
     private array $firsts = [];
     /** @var list<string> */
     private array $nodes = [];
@@ -52,7 +53,7 @@ final class Pure
     }
 }
 
-/** A map that grew by tenths, so that it has slices as real ones do. */
+/** A map that grew in ten steps, so that its slices are like those of real maps. */
 function grown(int $nodes): Map
 {
     $map = null;
@@ -64,19 +65,19 @@ function grown(int $nodes): Map
 
 function ketama(int $nodes): ?Memcached
 {
-    // with more, libmemcached 1.1.4 ends the process: "memcached_server_count(ptr) * ... <=
-    // MEMCACHED_CONTINUUM_SIZE"
+    // with more servers, libmemcached 1.1.4 aborts the process: "memcached_server_count(ptr) * ...
+    // <= MEMCACHED_CONTINUUM_SIZE"
     if (!extension_loaded('memcached') || $nodes > 100) {
         return null;
     }
     $client = new Memcached();
     $client->setOption(Memcached::OPT_LIBKETAMA_COMPATIBLE, true);
-    // they are never called
+    // the client never connects to them
     $client->addServers(array_map(static fn (int $i): array => [sprintf('n%04d', $i), 11211], range(0, $nodes - 1)));
     return $client;
 }
 
-/** Seconds of CPU. */
+/** The CPU seconds that this process has used. */
 function spent(): float
 {
     $usage = getrusage();
@@ -101,7 +102,7 @@ function candidates(int $nodes, array $keys): array
     foreach ($keys as $key) {
         $map->locate($key) === $pure->locate($key) || throw new LogicException("pure PHP places $key elsewhere");
     }
-    // the loops are all alike, and each has its own: no candidate pays for another's call
+    // the loops are alike, but each candidate has its own, so that none pays for another's call
     $found = [
         'Map::locate' => static function () use ($map, $keys): void {
             foreach ($keys as $key) {
@@ -126,7 +127,7 @@ function candidates(int $nodes, array $keys): array
                 \md5($key, true);
             }
         },
-        // arguments as those of Map::locate's call, and next to nothing done with them
+        // the same arguments as in Map::locate's call, but hardly any work
         'an FFI call with its three arguments' => static function () use ($map, $keys): void {
             [$c, $pointer] = [FFI::cdef('int memcmp(const void *a, const void *b, size_t n);'), $map->pointer()];
             foreach ($keys as $key) {
@@ -169,7 +170,7 @@ foreach (array_slice($argv, 3) as $nodes) {
     }
     foreach ($names as $name) {
         $ratios = array_map(static fn (float $time, float $base): float => $time / $base, $times[$name], $times['Map::locate']);
-        // of stead to this one: below 1 stead is the faster one
+        // the ratio of stead to this candidate: below 1, stead is faster
         $results[$nodes][$name] = ['ns' => median($times[$name]), 'ratio' => 1 / median($ratios)];
     }
 }

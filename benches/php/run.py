@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""What stead costs in PHP: a key located, and a page under nginx and php-fpm. Run it
-with `make bench-php`.
+"""Measures the cost of stead in PHP: of locating a key, and of a page under nginx and
+php-fpm. Run it with `make bench-php`.
 
-Keys: locate.php times the candidates in one process, in turns, without and with PHP's
-JIT; figures are medians of CPU time a key, and ratios medians of the rounds' ratios, of
-Map::locate to the other one. Page: examples/php/fpm/where.php, and the same page
-without stead (without.php), asked by wrk in turns, in each way of allowing FFI; the
-ratio is the median of the rounds' ratios. System calls: both pages under strace, the
-calls of a request of a worker that is warm.
+Keys: locate.php times the candidates in turns in one process, without and with PHP's
+JIT. The figures are medians of the CPU time per key; a ratio is the median of the
+rounds' ratios of Map::locate to the other candidate.
+
+Page: wrk requests examples/php/fpm/where.php and the same page without stead
+(without.php) in turns, in each way of allowing FFI. The ratio is the median of the
+rounds' ratios.
+
+System calls: both pages run under strace, which shows the calls of a request to a
+worker that is warm.
 
     run.py [--rounds N] [--keys N] [--web-rounds N] [--seconds S] [--requests N] [--only keys|page|calls]
 """
@@ -46,7 +50,7 @@ MODES = {
     "without JIT": [*OPCACHE, "opcache.jit=0"],
     "with JIT": [*OPCACHE, "opcache.jit=tracing", "-d", "opcache.jit_buffer_size=64M"],
 }
-# one script for both pages, so that nginx and php-fpm do the same for both
+# one script serves both pages, so that nginx and php-fpm do the same work for both
 PAGE = (
     "<?php\nrequire __DIR__ . (str_starts_with($_SERVER['REQUEST_URI'], '/where/') ? "
     "'/where.php' : '/without.php');\n"
@@ -54,7 +58,7 @@ PAGE = (
 
 
 def table(lines):
-    """Lines of words in columns, the first to the left."""
+    """Prints lines of words in columns; only the first column is aligned to the left."""
     widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
     for line in lines:
         print(
@@ -69,7 +73,7 @@ def table(lines):
 
 
 def keys(options):
-    """Where a key lives."""
+    """Measures locating a key."""
     environment = dict(
         os.environ, STEAD_LIBRARY=os.path.join(libraries(), "libstead.so")
     )
@@ -120,8 +124,8 @@ def keys(options):
 
 
 class Site:
-    """A server with the two pages and a published map, for one way of allowing FFI; a
-    context that gives the server.
+    """A context manager: a server with the two pages and a published map, for one way
+    of allowing FFI.
     """
 
     def __init__(self, way, **options):
@@ -136,7 +140,7 @@ class Site:
             )
             (self.place / "page.php").write_text(PAGE)
             shutil.copyfile(HERE / "without.php", self.place / "without.php")
-            # opcache takes no file that is younger than 2 seconds
+            # opcache does not cache files that are younger than 2 seconds
             # (opcache.file_update_protection)
             for file in self.place.rglob("*.php"):
                 os.utime(file, (time.time() - 60,) * 2)
@@ -155,7 +159,7 @@ class Site:
 
 
 def ask(server, kind, times=1):
-    """One request after the other; each must be answered."""
+    """Sends one request after the other; each must be answered."""
     for number in range(times):
         with urlopen(
             "http://{}:{}/{}/member{}".format(*server.address, kind, number), timeout=60
@@ -164,11 +168,11 @@ def ask(server, kind, times=1):
 
 
 def spent(server):
-    """Seconds of CPU of all workers so far."""
+    """The CPU seconds that all workers have used so far."""
     ticks = 0
     for worker in server.workers():
-        # user and system time, the 14th and 15th field; the 2nd may have spaces, and
-        # ends with the last bracket
+        # user and system time are the 14th and 15th field; the 2nd may contain spaces
+        # and ends at the last bracket
         ticks += sum(
             map(
                 int,
@@ -182,7 +186,7 @@ def spent(server):
 
 
 def rate(server, kind, seconds):
-    """Requests per second, and CPU microseconds of workers a request."""
+    """Returns the requests per second, and the workers' CPU microseconds per request."""
     before = spent(server)
     url = "http://{}:{}/{}/frank".format(*server.address, kind)
     said = subprocess.run(
@@ -209,7 +213,7 @@ def rate(server, kind, seconds):
 
 
 def page(options):
-    """Requests per second with and without stead."""
+    """Measures requests per second with and without stead."""
     print(
         f"A page under nginx and php-fpm, 3 workers, {options.web_rounds} rounds of "
         f"{options.seconds} s each, in turns\n"
@@ -259,13 +263,13 @@ def page(options):
 
 
 def requests_of(trace):
-    """The names of the system calls of each request: what follows an accept of the
-    worker, up to the next.
+    """The names of the system calls of each request: the calls between one accept of
+    the worker and the next.
     """
     found = []
     for line in trace.splitlines():
-        # "12345 accept(...) = 5", or its second half, "12345 <... accept resumed>...":
-        # what a worker waits in may be written in two
+        # "12345 accept(...) = 5", or only its second half, "12345 <... accept
+        # resumed>...": strace may write a call in which a worker waits in two lines
         if re.match(r"\d+ +(accept4?\(|<\.\.\. accept)", line):
             if "unfinished" not in line:
                 found.append([])
@@ -275,7 +279,7 @@ def requests_of(trace):
 
 
 def calls(options):
-    """System calls of a request with and without stead."""
+    """Shows the system calls of a request with and without stead."""
     lines = [
         ["way of allowing FFI", "without", "with stead", "the calls that come to it"]
     ]
@@ -283,7 +287,8 @@ def calls(options):
         with Site(
             way, workers=1, before=["strace", "-f", "-qq", "-o", "trace"]
         ) as server:
-            # what is done once: opcache reads files, the map is opened
+            # these requests do the work that is done once: opcache reads files, the map
+            # is opened
             for kind in ("where", "without"):
                 ask(server, kind, 20)
             for kind in ("without", "where"):
@@ -295,7 +300,8 @@ def calls(options):
         assert len(by_request) == 2 * options.requests, (
             f"strace saw {len(by_request)} requests"
         )
-        # the same in most requests; now and then PHP looks whether a script was changed
+        # the calls are the same in most requests; now and then PHP also checks whether
+        # a script has changed
         without, where = (
             Counter(map(tuple, part)).most_common(1)[0][0]
             for part in (by_request[: options.requests], by_request[options.requests :])

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// examples/php/fpm/where.php without stead: what the page costs that looks nothing up.
+// examples/php/fpm/where.php without stead: the cost of the page when it locates no key.
 
 /** @param array<string, mixed> $found */
 function answer(int $status, array $found): void

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Times `Map.locate` in Python beside a bare MD5 and other hash rings, in one process,
-in turns.
+"""Times `Map.locate` in Python against a bare MD5 and other hash rings, in one process.
 
-Each round asks every candidate for the same keys, in an order that turns from round to
-round; a figure is the median over the rounds of CPU time a key, and a ratio is the
-median of the rounds' ratios. Run it with `make bench-python`.
+Each round asks every candidate for the same keys, and the order of the candidates
+rotates from round to round. A figure is the median over the rounds of the CPU time per
+key, and a ratio is the median of the rounds' ratios. Run it with `make bench-python`.
 
     run.py [--rounds N] [--keys N]
 """
@@ -24,7 +23,7 @@ except ImportError:
 
 
 def members(nodes):
-    """A map that grew by tenths, so that it has slices as real ones do."""
+    """A map that grew in ten steps, so that its slices are like those of real maps."""
     grown = None
     for count in range(nodes // 10, nodes + 1, nodes // 10):
         grown = stead.build(
@@ -35,7 +34,7 @@ def members(nodes):
 
 
 def one_by_one(call, keys):
-    """A candidate that is called for each key."""
+    """Returns a candidate that calls a function for each key."""
 
     def run():
         for key in keys:
@@ -45,7 +44,7 @@ def one_by_one(call, keys):
 
 
 def rings(nodes, keys):
-    """The other rings that are installed, with the same nodes and keys."""
+    """Returns the other rings that are installed, with the same nodes and keys."""
     names = [f"n{i:04}" for i in range(nodes)]
     found = {}
     try:
@@ -77,7 +76,7 @@ def rings(nodes, keys):
 
 
 def candidates(nodes, keys):
-    """{name: what runs once over the keys}"""
+    """{name: a function that runs once over all keys}."""
     placed = members(nodes)
     texts = [key.decode() for key in keys]
     md5 = hashlib.md5
@@ -103,7 +102,7 @@ def candidates(nodes, keys):
 
 
 def measured(found, rounds, keys):
-    """{name: CPU nanoseconds a key, one figure a round}"""
+    """{name: CPU nanoseconds per key, one figure for each round}."""
     names = list(found)
     times = {name: [] for name in names}
     for number in range(rounds + 1):

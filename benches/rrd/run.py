@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Updates per second through the RRD router, against one rrdcached asked directly. Run
-it with `make bench-rrd`.
+"""Measures updates per second through the RRD router, against one rrdcached that
+clients use directly. Run it with `make bench-rrd`.
 
 Real rrdcached servers, and routers in a release build with the durable log on a real
-disk, all at the same time and on loopback; one is loaded at a time, in turns, so that
-what else the machine does meets all alike. Figures are medians of the rounds; a ratio
-is the median of the rounds' ratios to the direct one. Nothing is flushed meanwhile
-(rrdcached -w 3600), for direct and routed alike. An answer that is not success ends the
-run, and at the end the rrdcached servers are asked whether they got every update.
+disk, run at the same time on loopback. They are loaded one at a time, in turns, so that
+other work on the machine affects all of them alike. Figures are medians of the rounds;
+a ratio is the median of the rounds' ratios to the direct rrdcached. Nothing is flushed
+during the run (rrdcached -w 3600), neither directly nor behind a router. An answer that
+is not success ends the run, and at the end the rrdcached servers are asked whether they
+got every update.
 
-CPU: of the servers in /proc, in seconds a million updates. Load, router and rrdcached
-share the cores; where these are few, a ratio says how the cores were shared rather than
-what a router on its own machine would reach: compare the seconds. `others`: cores that
-everybody else on the machine kept busy meanwhile; a run where that is not near 0 says
-little about speed.
+CPU is the servers' time from /proc, in seconds per million updates. The load, the
+router and rrdcached share the cores. Where there are few, a ratio says how the cores
+were shared rather than what a router on its own machine would reach: compare the
+seconds instead. `others` is the number of cores that other programs kept busy; a run in
+which it is not near 0 says little about speed.
 
     run.py [--rounds N] [--seconds S] [--files N] [--only NAME,NAME] [--loads TEXT] [--dir DIR] [--socket tcp|unix] [--json FILE]
 """
@@ -38,8 +39,8 @@ from rrd_servers import Client, Cluster, Rrdcached, free_port, wait_for
 
 TICK = os.sysconf("SC_CLK_TCK")
 BATCH = 1000
-# one at a time in each connection, then BATCH: (how it is called, connections, options
-# of rrd_load)
+# (name, connections, options of rrd_load): first with one update at a time in each
+# connection, then with BATCH
 LOADS = [
     ("single, 1 client", 1, []),
     ("single, 16 clients", 16, []),
@@ -47,7 +48,7 @@ LOADS = [
     (f"BATCH of {BATCH}, 1 client", 1, ["--batch", str(BATCH)]),
     (f"BATCH of {BATCH}, 4 clients", 4, ["--batch", str(BATCH)]),
 ]
-# a file as collectd and its like make them, smaller; it begins where the updates do
+# a file like those of collectd, but smaller; it begins at the time of the first update
 BEGIN = 1700000000
 CREATE = [
     "-s",
@@ -61,15 +62,15 @@ CREATE = [
 
 
 def say(text):
-    """Progress, apart from the figures."""
+    """Prints progress, to another stream than the figures."""
     print(text, file=sys.stderr, flush=True)
 
 
 def spent(pid):
-    """Seconds of CPU of a process so far, and how often its threads went to sleep."""
+    """Returns the CPU seconds of a process so far, and how often its threads slept."""
     try:
-        # user and system time, the 14th and 15th field; the 2nd may have spaces, and
-        # ends with the last bracket
+        # user and system time are the 14th and 15th field; the 2nd may contain spaces
+        # and ends at the last bracket
         ticks = sum(
             map(
                 int,
@@ -89,8 +90,8 @@ def spent(pid):
 
 
 def busy():
-    """Seconds that all cores together have worked so far, for whomever; what the
-    machine's host took from them counts, too.
+    """The seconds that all cores together have worked so far, for any process. Time
+    that the host of a virtual machine took away counts, too.
     """
     user, nice, system, _idle, _wait, irq, softirq, steal = map(
         int, Path("/proc/stat").read_text().split()[1:9]
@@ -99,7 +100,7 @@ def busy():
 
 
 class Direct:
-    """One rrdcached, and the load goes straight to it; with its own journal or without."""
+    """One rrdcached that is loaded directly, with its own journal or without."""
 
     copies = 1
 
@@ -120,24 +121,24 @@ class Direct:
         return self
 
     def __exit__(self, *_):
-        self.server.stop(9)  # it would flush a million values, and nobody wants them
+        self.server.stop(9)  # otherwise it would flush a million useless values
 
     def rrdcacheds(self):
-        """The backends."""
+        """The rrdcached servers behind this system."""
         return [self.server]
 
     def routers(self):
-        """The processes between client and backend."""
+        """The processes between the clients and the backends."""
         return []
 
     def place_files(self, names, template):
-        """Puts every file where it belongs."""
+        """Puts every file into the server's directory."""
         copy(template, (self.server.base / name for name in names))
 
 
 class Routed(Cluster):
-    """The router before some rrdcached servers; `zones` says how many there are in
-    each.
+    """The router before some rrdcached servers; `zones` has the number of servers in
+    each zone.
     """
 
     def __init__(self, programs, place, socket, zones, copies):
@@ -148,35 +149,35 @@ class Routed(Cluster):
             for zone, count in zip("abcd", zones)
             for number in range(1, count + 1)
         ]
-        # in the place of those that the tests have, which are never started
+        # these servers replace those of the tests, which are never started
         self.backends = {
             name: Rrdcached(place / "backends" / name, f"127.0.0.1:{free_port()}")
             for name in names
         }
         for backend in self.backends.values():
-            backend.files = None  # nobody copies files while it is measured
+            backend.files = None  # no files are copied during a measurement
         self.socket, self.copies = socket, copies
 
     def servers(self):
-        """Every rrdcached that runs."""
+        """Every running rrdcached."""
         return list(self.backends.values())
 
     @property
     def address(self):
-        """Where clients go."""
+        """The address that clients connect to."""
         return self.unix if self.socket == "unix" else self.tcp
 
     def rrdcacheds(self):
-        """The backends."""
+        """The rrdcached servers behind this system."""
         return self.servers()
 
     def routers(self):
-        """The processes between client and backend."""
+        """The processes between the clients and the backends."""
         return [self.router.pid]
 
     def place_files(self, names, template):
-        """Puts every file where the map says, and nowhere else: an update that goes
-        elsewhere fails.
+        """Puts every file only where the map says, so that an update on another server
+        fails.
         """
         for name, nodes in self.located(names).items():
             copy(template, (self.backends[node].base / name for node in nodes))
@@ -189,11 +190,11 @@ def copy(template, places):
 
 
 class Bench:
-    """The systems that are compared, and how one is loaded."""
+    """The systems that are compared, and the load."""
 
     def __init__(self, options, programs, place):
         self.options, self.programs, self.place = options, programs, place
-        # as collectd names them: a host's files have a directory of their own
+        # names like collectd's: each host has its own directory
         self.names = [
             f"host{n // 40:03}/load-{n % 40}.rrd" for n in range(options.files)
         ]
@@ -210,7 +211,7 @@ class Bench:
         self.updates = dict.fromkeys(self.systems, 0)
 
     def load(self, key, connections, arguments, seconds):
-        """Loads one system, and says what it did and what that took."""
+        """Loads one system; returns how much it did, and the CPU that this took."""
         system = self.systems[key]
         processes = {
             "router": system.routers(),
@@ -238,7 +239,9 @@ class Bench:
         now, all_after = os.times(), busy()
         self.next_time[key] = said["newest"] + 1
         self.updates[key] += said["updates"]
-        self.arrived(key)  # what replicas still work on belongs to these updates
+        self.arrived(
+            key
+        )  # the work that the replicas still do belongs to these updates
         millions = said["updates"] / 1e6
         cpu = {
             "load": (
@@ -268,8 +271,8 @@ class Bench:
         }
 
     def arrived(self, key):
-        """Waits until the backends have got every update in all copies; ends the run
-        when more or fewer came.
+        """Waits until the backends have received every update in all copies; ends the
+        run when they received more or fewer.
         """
         system = self.systems[key]
         wanted = self.updates[key] * system.copies
@@ -295,7 +298,7 @@ class Bench:
             )
 
     def run(self):
-        """All rounds: by load and system, what each round gave."""
+        """Runs all rounds; returns {(load, system): the figures of each round}."""
         found = {name: {key: [] for key in self.systems} for name, *_ in LOADS}
         syncs = []
         for key, system in self.systems.items():
@@ -338,8 +341,8 @@ SYSTEMS = {
 
 
 def summary(found, direct):
-    """The medians of what the rounds of one load and system gave, and of the ratios to
-    the direct one.
+    """The medians of the figures of all rounds of one load and system, and of the
+    ratios to the direct rrdcached.
     """
 
     def median(figure):
@@ -370,7 +373,7 @@ def summary(found, direct):
 
 
 def table(lines):
-    """Lines of words in columns, the first to the left."""
+    """Prints lines of words in columns; only the first column is aligned to the left."""
     widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
     for line in lines:
         print(
@@ -389,7 +392,7 @@ def micros(value):
 
 
 def show(results):
-    """The table of updates."""
+    """Prints the table of updates."""
     for name, systems in results.items():
         lines = [
             [
@@ -432,7 +435,7 @@ def show(results):
 
 
 class Crowd:
-    """Many connections to the router; a context."""
+    """A context manager: many connections to the router."""
 
     def __init__(self, system, count, line=None):
         self.system, self.clients = system, []
@@ -445,13 +448,14 @@ class Crowd:
                 b"0 "
             ):
                 sys.exit("the router refused an update while its memory was measured")
-        # taken, and not only queued by the kernel
+        # wait until the router has accepted the connections: so far the kernel may only
+        # have queued them
         descriptors = Path(f"/proc/{self.system.router.pid}/fd")
         wait_for(
             lambda: sum(1 for _ in descriptors.iterdir()) >= self.count,
             f"the router to take {self.count} clients",
         )
-        time.sleep(0.2)  # the last one's tasks; nothing depends on it but a few KiB
+        time.sleep(0.2)  # for the tasks of the last client; only a few KiB depend on it
         return self
 
     def __exit__(self, *_):
@@ -460,15 +464,15 @@ class Crowd:
 
 
 def held(pid):
-    """RSS and PSS of a process, KiB."""
+    """RSS and PSS of a process, in KiB."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines[1:]}
     return {"rss_kib": sizes["Rss"], "pss_kib": sizes["Pss"]}
 
 
 def memory(bench):
-    """What a router that was just started holds, with more and more clients; each in
-    KiB, and for each client.
+    """Returns the memory of a router that was just started, with more and more clients:
+    in KiB, and in KiB for each client.
     """
     rows = []
     with Routed(
@@ -513,7 +517,7 @@ def memory(bench):
 
 
 def show_memory(rows):
-    """The table of memory."""
+    """Prints the table of memory."""
     lines = [["memory of the router", "RSS", "PSS", "a client"]]
     for row in rows:
         each = f"{row['kib_each']:.1f} KiB" if "kib_each" in row else "-"
@@ -529,7 +533,7 @@ def show_memory(rows):
 
 
 def disk(place):
-    """The kind of the file system of this directory, which has to be on a disk."""
+    """The type of the directory's file system, which must be on a disk."""
     kind, longest = "?", -1
     if not place.is_dir():
         sys.exit(f"--dir {place}: there is no such directory")
@@ -548,9 +552,9 @@ def disk(place):
 
 
 def sync_time(place):
-    """How long a write of 100 bytes with its sync takes now, in a file that has its
-    blocks as a segment of the log has: microseconds, of the quickest of some, which did
-    not have to wait for a core.
+    """The microseconds that a write of 100 bytes with its sync takes now, in a file
+    whose blocks are allocated, like those of a segment of the log. It is the quickest
+    of several writes, since that one did not wait for a core.
     """
     times = []
     with open(place / "sync", "wb", buffering=0) as file:

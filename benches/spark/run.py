@@ -1,13 +1,13 @@
-"""What placing keys in Spark costs with stead, and with a function in pure Python over
-the same map: hashlib and bisect.
+"""Measures the cost of placing keys in Spark with stead, and with a function in pure
+Python (hashlib and bisect) over the same map.
 
     python benches/spark/run.py [--rows 100000000] [--nodes 16] [--master 'local[2]']
 
-Both do the same job: Spark makes up keys, a mapInArrow adds the node of each, Spark
-counts the rows of each node. Printed are the time of the whole job and the CPU time
-within the function, which each Python process measures for each batch and an
-accumulator sums: from the Arrow column of keys to the Arrow column of nodes. The counts
-of both must be the same. `make bench-spark` runs it.
+Both do the same job: Spark generates keys, a mapInArrow adds the node of each, and
+Spark counts the rows of each node. The output is the time of the whole job, and the CPU
+time within the function, from the Arrow column of keys to the Arrow column of nodes.
+Each Python process measures that time for each batch, and an accumulator sums it. The
+counts of both must be equal. `make bench-spark` runs it.
 """
 
 import argparse
@@ -25,14 +25,14 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 
 def with_stead(data):
-    """The nodes of a column of keys, by stead."""
+    """Returns a function from a column of keys to their nodes, by stead."""
     map = stead.Map.from_bytes(data)
     return lambda keys: pa.array(map.locate_many(keys)).cast(pa.string())
 
 
 def in_python(data):
-    """The same by hand, as one would write it: the point is the first 8 bytes of the
-    key's MD5, its owner the last slice that starts there or before.
+    """Returns the same in pure Python: the point is the first 8 bytes of the key's MD5,
+    and its owner is the last slice that starts at the point or before it.
     """
     slices = stead.Map.from_bytes(data).slices
     firsts, names = [one.first for one in slices], [one.nodes[0] for one in slices]
@@ -47,8 +47,8 @@ def in_python(data):
 
 
 def job(spark, data, make, rows):
-    """Runs the job; returns its seconds, the CPU seconds within the function, and the
-    count of each node.
+    """Runs the job; returns its seconds, the CPU seconds within the function, and
+    {node: count of its rows}.
     """
     carried, spent = (
         spark.sparkContext.broadcast(data),
@@ -77,7 +77,7 @@ def job(spark, data, make, rows):
 
 
 def show_progress(spark, what, done):
-    """Says every ten seconds how many tasks are done, until `done` is set."""
+    """Prints every ten seconds how many tasks are done, until `done` is set."""
     tracker, start = spark.sparkContext.statusTracker(), time.monotonic()
     while not done.wait(10):
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
@@ -107,7 +107,7 @@ def main():
 
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     builder = SparkSession.builder.master(given.master).appName("stead: bench")
-    # small tasks, so that progress shows
+    # small tasks, so that progress is visible
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -120,8 +120,8 @@ def main():
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     ways = {"stead": with_stead, "pure Python": in_python}
-    # Spark starts its processes and compiles its code in the first jobs, which are not
-    # counted
+    # the first jobs do not count: Spark starts its processes and compiles its code in
+    # them
     for make in ways.values():
         job(spark, data, make, 100_000)
 

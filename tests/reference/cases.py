@@ -1,9 +1,8 @@
 """The maps and the keys that the vectors are made of, described by hand.
 
-`maps()` gives {file name: (description for write_map, name of the map before or None)};
-`PLANS` names the pairs that are compared beside every map with the one before it; the
-`keys` functions give the keys. Nothing here is drawn at random but by SplitMix64 with a
-fixed seed.
+`maps()` returns {file name: (description for write_map, name of the map before or
+None)}. Every map is compared with the one before it; `PLANS` names the further pairs
+that are compared. All random choices come from SplitMix64 with fixed seeds.
 """
 
 from hashes import ADOPTED
@@ -11,26 +10,26 @@ from write_map import END, millionths
 
 
 class SplitMix64:
-    """Our own random numbers, so that the vectors are the same for ever."""
+    """Random numbers of our own, so that the vectors never change."""
 
     def __init__(self, seed):
         self.state = seed
 
     def next(self):
-        """The next number of 64 bits."""
+        """Returns the next 64-bit number."""
         self.state = (self.state + 0x9E3779B97F4A7C15) % END
         z = (self.state ^ self.state >> 30) * 0xBF58476D1CE4E5B9 % END
         z = (z ^ z >> 27) * 0x94D049BB133111EB % END
         return z ^ z >> 31
 
     def bytes(self, n):
-        """n bytes."""
+        """Returns the next n bytes."""
         return b"".join(self.next().to_bytes(8, "little") for _ in range(n // 8 + 1))[
             :n
         ]
 
     def shuffle(self, items):
-        """A new list in another order (Fisher and Yates)."""
+        """Returns the items as a new list in random order (Fisher and Yates)."""
         items = list(items)
         for i in range(len(items) - 1, 0, -1):
             j = self.next() % (i + 1)
@@ -44,13 +43,13 @@ def point(p):
 
 
 def nodes(*names, **more):
-    """Nodes of weight 1, or of the weight after a colon."""
+    """Nodes by name; the weight is 1, or follows the name after a colon."""
     return [dict(zip(("name", "weight"), name.split(":")), **more) for name in names]
 
 
 def due(description):
-    """The cells that each holder is due, by the largest remainder; a policy's name has
-    "=" before it.
+    """{holder: the cells that it is due}, by the largest remainder. The name of a
+    policy has "=" before it.
     """
     cells = description.get("cells", 0) or END
     weights = [
@@ -73,9 +72,9 @@ def due(description):
 
 
 def runs(description, pieces):
-    """Set the base slices: `pieces` is a list of holder or (holder, parts). What a
-    holder is due, exact to the cell, is split over its pieces by their parts; the last
-    of them takes what the division left.
+    """Returns the description with its base slices: one for each item of `pieces`,
+    which is a holder or (holder, parts). The cells that a holder is due are divided
+    among its pieces in proportion to their parts; its last piece takes the remainder.
     """
     pieces = [piece if type(piece) is tuple else (piece, 1) for piece in pieces]
     cells, whole = description.get("cells", 0) or END, due(description)
@@ -95,13 +94,15 @@ def runs(description, pieces):
 
 
 def members(*pieces, names=("n0", "n1", "n2"), **more):
-    """A map of some equal nodes."""
+    """A map of nodes with equal weights, unless `names` says otherwise."""
     description = {"name": "members", "nodes": nodes(*names), **more}
     return runs(description, pieces or [name.split(":")[0] for name in names])
 
 
 def with_base(description, *base):
-    """The same with base slices written by hand: percent or hex point, and a holder."""
+    """The description with base slices written by hand: (start, nodes) pairs, where the
+    start is a percentage or a point of 16 hex digits.
+    """
     return dict(
         description,
         base=[
@@ -113,9 +114,10 @@ def with_base(description, *base):
 
 def figure_4():
     """The article's six layouts of three nodes: 1, 2, 4 and 8 rounds, a mixture, and
-    the 24 slices of the fourth in random order, three times with equal neighbours. (The
-    article prints no numbers; rounds of 2, 4, 8 are the fewest that let case 5 be half
-    case 2, a quarter case 4 and a quarter case 3.)
+    the 24 slices of the fourth layout in a random order in which three pairs of
+    neighbours have the same node. (The article prints no numbers; rounds of 2, 4 and 8
+    are the fewest that let case 5 be half case 2, a quarter case 4 and a quarter case
+    3.)
     """
     n = ["n0", "n1", "n2"]
     mixed = [(w, 4) for w in n] + [(w, 1) for w in n * 2] + [(w, 2) for w in n]
@@ -185,8 +187,8 @@ def article():
 
 
 def pins():
-    """Pins of every sort: thin, by key, touching, at both ends, and one that changes
-    nothing.
+    """Pins of every sort: thin, by key, touching each other, at both ends of the space,
+    and one that changes nothing.
     """
     return members(
         "n0",
@@ -220,8 +222,8 @@ def pins():
 
 
 def words():
-    """Names, labels and attributes in many alphabets, and of every length that is
-    allowed.
+    """Names, labels and attributes in many alphabets, up to the greatest lengths that
+    are allowed.
     """
     a = {
         "name": "Ärger",
@@ -304,7 +306,7 @@ def replicas(swap=None):
 
 
 def renamed_copies():
-    """The same as replicas() with a1 under the name z1."""
+    """The map of replicas(), with the node a1 renamed to z1."""
     d = replicas()
     d["nodes"] = [
         dict(n, name="z1", formerly="a1") if n["name"] == "a1" else n
@@ -319,8 +321,8 @@ def renamed_copies():
 
 
 def domains(copies):
-    """One or two copies over three zones of two nodes; the fourth zone holds nothing,
-    so that `prefer` does not wait for it.
+    """One or two copies over three zones of two nodes. A fourth zone holds nothing, so
+    `prefer` must not wait for a node of it.
     """
     names = ["a1", "a2", "b1", "b2", "c1", "c2", "d1"]
     zoned = [
@@ -368,8 +370,8 @@ def thin():
 
 
 def gradual():
-    """A change from the map cells-1000 that is under way: n1 is leaving, pair and n4
-    have some already, n3 has nothing yet.
+    """A gradual change of the map cells-1000 that is under way: n1 is leaving, pair and
+    n4 have received some cells already, n3 has received none yet.
     """
     base, target = (
         [(0, "n2"), (125, "n4"), (250, "n0"), (500, "pair"), (575, "n1"), (833, "n2")],
@@ -399,7 +401,7 @@ def gradual():
 
 
 def gradual_end():
-    """The same when all is done."""
+    """The map of gradual() after the change is complete."""
     d = gradual()
     return {
         **{k: v for k, v in d.items() if k not in ("target", "leaving")},
@@ -409,8 +411,8 @@ def gradual_end():
 
 
 def gradual_copies(swap, taken, leaving=()):
-    """Three copies on their way from `replicas()` to other policies, of which the first
-    `taken` slices are there.
+    """Three copies in a gradual change from `replicas()` to `replicas(swap)`; the first
+    `taken` slices have been changed already.
     """
     d, target = replicas(), replicas(swap)["base"]
     d["nodes"] = [
@@ -422,8 +424,9 @@ def gradual_copies(swap, taken, leaving=()):
 
 
 def adopted():
-    """Maps as rings are drawn: one for each hash of theirs; with modulo, with affixes;
-    and one whose policies name a node twice.
+    """Maps like those drawn from other programs' rings: one for each of their hashes,
+    some with modulo, with affixes or with both, and one whose policies name a node
+    twice.
     """
     n, plain = ("n0", "n1", "n2", "n0", "n1"), {}
     for name, (_, bits) in ADOPTED.items():
@@ -476,11 +479,11 @@ def adopted():
 
 
 def key_rules():
-    """Maps that hash the first segments of a key: under stead's own hashes, and under
-    one of rings with all that may be added to it.
+    """Maps that hash the first segments of a key: under stead's own hashes, and under a
+    ring's hash together with modulo and affixes.
     """
     n = ("n0", "n1", "n2", "n0", "n1")
-    # a pin by key holds for all keys that have its first segments; the second key has
+    # a pin by key holds for all keys with the same first segments; the second key has
     # slashes at its start
     hot = {
         "pins": [
@@ -515,8 +518,8 @@ def key_rules():
 
 
 def maps():
-    """Every map: {name: (description, the map before or None)}; a map stands after the
-    one before it.
+    """Every map, as {name: (description, name of the map before or None)}. A map is
+    listed after the map before it.
     """
     four, copies = ("n0", "n1", "n2", "n3"), replicas()
     pair = {"name": "pair", "kind": "chain", "nodes": ["b", "a"], "weight": "2"}
@@ -619,7 +622,7 @@ def maps():
 
 
 def histories(first, pair):
-    """The later epochs: what `plan` is asked about."""
+    """The maps of later epochs, which the vectors of `plan` are about."""
     three, pinned, weighted, _copies = (
         first[name][0] for name in ("three", "pins", "weighted", "replicas")
     )
@@ -643,8 +646,8 @@ def histories(first, pair):
         {"name": "n1", "formerly": "n0"},
         {"name": "n2"},
     ]
-    # another primary thrice, once with other names behind the same primary, and once a
-    # move between the others
+    # three policies get another primary, one keeps its primary and lists the others in
+    # another order, and in one a copy moves between nodes that are not the primary
     turned = replicas(
         {
             0: ["c1", "b1", "a1"],
@@ -789,8 +792,9 @@ def histories(first, pair):
             ),
             "replicas",
         ),
-        # seven target slices: the last two are joined, so that the file ends with
-        # padding before an empty section
+        # The last two of the eight target slices are joined. The remaining seven make
+        # an odd number of 4-byte records, so the file ends with padding before an empty
+        # section.
         "gradual-copies": (
             gradual_copies(
                 {
@@ -871,8 +875,8 @@ def histories(first, pair):
 
 
 def six(three, weight):
-    """The article's figure 6 with four nodes: each of the others gives the end of a
-    slice to n3, nothing else moves.
+    """The article's figure 6 with four nodes: each of the other three gives the end of
+    one slice to n3, and nothing else moves.
     """
     d = {"name": "six", "nodes": nodes("n0", "n1", "n2", "n3:" + weight)}
     size, (_, one, two, last) = due(d), [int(first, 16) for first, _ in three["base"]]
@@ -888,7 +892,8 @@ def six(three, weight):
     return dict(d, base=[[point(first), [who]] for first, who in starts])
 
 
-# Pairs beside (map before, map): an epoch left out, and the way back.
+# Pairs that are compared in addition to each map and the map before it. Some leave out
+# epochs, some go backwards.
 PLANS = [
     ("six-1", "six-3"),
     ("six-1", "six-5"),

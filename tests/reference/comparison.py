@@ -1,8 +1,8 @@
-"""Shares, and what differs between two maps, by docs/placement.md: the second half of
-the reference.
+"""The second half of the reference: the shares of one map, and the differences between
+two, by docs/placement.md.
 
-`shares` is about one map, `pieces` and `compare` about two. Integers only, pieces cut
-at every bound there is.
+`shares` takes one map; `pieces` and `compare` take two. All arithmetic is on integers.
+The space is cut at every bound of both maps, and each piece is compared by itself.
 """
 
 from stead_reference import SPACE, owner
@@ -14,7 +14,7 @@ def cells_between(m, first, end):
 
 
 def ends(slices):
-    """(first, end, policy) of each slice; `end` is the point after the last one."""
+    """(first, end, policy) of each slice; `end` is the point after its last point."""
     return [
         (first, end, policy)
         for (first, policy), end in zip(
@@ -24,7 +24,9 @@ def ends(slices):
 
 
 def shares(m, unit="points", slices=None):
-    """What each holder has of the base slices, or of others, in points or in cells."""
+    """{holder: the points or cells that it holds} of `slices`; these are the base
+    slices unless others are given.
+    """
     held = {("node", n.name): 0 for n in m.nodes}
     held.update({("policy", p.name): 0 for p in m.policies if p.weighted})
     for first, end, policy in ends(slices or m.base):
@@ -40,8 +42,8 @@ def shares(m, unit="points", slices=None):
 
 
 def same_nodes(old, new):
-    """{old name: new name} of the nodes that are in both maps; backwards, what the
-    later map remembers of names holds.
+    """{old name: new name} of the nodes that are in both maps. When `new` is the
+    earlier of the two, the former names that the later map records are used backwards.
     """
     if new.epoch < old.epoch:
         return {before: now for now, before in same_nodes(new, old).items()}
@@ -58,11 +60,11 @@ def same_nodes(old, new):
 
 
 def pieces(old, old_slices, new, new_slices):
-    """Cut the space at the bounds of both: (first, end, policy before, policy after) of
-    each piece.
+    """Cuts the space at the bounds of both maps; yields (first, end, policy before,
+    policy after) for each piece.
 
-    A policy is (its name, or "" when it is unnamed, and its nodes), nodes of the old
-    map by their names in the new one.
+    A policy is the pair of its name ("" when it is unnamed) and the names of its nodes.
+    Nodes of the old map have the names that they have in the new one.
     """
     same, before, after = same_nodes(old, new), ends(old_slices), ends(new_slices)
 
@@ -80,14 +82,16 @@ def pieces(old, old_slices, new, new_slices):
 
 
 def copies_moved(before, after):
-    """How many copies of each point move when a piece goes from one policy to another."""
+    """How many copies of each point move when a piece passes from one policy to
+    another.
+    """
     if before[0] or after[0]:
         return int(before[0] != after[0])
     return len([name for name in after[1] if name not in before[1]])
 
 
 def is_reordered(before, after):
-    """Whether a piece has another primary although the one before still holds a copy."""
+    """Whether a piece has another primary although its old primary still holds a copy."""
     return (
         not before[0]
         and not after[0]
@@ -97,8 +101,8 @@ def is_reordered(before, after):
 
 
 def compare(old, new):
-    """moved, reordered, lower_bound, by_hand and moves from one map to a later one:
-    docs/placement.md, "What differs".
+    """Compares a map with a later one; returns a dictionary of moved, reordered,
+    lower_bound, by_hand and moves: docs/placement.md, "What differs".
     """
     if any(
         getattr(old, what) != getattr(new, what)
@@ -165,11 +169,11 @@ def compare(old, new):
 
 
 def paired(old, new, old_name):
-    """The (from, to) pairs of one piece: by position first, then the rest of both, each
-    by name.
+    """The (from, to) pairs of one piece. A node that goes and one that comes at the
+    same position are a pair; the remaining nodes are paired in order of their names.
 
-    Both lists have the names of the new map where there is one; `from` is the name in
-    the old map.
+    Both lists use the names of the new map for nodes that are in it; `from` is the name
+    in the old map.
     """
     lost, come = [n for n in old if n not in new], [n for n in new if n not in old]
     found = [(a, b) for a, b in zip(old, new) if a in lost and b in come]
@@ -183,7 +187,7 @@ def paired(old, new, old_name):
 
 
 def join(pieces):
-    """Ranges in ascending order, with those that touch joined."""
+    """Joins ranges that touch; the ranges come in ascending order."""
     joined = []
     for first, last in pieces:
         if joined and joined[-1][1] + 1 == first:

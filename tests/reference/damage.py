@@ -1,11 +1,11 @@
 """The damaged maps: each a good map, a few changed bytes, and the one rule of
 docs/map-format.md that they break.
 
-`damaged(files, descriptions)` gives the vectors of damaged.json. Three tables: bytes of
-the header and the section table, fields of records, and whole lists. A vector says how
-the bytes are made from the good file: cut or filled up with zeros to `size`, then
-patched; `reseal` says that the digest is then written anew (the file length is left as
-it stands).
+`damaged(files, descriptions)` returns the vectors of damaged.json. They come from three
+tables: bytes of the header and the section table, fields of records, and whole lists. A
+vector says how to make the damaged file from the good one: cut it, or extend it with
+zeros, to `size` bytes; apply the patches; and, where `reseal` is true, compute the
+digest again. The length in the header is not corrected.
 """
 
 import struct
@@ -15,7 +15,7 @@ from write_map import finish, lay_out, pack, seal
 
 
 def damaged(files, descriptions):
-    """All vectors, each with `rule`, the name that the reference has for what is
+    """All vectors, each with `rule`, the reference's name for the rule that is
     broken.
     """
     out = []
@@ -136,8 +136,8 @@ def damaged(files, descriptions):
 
 
 def vector(name, good, bad, status, rule, comment, reseal):
-    """The difference of two files as patches; the digest is left out where it will be
-    made anew.
+    """The difference between two files as patches. The digest is left out where it will
+    be computed again.
     """
     if reseal:
         bad = seal(bad)
@@ -175,8 +175,8 @@ def rebuild(good, v):
 
 
 def apply(r, change):
-    """Follow a path into the records and put a value there; a function gets the old
-    value.
+    """Follows a path into the records and sets the value there. A function in place of
+    the value computes it from the old one.
     """
     *way, last, value = change
     for step in way:
@@ -190,7 +190,7 @@ def sections_of(data):
 
 
 def gap(data, section):
-    """Insert 8 zero bytes before a section and move all that follows."""
+    """Inserts 8 zero bytes before a section and moves everything after them."""
     data = bytearray(data)
     at = struct.unpack_from("<Q", data, 176 + 24 * (section - 1) + 8)[0]
     for i in range(section - 1, sections_of(data)):
@@ -633,8 +633,8 @@ def header_cases(files):
 
 
 def table_cases(files):
-    """The same for the section table: each entry's four fields, wrapping products among
-    them.
+    """The same for the section table: the four fields of each entry, including sizes
+    whose product wraps around 2^64.
     """
     cases, data = [], files["pins"]
     for name, i in [("pins", i) for i in range(13)] + [
@@ -749,7 +749,7 @@ def table_cases(files):
 
 
 def byte_cases(files):
-    """The same for strings, paddings, and counts that differ by one."""
+    """The same for strings, padding, and counts that are off by one."""
     cases, padded = [], []
     for name in ("pins", "words", "thin", "gradual", "gradual-copies"):
         end = 176 + 24 * sections_of(files[name])
@@ -804,7 +804,9 @@ def byte_cases(files):
     beyond = place["three"][0][1] + 1
     base, final = place["xxh3"][8][1], place["pins"][11][1]
     target = struct.unpack_from("<Q", files["gradual-left"], 176 + 24 * 14 + 16)[0]
-    # so that the padding hides what is cut: policy 0 ends all
+    # None of these cases may move the section that follows. One byte more or less stays
+    # within the padding; so does a cut record of 4 bytes, which must be policy 0 to
+    # pass as zeros
     assert beyond % 8 != 1 and base % 2 == final % 2 == target % 2 == 0
     cases += [
         (

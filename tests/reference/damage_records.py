@@ -1,30 +1,30 @@
-"""Damaged records: (map, rule, comment, whether final slices and index are made anew,
-changes).
+"""The damaged records, as rows of (map, rule, comment, whether the final slices and the
+index are computed again, changes).
 
-A change is a path into the records of write_map.lay_out and a value, or a function of
-the old value.
+A change is a path into the records of write_map.lay_out, and the new value or a
+function that computes it from the old one.
 """
 
 
 def drop(at):
-    """A list without one item."""
+    """A change: the list without the item at an index."""
     return lambda items: items[:at] + items[at + 1 :]
 
 
 def swap(a, b):
-    """A list with two items swapped."""
+    """A change: the list with two items swapped."""
     return lambda items: [
         items[b if i == a else a if i == b else i] for i in range(len(items))
     ]
 
 
 def plus(x):
-    """A number, or a list, with something added."""
+    """A change: the number or the list with `x` added."""
     return lambda old: old + x
 
 
 def next_cell(bound):
-    """The bound after a bound, of 1000 cells."""
+    """The first point of the next cell, on a map of 1000 cells."""
     return -(-(bound * 1000 // 2**64 + 1) * 2**64 // 1000)
 
 
@@ -46,9 +46,12 @@ CONTROL = [
     ("a\x9f".encode(), "U+009F"),
 ]
 
-# words: labels of node 0: zone; 1: l...; 2: rack, zone; 3: none; 4: B a ~ ä; attributes
-# of 2: address, empty; of 3: note. Strings by (what they are, name of the rule, map,
-# path, longest length, whether a comma is wrong).
+# In the map "words" the labels of node 0 are zone; of node 1, l...; of node 2, rack and
+# zone; of node 4, B, a, ~ and ä; node 3 has none. The attributes of node 2 are address
+# and empty; of node 3, note.
+#
+# Rows of (what the string is, name of the rule, map, path, least length, greatest
+# length, whether a comma is wrong).
 STRINGS = [
     ("map name", "map name", "one", ("name",), 1, 255, False),
     ("node name", "node name", "one", ("nodes", 0, 0), 1, 255, True),

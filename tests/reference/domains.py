@@ -1,20 +1,20 @@
-"""Fault domains, their caps, and which policies break them: docs/placement.md, "Fault
-domains and caps".
+"""Fault domains, their caps, and the policies that break the caps: docs/placement.md,
+"Fault domains and caps".
 
 A domain is the tuple of the values of a node's first spread labels: ("a",) is zone a,
-("a", "1") its rack 1, () the whole.
+("a", "1") is rack 1 of zone a, and () is the whole fleet.
 """
 
 from collections import Counter
 
 
 class Impossible(Exception):
-    """A fleet that cannot hold R copies."""
+    """Raised for a fleet that cannot hold R copies."""
 
 
 def chain(node, spread):
-    """The domains of a node from the whole to the innermost; the chain ends at the
-    first label that the node has not.
+    """The domains of a node, from the whole fleet to the innermost domain. The chain
+    stops at the first spread label that the node does not have.
     """
     domains = [()]
     for label in spread:
@@ -25,8 +25,8 @@ def chain(node, spread):
 
 
 def caps(m):
-    """{domain: how many copies of one point it may hold}, for the domains that have
-    nodes that can hold.
+    """{domain: how many copies of one point it may hold}. Only domains with a node of
+    positive weight are included.
     """
     holding = [node for node in m.nodes if node.weight > 0]
     policies = (
@@ -54,11 +54,11 @@ def caps(m):
 
 
 def violations(m, slices, found_caps):
-    """What is broken by the unnamed policies that hold the slices: too few or too many
-    nodes, or more than the cap in a domain.
+    """The unnamed policies of the slices that have too few or too many nodes, or more
+    nodes in a domain than its cap.
 
-    A list with one entry for each policy and domain; `domain` is [] where the number of
-    nodes is wrong. Domains in which no node can hold have the cap 0.
+    The list has one entry for each such policy and domain; `domain` is [] where the
+    number of nodes is wrong. A domain without a node of positive weight has the cap 0.
     """
     firsts, broken = {}, []
     for first, policy in slices:
@@ -84,7 +84,9 @@ def violations(m, slices, found_caps):
 
 
 def broken_pins(m, found_caps):
-    """(pin, what is wrong) of every pin that breaks a rule: "What every map keeps"."""
+    """(pin, what is wrong) of every pin that breaks a rule of docs/placement.md, "What
+    every map keeps".
+    """
     broken = []
     for pin in m.pins:
         members = m.policies[pin.policy].members

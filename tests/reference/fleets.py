@@ -1,8 +1,8 @@
-"""The fleets that are refused, by docs/fleet.md. `@@` marks the line that the error
+"""The fleets that must be refused, by docs/fleet.md. `@@` marks the line that the error
 names, and is not part of the text.
 
-Each is read as a first map's fleet. Where the page leaves two lines possible, both are
-the same line here.
+Each is the fleet of a first map. Where the page allows the error to name either of two
+lines, the two are the same line here.
 """
 
 GOOD = 'name = "m"\n[[node]]\nname = "a"\n'
@@ -813,7 +813,7 @@ def errors():
 
 
 def error(file, comment, text, words):
-    """One vector; the mark in the text becomes the line number."""
+    """Returns one vector; the place of the mark becomes its line number."""
     before, after = text.split("@@")
     line = before.count("\n") + 1
     return {

@@ -1,25 +1,26 @@
 """A minimum-cost flow, exact for integers of any size.
 
-Primal-dual: the potentials are shortest distances from the source (Dijkstra, on reduced
-costs), and over the arcs of reduced cost 0 a maximum flow is sent (Dinic). The number
-of rounds depends on how many distances there are, not on the capacities, so 2^64 is as
-quick as 10. See Ahuja, Magnanti, Orlin, Network Flows, section 9.8.
+The algorithm is primal-dual: the potentials are shortest distances from the source
+(Dijkstra, on reduced costs), and a maximum flow is sent over the arcs of reduced cost 0
+(Dinic). The number of rounds depends on the number of different distances, not on the
+capacities, so a capacity of 2^64 is as quick as one of 10. See Ahuja, Magnanti, Orlin,
+Network Flows, section 9.8.
 """
 
 import heapq
 
 
 class Network:
-    """Arcs with capacities and costs of 0 or more; an arc and its reverse have the
-    numbers 2k and 2k + 1.
+    """A network of arcs, each with a capacity and a cost of 0 or more. An arc and its
+    reverse have the numbers 2k and 2k + 1.
     """
 
     def __init__(self):
         self.head, self.room, self.cost, self.out = [], [], [], {}
 
     def add(self, tail, head, capacity, cost=0):
-        """A new arc; returns its number. Vertices are any values that can be compared
-        by ==.
+        """Adds an arc and returns its number. A vertex is any value that can be the key
+        of a dictionary.
         """
         for a, b, room, c in ((tail, head, capacity, cost), (head, tail, 0, -cost)):
             self.out.setdefault(a, []).append(len(self.head))
@@ -29,11 +30,11 @@ class Network:
         return len(self.head) - 2
 
     def flow(self, arc):
-        """What runs over an arc."""
+        """The flow over an arc."""
         return self.room[arc + 1]
 
     def send(self, source, sink):
-        """Send as much as can be sent, at the least cost; returns (amount, cost)."""
+        """Sends a maximum flow at the least cost; returns (amount, cost)."""
         self.out.setdefault(source, [])
         potential = dict.fromkeys(self.out, 0)
         amount = 0
@@ -48,8 +49,8 @@ class Network:
         )
 
     def lengthen(self, potential, source, sink):
-        """Add the reduced distances to the potentials; false when the sink cannot be
-        reached.
+        """Adds the reduced distances to the potentials; returns False when the sink
+        cannot be reached.
         """
         distance, heap, number = {source: 0}, [(0, 0, source)], 0
         while heap:
@@ -72,14 +73,16 @@ class Network:
         return True
 
     def open(self, potential, v, arc):
-        """Whether flow may be sent over an arc out of v now."""
+        """Whether flow may be sent over an arc out of v now: it has capacity left and
+        the reduced cost 0.
+        """
         return (
             self.room[arc]
             and self.cost[arc] + potential[v] == potential[self.head[arc]]
         )
 
     def levels(self, potential, source, sink):
-        """How many open arcs each vertex is from the source, as far as the sink."""
+        """{vertex: how many open arcs it is from the source}, as far as the sink."""
         levels, queue = {source: 0}, [source]
         for v in queue:
             if v == sink:
@@ -92,7 +95,7 @@ class Network:
         return levels
 
     def block(self, potential, levels, source, sink):
-        """A blocking flow over the levels; returns its amount."""
+        """Sends a blocking flow over the levels; returns its amount."""
         path, v, sent = [], source, 0
         untried = {v: list(self.out[v]) for v in levels}
         while True:

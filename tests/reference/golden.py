@@ -1,11 +1,11 @@
-"""The golden vectors: a million keys through a map, as two digests. Every language can
-compute them, and they are small to keep.
+"""The golden vectors: the answers of a map for a million keys, as two digests. Every
+language can compute them, and they are small to keep.
 
-The keys are the decimal numbers from 0 up, in ASCII: b"0", b"1", ... b"999999". For
-each of them, in this order, `digest` takes the names of all its nodes, primary first,
-joined by "," and ended by a newline, and `points` takes its point as 8 bytes,
-big-endian. Both are SHA-256. (No name has a comma or a control character, so different
-answers are different bytes.)
+The keys are the decimal numbers from 0 up, in ASCII: b"0", b"1", ... b"999999". Both
+digests are SHA-256. For each key, in this order, `digest` takes a line with the names
+of all its nodes, primary first, joined by ","; `points` takes its point as 8 bytes,
+big-endian. (No name has a comma or a control character, so different answers are
+different bytes.)
 """
 
 import array
@@ -18,7 +18,7 @@ import hashes
 import stead_reference as reference
 
 KEYS = 1_000_000
-# one map for each thing that could go wrong in one language only
+# each map has a property that one language alone could get wrong
 MAPS = [
     "three",  # one slice a node
     "many",  # 338 slices over 40 nodes; xxh3
@@ -38,7 +38,7 @@ MAPS = [
 
 
 def golden(maps):
-    """The vectors, of `maps`: {name: map}."""
+    """Yields the vectors; `maps` is {name: map}."""
     for name in MAPS:
         yield {"map": name, "keys": KEYS, **answers(maps[name], KEYS)}
 
@@ -50,15 +50,15 @@ def asked():
 
 def answers(m, keys):
     """The two digests of a map."""
-    # of adopted rings there are vectors by key
+    # adopted rings have vectors by key instead
     assert m.hash in hashes.HASHES and m.hash_number <= 4, m.name
     points = key_points(m.hash, m.secret, keys)
     if m.cells != reference.SPACE:
         points = array.array(
             "Q", (reference.cell(point, m.cells)[0] for point in points)
         )
-    # locate_all() walks all slices: asked once for each of them, and not a million
-    # times
+    # locate_all() walks over all slices, so it is called once for each slice and not a
+    # million times
     firsts = [first for first, _ in m.final]
     lines = [
         (",".join(reference.locate_all(m, first)) + "\n").encode() for first in firsts
@@ -75,7 +75,7 @@ def answers(m, keys):
 @functools.cache
 def key_points(hash_name, secret, keys):
     """The hash of every key, computed once for all maps that share it: a million
-    SipHashes in plain Python take 10 s.
+    SipHashes take 10 s in plain Python.
     """
     return array.array(
         "Q", (hashes.point_of(hash_name, b"%d" % i, secret) for i in range(keys))

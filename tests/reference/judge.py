@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Judges a map, or a map and the one before it: `judge.py MAP [OLD]`. Prints JSON; exit
-1 when something is wrong.
+"""Judges a map, or a map together with the one before it: `judge.py MAP [OLD]`. Prints
+JSON; exits with 1 when something is wrong.
 
-It knows docs/map-format.md and docs/placement.md through the reference, and nothing of
-the program. It demands that every holder has its target to the cell, that every unnamed
-policy has R nodes, kept apart at every level, that each node is primary of its part,
-that every pin has R nodes and keeps the caps unless its fleet calls it short, and that an OLD map is the map's parent from which no more moved, and no more was
-reordered, than had to be.
+The judge knows docs/map-format.md and docs/placement.md through the reference, and
+nothing of the program. It demands that
 
-Where a gradual change is under way these hold of the target slices; the step from OLD
-must be a walk from point 0 towards them.
+- every holder has exactly as many cells as its target;
+- every unnamed policy has R nodes and keeps the caps at every level;
+- every node is the primary of its part;
+- every pin has R nodes and keeps the caps, unless its fleet calls it short;
+- OLD, when given, is the parent of the map, and no more moved, and no more was
+  reordered, than had to be.
+
+While a gradual change is under way, these rules hold for the target slices. The step
+from OLD must then have changed the base slices in order from point 0 upwards, each to
+its target.
 """
 
 import json
@@ -49,7 +54,7 @@ NOTHING = {
 
 
 def judge(data, old_data=None):
-    """What is to be said of a map, as a dictionary; `ok` is true when `problems` is
+    """Returns the report about a map, a dictionary; `ok` is true when `problems` is
     empty.
     """
     try:
@@ -77,8 +82,8 @@ def judge(data, old_data=None):
 
 
 def judge_shares(m, slices, problems):
-    """The largest distance of a holder from its exact share, in points rounded up; a
-    holder off its target is a problem.
+    """Returns the largest distance of any holder from its exact share, in points,
+    rounded up. A holder that misses its target is a problem.
     """
     have, points, (due, exact), worst = (
         shares(m, "cells", slices),
@@ -97,8 +102,9 @@ def judge_shares(m, slices, problems):
 
 
 def judge_domains(m, slices, report, problems):
-    """The caps at every level, and R nodes everywhere; of base slices that wait for
-    their target the broken ones are counted.
+    """Checks the caps at every level, and that every policy has R nodes. In a gradual
+    change, base slices that break these rules are only counted: their targets repair
+    them.
     """
     found = caps(m)
     report["violations"] = violations(m, slices, found)
@@ -122,7 +128,7 @@ def judge_domains(m, slices, report, problems):
 
 
 def judge_pins(m, report, problems):
-    """Pins are judged as they are, also in a gradual change."""
+    """Checks the pins. They have no target: a gradual change makes no difference."""
     broken = broken_pins(m, caps(m))
     for pin, what in broken:
         if not pin.short:
@@ -132,11 +138,11 @@ def judge_pins(m, report, problems):
 
 
 def judge_primaries(m, slices, balanced, report, problems):
-    """Every node is primary of an R-th of its target, up or down; after the primary the
-    nodes stand by name.
+    """Checks that every node is the primary of one R-th of its target, rounded up or
+    down, and that the nodes after the primary are in order of their names.
     """
     have, due = primaries(m, slices), fill(m)[0]
-    # at one replica the copy is the primary
+    # at one replica every copy is a primary
     for n in m.nodes if m.replicas > 1 else []:
         cells = due["node", n.name]
         if not cells // m.replicas <= have[n.name] <= -(-cells // m.replicas):
@@ -157,8 +163,8 @@ def judge_primaries(m, slices, balanced, report, problems):
 
 
 def judge_rest(m, problems):
-    """What a gradual change still has to move and to reorder. Every part of a shortest
-    way is a shortest way, so it is the least.
+    """Checks that a gradual change has no more left to move and to reorder than the
+    least. If the whole way is a shortest one, so is every part of it.
     """
     if not m.max_slices:
         if moved(m, m.base, m, m.target) != least_moved(m, m.base, m):
@@ -170,7 +176,9 @@ def judge_rest(m, problems):
 
 
 def judge_step(m, old, report, problems):
-    """Whether a map is the next epoch of another, and moves and reorders the least."""
+    """Checks that a map is the next epoch of another, and moves and reorders the
+    least.
+    """
     if m.epoch != old.epoch + 1 or m.parent != old.digest:
         problems.append("OLD is not the parent of MAP")
     if m.map_id != (old.map_id if old.epoch > 1 else old.digest[:16]):
@@ -190,12 +198,13 @@ def judge_step(m, old, report, problems):
 
 
 def judge_movement(m, old, report, problems):
-    """A whole change moves the least, to the cell; with max_slices it may move and
-    reorder more.
+    """Checks that a change made in one step moves the least, exact to the cell. With
+    max_slices it may move and reorder more.
     """
     here, least = moved(old, old.base, m, m.base), least_moved(old, old.base, m)
     report["moved_cells"], report["optimum_cells"] = str(here), str(least)
-    # else cells have different sizes, and the least in points is not the least in cells
+    # otherwise the cells have different sizes, and the least in cells is not the least
+    # in points
     if SPACE % m.cells == 0:
         report["optimum"] = str(least * (SPACE // m.cells))
     if here < least:
@@ -204,8 +213,8 @@ def judge_movement(m, old, report, problems):
         )
     if here > least and not m.max_slices:
         problems.append(f"{here} cells moved, the least is {least}")
-    # in mid-change the base slices may still have the copies of more replicas, and then
-    # the least may be above the bound
+    # during a gradual change the old base slices may still have the copies of a larger
+    # number of replicas; then the least may be above the lower bound
     if (
         m.replicas == old.replicas == 1
         and not old.target
@@ -226,13 +235,13 @@ def judge_movement(m, old, report, problems):
 
 
 def judge_walk(m, old, problems):
-    """A step of a gradual change: up to the last point that it changed, the base slices
-    are the target slices.
+    """Checks a step of a gradual change: up to the last point that it changed, the base
+    slices must be equal to the target slices.
     """
 
     def what(policy):
-        # a named policy is the same by name; renaming may change the order of the nodes
-        # after the primary
+        # a named policy is identified by its name; renaming a node may change the order
+        # of the nodes after the primary
         return policy[0] or (policy[1][0], sorted(policy[1]))
 
     walked = max(
@@ -253,7 +262,7 @@ def judge_walk(m, old, problems):
 
 
 def main(paths):
-    """Judge the files of the command line."""
+    """Judges the files of the command line."""
     if len(paths) not in (1, 2):
         sys.exit("use: judge.py MAP [OLD]")
     files = []

@@ -1,12 +1,12 @@
-"""Makes good maps for the judge's tests: exact shares, caps kept, the least moved and
-the least reordered.
+"""Makes good maps for the judge's tests: their shares are exact, they keep the caps,
+and they move and reorder the least.
 
-`lay(description)` gives a fleet its base slices; with the map before it is the step
-from there. The way is the one of the theory: the flow says how much of each group of
-old slices every node gets, and what a group gets is put end to end, domain by domain,
-and folded at the group's length, so that a domain with the amount a shows floor(a /
-length) or ceil(a / length) times at every point. That is no rebalancer to use: it cuts
-far more slices than it must.
+`lay(description)` gives a fleet its base slices; given the map before, it makes the
+step from there. The method is that of the theory. A minimum-cost flow says how many
+cells of each group of old slices every node gets. The cells of a group's nodes are laid
+end to end, domain by domain, and this line is folded at the group's length. So a domain
+with a cells in all appears floor(a / length) or ceil(a / length) times at every point.
+This is not a rebalancer for use: it cuts far more slices than necessary.
 """
 
 from collections import Counter
@@ -18,21 +18,22 @@ from stead_reference import cell_bound, read_map
 from targets import targets
 from write_map import encode
 
-# more than all orders of a piece can cost: the parts rounded down come first
+# Dearer than the changes of primaries on any path through the network, so that the flow
+# fills the parts that were rounded down before it rounds one up.
 DEAR = 10**6
 
 
 def fleet_of(description, after=None):
-    """The map of a description whose base slices are not known yet: one slice of any
-    node.
+    """The map of a description whose base slices are not known yet: it has one slice,
+    of an arbitrary node.
     """
     any_node = min(node["name"] for node in description["nodes"])
     return read_map(encode(dict(description, base=[["0" * 16, [any_node]]]), after))
 
 
 def lay(description, after=None):
-    """The description with its base slices; `after` is the map before, as bytes.
-    Unnamed policies only.
+    """Returns the description with its base slices; `after` is the map before, as
+    bytes. All policies must be unnamed.
     """
     m = fleet_of(description, after)
     old = read_map(after) if after else None
@@ -54,8 +55,8 @@ def make(description, after=None):
 
 
 def runs_of(old, m):
-    """[(old nodes that still have a target, [(first cell, end cell, old primary),
-    ...])], old slices with the same nodes together.
+    """Groups the old slices by the set of their nodes that still have a target; returns
+    [(these nodes, [(first cell, end cell, old primary), ...])].
     """
     target, runs = targets(m), {}
     if old is None:
@@ -71,7 +72,7 @@ def runs_of(old, m):
 
 
 def share_out(m, runs):
-    """[(run, {node: cells})] with the least movement."""
+    """Returns [(run, {node: its cells of this run})] with the least movement."""
     network, arcs, found = Network(), {}, caps(m)
     for i, (kept, parts) in enumerate(runs):
         length = sum(end - first for first, end, _ in parts)
@@ -96,8 +97,8 @@ def share_out(m, runs):
 
 
 def wrap(m, parts, shares):
-    """Fold the nodes' cells over the parts: [(first cell, end cell, nodes, old
-    primary)].
+    """Folds the nodes' cells over the parts of a run; returns [(first cell, end cell,
+    nodes, old primary)].
     """
     length = sum(end - first for first, end, _ in parts)
     in_order = sorted(
@@ -126,8 +127,8 @@ def wrap(m, parts, shares):
 
 
 def order(m, sets):
-    """Choose the primaries, the fewest changed, and cut the pieces where they change:
-    [(first cell, end cell, nodes)].
+    """Chooses the primaries so that the fewest change, and cuts the pieces where the
+    primary changes; returns [(first cell, end cell, nodes)].
     """
     network, arcs = Network(), {}
     for i, (first, end, nodes, primary) in enumerate(sets):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes tests/maps/*.map and tests/vectors/*.json, always the same: `make_vectors.py`,
-or `--check` to compare only.
+"""Makes tests/maps/*.map and tests/vectors/*.json, byte for byte the same each time:
+`make_vectors.py` writes them, `make_vectors.py --check` only compares.
 
 Each vector file is {"about": ..., "vectors": [...]} with one vector a line. A key is
 hex, a point 16 hex digits, a count of points a decimal string. The answers come from
@@ -83,8 +83,8 @@ RAW = [
 ]
 
 
-# what `decimal` reads: ids as sites have them, both sides of 2^64, zeros before, what
-# is no digit after and before
+# Keys for the hash `decimal`: ids as sites use them, numbers on both sides of 2^64,
+# leading zeros, and other characters before and after the digits.
 NUMBERS = [
     "1",
     "7",
@@ -114,8 +114,8 @@ NUMBERS = [
 ]
 
 
-# what a key rule reads: paths of files as hosts have them, slashes at every place, 256
-# segments and more
+# Keys for key rules: paths of files as hosts use them, slashes in every position, and
+# 256 segments and more.
 PATHS = [
     b"web1/cpu/0.rrd",
     b"web1/cpu/1.rrd",
@@ -155,8 +155,8 @@ def hostile_keys():
 
 
 def points():
-    """Every hash: hostile keys, all bytes, all lengths up to 130 and those around the
-    bounds of XXH3's ways.
+    """For every hash: hostile keys, every byte, all lengths up to 130 and the lengths
+    at which XXH3 changes its method.
     """
     random = cases.SplitMix64(1)
     counted = [
@@ -205,7 +205,9 @@ def points():
 
 
 def paths():
-    """Hostile names under several levels, with and without fold, and what is an error."""
+    """Hostile names under several levels, with and without fold, and the cases that are
+    errors.
+    """
     keys = (
         hostile_keys()
         + [bytes([b]) for b in range(256)]
@@ -238,7 +240,7 @@ def paths():
 
 
 def locate(files):
-    """Per map: keys, and points on both sides of every bound."""
+    """For each map: keys, and the points on both sides of every bound."""
     for name, data in files.items():
         m = reference.read_map(data)
         keys = (
@@ -274,8 +276,8 @@ def locate(files):
 
 
 def rings(maps):
-    """Keys on the maps of adopted rings; the answers are the original's rule's, which
-    the map's must be as well.
+    """Keys on the maps of adopted rings. The answers are those of the original's rule,
+    and the map must give the same.
     """
     keys = (
         hostile_keys()[::4]
@@ -310,7 +312,7 @@ def ring_maps():
 
 
 def located(m, point):
-    """The answers for one point."""
+    """The expected answers for one point."""
     return {
         "point": cases.point(point),
         "locate": reference.locate(m, point),
@@ -319,7 +321,9 @@ def located(m, point):
 
 
 def prefer(files):
-    """Per map: some keys, each n from 1 to a few, all, and more than all."""
+    """For each map: some keys, with n from 1 to a few, the number of nodes, and more
+    than that.
+    """
     for name, data in files.items():
         m = reference.read_map(data)
         few = len(m.nodes) > 30
@@ -339,9 +343,7 @@ def prefer(files):
 
 
 def plans(files):
-    """Each map with the one before it, and the pairs of cases.PLANS; a first map with
-    itself.
-    """
+    """Each map with the one before it, and the pairs of cases.PLANS."""
     pairs = [
         (after, name) for name, (_, after) in cases.maps().items() if after
     ] + cases.PLANS
@@ -391,8 +393,8 @@ ABOUT = {
 
 
 def everything():
-    """{path below tests/: bytes} of all that is made, but for the answers of
-    golden.json, and the maps by name.
+    """Returns {path below tests/: bytes} of all files but golden.json, and {name:
+    bytes} of the maps.
     """
     files = {}
     for name, (description, after) in cases.maps().items():
@@ -422,9 +424,9 @@ def vector_file(name, vectors):
 
 
 def golden_file(files, check):
-    """The bytes of golden.json. To compute its answers takes a quarter of a minute:
-    --check takes those that are there to the questions of today, and
-    tests/runners/reference_runner.py computes them again, at every `make test`.
+    """The bytes of golden.json. Since its answers take a quarter of a minute to
+    compute, --check puts the answers of the existing file to the current questions;
+    tests/runners/reference_runner.py computes them again in every `make test`.
     """
     if not check:
         return vector_file(
@@ -445,7 +447,7 @@ def golden_file(files, check):
 
 
 def main(check):
-    """Write all files, or say which differ."""
+    """Writes all files, or prints those that differ."""
     (made, files), wrong = everything(), []
     made["vectors/golden.json"] = golden_file(files, check)
     there = {

@@ -1,9 +1,9 @@
 """The least that a step can move, and the least that it can reorder: docs/placement.md,
 "What every map keeps", 3, and "Primaries".
 
-Both are minimum-cost flows, in cells, exact. The R nodes of a slice that keep the caps
-are the bases of a laminar matroid, and the cost of a set is the sum over its nodes, so
-a flow through the domains costs what the best cutting of the slices costs.
+Both are exact minimum-cost flows, in cells. The sets of R nodes that keep the caps are
+the bases of a laminar matroid, and the cost of a set is the sum over its nodes. So the
+cheapest flow through the domains costs as much as the best way to cut the slices.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ from targets import targets
 
 
 def moved(old, old_slices, m, slices):
-    """What moves between two sets of slices, in cells."""
+    """How many cells move from one set of slices to another; each copy counts."""
     return sum(
         cells_between(m, first, end) * copies_moved(p, q)
         for first, end, p, q in pieces(old, old_slices, m, slices)
@@ -30,7 +30,7 @@ def moved(old, old_slices, m, slices):
 
 
 def reordered(old, old_slices, m, slices):
-    """How many cells change their primary although the one before still holds a copy."""
+    """How many cells get another primary although the old one still holds a copy."""
     return sum(
         cells_between(m, first, end) * is_reordered(p, q)
         for first, end, p, q in pieces(old, old_slices, m, slices)
@@ -38,8 +38,8 @@ def reordered(old, old_slices, m, slices):
 
 
 def least_moved(old, old_slices, m):
-    """The fewest cells that move on any way from the slices of an old map to the
-    targets of the fleet of `m`.
+    """The fewest cells that must move from the slices of an old map so that every
+    holder has its target in the fleet of `m`.
     """
     target = {holder: cells for holder, cells in targets(m).items() if cells}
     groups = groups_of(old, old_slices, m, target)
@@ -61,15 +61,17 @@ def least_moved(old, old_slices, m):
         network.add(("holder", holder), "sink", cells)
     amount, cost = network.send("source", "sink")
     assert amount == m.replicas * m.cells, "the targets cannot be met under the caps"
-    # what was held by a named policy moves once, to however many nodes
+    # the cells of a named policy move once, whatever the number of nodes that they go
+    # to
     return cost + sum(
         cells for key, cells in groups.items() if is_named(key) and m.replicas > 1
     )
 
 
 def groups_of(old, old_slices, m, target):
-    """{the holders of old slices that still are holders: cells}. Slices with the same
-    are one: their feasible sets are the same.
+    """Groups the old slices by their holders that still have a target; returns
+    {(whether a named policy held them, these holders): cells}. Slices of one group have
+    the same feasible sets, so the flow needs only one vertex for them.
     """
     same, groups = same_nodes(old, m), Counter()
     for first, end, policy in ends(old_slices):
@@ -85,12 +87,14 @@ def groups_of(old, old_slices, m, target):
 
 
 def is_named(key):
-    """Whether a group's slices were held by named policies."""
+    """Whether a group's slices were held by named policies; `key` is the group's."""
     return key[0]
 
 
 def primaries(m, slices):
-    """{node: the cells whose primary it is} over the slices that unnamed policies hold."""
+    """{node: how many cells it is the primary of}; counts the slices of unnamed
+    policies.
+    """
     count = Counter()
     for first, end, policy in ends(slices):
         p = m.policies[policy]
@@ -100,8 +104,8 @@ def primaries(m, slices):
 
 
 def least_reordered(old, old_slices, m, slices):
-    """The fewest cells that can be reordered when every slice keeps its nodes and every
-    node its number of primaries.
+    """The fewest cells that must be reordered when every slice keeps its set of nodes,
+    and every node the number of cells that it is the primary of.
     """
     groups = Counter()
     for first, end, before, after in pieces(old, old_slices, m, slices):
@@ -124,12 +128,12 @@ def least_reordered(old, old_slices, m, slices):
 
 
 def primary_numbers(m, slices):
-    """{node: how many primaries it is due} by the page's rule of remainders, on slices
-    whose nodes all have their targets.
+    """{node: how many cells it is due to be the primary of}, by the page's rule of
+    remainders. On the given slices every node must have its target.
 
-    Every node gets its part rounded down; then one node after the other, by the largest
-    remainder, is rounded up if the slices let it be, together with those that were
-    rounded up before it.
+    First, every node gets its part rounded down. Then the nodes are tried by the
+    largest remainder: a node is rounded up if the slices allow it together with the
+    nodes that were rounded up before.
     """
     target = {
         name: cells for (kind, name), cells in targets(m).items() if kind == "node"

@@ -1,8 +1,8 @@
-"""Random fleets for the judge's tests: small, with 0 to 3 spread levels and 1 to 5
-replicas, and changes of them.
+"""Random fleets for the judge's tests, and random changes of them. The fleets are
+small, with 0 to 3 spread levels and 1 to 5 replicas.
 
-`draw` is a random.Random of a fixed seed. Few different weights and few cells are as
-likely as many, so that ties and remainders come up.
+`draw` is a random.Random with a fixed seed. Few different weights and few cells are as
+likely as many, so that ties and remainders occur.
 """
 
 SPREAD = ["zone", "rack", "shelf"]
@@ -10,7 +10,7 @@ CELLS = [0, 0, 2**40, 1000, 16384, 97, 12]
 
 
 def random_fleet(draw, most=9, cells=None):
-    """A description without base slices."""
+    """Returns the description of a fleet, without base slices."""
     replicas = draw.choice([1, 2, 2, 3, 3, 4, 5])
     levels = draw.randrange(4)
     names = [f"n{i}" for i in range(draw.randrange(replicas, max(replicas, most) + 1))]
@@ -25,7 +25,7 @@ def random_fleet(draw, most=9, cells=None):
 
 
 def random_node(draw, name, zero=False):
-    """A node with all labels."""
+    """Returns a node that has all labels."""
     weight = draw.choice(
         [
             "1",
@@ -47,8 +47,8 @@ def random_node(draw, name, zero=False):
 
 
 def changed(draw, description):
-    """The fleet after one to three changes: nodes come, go, are drained, weighed or
-    moved, replicas or spread change.
+    """Returns the fleet after one to three changes: a node is added, removed, drained,
+    given another weight or moved, or the replicas or the spread change.
     """
     nodes = [dict(node, formerly="") for node in description["nodes"]]
     replicas, spread = description["replicas"], description["spread"]

@@ -1,12 +1,13 @@
-"""The rings that the vectors have: the examples of tests/reference/rings, each a module
-with the rule of one kind in plain Python.
+"""The rings of the vectors: the examples in tests/reference/rings. Each module there
+has the rule of one kind of ring in plain Python.
 
 A module has `EXAMPLES`, a list of (name, list of servers, choices); `parse(list of
-servers)`, which gives what `place` wants; and `place(key, servers, choices)`, which
-gives the servers of a key, primary first, by walking as the original does. It may have
-`takes(key)`: whether the original has a rule for a key. The maps,
-tests/maps/ring-NAME.map, are drawn by the program (tests/rings/draw_maps.py), so the
-vectors hold two things against each other that share no code.
+servers)`, which returns the servers as `place` expects them; and `place(key, servers,
+choices)`, which returns the servers of a key, primary first, by walking over the ring
+as the original does. A module may have `takes(key)`, whether the original has a rule
+for the key. The maps, tests/maps/ring-NAME.map, are drawn by the program
+(tests/rings/draw_maps.py), so the vectors compare two implementations that share no
+code.
 """
 
 import importlib
@@ -20,7 +21,9 @@ Example = namedtuple("Example", "kind name servers choices place takes")
 
 
 def examples():
-    """All of them, by module and then as they stand there; `place` takes a key."""
+    """Yields all examples, by module and in the module's order. `place` of an example
+    takes only a key.
+    """
     sys.path[:0] = [str(RULES)] * (str(RULES) not in sys.path)
     for file in sorted(RULES.glob("*.py")):
         module = importlib.import_module(file.stem)

@@ -3,9 +3,9 @@ can judge the program.
 
 It reads a map by docs/map-format.md (`read_map`), places keys by docs/placement.md
 (`locate`, `locate_all`, `prefer`) and makes paths by docs/paths.md (`path`). The hashes
-are in hashes.py, the comparison of two maps is in comparison.py. Integers only. Nothing
-here was taken from the program. A rule whose name ends in "(reading)" is not written on
-the page in so many words; it is how we read the page.
+are in hashes.py, the comparison of two maps is in comparison.py. All arithmetic is on
+integers. Nothing here was taken from the program. A rule whose name ends in "(reading)"
+is not stated on the page; it is our interpretation of the page.
 """
 
 import bisect
@@ -49,8 +49,8 @@ Pin = namedtuple("Pin", "first last policy key short")  # key: None of a range
 
 
 class Refused(Exception):
-    """A map that breaks a rule: `status` is format, digest or version; `rule` names the
-    rule.
+    """Raised for a map that breaks a rule. `status` is "format", "digest" or "version";
+    `rule` names the rule.
     """
 
     def __init__(self, status, rule):
@@ -68,9 +68,9 @@ def need(holds, rule, status="format"):
 
 
 class Map:
-    """A verified map. `nodes`, `policies` and `pins` are lists; `base` and `final` are
-    lists of (first point, policy), and so is `target`, or None when no gradual change
-    is under way; `leaving` is a list of node numbers.
+    """A verified map. `nodes`, `policies` and `pins` are lists. `base` and `final` are
+    lists of (first point, policy number). `target` is such a list, too, or None when no
+    gradual change is under way. `leaving` is a list of node numbers.
     """
 
     def point(self, key):
@@ -103,8 +103,8 @@ def read_map(data):
 
 
 def read_header(m, data):
-    """The header, in the order of checks that the page gives, up to the digest; returns
-    the section table.
+    """Reads the header and checks it up to the digest, in the order that the page
+    gives; returns the section table.
     """
     need(len(data) >= 176, "at least 176 bytes")
     h = struct.unpack_from(HEADER, data)
@@ -139,8 +139,8 @@ def read_header(m, data):
 
 
 def read_sections(table, data):
-    """The records of each section, by its name; their places, sizes and the zeros
-    between them.
+    """Returns {name of a section: its records}, after checking where the sections
+    stand, how long they are, and that only zeros are between them.
     """
     sections, end = {}, 176 + 24 * len(table)
     for i, ((name, record), (kind, size, offset, count)) in enumerate(
@@ -161,8 +161,8 @@ def read_sections(table, data):
 
 
 def read_strings(m, sections):
-    """Turn each (offset, length) into its bytes, in the order of the references; they
-    must fill section 1 exactly.
+    """Replaces each (offset, length) by the bytes that it refers to, in the order of
+    the references. The strings must fill section 1 exactly.
     """
     strings, cursor = sections["strings"], 0
 
@@ -195,8 +195,8 @@ def read_strings(m, sections):
 
 
 def text(data, rule, least=1, most=255, comma=True):
-    """Bytes that must be UTF-8 of a certain length, without control characters, perhaps
-    without comma.
+    """Decodes bytes that must be UTF-8, `least` to `most` bytes long, and without
+    control characters; where `comma` is false, also without a comma.
     """
     need(least <= len(data) <= most, f"{rule}: length")
     try:
@@ -212,12 +212,12 @@ def text(data, rule, least=1, most=255, comma=True):
 
 
 def ascending(items):
-    """Strictly ascending."""
+    """Whether the items are in strictly ascending order."""
     return all(a < b for a, b in zip(items, items[1:]))
 
 
 def check_header(m):
-    """The rules of the header's fields that follow the digest, and of the spread."""
+    """Checks the header's fields that follow the digest, and the spread."""
     m.name = text(m.name, "map name")
     m.spread = [text(s, "spread", 1, 4095) for s in m.spread]
     need(len(set(m.spread)) == len(m.spread), "spread: distinct names")
@@ -252,7 +252,7 @@ def check_header(m):
 
 
 def consecutive(records, first, count, total, rule):
-    """Ranges that follow each other from 0 to the end of a section."""
+    """Checks that the ranges follow each other from 0 to the end of a section."""
     place = 0
     for record in records:
         need(record[first] == place, f"{rule} follow each other")
@@ -261,7 +261,7 @@ def consecutive(records, first, count, total, rule):
 
 
 def pairs(records, rule, least):
-    """The labels or attributes of one node."""
+    """Returns the labels or the attributes of one node, as {name: value}."""
     need(ascending([name for name, _ in records]), f"{rule}: names ascending")
     return {
         text(n, f"{rule} name", 1, 4095): text(v, f"{rule} value", least, 4095)
@@ -270,7 +270,7 @@ def pairs(records, rule, least):
 
 
 def read_nodes(m, sections):
-    """Sections 3, 4 and 5."""
+    """Reads the nodes with their labels and attributes: sections 3, 4 and 5."""
     records, labels, attributes = (
         sections["nodes"],
         sections["labels"],
@@ -305,7 +305,7 @@ def read_nodes(m, sections):
 
 
 def read_policies(m, sections):
-    """Sections 6 and 7."""
+    """Reads the policies and their members: sections 6 and 7."""
     records, members = sections["policies"], [r[0] for r in sections["members"]]
     consecutive(records, 3, 4, len(members), "members")
     m.policies = []
@@ -344,8 +344,8 @@ def read_policies(m, sections):
 
 
 def read_slices(m, sections):
-    """Sections 8 to 16: the base slices, the pins, the final slices and the index over
-    them, and the target slices.
+    """Reads sections 8 to 16: the base slices, the pins, the final slices and the index
+    over them, the target slices and the leaving nodes.
     """
     m.base, m.target, m.leaving = covering(m, sections, "base"), None, []
     if "target points" in sections:
@@ -381,7 +381,9 @@ def read_slices(m, sections):
 
 
 def covering(m, sections, name):
-    """The base slices or the target slices, by the rules that both have."""
+    """Returns the base slices or the target slices, checked by the rules that hold for
+    both.
+    """
     found = slices(sections, name)
     need(found, f"{name}: at least one slice")
     need(found[0][0] == 0, f"{name}: starts at 0")
@@ -401,7 +403,9 @@ def covering(m, sections, name):
 
 
 def check_leaving(m):
-    """The rules of the nodes that the fleet dropped and that slices still name."""
+    """Checks the leaving nodes: those that the fleet dropped and base slices still
+    name.
+    """
     unnamed = [
         m.policies[policy] for _, policy in m.base if not m.policies[policy].named
     ]
@@ -428,14 +432,14 @@ def check_leaving(m):
 
 
 def slices(sections, name):
-    """Two sections, points and policies, as one list."""
+    """Returns two sections, the first points and the policies, as one list of pairs."""
     points, policies = sections[f"{name} points"], sections[f"{name} policies"]
     need(len(points) == len(policies), f"{name}: as many points as policies")
     return [(point[0], policy[0]) for point, policy in zip(points, policies)]
 
 
 def read_pin(m, first, last, policy, flags, key):
-    """One pin, by its rules."""
+    """Returns one pin, checked by the rules of pins."""
     need(flags <= 3, "pin flags")
     by_key, short = flags & 1 == 1, flags & 2 == 2
     pin = Pin(first, last, policy, key if by_key else None, short)
@@ -464,13 +468,13 @@ def cell_bound(value, cells):
 
 
 def cell(point, cells):
-    """The first and the last point of the cell that covers a point."""
+    """The first and the last point of the cell that contains a point."""
     value = point * cells // SPACE
     return cell_bound(value, cells), cell_bound(value + 1, cells) - 1
 
 
 def is_bound(point, cells):
-    """Whether a cell starts here; 2^64, the end, counts as a bound."""
+    """Whether a cell starts at this point; 2^64, the end of the space, is a bound, too."""
     return cell_bound(point * cells // SPACE, cells) == point
 
 
@@ -490,8 +494,8 @@ def locate(m, point):
 
 
 def lay_pins(base, pins):
-    """The base slices with the pins laid over them, neighbours with the same policy
-    joined.
+    """The base slices with the pins laid over them. Neighbouring slices of the same
+    policy are joined.
     """
     cuts = (
         {first for first, _ in base}
@@ -540,7 +544,7 @@ def prefer(m, point, n):
 
 
 def path(key, levels=(64, 64, 128), fold=False):
-    """The path of a key by docs/paths.md; ValueError when there is none."""
+    """The path of a key by docs/paths.md; raises ValueError when there is none."""
     if not 1 <= len(levels) <= 16 or not all(1 <= level <= 256 for level in levels):
         raise ValueError("levels")
     key = ascii_fold(key) if fold else key

@@ -1,8 +1,8 @@
-"""The targets of a fleet by progressive filling: docs/placement.md, "Targets". Integers
-and exact fractions only.
+"""The targets of a fleet by progressive filling: docs/placement.md, "Targets". All
+arithmetic is on integers and exact fractions.
 
-A holder is ("node", name) or, at one replica, ("policy", name). Holders stand in their
-order everywhere: nodes before policies, each by name.
+A holder is ("node", name) or, at one replica, ("policy", name). Holders are always in
+the same order: nodes before policies, and both by name.
 """
 
 from collections import namedtuple
@@ -10,14 +10,15 @@ from fractions import Fraction
 
 from domains import caps, chain
 
-# `rank` puts bounds that are reached together in order: nodes, the deepest domains,
-# ..., the whole; `cells` is the most that the holders under it may have together
+# An upper bound on the cells of some holders. `rank` orders bounds that are reached at
+# the same level: nodes, then the deepest domains, and so on up to the whole fleet.
+# `cells` is the most that the holders may have together.
 Bound = namedtuple("Bound", "rank name cells holders")
 
 
 def weights(m):
-    """{holder: weight} in the order of the holders; with more than one replica a policy
-    has no share.
+    """{holder: weight} in the order of the holders. With more than one replica a policy
+    has no share, so its weight counts as 0.
     """
     found = {("node", n.name): n.weight for n in m.nodes}
     found.update(
@@ -31,8 +32,8 @@ def weights(m):
 
 
 def bounds(m):
-    """All bounds of a fleet, those first that come first where they are reached
-    together.
+    """All bounds of a fleet, in the order in which they count when they are reached at
+    the same level.
     """
     under = {}
     for n in m.nodes:
@@ -52,14 +53,14 @@ def bounds(m):
 
 
 def fill(m):
-    """({holder: target in cells}, {holder: its exact share, a fraction of cells}).
-    Raises `Impossible`.
+    """Returns ({holder: target in cells}, {holder: its exact share in cells, a
+    Fraction}). Raises `Impossible`.
     """
     weight, all_bounds = weights(m), bounds(m)
     target = {holder: 0 for holder, w in weight.items() if w == 0}
     exact = {holder: Fraction(0) for holder in target}
     while len(target) < len(weight):
-        # min() takes the first of equal ones: the bounds stand in the order of the page
+        # min() takes the first of equal levels; the bounds are in the order of the page
         level, bound = min(
             (
                 (reached_at(b, weight, target), b)
@@ -82,28 +83,30 @@ def targets(m):
 
 
 def rising(bound, target):
-    """The holders under a bound that have not frozen."""
+    """The holders under a bound that are not frozen yet."""
     return [holder for holder in bound.holders if holder not in target]
 
 
 def left(bound, target):
-    """The cells of a bound that its frozen holders have not."""
+    """The cells of a bound that its frozen holders leave to the others."""
     return bound.cells - sum(target.get(holder, 0) for holder in bound.holders)
 
 
 def reached_at(bound, weight, target):
-    """The level at which a bound with rising holders is reached."""
+    """The level at which a bound is reached; some of its holders must still be rising."""
     return Fraction(
         left(bound, target), sum(weight[holder] for holder in rising(bound, target))
     )
 
 
 def freeze(bound, frozen, weight, target, all_bounds):
-    """Give what is left of a bound to its rising holders, by the largest remainders."""
+    """Divides the cells that are left under a bound among the holders that freeze with
+    it, by the largest remainders.
+    """
     whole, total = left(bound, target), sum(weight[holder] for holder in frozen)
     target.update({holder: whole * weight[holder] // total for holder in frozen})
     over = left(bound, target)
-    # stable: of equal ones the earlier holder
+    # the sort is stable: of equal remainders the earlier holder comes first
     order = sorted(frozen, key=lambda holder: -(whole * weight[holder] % total))
     for holder in order:
         if over and all(left(b, target) > 0 for b in all_bounds if holder in b.holders):

@@ -1,5 +1,5 @@
-"""Tests of the judge: good maps that it accepts, and for every rule a broken one that
-it must reject.
+"""Tests of the judge: good maps that it must accept, and for every rule a map that
+breaks the rule and that it must reject.
 """
 
 import random
@@ -23,8 +23,8 @@ MAPS = {p.stem: p.read_bytes() for p in (HERE.parent / "maps").glob("*.map")}
 
 
 def fleet(replicas, spread, *nodes, **more):
-    """A fleet of nodes `name` or `name:weight`; its labels are the first characters of
-    the name: a1x is of zone a, rack 1.
+    """A fleet of nodes, each written as `name` or `name:weight`. The labels of a node
+    are the first characters of its name: a1x is in zone a, rack 1.
     """
     split = [node.partition(":") for node in nodes]
     labelled = [
@@ -45,7 +45,9 @@ def fleet(replicas, spread, *nodes, **more):
 
 
 def parts(description, *lists):
-    """Equal parts of the space, one for each list of nodes: "a b" is primary a, then b."""
+    """The description with equal parts of the space, one for each list of nodes: in
+    "a b" the primary is a.
+    """
     return dict(
         description,
         base=[
@@ -117,9 +119,9 @@ class AtOneReplica(unittest.TestCase):
         self.assertFalse(judge(MAPS["six-2"], MAPS["three"])["ok"])
         self.assertFalse(judge(MAPS["three"][:-1])["ok"])
 
-    def test_a_renaming_moves_no_more_than_a_remainder_that_goes_by_name(self):
-        # n1 becomes alpha, the first by name, to which the one cell over goes now; the
-        # map was made without that
+    def test_a_renaming_moves_at_most_a_remainder_that_goes_by_name(self):
+        # n1 becomes alpha, which is the first by name, so that the cell of the
+        # remainder is due to it now; this map was made without moving that cell
         report = judge(MAPS["rename"], MAPS["three"])
         self.assertEqual((report["moved"], report["optimum"]), ("0", "1"))
         old = encode(
@@ -144,7 +146,7 @@ class AtOneReplica(unittest.TestCase):
 
 class GoodMapsByHand(unittest.TestCase):
     def accepted(self, description, after=None):
-        """The map, when the judge accepts it; its report."""
+        """Asserts that the judge accepts the map; returns the map and the report."""
         data = encode(description, after)
         report = judge(data, after)
         self.assertEqual(report["problems"], [])
@@ -155,7 +157,7 @@ class GoodMapsByHand(unittest.TestCase):
             parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
         )
 
-    def test_two_copies_of_which_one_node_holds_all(self):
+    def test_one_node_holds_one_of_two_copies_everywhere(self):
         self.accepted(parts(fleet(2, [], "a:9", "b", "c"), "a b", "b a", "c a", "a c"))
 
     def test_three_copies_in_three_zones_of_two(self):
@@ -185,8 +187,9 @@ class GoodMapsByHand(unittest.TestCase):
         self.assertEqual(report["lower_bound"], str(END))
 
     def test_a_change_whose_optimum_is_above_the_lower_bound(self):
-        # from slicing theory: {a,b} | {c,d}, and a is to hold everything: a must also
-        # enter {c,d}, which costs a point twice
+        # From slicing theory: {a,b} hold one half, {c,d} the other, and now a has to
+        # hold everything. So a must also enter {c,d}, and each of these points costs
+        # two moves
         old, _ = self.accepted(
             parts(fleet(2, [], "a", "b", "c", "d"), "a b", "b a", "c d", "d c")
         )
@@ -225,8 +228,8 @@ class BrokenMaps(unittest.TestCase):
     good = parts(two_zones, "a1 a2 b1", "a2 b1 b2", "b1 a1 b2", "b2 a1 a2")
 
     def rejected(self, words, description, after=None):
-        """The report; the judge must reject the map, and for nothing but the rule with
-        these words.
+        """Asserts that the judge rejects the map, and that every problem matches
+        `words`; returns the report.
         """
         report = judge(encode(description, after), after)
         self.assertFalse(report["ok"])
@@ -271,7 +274,8 @@ class BrokenMaps(unittest.TestCase):
         )
         right = lay(racks)
         self.assertTrue(judge(encode(right))["ok"])
-        # zone by zone all stays as it is, but both nodes of a rack meet
+        # every zone keeps its number of copies, but two nodes of one rack hold the same
+        # points
         wrong = parts(
             racks,
             "a1x a1y b1x",
@@ -300,12 +304,13 @@ class BrokenMaps(unittest.TestCase):
         base[1][0] = "4000000000000001"
         self.rejected("^node [ab] is primary of", dict(four, base=base))
 
-    def test_up_or_down_is_left_to_the_slices(self):
-        # 3 nodes of 2 * 2^64 / 3 cells: a has one more, which an R-th may show or not
+    def test_the_part_of_a_primary_may_be_rounded_up_or_down(self):
+        # 3 nodes share 2 * 2^64 cells: a has one cell more than b and c, and may be the
+        # primary of its half rounded up or down
         three = make(fleet(2, [], "a", "b", "c"))
         self.assertTrue(judge(three)["ok"])
 
-    def test_nodes_that_do_not_stand_by_name_are_rejected(self):
+    def test_nodes_after_the_primary_that_are_not_in_order_of_names_are_rejected(self):
         self.rejected(
             "do not stand by name",
             parts(self.two_zones, "a1 a2 b1", "a2 b2 b1", "b1 a1 b2", "b2 a1 a2"),
@@ -341,9 +346,9 @@ class BrokenMaps(unittest.TestCase):
             (report["reordered"], report["least_reordered_cells"]), (str(END // 2), "0")
         )
 
-    def test_a_reorder_that_must_be_is_accepted(self):
-        # c comes to every point and is to be primary of half of them, where a and b
-        # both stay that were primary there
+    def test_a_reorder_that_is_necessary_is_accepted(self):
+        # c gets a copy of every point and must be the primary of half of them, although
+        # the old primary, a or b, still holds a copy there
         old = encode(parts(fleet(2, [], "a", "b"), "a b", "b a"))
         report = judge(
             encode(
@@ -354,8 +359,8 @@ class BrokenMaps(unittest.TestCase):
         self.assertEqual((report["problems"], report["reordered"]), ([], str(END // 2)))
 
     def test_targets_by_weight_alone_are_rejected_where_a_cap_binds(self):
-        # a has 4 of 7 shares of 2 copies: more than one copy of each point; by weight b
-        # and c would have 3/7 each
+        # By weight a would have 4/7 of 2 copies, which is more than one copy of each
+        # point, and b1 would have twice as much as c1
         capped = fleet(2, ["zone"], "a1:4", "b1:2", "c1")
         right = lay(capped)
         self.assertTrue(judge(encode(right))["ok"])
@@ -389,7 +394,9 @@ class BrokenMaps(unittest.TestCase):
 
 
 class Pins(unittest.TestCase):
-    """Three copies over three zones of two nodes, and zone d of a node that cannot hold."""
+    """Tests with three copies over three zones of two nodes; the one node of zone d has
+    the weight 0 and cannot hold a copy.
+    """
 
     def judged(self, *nodes, short=False):
         key = {"key": b"justin".hex(), "nodes": list(nodes), "short": short}
@@ -408,7 +415,7 @@ class Pins(unittest.TestCase):
             self.assertEqual((report["ok"], report["pin_violations"]), (False, 1))
             self.assertEqual(len(report["problems"]), problems, report)
 
-    def test_a_short_pin_is_counted_and_no_problem(self):
+    def test_a_short_pin_is_counted_and_is_not_a_problem(self):
         report = self.judged("a1", "a2", short=True)
         self.assertEqual((report["ok"], report["short_pins"]), (True, 1))
         self.assertEqual(self.judged("a1", "b1", "c1", short=True)["short_pins"], 0)
@@ -436,7 +443,9 @@ class RandomSteps(unittest.TestCase):
 
     @staticmethod
     def spoil(draw, description):
-        """The same with one bound a cell further, and with one policy in another order."""
+        """Returns the description with one slice starting a cell later, and with the
+        nodes of one policy in another order.
+        """
         base = description["base"]
         firsts = [int(first, 16) for first, _ in base] + [END]
         cells = description.get("cells") or END
@@ -457,7 +466,7 @@ class RandomSteps(unittest.TestCase):
                 base=base[:i] + [[base[i][0], who[1:] + who[:1]]] + base[i + 1 :],
             )
 
-    def test_as_many_outermost_domains_as_replicas_move_the_lower_bound(self):
+    def test_with_as_many_outermost_domains_as_replicas_the_lower_bound_moves(self):
         for seed in range(20):
             draw, old = random.Random(seed), None
             for _ in range(4):
@@ -476,7 +485,9 @@ class RandomSteps(unittest.TestCase):
 
 
 class GradualChanges(unittest.TestCase):
-    """A change of three zones for two: a1 leaves, c1 comes; taken up to a point."""
+    """Tests of a change of a fleet with two copies: a1 leaves, and c1, of a third zone,
+    joins. Each test takes the change up to some point.
+    """
 
     old = encode(
         parts(
@@ -490,8 +501,8 @@ class GradualChanges(unittest.TestCase):
     new = fleet(2, ["zone"], "a1:0", "a2", "b1", "b2", "c1")
 
     def under_way(self, cut, new=None, target=None):
-        """The description of the new fleet that has the target slices below a point,
-        and the old ones above it.
+        """Returns the description of the new fleet with the target slices below the
+        point `cut` and the old slices above it.
         """
         new = new or self.new
         target = target or lay(new, self.old)["base"]
@@ -531,10 +542,10 @@ class GradualChanges(unittest.TestCase):
         )
         self.assertIsNone(report["optimum"])
 
-    def test_what_waits_is_counted_and_no_violation(self):
+    def test_slices_that_wait_for_their_target_are_counted_and_are_no_violation(self):
         self.assertEqual(self.verdict(self.under_way(1))["pending_violations"], 0)
         together = dict(self.new, nodes=[dict(node) for node in self.new["nodes"]])
-        # b1 is put into the zone of a1, beside which it still stands in two slices
+        # b1 is moved into the zone of a1, and two slices still have both nodes
         for node in together["nodes"]:
             node["labels"] = {
                 "zone": "a" if node["name"] in ("a1", "b1") else node["name"]
@@ -550,7 +561,7 @@ class GradualChanges(unittest.TestCase):
                 ([], 0, pending),
             )
 
-    def test_another_number_of_replicas_waits_too(self):
+    def test_slices_with_an_old_number_of_replicas_wait_for_their_target_too(self):
         one = parts(fleet(1, [], "a1", "a2", "b1", "b2"), "a1", "a2", "b1", "b2")
         old = encode(one)
         two = fleet(2, [], "a1", "a2", "b1", "b2")
@@ -600,8 +611,8 @@ class GradualChanges(unittest.TestCase):
         report = self.verdict(together)
         self.assertTrue(report["violations"] and not report["ok"])
 
-    def test_a_target_further_than_it_must_be_is_rejected(self):
-        # a first layout: good shares, but it knows nothing of the map before
+    def test_a_target_that_needs_more_movement_than_the_least_is_rejected(self):
+        # the layout of a new map: its shares are right, but it ignores the map before
         target = lay(self.new)["base"]
         report = self.verdict(self.under_way(1, target=target))
         self.assertIn(
@@ -617,7 +628,7 @@ class GradualChanges(unittest.TestCase):
 
 
 class Targets(unittest.TestCase):
-    def test_they_add_up_on_every_map(self):
+    def test_targets_add_up_to_all_copies_of_all_cells_on_every_map(self):
         for name, data in MAPS.items():
             m = read_map(data)
             self.assertEqual(sum(targets(m).values()), m.cells * m.replicas, name)

@@ -1,5 +1,5 @@
-"""Tests of the judge's flow: against another solver, and against trying everything
-where the space has a few cells.
+"""Tests of the judge's flow: against another solver, and, where the space has only a
+few cells, against a search through all possibilities.
 """
 
 import itertools
@@ -33,8 +33,8 @@ except ImportError:
 
 
 def steps(count, most, cells):
-    """Random (map before, fleet after, description and bytes before): some of the
-    fleets change more than once.
+    """Yields random steps, as (map before, map with the fleet after, description after,
+    bytes before). Some of the maps before are steps themselves.
     """
     for seed in range(count):
         draw = random.Random(seed)
@@ -48,7 +48,7 @@ def steps(count, most, cells):
 
 
 def cell_sets(m, slices, names):
-    """Of each cell the nodes that hold it, primary first, by names."""
+    """Returns a list with the names of the nodes of each cell, primary first."""
     return [
         [names.get(m.nodes[i].name) for i in m.policies[p].members]
         for first, end, p in ends(slices)
@@ -57,7 +57,7 @@ def cell_sets(m, slices, names):
 
 
 class Flow(unittest.TestCase):
-    def test_of_two_ways_the_cheaper_one_is_taken_and_given_back_where_it_pays(self):
+    def test_the_cheapest_path_is_taken_first_and_given_back_where_that_pays(self):
         network = Network()
         cheap = network.add("s", "a", 1, 0)
         network.add("s", "b", 1, 1)
@@ -68,7 +68,7 @@ class Flow(unittest.TestCase):
         self.assertEqual(network.send("s", "t"), (2, 4))
         self.assertEqual((network.flow(cheap), network.flow(direct)), (1, 1))
 
-    def test_nothing_flows_where_nothing_can(self):
+    def test_nothing_flows_when_the_sink_cannot_be_reached(self):
         self.assertEqual(Network().send("s", "t"), (0, 0))
         network = Network()
         network.add("s", "a", 5)
@@ -103,7 +103,7 @@ class Flow(unittest.TestCase):
 
 class LeastMovement(unittest.TestCase):
     @unittest.skipUnless(min_cost_flow, "OR-tools is not there")
-    def test_it_is_what_another_solver_finds_slice_by_slice(self):
+    def test_the_least_movement_is_what_another_solver_finds_slice_by_slice(self):
         above = 0
         for old, m, *_ in steps(150, 9, [2**20, 2**16, 1000, 97]):
             least = least_moved(old, old.base, m)
@@ -113,7 +113,9 @@ class LeastMovement(unittest.TestCase):
 
     @staticmethod
     def solved(old, m):
-        """The same, every slice for itself, with the domains as a tree of their own."""
+        """The least movement by the other solver. Slices are not grouped: each has a
+        tree of the domains to itself.
+        """
         solver, number = (
             min_cost_flow.SimpleMinCostFlow(),
             itertools.count(len(m.nodes)),
@@ -140,7 +142,7 @@ class LeastMovement(unittest.TestCase):
         assert solver.solve() == solver.OPTIMAL
         return solver.optimal_cost()
 
-    def test_it_is_what_trying_everything_finds(self):
+    def test_the_least_movement_is_what_a_search_through_everything_finds(self):
         tried = 0
         for old, m, *_ in steps(150, 6, [2, 3, 4, 5]):
             cells = cell_sets(old, old.base, same_nodes(old, m))
@@ -166,8 +168,8 @@ class LeastMovement(unittest.TestCase):
 
     @staticmethod
     def try_all(m, cells, sets, demand):
-        """The least that moves when every cell gets one of the sets and every node its
-        demand.
+        """The least movement when every cell gets one of the sets, and every node as
+        many cells as its demand.
         """
         place = {n.name: i for i, n in enumerate(m.nodes)}
 
@@ -189,7 +191,7 @@ class LeastMovement(unittest.TestCase):
 
         return best(0, demand)
 
-    def test_what_named_policies_held_moves_once_to_however_many_nodes(self):
+    def test_cells_of_named_policies_move_once_whatever_the_number_of_new_nodes(self):
         policy = {"name": "p", "nodes": ["a", "b"], "weight": "1"}
         old = read_map(
             make_pair([policy], 1, [["0" * 16, "p"], ["8" + "0" * 15, ["c"]]])
@@ -201,7 +203,7 @@ class LeastMovement(unittest.TestCase):
             3 * 2**63,
         )
 
-    def test_from_two_copies_to_named_policies_moves_once(self):
+    def test_a_change_from_two_copies_to_named_policies_moves_every_cell_once(self):
         policy = {"name": "p", "nodes": ["a", "b"], "weight": "1"}
         old = read_map(make_pair([], 2, [["0" * 16, ["a", "b"]]]))
         new = read_map(
@@ -211,7 +213,9 @@ class LeastMovement(unittest.TestCase):
 
 
 def make_pair(policies, replicas, base):
-    """A map of three nodes, of which at one replica only c has a weight."""
+    """A map of the nodes a, b and c. At one replica only c has a weight, at two only a
+    and b.
+    """
     weights = "001" if replicas == 1 else "110"
     nodes = [{"name": name, "weight": weight} for name, weight in zip("abc", weights)]
     return encode(
@@ -226,7 +230,7 @@ def make_pair(policies, replicas, base):
 
 
 class LeastReorder(unittest.TestCase):
-    def test_it_is_what_trying_everything_finds(self):
+    def test_the_least_reorder_is_what_a_search_through_everything_finds(self):
         reordered = 0
         for old, _, after, data in steps(150, 6, [2, 3, 4, 5]):
             m = read_map(make(after, data))
@@ -243,8 +247,8 @@ class LeastReorder(unittest.TestCase):
 
     @staticmethod
     def try_all(before, now, demand):
-        """The fewest cells with another primary, when every node gets its number of
-        them.
+        """The fewest cells that are reordered when every node is the primary of as many
+        cells as its demand.
         """
 
         @lru_cache(None)
@@ -286,9 +290,9 @@ class LeastReorder(unittest.TestCase):
                 tried += m.replicas > 1
         self.assertGreater(tried, 80)
 
-    def test_a_node_that_the_slices_do_not_let_be_is_not_rounded_up(self):
-        # every node has one of two cells: by the remainders a and b would be primary of
-        # one each, but they hold the same one
+    def test_a_node_is_not_rounded_up_where_the_slices_do_not_allow_it(self):
+        # every node holds one of two cells: by the remainders a and b would each be the
+        # primary of one, but they hold the same cell
         four = {
             "name": "four",
             "replicas": 2,
@@ -304,8 +308,8 @@ class LeastReorder(unittest.TestCase):
 
     @staticmethod
     def first(m, possible):
-        """The possible numbers that round up the nodes of the largest remainders,
-        compared node by node.
+        """Of the possible numbers, those that round up the nodes with the largest
+        remainders: the choices are compared node by node, largest remainder first.
         """
         target = {name: cells for (_, name), cells in targets(m).items()}
         order = sorted(target, key=lambda name: -(target[name] % m.replicas))
@@ -322,7 +326,7 @@ class LeastReorder(unittest.TestCase):
 
 
 class Pieces(unittest.TestCase):
-    def test_they_cover_the_space_once(self):
+    def test_pieces_cover_the_space_once(self):
         for old, m, after, data in steps(20, 8, [0, 1000]):
             m = read_map(make(after, data))
             found = list(pieces(old, old.base, m, m.base))

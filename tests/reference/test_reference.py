@@ -1,10 +1,12 @@
-"""Tests of the reference itself: published values, all maps and all damaged maps. (The
-judge has test_judge.py.)
+"""Tests of the reference itself: published values, all maps and all damaged maps. The
+judge's tests are in test_judge.py.
 
 Run: python3 -m unittest discover -s tests/reference
 """
 
 import ast
+import copy
+import functools
 import json
 import re
 import sys
@@ -27,6 +29,12 @@ def vectors(name):
     return json.loads((HERE.parent / "vectors" / f"{name}.json").read_text())["vectors"]
 
 
+@functools.cache
+def map_of(name):
+    """A map of tests/maps, read once for all tests that only look at it."""
+    return reference.read_map(MAPS[name])
+
+
 class Hashes(unittest.TestCase):
     def test_md5_has_the_point_of_the_page(self):
         self.assertEqual(point_of("md5", b"frank"), 0x26253C50741FAA9C)
@@ -45,7 +53,9 @@ class Hashes(unittest.TestCase):
             siphash(b"\0", key).to_bytes(8, "little").hex(), "fd67dc93c539f874"
         )
 
-    def test_xxh3_of_the_published_program_at_the_bounds_of_its_ways(self):
+    def test_xxh3_of_the_published_program_at_the_lengths_where_its_method_changes(
+        self,
+    ):
         # From xxHash 0.8.2 or later: xxh3_64 of n bytes i % 251, seed 0; checked
         # against the C program for 0 to 1400 bytes.
         self.assertEqual(xxh3(b""), 0x2D06800538D394C2)
@@ -126,9 +136,9 @@ class Format(unittest.TestCase):
         for data in MAPS.values():
             reference.read_map(data)
 
-    def test_the_lookup_of_the_page_by_the_index_finds_the_same_owner(self):
+    def test_the_lookup_through_the_index_finds_the_same_owner(self):
         for v in vectors("locate"):
-            m, p = reference.read_map(MAPS[v["map"]]), int(v["point"], 16)
+            m, p = map_of(v["map"]), int(v["point"], 16)
             firsts = [first for first, _ in m.final]
             b = p >> (64 - m.bits)
             low = sum(f < b << (64 - m.bits) for f in firsts)
@@ -202,7 +212,7 @@ class Vectors(unittest.TestCase):
     def test_the_checked_in_files_are_those_that_make_vectors_makes(self):
         self.assertEqual(make_vectors.main(check=True), 0)
 
-    def test_there_are_enough_of_them(self):
+    def test_there_are_enough_vectors(self):
         names = (
             "points",
             "paths",
@@ -215,19 +225,19 @@ class Vectors(unittest.TestCase):
         self.assertGreaterEqual(sum(len(vectors(name)) for name in names), 5000)
         self.assertGreaterEqual(len(vectors("fleet_errors")), 80)
 
-    def test_what_prefer_lists_is_distinct_and_starts_with_the_holders(self):
+    def test_prefer_lists_distinct_nodes_and_the_holders_first(self):
         for v in vectors("prefer"):
-            m = reference.read_map(MAPS[v["map"]])
+            m = map_of(v["map"])
             self.assertEqual(len(set(v["prefer"])), min(v["n"], len(m.nodes)))
             holders = list(
                 dict.fromkeys(reference.locate_all(m, m.point(bytes.fromhex(v["key"]))))
             )
             self.assertEqual(v["prefer"][: len(holders)], holders[: v["n"]])
 
-    def test_the_rule_of_the_domains_decides_some_of_them(self):
+    def test_the_rule_of_the_domains_decides_some_vectors_of_prefer(self):
         changed = set()
         for v in vectors("prefer"):
-            m = reference.read_map(MAPS[v["map"]])
+            m = copy.copy(map_of(v["map"]))
             m.spread = []
             if (
                 reference.prefer(m, m.point(bytes.fromhex(v["key"])), v["n"])

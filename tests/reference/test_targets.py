@@ -15,8 +15,8 @@ from targets import fill, targets
 
 
 def fleet(cells, replicas, spread, *nodes, **more):
-    """Nodes `name` or `name:weight`; the labels are the first characters of the name:
-    a1x is of zone a, rack 1.
+    """A map of nodes, each written as `name` or `name:weight`. The labels of a node are
+    the first characters of its name: a1x is in zone a, rack 1.
     """
     split = [node.partition(":") for node in nodes]
     labelled = [
@@ -58,7 +58,7 @@ class Caps(unittest.TestCase):
             self.caps(3, ["zone"], "a1", "a2", "b1", "b2"), {"a": 2, "b": 2}
         )
 
-    def test_of_five_zones_none_has_two(self):
+    def test_none_of_five_zones_has_two_copies(self):
         self.assertEqual(
             set(self.caps(3, ["zone"], "a", "b", "c", "d", "e").values()), {1}
         )
@@ -80,7 +80,7 @@ class Caps(unittest.TestCase):
 
 
 class ByHand(unittest.TestCase):
-    def test_at_one_replica_the_largest_remainders(self):
+    def test_at_one_replica_cells_go_by_the_largest_remainders(self):
         self.assertEqual(
             cells_of(fleet(7, 1, [], "a", "b", "c")), {"a": 3, "b": 2, "c": 2}
         )
@@ -113,22 +113,23 @@ class ByHand(unittest.TestCase):
             {"a": 12, "b": 12, "c": 3, "d": 9},
         )
 
-    def test_as_many_zones_as_replicas_share_alike_whatever_their_weights(self):
+    def test_as_many_zones_as_replicas_have_equal_shares_whatever_their_weights(self):
         self.assertEqual(
             cells_of(fleet(12, 2, ["zone"], "a1:5", "a2", "b1", "b2")),
             {"a1": 10, "a2": 2, "b1": 6, "b2": 6},
         )
 
     def test_a_heavy_zone_is_capped_and_the_others_share_the_rest(self):
-        # a would have 14 of 24 cells; b and c share what it may not have
+        # by weight zone a would have 14 of 24 cells; b and c share the 2 above its cap
         self.assertEqual(
             cells_of(fleet(12, 2, ["zone"], "a1:4", "a2:3", "b1:4", "c1:1")),
             {"a1": 7, "a2": 5, "b1": 10, "c1": 2},
         )
 
     def test_a_node_is_capped_inside_a_capped_zone(self):
-        # two zones at 3 replicas have the cap 2, that is 24 cells. a1 freezes at 12
-        # cells (level 1.2), zone a at level 6, then b gets the other 12: 2 to 1
+        # Two zones at 3 replicas have the cap 2, that is 24 cells. a1 freezes at 12
+        # cells (level 1.2), zone a at level 6; then b1 and b2 share the other 12 as 2
+        # to 1
         nodes = ("a1:10", "a2", "a3", "b1", "b2:0.5")
         self.assertEqual(
             cells_of(fleet(12, 3, ["zone"], *nodes)),
@@ -143,24 +144,24 @@ class ByHand(unittest.TestCase):
             {"a1x": 8, "a1y": 4, "a2x": 12},
         )
 
-    def test_of_bounds_reached_together_the_innermost_comes_first(self):
-        # the whole, 14 cells, and both zones, 7 each, are reached at level 7/3; shared
-        # as one group, a would get 8
+    def test_the_innermost_of_the_bounds_reached_together_comes_first(self):
+        # The whole, 14 cells, and both zones, 7 each, are all reached at level 7/3. If
+        # the whole came first and its cells were shared as one group, zone a would get
+        # 8
         nodes = ("a1", "a2", "a3", "b1", "b2", "b3")
         self.assertEqual(
             cells_of(fleet(7, 2, ["zone"], *nodes)),
             {"a1": 3, "a2": 2, "a3": 2, "b1": 3, "b2": 2, "b3": 2},
         )
-        # after a1 has frozen at 12, zone a and the whole are reached together at level
-        # 6
+        # after a1 is frozen at 12, zone a and the whole are both reached at level 6
         self.assertEqual(
             cells_of(fleet(12, 3, ["zone"], "a1:10", "a2", "a3", "b1", "b2")),
             {"a1": 12, "a2": 6, "a3": 6, "b1": 6, "b2": 6},
         )
 
     def test_a_node_in_a_domain_that_has_reached_its_bound_is_passed_over(self):
-        # level 2.5: a's four have 2.5 each, the others 2.4. Four cells are over, and
-        # zone a has room for three of them
+        # At level 2.5 the four nodes of a have 2.5 each, the others 2.4. Rounding down
+        # leaves four cells, and zone a has room for three of them
         nodes = [f"a{i}" for i in range(1, 5)] + [
             "b1:0.96",
             "b2:0.96",
@@ -189,7 +190,7 @@ class ByHand(unittest.TestCase):
         m.nodes[2].labels.clear()
         self.assertEqual(cells_of(m), {"a1": 12, "b1": 12, "c1": 0})
 
-    def test_a_point_of_2_to_the_64_cells_is_exact(self):
+    def test_targets_of_2_to_the_64_cells_are_exact(self):
         self.assertEqual(
             cells_of(fleet(0, 3, [], "a", "b", "c", "d")),
             dict.fromkeys("abcd", 3 * 2**62),
@@ -197,8 +198,8 @@ class ByHand(unittest.TestCase):
 
 
 def bounds_by_hand(m):
-    """[(cells, nodes under it)]: the caps by their definition, from the outside to the
-    inside, on the labels alone.
+    """All bounds, as [(cells, nodes under the bound)]. The caps are computed by their
+    definition, from the outermost domain inwards, from the labels alone.
     """
     holding = [n for n in m.nodes if n.weight > 0]
     found = [(m.cells, [n]) for n in holding]
@@ -246,9 +247,10 @@ class Random(unittest.TestCase):
 
     @staticmethod
     def has_bottleneck(node, bounds, exact):
-        """What makes an allocation the weighted max-min fair one, and the only one
-        (Bertsekas and Gallager, Data Networks, 6.5.2): every node is under a full bound
-        in which no other node stands at a higher level.
+        """Whether a node is under a full bound in which no other node has a higher
+        level. An allocation is the weighted max-min fair one, of which there is only
+        one, if and only if this holds for every node (Bertsekas and Gallager, Data
+        Networks, 6.5.2).
         """
         level = {
             n.name: exact["node", n.name] / n.weight

@@ -3,20 +3,21 @@
 MAP`.
 
 `lay_out` turns a description into records, `finish` adds the final slices and the
-index, `pack` turns records into bytes. The steps are apart so that the tests can spoil
-records in between. With the reader it shares the hashes and nothing else.
+index, and `pack` turns the records into bytes. These are separate steps so that tests
+can damage the records in between. The writer shares only the hashes with the reader.
 
     {"name": "members", "hash": "md5", "nodes": [{"name": "a", "weight": "1.5", "labels": {"zone": "x"}}, {"name": "b"}],
      "policies": [{"name": "cray", "kind": "chain", "nodes": ["b", "a"], "weight": "2"}],
      "base": [["0000000000000000", ["a"]], ["8000000000000000", "cray"]],
      "pins": [{"key": "6a757374696e", "policy": "cray"}, {"range": ["6.00000%", "6.00001%"], "nodes": ["b"]}]}
 
-"modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring;
-"segments": N is the key rule "first N segments". A base slice names its nodes, or a
-named policy. "short": true belongs to a pin. Left out: hash md5, weight 1, epoch 1, replicas 1, cells 0 (2^64), all
-else empty. `after` (bytes of the map before, from Python only) gives epoch, map id and
-parent. "target", like "base", and "leaving", a list of node names, make a map with a
-gradual change under way.
+"modulo": true and "affixes": [hex, hex] belong to the hash of an adopted ring, and
+"short": true to a pin; "segments": N is the key rule "first N segments". A base slice
+has a list of nodes or the name of a policy. The defaults are hash md5, weight 1, epoch
+1, replicas 1 and cells 0 (meaning 2^64); everything else is empty by default. "target",
+which is like "base", and "leaving", a list of node names, make a map with a gradual
+change under way. `after`, the bytes of the map before, determines epoch, map id and
+parent; only callers in Python can give it.
 """
 
 import hashlib
@@ -43,8 +44,8 @@ def millionths(text):
 
 
 def percent(text, cells):
-    """The cell bound that a percentage stands for: rounded down to a point, then up to
-    a cell bound.
+    """The cell bound that a percentage stands for. It is rounded down to a point, and
+    the point up to a cell bound.
     """
     whole, _, places = text.rstrip("%").partition(".")
     point = int(whole + places) * END // (100 * 10 ** len(places))
@@ -53,7 +54,7 @@ def percent(text, cells):
 
 
 def lay_out(d, after=None):
-    """The records of a map, but for final slices and index."""
+    """Returns the records of a map, without the final slices and the index."""
     r = {
         "version": 1,
         "header_length": 488,
@@ -92,7 +93,7 @@ def lay_out(d, after=None):
 
 
 def lay_nodes(nodes):
-    """Sections 3, 4 and 5."""
+    """Returns the records of nodes, labels and attributes: sections 3, 4 and 5."""
     records, labels, attributes = [], [], []
     for n in sorted(nodes, key=lambda n: n["name"].encode()):
         own = [
@@ -116,8 +117,8 @@ def lay_nodes(nodes):
 
 
 def lay_policies(r, d):
-    """Sections 6 to 10 and 14 to 16: policies in their order, and the slices and pins
-    that name them.
+    """Adds sections 6 to 10 and 14 to 16: the policies in their order, and the slices
+    and pins that refer to them.
     """
     place = {record[0].decode(): i for i, record in enumerate(r["nodes"])}
     named = sorted(d.get("policies", []), key=lambda p: p["name"].encode())
@@ -160,7 +161,7 @@ def lay_policies(r, d):
 
 
 def add_policy(r, name, kind, weight, members, flags):
-    """One record of section 6 and its members."""
+    """Adds one record of section 6 and its members."""
     flags |= 2 if weight is not None else 0
     r["policies"].append(
         [
@@ -177,7 +178,7 @@ def add_policy(r, name, kind, weight, members, flags):
 
 
 def lay_pin(r, pin):
-    """first, last, flags and key of a pin; the flag short is the caller's."""
+    """Returns first, last, flags and key of a pin; the caller adds the flag `short`."""
     cells = r["cells"] or END
     if "key" in pin:
         key = bytes.fromhex(pin["key"])
@@ -201,7 +202,7 @@ def lay_pin(r, pin):
 
 
 def joined(slices):
-    """Slices of which no two neighbours have the same policy."""
+    """The slices, with neighbours of the same policy joined."""
     out = []
     for first, policy in slices:
         if not out or out[-1][1] != policy:
@@ -210,8 +211,8 @@ def joined(slices):
 
 
 def finish(r):
-    """Add what follows from base slices and pins: the final slices, the index bits and
-    the index.
+    """Adds what follows from the base slices and the pins: the final slices, the index
+    bits and the index.
     """
     final, ends = [], [first for first, _ in r["base"][1:]] + [END]
     for (first, policy), end in zip(r["base"], ends):
@@ -236,7 +237,9 @@ def finish(r):
 
 
 def pack(r):
-    """The bytes of the records: sections, section table, header, digest."""
+    """Returns the bytes of a map file: header, section table, sections, and the digest
+    in the header.
+    """
     strings = bytearray()
 
     def put(string):
@@ -312,7 +315,7 @@ def pack(r):
 
 
 def seal(data):
-    """The same bytes with their digest."""
+    """Returns the same bytes with the right digest."""
     digest = hashlib.sha256(data[:96] + bytes(32) + data[128:]).digest()
     return data[:96] + digest + data[128:]
 

@@ -2,6 +2,7 @@
 keys in one call.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -270,38 +271,45 @@ def fleet(stead, v, scratch):
     )
 
 
+@functools.cache
+def numbers(count):
+    """The keys of the golden vectors: the decimal numbers from 0 up."""
+    return [b"%d" % i for i in range(count)]
+
+
 def golden(stead, v, scratch):
-    """Asks for a line for each key, and then for a JSON object for each. The point is cut
-    out of the object, because json.loads would take longer than all the rest.
+    """A line for each key, and an object for each. The output is taken apart in pieces
+    of whole lines, and points are cut out of the objects: a call for each line, or
+    json.loads, would take longer than the program.
     """
-    file_of_keys, nodes, keys, points = (
-        os.path.join(scratch, "keys"),
-        hashlib.sha256(),
-        0,
-        [],
-    )
+    file_of_keys = os.path.join(scratch, "keys")
     with open(file_of_keys, "wb") as file:
-        file.writelines(b"%d\n" % i for i in range(v["keys"]))
+        file.write(b"\n".join(numbers(v["keys"])) + b"\n")
 
     def printed(*flags):
         command = [stead, "locate", map_file(v["map"]), *flags]
+        rest = b""
         with (
             open(file_of_keys, "rb") as stdin,
             subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE) as process,
         ):
-            yield from process.stdout
-        if process.returncode:
+            while piece := process.stdout.read(1 << 20):
+                lines, newline, rest = (rest + piece).rpartition(b"\n")
+                yield lines + newline
+        if process.returncode or rest:
             raise subprocess.CalledProcessError(process.returncode, command)
 
-    for line in printed():
-        key, _, answer = line.partition(b"\t")
-        keys += key == b"%d" % keys
-        nodes.update(answer)
-    for line in printed("--json"):
+    nodes, points, keys = hashlib.sha256(), hashlib.sha256(), []
+    for lines in printed():
+        # KEY<TAB>NODES: no name has a tab or a newline
+        fields = lines.replace(b"\n", b"\t").split(b"\t")
+        keys += fields[:-1:2]
+        nodes.update(b"\n".join(fields[1::2]) + b"\n")
+    for lines in printed("--json"):
         # {"key":"0","point":"cfcd208495d565ef",...
-        points.append(line.split(b'"', 8)[7])
-    points = hashlib.sha256(bytes.fromhex(b"".join(points).decode()))
-    return keys == v["keys"] and (nodes.hexdigest(), points.hexdigest()) == (
+        objects = lines.split(b'","point":"')[1:]
+        points.update(bytes.fromhex(b"".join([o[:16] for o in objects]).decode()))
+    return keys == numbers(v["keys"]) and (nodes.hexdigest(), points.hexdigest()) == (
         v["digest"],
         v["points"],
     )

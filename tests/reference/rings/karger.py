@@ -2,6 +2,7 @@
 key goes to the next points clockwise.
 """
 
+import functools
 from fractions import Fraction
 from hashlib import sha1
 
@@ -25,19 +26,27 @@ def parse(text):
     ]
 
 
+def spot(data, bits):
+    """The place of some bytes on the ring."""
+    return int.from_bytes(sha1(data).digest(), "big") >> (160 - bits)
+
+
+@functools.lru_cache
+def ring(servers, vnodes, bits):
+    """[(place, name)], in order; of names on one place the first has it."""
+    found = {}
+    for name, weight in servers:
+        for i in range(int(vnodes * weight)):
+            found.setdefault(spot(f"{i}{name}".encode(), bits), name)
+    return sorted(found.items())
+
+
 def place(key, servers, choices):
     """The servers of a key, primary first."""
     bits = int(choices.get("bits", 64))
-
-    def spot(data):
-        return int.from_bytes(sha1(data).digest(), "big") >> (160 - bits)
-
-    ring = {}
-    for name, weight in servers:
-        for i in range(int(int(choices.get("vnodes", 100)) * weight)):
-            ring.setdefault(spot(f"{i}{name}".encode()), name)
-    at = spot(key)
-    clockwise = [ring[p] for p in sorted(ring) if p >= at] + [
-        ring[p] for p in sorted(ring) if p < at
+    points = ring(tuple(servers), int(choices.get("vnodes", 100)), bits)
+    at = spot(key, bits)
+    clockwise = [name for p, name in points if p >= at] + [
+        name for p, name in points if p < at
     ]
     return list(dict.fromkeys(clockwise))[: int(choices.get("replicas", 1))]

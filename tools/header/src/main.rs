@@ -1,5 +1,5 @@
-//! Writes the headers: `include/stead.h`, the manual of the C API, and the same declarations as PHP
-//! reads them.
+//! Writes the headers: `include/stead.h`, which is the manual of the C API, and the same
+//! declarations in the form that PHP reads.
 //!
 //! ```text
 //! crates/stead-capi/src --bare, cbindgen--> include/stead.h    comments, guards, C++
@@ -7,7 +7,8 @@
 //!                                     php/preload/stead.h      for ffi.preload: the same after FFI_SCOPE and FFI_LIB
 //! ```
 //!
-//! `make header` runs it; with `--check` nothing is written, and a stale file is an error.
+//! `make header` runs this program. With `--check` it writes nothing and fails when a file is
+//! stale.
 
 #![forbid(unsafe_code)]
 
@@ -17,7 +18,8 @@ use std::{env, fs, process};
 
 use cbindgen::{Builder, Config, Language};
 
-/// What PHP's preloading wants to know, and all that it may have of a preprocessor.
+/// The two definitions that PHP's preloading needs. It understands no other lines of a
+/// preprocessor.
 const PRELOAD: &str = "#define FFI_SCOPE \"stead\"\n#define FFI_LIB \"libstead.so.1\"\n";
 
 type Failure = Box<dyn std::error::Error>;
@@ -77,7 +79,7 @@ fn run(check: bool) -> Result<Vec<PathBuf>, Failure> {
     Ok(stale)
 }
 
-/// The same without comments, includes, guards and C++.
+/// Settings of cbindgen for the declarations without comments, includes, guards and C++.
 fn for_php(mut config: Config) -> Config {
     config.language = Language::C;
     config.header = None;
@@ -90,8 +92,9 @@ fn for_php(mut config: Config) -> Config {
     config
 }
 
-/// Copies sources, with the pointer `P` for the type `Foreign<P>`, which is one (crates/stead-capi,
-/// boundary.rs): cbindgen would give each a typedef, and a C programmer a riddle.
+/// Copies the sources with each type `Foreign<P>` replaced by its pointer `P`; the two have the
+/// same representation (boundary.rs of crates/stead-capi). Otherwise cbindgen would write a typedef
+/// for each, which says nothing to a C programmer.
 fn copy_bare(from: &Path, to: &Path) -> Result<(), Failure> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,4 +1,5 @@
-//! Circles: the sets of files that lead to each other, by Tarjan's strongly connected components.
+//! Circles: the sets of files that use each other, directly or indirectly, found by Tarjan's
+//! algorithm for strongly connected components.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +20,14 @@ pub fn circles(edges: &BTreeMap<usize, Vec<usize>>) -> Vec<Vec<usize>> {
 
 struct Search<'a> {
     edges: &'a BTreeMap<usize, Vec<usize>>,
-    /// When each file was first seen; `None` once its circle is known.
+    /// The number of each file in the order of visits; `None` once its circle is known.
     seen: BTreeMap<usize, Option<usize>>,
     path: Vec<usize>,
     found: Vec<Vec<usize>>,
 }
 
 impl Search<'_> {
-    /// The earliest file on the path that can be reached from here.
+    /// Visits a file; returns the number of the earliest file on the path that it can reach.
     fn visit(&mut self, file: usize) -> Option<usize> {
         if let Some(seen) = self.seen.get(&file) {
             return *seen;
@@ -67,7 +68,7 @@ mod tests {
         assert_eq!(found(&[(1, &[2]), (2, &[3]), (3, &[])]), [[0; 0]; 0]);
         assert_eq!(found(&[(1, &[2, 3]), (2, &[3])]), [[0; 0]; 0]);
         assert_eq!(found(&[(1, &[2]), (2, &[1])]), [[1, 2]]);
-        // a circle of three, a way into it, a way out of it, and a second circle behind that
+        // a circle of three files, an edge into it, an edge out of it, and a second circle beyond
         let edges: [(usize, &[usize]); 6] = [
             (0, &[1]),
             (1, &[2]),
@@ -77,7 +78,7 @@ mod tests {
             (5, &[4]),
         ];
         assert_eq!(found(&edges), [vec![1, 2, 3], vec![4, 5]]);
-        // two circles that share a file are one
+        // two circles that share a file count as one
         assert_eq!(found(&[(1, &[2]), (2, &[1, 3]), (3, &[2])]), [[1, 2, 3]]);
     }
 }

@@ -1,4 +1,4 @@
-//! Code: what the modules of one file define, import and name. Code for tests is left out.
+//! Code: the names that the modules of one file define, import and use. Code for tests is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,35 +6,35 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, Item, Meta, UseTree, Visibility};
 
-/// A path as it is written: `crate`, `point`, `Point`.
+/// A path as the words that are written: `crate`, `point`, `Point`.
 pub(crate) type Written = Vec<String>;
 
-/// What a module has; a file is one, and so is each `mod name { ... }` in it.
+/// A module: a file, or a `mod name { ... }` in a file.
 #[derive(Default, Debug)]
 pub(crate) struct Module {
-    /// Its names from the crate's root on.
+    /// The names of the modules from the crate's root to this one.
     pub path: Vec<String>,
-    /// What is defined in it.
+    /// The items that the module defines.
     pub items: BTreeSet<String>,
-    /// Names that `use` brings into it, and what they stand for.
+    /// The names that `use` brings into the module, with the paths that they stand for.
     pub aliases: BTreeMap<String, Written>,
-    /// Paths of `use ...::*`.
+    /// The paths of `use ...::*`.
     pub globs: Vec<Written>,
-    /// Names that it re-exports.
+    /// The names that the module re-exports.
     pub exports: BTreeSet<String>,
-    /// All paths that its code names, but for those that it re-exports.
+    /// All paths in its code, except for those that it re-exports.
     pub named: BTreeSet<Written>,
-    /// Single words in macros and their calls: names of modules, or what a call defines.
+    /// Single words in macros and their calls: names of modules, or items that a call defines.
     pub called_with: BTreeSet<String>,
-    /// Types of `impl` blocks without a trait, and their functions.
+    /// The functions of `impl` blocks without a trait, each with the path of its type.
     pub functions: Vec<(Written, String)>,
-    /// Submodules in files of their own that are there for tests only.
+    /// Submodules that have their own files and exist only for tests.
     pub for_tests: BTreeSet<String>,
 }
 
-/// The comment that a file starts with, and its modules, the file itself first.
+/// Returns the comment at the start of a file, and the file's modules, the file itself first.
 ///
-/// Errors: the text is no Rust.
+/// Fails when the text is not Rust.
 pub(crate) fn read(text: &str, path: Vec<String>) -> syn::Result<(String, Vec<Module>)> {
     let file = syn::parse_file(text)?;
     let mut modules = Vec::new();
@@ -56,7 +56,7 @@ fn doc(attribute: Attribute) -> Option<String> {
     }
 }
 
-/// Reads a module and those in it.
+/// Reads a module and the modules inside it.
 fn module(items: &[Item], path: Vec<String>, modules: &mut Vec<Module>) {
     let place = modules.len();
     modules.push(Module::default());
@@ -136,7 +136,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// `#[test]` and `#[cfg(test)]`.
+/// Whether an item is marked with `#[test]` or `#[cfg(test)]`.
 fn is_for_tests(attribute: &Attribute) -> bool {
     is_test(&attribute.meta.to_token_stream().to_string())
 }
@@ -165,7 +165,7 @@ fn functions(block: &syn::ItemImpl, into: &mut Vec<(Written, String)>) {
     into.extend(names.map(|name| (of.clone(), name)));
 }
 
-/// Reads a `use`.
+/// Reads a `use` declaration.
 fn imports(tree: &UseTree, before: &mut Written, exported: bool, module: &mut Module) {
     match tree {
         UseTree::Path(path) => {
@@ -220,7 +220,7 @@ fn words(tokens: TokenStream, into: &mut BTreeSet<String>) {
     }
 }
 
-/// The paths that code names, single words included.
+/// All paths in the code, including single words.
 fn paths(tokens: TokenStream, into: &mut BTreeSet<Written>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut at = 0;
@@ -253,7 +253,7 @@ fn after_item(tokens: &[TokenTree], start: usize) -> usize {
     end.map_or(tokens.len(), |end| start + end + 1)
 }
 
-/// Reads a path of which the first word is read; returns where it ends.
+/// Reads the rest of a path whose first word has been read; returns where the path ends.
 fn path(tokens: &[TokenTree], mut at: usize, first: String, into: &mut BTreeSet<Written>) -> usize {
     let is = |at: usize, sign: char| matches!(tokens.get(at), Some(TokenTree::Punct(p)) if p.as_char() == sign);
     let starts_late = at >= 3 && is(at - 2, ':') && is(at - 3, ':');
@@ -269,7 +269,7 @@ fn path(tokens: &[TokenTree], mut at: usize, first: String, into: &mut BTreeSet<
         }
         at += 3;
     }
-    // `::std::x` and `<T as X>::y` begin elsewhere
+    // `::std::x` and `<T as X>::y` do not begin with this word
     if !starts_late {
         into.insert(path);
     }

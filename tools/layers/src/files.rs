@@ -1,14 +1,14 @@
-//! Files: which Rust files make a crate, and what is in them.
+//! Files: the Rust files that make up a crate, and their texts.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of the crate whose root is `root`, the root first: paths below its directory, and
-/// texts.
+/// Returns the files of the crate whose root is `root`, the root first. Each is a path relative to
+/// the root's directory, and a text.
 ///
-/// A library or program has all files of its directory and below. Tests share their directory: a
-/// test has the directories there that it declares as modules.
+/// All files in and below the directory belong to a library or program. Tests share one directory:
+/// a test has only the directories there that it declares as modules.
 pub fn of_crate(root: &Path) -> io::Result<Vec<(String, String)>> {
     let directory = root.parent().unwrap_or(Path::new("."));
     let text = fs::read_to_string(root)?;

@@ -1,12 +1,12 @@
-//! Which file of a crate uses which, read from the sources, and what must not be: files that use
-//! each other, directly or around a corner, and files that use what the order of the crate's front
-//! page puts beside them or to their right.
+//! Reads from the sources which file of a crate uses which. Two things are forbidden: files that
+//! use each other, directly or through others; and files that use a module that the order on the
+//! crate's front page puts beside them or to their right.
 //!
-//! A file uses another when its code names something that is defined there, by whatever way: a
-//! `use`, a path in the code or in a macro call, or a name that a third file re-exports. Code for
-//! tests does not count; neither does the re-export of a file's own submodules, so that a `mod.rs`
-//! may list what is below it. Method calls are not seen, since their types are not known here: an
-//! `impl` block that stands in another file than its type counts for `Type::function` only.
+//! A file uses another when its code names something that is defined there: in a `use`, in a path
+//! in the code or in a macro call, or by a name that a third file re-exports. Code for tests does
+//! not count. Neither does the re-export of a file's own submodules, so a `mod.rs` may list the
+//! modules below it. Method calls are not seen, since their types are not known here: when an
+//! `impl` block is in another file than its type, only `Type::function` counts as a use of it.
 //!
 //! A module uses only modules to its left:
 //!

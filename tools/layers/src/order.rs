@@ -1,12 +1,12 @@
 //! The order of a crate's modules, as its front page draws it: a fenced block of text with groups
-//! between bars. A module uses only modules of groups to the left of its own.
+//! separated by bars. A module uses only modules of groups to the left of its own.
 
 use std::collections::BTreeSet;
 
 use crate::uses::Crate;
 
-/// What does not agree with the order of the front page, a line each. A crate of one module needs
-/// none.
+/// Returns a line for everything that contradicts the order on the front page. A crate with only
+/// one module needs no order.
 pub fn against_the_order(of: &Crate) -> Vec<String> {
     let modules = of.tops();
     let groups = match groups(&of.front_page) {
@@ -41,7 +41,7 @@ pub fn against_the_order(of: &Crate) -> Vec<String> {
     wrong
 }
 
-/// The groups of the first fenced block of text that has a bar between blanks.
+/// The groups in the first fenced block of text that has a bar with a space on both sides.
 fn groups(front_page: &str) -> Option<Vec<Vec<String>>> {
     let blocks = front_page.split("```").skip(1).step_by(2);
     let drawn = blocks

@@ -1,4 +1,4 @@
-//! Uses: which file of a crate uses which, by following every path that its code names.
+//! Uses: which file of a crate uses which, found by following every path in its code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -8,50 +8,52 @@ use crate::circles::circles;
 use crate::code::{self, Module, Written};
 use crate::files;
 
-/// User and used, and the path by which the one first names the other.
+/// The numbers of a file and of a file that it uses, with the first path that leads from one to the
+/// other.
 pub type Uses = BTreeMap<(usize, usize), String>;
 
-/// How paths begin that must lead into the crate.
+/// The first words of paths that must lead into the crate.
 const ROOTED: [&str; 3] = ["crate", "self", "super"];
 
-/// A crate that was read.
+/// A crate, read from its files.
 #[derive(Debug)]
 pub struct Crate {
-    /// Its files, the root first, by their paths below its directory.
+    /// The paths of its files, relative to the root's directory; the root is the first.
     pub files: Vec<String>,
-    /// The comment that its root starts with.
+    /// The comment at the start of its root.
     pub front_page: String,
     /// Which file uses which.
     pub uses: Uses,
-    /// Paths into the crate that lead nowhere: file and path. What is not understood must not pass.
+    /// Paths into the crate that lead nowhere, each with its file. They are errors, so that code
+    /// which is not understood here does not pass unnoticed.
     pub lost: Vec<(usize, String)>,
     modules: Vec<(usize, Module)>,
     by_path: BTreeMap<Vec<String>, usize>,
 }
 
-/// What a path leads to.
+/// The destination of a path.
 #[derive(Clone, Copy, Debug)]
 enum Found<'a> {
     Module(usize),
-    /// Something that is defined in a module, and the word of the path after it.
+    /// An item that is defined in a module, and the word of the path after the item.
     Item(usize, &'a str, Option<&'a str>),
 }
 
-/// Why a path does not lead into the crate.
+/// The reason why a path does not lead into the crate.
 enum Astray {
-    /// It begins with what the crate does not define.
+    /// The path begins with a name that the crate does not define.
     Elsewhere,
-    /// It begins in the crate, and what it names is not there.
+    /// The path begins in the crate but names something that does not exist.
     Nowhere,
 }
 
 impl Crate {
-    /// Reads the crate whose root is this file.
+    /// Reads the crate whose root is the file `root`.
     pub fn read(root: &Path) -> io::Result<Crate> {
         Crate::of(&files::of_crate(root)?)
     }
 
-    /// The crate of these files, the root first: paths and texts.
+    /// Reads a crate from its files, given as paths and texts; the root is the first.
     pub fn of(files: &[(impl AsRef<str>, impl AsRef<str>)]) -> io::Result<Crate> {
         let wrong = |file: &str, error: syn::Error| {
             io::Error::new(io::ErrorKind::InvalidData, format!("{file}: {error}"))
@@ -83,7 +85,7 @@ impl Crate {
         Ok(of)
     }
 
-    /// The circles among the files, each sorted by name.
+    /// The circles among the files. The files of a circle are sorted by name.
     pub fn circles(&self) -> Vec<Vec<&str>> {
         let mut edges: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (from, to) in self.uses.keys() {
@@ -102,20 +104,20 @@ impl Crate {
         (file > 0).then(|| path(&self.files[file]).swap_remove(0))
     }
 
-    /// The top modules, but for those that are there for tests only.
+    /// The top modules, except for those that exist only for tests.
     pub fn tops(&self) -> BTreeSet<String> {
         let tops = self.modules.iter().filter_map(|(file, _)| self.top(*file));
         tops.collect()
     }
 
-    /// The files whose code has this word.
+    /// The files in whose code this word appears.
     pub fn files_with(&self, word: &str) -> BTreeSet<&str> {
         let word = vec![word.to_owned()];
         let has = self.modules.iter().filter(|(_, m)| m.named.contains(&word));
         has.map(|(file, _)| self.files[*file].as_str()).collect()
     }
 
-    /// What these files use of each other, a line each.
+    /// The uses among these files, a line each.
     pub fn among(&self, files: &[&str]) -> Vec<String> {
         let inside = |file: &usize| files.contains(&self.files[*file].as_str());
         let uses = self.uses.iter();
@@ -135,7 +137,7 @@ impl Crate {
         self.modules.retain(|(_, module)| kept(&module.path));
     }
 
-    /// What each file uses, and what leads nowhere.
+    /// Returns the uses of all files, and the paths that lead nowhere.
     fn find_uses(&self) -> (Uses, Vec<(usize, String)>) {
         let foreign = self.foreign_functions();
         let (mut uses, mut lost) = (Uses::new(), Vec::new());
@@ -165,21 +167,21 @@ impl Crate {
         (uses, lost)
     }
 
-    /// The paths by which a module uses others.
+    /// The paths through which a module uses others.
     fn paths_of(&self, from: usize) -> Vec<Written> {
         let module = &self.modules[from].1;
         let named = module.named.iter();
         let named = named.filter(|path| path.len() > 1 || module.exports.contains(&path[0]));
         let words = module.called_with.iter().map(|word| vec![word.clone()]);
         let children = words.filter(|word| self.child(from, &word[0]).is_some());
-        // what is re-exported from below is not used by that
+        // a module does not use what it only re-exports from below
         let exports = module.exports.iter();
         let exports = exports.filter_map(|name| module.aliases.get(name));
         let exports = exports.filter(|path| !self.is_below(from, path));
         named.chain(exports).cloned().chain(children).collect()
     }
 
-    /// Functions of types that stand in another file than the type: module, type, function.
+    /// The functions that are in another file than their type: module, type, function.
     fn foreign_functions(&self) -> BTreeMap<(usize, String, String), usize> {
         let mut foreign = BTreeMap::new();
         for (at, (file, module)) in self.modules.iter().enumerate() {
@@ -199,7 +201,7 @@ impl Crate {
         self.by_path.get(&path).copied()
     }
 
-    /// Whether a path leads to a module below, or into one.
+    /// Whether a path leads to a submodule of this module, or into one.
     fn is_below(&self, module: usize, path: &Written) -> bool {
         let Ok(Found::Module(to) | Found::Item(to, ..)) = self.find(module, path) else {
             return false;
@@ -214,8 +216,8 @@ impl Crate {
         self.follow(from, path, &mut BTreeSet::new())
     }
 
-    /// Follows a path that stands in a module. `seen`: names that are being looked up, so that two
-    /// globs that lead to each other end.
+    /// Follows a path in the code of a module. `seen` has the names that are being looked up, so
+    /// that two globs that import each other do not recurse for ever.
     fn follow<'a>(
         &'a self,
         from: usize,
@@ -254,7 +256,7 @@ impl Crate {
         Ok(Found::Module(at))
     }
 
-    /// What a name means in a module.
+    /// Returns the meaning of a name in a module.
     fn look_up<'a>(
         &'a self,
         at: usize,
@@ -283,7 +285,7 @@ impl Crate {
                 self.look_up(to, word, last, seen)
             })
         };
-        // a macro call among a module's items may define what it names
+        // a macro call among a module's items may define the items whose names it has
         let defined = || {
             let defined = module.called_with.contains(word);
             defined.then_some(Found::Item(at, word, None))
@@ -292,7 +294,7 @@ impl Crate {
     }
 }
 
-/// The module of a file below the root's directory.
+/// The path of the module that a file below the root's directory is.
 fn path(file: &str) -> Vec<String> {
     let stem = file.trim_end_matches(".rs").trim_end_matches("/mod");
     stem.split('/').map(str::to_owned).collect()

@@ -1,6 +1,6 @@
-//! The house: in no crate of the workspace do two files use each other, and each crate keeps the
-//! order that its front page draws. In the core, unsafe code lives in two modules, and what places
-//! keys is free of floats and of indexing that can panic.
+//! Rules for all crates of the workspace: no two files of a crate use each other, and each crate
+//! keeps the order that its front page draws. In the core, only two modules have unsafe code, and
+//! the modules that place keys use neither floats nor indexing that can panic.
 #![allow(missing_docs)]
 
 use std::fs;
@@ -13,7 +13,7 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The members of the workspace, by their directories.
+/// The directories of the workspace's members.
 fn members() -> Vec<String> {
     let text = fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
     let line = text
@@ -25,7 +25,7 @@ fn members() -> Vec<String> {
         .collect()
 }
 
-/// The library of each member, or its program where it has none.
+/// The root of each member's library, or of its program when it has no library.
 fn roots() -> Vec<String> {
     let root = |member: String| {
         let library = format!("{member}/src/lib.rs");
@@ -38,7 +38,7 @@ fn roots() -> Vec<String> {
     members().into_iter().map(root).collect()
 }
 
-/// The tests of the members, each a crate of its own.
+/// The roots of the members' tests; each test is a crate of its own.
 fn tests() -> Vec<String> {
     let mut roots = Vec::new();
     for member in members() {
@@ -66,7 +66,7 @@ fn read(root: String) -> (String, Crate) {
     }
 }
 
-/// The libraries and programs, each read once for all tests.
+/// The libraries and programs, read once for all tests of this file.
 fn house() -> &'static [(String, Crate)] {
     static HOUSE: OnceLock<Vec<(String, Crate)>> = OnceLock::new();
     HOUSE.get_or_init(|| roots().into_iter().map(read).collect())
@@ -105,7 +105,8 @@ fn unsafe_code_lives_where_the_system_is_met() {
         let allowed: &[&str] = match root.as_str() {
             "crates/stead/src/lib.rs" => &["lock.rs", "mmap.rs"],
             "python/src/lib.rs" => &["arrow.rs"],
-            "crates/stead-capi/src/lib.rs" => continue, // what C calls; its own tests look at it
+            // C calls it, so that it is full of unsafe code; its own tests check where
+            "crates/stead-capi/src/lib.rs" => continue,
             _ => &[],
         };
         let found = of.files_with("unsafe");
@@ -115,7 +116,7 @@ fn unsafe_code_lives_where_the_system_is_met() {
 
 #[test]
 fn modules_that_place_are_free_of_floats_and_indexing() {
-    // the lints do the work; this says that nobody took them off
+    // the lints find floats and indexing; this test finds a module without the lints
     let text = fs::read_to_string(workspace().join("crates/stead/src/lib.rs")).unwrap();
     for module in [
         "cell",

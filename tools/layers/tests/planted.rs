@@ -1,5 +1,5 @@
-//! The control: circles and wrong directions that were planted are seen, in every way to write
-//! them, and what is none is let pass.
+//! Controls for the checks: planted circles and wrong directions are found, in whatever way they
+//! are written, and code without them passes.
 #![allow(missing_docs)]
 
 use stead_layers::{order, Crate};
@@ -10,7 +10,8 @@ fn read(files: &[(&str, &str)]) -> Crate {
     of
 }
 
-/// Two files, a.rs and b.rs, which use each other when `code` in a.rs uses `b::B`.
+/// A crate of two files: b.rs uses a.rs, and a.rs has `code`. The two use each other if `code` uses
+/// `b::B`.
 fn with(code: &str) -> Crate {
     read(&[
         (
@@ -100,14 +101,14 @@ fn a_directory_lists_what_is_below_it_and_may_not_use_it_back() {
     let from_above = "pub struct X; use super::Here;";
     assert_eq!(room("pub use x::X;", from_above), "");
     assert_eq!(room("pub(super) use x::*;", from_above), "");
-    // it re-exports and uses
+    // a module that both re-exports and uses
     assert_eq!(
         room("pub use x::X; fn f() -> X { X }", from_above),
         "room/mod.rs room/x.rs"
     );
     assert_eq!(room("use x::X;", from_above), "room/mod.rs room/x.rs");
     assert_eq!(room("list! { x, y }", from_above), "room/mod.rs room/x.rs");
-    // through the list a file below is reached, not the list
+    // a path through the list leads to the file below it, not to the list
     assert_eq!(
         room(
             "pub use y::Y; fn f() { x::f() }",

@@ -1,7 +1,8 @@
-//! include/stead.h taken apart: its front comment, then each declaration with the comment above it.
+//! Parses include/stead.h into its front comment and its declarations, each with the comment above
+//! it.
 //!
-//! No parser of C: the header is made by tools/header and always has this shape, and what has not
-//! is an error that names the line.
+//! This is not a parser of C: tools/header writes the header and always gives it the shape below.
+//! Any other line is an error that names the line.
 //!
 //! ```text
 //! // text                 the front comment; a blank line ends it
@@ -16,31 +17,31 @@
 use std::iter::Peekable;
 use std::str::Lines;
 
-/// The lines of a comment, without their slashes.
+/// The lines of a comment, without the slashes.
 pub(crate) type Comment<'a> = Vec<&'a str>;
 
-/// The whole of it.
+/// A parsed header.
 pub(crate) struct Header<'a> {
-    /// What stands above everything.
+    /// The comment at the top of the file.
     pub(crate) front: Comment<'a>,
-    /// Types and functions, as they come.
+    /// The types and functions, in their order.
     pub(crate) declarations: Vec<Declaration<'a>>,
 }
 
 /// A type or a function.
 pub(crate) struct Declaration<'a> {
-    /// What it is called.
+    /// The name.
     pub(crate) name: &'a str,
-    /// What stands above it.
+    /// The comment above the declaration.
     pub(crate) comment: Comment<'a>,
-    /// The text; without the members, which a type in braces has.
+    /// The text of the declaration, without the members of a type that has braces.
     pub(crate) lines: Vec<&'a str>,
-    /// The comment and the text of each.
+    /// The comment and the text of each member.
     pub(crate) members: Vec<(Comment<'a>, &'a str)>,
 }
 
 impl<'a> Header<'a> {
-    /// Takes a header apart.
+    /// Parses the text of a header.
     pub(crate) fn of(text: &'a str) -> Result<Header<'a>, String> {
         let mut lines = text.lines().peekable();
         let front = comment(&mut lines);
@@ -49,7 +50,7 @@ impl<'a> Header<'a> {
             let above = comment(&mut lines);
             let Some(line) = lines.next() else { break };
             if above.is_empty() {
-                // the preprocessor's lines, extern "C" and its end
+                // lines of the preprocessor, and the two lines of extern "C"
                 if line.is_empty()
                     || line.starts_with('#')
                     || line.ends_with("extern \"C\"")
@@ -70,7 +71,7 @@ impl<'a> Header<'a> {
         })
     }
 
-    /// Those that are functions, or those that are types.
+    /// The declarations that are functions, or those that are types.
     pub(crate) fn only(&self, functions: bool) -> impl Iterator<Item = &Declaration<'a>> {
         self.declarations
             .iter()
@@ -117,7 +118,7 @@ impl<'a> Declaration<'a> {
         })
     }
 
-    /// Whether it is a function.
+    /// Whether the declaration is a function.
     pub(crate) fn is_function(&self) -> bool {
         !self.lines.iter().any(|line| line.starts_with("typedef"))
     }
@@ -132,7 +133,7 @@ impl<'a> Declaration<'a> {
     }
 }
 
-/// The comment that comes next; empty when none does.
+/// Takes the comment that comes next; it is empty when the next line is not a comment.
 fn comment<'a>(lines: &mut Peekable<Lines<'a>>) -> Comment<'a> {
     let mut found = Vec::new();
     while let Some(text) = lines

@@ -1,5 +1,5 @@
-//! The library's page, `libstead.3`, out of include/stead.h; and a page of one line for each
-//! function that leads to it.
+//! The library's page, `libstead.3`, made from include/stead.h; and for each function a page of one
+//! line that refers to it.
 
 use std::path::Path;
 use std::{fs, io};
@@ -31,7 +31,7 @@ pub(crate) fn pages(directory: &Path) -> io::Result<()> {
 fn page(header: &Header) -> Roff {
     let mut roff = Roff::new();
     roff.control("TH", ["LIBSTEAD", "3", NO_DATE, SOURCE, MANUAL]);
-    // `stead: where does this key live?` heads the comment
+    // the first line of the comment is `stead: where does this key live?`
     let (title, front) = header
         .front
         .split_first()
@@ -75,14 +75,15 @@ fn declaration(roff: &mut Roff, one: &Declaration) {
     }
 }
 
-/// Whether a line begins with parameters of the function and a colon, like `key, length: any
-/// bytes`.
+/// Whether a line begins with parameters of the function and a colon, as `key, length: any bytes`
+/// does.
 fn explains_parameters(one: &Declaration, line: &str) -> bool {
     line.split_once(": ")
         .is_some_and(|(names, _)| names.split(", ").all(|name| one.has_parameter(name)))
 }
 
-/// Paragraphs, and what is indented as it stands. Only `new` or an empty line begins a paragraph.
+/// Adds lines as paragraphs, and indented lines unchanged. A new paragraph begins only where `new`
+/// says so, or after an empty line.
 fn prose(roff: &mut Roff, lines: &[&str], new: impl Fn(&str) -> bool) {
     let mut lines = lines
         .iter()
@@ -92,7 +93,7 @@ fn prose(roff: &mut Roff, lines: &[&str], new: impl Fn(&str) -> bool) {
     while let Some(line) = lines.next() {
         if line.starts_with("    ") {
             let mut block = vec![line];
-            // empty lines belong to the block when it goes on after them
+            // empty lines belong to the indented block if it continues after them
             while let Some(more) = lines.next_if(|line| line.is_empty() || line.starts_with("    "))
             {
                 block.push(more);

@@ -1,9 +1,9 @@
-//! Writes the manual pages and the completions, from the programs' own command lines and from
-//! include/stead.h.
+//! Writes the manual pages and the completions from the programs' own descriptions of their command
+//! lines and from include/stead.h.
 //!
 //!     stead-pages DIRECTORY      DIRECTORY/man1, /man3, /completions; DIRECTORY must not be there yet
 //!
-//! The same sources give the same bytes: a page names the version and no date.
+//! The same sources give the same bytes: a page names the version but no date.
 //!
 //! A module uses only modules to its left; a test holds that (tools/layers):
 //!
@@ -37,8 +37,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// A page of a name that is no longer used would be installed for ever, so the directory has to be
-/// new.
+/// Makes the directory, which must not exist yet: a page left over under a name that is no longer
+/// used would be installed again and again.
 fn write(directory: &Path) -> io::Result<()> {
     fs::create_dir(directory)?;
     let part = |name: &str| {

@@ -1,17 +1,16 @@
-//! What all manual pages have in common: the line at their top, and text that stands as it was
-//! written.
+//! The parts that all manual pages have in common: the line at the top, and verbatim text.
 
 use clap_mangen::roff::{roman, Roff};
 
-/// The version that pages name in their last line.
+/// The name and version in the last line of a page.
 pub(crate) const SOURCE: &str = concat!("stead ", env!("CARGO_PKG_VERSION"));
-/// The book they belong to, in the middle of their first line.
+/// The name of the manual, in the middle of the first line of a page.
 pub(crate) const MANUAL: &str = "stead manual";
-/// No date: an empty argument. The words of roff's arguments are not quoted by the crate unless
-/// they have spaces.
+/// An empty argument in place of the date. It has its own quotes, since the crate quotes only
+/// arguments with spaces.
 pub(crate) const NO_DATE: &str = "\"\"";
 
-/// Lines as they are: examples and declarations.
+/// Adds lines verbatim: examples and declarations.
 pub(crate) fn verbatim<'a>(roff: &mut Roff, lines: impl IntoIterator<Item = &'a str>) {
     roff.control("RS", ["4"]);
     roff.control("EX", []);

@@ -1,8 +1,9 @@
-//! The programs' pages: `stead.1` and `stead-rrd.1`, one for each verb of theirs, and the
+//! The programs' pages: `stead.1`, `stead-rrd.1` and one page for each of their verbs; and the
 //! completions.
 //!
-//! clap_mangen writes all but what stands below a help text: it would run those lines together.
-//! Ours are of two kinds, told apart by their first words: examples, and the table of exit codes.
+//! clap_mangen writes everything but the text below the options of a help text, whose lines it
+//! would join. That text has paragraphs of two kinds, which differ in their first words: examples,
+//! and the table of exit codes.
 
 use std::path::Path;
 use std::{fs, io};
@@ -14,7 +15,7 @@ use clap_mangen::Man;
 
 use crate::page::{verbatim, MANUAL, NO_DATE, SOURCE};
 
-/// Writes `stead.1` and `stead-VERB.1`, and the same of `stead-rrd`.
+/// Writes `stead.1` and `stead-VERB.1`, and the same pages for `stead-rrd`.
 pub(crate) fn pages(directory: &Path) -> io::Result<()> {
     program(directory, stead_cli::command(), "libstead(3)")?;
     program(directory, stead_rrd::line::command(), "stead(1)")
@@ -32,7 +33,7 @@ fn program(directory: &Path, described: Command, see_also: &str) -> io::Result<(
     page(directory, &program, see_also)
 }
 
-/// Writes a completion for each shell, under the name by which the shell looks for it.
+/// Writes a completion for each shell, under the name that the shell looks for.
 pub(crate) fn completions(directory: &Path) -> io::Result<()> {
     for mut program in [stead_cli::command(), stead_rrd::line::command()] {
         let name = program.get_name().to_owned();
@@ -53,7 +54,7 @@ fn page(directory: &Path, command: &Command, see_also: &str) -> io::Result<()> {
         .get_display_name()
         .unwrap_or(command.get_name())
         .to_owned();
-    // the line that --help shows: clap_mangen's own lists every option and drops their values
+    // the usage line of --help; clap_mangen's own lists every option and drops their values
     let usage = command
         .clone()
         .render_usage()
@@ -75,14 +76,14 @@ fn page(directory: &Path, command: &Command, see_also: &str) -> io::Result<()> {
     fs::write(directory.join(format!("{title}.1")), text)
 }
 
-/// The sections that the text below the help becomes.
+/// Turns the text below the options of a help text into sections.
 fn below(text: &str, see_also: &str) -> Roff {
     let mut roff = Roff::new();
     for paragraph in text.split("\n\n") {
         let (first, rest) = paragraph.split_once('\n').unwrap_or((paragraph, ""));
         if let Some(codes) = first.strip_prefix("Exit codes:") {
             roff.control("SH", ["EXIT STATUS"]);
-            // a table of lines, or one line with semicolons
+            // the codes are a table of lines, or one line with semicolons
             let entries: Vec<&str> = if rest.is_empty() {
                 codes.split("; ").collect()
             } else {
@@ -119,7 +120,7 @@ fn below(text: &str, see_also: &str) -> Roff {
     roff
 }
 
-/// With a capital.
+/// The text with a capital at its start.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
