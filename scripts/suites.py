@@ -390,7 +390,7 @@ def main():
         for suite in suites:
             beside = suite[0] in BESIDE
             with speaking:
-                print(f"== {suite[0]}{', beside what follows' * beside}", flush=True)
+                print(f"== {suite[0]}{', beside the next suites' * beside}", flush=True)
             if beside:
                 others.append(threading.Thread(target=go, args=suite))
                 others[-1].start()

@@ -126,8 +126,8 @@ def memcacheds():
 
 
 def start_block(running):
-    """Starts the ten servers of the first free block, and appends them to the list
-    `running`.
+    """Starts the ten servers of the first free block, appends their processes to the
+    list `running`, and returns their names; None if no block is free.
     """
     for block in BLOCKS:
         if not all(map(is_free, names(block))):

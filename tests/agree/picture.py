@@ -32,7 +32,7 @@ def words(x, y, said, size=FONT, anchor="start", fill="#222", more=""):
 
 
 def svg(blocks, alike, keys, title, subtitle):
-    """Returns the picture, as text. `blocks` is [(heading, [(label, index of its
+    """Yields the lines of the picture. `blocks` is [(heading, [(label, index of its
     placement), ...]), ...]; `alike[i][j]` is as in a Table.
     """
     rows = [(label, index) for _, members in blocks for label, index in members]

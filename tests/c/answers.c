@@ -1,5 +1,5 @@
-// Right use of what locates, against answers of tests/vectors, and of what
-// looks into a map.
+// Correct calls of the functions that locate keys or look into a map, compared
+// with the answers in tests/vectors.
 
 #include "check.h"
 
@@ -46,7 +46,8 @@ static void check_one_copy(void) {
   SAYS(stead_map_node_name(map, out.nodes[0]), "n0");
   SAYS(stead_map_node_name(map, out.nodes[1]), "n2");
   SAYS(stead_map_node_name(map, out.nodes[2]), "n1");
-  CHECK(out.nodes[3] == (int32_t)0xA5A5A5A5); // no further than the list goes
+  CHECK(out.nodes[3] ==
+        (int32_t)0xA5A5A5A5); // nothing is written beyond the list
   stead_map_free(map);
 }
 
@@ -64,7 +65,7 @@ static void check_copies(void) {
   GIVES(stead_map_locate_all(map, FRANK, NULL, 0, &out.count, at));
   IS(out.count, 3);
   GIVES(stead_map_locate_all(map, FRANK, out.nodes, SIZE_MAX, &out.count,
-                             at)); // room is all that it says
+                             at)); // the capacity is only a limit
   IS(out.count, 3);
   GIVES(stead_map_locate_point(map, 0x26253c50741faa9c, out.nodes, 16,
                                &out.count, at));
@@ -96,7 +97,7 @@ static void check_many(void) {
   CHECK(out.nodes[3] == named(map, "n2") &&
         out.nodes[4] == (int32_t)0xA5A5A5A5);
   GIVES(stead_map_locate_many(map, "frank", 5, offsets, 1, out.nodes,
-                              at)); // bytes behind the last key are no mistake
+                              at)); // bytes after the last key are allowed
   const uint64_t from_two[] = {2, 5};
   GIVES(stead_map_locate_many(map, "xxfra", 5, from_two, 1, out.nodes, at));
   SAYS(place(map, "fra"), stead_map_node_name(map, out.nodes[0]));
@@ -150,7 +151,7 @@ static void check_keys(void) {
   SAYS(out.path, "38/37/60/frank");
   IS(out.count, 14);
   GIVES(stead_path(FRANK, NULL, STEAD_FOLD_NONE, out.path, 15, &out.count,
-                   at)); // just room for the NUL
+                   at)); // exactly enough room for the NUL
   SAYS(out.path, "38/37/60/frank");
   GIVES(stead_path("frank\n", 6, "64,64,128", STEAD_FOLD_NONE, out.path,
                    STEAD_PATH_ROOM, &out.count, at));
@@ -165,12 +166,13 @@ static void check_keys(void) {
                    STEAD_PATH_ROOM, &out.count, at));
   CHECK(strstr(out.path, "/a=00b=2f=2e=2e") != NULL);
   char key[255];
-  memset(key, 'k', sizeof key); // the longest file name there is
+  memset(key, 'k', sizeof key); // the longest possible file name
   GIVES(stead_path(key, sizeof key, NULL, STEAD_FOLD_NONE, out.path,
                    STEAD_PATH_ROOM, &out.count, at));
   CHECK(out.count > 255 && out.count < STEAD_PATH_ROOM &&
         strlen(out.path) == out.count);
-  // each of the most levels with the longest number: the room suffices
+  // the largest number of levels, each with the longest number: the room
+  // suffices
   GIVES(stead_path(
       key, sizeof key,
       "256,256,256,256,256,256,256,256,256,256,256,256,256,256,256,256",
@@ -230,7 +232,7 @@ static void check_policies(const stead_map *map) {
 static void check_slices(const stead_map *map) {
   size_t count = stead_map_slice_count(map);
   uint64_t next = 0;
-  CHECK(count >= 4); // two shares, the pin and what is behind it
+  CHECK(count >= 4); // two shares, the pin, and the rest behind it
   for (size_t i = 0; i < count; i++) {
     GIVES(stead_map_slice(map, i, &out.slice, at));
     stead_slice slice = out.slice;
@@ -246,7 +248,7 @@ static void check_slices(const stead_map *map) {
       IS(out.nodes[0], primary);
     }
   }
-  IS(next, 0); // behind the last point comes the first
+  IS(next, 0); // after the last point it wraps around to 0
 }
 
 void check_inside(void) {
@@ -273,7 +275,7 @@ void check_inside(void) {
   SAYS(place(map, "justin"), "n11");
   check_policies(map);
   check_slices(map);
-  // a digest is that of the file, and the bytes are the file
+  // the digest is that of the file, and the bytes are those of the file
   GIVES(stead_map_bytes(map, &out.bytes, &out.length, at));
   const void *bytes = out.bytes;
   size_t length = out.length;

@@ -1,23 +1,23 @@
-// Wrong arguments of what asks a map, a plan or a key: NULL, impossible
-// lengths, misaligned places, numbers that are none.
+// Wrong arguments for functions that ask a map, a plan or a key: NULL,
+// impossible lengths, misaligned pointers, unknown numbers.
 
 #include "check.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-// Lengths that no key can have; -1 and the like come from arithmetic that went
+// Lengths that no key can have. -1 and the like come from arithmetic that went
 // wrong.
 static const size_t impossible[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2 + 1,
                                     SIZE_MAX / 2, (size_t)INT32_MIN};
 #define IMPOSSIBLE (sizeof impossible / sizeof *impossible)
 
-// Where a size_t has more than 32 bits, a number whose lower 32 are 0, a right
-// index.
+// 2^32, where a size_t has more than 32 bits: cut to 32 bits it would be 0,
+// which is a right index.
 #define CUT_TO_0                                                               \
   (SIZE_MAX > UINT32_MAX ? (size_t)((uint64_t)UINT32_MAX + 1) : SIZE_MAX - 1)
 
-// A place for a T that is one byte beside a right one.
+// The address of a T, one byte off.
 #define ODD(T) ((T *)((char *)&out.bytes + 1))
 
 static stead_map *map;
@@ -135,7 +135,7 @@ static void check_locating_many(void) {
                  stead_map_locate_many(map, "kk", impossible[i], good, 2,
                                        out.nodes, at));
   }
-  // counts whose bytes, not they themselves, are too many
+  // the counts themselves are possible, but their bytes are too many
   REFUSES(STEAD_INVALID,
           stead_map_locate_many(map, "kk", 2, good, SIZE_MAX / sizeof *good,
                                 out.nodes, at));
@@ -215,8 +215,8 @@ static void check_map_of_null(void) {
                stead_map_report(map, ODD(char *), at));
 }
 
-// Numbers of nodes, policies, slices and moves that are not there; the last
-// ones there are, are.
+// Numbers of nodes, policies, slices and moves that do not exist, and the last
+// ones that do.
 static void check_numbers(void) {
   int32_t nodes = stead_map_node_count(map),
           policies = stead_map_policy_count(map);
@@ -254,8 +254,8 @@ static void check_numbers(void) {
                  stead_plan_move(plan, not_moves[i], &out.move, at));
 }
 
-// A number of a larger map, asked of a smaller one: an answer of the smaller
-// map, or none; never a crash.
+// A number from a larger map, used with a smaller one: the answer is that of
+// the smaller map, or there is none. It never crashes.
 static void check_stale_numbers(void) {
   stead_map *large = opened(in(maps, "many.map"), STEAD_OPEN_SHARED);
   CHECK(stead_map_node_count(large) > stead_map_node_count(map));
@@ -366,7 +366,7 @@ static void check_keys(void) {
   memset(key, 'k', sizeof key);
   REFUSES(STEAD_NAME,
           stead_path(key, 256, NULL, 0, out.path, 320, &out.count, at));
-  memset(key, '/', sizeof key); // three bytes each
+  memset(key, '/', sizeof key); // each takes three bytes
   REFUSES(STEAD_NAME,
           stead_path(key, 86, NULL, 0, out.path, 320, &out.count, at));
   GIVES(stead_path(key, 85, NULL, 0, out.path, 320, &out.count, at));

@@ -1,19 +1,21 @@
-// Every function of the header, called once, against the library that was built
+// Calls every function of the header once, against the library that was built
 // with the tests' faults.
 //
 //     boundary pass SCRATCH
-//         calls each rightly, and prints who went through the boundary
+//         makes correct calls, and prints the functions that passed through the
+//         boundary
 //     boundary armed SCRATCH
-//         each call panics inside: the status is STEAD_INTERNAL and the message
-//         names the function, or the value is the one that the header gives for
-//         wrong arguments; the process lives
+//         makes each call panic inside. The status must be STEAD_INTERNAL, and
+//         the message must name the function; a function without a status must
+//         return the value that the header gives for wrong arguments; and the
+//         process must survive
 
 #include "check.h"
 
 #include <math.h>
 #include <stdio.h>
 
-// Of the library for tests alone.
+// Only in the library for tests.
 void stead_test_arm(int32_t armed);
 const char *stead_test_guarded(size_t index);
 
@@ -40,7 +42,7 @@ static void end(int32_t status, const char *name) {
     begin();                                                                   \
     end(name(__VA_ARGS__), #name);                                             \
   } while (0)
-// `fallback`: whether the value is what a failing call gives.
+// `fallback` is whether the function returned the value of a failing call.
 #define VALUE(fallback, name, ...)                                             \
   do {                                                                         \
     begin();                                                                   \
@@ -64,7 +66,7 @@ int main(int argc, char **argv) {
   if (argc != 3)
     return fprintf(stderr, "usage: boundary pass|armed SCRATCH\n"), 2;
   scratch = argv[2];
-  // what the calls need is there before any of them fails
+  // makes what the calls need, before any of them fails
   stead_map *map = built(fleet, NULL),
             *next = built("name = \"m\"\nnode = [{name = \"a\"}]", map);
   stead_plan *plan;
@@ -136,7 +138,8 @@ int main(int argc, char **argv) {
   STATUS(stead_fold_ascii, "K", 1, out.path, at);
 
   if (armed) {
-    // those that end something end nothing: what they were given is ended below
+    // the functions that free fail and free nothing: their arguments are freed
+    // below
     stead_test_arm(1);
     stead_map_free(map);
     stead_plan_free(plan);

@@ -1,5 +1,5 @@
-// Wrong arguments of what makes maps, and fleets that are wrong: every number
-// of stead_status that they can give.
+// Wrong arguments for functions that make maps, and wrong fleets: every status
+// that they can return.
 
 #include "check.h"
 
@@ -57,7 +57,7 @@ static void check_build_arguments(void) {
                stead_map_from_bytes("x", SIZE_MAX / 2, &out.map, at));
 }
 
-// The status and the words of a fleet that is wrong.
+// Checks the status and the message of a wrong fleet.
 static void wrong_fleet(const char *fleet, size_t length, int32_t wanted,
                         const char *words) {
   REFUSES(wanted, stead_map_build(fleet, length, "dir/x.toml", NULL, NULL,
@@ -85,10 +85,10 @@ static void check_wrong_fleets(void) {
   // without a name it is "fleet"
   REFUSES_WITH(STEAD_FLEET, "fleet:1: ",
                stead_map_build("", 0, NULL, NULL, NULL, &out.map, at));
-  // a name is shown, whatever is in it, on one line
+  // a name is shown on one line, whatever it contains
   REFUSES(STEAD_FLEET, stead_map_build("", 0, "two\nlines\r\x1B[31m\x7F", NULL,
                                        NULL, &out.map, at));
-  // the secret is not
+  // but the secret is not shown
   REFUSES(
       STEAD_FLEET,
       stead_map_build(
@@ -114,8 +114,8 @@ static void check_identity(void) {
   stead_map_free(map);
 }
 
-// A message that is too long is cut at a character and says so: with pads, so
-// that the cut falls on each byte of one.
+// A message that is too long is cut between two characters and ends with "...".
+// The pads make the cut fall on each byte of a character.
 static void check_long_messages(void) {
   static const char *pads[] = {"", "x", "xx", "xxx"};
   for (size_t pad = 0; pad < 4; pad++) {
@@ -133,8 +133,8 @@ static void check_long_messages(void) {
   }
 }
 
-// Every prefix of a small map, and every byte of it changed, is refused with a
-// status for that.
+// Every prefix of a small map, and the map with any one byte changed, is
+// refused with a fitting status.
 static void check_damage(void) {
   stead_map *map = built(one, NULL);
   GIVES(stead_map_bytes(map, &out.bytes, &out.length, at));
@@ -142,7 +142,7 @@ static void check_damage(void) {
   size_t length = out.length, step = rounds > 1 ? 1 : 7;
   for (size_t kept = 0; kept < length; kept += step) {
     char *part =
-        malloc(kept ? kept : 1); // just so large: reading further would be seen
+        malloc(kept ? kept : 1); // exact, so that tools notice a read beyond it
     memcpy(part, bytes, kept);
     REFUSES(STEAD_FORMAT, stead_map_from_bytes(part, kept, &out.map, at));
     free(part);
@@ -158,8 +158,9 @@ static void check_damage(void) {
   }
   memcpy(copy, bytes, length);
   memset(copy + length, 0, 8);
-  REFUSES(STEAD_FORMAT, stead_map_from_bytes(copy, length + 8, &out.map,
-                                             at)); // nothing may follow
+  REFUSES(STEAD_FORMAT,
+          stead_map_from_bytes(copy, length + 8, &out.map,
+                               at)); // nothing may come after the map
   copy[length - 1] ^= 1;
   REFUSES(STEAD_DIGEST, stead_map_from_bytes(copy, length, &out.map, at));
   memcpy(copy + 8, "\xFF\xFF", 2); // the format version

@@ -1,6 +1,6 @@
-// The open cache: what is replaced, touched, moved, deleted or written over
-// between two opens. How many system calls an open costs is counted from
-// outside, in marked.c.
+// The cache of open maps: files that are replaced, touched, moved, deleted or
+// overwritten between two opens. marked.c is for counting the system calls of
+// an open from outside.
 
 #include "check.h"
 
@@ -15,8 +15,8 @@ static const void *bytes_of(const stead_map *map) {
   return out.bytes;
 }
 
-// A file's time of change counts in ticks of the kernel's clock: written twice
-// within one, it looks unchanged.
+// The time of change of a file advances in ticks of the kernel's clock: a file
+// that is written twice within one tick looks unchanged.
 static void wait_a_tick(void) { usleep(20000); }
 
 static void check_replaced(stead_map *first, stead_map *second) {
@@ -31,7 +31,7 @@ static void check_replaced(stead_map *first, stead_map *second) {
   SAYS(place(old, "frank"), place(first, "frank"));
   IS(stead_map_node_count(old), 3);
   IS(stead_map_node_count(new_one), 4);
-  save_as(first, path); // an older epoch is put back: what is there counts
+  save_as(first, path); // an older epoch is put back: the file decides
   stead_map *back = opened(path, 0);
   IS(stead_map_epoch(back), 1);
   stead_map_free(old);
@@ -40,7 +40,7 @@ static void check_replaced(stead_map *first, stead_map *second) {
   stead_map_free(new_one);
 }
 
-// Changes of the file that leave its contents: no alarm, and the same answers.
+// Changes to the file that keep its contents: no error, and the same answers.
 static void check_no_false_alarm(stead_map *first) {
   const char *path = in(scratch, "touched.map"),
              *linked = in(scratch, "linked.map");
@@ -93,9 +93,9 @@ static void check_overwritten(stead_map *first, stead_map *second) {
     SAYS(place(old, "frank"), place(first, "frank"));
     IS(stead_map_same(old, first), 1);
     IS(stead_map_verify(path, NULL) == STEAD_OK,
-       how == 2); // verifying knows of no cache
+       how == 2); // verifying does not use the cache
     save_as(second, path);
-    GIVES(stead_map_open(path, 0, &out.map, at)); // all is well again
+    GIVES(stead_map_open(path, 0, &out.map, at)); // the file is opened anew
     IS(stead_map_epoch(out.map), 2);
     stead_map_free(out.map);
     stead_map_free(old);
@@ -115,7 +115,7 @@ static void check_deleted(stead_map *first, stead_map *second) {
   stead_map_free(out.map);
   write_file(in(scratch, "bad.map"), "no map", 6);
   CHECK(rename(in(scratch, "bad.map"), path) ==
-        0); // a new file that is no map: told as it is
+        0); // a new file that is not a map is reported as such
   REFUSES(STEAD_FORMAT, stead_map_open(path, 0, &out.map, at));
   SAYS(place(old, "frank"), place(first, "frank"));
   stead_map_free(old);
@@ -139,7 +139,8 @@ static void check_chdir(stead_map *first, stead_map *second) {
   free(home);
 }
 
-// More files than the cache keeps, and each again: what went out comes in.
+// Opens more files than the cache keeps, and each again: an evicted file is
+// opened anew.
 static void check_many_files(stead_map *first, stead_map *second) {
   stead_map *kept[40];
   for (int i = 0; i < 40; i++) {

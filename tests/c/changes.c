@@ -1,5 +1,5 @@
-// From fleet to fleet: build, plan before publishing, publish, open, and who
-// comes second.
+// From fleet to fleet: building, planning before publishing, publishing,
+// opening, and conflicts.
 
 #include "check.h"
 
@@ -17,8 +17,8 @@ static int has(const int32_t *nodes, size_t count, const stead_map *map,
   return 0;
 }
 
-// The moves of a key are what its nodes lose and get, and nothing else; returns
-// how many there are.
+// The moves of a key are exactly what its nodes lose and gain. Returns how many
+// moves there are.
 static size_t check_moves_of(const stead_plan *plan, const stead_map *old,
                              const stead_map *new_map, const char *key) {
   int32_t before[16], after[16];
@@ -56,8 +56,8 @@ static size_t check_moves_of(const stead_plan *plan, const stead_map *old,
   return found;
 }
 
-// A plan against the maps that it is between, on many keys; returns the share
-// of the space that its moves cover.
+// Compares a plan with the two maps on many keys. Returns the share of the
+// space that its moves cover.
 static double check_plan(const stead_map *old, const stead_map *new_map) {
   GIVES(stead_plan_between(old, new_map, &out.plan, at));
   stead_plan *plan = out.plan;
@@ -152,7 +152,7 @@ static void check_gradual(void) {
       break;
   }
   CHECK(steps > 2 && steps < 20);
-  CHECK(check_plan(map, whole) == 0); // it ends where one step would
+  CHECK(check_plan(map, whole) == 0); // many steps end where a single one would
   stead_map_free(map);
   stead_map_free(whole);
   free(before);
@@ -168,7 +168,7 @@ static void check_conflicts(void) {
       built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"c\"}]", base);
   REFUSES(STEAD_CONFLICT,
           stead_map_publish(one, base, path,
-                            at)); // what it was built on is not there
+                            at)); // the map that it was built on is not there
   GIVES(stead_map_publish(base, NULL, path, at));
   REFUSES(STEAD_CONFLICT,
           stead_map_publish(base, NULL, path, at)); // there is a map already
@@ -185,8 +185,8 @@ static void check_conflicts(void) {
     stead_map_free(all[i]);
 }
 
-// A map that was not built on the one it says it follows would lose epochs:
-// refused, whatever is there.
+// Publishing a map that was not built on the map that it should follow would
+// lose epochs: it is refused, whatever file is there.
 static void check_not_built_on(void) {
   const char *path = in(scratch, "follows.map");
   stead_map *first = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
@@ -226,8 +226,8 @@ static void *publish_one(void *given) {
   return NULL;
 }
 
-// Eight at once: one wins, seven conflict, and the map that is there is the
-// winner's.
+// Eight publish at once: one succeeds, seven get a conflict, and the file is
+// the winner's map.
 static void check_race(void) {
   enum { PUBLISHERS = 8 };
   const char *path = in(scratch, "race.map");
@@ -266,7 +266,7 @@ static void check_race(void) {
   stead_map_free(base);
 }
 
-// Handles end in any order; what holds a map keeps it.
+// Handles are freed in any order; a map lives as long as anything holds it.
 static void check_lives(void) {
   stead_map *old = built("name = \"m\"\nnode = [{name = \"a\"}]", NULL);
   stead_map *new_map =
@@ -285,7 +285,7 @@ static void check_lives(void) {
   CHECK(strstr(out.text, "\"moves\"") != NULL);
   stead_text_free(out.text);
   stead_map_free(second);
-  SAYS(name, "m"); // the third handle holds it
+  SAYS(name, "m"); // the third handle still holds the map
   SAYS(place(third, "frank"), "a");
   stead_map_free(third);
 }
@@ -313,7 +313,7 @@ static void check_known_plan(void) {
   GIVES(stead_plan_move(plan, 0, &out.move, at));
   CHECK(out.move.first == 0x53dd9c6005f3cdfc &&
         out.move.last == out.move.first && out.move.cause == STEAD_CAUSE_PIN);
-  CHECK(stead_plan_fraction(plan) == 0); // by hand, not by rebalancing
+  CHECK(stead_plan_fraction(plan) == 0); // it moves by hand, not by rebalancing
   stead_plan_free(plan);
   stead_map_free(pinned);
   stead_map_free(next);
@@ -333,7 +333,7 @@ static void check_json_and_secrets(void) {
                       "\"key.hex\"\nnode = [{name = \"a\"}]";
   write_file(in(scratch, "key.hex"), hex, strlen(hex));
   GIVES(stead_map_build(fleet, strlen(fleet), in(scratch, "s.toml"), NULL, NULL,
-                        &out.map, at)); // beside the name
+                        &out.map, at)); // key.hex is beside s.toml
   stead_map *secret = out.map;
   GIVES(stead_map_publish(secret, NULL, in(scratch, "secret-hash.map"), at));
   struct stat meta;

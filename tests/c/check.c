@@ -1,4 +1,4 @@
-// The checks' counters, the poison, and what all parts need.
+// The counters of the checks, the poison, and helpers of all parts.
 
 #include "check.h"
 
@@ -62,7 +62,8 @@ void refused_silently(int32_t status, int32_t wanted, const char *text,
         "a record that was not given is not written", file, line);
 }
 
-// One line of UTF-8 without control characters, that ends within the record.
+// Whether the text is one line of UTF-8 without control characters that ends
+// within the record.
 static int is_message(const char *message, size_t room) {
   const unsigned char *p = (const unsigned char *)message,
                       *end = memchr(message, 0, room);

@@ -1,4 +1,5 @@
-// Counting checks. One that fails prints its place, and the program goes on.
+// Checks that count. A failed check prints its place, and the program
+// continues.
 
 #ifndef CHECK_H
 #define CHECK_H
@@ -14,20 +15,20 @@ void check_number(long long found, long long wanted, const char *text,
 void check_text(const char *found, const char *wanted, const char *text,
                 const char *file, int line);
 
-// Prints the closing line; the exit code of the program.
+// Prints the closing line and returns the exit code of the program.
 int closing(void);
 
 #define CHECK(condition) check((condition) != 0, #condition, __FILE__, __LINE__)
-// A number, and what it should be.
+// Compares a number with what it should be.
 #define IS(found, wanted)                                                      \
   check_number((long long)(found), (long long)(wanted), #found, __FILE__,      \
                __LINE__)
-// A string, and what it should be; NULL is one, too.
+// Compares a string with what it should be. NULL is allowed.
 #define SAYS(found, wanted)                                                    \
   check_text((found), (wanted), #found, __FILE__, __LINE__)
 
-// Where all answers of checked calls go: what a failing call writes to is seen
-// whatever it is.
+// The outputs of all checked calls go here, so that a failing call that writes
+// to any of them is noticed.
 struct outputs {
   stead_map *map;
   stead_plan *plan;
@@ -57,8 +58,8 @@ void refused_silently(int32_t status, int32_t wanted, const char *text,
                       const char *file, int line);
 void given(int32_t status, const char *text, const char *file, int line);
 
-// The call fails with this status, with and without a record: the record is
-// filled, and `out` is left as it was.
+// The call fails with this status, with and without a record. The record is
+// filled, and `out` is unchanged.
 #define REFUSES(wanted, call)                                                  \
   do {                                                                         \
     poison();                                                                  \
@@ -67,31 +68,30 @@ void given(int32_t status, const char *text, const char *file, int line);
     at = &error;                                                               \
     refused((call), (wanted), #call, __FILE__, __LINE__);                      \
   } while (0)
-// As REFUSES, and the message has these words.
+// Like REFUSES, and the message contains these words.
 #define REFUSES_WITH(wanted, words, call)                                      \
   do {                                                                         \
     REFUSES(wanted, call);                                                     \
     check(strstr(error.message, words) != NULL,                                \
           "\"" words "\" in the message of " #call, __FILE__, __LINE__);       \
   } while (0)
-// The call succeeds, and clears the record.
+// The call succeeds and clears the record.
 #define GIVES(call)                                                            \
   do {                                                                         \
     poison();                                                                  \
     given((call), #call, __FILE__, __LINE__);                                  \
   } while (0)
 
-// The test's surroundings, from the command line.
+// The surroundings of the test, from the command line.
 extern const char *scratch; // a directory of our own
 extern const char *maps;    // tests/maps
-extern int
-    rounds; // how much of what could be done without end; 1 under valgrind
+extern int rounds; // how often open-ended tests repeat; 1 under valgrind
 
-// A path: a directory and a name in it. It lives until the eighth next call.
+// Joins a directory and a name to a path. The path is valid until the eighth
+// next call.
 const char *in(const char *directory, const char *name);
 
-// Helpers that cannot fail in a test that works; they end the program when they
-// do.
+// Helpers that do not fail in a working test. If one does, it ends the program.
 stead_map *built(const char *fleet, const stead_map *previous);
 stead_map *opened(const char *path, uint32_t flags);
 void write_file(const char *path, const void *bytes, size_t length);

@@ -1,9 +1,10 @@
-// What a tool must report, or its silence about the suite says nothing.
+// Controls: mistakes that a tool must report. If it does not, its silence about
+// the suite means nothing.
 //
-//     controls leak          a handle that is never freed
-//     controls beyond        a key longer by one than its block on the heap
-//     controls overflow      a write behind a block, by the program itself
-//     controls overflow-int  a signed overflow, by the program itself
+//     controls leak          a handle is never freed
+//     controls beyond        a key is one byte longer than its heap block
+//     controls overflow      the program itself writes behind a block
+//     controls overflow-int  the program itself overflows a signed number
 
 #include <limits.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ int main(int argc, char **argv) {
     free(key);
   } else if (strcmp(mode, "overflow") == 0) {
     char *volatile block =
-        malloc(24); // volatile: no compiler knows how long it is
+        malloc(24); // volatile: the compiler must not know its length
     block[24] = 1;
     free(block);
   } else if (strcmp(mode, "overflow-int") == 0) {

@@ -1,5 +1,5 @@
-// Paths that are no map: missing, empty, unreadable, a directory, a FIFO,
-// damaged; and what the system said about them.
+// Paths that are not maps: missing, empty, unreadable, a directory, a FIFO,
+// damaged; and the errno that the record has for each.
 
 #include "check.h"
 
@@ -12,8 +12,8 @@
 
 #define ODD(T) ((T *)((char *)&out.bytes + 1))
 
-// Each function that opens a map file refuses this path alike; `system`: the
-// errno, or 0 for any or none.
+// Every function that opens a map file refuses this path in the same way.
+// `system` is the errno, or 0 for any.
 static void refuse_map(const char *path, int32_t wanted, int system) {
   for (uint32_t flags = STEAD_OPEN_SHARED; flags <= STEAD_OPEN_COPY; flags++) {
     REFUSES(wanted, stead_map_open(path, flags, &out.map, at));
@@ -119,7 +119,7 @@ static void check_no_maps(void) {
   refuse_map(longest, STEAD_IO, ENAMETOOLONG);
   free(longest);
   refuse_map("/dev/null", STEAD_FORMAT, 0);
-  // whatever a path is made of, the message is one line of UTF-8: REFUSES looks
+  // a message is one line of UTF-8, whatever bytes the path has: REFUSES checks
   refuse_map(in(scratch, "two\nlines"), STEAD_NOT_FOUND, ENOENT);
   refuse_map(in(scratch, "\x01\x1B[31m\t\x7F"), STEAD_NOT_FOUND, ENOENT);
   refuse_map(in(scratch, "\xFF\xC3 not UTF-8"), STEAD_NOT_FOUND, ENOENT);
@@ -149,8 +149,8 @@ static void check_damaged_files(void) {
   stead_map_free(map);
 }
 
-// Where the rights of a file matter: in a child that is nobody, when we are
-// root.
+// Where the permissions of a file matter. If we are root, this runs in a child
+// that is nobody.
 static int without_rights(void) {
   const char *path = in(scratch, "secret.map");
   if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
@@ -168,7 +168,7 @@ static int without_rights(void) {
   stead_map *map;
   if (stead_map_open(in(scratch, "open.map"), 0, &map, &error) != STEAD_OK)
     return 14;
-  // the file became unreadable, which is not the same as written over
+  // the file became unreadable, which is not the same as being overwritten
   if (stead_map_open(in(scratch, "was-open.map"), 0, &out.map, &error) !=
           STEAD_IO ||
       error.os_errno != EACCES)

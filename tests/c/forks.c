@@ -1,17 +1,18 @@
-// Forking with threads at work: a child uses its parent's handles, opens maps,
-// and never waits for a thread that it does not have.
+// Forking while threads work: a child uses its parent's handles, opens maps,
+// and never waits for a thread that does not exist in it.
 //
 //     forks MODE SCRATCH ROUNDS
 //
-// hammer   threads open and close, and children look up and open
-// first    each process opens for the first time in its threads while it forks
-// names    threads ask a new handle for its first string, and the process forks
-// publish  a thread publishes; children that live on do not keep its lock
-// control  as hammer, with a mutex of the test's own that is held across the
-//          fork: that hangs, and must be seen to
+// hammer   threads open and close maps; children locate keys and open maps
+// first    each process opens its first map in its threads while it forks
+// names    threads ask a new handle for its first string while the process
+// forks
+// publish  a thread publishes; long-lived children do not keep its lock
+// control  as hammer, with a mutex of the test that is held across the fork:
+//          this hangs, and the hang must be noticed
 //
-// A child that hangs is ended by SIGALRM; it counts as a failure, in control as
-// success.
+// SIGALRM kills a child that hangs. That counts as a failure; in control mode
+// it counts as success.
 
 #include "check.h"
 
@@ -24,8 +25,8 @@
 
 enum { THREADS = 8, PATIENCE = 20 };
 
-static int stop;          // tells the threads to end
-static stead_map *handle; // what parent and children use
+static int stop;          // tells the threads to stop
+static stead_map *handle; // the handle that parent and children use
 static char first[4096], second[4096];
 static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
 
@@ -41,8 +42,8 @@ static void end(pthread_t *threads) {
     CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-// A child that does `body` and gives its answer; it is ended when it takes
-// longer than `patience` seconds.
+// Forks a child that runs `body` and exits with its result. The child is killed
+// if it takes longer than `patience` seconds.
 static pid_t child(int (*body)(void), unsigned patience) {
   fflush(stdout);
   pid_t pid = fork();
@@ -54,7 +55,7 @@ static pid_t child(int (*body)(void), unsigned patience) {
   return pid;
 }
 
-// 0: it did what it should. -SIGALRM: it hung.
+// Returns 0 if the child did what it should, and -SIGALRM if it hung.
 static int end_of(pid_t pid) {
   int status = 0;
   CHECK(waitpid(pid, &status, 0) == pid);
@@ -133,7 +134,7 @@ static int open_it(void) { return opens(first) && opens(second) ? 0 : 3; }
 
 static unsigned delay;
 
-// A process of its own, since only one open is the first.
+// Each case needs a process of its own, since only one open is the first.
 static int first_open(void) {
   pthread_t threads[THREADS];
   pthread_barrier_init(&together, NULL, THREADS + 1);
@@ -183,7 +184,7 @@ static void names(void) {
   size_t length;
   CHECK(stead_map_bytes(large, &bytes, &length, &error) == STEAD_OK);
   int forks = rounds > 1 ? FORKS : 6;
-  for (int i = 0; i < forks; i++) // nobody asked these for a string
+  for (int i = 0; i < forks; i++) // nobody has asked these for a string
     CHECK(stead_map_from_bytes(bytes, length, &all[i], &error) == STEAD_OK);
   handle = NULL;
   start(threads, ask_name);
@@ -223,7 +224,7 @@ static void *publish(void *nothing) {
 }
 
 static int live_on(void) {
-  sleep(600); // its parent ends it long before
+  sleep(600); // its parent kills it long before
   return 1;
 }
 
@@ -259,8 +260,8 @@ int main(int argc, char **argv) {
   rounds = atoi(argv[3]);
   snprintf(first, sizeof first, "%s/first.map", scratch);
   snprintf(second, sizeof second, "%s/second.map", scratch);
-  // a process that has opened nothing yet: building and saving do not use the
-  // cache
+  // a process that has not opened anything yet: building and saving do not use
+  // the cache
   handle = built("name = \"m\"\nnode = [{name = \"a\"}, {name = \"b\"}]", NULL);
   stead_map *mine = handle;
   save_as(handle, first);

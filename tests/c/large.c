@@ -1,5 +1,5 @@
-// A map above 1 MiB, which is mapped: replaced, written over and truncated
-// under those who have it open.
+// A map above 1 MiB, which is mapped: replaced, overwritten and truncated while
+// it is open.
 
 #include "check.h"
 
@@ -12,7 +12,8 @@
 
 enum { NODES = 400 };
 
-// Nodes with long attributes: 400 of 3,000 bytes are more than 1 MiB.
+// Nodes with long attributes: 400 attributes of 3,000 bytes make more than 1
+// MiB.
 static stead_map *large_map(const stead_map *previous, int first_weight) {
   char *text = malloc(NODES * 3200 + 100),
        *end = text + sprintf(text, "name = \"large\"\n");
@@ -27,8 +28,8 @@ static stead_map *large_map(const stead_map *previous, int first_weight) {
 }
 
 static void touch_everything(const stead_map *map) {
-  // of a map that was written over any answer will do, and none may be read
-  // outside
+  // once the file was overwritten any answer will do, but nothing may be read
+  // out of bounds
   for (int i = 0; i < (rounds > 1 ? 200 : 20); i++) {
     char key[16];
     size_t length = (size_t)sprintf(key, "key-%d", i);
@@ -69,8 +70,8 @@ static void check_replaced(const stead_map *first, const stead_map *second) {
   stead_map_free(copy);
 }
 
-// Written over in place: the next open says so, and those who have it open stay
-// alive.
+// A file that is overwritten in place: the next open reports it, and processes
+// that have it open survive.
 static void check_overwritten(const stead_map *first, const stead_map *second) {
   for (int how = 0; how < 3; how++) {
     char name[32];
@@ -96,22 +97,23 @@ static void check_overwritten(const stead_map *first, const stead_map *second) {
   }
 }
 
-// How a child ends that opens the file, has it truncated in place, and reads.
+// Returns how a child ends that opens the file, has it truncated in place, and
+// then reads.
 static int child_of_truncation(const stead_map *map, uint32_t flags) {
   const char *path = in(scratch, flags == STEAD_OPEN_COPY ? "large-copy.map"
                                                           : "large-mapped.map");
   save_as(map, path);
   pid_t child = fork();
   if (child == 0) {
-    signal(SIGBUS, SIG_DFL); // not a sanitizer's
+    signal(SIGBUS, SIG_DFL); // not the handler of a sanitizer
     stead_map *mine = opened(path, flags);
     if (truncate(path, 4096) != 0)
       _exit(3);
     const char *node = place(mine, "frank");
     int wrong = node == NULL || strcmp(node, place(map, "frank")) != 0;
     stead_map_free(mine);
-    // a signal rather than _exit(0): a tool that looks for leaks at each exit
-    // would tell of what the parent still holds
+    // a signal rather than _exit(0): at exit, a leak checker would report what
+    // the parent still holds
     if (!wrong)
       raise(SIGUSR1);
     _exit(1);
@@ -130,7 +132,7 @@ void check_large(void) {
   IS(child_of_truncation(first, STEAD_OPEN_SHARED),
      -SIGBUS); // as the manual says
   IS(child_of_truncation(first, STEAD_OPEN_COPY),
-     -SIGUSR1); // it read what it should
+     -SIGUSR1); // it read the right answer
   stead_map_free(first);
   stead_map_free(second);
 }

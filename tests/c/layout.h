@@ -1,5 +1,5 @@
-// The layout of the records, for whichever declarations stand before:
-// stead.h's, or those that PHP reads.
+// Checks the layout of the records, for whichever declarations come before this
+// file: those of stead.h, or those that PHP reads.
 
 _Static_assert(sizeof(stead_error) == 256 && _Alignof(stead_error) == 4,
                "stead_error");

@@ -1,14 +1,14 @@
-// Opens with marks around them, for a tracer that counts the system calls
+// Opens maps with marks around, for a tracer that counts the system calls
 // between `write(-1, "begin")` and `write(-1, "end")`.
 //
 //     marked MODE DIRECTORY
 //
-// DIRECTORY has 0.map to 16.map, and is the working directory, too.
+// DIRECTORY contains 0.map to 16.map, and must be the working directory.
 //
 // again     the second open of an absolute path
 // relative  the second open of a relative path
-// sixteen   a path again, after 15 others: the cache is full, and it is there
-// evicted   a path again, after 16 others: it went out
+// sixteen   a path again after 15 others: the cache is full but still has it
+// evicted   a path again after 16 others: the cache has dropped it
 // first     the first open, for comparison
 // replaced  the second open of a path whose file was replaced
 

@@ -3,8 +3,8 @@
 //
 //     suite SCRATCH MAPS ROUNDS
 //
-// SCRATCH: an empty directory. MAPS: tests/maps. ROUNDS: how often what could
-// go on without end is done: 1 is for valgrind.
+// SCRATCH is an empty directory, MAPS is tests/maps. ROUNDS is how often the
+// open-ended tests repeat; valgrind uses 1.
 
 #include "check.h"
 

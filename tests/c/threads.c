@@ -1,5 +1,5 @@
-// Many threads: on one handle, and each opening and closing while another
-// publishes.
+// Many threads: all on one handle, and each opening and closing maps while
+// another publishes.
 
 #include "check.h"
 
@@ -23,7 +23,7 @@ static void run(void *(*body)(void *), void *given, int also,
     CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-// What one thread alone was told, for all to compare with.
+// The answers that a single thread got, for all threads to compare with.
 struct shared {
   stead_map *map;
   stead_plan *plan;
@@ -110,8 +110,8 @@ static void *ask(void *given) {
 static void check_one_handle(void) {
   struct shared known;
   stead_map *old = opened(in(maps, "copies-2.map"), 0);
-  // read by nobody before: the first to ask for a string are all of them at
-  // once
+  // a handle that nobody has read yet: all threads ask for a string first, and
+  // at once
   known.map = opened(in(maps, "replicas.map"), STEAD_OPEN_COPY);
   GIVES(stead_plan_between(old, known.map, &known.plan, at));
   for (int i = 0; i < KEYS; i++) {
@@ -135,8 +135,8 @@ static void check_one_handle(void) {
   stead_map_free(old);
 }
 
-// What is published: for each epoch its digest and where each key lives;
-// written before the epoch is there.
+// What is published: the digest and the answers of each epoch, written here
+// before the epoch is published.
 struct publishing {
   const char *path;
   int epochs, done;
@@ -178,7 +178,7 @@ static void *publish_epochs(void *given) {
   return NULL;
 }
 
-// The answers of a handle are those of its epoch.
+// The answers of a handle match its epoch.
 static int answers_fit(const struct publishing *state, const stead_map *map) {
   uint64_t epoch = stead_map_epoch(map);
   uint8_t digest[STEAD_DIGEST_ROOM];
@@ -212,7 +212,7 @@ static void *open_and_close(void *given) {
       continue;
     }
     uint64_t epoch = stead_map_epoch(map);
-    problems += epoch < last; // never back
+    problems += epoch < last; // never an older epoch
     last = epoch;
     if (stead_map_open(state->files[turn % FILES], 0, &other, &mine) !=
             STEAD_OK ||
@@ -246,8 +246,8 @@ static void check_publishing(void) {
   free(state);
 }
 
-// As fast as it goes: no file that is replaced between two steps of an open is
-// taken for one that was written over in place.
+// As fast as possible: a file that is replaced between two steps of an open
+// must not be taken for one that was overwritten in place.
 static void *open_without_pause(void *given) {
   struct publishing *state = given;
   int problems = 0;
@@ -286,7 +286,7 @@ static void check_replacing(void) {
 struct saving {
   const char *path;
   stead_map *map[2];
-  int savers; // that are not done yet
+  int savers; // how many threads still save
 };
 
 static void *save_again(void *given) {
@@ -303,7 +303,7 @@ static void *save_again(void *given) {
   return NULL;
 }
 
-// A copy, so that each open reads the file.
+// STEAD_OPEN_COPY, so that each open reads the file.
 static void *read_whole_maps(void *given) {
   struct saving *state = given;
   int problems = 0;
@@ -319,8 +319,8 @@ static void *read_whole_maps(void *given) {
   return NULL;
 }
 
-// All threads save to one path: what is read is one map or the other, never a
-// part of one.
+// All threads save to one path. A reader finds one map or another, never a part
+// of one.
 static void check_saving_at_once(void) {
   char fleet[8192] = "name = \"m\"\nreplicas = 1\nnode = [{name = \"n\"}";
   for (int i = 0; i < 200; i++)

@@ -74,7 +74,7 @@ class Starman:
 
     def listens(self):
         """Waits until the workers exist and one accepts connections. Returns False if
-        Starman exits instead.
+        Starman exits instead, or takes too long.
         """
         deadline = time.monotonic() + LONG
         while self.process.poll() is None:

@@ -33,8 +33,8 @@ BEGIN { require Stead; Stead::Map->build_file('fleet.toml')->publish('members.ma
 
 
 def blocks(path):
-    """Yields the Perl programs of a page: blocks that are fenced as perl in Markdown,
-    and indented blocks in POD. The blocks between two headings are one program.
+    """Returns a list of the Perl programs of a page. All blocks that are fenced as perl
+    in Markdown, or all indented lines in POD, make up one program.
     """
     text = path.read_text("utf-8")
     if path.suffix == ".md":

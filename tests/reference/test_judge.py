@@ -443,8 +443,8 @@ class RandomSteps(unittest.TestCase):
 
     @staticmethod
     def spoil(draw, description):
-        """Returns the description with one slice starting a cell later, and with the
-        nodes of one policy in another order.
+        """Yields broken maps, where they are possible: one in which a slice starts a cell
+        later, and one with the nodes of a policy in another order.
         """
         base = description["base"]
         firsts = [int(first, 16) for first, _ in base] + [END]

@@ -21,8 +21,8 @@ def why_not():
 
 
 def calls_of(file, trace):
-    """Returns how often a trace has a call with the path of a file, and how often the
-    file was opened.
+    """Returns two counts of the calls in a trace that have the path of a file: calls
+    that do not open it, and calls that do.
     """
     # pid call(..., "/path/members.map", ...
     calls = re.findall(

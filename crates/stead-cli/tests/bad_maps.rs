@@ -200,7 +200,7 @@ fn the_map_of_another_cluster_is_refused() {
     // nor from the history
     std::fs::copy(dir.path("twin.map"), dir.path("m.map.history/1")).unwrap();
     dir.run(&["rollback", "m.map", "1"])
-        .fails(65, &["not of the same map"]);
+        .fails(65, &["not epochs of the same map"]);
     let changed = dir
         .everything()
         .into_iter()

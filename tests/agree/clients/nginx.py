@@ -26,7 +26,7 @@ http {{
 
 
 def answers(stream, count):
-    """Returns the bodies of this many answers."""
+    """Yields the bodies of this many answers."""
     for _ in range(count):
         status, length = stream.readline(), 0
         for line in iter(stream.readline, b"\r\n"):
