@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::verb::{Verb, VERBS};
 
-/// The upper bounds of the buckets of durations, in microseconds. They range from an answer out of
-/// memory to the time when a client gives up. Longer durations have a bucket of their own.
+/// The upper bounds of the buckets of durations, in microseconds. They range from the time of an
+/// answer that needs only memory to the time after which a client gives up. Longer durations have a
+/// bucket of their own.
 pub const BOUNDS: [u64; 16] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
     1_000_000, 2_500_000, 5_000_000, 10_000_000,
