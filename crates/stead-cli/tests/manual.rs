@@ -1,4 +1,5 @@
-//! docs/cli.md is true: the tests run its sessions and compare the output with the page.
+//! README.md, docs/tour.md and docs/cli.md are true: the tests run their sessions and compare the
+//! output with the page.
 
 mod common;
 
@@ -21,6 +22,24 @@ fn run(place: &Place, command: &str) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap()
 }
 
+/// The commands of a session. A command starts with `$ `, and goes on in the lines after it that
+/// start with `>`.
+fn commands_of<'a>(session: &[&'a str]) -> Vec<Vec<&'a str>> {
+    let mut commands: Vec<Vec<&str>> = Vec::new();
+    let mut in_command = false;
+    for line in session {
+        if line.starts_with("$ ") {
+            commands.push(vec![line]);
+            in_command = true;
+        } else if in_command && line.starts_with('>') {
+            commands.last_mut().unwrap().push(line);
+        } else {
+            in_command = false;
+        }
+    }
+    commands
+}
+
 /// Returns the page with every output as it is today, and the number of its commands. A block of
 /// TOML or JSON whose first line is `# NAME` is written to the file NAME.
 fn as_of_today(page: &str) -> (String, usize) {
@@ -36,10 +55,12 @@ fn as_of_today(page: &str) -> (String, usize) {
             .take_while(|line| line.trim_end() != "```")
             .collect();
         if line.trim_end() == "```console" {
-            for command in block.iter().filter(|line| line.starts_with("$ ")) {
+            for command in commands_of(&block) {
                 commands += 1;
-                today += command;
-                today += &run(&place, command[2..].trim_end());
+                today += &command.concat();
+                // the shell gets the lines without their prompts
+                let words = command.iter().map(|line| line.get(2..).unwrap_or("\n"));
+                today += &run(&place, words.collect::<String>().trim_end());
             }
         } else {
             if let Some(name) = block.first().and_then(|first| first.strip_prefix("# ")) {
@@ -52,26 +73,45 @@ fn as_of_today(page: &str) -> (String, usize) {
     (today, commands)
 }
 
-#[test]
-fn every_session_of_the_manual_is_what_the_program_says_today() {
-    let page =
-        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md")).unwrap();
-    let (today, commands) = as_of_today(&page);
-    assert!(commands > 20, "the sessions are not found");
-    if today != page {
-        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli.md");
+/// Asserts that a page has at least `least` commands, and that they print today what the page says.
+fn assert_true(page: &str, least: usize) {
+    let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(page);
+    let said = fs::read_to_string(file).unwrap();
+    let (today, commands) = as_of_today(&said);
+    assert!(
+        commands >= least,
+        "{page}: {commands} commands were found, and there are at least {least}"
+    );
+    if today != said {
+        let place =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(Path::new(page).file_name().unwrap());
         fs::write(&place, &today).unwrap();
-        let line = 1 + page
+        let line = 1 + said
             .lines()
             .zip(today.lines())
             .take_while(|(old, new)| old == new)
             .count();
         panic!(
-            "docs/cli.md:{line} is not what the program says today; read the page in {} and, if \
-            it is right, copy it there",
+            "{page}:{line} is not what the program says today; read the page in {} and, if it is \
+             right, copy it there",
             place.display()
         );
     }
+}
+
+#[test]
+fn every_session_of_the_manual_is_what_the_program_says_today() {
+    assert_true("docs/cli.md", 50);
+}
+
+#[test]
+fn every_session_of_the_tour_is_what_the_program_says_today() {
+    assert_true("docs/tour.md", 20);
+}
+
+#[test]
+fn every_session_of_the_readme_is_what_the_program_says_today() {
+    assert_true("README.md", 4);
 }
 
 #[test]
