@@ -551,7 +551,7 @@ def check_example(what, prefix, scratch, pkg_config):
 
 def documented():
     """Returns the lines of docs/c-api.md that compile where.c, as (program, line)."""
-    block = read(ROOT, "docs", "c-api.md").split("```\n")[1]
+    block = read(ROOT, "docs", "c-api.md").split("```sh\n")[1].split("```\n")[0]
     lines = [line for line in block.splitlines() if line.startswith("cc ")]
     return [(line.split()[-1], line) for line in lines]
 

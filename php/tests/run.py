@@ -140,7 +140,7 @@ NO_PACKAGIST = {"repositories": {"packagist.org": False}}
 def documented():
     """Returns the lines of docs/php.md that install the package with composer."""
     with open(os.path.join(ROOT, "docs", "php.md"), encoding="utf-8") as file:
-        block = file.read().split("```\n")[1]
+        block = file.read().split("```sh\n")[1].split("```\n")[0]
     lines = [line for line in block.splitlines() if line.startswith("composer ")]
     assert lines and "/path/to/stead" in lines[0], block
     return lines

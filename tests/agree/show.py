@@ -60,7 +60,7 @@ def markdown(table, names):
     for number, members in enumerate(table.groups, 1):
         yield f"| {number} | {'<br>'.join(names[label] for label in members)} |"
     yield ""
-    yield "```"
+    yield "```text"
     yield from list(text(table, names))[sum(map(len, table.groups)) + 3 :]
     yield "```"
 

@@ -105,7 +105,7 @@ def test_the_page_has_the_same_matrix():
     lines = list(show.markdown(agreement.table(ANSWERS), NAMES))
     assert lines[2] == "| 1 | client a 1.0<br>client c & co |"
     assert lines[-6:] == [
-        "```",
+        "```text",
         "       1   2   3",
         "   1 100  75   0",
         "   2  75 100   0",

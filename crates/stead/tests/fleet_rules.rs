@@ -414,7 +414,7 @@ fn a_secret_is_never_shown() {
 /// text after it.
 fn example(first: &str) -> (&'static str, &'static str) {
     let manual = include_str!("../../../docs/fleet.md");
-    let start = manual.find(&format!("```\n{first}")).unwrap() + "```\n".len();
+    let start = manual.find(&format!("```toml\n{first}")).unwrap() + "```toml\n".len();
     manual[start..].split_once("```\n").unwrap()
 }
 
