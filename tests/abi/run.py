@@ -1,11 +1,11 @@
-"""Holds that programs compiled with an earlier release run with the present libstead,
+"""Checks that programs compiled with an earlier release run with the present libstead,
 and compile with the present stead.h.
 
-    python3 tests/abi/run.py             everything that tests/abi/1, 2, ... archive, against the present library and header
-    python3 tests/abi/run.py --record    archives the present release; it refuses when something was taken away or changed
+    python3 tests/abi/run.py             checks every archive (tests/abi/1, 2, ...) against the present library and header
+    python3 tests/abi/run.py --record    archives the present release; it refuses when something was removed or changed
 
-README.md says what is archived. The controls break copies of the header and of the list
-of functions, and each must be found.
+README.md says what an archive contains. The controls break copies of the header and of
+the list of functions, and each must be found.
 """
 
 import os
@@ -36,13 +36,13 @@ def write(text, *path):
 
 
 def archives(abi):
-    """The directories of the archived releases, oldest first."""
+    """Returns the directories of the archived releases, oldest first."""
     numbers = sorted(int(name) for name in os.listdir(abi) if name.isdigit())
     return [os.path.join(abi, str(number)) for number in numbers]
 
 
 def exported(libraries):
-    """The names that the library exports, sorted."""
+    """Returns the names that the library exports, sorted."""
     done = subprocess.run(
         [
             "nm",
@@ -58,12 +58,12 @@ def exported(libraries):
 
 
 def version():
-    """The version of the present release."""
+    """Returns the version of the present release."""
     return re.search(r'^version = "(.*)"$', read(ROOT, "Cargo.toml"), re.MULTILINE)[1]
 
 
 class Header:
-    """What a stead.h declares."""
+    """The declarations of a stead.h."""
 
     def __init__(self, include):
         text = re.sub(
@@ -108,11 +108,11 @@ class Header:
             )
 
 
-# ---- what is held; each gives a list of what is wrong
+# ---- the checks; each returns a list of problems
 
 
 class Held:
-    """What the present release keeps of the archived ones."""
+    """The present release, to be checked against the archived ones."""
 
     def __init__(self, include, libraries, exports, scratch):
         self.include, self.libraries, self.exports, self.scratch = (
@@ -123,7 +123,7 @@ class Held:
         )
 
     def checks(self, archive):
-        """(what is held, what is wrong) of one archived release."""
+        """Returns (promise, problems) for each promise of one archived release."""
         return [
             ("its client runs as it did", self.client(archive, archive)),
             (
@@ -138,7 +138,7 @@ class Held:
         ]
 
     def broken(self, archive):
-        """What of one archived release is not kept."""
+        """Returns the broken promises of one archived release."""
         return [
             f"{what}: not so: {problem}"
             for what, problems in self.checks(archive)
@@ -146,7 +146,7 @@ class Held:
         ]
 
     def program(self, name, source, include):
-        """Compiles a program; its path, and what is wrong."""
+        """Compiles a program. Returns its path and the compiler's complaints."""
         path = os.path.join(self.scratch, name)
         return path, compile_c(source, path, include, self.libraries)
 
@@ -186,8 +186,8 @@ class Held:
         if sorted(functions) != recorded(archive):
             return ["its header and its symbols.txt do not tell of the same functions"]
         source = os.path.join(self.scratch, "prototypes.c")
-        # an array of all of them first: after the declarations of the archive, none
-        # could be missing
+        # the array of all functions comes first: after the archive's declarations, a
+        # function that stead.h lacks would not be noticed
         uses = "".join(f"    (function){name},\n" for name in functions)
         declarations = "\n".join(functions.values())
         write(
@@ -200,7 +200,7 @@ class Held:
         return [complaint] if complaint else []
 
     def unrecorded(self, newest):
-        """What the present release has beyond the newest archive."""
+        """Returns what the present release exports beyond the newest archive."""
         declared = set(Header(self.include).functions)
         wrong = [
             f"libstead exports {name}, which stead.h does not declare"
@@ -218,12 +218,12 @@ class Held:
 
 
 def recorded(archive):
-    """The functions that an archive lists."""
+    """Returns the functions that an archive lists."""
     return read(archive, "symbols.txt").split()
 
 
 def unused(archive):
-    """Functions that the archive's client does not use."""
+    """Returns a complaint for each function that the archive's client does not use."""
     client = read(archive, "client.c")
     return [
         f"client.c does not use {name}"
@@ -233,7 +233,7 @@ def unused(archive):
 
 
 def compare(expected, *command):
-    """What a program does otherwise than print what is expected."""
+    """Runs a program and returns how its output differs from the expected one."""
     done = subprocess.run(command, capture_output=True, check=False)
     found, wanted = (
         done.stdout.decode("utf-8", "replace").splitlines(),
@@ -254,7 +254,7 @@ def compare(expected, *command):
 # ---- recording
 
 LAYOUT = """\
-// Prints what programs have compiled into them of this release's stead.h: sizes, offsets and numbers. run.py --record made it.
+// Prints what programs compile in from this release's stead.h: sizes, offsets and numbers. run.py --record wrote this file.
 
 #include <stddef.h>
 #include <stdio.h>
@@ -263,7 +263,7 @@ LAYOUT = """\
 
 #define NUMBER(name) printf("%s = %lld\\n", #name, (long long)name)
 #define SIZE(type) printf("%s: size %zu, alignment %zu\\n", #type, sizeof(type), offsetof(struct { char before; type value; }, value))
-// does not compile when the field has another type
+// does not compile if the field has another type
 #define FIELD(record, type, name, many) \\
     do { \\
         static record value; \\
@@ -276,7 +276,7 @@ int main(void) {
 
 
 def layout_source(header):
-    """The program that prints the layout of what a header declares."""
+    """Returns a program that prints the layout of what a header declares."""
     lines = []
     for name, numbers in header.enums.items():
         lines += [f"SIZE({name});", *(f"NUMBER({number});" for number in numbers)]
@@ -292,8 +292,8 @@ def layout_source(header):
 
 
 def record(abi, held, release):
-    """Archives the present release: again in its place if it is the newest, else as the
-    next number. Returns what forbids it.
+    """Archives the present release: over the newest archive if that has the same version,
+    otherwise under the next number. Returns the problems that forbid it.
     """
     numbers = archives(abi)
     before = [
@@ -340,12 +340,12 @@ def record(abi, held, release):
     return []
 
 
-# ---- controls: each breaks a copy, and gives what was found, and a word of what has to
-# be
+# ---- controls: each breaks a copy, and compares the problems found with words that
+# they must contain
 
 
 def changed_header(held, scratch, pattern, replacement):
-    """The same with a header in which one place was changed."""
+    """Returns the same with a header in which one place was changed."""
     include = tempfile.mkdtemp(dir=scratch)
     text, count = re.subn(
         pattern,
@@ -361,7 +361,7 @@ def changed_header(held, scratch, pattern, replacement):
 
 
 def controls(held, archive, scratch):
-    """(name, whether what was broken was found)"""
+    """Yields (name, whether the broken thing was found)."""
     header = lambda pattern, replacement: changed_header(
         held, scratch, pattern, replacement
     )
@@ -464,12 +464,12 @@ def controls(held, archive, scratch):
 
 
 def finds(problems, *words):
-    """Whether problems were found, and are these."""
+    """Returns whether problems were found that contain these words."""
     return bool(problems) and all(word in "\n".join(problems) for word in words)
 
 
 def recorded_in_copy(archive, held, release, scratch):
-    """A copy of an archive in which --record was tried, and what forbade it."""
+    """Tries --record in a copy of an archive. Returns the copy and what forbade it."""
     abi = tempfile.mkdtemp(dir=scratch)
     shutil.copytree(archive, os.path.join(abi, "1"))
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
@@ -481,7 +481,7 @@ def recorded_in_copy(archive, held, release, scratch):
 
 
 def files(abi, *only):
-    """{name: text} of the archives."""
+    """Returns {name: text} of the archives."""
     numbers = only or os.listdir(abi)
     return {
         f"{number}/{name}": read(abi, number, name)

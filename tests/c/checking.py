@@ -1,4 +1,4 @@
-"""What the parts of the C suite share: counting, commands with a time limit, compiling."""
+"""Shared by the parts of the C suite: counting, commands with a time limit, compiling."""
 
 import os
 import re
@@ -9,14 +9,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 INCLUDE = os.path.join(ROOT, "include")
 MAPS = os.path.join(ROOT, "tests", "maps")
-# a program that takes longer than this hangs; the longest takes 20 seconds on an idle
-# machine
+# seconds after which a program counts as hanging; the longest takes 20 seconds on an
+# idle machine
 PATIENCE = 300
 
 
 class Part:
-    """A part of the suite and what it counted. What it says is printed when it is done:
-    parts run side by side.
+    """A part of the suite and its counts. Its output is printed when it is done, because
+    parts run at the same time.
     """
 
     def __init__(self, name):
@@ -38,17 +38,17 @@ class Part:
         return self.that(sentence, got == wanted, f"got {got!r}\nwanted {wanted!r}")
 
     def without(self, reason):
-        """Counts a check that cannot be made here."""
+        """Counts a check that is not possible here."""
         self.skipped += 1
         self.say(f"skipped: {reason}")
 
     def say(self, line):
-        """A line of what is printed at the end."""
+        """Adds a line to the output."""
         self.lines.append(line)
 
     def program(self, sentence, done):
-        """Counts what a program of ours counted; it must have ended well, and have
-        skipped nothing.
+        """Adds the counts of one of our programs, which must have succeeded and skipped
+        nothing.
         """
         found = re.findall(
             r"^(\d+) passed, (\d+) failed, 0 skipped$", done.text, re.MULTILINE
@@ -63,7 +63,7 @@ class Part:
 
 
 class Done:
-    """What a command said, and how it ended: its exit code, or None when it took too
+    """A command that ran: its output, and its exit code, which is None when it took too
     long.
     """
 
@@ -89,13 +89,13 @@ class Done:
 
 
 def has(command):
-    """Whether there is such a program."""
+    """Returns whether there is such a program."""
     return shutil.which(command) is not None
 
 
 def compiled(program, sources, libraries, *options, cc="gcc"):
-    """Compiles a program of this directory, and links it; what the compiler complains
-    of. Its library is found where it lies now.
+    """Compiles and links a program of this directory, so that it finds the library where
+    it is now. Returns the compiler's complaints.
     """
     command = [
         cc,
@@ -123,14 +123,14 @@ def compiled(program, sources, libraries, *options, cc="gcc"):
 
 
 def declared():
-    """The functions of stead.h, in its order."""
+    """Returns the functions of stead.h, in its order."""
     with open(os.path.join(INCLUDE, "stead.h"), encoding="utf-8") as file:
         text = re.sub(r"//[^\n]*|/\*.*?\*/", "", file.read(), flags=re.DOTALL)
     return re.findall(r"\b(stead_\w+)\s*\(", text)
 
 
 def new_directory(scratch, name):
-    """An empty directory of this name."""
+    """Makes an empty directory with this name and returns its path."""
     path = os.path.join(scratch, name)
     os.mkdir(path)
     return path

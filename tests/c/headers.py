@@ -1,5 +1,5 @@
-"""The headers: stead.h under every compiler and standard that it promises, its example,
-and what PHP reads.
+"""Checks the headers: stead.h with every compiler and standard that it promises, its
+example, and the declarations that PHP reads.
 """
 
 import os
@@ -32,14 +32,14 @@ def write(text, *path):
 
 
 def check(part, scratch, libraries):
-    """Everything about the headers."""
+    """Checks everything about the headers."""
     matrix(part, scratch, libraries)
     example(part, scratch, libraries)
     cdef(part, scratch, libraries)
 
 
 def matrix(part, scratch, libraries):
-    """Alone, included twice, and with the address of every function, which links."""
+    """Compiles stead.h alone, twice, and with the address of every function (linked)."""
     addresses = "".join(f"    (function){name},\n" for name in declared())
     sources = {
         "alone": "#include <stead.h>\n",
@@ -103,7 +103,7 @@ def matrix(part, scratch, libraries):
 
 
 def example(part, scratch, libraries):
-    """The program of the first page compiles and does what it says."""
+    """Checks that the program of the first page compiles and does what it says."""
     found = re.search(
         r"^//     (#include <stdio\.h>.*?^//     \})$",
         read(INCLUDE, "stead.h"),
@@ -151,7 +151,7 @@ def example(part, scratch, libraries):
 
 
 def cdef(part, scratch, libraries):
-    """What PHP reads: plain declarations, the same functions, numbers and layouts."""
+    """Checks the declarations that PHP reads: functions, numbers and layouts."""
     text = read(ROOT, "php", "src", "stead.cdef.h")
     part.that(
         "stead.cdef.h has no line for a preprocessor",
@@ -180,7 +180,7 @@ def cdef(part, scratch, libraries):
     asserts = read(HERE, "layout.h") + "".join(
         f'_Static_assert({name} == {number}, "{name}");\n' for name, number in numbers
     )
-    # two translation units of one program: what the one fills in the other reads
+    # two translation units of one program: one fills in what the other reads
     for name, declarations in (("cdef", text), ("header", "#include <stead.h>\n")):
         unit = "#include <stddef.h>\n#include <stdint.h>\n" + declarations + asserts
         unit += (

@@ -1,5 +1,5 @@
-"""The suite under valgrind and under the sanitizers; controls that each must report, or
-its silence would say nothing.
+"""Runs the suite under valgrind and under the sanitizers, and controls that each tool
+must report: otherwise its silence would mean nothing.
 """
 
 import os
@@ -19,9 +19,9 @@ SUITE = [
     "changes.c",
     "threads.c",
 ]
-# Lost memory of every kind is an error. What stays reachable is not: the open cache
-# keeps 16 maps as long as the process lives, as the header says, and Rust's standard
-# library keeps what belongs to a thread or to the process.
+# Lost memory of every kind is an error. Memory that stays reachable is not: the cache of
+# open maps keeps 16 files for as long as the process lives, as the header says, and
+# Rust's standard library keeps memory that belongs to a thread or to the process.
 VALGRIND = [
     "valgrind",
     "--error-exitcode=99",
@@ -31,12 +31,12 @@ VALGRIND = [
     "--child-silent-after-fork=yes",
     "--fair-sched=try",
 ]
-ONCE = "1"  # a round of everything
+ONCE = "1"  # one round of everything
 SANITIZERS = "-fsanitize=address,undefined"
 
 
 def valgrind(part, scratch, suite, forks, controls):
-    """Memcheck on the suite, on forks, and on the controls."""
+    """Runs memcheck on the suite, on forks, and on the controls."""
     if not has("valgrind"):
         return part.without(
             "valgrind is missing: the suite does not run under memcheck"
@@ -56,8 +56,8 @@ def valgrind(part, scratch, suite, forks, controls):
     done = Done([*VALGRIND, suite, new_directory(scratch, "valgrind"), MAPS, ONCE])
     part.that("the suite under valgrind", done.code == 0, done.text)
     tell(part, "suite", done.text)
-    # children end with what their parent's other threads had; only their accesses are
-    # judged
+    # a child exits with memory of threads that only its parent has, so only its accesses
+    # are judged
     done = Done(
         [
             *VALGRIND,
@@ -74,7 +74,7 @@ def valgrind(part, scratch, suite, forks, controls):
 
 
 def tell(part, name, text):
-    """Valgrind's totals, in one line."""
+    """Returns valgrind's totals, in one line."""
     # children are silent, so the last summary is the parent's
     errors = re.findall(r"ERROR SUMMARY: (\d+) errors", text)
     allocated = re.findall(r"total heap usage: ([\d,]+) allocs, ([\d,]+) frees", text)
@@ -99,8 +99,8 @@ def tell(part, name, text):
 
 
 def sanitizers(part, scratch, libraries, compiler):
-    """AddressSanitizer, LeakSanitizer and UBSan, built by one compiler; the library's
-    own heap is seen through malloc.
+    """Runs AddressSanitizer, LeakSanitizer and UBSan, built by one compiler. They see the
+    library's heap because it uses malloc.
     """
     if not has(compiler):
         return part.without(f"{compiler} is missing: no sanitizers of its")
@@ -134,8 +134,8 @@ def sanitizers(part, scratch, libraries, compiler):
         "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
     }
-    # not "beyond": the library is not compiled by this compiler, and what it reads is
-    # valgrind's to see
+    # not "beyond": this compiler did not compile the library, so only valgrind sees its
+    # reads
     expected = {
         "leak": "LeakSanitizer: detected memory leaks",
         "overflow": "AddressSanitizer: heap-buffer-overflow",
@@ -176,7 +176,7 @@ def sanitizers(part, scratch, libraries, compiler):
 
 
 def told(part, compiler, name, done):
-    """The totals of a program under the sanitizers, in one line."""
+    """Returns the totals of a program under the sanitizers, in one line."""
     reports = re.findall(r"ERROR: (?:Address|Leak)Sanitizer|runtime error:", done.text)
     checks = re.findall(r"^(\d+) passed, (\d+) failed", done.text, re.MULTILINE)
     part.say(

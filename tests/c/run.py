@@ -1,10 +1,10 @@
-"""The C library from outside: its headers, its symbols, every function, threads, forks,
-the open cache, and its memory.
+"""Tests the C library from outside: its headers, its symbols, every function, threads,
+forks, the cache of open maps, and memory.
 
-    python3 tests/c/run.py [PART ...]     only these; the parts are named as they end
+    python3 tests/c/run.py [PART ...]     runs only these parts; each prints its name when it ends
 
-C checks count one each in the plain run; under valgrind and the sanitizers a run of the
-suite counts once.
+In the plain run every check of a C program counts. Under valgrind and the sanitizers a
+whole run of the suite counts as one.
 """
 
 import os
@@ -29,8 +29,8 @@ MODES = ["hammer", "first", "names", "publish", "control"]
 
 
 def library(scratch, name, *options):
-    """libstead as it is shipped, or built with these options; a directory in which it
-    has the names that linker and loader know it by.
+    """Returns a directory with libstead under the names that linker and loader use: as it
+    is shipped, or built with these options.
     """
     there = os.path.join(built.libraries(), "libstead.so")
     if options:
@@ -49,7 +49,7 @@ def library(scratch, name, *options):
 
 
 def suite(part, scratch, program):
-    """Every function, rightly and wrongly."""
+    """Tests every function, with right and wrong arguments."""
     done = Done([program, new_directory(scratch, "suite-run"), MAPS, ROUNDS])
     part.program("the suite", done)
     for line in done.text.splitlines():
@@ -58,8 +58,8 @@ def suite(part, scratch, program):
 
 
 def forks(part, scratch, program):
-    """Forks while threads work; the last mode is the control, which hangs and must be
-    seen to.
+    """Forks while threads work. The last mode is the control: it hangs, and the hang must
+    be noticed.
     """
     for mode in MODES:
         part.program(
@@ -69,7 +69,7 @@ def forks(part, scratch, program):
 
 
 def parts(scratch, libraries, faults, programs):
-    """name, what to do; the longest first, since they run side by side."""
+    """Returns (name, function) of each part; the longest first, since they run at once."""
     return [
         (
             "valgrind",
@@ -98,7 +98,7 @@ def parts(scratch, libraries, faults, programs):
 
 
 def timed(name, body):
-    """Runs a part and prints what it said."""
+    """Runs a part and prints its output."""
     part, start = Part(name), time.monotonic()
     try:
         body(part)
@@ -113,9 +113,9 @@ def timed(name, body):
 
 
 def main():
-    """Builds, runs the parts side by side, and ends with the total."""
+    """Builds the library, runs the parts at the same time, and prints the total."""
     with tempfile.TemporaryDirectory() as scratch:
-        # a child of the suite that is nobody must find its files
+        # a child of the suite runs as nobody, and must find its files
         os.chmod(scratch, 0o755)
         start = time.monotonic()
         libraries = library(scratch, "release")

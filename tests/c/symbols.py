@@ -1,5 +1,5 @@
-"""What the library exports, needs and promises to the loader; and that every function
-goes through the boundary.
+"""Checks what the library exports, needs and promises to the loader, and that every
+function passes through the boundary.
 """
 
 import os
@@ -7,8 +7,8 @@ import re
 
 from checking import Done, compiled, declared, has, new_directory
 
-# what stead_abi's list of libraries may name: libm, libpthread and libdl only where the
-# C library keeps them apart
+# the libraries that libstead may need: libm, libpthread and libdl only where they are
+# separate from the C library
 NEEDED = re.compile(
     r"libgcc_s\.so\.1|libc\.so\.6|ld-linux[\w-]*\.so\.\d|libm\.so\.6|libpthread\.so\.0|libdl\.so\.2"
 )
@@ -16,19 +16,19 @@ FOR_TESTS = {"stead_test_arm", "stead_test_guarded"}
 
 
 def exported(library):
-    """The names that a library defines for others."""
+    """Returns the names that a library exports."""
     text = Done(["nm", "-D", "--defined-only", "--format=posix", library]).text
     return {line.split()[0] for line in text.splitlines() if line.strip()}
 
 
 def differences(left, right):
-    """What only one of two sets has."""
+    """Returns what only one of two sets has."""
     return sorted(set(left) ^ set(right))
 
 
 def check(part, scratch, libraries, faults):
-    """Symbols, dynamic section and boundary. `faults`: where the library with the
-    tests' faults is.
+    """Checks symbols, dynamic section and boundary. `faults` is the directory of the
+    library with the tests' faults.
     """
     names = declared()
     part.equal("stead.h declares each function once", len(names), len(set(names)))
@@ -44,7 +44,7 @@ def check(part, scratch, libraries, faults):
 
 
 def symbols(part, names, libraries, faults):
-    """What is exported is what the header declares."""
+    """Checks that the library exports what the header declares."""
     there = exported(os.path.join(libraries, "libstead.so"))
     part.equal(
         "the library exports the functions of stead.h and nothing else",
@@ -62,7 +62,7 @@ def symbols(part, names, libraries, faults):
 
 
 def dynamic(part, library):
-    """Name, needs and hardening."""
+    """Checks soname, needed libraries and hardening."""
     text = Done(["readelf", "-dW", library]).text
     tags = re.findall(r"\((\w+)\)\s+(?:[^\[\n]*\[([^\]\n]*)\]|(.*))", text)
     named = lambda tag: [
@@ -98,8 +98,8 @@ def dynamic(part, library):
 
 
 def boundary(part, names, scratch, faults):
-    """Each function is called once: all are seen to pass; then all panic, and none lets
-    it out.
+    """Calls each function once, and each must pass through the boundary; then makes each
+    of them panic, and no panic may get out.
     """
     program = os.path.join(scratch, "boundary")
     complaint = compiled(program, ["boundary.c", "check.c"], faults)
@@ -120,6 +120,5 @@ def boundary(part, names, scratch, faults):
         "a panic in any function is a status or a fallback, and the process lives", done
     )
     panics = len(re.findall(r"panicked at .*boundary\.rs", done.text))
-    # status functions are called twice by nobody: one panic each, and
-    # stead_text_free(NULL) is one of them
+    # each function is called once, so it panics once; stead_text_free(NULL) as well
     part.equal("each of them did panic", panics, len(names))

@@ -1,4 +1,4 @@
-"""What an open costs, in system calls, as strace counts them between two marks."""
+"""Counts the system calls of an open with strace, between two marks."""
 
 import os
 import re
@@ -10,8 +10,8 @@ STAT = re.compile(r"(statx|newfstatat|stat|fstatat64|stat64)\(")
 
 
 def calls(log):
-    """The system calls between the marks of a log of strace; None when the marks are
-    not there.
+    """Returns the system calls between the marks of a log of strace; None when a mark
+    is missing.
     """
     found = re.search(
         r'^write\(-1, "begin".*?\n(.*?)^write\(-1, "end"', log, re.MULTILINE | re.DOTALL
@@ -24,7 +24,7 @@ def calls(log):
 
 
 def check(part, scratch, libraries):
-    """The second open is one stat, and nothing else."""
+    """Checks that the second open is one stat and nothing else."""
     if not has("strace"):
         return part.without(
             "strace is missing: the system calls of an open are not counted"
@@ -61,7 +61,7 @@ def check(part, scratch, libraries):
         )
         name = '"0.map"' if mode == "relative" else '/0.map"'
         part.that("of the path as it was given", found and name in found[0], found)
-    # the controls: where a file must be opened, it is seen to be
+    # the controls: where a file must be opened, the trace shows it
     for mode in ("first", "evicted", "replaced"):
         found = traced(mode)
         part.that(

@@ -60,7 +60,7 @@ fn every_exported_function_is_one_call_of_the_boundary() {
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap() {
         let path = entry.unwrap().path();
         if path.ends_with("boundary.rs") {
-            continue; // the one file with unsafe code; it also has the tests' two functions
+            continue; // the only file with unsafe code; it also has two functions for the tests
         }
         let text = fs::read_to_string(&path).unwrap();
         assert!(!is_unsafe(&text), "unsafe: {}", path.display());

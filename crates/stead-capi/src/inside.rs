@@ -303,7 +303,7 @@ pub extern "C" fn stead_map_report(
     })
 }
 
-/// A report as JSON.
+/// Returns a report as JSON.
 pub(crate) fn text_of(report: &Report) -> stead_core::Result<String> {
     serde_json::to_string(report).map_err(|e| Error::Internal {
         problem: e.to_string(),

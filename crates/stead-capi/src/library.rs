@@ -54,7 +54,7 @@ const NAMES: [Option<&CStr>; 16] = [
     Some(c"STEAD_UNCERTAIN"),
     Some(c"STEAD_CHANGED"),
     Some(c"STEAD_NAME"),
-    None, // never returned, and not used again
+    None, // 14 was never returned and will not be used
     Some(c"STEAD_INTERNAL"),
 ];
 

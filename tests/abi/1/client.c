@@ -1,9 +1,9 @@
-// A client of this release's libstead: it uses every function, so it shows that a later library still does all of it.
+// A client of this release's libstead. It uses every function, to show that a later library still does what it did.
 //
-//     client MAPS SCRATCH     MAPS is the directory beside this file, SCRATCH an empty directory; prints expected.txt
+//     client MAPS SCRATCH     prints expected.txt; MAPS is the directory maps beside this file, SCRATCH an empty directory
 //
-// What it prints is promised: no version, no digest, no sizes of reports. Once the release is out, this file stands for the programs
-// that were compiled with it, and is never changed.
+// It prints only what is promised: no version, no digest, no size of a report. Once the release is out, this file represents the
+// programs that were compiled with it, and must never be changed.
 
 #include <inttypes.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 
 #include <stead.h>
 
-// a and c hold a quarter each, b half; d then brings as much weight as there is, and gets half
+// a and c hold a quarter each, and b holds half; d then doubles the total weight, and gets half
 #define NODES \
     "name = \"client\"\n" \
     "[[node]]\nname = \"a\"\nlabels = { zone = \"z1\" }\nattributes = { address = \"10.0.0.1:80\" }\n" \
@@ -25,7 +25,7 @@ static const char FIRST[] = NODES, SECOND[] = NODES "[[node]]\nname = \"d\"\nwei
 
 static stead_error error;
 
-// Ends the program when a call did not do what it should.
+// Exits with an error if a call did not do what it should.
 static void done(int32_t status) {
     if (status != STEAD_OK || error.status != STEAD_OK) {
         fprintf(stderr, "client: %s: %s\n", stead_status_name(status), error.message);

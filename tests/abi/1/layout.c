@@ -1,4 +1,4 @@
-// Prints what programs have compiled into them of this release's stead.h: sizes, offsets and numbers. run.py --record made it.
+// Prints what programs compile in from this release's stead.h: sizes, offsets and numbers. run.py --record wrote this file.
 
 #include <stddef.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #define NUMBER(name) printf("%s = %lld\n", #name, (long long)name)
 #define SIZE(type) printf("%s: size %zu, alignment %zu\n", #type, sizeof(type), offsetof(struct { char before; type value; }, value))
-// does not compile when the field has another type
+// does not compile if the field has another type
 #define FIELD(record, type, name, many) \
     do { \
         static record value; \

@@ -60,7 +60,7 @@ fn shown_message(message: &str) -> String {
     message.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What the scan before the parser found.
+/// The result of the scan before the parser.
 enum Scan {
     /// The text is nested deeper than the parser should follow.
     TooDeep(usize),
@@ -161,7 +161,7 @@ fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usiz
                 at += 2;
                 continue;
             }
-            b'\n' if !long => return at, // never closed: the parser says so
+            b'\n' if !long => return at, // never closed; the parser reports it
             _ if byte == quote && !long => return at + 1,
             _ if byte == quote && bytes[at..].starts_with(&[quote; 3]) => {
                 // up to two quotes may come before the three that close the string

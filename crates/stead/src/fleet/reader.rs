@@ -24,7 +24,7 @@ pub(super) const TOP_KEYS: [&str; 11] = [
     "pin",
 ];
 
-/// Where a tree came from.
+/// The text that a tree was read from.
 pub(super) struct Source<'a> {
     /// The file's name, for messages.
     pub file: &'a str,

@@ -59,7 +59,7 @@ impl Stored for u64 {
 
 /// A field of a record.
 struct Field {
-    #[cfg_attr(not(test), allow(dead_code))] // held against the documentation
+    #[cfg_attr(not(test), allow(dead_code))] // compared with the documentation
     name: &'static str,
     #[cfg_attr(not(test), allow(dead_code))] // as above
     of: &'static str,
@@ -273,7 +273,7 @@ impl<R> Section<R> {
 pub(super) struct Described {
     pub(super) number: u32,
     pub(super) record_size: u32,
-    #[cfg_attr(not(test), allow(dead_code))] // held against the documentation
+    #[cfg_attr(not(test), allow(dead_code))] // compared with the documentation
     name: &'static str,
     #[cfg_attr(not(test), allow(dead_code))] // as above
     record: &'static str,

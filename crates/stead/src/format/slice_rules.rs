@@ -20,7 +20,7 @@ pub(super) struct Used(Vec<u8>);
 impl Used {
     const BY_BASE: u8 = 1;
     const BY_TARGET: u8 = 2;
-    /// by a pin
+    /// used by a pin
     const BY_HAND: u8 = 4;
 
     pub(super) fn of(policies: usize, bases: &[Slice], targets: &[Slice], pins: &[Slice]) -> Used {

@@ -66,7 +66,7 @@ pub(super) fn targets(
     while let Some(Reverse(entry)) = heap.pop() {
         match filling.entry(entry.bound) {
             Some(now) if now == entry => filling.freeze(entry.bound),
-            Some(now) => heap.push(Reverse(now)), // others have frozen in it meanwhile
+            Some(now) => heap.push(Reverse(now)), // holders in it have frozen since
             None => {}
         }
     }
@@ -308,9 +308,9 @@ mod tests {
 
     #[test]
     fn at_one_replica_the_largest_remainders_get_the_cells_over() {
-        // 10 * 1/6 = 1 4/6, 10 * 2/6 = 3 2/6, 10 * 3/6 = 5: one cell over, to the first
+        // 10 * 1/6 = 1 4/6, 10 * 2/6 = 3 2/6, 10 * 3/6 = 5: one leftover cell, for the first
         assert_eq!(filled(&[" 1", " 2", " 3"], 1, 10), [2, 3, 5]);
-        assert_eq!(filled(&[" 1", " 1", " 1"], 1, 10), [4, 3, 3]); // of equal ones the earlier
+        assert_eq!(filled(&[" 1", " 1", " 1"], 1, 10), [4, 3, 3]); // among equals the earlier
         assert_eq!(filled(&[" 1", " 0"], 1, 10), [10, 0]);
         assert_eq!(wanted(10, &[1, 1, 1]), [4, 3, 3]);
         assert_eq!(wanted(10, &[0, 0]), [0, 0]);
@@ -328,14 +328,14 @@ mod tests {
 
     #[test]
     fn two_zones_at_three_replicas_hold_up_to_two_copies() {
-        // caps 2 and 2: by weight 1 : 1 : 2 : 2 of 300 the zones have 100 and 200, which is just
-        // the cap of b
+        // caps 2 and 2: by weight 1 : 1 : 2 : 2 of 300 the zones have 100 and 200, which is
+        // exactly the cap of b
         assert_eq!(
             filled(&["a 1", "a 1", "b 2", "b 2"], 3, 100),
             [50, 50, 100, 100]
         );
         // a heavier b stays at 200, each of its nodes at 100; a takes the rest, which is less than
-        // it may
+        // its cap
         assert_eq!(
             filled(&["a 1", "a 1", "b 9", "b 9", "b 9"], 3, 100),
             [50, 50, 67, 67, 66]
@@ -351,8 +351,8 @@ mod tests {
             filled(&["a 8", "a 1", "a 1", "b 1", "b 1"], 3, 100),
             [100, 50, 50, 50, 50]
         );
-        // where b weighs more, a does not reach its own: 200 by 1 + 1 + 2 + 3, that is 28 4/7, 28
-        // 4/7, 57 1/7 and 85 5/7
+        // if b weighs more, a does not reach its bound: 200 divided by 1 : 1 : 2 : 3 is 28 4/7,
+        // 28 4/7, 57 1/7 and 85 5/7
         assert_eq!(
             filled(&["a 8", "a 1", "a 1", "b 2", "b 3"], 3, 100),
             [100, 29, 28, 57, 86]
@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn bounds_that_are_reached_together_freeze_from_the_inside() {
         // both zones (cap 1 each) and the whole are reached at level 10/3: 10 = 4 + 3 + 3 in each
-        // zone. Of 20 cells shared by six, 3 2/6 each, the two cells over would both go to zone a.
+        // zone. Of 20 cells shared by six, 3 2/6 each, the two leftover cells would both go to zone a.
         assert_eq!(
             filled(&["a 1", "a 1", "a 1", "b 1", "b 1", "b 1"], 2, 10),
             [4, 3, 3, 4, 3, 3]
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn a_node_whose_domain_is_full_is_passed_over() {
         // R = 2, G = 10, caps 1 each. The whole is reached first, at level 20/200: a has 2.6 + 2.6
-        // + 4.6 = 9.8 of its 10, the others 3.4 each. Three cells are over, and the largest
+        // + 4.6 = 9.8 of its 10, the others 3.4 each. Three cells are left over, and the largest
         // remainders are all in a; it has room for two, so the third goes to b.
         assert_eq!(
             filled(&["a 26", "a 26", "a 46", "b 34", "c 34", "d 34"], 2, 10),
@@ -446,12 +446,12 @@ mod tests {
         }
     }
 
-    /// The exact shares by another way: a function of the level for each part of the tree, and the
-    /// level at which it reaches its bound.
+    /// Computes the exact shares in another way: each part of the tree is a function of the level,
+    /// and has a level at which it reaches its bound.
     mod exact {
         use super::super::super::caps::Domains;
 
-        /// At a level x this part has `fixed` + `slope` * x cells, just there and a little above.
+        /// At level x, and a little above it, this part has `fixed` + `slope` * x cells.
         type Line = (u128, u128);
 
         pub struct Tree<'a> {
@@ -461,7 +461,7 @@ mod tests {
         }
 
         impl Tree<'_> {
-            /// `fixed` + `slope` * `x` as long as that is below the bound.
+            /// Returns `fixed` + `slope` * `x`, as long as that is below the bound.
             fn below(bound: u128, (fixed, slope): Line, (p, q): Line) -> Line {
                 if fixed * q + slope * p >= bound * q {
                     (bound, 0)
@@ -470,7 +470,7 @@ mod tests {
                 }
             }
 
-            /// What the parts of a domain have together, the domain's own bound not counted.
+            /// Returns what the parts of a domain have together, ignoring the domain's own bound.
             fn inside(&self, domain: usize, x: Line) -> Line {
                 let parts = (0..self.domains.all.len())
                     .filter(|d| self.domains.all[*d].parent == Some(domain));
@@ -488,8 +488,8 @@ mod tests {
                     .fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
             }
 
-            /// The level at which a domain reaches its bound: Newton's method, exact on a line that
-            /// bends down at a few places.
+            /// Returns the level at which a domain reaches its bound, by Newton's method, which is
+            /// exact on a line that bends down at a few places.
             fn reached(&self, domain: usize) -> Option<Line> {
                 let bound = self.domains.all[domain].cap as u128 * self.space;
                 let mut x = (0, 1);
@@ -506,7 +506,7 @@ mod tests {
                 }
             }
 
-            /// The exact share of a holder, as a fraction.
+            /// Returns the exact share of a holder, as a fraction.
             pub fn share(&self, holder: usize) -> Line {
                 let weight = self.weights[holder];
                 if weight == 0 {
