@@ -3,7 +3,7 @@
 It makes a list of 1,188,968 user names (as many as the site of "Evenly distributing
 members by MD5" had in 2005), measures how evenly naming schemes spread them, then lets
 a fleet grow 4 -> 7 -> 10 -> 13 -> 16 and counts, name by name, what moves. At the end
-C, Python, PHP, Perl and the program locate the same ten names. Everything is kept in
+C, Python, PHP, Perl and the program locate the same ten names. All files stay in
 target/demo.
 """
 
@@ -43,7 +43,7 @@ def stead(*arguments, names=None):
 
 
 def write_fleet(size):
-    """A fleet of `size` equal servers, n00, n01 ..."""
+    """Writes a fleet of `size` equal servers, n00, n01 ..., and returns its path."""
     path = os.path.join(HERE, f"fleet-{size}.toml")
     nodes = "".join(
         f'\n[[node]]\nname = "n{i:02}"\nattributes = {{ address = "10.0.0.{i + 1}:3306" }}\n'
@@ -55,8 +55,8 @@ def write_fleet(size):
 
 
 def picture(path, width=96):
-    """One line: the space from 0 to 100 %, a letter for the server that holds each
-    part.
+    """Returns one line that shows the space from 0 to 100 %, with a letter for the
+    server that holds each part.
     """
     slices = json.loads(stead("show", path, "--json", "--slices"))["slices"]
     line, at = "", 0
@@ -75,12 +75,14 @@ def picture(path, width=96):
 
 
 def md5_points(names):
-    """The point of each name under `md5 mod n`, worked out by Python, not by us."""
+    """Returns the point of each name for `md5 mod n`, computed by Python and not by
+    stead.
+    """
     return [int.from_bytes(hashlib.md5(name).digest()[:8], "big") for name in names]
 
 
 def main():
-    # the names of the last table have letters that not every terminal knows
+    # the names in the last table have letters that not every terminal can show
     sys.stdout.reconfigure(errors="backslashreplace")
     os.makedirs(HERE, exist_ok=True)
     start = time.monotonic()
@@ -119,7 +121,7 @@ def main():
         report = json.loads(stead("apply", fleet, store, "--json"))
         with open(store, "rb") as source, open(path, "wb") as copy:
             copy.write(source.read())
-        # where every name lives, as a program would ask
+        # locates every name, as a program would
         places = stead("locate", path, names=NAMES).splitlines()
         if len(places) != len(names) or any(
             not p.startswith(n + b"\t") for p, n in zip(places[::9973], names[::9973])

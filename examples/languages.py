@@ -1,10 +1,11 @@
 """The demo's last table: the same names located by C, Python, PHP, Perl and the
 program.
 
-Each language has the small program `where` (examples/c, examples/where), which is made
-ready here: C's is compiled, the modules of Python and Perl are built into target/. What
-it prints is compared whole, keys, nodes and their addresses. A language that cannot be
-made ready says why, in one line, in place of its answers.
+Each language has the small program `where` (examples/c, examples/where), which is
+prepared here: the C program is compiled, and the modules of Python and Perl are built
+into target/. The complete output is compared: keys, nodes and addresses. For a language
+that cannot be prepared, the table shows the reason, in one line, instead of its
+answers.
 """
 
 import os
@@ -35,12 +36,12 @@ NAMES = [
 
 
 class NotHere(Exception):
-    """Why a language cannot take part."""
+    """The reason why a language cannot take part."""
 
 
 def said(command, **more_env):
-    """What a command prints; NotHere, with the last line that it complains of, when it
-    fails.
+    """Returns what a command prints. If it fails, raises NotHere with the last line of
+    its error messages.
     """
     env = dict(os.environ, **more_env)
     try:
@@ -62,15 +63,15 @@ def said(command, **more_env):
     return done.stdout
 
 
-# ---- for each language: its version, the command that is `where`, and what it needs in
-# the environment
+# ---- for each language: its version, the command for `where`, and the environment
+# variables that it needs
 
 
 def c():
     """C, compiled and linked with libstead.so."""
     here = os.path.join(TARGET, "demo", "c")
     os.makedirs(here, exist_ok=True)
-    # what the linker and the loader call it
+    # the names that the linker and the loader look for
     for name in ("libstead.so", "libstead.so.1"):
         link = os.path.join(here, name)
         if os.path.lexists(link):
@@ -96,8 +97,8 @@ def c():
 
 
 def python():
-    """Python, with the module in .venv where `make test` made it; else cargo builds one
-    for this Python.
+    """Python, with the module in .venv if `make test` has created it; otherwise cargo
+    builds one for this Python.
     """
     module = os.path.join(ROOT, "scripts", "python-module")
     if os.path.exists(os.path.join(VENV, "maturin")):
@@ -148,7 +149,7 @@ def perl():
             ),
         ]
     )
-    # it says: perl -Mblib=DIRECTORY, as seen from here
+    # the script prints: perl -Mblib=DIRECTORY, relative to ROOT
     built = (
         os.fsdecode(
             said([sys.executable, os.path.join(ROOT, "scripts", "perl-module")])
@@ -164,8 +165,8 @@ def perl():
 
 
 def places(answer):
-    """[key, node] of each line; a line that has no node has an empty one, which is no
-    answer.
+    """Returns [key, node] of each line. The node of a line without one is empty, which
+    is not an answer.
     """
     return [(*line.split(b"\t"), b"")[:2] for line in answer.splitlines()]
 
@@ -174,15 +175,15 @@ LANGUAGES = {"C": c, "Python": python, "PHP": php, "Perl": perl}
 
 
 def prepare():
-    """Begins to make the languages ready, while the demo counts; what agree() waits
-    for.
+    """Starts to prepare the languages while the demo counts. Returns the futures for
+    agree().
     """
     pool = ThreadPoolExecutor()
     return {name: pool.submit(make) for name, make in LANGUAGES.items()}
 
 
 def agree(path, ready):
-    """Prints the table for a map; False when two answers differ."""
+    """Prints the table for a map. Returns False if two answers differ."""
     names = [name.encode() for name in NAMES]
     rows = [
         ("the program", said([os.path.join(RELEASE, "stead"), "locate", path, *names]))

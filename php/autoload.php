@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// For those without composer: require '/path/to/stead/php/autoload.php';
+// For programs without composer: require '/path/to/stead/php/autoload.php';
 spl_autoload_register(static function (string $class): void {
     $file = __DIR__ . '/src/' . str_replace('\\', '/', substr($class, 6)) . '.php';
     if (str_starts_with($class, 'Stead\\') && is_file($file)) {

@@ -1,15 +1,15 @@
-//! Refuses a Python that the module cannot be imported by. pyo3 would, but .cargo/config.toml keeps
-//! it from asking any Python.
+//! Refuses a Python that cannot import the module. pyo3 would do that, but .cargo/config.toml
+//! prevents it from running any Python.
 
 use std::process::Command;
 
-/// Prints `1` in a free-threaded Python, whose objects are laid out otherwise.
+/// Prints `1` in a free-threaded Python, whose objects have another layout.
 const QUESTION: &str = "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED'))";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=PYO3_PYTHON");
-    // set by maturin, and so by pip; to check or lint the code no Python is needed
+    // set by maturin, and so by pip; checking or linting the code needs no Python
     let Some(python) = std::env::var_os("PYO3_PYTHON") else {
         return;
     };

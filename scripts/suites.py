@@ -1,5 +1,5 @@
-"""Runs every suite, shows each one's line as it ends, and ends with the plain total.
-Exit 1 when anything failed.
+"""Runs every suite, shows each one's line as it ends, and ends with the names of the
+tests that failed and the plain total. Exit 1 when anything failed.
 
     python3 scripts/suites.py [SUITE ...]      only these; --list names them
 """
@@ -159,7 +159,7 @@ SUITES = [
     ),
     (
         "rings against their programs",
-        [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/rings"],
+        [VENV, "-m", "pytest", "-q", "-rfEs", "-p", "no:cacheprovider", "tests/rings"],
         pytest_counts,
         ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
     ),
@@ -184,13 +184,21 @@ SUITES = [
     ("install", [PYTHON, "tests/install.py"], None, None),
     (
         "Python module",
-        [VENV, "-m", "pytest", "-q", "-rs", "--ignore=python/tests/engines", "python"],
+        [
+            VENV,
+            "-m",
+            "pytest",
+            "-q",
+            "-rfEs",
+            "--ignore=python/tests/engines",
+            "python",
+        ],
         pytest_counts,
         IN_VENV,
     ),
     (
         "Python engines",
-        [VENV, "-m", "pytest", "-q", "-rs", "python/tests/engines"],
+        [VENV, "-m", "pytest", "-q", "-rfEs", "python/tests/engines"],
         pytest_counts,
         IN_VENV,
     ),
@@ -268,7 +276,7 @@ SUITES = [
     ),
     (
         "clients and stead agree (Python)",
-        [VENV, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "tests/agree"],
+        [VENV, "-m", "pytest", "-q", "-rfEs", "-p", "no:cacheprovider", "tests/agree"],
         pytest_counts,
         ((VENV, "-c", "import pytest, stead"), "pytest or stead is not in .venv"),
     ),
@@ -285,6 +293,18 @@ def closing_counts(text):
     """The numbers of `N passed, N failed, N skipped`, the last line of our own runners."""
     found = re.findall(r"(\d+) passed, (\d+) failed, (\d+) skipped", text)
     return Count(*map(int, found[-1])) if found else Count(0, 1)
+
+
+def failures(text):
+    """The lines that name a failed test: pytest's, cargo's, unittest's, prove's,
+    PHPUnit's.
+    """
+    return re.findall(
+        r"^(?:(?:FAILED|ERROR) .*|test .* \.\.\. FAILED|(?:FAIL|ERROR): .*|not ok .*"
+        r"|\d+\) .*)$",
+        text,
+        re.MULTILINE,
+    )
 
 
 def run(name, command, counter, needs, log_dir):
@@ -342,6 +362,7 @@ def main():
     ]
     total = Count()
     done = {}
+    named = []
     speaking = threading.Lock()
     with tempfile.TemporaryDirectory() as log_dir:
 
@@ -351,6 +372,7 @@ def main():
             with speaking:
                 if failed:
                     print(said, flush=True)
+                    named.extend(f"{name}: {line}" for line in failures(said)[:20])
                 total.passed, total.failed, total.skipped = (
                     total.passed + count.passed,
                     total.failed + count.failed,
@@ -380,7 +402,7 @@ def main():
     if len(done) < len(suites):
         total.failed += 1
     print()
-    print("\n".join(lines))
+    print("\n".join(lines + named))
     print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed or not total.passed else 0
 

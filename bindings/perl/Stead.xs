@@ -1,8 +1,8 @@
-/* Stead: Perl's manners over libstead; what is not about Perl is in the library.
+/* Stead: the Perl interface of libstead. Everything that is not specific to Perl is in the library.
  *
- * Every failure is a Stead::Error that names the file and the line of the caller: PL_curcop, since
- * these are his own calls. That is why there is no Perl code between him and this file. Nothing is
- * allocated that a croak would leave behind: what must live across one is mortal.
+ * Every failure is a Stead::Error that names the file and the line of the caller. They come from
+ * PL_curcop, which is the caller's own statement because no Perl code lies between the caller and
+ * this file. A croak leaks nothing: everything that must survive a call that can croak is mortal.
  */
 #define PERL_NO_GET_CONTEXT
 #include "EXTERN.h"
@@ -19,18 +19,18 @@
 #include "given.h"
 
 /*
- * So many nodes are answered without asking for memory; R is at most 255, only a named policy lists
- * more.
+ * The number of nodes that an answer can have without allocating memory. R is at most 255; only a
+ * named policy can list more.
  */
 #define FEW 256
 
-/* What is asked: one map's nodes of something. */
+/* The nodes that a query found in one map. */
 typedef struct {
     int32_t few[FEW], *nodes;
     size_t count;
 } answer;
 
-/* ---- records: arrays that are read only, behind accessors in Stead::Node, ::Slice and ::Move */
+/* ---- records: read-only arrays behind the accessors in Stead::Node, ::Slice and ::Move */
 
 static SV *record(pTHX_ const char *class, AV *fields) {
     SV *const reference = sv_bless(newRV_noinc((SV *)fields), gv_stashpv(class, GV_ADD));
@@ -81,7 +81,7 @@ static SV *move_record(pTHX_ held_plan *plan, size_t index) {
     return record(aTHX_ "Stead::Move", fields);
 }
 
-/* Room for `count` nodes, which goes by itself. */
+/* Room for `count` nodes, in a mortal scalar that Perl frees. */
 static int32_t *room(pTHX_ size_t count) {
     return (int32_t *)SvPVX(sv_2mortal(newSV(count * sizeof(int32_t) + 1)));
 }
@@ -114,8 +114,8 @@ static SV *slice_record(pTHX_ held_map *map, size_t index) {
 /* ---- building */
 
 /*
- * The next map of a fleet: the arguments from `from` on are the fleet, then, if any, the previous
- * map, then options.
+ * Builds the next map of a fleet. The arguments from `from` on are the fleet, then the previous map
+ * if any, then options.
  */
 static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
     stead_error error;
@@ -185,7 +185,7 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
     return new_map(aTHX_ class, map);
 }
 
-/* A JSON text of the library's as Perl's data; the text is ended. */
+/* Converts a JSON text from the library to Perl data, and frees the text. */
 static SV *decoded(pTHX_ char *json) {
     SV *const copy = sv_2mortal(newSVpv(json, 0));
     SV *found;
@@ -201,13 +201,13 @@ static SV *decoded(pTHX_ char *json) {
     return found;
 }
 
-/* What an array has there; NULL when nothing. */
+/* The element at index i of an array; NULL when there is none. */
 static SV *fetched(pTHX_ AV *list, SSize_t i) {
     SV **const one = av_fetch(list, i, 0);
     return one ? *one : NULL;
 }
 
-/* Asks twice when there are more nodes than FEW. */
+/* Makes the call, and makes it again with more room when there are more nodes than FEW. */
 #define ASK(call, found)                                   \
     STMT_START {                                           \
         stead_error error;                                 \
@@ -223,7 +223,7 @@ static SV *fetched(pTHX_ AV *list, SSize_t i) {
         }                                                  \
     } STMT_END
 
-/* Answers with a list, and in scalar context with how long it is, as an array would. */
+/* Returns a list or, in scalar context, its length, as an array does. */
 #define ANSWER_LIST(many, each)                            \
     STMT_START {                                           \
         size_t i;                                          \
@@ -320,7 +320,8 @@ bool
 _is_float(value)
     SV *value
   CODE:
-    /* a string that was used as a number is both, and then the number is what it was */
+    /* a string that was used as a number has both forms, and the number has the value of the string
+     */
     RETVAL = SvNOK(value) && !SvIOK(value);
   OUTPUT:
     RETVAL
@@ -470,7 +471,7 @@ locate_many(map, keys, ...)
     ENTER;
     SAVETMPS;
     for (i = 0; i < count; i++) {
-        /* looked at anew each time: what is tied runs Perl code, which may change the list */
+        /* fetched again each time: a tied value runs Perl code, which may change the list */
         SV *const one = !SvRMAGICAL(list) && i <= AvFILLp(list) ? AvARRAY(list)[i] : fetched(aTHX_ list, i);
         if (one && (SvFLAGS(one) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
             key.text = SvPVX_const(one);
@@ -482,7 +483,7 @@ locate_many(map, keys, ...)
         }
         if (stead_map_locate(map->map, key.text, key.length, &node, &error) != STEAD_OK)
             fail(aTHX_ &error);
-        /* ours alone, and with room for all */
+        /* nobody else has this array, and it has room for all */
         AvARRAY(found)[i] = numbers ? newSViv(node) : fresh_name(aTHX_ map, node);
         AvFILLp(found) = i;
         FREETMPS;
@@ -509,7 +510,7 @@ void
 nodes(map)
     held_map *map
   PREINIT:
-    SV *const object = ST(0); /* where the answer goes */
+    SV *const object = ST(0); /* the answer will overwrite ST(0) */
   PPCODE:
     ANSWER_LIST((size_t)map->count, node_record(aTHX_ object, map, (int32_t)i));
 

@@ -1,16 +1,16 @@
-/* What callers give: keys, paths, numbers, options. Nothing that is given is
- * changed, and what is tied is fetched once. */
+/* The arguments of callers: keys, paths, numbers, options. No argument is
+ * changed, and a tied value is fetched only once. */
 
-/* A key, a path, a fleet: bytes that live until the call returns. `digits` is
- * where a number that is a key is spelled. */
+/* A key, a path or a fleet: bytes that live until the call returns. `digits`
+ * holds the decimal digits of a key that is a number. */
 typedef struct {
   const char *text;
   STRLEN length;
   char digits[24];
 } bytes;
 
-/* Bytes of a scalar, which is not changed. `what` is what it is, for messages.
- * Magic has been fetched. */
+/* Finds the bytes of a scalar, which is not changed. `what` names it in
+ * messages. The caller has fetched its magic. */
 static void bytes_of(pTHX_ SV *sv, const char *what, bytes *found) {
   if (!SvOK(sv))
     invalid(aTHX_ "%s is undef; give a string", what);
@@ -26,7 +26,7 @@ static void bytes_of(pTHX_ SV *sv, const char *what, bytes *found) {
       while (at < end && !(*at & 0x80))
         at++;
       if (at < end) {
-        /* a copy of our own: Perl downgrades in place */
+        /* a separate copy, since Perl downgrades in place */
         SV *const copy =
             newSVpvn_flags(found->text, found->length, SVs_TEMP | SVf_UTF8);
         if (!sv_utf8_downgrade(copy, TRUE))
@@ -39,8 +39,8 @@ static void bytes_of(pTHX_ SV *sv, const char *what, bytes *found) {
     }
     return;
   }
-  /* a number: spelled here, since Perl would keep the spelling in the caller's
-   * scalar */
+  /* a number is formatted here, since Perl would store the string in the
+   * caller's scalar */
   if (SvIOK(sv) || SvIOKp(sv)) {
     found->length = SvIsUV(sv)
                         ? my_snprintf(found->digits, sizeof found->digits,
@@ -52,8 +52,8 @@ static void bytes_of(pTHX_ SV *sv, const char *what, bytes *found) {
   }
   if (SvNOK(sv) || SvNOKp(sv)) {
     const NV number = SvNVX(sv);
-    /* up to 15 digits Perl writes a whole number as such; beyond, and with a
-     * fraction, it has no one spelling */
+    /* up to 15 digits, Perl prints a whole number as its digits; a larger
+     * number, or one with a fraction, can be written in more than one way */
     if (number > -1e15 && number < 1e15 && number == (NV)(IV)number) {
       found->length = my_snprintf(found->digits, sizeof found->digits, "%" IVdf,
                                   (IV)number);
@@ -66,12 +66,14 @@ static void bytes_of(pTHX_ SV *sv, const char *what, bytes *found) {
           what);
 }
 
-/* The same of what may be tied: its magic is fetched once, into a copy. */
+/* As bytes_of, for a scalar that may be tied: its magic is fetched once, into a
+ * copy. */
 static void fetched_bytes_of(pTHX_ SV *sv, const char *what, bytes *found) {
   bytes_of(aTHX_ SvGMAGICAL(sv) ? sv_mortalcopy(sv) : sv, what, found);
 }
 
-/* A key. First what nearly all keys are: a plain string. */
+/* Finds the bytes of a key. The first branch is for a plain string, as nearly
+ * all keys are. */
 PERL_STATIC_INLINE void key_of(pTHX_ SV *sv, bytes *key) {
   if ((SvFLAGS(sv) & (SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)) == SVf_POK) {
     key->text = SvPVX_const(sv);
@@ -80,8 +82,8 @@ PERL_STATIC_INLINE void key_of(pTHX_ SV *sv, bytes *key) {
     fetched_bytes_of(aTHX_ sv, "a key", key);
 }
 
-/* A string that C can take, which lives until the statement ends. Objects that
- * are strings by overloading are, as for Perl's own open. */
+/* A NUL-terminated string that lives until the statement ends. An object that
+ * overloads string conversion is converted, as Perl's own open does. */
 static const char *c_string(pTHX_ SV *sv, const char *what) {
   bytes found;
   SV *copy = sv_mortalcopy(sv);
@@ -106,7 +108,7 @@ static UV unsigned_of(pTHX_ SV *sv, const char *what) {
   sv = SvGMAGICAL(sv) ? sv_mortalcopy(sv) : sv;
   if (SvIOK(sv) && (SvIsUV(sv) || SvIVX(sv) >= 0))
     return SvIsUV(sv) ? SvUVX(sv) : (UV)SvIVX(sv);
-  /* 2^53: above it a float does not say which number is meant */
+  /* 2^53: above it several integers round to the same float */
   if (SvNOK(sv) && !SvPOK(sv) && SvNVX(sv) >= 0 &&
       SvNVX(sv) <= 9007199254740992.0 && SvNVX(sv) == (NV)(UV)SvNVX(sv))
     return (UV)SvNVX(sv);
@@ -120,12 +122,12 @@ static UV unsigned_of(pTHX_ SV *sv, const char *what) {
   return 0;
 }
 
-/* An argument of the call. Always by this: fetching what is tied runs Perl
- * code, under which the stack may move. */
+/* An argument of the call. Always use this macro: fetching a tied value runs
+ * Perl code, which may move the stack. */
 #define ARGUMENT(i) PL_stack_base[ax + (i)]
 
-/* What stands behind a name among the pairs NAME => VALUE from argument `from`
- * on; NULL when it is not there or undef. */
+/* The value of an option among the pairs NAME => VALUE from argument `from` on;
+ * NULL when the option is missing or undef. */
 static SV *option(pTHX_ I32 ax, I32 from, I32 items, const char *name) {
   SV *found = NULL;
   for (; from + 1 < items; from += 2) {
@@ -136,8 +138,8 @@ static SV *option(pTHX_ I32 ax, I32 from, I32 items, const char *name) {
   return found;
 }
 
-/* Refuses options that are not among `known`, names with a space before and
- * behind each. */
+/* Refuses options that are not among `known`, a list of names with a space
+ * before and after each. */
 static void only(pTHX_ I32 ax, I32 from, I32 items, const char *known) {
   if (from < items && (items - from) % 2)
     invalid(aTHX_ "options come in pairs, NAME => VALUE; known:%.*s",

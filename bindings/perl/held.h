@@ -1,19 +1,20 @@
-/* What Stead's objects hold, and how calls fail.
+/* The contents of Stead's objects, and how calls fail.
  *
- * A handle lives in the magic of the scalar that a Stead::Map or Stead::Plan
- * refers to. Perl calls that magic's `free` exactly once, when the scalar goes,
- * so there is no DESTROY that could be called twice; its `dup` when a thread is
- * made, which then has a handle of its own; and nobody can make such a scalar
- * by blessing a number.
+ * A handle is stored in the magic of the scalar that a Stead::Map or
+ * Stead::Plan refers to. Perl calls the `free` of that magic exactly once, when
+ * it frees the scalar, so there is no DESTROY that could be called twice. It
+ * calls `dup` when a thread is created, which gives the thread its own handle.
+ * And a program cannot forge such a scalar by blessing a number.
  */
 
-/* So long is a name that is kept beside its scalar. */
+/* The greatest length of a name that is copied beside its scalar. */
 #define SHORT 30
 
-/* The name of a node as Perl has it, once somebody has asked for it: a scalar;
- * its text, which is one of Perl's shared ones (by itself, since the way to it
- * through the scalar costs many answers 5 %); and the letters of nearly all
- * names, so that one answer needs nothing but this. */
+/* The name of a node in Perl's form, created when it is first needed. `scalar`
+ * is the name as a scalar. `text` is its shared string; it is stored separately
+ * because reading it through the scalar makes long answers 5 % slower.
+ * `letters` has the bytes of a short name, as nearly all are, so that a single
+ * answer needs only this struct. */
 typedef struct {
   HEK *text;
   SV *scalar;
@@ -22,15 +23,15 @@ typedef struct {
                 0xFF */
 } node_name;
 
-/* A handle, and the names of its nodes. */
+/* A handle of a map, and the names of its nodes. */
 typedef struct {
   stead_map *map;
   node_name *names;
   int32_t count;
 } held_map;
 
-/* A plan with its two maps. In a new thread `plan` is NULL until it is asked
- * for: libstead cannot share one. */
+/* A plan with its two maps. In a new thread `plan` is NULL until it is first
+ * used, because libstead cannot share a plan. */
 typedef struct {
   stead_plan *plan;
   held_map old_map, new_map;
@@ -38,7 +39,7 @@ typedef struct {
 
 /* ---- failures */
 
-/* A text of the library's: UTF-8. */
+/* Makes a scalar of a text from the library, which is UTF-8. */
 static SV *text(pTHX_ const char *string) {
   STRLEN length = strlen(string), at;
   for (at = 0; at < length && !((U8)string[at] & 0x80); at++)
@@ -48,7 +49,7 @@ static SV *text(pTHX_ const char *string) {
       at < length && is_utf8_string((const U8 *)string, length) ? SVf_UTF8 : 0);
 }
 
-/* Dies with a Stead::Error. `message` is given away. */
+/* Dies with a Stead::Error, which takes ownership of `message`. */
 static void fail_with(pTHX_ int status, int os_errno, SV *message) {
   HV *const error = newHV();
   const char *const name = stead_status_name(status);
@@ -63,12 +64,12 @@ static void fail_with(pTHX_ int status, int os_errno, SV *message) {
       sv_bless(newRV_noinc((SV *)error), gv_stashpvs("Stead::Error", GV_ADD))));
 }
 
-/* Dies of what the library said. */
+/* Dies with an error of the library. */
 static void fail(pTHX_ const stead_error *error) {
   fail_with(aTHX_ error->status, error->os_errno, text(aTHX_ error->message));
 }
 
-/* Dies of a wrong argument. */
+/* Dies because of a wrong argument. */
 static void invalid(pTHX_ const char *format, ...) {
   va_list arguments;
   SV *message;
@@ -110,8 +111,8 @@ static int free_plan(pTHX_ SV *sv, MAGIC *mg) {
   return 0;
 }
 
-/* Another handle of a map; the names are Perl's, and each of Perl's threads
- * makes its own. */
+/* Makes another handle of a map. It has no names yet: they belong to Perl, and
+ * each of Perl's threads makes its own. */
 static held_map share(const held_map *held) {
   held_map mine = {NULL, NULL, 0};
   mine.map = stead_map_share(held->map);
@@ -150,7 +151,7 @@ static MGVTBL map_magic = {NULL,     NULL, NULL,    NULL,
 static MGVTBL plan_magic = {NULL,      NULL, NULL,     NULL,
                             free_plan, NULL, dup_plan, NULL};
 
-/* What an object of ours holds; NULL when it is none. */
+/* The content of an object of this module; NULL when `sv` is not one. */
 PERL_STATIC_INLINE void *held_by(SV *sv, const MGVTBL *kind) {
   if (SvROK(sv) && SvTYPE(SvRV(sv)) >= SVt_PVMG) {
     const MAGIC *mg;
@@ -161,7 +162,7 @@ PERL_STATIC_INLINE void *held_by(SV *sv, const MGVTBL *kind) {
   return NULL;
 }
 
-/* A new object of this class. */
+/* Makes a new object of a class. */
 static SV *object(pTHX_ SV *class, const MGVTBL *kind, void *held) {
   HV *const stash = SvROK(class) && SvOBJECT(SvRV(class))
                         ? SvSTASH(SvRV(class))
@@ -184,10 +185,10 @@ PERL_STATIC_INLINE held_map *map_of(pTHX_ SV *sv, const char *what) {
   return held;
 }
 
-/* Fetching what is tied, and objects that are strings by overloading, run Perl
- * code, which might let go of what the call is about: then all that the
- * arguments refer to stays until the statement ends. Costs a look at the flags
- * where, as always, they are plain. */
+/* Keeps everything that the arguments refer to alive until the statement ends.
+ * This is needed because tied values and objects that overload string
+ * conversion run Perl code, which might free the objects of this call. For
+ * plain arguments it costs only a test of their flags. */
 PERL_STATIC_INLINE void keep(pTHX_ I32 ax, I32 items) {
   U32 flags = 0;
   I32 i;
@@ -232,7 +233,7 @@ static SV *new_map(pTHX_ SV *class, stead_map *map) {
   return object(aTHX_ class, &map_magic, mine);
 }
 
-/* Makes the name of a node that nobody has asked for yet. */
+/* Makes the name of a node, when it is needed for the first time. */
 static HEK *make_name(pTHX_ held_map *map, int32_t node) {
   SV *const plain = sv_2mortal(text(aTHX_ stead_map_node_name(map->map, node)));
   node_name *name;
@@ -251,20 +252,21 @@ static HEK *make_name(pTHX_ held_map *map, int32_t node) {
   return name->text;
 }
 
-/* The name of a node; it is the map's. */
+/* The name of a node. The map owns it. */
 PERL_STATIC_INLINE HEK *name_of(pTHX_ held_map *map, int32_t node) {
   return map->names && map->names[node].text ? map->names[node].text
                                              : make_name(aTHX_ map, node);
 }
 
-/* Makes a scalar the name of a node. The text is copied: to count those who
- * share so short a one takes longer. */
+/* Sets a scalar to the name of a node. The text is copied: counting references
+ * to a text as short as this takes longer. */
 PERL_STATIC_INLINE void set_name(pTHX_ SV *sv, held_map *map, int32_t node) {
   HEK *name;
   if (map->names && map->names[node].length && SvTYPE(sv) == SVt_PV &&
       !SvTHINKFIRST(sv) && !SvOOK(sv) && SvLEN(sv) > SHORT) {
-    /* what sv_setpvn does to a string that has room; before Perl 5.20 a caller
-     * could have made something else of it */
+    /* does what sv_setpvn does to a string that has room. The scalar is checked
+     * first because before Perl 5.20 a caller could have changed it to
+     * something else */
     const node_name *const known = &map->names[node];
     Copy(known->letters, SvPVX(sv), SHORT + 1,
          char); /* of a size that the compiler knows; a NUL stands behind the
@@ -282,8 +284,8 @@ PERL_STATIC_INLINE void set_name(pTHX_ SV *sv, held_map *map, int32_t node) {
   SvGROW(sv, SHORT + 1);
 }
 
-/* A scalar with the name of a node, or undef for -1, whose text is the map's:
- * many of them cost little memory. */
+/* A new scalar with the name of a node, or undef for -1. It shares its text
+ * with the map, so many of them need little memory. */
 static SV *fresh_name(pTHX_ held_map *map, int32_t node) {
   return node < 0 ? newSV(0) : newSVhek(name_of(aTHX_ map, node));
 }

@@ -5,33 +5,36 @@ declare(strict_types=1);
 require_once __DIR__ . '/../../php/autoload.php';  // with composer: vendor/autoload.php
 
 /**
- * A cache in memcached whose servers a map chooses: what a site writes on top of stead. cache.pl
- * and cache.py are the same.
+ * A cache in memcached whose servers are chosen by a map: the code that a site writes on top of
+ * stead. cache.pl and cache.py are the same class.
  *
- * While a site changes over, or grows, an item may still be where it was before. So a read that
- * finds nothing at the map's node looks a second time, where the client of before would have put
- * it, and copies what it finds to where it belongs. Writes and deletes go to all places that a read
- * may look at, so that no second look finds what is out of date.
+ * While a site changes its clients, or grows, an item may still be in its old place. So a read that
+ * finds nothing at the map's node takes a second look at the old place, and copies the item that it
+ * finds to its new place. Writes and deletes go to all places at which a read may look, so a second
+ * look never finds an item that is out of date.
  */
 final class Cache
 {
     /**
-     * How often a second look found an item. When it stays 0 for as long as items live, the second
-     * look can go.
+     * The number of items that a second look found. When it stays 0 for the lifetime of the items,
+     * the second look can be removed.
      */
     public int $copied = 0;
 
     /**
-     * @param ?string $map the map's file; null: the client of today alone
-     * @param int $back into how many epochs before this one a read looks, too
-     * @param ?Memcached $old the client of today, for the change-over
-     * @param int $lifetime of what is set or copied, in seconds; 0: for ever
+     * @param ?string $map the map file; null to use only the old client
+     * @param int $back the number of previous epochs in which a read looks, too
+     * @param ?Memcached $old the old client, during the change
+     * @param int $lifetime of items that are set or copied, in seconds; 0 means for ever
      */
     public function __construct(private ?string $map, private int $back = 0, private ?Memcached $old = null, private int $lifetime = 0)
     {
     }
 
-    /** The value of a key; null when no place has it. A server that does not answer has nothing. */
+    /**
+     * Returns the value of a key; null if no place has it. A server that does not answer counts as
+     * empty.
+     */
     public function get(string $key): mixed
     {
         $clients = $this->clients($key);
@@ -40,7 +43,7 @@ final class Cache
             if ($client->getResultCode() === Memcached::RES_SUCCESS) {
                 if ($place > 0) {
                     $this->copied++;
-                    $clients[0]->add($key, $value, $this->lifetime);  // not set: somebody may have written a newer one meanwhile
+                    $clients[0]->add($key, $value, $this->lifetime);  // add, not set: another client may have written a newer value meanwhile
                 }
                 return $value;
             }
@@ -48,14 +51,14 @@ final class Cache
         return null;
     }
 
-    /** Sets a key; whether the place where it belongs took it. */
+    /** Sets a key. Returns whether the new place stored it. */
     public function set(string $key, mixed $value): bool
     {
         $done = array_map(fn (Memcached $client): bool => $client->set($key, $value, $this->lifetime), $this->clients($key));
         return $done[0];
     }
 
-    /** Deletes a key; whether the place where it belongs had it. */
+    /** Deletes a key. Returns whether the new place had it. */
     public function delete(string $key): bool
     {
         $done = array_map(fn (Memcached $client): bool => $client->delete($key), $this->clients($key));
@@ -63,8 +66,8 @@ final class Cache
     }
 
     /**
-     * The clients of the servers that may have a key: where it belongs, then where it was before;
-     * none twice.
+     * Returns the clients of the servers that may have a key: the new place first, then the old
+     * ones, each once.
      *
      * @return non-empty-list<Memcached>
      */
@@ -72,7 +75,7 @@ final class Cache
     {
         $clients = [];
         if ($this->map !== null) {
-            // for each question: it costs one stat, and a new epoch is seen at once
+            // opened for each query: that costs one stat, and sees a new epoch immediately
             $map = Stead\Map::open($this->map);
             $clients = [self::server($map, $key)];
             for ($epoch = $map->epoch() - 1; $epoch >= max(1, $map->epoch() - $this->back); $epoch--) {
@@ -93,8 +96,8 @@ final class Cache
     }
 
     /**
-     * The client of the server that a map gives a key: it knows no other, so it has nothing to
-     * choose.
+     * Returns the client of the server that a map gives for a key. The client knows only this
+     * server, so it has nothing to choose.
      */
     private static function server(Stead\Map $map, string $key): Memcached
     {
@@ -102,7 +105,7 @@ final class Cache
         $node = $map->locate($key);
         $address = $map->attribute($node, 'address') ?? $node;
         if (!isset($clients[$address])) {
-            // under php-fpm a client with a name outlives the request, and with it its connection
+            // under php-fpm a client with a name, and its connection, outlives the request
             $client = new Memcached("stead $address");
             if ($client->getServerList() === []) {
                 add_servers($client, [$address]);
@@ -114,7 +117,7 @@ final class Cache
 }
 
 /**
- * The client of today.
+ * Returns the old client.
  *
  * @param list<string> $servers
  */
@@ -135,14 +138,14 @@ function add_servers(Memcached $client, array $servers): void
     }
 }
 
-// php cache.php [--back N] [--old HOST:PORT,...] [MAP]: answers `get KEY`, `set KEY VALUE`, `delete
-// KEY`, `copied` and `epoch`, one on a line
+// php cache.php [--back N] [--old HOST:PORT,...] [MAP]: answers the commands `get KEY`, `set KEY
+// VALUE`, `delete KEY`, `copied` and `epoch`, one per line
 if (realpath($_SERVER['SCRIPT_FILENAME']) === __FILE__) {
     $options = getopt('', ['back:', 'old:'], $rest);
     $map = $argv[$rest] ?? null;
     $old = isset($options['old']) ? today(explode(',', $options['old'])) : null;
     if ($map === null && $old === null) {
-        fwrite(STDERR, "cache.php: name a map, or the servers of today with --old HOST:PORT,...\n");
+        fwrite(STDERR, "cache.php: name a map, or the servers of the old client with --old HOST:PORT,...\n");
         exit(64);
     }
     $cache = new Cache($map, (int) ($options['back'] ?? 0), $old);

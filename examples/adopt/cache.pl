@@ -1,11 +1,11 @@
 #!/usr/bin/perl
-# A cache in memcached whose servers a map chooses: what a site writes on top of stead. cache.php
-# and cache.py are the same.
+# A cache in memcached whose servers are chosen by a map: the code that a site writes on top of
+# stead. cache.php and cache.py are the same class.
 #
-# While a site changes over, or grows, an item may still be where it was before. So a read that
-# finds nothing at the map's node looks a second time, where the client of before would have put it,
-# and copies what it finds to where it belongs. Writes and deletes go to all places that a read may
-# look at, so that no second look finds what is out of date.
+# While a site changes its clients, or grows, an item may still be in its old place. So a read that
+# finds nothing at the map's node takes a second look at the old place, and copies the item that it
+# finds to its new place. Writes and deletes go to all places at which a read may look, so a second
+# look never finds an item that is out of date.
 
 package Cache;
 
@@ -16,16 +16,17 @@ use Cache::Memcached::Fast;
 use Stead;
 
 # Cache->new(map => FILE, back => 0, old => $client, lifetime => 0)
-#   map       the map's file; without it the client of today is asked alone
-#   back      into how many epochs before this one a read looks, too
-#   old       the client of today, for the change-over
-#   lifetime  of what is set or copied, in seconds; 0: for ever
+#   map       the map file; without it only the old client is used
+#   back      the number of previous epochs in which a read looks, too
+#   old       the old client, during the change
+#   lifetime  of items that are set or copied, in seconds; 0 means for ever
 sub new {
     my ( $class, %given ) = @_;
     return bless { back => 0, lifetime => 0, copied => 0, %given }, $class;
 }
 
-# The value of a key; undef when no place has it. A server that does not answer has nothing.
+# Returns the value of a key; undef if no place has it. A server that does not answer counts as
+# empty.
 sub get {
     my ( $self, $key ) = @_;
     my @clients = $self->clients($key);
@@ -35,14 +36,14 @@ sub get {
         if ( $place > 0 ) {
             $self->{copied}++;
             $clients[0]->add( $key, $value, $self->{lifetime} )
-              ;    # not set: somebody may have written a newer one meanwhile
+              ;    # add, not set: another client may have written a newer value
         }
         return $value;
     }
     return;
 }
 
-# Sets a key; whether the place where it belongs took it.
+# Sets a key. Returns whether the new place stored it.
 sub set {
     my ( $self, $key, $value ) = @_;
     my @done = map { scalar $_->set( $key, $value, $self->{lifetime} ) }
@@ -50,25 +51,25 @@ sub set {
     return $done[0];
 }
 
-# Deletes a key; whether the place where it belongs had it.
+# Deletes a key. Returns whether the new place had it.
 sub delete {
     my ( $self, $key ) = @_;
     my @done = map { scalar $_->delete($key) } $self->clients($key);
     return $done[0];
 }
 
-# How often a second look found an item. When it stays 0 for as long as items live, the second look
-# can go.
+# The number of items that a second look found. When it stays 0 for the lifetime of the items, the
+# second look can be removed.
 sub copied { return $_[0]{copied} }
 
-# The clients of the servers that may have a key: where it belongs, then where it was before; none
-# twice.
+# Returns the clients of the servers that may have a key: the new place first, then the old ones,
+# each once.
 sub clients {
     my ( $self, $key ) = @_;
     my @clients;
     if ( defined $self->{map} ) {
 
-        # for each question: it costs one stat, and a new epoch is seen at once
+        # for each query: it costs one stat, and sees a new epoch immediately
         my $map   = Stead::Map->open( $self->{map} );
         my $epoch = $map->epoch;
         push @clients, server( $map, $key );
@@ -93,13 +94,14 @@ sub clients {
     return @clients;
 }
 
-# The client of the server that a map gives a key: it knows no other, so it has nothing to choose.
+# Returns the client of the server that a map gives for a key. The client knows only this server, so
+# it has nothing to choose.
 my ( %servers, %addresses );
 
 sub server {
     my ( $map, $key ) = @_;
 
-    # two maps with one digest are the same
+    # two maps with the same digest are the same
     my $of = $addresses{ $map->digest } ||=
       { map { $_->name => $_->attribute('address') // $_->name } $map->nodes };
     my $address = $of->{ $map->locate($key) };
@@ -107,7 +109,7 @@ sub server {
       Cache::Memcached::Fast->new( { servers => [$address] } );
 }
 
-# The client of today.
+# Returns the old client.
 sub today {
     my @servers = @_;
     return Cache::Memcached::Fast->new(
@@ -116,8 +118,8 @@ sub today {
 
 package main;
 
-# cache.pl [--back N] [--old HOST:PORT,...] [MAP]: answers `get KEY`, `set KEY VALUE`, `delete KEY`,
-# `copied` and `epoch`, one on a line
+# cache.pl [--back N] [--old HOST:PORT,...] [MAP]: answers the commands `get KEY`, `set KEY VALUE`,
+# `delete KEY`, `copied` and `epoch`, one per line
 sub main {
     require Getopt::Long;
     my ( $back, $old ) = (0);
@@ -125,7 +127,7 @@ sub main {
     my ($map) = @ARGV;
     if ( !defined $map && !defined $old ) {
         print STDERR
-"cache.pl: name a map, or the servers of today with --old HOST:PORT,...\n";
+"cache.pl: name a map, or the servers of the old client with --old HOST:PORT,...\n";
         exit 64;
     }
     my $cache = Cache->new(

@@ -1,10 +1,10 @@
-"""A cache in memcached whose servers a map chooses: what a site writes on top of stead.
-cache.php and cache.pl are the same.
+"""A cache in memcached whose servers are chosen by a map: the code that a site writes
+on top of stead. cache.php and cache.pl are the same class.
 
-While a site changes over, or grows, an item may still be where it was before. So a read
-that finds nothing at the map's node looks a second time, where the client of before
-would have put it, and copies what it finds to where it belongs. Writes and deletes go
-to all places that a read may look at, so that no second look finds what is out of date.
+While a site changes its clients, or grows, an item may still be in its old place. So a
+read that finds nothing at the map's node takes a second look at the old place, and
+copies the item that it finds to its new place. Writes and deletes go to all places at
+which a read may look, so a second look never finds an item that is out of date.
 """
 
 import argparse
@@ -17,21 +17,21 @@ from pymemcache.client.base import Client
 
 class Cache:
     """
-    path: the map's file; None: the client of today alone.
-    back: into how many epochs before this one a read looks, too.
-    old: the client of today, for the change-over.
-    lifetime: of what is set or copied, in seconds; 0: for ever.
+    path: the map file; None to use only the old client.
+    back: the number of previous epochs in which a read looks, too.
+    old: the old client, during the change.
+    lifetime: of items that are set or copied, in seconds; 0 means for ever.
     """
 
     def __init__(self, path, back=0, old=None, lifetime=0):
         self.path, self.back, self.old, self.lifetime = path, back, old, lifetime
-        # how often a second look found an item; when it stays 0 for as long as items
-        # live, the second look can go
+        # the number of items that a second look found; when it stays 0 for the lifetime
+        # of the items, the second look can be removed
         self.copied = 0
 
     def get(self, key):
-        """The value of a key; None when no place has it. A server that does not answer
-        has nothing.
+        """Returns the value of a key; None if no place has it. A server that does not
+        answer counts as empty.
         """
         clients = self.clients(key)
         for place, client in enumerate(clients):
@@ -39,28 +39,30 @@ class Cache:
             if value is not None:
                 if place > 0:
                     self.copied += 1
-                    # not set: somebody may have written a newer one meanwhile
+                    # add, not set: another client may have written a newer value
+                    # meanwhile
                     clients[0].add(key, value, self.lifetime)
                 return value
         return None
 
     def set(self, key, value):
-        """Sets a key; whether the place where it belongs took it."""
+        """Sets a key. Returns whether the new place stored it."""
         taken = [client.set(key, value, self.lifetime) for client in self.clients(key)]
         return taken[0]
 
     def delete(self, key):
-        """Deletes a key; whether the place where it belongs had it."""
+        """Deletes a key. Returns whether the new place had it."""
         deleted = [client.delete(key) for client in self.clients(key)]
         return deleted[0]
 
     def clients(self, key):
-        """The clients of the servers that may have a key: where it belongs, then where
-        it was before; none twice.
+        """Returns the clients of the servers that may have a key: the new place first,
+        then the old ones, each once.
         """
         clients = []
         if self.path is not None:
-            # for each question: it costs one stat, and a new epoch is seen at once
+            # opened for each query: that costs one stat, and sees a new epoch
+            # immediately
             members = stead.Map.open(self.path)
             clients.append(server(address(members, key)))
             for epoch in range(
@@ -81,8 +83,8 @@ class Cache:
 
 @functools.lru_cache(maxsize=64)
 def addresses(members):
-    """The addresses of a map's nodes: made anew when the epoch changes, since maps are
-    equal when their digests are.
+    """Returns the addresses of a map's nodes. They are computed again when the epoch
+    changes, because maps are equal only if their digests are.
     """
     return {
         node.name: node.attributes.get("address", node.name) for node in members.nodes
@@ -90,14 +92,14 @@ def addresses(members):
 
 
 def address(members, key):
-    """The address of the server that a map gives a key."""
+    """Returns the address of the server that a map gives for a key."""
     return addresses(members)[members.locate(key)]
 
 
 @functools.cache
 def server(at):
-    """The client of one server: it knows no other, so it has nothing to choose. What
-    fails is a miss.
+    """Returns the client of one server. It knows only this server, so it has nothing to
+    choose. A failure counts as a miss.
     """
     return Client(
         at,
@@ -110,7 +112,7 @@ def server(at):
 
 
 class Today:
-    """The client of today: uhashring chooses the server."""
+    """The old client: uhashring chooses the server."""
 
     def __init__(self, servers):
         from uhashring import HashRing
@@ -131,8 +133,8 @@ class Today:
 
 
 def main():
-    """Answers `get KEY`, `set KEY VALUE`, `delete KEY`, `copied` and `epoch`, one on a
-    line.
+    """Answers the commands `get KEY`, `set KEY VALUE`, `delete KEY`, `copied` and
+    `epoch`, one per line.
     """
     parser = argparse.ArgumentParser(prog="cache.py")
     parser.add_argument("--back", type=int, default=0)
@@ -141,7 +143,7 @@ def main():
     given = parser.parse_args()
     if given.map is None and given.old is None:
         sys.exit(
-            "cache.py: name a map, or the servers of today with --old HOST:PORT,..."
+            "cache.py: name a map, or the servers of the old client with --old HOST:PORT,..."
         )
     cache = Cache(
         given.map, given.back, Today(given.old.split(",")) if given.old else None

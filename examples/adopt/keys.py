@@ -1,11 +1,11 @@
-"""Which keys memcached servers have: KEY<TAB>HOST:PORT on each line, for `stead check
-MAP --observed`. memcached 1.4.31 or newer.
+"""Lists the keys that memcached servers have, KEY<TAB>HOST:PORT on each line, for
+`stead check MAP --observed`. It needs memcached 1.4.31 or newer.
 
     python3 keys.py [--prefix TEXT] HOST:PORT ...      only keys that begin with TEXT
 
-It asks the servers themselves, so it sees what clients of any language did, whatever
-their rule. memcached before 1.6.9 may miss a key, or name it twice, when it moves from
-one of its lists to another meanwhile.
+It asks the servers themselves, so it sees the keys of clients in any language, whatever
+their rule. memcached before 1.6.9 may omit a key, or name it twice, if the key moves
+from one of the server's lists to another meanwhile.
 """
 
 import argparse
@@ -16,9 +16,9 @@ from urllib.parse import unquote_to_bytes
 
 
 def keys(server):
-    """The keys of a server, as bytes."""
+    """Yields the keys of a server, as bytes."""
     host, _, port = server.rpartition(":")
-    # its hash table; before 1.6.9 there were only its lists of items by age
+    # walk the hash table; before 1.6.9 only the lists of items by age could be walked
     walk = b"hash"
     while True:
         with (
@@ -31,7 +31,7 @@ def keys(server):
                     walk = b"all"
                     break
                 if line.startswith(b"BUSY"):
-                    time.sleep(0.2)  # it tells one client at a time
+                    time.sleep(0.2)  # it serves one such request at a time
                     break
                 if line.startswith(b"END"):
                     return

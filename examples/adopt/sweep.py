@@ -1,12 +1,12 @@
-"""Deletes from each server what lives elsewhere by the map: the copies that a second
-look has left behind.
+"""Deletes from each server the items that belong to another server by the map: the
+copies that second looks have left behind.
 
     python3 sweep.py [--prefix TEXT] MAP        only keys that begin with TEXT
 
-Run it when no client takes a second look any more, and before the next change: a key
-that comes back to a server would else be found there as it was when it left. It takes
-every key of these servers for the map's; where others use them too, say which keys are
-yours.
+Run it when no client takes second looks any more, and before the next change.
+Otherwise, when a key comes back to a server, the server still has the item as it was
+when the key left. It assumes that all keys on these servers belong to the map; if other
+applications use the servers, too, name your keys with --prefix.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 package Members;
 
-# Where a member's photo and rows are. Make a Members for each request: it costs a stat or two, and
-# sees what was published.
+# Finds a member's photo and rows. Create a Members object for each request: it costs a stat or two,
+# and sees the newest maps.
 #
 #     perl Members.pm DIRECTORY USER...      USER<TAB>photo<TAB>database
 
@@ -12,7 +12,7 @@ use Encode qw(encode_utf8);
 use Errno  qw(ENOENT);
 use Stead;
 
-# the maps of a directory: photos.map, shards.map and, while files move, photos.map.before
+# opens the maps of a directory: photos.map, shards.map and, while files move, photos.map.before
 sub new {
     my ( $class, $directory ) = @_;
     return bless( { directory => $directory }, $class )->_open;
@@ -25,21 +25,21 @@ sub shard {
     return _attribute( $shards, 'dsn', $shards->locate($user) );
 }
 
-# the file where the member's photo belongs; who uploads one writes it there, under another name
-# first
+# the file where the member's photo belongs; an upload is written under a temporary name, then
+# renamed to this one
 sub photo {
     my ( $self, $user ) = @_;
     return _place( $self->{now}, $user );
 }
 
-# the files in which to look for it, in this order; one, unless it moves
+# the files in which to look for the photo, in this order; only one, unless the photo moves
 sub places {
     my ( $self, $user ) = @_;
     my ( $new,  $old )  = map { _place( $_, $user ) } @$self{qw(now before)};
     return $new eq $old ? ($new) : ( $new, $old, $new );
 }
 
-# the member's photo, undef if there is none
+# the member's photo; undef if there is none
 sub look {
     my ( $self, $user ) = @_;
     while (1) {
@@ -48,8 +48,8 @@ sub look {
             return $photo if defined $photo;
         }
 
-# a request that began before the move did looks only where the photo was; absent is what the newest
-# maps say is absent
+# a request that began before the move looks only in the old place; a photo is missing only if it is
+# missing under the newest maps
         my $digests = join '', map { $_->digest } @$self{qw(now before)};
         $self->_open;
         return undef
@@ -57,7 +57,7 @@ sub look {
     }
 }
 
-# the bytes of a file, undef if it is not there
+# the bytes of a file; undef if it does not exist
 sub slurp {
     my ($path) = @_;
     my $file;
@@ -81,7 +81,7 @@ sub _open {
     return $self;
 }
 
-# an attribute of a node, as bytes; the nodes of a map are read once for each process and map
+# an attribute of a node, as bytes; each process reads the nodes of a map only once
 sub _attribute {
     my ( $map, $name, $node ) = @_;
     state %known;

@@ -4,8 +4,8 @@ declare(strict_types=1);
 
 namespace Site;
 
-// Where a member's photo and rows are. Make a Members for each request: it costs a stat or two, and
-// sees what was published.
+// Finds a member's photo and rows. Create a Members object for each request: it costs a stat or
+// two, and sees the newest maps.
 //
 //     php members.php DIRECTORY USER...      USER<TAB>photo<TAB>database
 
@@ -35,8 +35,8 @@ final class Members
     }
 
     /**
-     * The file where the member's photo belongs. Who uploads one writes it there, under another
-     * name first.
+     * The file where the member's photo belongs. An upload is written under a temporary name, then
+     * renamed to this one.
      */
     public function photo(string $user): string
     {
@@ -44,7 +44,7 @@ final class Members
     }
 
     /**
-     * The files in which to look for it, in this order; one, unless it moves.
+     * The files in which to look for the photo, in this order; only one, unless the photo moves.
      *
      * @return list<string>
      */
@@ -54,7 +54,7 @@ final class Members
         return $new === $old ? [$new] : [$new, $old, $new];
     }
 
-    /** The member's photo, null if there is none. */
+    /** The member's photo; null if there is none. */
     public function look(string $user): ?string
     {
         do {
@@ -64,15 +64,15 @@ final class Members
                     return $photo;
                 }
             }
-            // a request that began before the move did looks only where the photo was; absent is
-            // what the newest maps say is absent
+            // a request that began before the move looks only in the old place; a photo is missing
+            // only if it is missing under the newest maps
             $digests = $this->now->digest() . $this->before->digest();
             $this->open();
         } while ($this->now->digest() . $this->before->digest() !== $digests);
         return null;
     }
 
-    /** The bytes of a file, null if it is not there. */
+    /** The bytes of a file; null if it does not exist. */
     public static function read(string $path): ?string
     {
         error_clear_last();

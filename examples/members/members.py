@@ -1,5 +1,5 @@
-"""Where a member's photo and rows are. Make a Members for each request: it costs a stat
-or two, and sees what was published.
+"""Finds a member's photo and rows. Create a Members object for each request: it costs a
+stat or two, and sees the newest maps.
 
     python3 members.py DIRECTORY USER...      USER<TAB>photo<TAB>database
 """
@@ -11,20 +11,20 @@ import sys
 import stead
 
 
-@functools.lru_cache(maxsize=8)  # maps that have one digest are equal
+@functools.lru_cache(maxsize=8)  # maps with the same digest are equal
 def attributes(map, name):
-    """{node: its attribute}"""
+    """Returns {node: value of the attribute}."""
     return {node.name: node.attributes[name] for node in map.nodes}
 
 
 def place(map, user):
-    """The file of a member's photo, under one map."""
+    """Returns the file of a member's photo, under one map."""
     return f"{attributes(map, 'mount')[map.locate(user)]}/{stead.path(user)}"
 
 
 class Members:
     """The maps of a directory: photos.map, shards.map and, while files move,
-    photos.map.before. A user is bytes, or str as UTF-8.
+    photos.map.before. A user is bytes, or a str, which stands for its UTF-8.
     """
 
     def __init__(self, directory):
@@ -46,18 +46,20 @@ class Members:
         return attributes(shards, "dsn")[shards.locate(user)]
 
     def photo(self, user):
-        """The file where the member's photo belongs. Who uploads one writes it there,
-        under another name first.
+        """The file where the member's photo belongs. An upload is written under a
+        temporary name, then renamed to this one.
         """
         return place(self._maps[0], user)
 
     def places(self, user):
-        """The files in which to look for it, in this order; one, unless it moves."""
+        """The files in which to look for the photo, in this order; only one, unless the
+        photo moves.
+        """
         new, old = (place(map, user) for map in self._maps)
         return [new] if new == old else [new, old, new]
 
     def look(self, user):
-        """The member's photo, None if there is none."""
+        """The member's photo; None if there is none."""
         while True:
             for path in self.places(user):
                 try:
@@ -65,8 +67,8 @@ class Members:
                         return file.read()
                 except FileNotFoundError:
                     pass
-            # a request that began before the move did looks only where the photo was;
-            # absent is what the newest maps say is absent
+            # a request that began before the move looks only in the old place; a photo
+            # is missing only if it is missing under the newest maps
             before, self._maps = self._maps, self._open()
             if self._maps == before:
                 return None

@@ -1,17 +1,17 @@
-"""Carries the photos of members to a changed fleet, while readers look (README.md):
-needs Python 3 and the program `stead`, nothing else.
+"""Carries the photos of members to a changed fleet while the site is reading them
+(README.md). It needs only Python 3 and the program `stead`.
 
     python3 move.py begin DIRECTORY FLEET    keeps photos.map as photos.map.before, and publishes the map of the fleet
     python3 move.py carry DIRECTORY          carries the files that move; may be killed at any time, and run again
-    python3 move.py end DIRECTORY            carries what came late, until nothing is left, and removes photos.map.before
+    python3 move.py end DIRECTORY            carries photos that came late, until none is left, and removes photos.map.before
 
-Options of carry and end: --no-sync (do not wait for disks; after a power cut photos may
-be missing). STEAD in the environment: the program.
+Options of carry and end: --no-sync (do not wait for disks; after a power cut photos
+may be missing). The environment variable STEAD names the program.
 
 Each file is copied to MOUNT/.moving, gets its name in the new place by a hard link, and
-is removed in the old place after that. So it is at any time in one of the two places,
-whole. A link, since a rename would put the old photo over one that was uploaded
-meanwhile.
+is removed from the old place after that. So at any time it is complete in at least one
+of the two places. The name is given by a link because a rename would replace a photo
+that was uploaded meanwhile by the old one.
 """
 
 import argparse
@@ -27,13 +27,15 @@ import time
 
 STEAD = os.environ.get("STEAD", "stead")
 DIGITS = re.compile(rb"[0-9]+\Z")
-# the file names that paths have; the key of such a name is what each =xx stands for
+# the file names of paths; to get the key, replace each =xx by the byte that it stands
+# for
 NAME = re.compile(rb"(?:[a-z0-9_]|=[0-9a-f]{2})+\Z|=\Z")
 
 
 def stead(*arguments, **options):
-    """What the program prints; ends with its exit code, and what it complained of, when
-    it fails. (Its own progress is not for a terminal here.)
+    """Returns what the program prints. If it fails, prints its error messages and exits
+    with its exit code. (The program shows no progress, since its output is not a
+    terminal here.)
     """
     try:
         done = subprocess.run(
@@ -53,7 +55,7 @@ def stead(*arguments, **options):
 
 
 def key_of(name):
-    """The key that has a file name."""
+    """Returns the key for a file name."""
     return (
         b""
         if name == b"="
@@ -62,8 +64,8 @@ def key_of(name):
 
 
 def mounts(map):
-    """{node: its mount} of a map. Each mount has a file .node with the name of its
-    node, lest an unmounted NAS look like an empty one.
+    """Returns {node: its mount} of a map. Each mount has a file .node with the name of
+    its node, so that an unmounted NAS does not look like an empty one.
     """
     shown = json.loads(stead("show", map, "--json"))
     if shown["replicas"] != 1:
@@ -105,7 +107,7 @@ def sync_directory(path):
 
 
 def make_directories(path, sync):
-    """As os.makedirs; the new names are on disk."""
+    """Does the same as os.makedirs, and waits until the new names are on disk."""
     try:
         os.mkdir(path)
     except FileExistsError:
@@ -118,15 +120,15 @@ def make_directories(path, sync):
 
 
 def carry_file(old, new, spare, sync):
-    """Carries one file; False when its owner has removed it meanwhile. `spare` is a
-    name on the file system of `new`.
+    """Carries one file. Returns False if its owner has removed it meanwhile. `spare` is
+    a temporary name on the file system of `new`.
     """
-    # what a killed run left; never written to, since it may be a second name of a file
-    # in its new place
+    # a file that a killed run left; it is removed and not overwritten, since it may be
+    # a second name of a file in its new place
     if os.path.lexists(spare):
         os.unlink(spare)
     try:
-        source = open(old, "rb")  # noqa: SIM115  closed by the with below
+        source = open(old, "rb")  # noqa: SIM115  closed by the `with` below
     except FileNotFoundError:
         return False
     with source, open(spare, "xb") as copy:
@@ -142,17 +144,18 @@ def carry_file(old, new, spare, sync):
             make_directories(os.path.dirname(new), sync)
             os.link(spare, new)
     except FileExistsError:
-        # carried by a run that was killed here, or uploaded since: that one is newer
+        # carried by a run that was killed here, or uploaded since then: the existing
+        # file is newer
         pass
     if sync:
         sync_directory(os.path.dirname(new))
-    os.unlink(old)  # not before the new one is there for good
+    os.unlink(old)  # not before the new file is on disk
     os.unlink(spare)
     return True
 
 
 def listed(directory):
-    """The names in a directory, sorted; none if it is not there."""
+    """Returns the sorted names in a directory; none if it does not exist."""
     try:
         return sorted(os.listdir(directory))
     except (FileNotFoundError, NotADirectoryError):
@@ -160,8 +163,8 @@ def listed(directory):
 
 
 def photos(mount, first):
-    """The photos below a directory of the first level, key -> path below the mount; and
-    how many other files are there.
+    """Returns the photos below a directory of the first level, as {key: path below the
+    mount}, and the number of other files there.
     """
     found, others = {}, 0
     for second in listed(os.path.join(mount, first)):
@@ -175,7 +178,9 @@ def photos(mount, first):
 
 
 def moving(old_map, new_map, keys):
-    """(from, to, key) of those keys that move. stead says which, here and nowhere else."""
+    """Returns (from, to, key) of the keys that move. Only this function asks stead
+    which they are.
+    """
     said = stead(
         "diff",
         old_map,
@@ -188,7 +193,7 @@ def moving(old_map, new_map, keys):
 
 
 def carry(old_map, new_map, sync, show):
-    """Carries all files that move, and returns how many."""
+    """Carries all files that move, and returns their number."""
     old, new = mounts(old_map), mounts(new_map)
     for node in old.keys() & new.keys():
         if old[node] != new[node]:
@@ -207,7 +212,7 @@ def carry(old_map, new_map, sync, show):
                 f"{source}  directory {number} of {len(directories)}  {carried:,} files carried"
             )
             for held, to, key in moving(old_map, new_map, found):
-                if held.decode() != source:  # not where the map before says
+                if held.decode() != source:  # not where the old map says
                     others += 1
                     continue
                 path, target = found[key], new[to.decode()]
@@ -220,9 +225,8 @@ def carry(old_map, new_map, sync, show):
                 show(
                     f"{source}  directory {number} of {len(directories)}  {carried:,} files carried"
                 )
-    for (
-        mount
-    ) in new.values():  # of a file whose owner removed it after a run was killed
+    # a copy stays here if a run was killed and the owner then removed the file
+    for mount in new.values():
         if os.path.lexists(os.path.join(mount, b".moving")):
             os.unlink(os.path.join(mount, b".moving"))
     show(
@@ -237,7 +241,7 @@ def carry(old_map, new_map, sync, show):
 
 
 def begin(now, before, fleet):
-    """Publishes the map of the fleet, with the one before beside it."""
+    """Publishes the map of the fleet, and keeps the old map beside it."""
     current = lambda path: json.loads(stead("show", path, "--json"))["digest"]
     if os.path.exists(before) and current(before) != current(now):
         sys.exit(
@@ -252,8 +256,11 @@ def begin(now, before, fleet):
                 os.unlink(before)
             print(said.decode(), end="")
             return
-        mounts(trial)  # all there? then readers may hear of them
-    # in this order, and each whole: who sees the new map finds the one before
+        mounts(
+            trial
+        )  # fails unless all are mounted; readers do not know the new map yet
+    # in this order, and each by a rename: a reader that sees the new map also finds the
+    # old one
     shutil.copyfile(now, before + ".new")
     with open(before + ".new", "rb") as file:
         os.fsync(file.fileno())
@@ -263,15 +270,15 @@ def begin(now, before, fleet):
 
 
 def end(now, before, sync, show):
-    """Removes the map before, once nothing is left in old places."""
+    """Removes the old map, once nothing is left in old places."""
     while carry(before, now, sync, show):
         pass
     os.unlink(before)
 
 
 class Show:
-    """Progress: on a terminal at most ten times a second, in one line; elsewhere only
-    the last line.
+    """Shows progress: on a terminal at most ten times per second, in one line;
+    elsewhere only the last line.
     """
 
     def __init__(self):
@@ -295,7 +302,7 @@ def main():
     )
     parser.add_argument("step", choices=["begin", "carry", "end"])
     parser.add_argument("directory", help="where photos.map is")
-    parser.add_argument("fleet", nargs="?", help="for begin: the fleet as it shall be")
+    parser.add_argument("fleet", nargs="?", help="for begin: the new fleet")
     parser.add_argument(
         "--no-sync",
         action="store_true",

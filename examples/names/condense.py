@@ -5,10 +5,11 @@ beside this script.
     pip download --no-deps --no-binary :all: names==0.3.0 && tar xzf names-0.3.0.tar.gz
     python3 condense.py names-0.3.0/names [DIRECTORY]
 
-A line of the source is `NAME  FREQUENCY  CUMULATED  RANK`. A line here starts with a
-frequency in percent, as written there, and the names that have it follow in order of
-rank, in lower case; a line that starts with a name continues the one above. So name,
-frequency and rank can be read back; only the cumulated column is lost.
+A line of the source is `NAME FREQUENCY CUMULATED RANK`. A line of the result starts
+with a frequency in percent, written as in the source, followed by the names with that
+frequency in order of rank, in lower case. A line that starts with a name continues the
+line above. So name, frequency and rank can be recovered; only the cumulated column is
+lost.
 """
 
 import os
@@ -19,7 +20,7 @@ FILES = (
     ("dist.female.first", "first-female.txt"),
     ("dist.male.first", "first-male.txt"),
 )
-WIDTH = 120  # of a line, in characters
+WIDTH = 120  # the length of a line, in characters
 
 
 def condense(lines):

@@ -4,10 +4,10 @@
 
 The default is the number of members in "Evenly distributing members by MD5". First and
 last names are drawn with their frequencies in the US Census of 1990 (see README.md) and
-put together by the PATTERNS below; who finds a name taken adds digits or underscores.
-One name a line, [a-z0-9_], 3 to 20 characters, in order of sign-up: a shorter list is
-the start of a longer one. The same list on every machine: the only randomness is
-SplitMix64, and all arithmetic is on integers.
+combined by the PATTERNS below. If a name is taken, digits or underscores are added.
+Each line is one name, 3 to 20 characters of [a-z0-9_], in order of sign-up, so a
+shorter list is the start of a longer one. The list is the same on every machine: the
+only source of randomness is SplitMix64, and all arithmetic uses integers.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import time
 from bisect import bisect_right
 from itertools import accumulate
 
-COUNT = 1188968  # members of Fotolog on April 2, 2005, by the paper
+COUNT = 1188968  # members of Fotolog on April 2, 2005, according to the paper
 SEED = 20050402  # the same day
 SHORTEST, LONGEST = 3, 20
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,7 +25,7 @@ MASK = (1 << 64) - 1
 
 
 def splitmix64(state):
-    """Yields SplitMix64's numbers (Steele, Lea, Flood, OOPSLA 2014), 64 bits each."""
+    """Yields the 64-bit numbers of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014)."""
     while True:
         state = (state + 0x9E3779B97F4A7C15) & MASK
         z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
@@ -34,8 +34,8 @@ def splitmix64(state):
 
 
 def weight(frequency):
-    """The weight of `1.006` (percent) in sixths of a thousandth of a percent; of
-    `0.000` it is 1.
+    """Returns the weight of a frequency such as `1.006` (percent), in sixths of a
+    thousandth of a percent. The weight of `0.000` is 1.
 
     The source rounds to thousandths. Its cumulated column ends at 90.483 while the
     frequencies add up to 79.590, so the 69,960 last names at 0.000 share 10.893:
@@ -46,7 +46,7 @@ def weight(frequency):
 
 
 def read_names(*files):
-    """The names in the files, and their cumulated weights."""
+    """Returns the names in the files, and their cumulated weights."""
     names, weights = [], []
     for file in files:
         value = 0
@@ -133,17 +133,17 @@ FAVOURITES = [
 
 
 def number(n):
-    """A short number as people choose them, from ten random bits."""
+    """Returns a short number as people choose them, from ten random bits."""
     return FAVOURITES[n >> 2 & 31] if n & 3 == 0 else str((n >> 2) % 100)
 
 
 def born(n):
-    """A year of birth from eight random bits: 1968 to 1998, most often 1983."""
+    """Returns a year of birth from eight random bits: 1968 to 1998, most often 1983."""
     return str(1968 + (n & 15) + (n >> 4 & 15))
 
 
-# how many of 1,024 members choose the pattern, and the name made of first name, last
-# name and ten random bits
+# the number of members of 1,024 that choose the pattern, and the name made from the
+# first name, the last name and ten random bits
 PATTERNS = (
     (44, lambda f, l, n: f),
     (36, lambda f, l, n: l),
@@ -173,8 +173,8 @@ PATTERNS = (
 
 
 def free_name(name, taken, draws):
-    """What somebody signs up as when `name` is taken or too short: something is added,
-    the more the longer it takes.
+    """Returns the name under which somebody signs up if `name` is taken or too short.
+    Something is added to the name, and more digits with each attempt.
     """
     digits = 10
     while True:
@@ -198,8 +198,8 @@ def free_name(name, taken, draws):
 
 
 def make(count):
-    """Distinct names, in order; the keys of a dictionary, since that keeps the order
-    and knows what is taken.
+    """Returns distinct names, in order, as the keys of a dictionary, which keeps the
+    order and finds names that are taken.
     """
     firsts, first_weights = read_names("first-female.txt", "first-male.txt")
     lasts, last_weights = read_names("last.txt")
@@ -207,8 +207,8 @@ def make(count):
     patterns = [make_one for share, make_one in PATTERNS for _ in range(share)]
     draws = splitmix64(SEED)
     taken = {}
-    # one draw of 64 bits a member: 10 bits pattern, 21 first name, 23 last name, 10 for
-    # numbers
+    # one draw of 64 bits per member: 10 bits for the pattern, 21 for the first name, 23
+    # for the last name, 10 for numbers
     for bits in draws:
         if len(taken) == count:
             return taken
@@ -225,7 +225,9 @@ def make(count):
 
 
 def write(path, names):
-    """Writes one name a line under another name, then renames: nobody sees half a list."""
+    """Writes one name per line to a temporary file, then renames it, so that nobody
+    sees half a list.
+    """
     part = f"{path}.{os.getpid()}.part"
     try:
         with open(part, "xb") as out:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of make_names.py: count, distinctness, alphabet, and that the list is the same
-everywhere and for ever.
+"""Tests make_names.py: the count, that names are distinct, their alphabet, and that the
+list is always and everywhere the same.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import make_names
 
-# frozen: whoever changes make_names.py on purpose changes these, and every figure that
-# was measured on the list
+# frozen: a change of make_names.py must change these, and also every figure that was
+# measured with the list
 SHA256_OF_10000 = "6404457bb1686952a76d701a5a9d84de8cf4ce046a0ee9ad8caf3253399d868c"
 SHA256_OF_ALL = "cb970c8d7575a154d05b742249b1b22322fd8dee1a1a9e1bd278d2a96f9db54b"
 
@@ -71,8 +71,8 @@ class MakeNames(unittest.TestCase):
                 taken[other] = None
 
     def test_splitmix64_gives_its_published_numbers(self):
-        # seed 1234567; the sequence is given in many ports of the reference program,
-        # for instance on Rosetta Code
+        # seed 1234567; many ports of the reference program give this sequence, for
+        # instance on Rosetta Code
         self.assertEqual(
             list(itertools.islice(make_names.splitmix64(1234567), 3)),
             [6457827717110365317, 3203168211198807973, 9817491932198370423],

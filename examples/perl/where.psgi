@@ -2,9 +2,9 @@
 # {"address":"10.0.0.1:3306","epoch":3,"key":"frank","node":"db1"}.
 #
 # Each request opens the map. That costs one stat: the process keeps the map open, and opens the
-# file again only when somebody has published a new epoch. So nobody has to be told, restarted or
-# reloaded. Open it once and use that for the whole request; whoever opens it again half-way may get
-# the next epoch.
+# file again only after a new epoch was published. So no worker has to be signalled, restarted or
+# reloaded. Open the map once per request and use it for the whole request: a second open in the
+# same request may return the next epoch.
 
 use strict;
 use warnings;
@@ -29,8 +29,8 @@ sub answer {
     ];
 }
 
-# The addresses of a map's nodes, made anew when the map is another one: two maps with one digest
-# are the same.
+# The addresses of a map's nodes. They are computed again when the map changes: two maps with the
+# same digest are the same.
 my ( $digest, %addresses ) = ('');
 
 sub address {
@@ -46,7 +46,7 @@ sub address {
 sub {
     my ($env) = @_;
 
-    # PSGI hands the path over as bytes, and a key is bytes
+    # PSGI passes the path as bytes, and a key is bytes
     my ($key) = $env->{PATH_INFO} =~ m{\A/where/(.*)\z}s;
     return answer( 404, { error => 'ask for /where/KEY' } ) if !defined $key;
 

@@ -2,8 +2,8 @@
 
 declare(strict_types=1);
 
-// where MAP KEY...: the nodes of each key and their addresses, a line for each node, the primary
-// first.
+// where MAP KEY...: prints the nodes of each key and their addresses, one line per node, the
+// primary first.
 
 use Stead\Map;
 

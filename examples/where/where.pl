@@ -1,4 +1,4 @@
-# where MAP KEY...: the nodes of each key and their addresses, a line for each node, the primary
+# where MAP KEY...: prints the nodes of each key and their addresses, one line per node, the primary
 # first.
 
 use v5.14;

@@ -1,5 +1,5 @@
-"""where MAP KEY...: the nodes of each key and their addresses, a line for each node,
-the primary first.
+"""where MAP KEY...: prints the nodes of each key and their addresses, one line per
+node, the primary first.
 """
 
 import os
@@ -22,7 +22,7 @@ def main(arguments):
         node.name: node.attributes.get("address", "no address")
         for node in members.nodes
     }
-    for key in map(os.fsencode, keys):  # the bytes that the shell gave
+    for key in map(os.fsencode, keys):  # the bytes that the shell passed
         for node in members.locate_all(key):
             sys.stdout.buffer.write(
                 b"%b\t%b\t%b\n" % (key, node.encode(), addresses[node].encode())

@@ -5,15 +5,17 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * A failure of stead; its message is one line that says what is wrong, where, and what to do. All
- * are of this class, and of one of Stead\Exception\... for each status.
+ * A failure of stead. Its message is one line that says what is wrong, where, and what to do. Every
+ * exception of stead is of a subclass of this class; Stead\Exception has one for each status.
  */
 class Exception extends \RuntimeException
 {
-    /** What went wrong; null when libstead could not be loaded. Its number is the code. */
+    /**
+     * The status of the failure; null if libstead could not be loaded. Its number is also the code.
+     */
     public readonly ?Status $status;
 
-    /** What the operating system said, or 0. */
+    /** The error number of the operating system, or 0. */
     public readonly int $errno;
 
     final public function __construct(string $message, int $status = 0, int $errno = 0, ?\Throwable $previous = null)
@@ -24,7 +26,7 @@ class Exception extends \RuntimeException
     }
 
     /**
-     * The exception of a status.
+     * Returns the exception for a status.
      *
      * @internal
      */
@@ -47,7 +49,7 @@ class Exception extends \RuntimeException
             Status::Changed => Exception\ChangedException::class,
             Status::Name => Exception\PathNameException::class,
             Status::Internal => Exception\InternalException::class,
-            // a number that a later library added
+            // a status that a newer library added
             null => self::class,
         };
         return new $class($message, $number, $errno);

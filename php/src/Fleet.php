@@ -5,25 +5,25 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * A fleet given as an array, as the JSON text of the same shape, so that every rule and every
+ * Converts a fleet that is an array to a JSON text of the same shape, so that every rule and every
  * message is that of a fleet file.
  *
- * Each value stands on a line of its own, and messages name the place in the array instead of the
- * line. Numbers are written as exact decimals: an int as it is, a float as the shortest decimal
- * that is this float.
+ * Each value is on its own line of the text, and messages name the place in the array instead of
+ * the line. Numbers are written as exact decimals: an int as it is, a float as the shortest decimal
+ * that converts to the same float.
  *
  * @internal
  */
 final class Fleet
 {
-    /** So deep may arrays lie in each other; a fleet needs four. */
+    /** The greatest depth of nested arrays; a fleet needs four. */
     private const DEEPEST = 32;
-    /** What is never a list, also when it is empty or its keys are 0, 1, ... */
+    /** Names of values that are never lists, even if they are empty or their keys are 0, 1, ... */
     private const TABLES = ['labels', 'attributes'];
 
     public readonly string $text;
 
-    /** @var list<string> what each line of the text is */
+    /** @var list<string> the place in the array for each line of the text */
     private array $places = ['fleet'];
 
     /** @param array<mixed> $fleet */
@@ -33,8 +33,8 @@ final class Fleet
     }
 
     /**
-     * A message with places of the array where lines of the text stand: `fleet:3: ` at its
-     * beginning, `in line 3` anywhere.
+     * Replaces the line numbers of the text in a message by places in the array: `fleet:3: ` at the
+     * beginning, and `in line 3` anywhere.
      */
     public function placed(string $message, string $name): string
     {
@@ -93,7 +93,9 @@ final class Fleet
         return $json;
     }
 
-    /** By its places and not by php.ini's precision; %F knows no locale. */
+    /**
+     * The decimal of a float, which does not depend on php.ini's precision; %F ignores the locale.
+     */
     private static function decimal(float $value, string $place): string
     {
         for ($places = 0; $places <= 20 && \is_finite($value); $places++) {

@@ -5,13 +5,13 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * A pointer that libstead gave and that is ended once, when the last object that has it is gone.
+ * Owns a pointer from libstead, and frees it once, when the last object that refers to it is freed.
  *
  * @internal
  */
 final class Handle
 {
-    /** @param string $end the function that ends it */
+    /** @param string $end the function that frees it */
     public function __construct(private readonly object $c, public readonly object $pointer, private readonly string $end)
     {
     }

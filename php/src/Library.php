@@ -7,12 +7,12 @@ namespace Stead;
 use Stead\Exception\LibraryException;
 
 /**
- * libstead, loaded: the only file that knows FFI. It finds the library, declares its functions, and
- * makes and reads what is C's.
+ * The loaded libstead. This is the only file that uses FFI: it finds the library, declares its
+ * functions, and creates and reads C data.
  *
- * Nobody has to call anything here: the first map loads the library. `Library::load($file)` says
- * beforehand which file it is. The functions of docs/c-api.md are methods of `$c`. What they write
- * goes into the places below, which are used again and again.
+ * A program does not have to call anything here: the first map loads the library. To choose the
+ * file, call `Library::load($file)` first. The functions of docs/c-api.md are methods of `$c`.
+ * Their results are written into the buffers below, which are reused for each call.
  */
 final class Library
 {
@@ -22,7 +22,7 @@ final class Library
     private const SONAME = 'libstead.so.1';
 
     /**
-     * So many keys go into one call of stead_map_locate_many: 64 KiB of offsets stay in the
+     * The number of keys in one call of stead_map_locate_many. Their 64 KiB of offsets stay in the
      * processor's cache.
      */
     public const BATCH = 8192;
@@ -32,28 +32,30 @@ final class Library
     /** The functions of libstead. */
     public readonly object $c;
 
-    /** What a call puts there: a map, a plan, a point, how many there are, a text. */
+    /** The results of a call: a map, a plan, a point, a count, a text. */
     public readonly object $map;
     public readonly object $plan;
     public readonly object $point;
     public readonly object $count;
     public readonly object $text;
 
-    /** The error record, for calls. */
+    /** The error record, which is passed to calls. */
     public readonly object $error;
 
-    /** Numbers of nodes, and how many there is room for. */
+    /** Numbers of nodes, and the capacity of that buffer. */
     public object $nodes;
     public int $capacity = 16;
 
-    /** What `error` points to; C does not keep it. */
+    /**
+     * The struct that `error` points to, stored here because a C pointer does not keep it alive.
+     */
     private object $record;
 
-    /** Where locateMany puts the offsets of keys, and gets the nodes. */
+    /** Buffers of locateMany for the offsets of keys, and for the nodes. */
     private ?object $offsets = null;
     private ?object $many = null;
 
-    /** The file that was loaded; '' when php.ini loaded it (ffi.preload). */
+    /** The file that was loaded; '' if php.ini loaded it (ffi.preload). */
     public readonly string $file;
 
     private function __construct(?string $file)
@@ -71,11 +73,12 @@ final class Library
     }
 
     /**
-     * Loads libstead: this file, or what is found: what php.ini loaded (ffi.preload), the
-     * environment's STEAD_LIBRARY, php.ini's stead.library, lib/libstead.so.1 of this package,
-     * libstead.so.1 where the system looks.
+     * Loads libstead. Without a file, it takes the first of these: the library that php.ini loaded
+     * (ffi.preload); the file in the environment variable STEAD_LIBRARY; the file in php.ini's
+     * stead.library; lib/libstead.so.1 of this package; libstead.so.1 in the search path of the
+     * system.
      *
-     * @throws LibraryException that says what to do
+     * @throws LibraryException whose message says what to do
      */
     public static function load(?string $file = null): self
     {
@@ -92,13 +95,16 @@ final class Library
         return (self::$loaded ?? self::load())->c->stead_version();
     }
 
-    /** Throws what the error record says. */
+    /** Throws the exception for the error record. */
     public function fail(): never
     {
         throw Exception::of($this->record->status, \FFI::string($this->record->message), $this->record->os_errno);
     }
 
-    /** Room for so many numbers of nodes; true, to try again. */
+    /**
+     * Makes room for this many numbers of nodes. Always returns true, so that the condition of a
+     * loop can end with it.
+     */
     public function grow(int $capacity): bool
     {
         if ($capacity > $this->capacity) {
@@ -108,28 +114,28 @@ final class Library
         return true;
     }
 
-    /** A new place of a C type. */
+    /** Returns a new buffer of a C type. */
     public function room(string $type): object
     {
         return $this->c->new($type);
     }
 
     /**
-     * So many bytes of an array or from where a pointer points to; without a length up to the first
-     * NUL.
+     * Returns the first bytes of an array or of the memory that a pointer points to; without a
+     * length, up to the first NUL.
      */
     public function bytes(object $place, ?int $length = null): string
     {
         return $length === null ? \FFI::string($place) : \FFI::string($place, $length);
     }
 
-    /** A pointer to a structure, for calls. */
+    /** Returns a pointer to a struct, for calls. */
     public function pointer(object $structure): object
     {
         return \FFI::addr($structure);
     }
 
-    /** The text that a call put into `text`, which is ended. */
+    /** Returns the text that a call put into `text`, and frees it. */
     public function takeText(): string
     {
         try {
@@ -140,10 +146,10 @@ final class Library
     }
 
     /**
-     * The numbers of the nodes of up to BATCH keys, from 1.
+     * Returns the numbers of the nodes of up to BATCH keys, as an array whose keys start at 1.
      *
-     * @param string $keys the keys end to end
-     * @param list<int> $offsets 0, and where each key ends
+     * @param string $keys the keys, concatenated
+     * @param list<int> $offsets 0, and the offset of the end of each key
      * @return array<int, int>
      */
     public function locateMany(object $map, string $keys, array $offsets): array
@@ -159,7 +165,7 @@ final class Library
     }
 
     /**
-     * The functions, and the file they are of.
+     * Returns the functions of libstead, and the file that they come from.
      *
      * @return array{object, string}
      */
@@ -177,8 +183,8 @@ final class Library
             self::check($c, 'the library of ffi.preload');
             return [$c, ''];
         } catch (\FFI\Exception) {
-            // php.ini preloads no stead, or does not let us use it; in the second case what follows
-            // says so
+            // php.ini does not preload stead, or does not allow its use; in the second case the
+            // code below fails with a message that says so
         }
         foreach (["the environment's STEAD_LIBRARY" => \getenv('STEAD_LIBRARY'), "php.ini's stead.library" => \get_cfg_var('stead.library')] as $whose => $named) {
             if (\is_string($named) && $named !== '') {
@@ -194,8 +200,8 @@ final class Library
     }
 
     /**
-     * Where the package may have a library of its own: its lib/, and in a source tree of stead what
-     * `make build` built.
+     * The files in which the package itself may have the library: in its lib/ and, within a source
+     * tree of stead, the one that `make build` built.
      *
      * @return list<string>
      */
@@ -204,12 +210,12 @@ final class Library
         return [\dirname(__DIR__) . '/lib/' . self::SONAME, \dirname(__DIR__, 2) . '/target/release/libstead.so'];
     }
 
-    /** The functions of a file. */
+    /** Returns the functions of a library file. */
     private static function declare(string $file, ?string $whose): object
     {
         try {
-            // a declaration fails as a whole when a function is missing, and would not say that the
-            // library is too old
+            // the declaration fails as a whole if a function is missing, and the error would not
+            // say that the library is too old
             self::check(\FFI::cdef('int32_t stead_abi(void);', $file), $file);
             return \FFI::cdef((string) \file_get_contents(__DIR__ . '/stead.cdef.h'), $file);
         } catch (\FFI\Exception $exception) {

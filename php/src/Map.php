@@ -5,24 +5,24 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * Where keys live: an immutable, verified map.
+ * A map says where keys live. It is immutable and verified.
  *
  *     $node = Stead\Map::open('/srv/members.map')->locate('frank');
  *
- * A key is a string, whose bytes count as they are. Open the map for each request: that costs one
- * stat while the file is unchanged, and a new epoch is seen as soon as it is there; a map that is
- * open keeps its answers. Everything that goes wrong is a Stead\Exception.
+ * A key is a string of bytes, which are used as they are. Open the map in each request: that costs
+ * one stat while the file is unchanged, and sees a new epoch as soon as it is published. An open
+ * map never changes its answers. Every failure throws a Stead\Exception.
  */
 final class Map
 {
     private readonly Library $library;
     private readonly object $c;
     private readonly Handle $handle;
-    /** The handle's pointer. */
+    /** The pointer of the handle. */
     private readonly object $map;
     /**
-     * @var array<int, string> the names of nodes, each when it is first asked for: a request opens
-     * the map anew for a key or two
+     * @var array<int, string> the names of nodes, each added when it is first needed, since a
+     *     request opens the map again and needs only one or two
      */
     private array $names = [];
 
@@ -35,14 +35,14 @@ final class Map
     }
 
     /**
-     * Opens a map file; costs one stat when this process has it open already and it is unchanged.
+     * Opens a map file. This costs one stat if the process has the file open already and it is
+     * unchanged.
      *
-     * @param bool $copy read the file into memory whatever its size, so that nobody who truncates
-     *     it in place can end this process;
-     *     without, files above 1 MiB are mapped, and all processes share them
+     * @param bool $copy whether to read the file into memory whatever its size; without it, files
+     *     above 1 MiB are memory-mapped and shared by all processes, and if another program
+     *     truncates such a file in place, this process is killed by SIGBUS
      * @throws Exception NotFound-, PermissionDenied-, Io-, Format-, Digest-, VersionException, and
-     *     ChangedException when the file
-     *     was overwritten in place
+     *     ChangedException if the file was overwritten in place
      */
     public static function open(string $path, bool $copy = false): self
     {
@@ -53,7 +53,7 @@ final class Map
         return new self($library);
     }
 
-    /** The map of the bytes of a map file, wherever they come from; they are verified. */
+    /** Makes a map from the bytes of a map file, and verifies them. */
     public static function fromBytes(string $bytes): self
     {
         $library = Library::load();
@@ -64,17 +64,17 @@ final class Map
     }
 
     /**
-     * Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as
-     * little as is possible moves. Nothing is written.
+     * Builds the map of a fleet: the first one or, if `previous` is given, the next epoch of that
+     * map, from which as little as possible moves. No file is written.
      *
-     * @param string|array<mixed> $fleet its text, TOML or JSON (docs/fleet.md), or an array of the
-     *     same shape; never a path
-     * @param ?string $maxMove how much may move in this epoch, such as "5%"; building the same
-     *     fleet again takes the next step
-     * @param ?string $name what messages call the text, such as "fleet.toml", and where a
-     *     secret_file is looked for
-     * @throws Exception\FleetException when the fleet has a mistake
-     * @throws Exception\ImpossibleException when it cannot be met
+     * @param string|array<mixed> $fleet the text of the fleet, TOML or JSON (docs/fleet.md), or an
+     *     array of the same shape; never a path
+     * @param ?string $maxMove the upper bound on the part of all copies that may move in this
+     *     epoch, such as "5%"; building the same fleet again takes the next step
+     * @param ?string $name the file name that messages use for the text, such as "fleet.toml"; a
+     *     relative secret_file is looked for in its directory
+     * @throws Exception\FleetException if the fleet contains a mistake
+     * @throws Exception\ImpossibleException if no map can satisfy it
      */
     public static function build(string|array $fleet, ?self $previous = null, ?string $maxMove = null, ?string $name = null): self
     {
@@ -100,7 +100,7 @@ final class Map
         }
     }
 
-    /** As build, of a fleet file. */
+    /** Does the same as build, for a fleet file. */
     public static function buildFile(string $path, ?self $previous = null, ?string $maxMove = null): self
     {
         $library = Library::load();
@@ -111,18 +111,18 @@ final class Map
         return new self($library);
     }
 
-    /** The name of the node that a key lives on: its primary, when there are several. */
+    /** Returns the name of the node that a key lives on; with several replicas, of the primary. */
     public function locate(string $key): string
     {
-        // not stead_map_locate: each argument takes 40 ns on its way to C. -1, a fault in libstead,
-        // is no node's number: nameOf says so
+        // not stead_map_locate, which has more arguments, and each takes 40 ns to pass to C. nameOf
+        // throws for -1, which a fault in libstead returns and which is not the number of a node
         $node = $this->c->stead_map_node_of($this->map, $key, \strlen($key));
         return $this->names[$node] ?? $this->nameOf($node);
     }
 
     /**
-     * The names of all nodes of a key, primary first: as many as the map has replicas, or as its
-     * policy lists.
+     * Returns the names of all nodes of a key, primary first. There are as many as the map has
+     * replicas, or as many as a named policy lists.
      *
      * @return list<string>
      */
@@ -140,8 +140,8 @@ final class Map
     }
 
     /**
-     * The names of the nodes that many keys live on; null stays null. The names stand where their
-     * keys stood, also in an array that is no list.
+     * Returns the names of the nodes that many keys live on; null stays null. The result has the
+     * same array keys as `keys`, also if `keys` is not a list.
      *
      * @template K of array-key
      * @param array<K, ?string> $keys
@@ -169,8 +169,9 @@ final class Map
     }
 
     /**
-     * Up to n distinct nodes for a key, best first: its own, then those that take over when they
-     * are down. All clients get the same list; it is shorter only when the map has fewer nodes.
+     * Returns up to n distinct nodes for a key, best first: those that hold the key, then those
+     * that take over when these are down. All clients get the same list. It is shorter than n only
+     * if the map has fewer nodes.
      *
      * @return list<string>
      */
@@ -189,8 +190,8 @@ final class Map
     }
 
     /**
-     * The point of a key: its hash, by which it is located. An int with 64 bits, half of them
-     * negative; see Point.
+     * Returns the point of a key. It is the hash by which the key is located, in the 64 bits of an
+     * int, so half of all points are negative; see Point.
      */
     public function point(string $key): int
     {
@@ -201,7 +202,7 @@ final class Map
     }
 
     /**
-     * The names of all nodes of a point, primary first.
+     * Returns the names of all nodes of a point, primary first.
      *
      * @return list<string>
      */
@@ -230,7 +231,7 @@ final class Map
         return $this->c->stead_map_epoch($this->map);
     }
 
-    /** The SHA-256 of the map, 32 bytes: two maps with one digest are the same. */
+    /** The SHA-256 of the map, 32 bytes. Two maps with the same digest are the same. */
     public function digest(): string
     {
         $digest = $this->library->room('uint8_t[32]');
@@ -240,14 +241,14 @@ final class Map
         return $this->library->bytes($digest, 32);
     }
 
-    /** How many nodes hold each point. */
+    /** The number of nodes that hold each point. */
     public function replicas(): int
     {
         return $this->c->stead_map_replicas($this->map);
     }
 
     /**
-     * The nodes, by name.
+     * The nodes, sorted by name.
      *
      * @return list<Node>
      */
@@ -260,27 +261,29 @@ final class Map
         return $nodes;
     }
 
-    /** The node of a name; null when there is none. */
+    /** Returns the node with this name; null if there is none. */
     public function node(string $name): ?Node
     {
         $node = $this->numberOf($name);
         return $node < 0 ? null : $this->nodeOf($node);
     }
 
-    /** An attribute of a node, such as its address; null when it has none of this name. */
+    /**
+     * Returns an attribute of a node, such as the address; null if the node has none of this name.
+     */
     public function attribute(string $node, string $attribute): ?string
     {
         return $this->c->stead_map_node_attribute($this->map, $this->known($node), Text::ended($attribute, "the attribute's name"));
     }
 
-    /** A label of a node, such as its zone; null when it has none of this name. */
+    /** Returns a label of a node, such as the zone; null if the node has none of this name. */
     public function label(string $node, string $label): ?string
     {
         return $this->c->stead_map_node_label($this->map, $this->known($node), Text::ended($label, "the label's name"));
     }
 
     /**
-     * The slices by their points, pins applied.
+     * The slices with pins applied, sorted by point.
      *
      * @return list<Slice>
      */
@@ -300,12 +303,12 @@ final class Map
     }
 
     /**
-     * Publishes the map to those who open path: whole or not at all, with its history beside it.
+     * Publishes the map at path, completely or not at all, with its history beside it.
      *
      * @param ?self $previous the map that this one was built on, which must still be the one at
-     *     path; null when there is no map yet
-     * @throws Exception\ConflictException when somebody was faster; nothing was changed then, build
-     *     again on the map that is there now
+     *     path; null if there is no map at path yet
+     * @throws Exception\ConflictException if another process published meanwhile; nothing was
+     *     changed, so build again on the new map
      */
     public function publish(string $path, ?self $previous = null): void
     {
@@ -315,8 +318,8 @@ final class Map
     }
 
     /**
-     * Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows
-     * no history and no conflicts.
+     * Writes a copy of the map to a file, completely or not at all, and replaces an existing file.
+     * It keeps no history and detects no conflicts.
      */
     public function save(string $path): void
     {
@@ -325,7 +328,7 @@ final class Map
         }
     }
 
-    /** The bytes of the map's file. A map of a fleet with a secret has the secret in them. */
+    /** Returns the bytes of the map's file. If the fleet has a secret, they contain it. */
     public function toBytes(): string
     {
         $bytes = $this->library->room('const void *[1]');
@@ -336,8 +339,8 @@ final class Map
     }
 
     /**
-     * Whether two maps are equal but for epoch and parent, so that publishing the one over the
-     * other would change nothing.
+     * Returns whether two maps are equal except for epoch and parent, so that publishing one over
+     * the other would change nothing.
      */
     public function same(self $other): bool
     {
@@ -345,8 +348,8 @@ final class Map
     }
 
     /**
-     * What is in the map, in the shape of `stead diff --json` (docs/cli.md). Points are decimal
-     * strings there, as 2^64 is too much for an int.
+     * Returns the content of the map, in the shape of `stead diff --json` (docs/cli.md). Points are
+     * decimal strings in it, because 2^64 is too large for an int.
      *
      * @return array<string, mixed>
      */
@@ -369,7 +372,7 @@ final class Map
     }
 
     /**
-     * The name of a node by its number.
+     * Returns the name of a node by its number.
      *
      * @internal
      */
@@ -382,13 +385,13 @@ final class Map
         return $this->names[$node] = $name;
     }
 
-    /** Refused: a map never changes. */
+    /** Throws: a map cannot be changed. */
     public function __clone()
     {
         throw Exception::of(Status::Invalid, 'a map never changes, so it has no copies: use the same object');
     }
 
-    /** Refused: a map is memory of this process. */
+    /** Throws: a map is memory of this process. */
     public function __serialize(): array
     {
         throw Exception::of(Status::Invalid, 'a map is memory of this process: keep its toBytes(), and make it again with Map::fromBytes');

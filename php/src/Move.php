@@ -9,10 +9,10 @@ final class Move
 {
     /**
      * @param int $first the first point
-     * @param int $last the last point; it belongs to the move
+     * @param int $last the last point, which is included in the move
      * @param ?string $from the node that loses the copy; null when a copy is added
-     * @param ?string $to the node that gets it; null when a copy is dropped
-     * @param string $cause why: "rebalance", "pin" or "policy"
+     * @param ?string $to the node that gets the copy; null when a copy is dropped
+     * @param string $cause why the copy moves: "rebalance", "pin" or "policy"
      */
     public function __construct(
         public readonly int $first,

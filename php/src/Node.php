@@ -8,21 +8,21 @@ namespace Stead;
 final class Node
 {
     /**
-     * @internal maps make them
-     * @param string $name its stable name
-     * @param string $weight what it wants, as an exact decimal
+     * @internal maps create nodes
+     * @param string $name the stable name
+     * @param string $weight the weight, as an exact decimal
      */
     public function __construct(public readonly string $name, public readonly string $weight, private readonly Map $map)
     {
     }
 
-    /** A label, such as its zone; null when it has none of this name. */
+    /** Returns a label, such as the zone; null if the node has none of this name. */
     public function label(string $label): ?string
     {
         return $this->map->label($this->name, $label);
     }
 
-    /** An attribute, such as its address; null when it has none of this name. */
+    /** Returns an attribute, such as the address; null if the node has none of this name. */
     public function attribute(string $attribute): ?string
     {
         return $this->map->attribute($this->name, $attribute);

@@ -5,17 +5,18 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * Directories and a file name for a key: `Path::of('frank')` is "38/37/60/frank" (docs/paths.md).
+ * The relative path of a key, directories and a file name: `Path::of('frank')` is "38/37/60/frank"
+ * (docs/paths.md).
  */
 final class Path
 {
     private static ?object $room = null;
 
     /**
-     * @param string|list<int>|null $levels how many directories there are on each level; the
-     *     default is "64,64,128"
-     * @throws Exception\PathNameException when the file name would be longer than 255 bytes
-     * @throws Exception\InvalidException when the levels are none
+     * @param string|list<int>|null $levels the number of directories on each level; the default is
+     *     "64,64,128"
+     * @throws Exception\PathNameException if the file name would be longer than 255 bytes
+     * @throws Exception\InvalidException if the levels are wrong
      */
     public static function of(string $key, string|array|null $levels = null, Fold $fold = Fold::None): string
     {

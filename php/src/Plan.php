@@ -5,8 +5,9 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * What differs between two maps of one cluster, before anything is done or afterwards: one Move for
- * each copy that moves, comes or goes, by first point.
+ * The difference between two maps of one cluster, before the new one is published or afterwards. It
+ * is a list of Move sorted by first point, with one Move for each run of points of which a copy
+ * moves, is added or is dropped.
  *
  *     foreach (Stead\Plan::between($before, $after) as $move) ...
  *
@@ -23,7 +24,7 @@ final class Plan implements \Countable, \IteratorAggregate
     /** A move, and a pointer to it. */
     private readonly object $move;
     private readonly object $pointer;
-    /** @var ?array<string, mixed> the report without moves, when it was asked for */
+    /** @var ?array<string, mixed> the report without moves, once it was needed */
     private ?array $report = null;
 
     private function __construct(Library $library, private readonly Map $old, private readonly Map $new)
@@ -36,7 +37,7 @@ final class Plan implements \Countable, \IteratorAggregate
         $this->pointer = $library->pointer($this->move);
     }
 
-    /** @throws Exception\IdentityException when the maps are of two clusters or have two hashes */
+    /** @throws Exception\IdentityException if the maps are of two clusters or have two hashes */
     public static function between(Map $old, Map $new): self
     {
         $library = Library::load();
@@ -58,7 +59,7 @@ final class Plan implements \Countable, \IteratorAggregate
         return $this->new;
     }
 
-    /** How many moves there are. */
+    /** The number of moves. */
     public function count(): int
     {
         return $this->c->stead_plan_count($this->plan);
@@ -83,13 +84,13 @@ final class Plan implements \Countable, \IteratorAggregate
     }
 
     /**
-     * The moves that concern a key: none for a key that stays.
+     * Returns the moves that concern a key: an empty list for a key that stays.
      *
      * @return list<Move>
      */
     public function affects(string $key): array
     {
-        // a copy of each of some replicas; more only where a policy lists more
+        // room for one move for each of a few replicas; a named policy may need more
         for ($room = 16;; $room = $count) {
             $indexes = $this->library->room("size_t[$room]");
             if ($this->c->stead_plan_moves_of($this->plan, $key, \strlen($key), $indexes, $room, $this->library->count, $this->library->error) !== 0) {
@@ -107,42 +108,45 @@ final class Plan implements \Countable, \IteratorAggregate
         return $moves;
     }
 
-    /** Which part of all copies rebalancing moves, from 0 to 1. */
+    /** The part of all copies that rebalancing moves, from 0 to 1. */
     public function fraction(): float
     {
         return $this->c->stead_plan_fraction($this->plan);
     }
 
     /**
-     * Copies of points that rebalancing moves, as a decimal: up to replicas * 2^64, too much for an
-     * int.
+     * The number of copies of points that rebalancing moves, as a decimal string: up to replicas *
+     * 2^64, which is too large for an int.
      */
     public function moved(): string
     {
         return $this->points('moved');
     }
 
-    /** The least that any way to the new shares moves, in copies of points. */
+    /**
+     * The lower bound on moved(): the least that any rebalancing to the new shares moves, in copies
+     * of points.
+     */
     public function lowerBound(): string
     {
         return $this->points('lower_bound');
     }
 
-    /** What pins and policies changed by hand move, in copies of points. */
+    /** The number of copies of points that move because pins or policies were changed by hand. */
     public function byHand(): string
     {
         return $this->points('by_hand');
     }
 
-    /** Points whose primary changes although the one before still holds a copy. */
+    /** The number of points whose primary changes although the old primary still holds a copy. */
     public function reordered(): string
     {
         return $this->points('reordered');
     }
 
     /**
-     * The plan in the shape of `stead diff --json` (docs/cli.md): what moves, the least that could,
-     * every node's share.
+     * Returns the plan in the shape of `stead diff --json` (docs/cli.md): the amount that moves,
+     * its lower bound, and every node's share.
      *
      * @return array<string, mixed>
      */
@@ -154,13 +158,13 @@ final class Plan implements \Countable, \IteratorAggregate
         return \json_decode($this->library->takeText(), true, 512, \JSON_THROW_ON_ERROR);
     }
 
-    /** Refused: a plan never changes. */
+    /** Throws: a plan cannot be changed. */
     public function __clone()
     {
         throw Exception::of(Status::Invalid, 'a plan never changes, so it has no copies: use the same object');
     }
 
-    /** Refused: a plan is memory of this process. */
+    /** Throws: a plan is memory of this process. */
     public function __serialize(): array
     {
         throw Exception::of(Status::Invalid, 'a plan is memory of this process: keep its two maps, and make it again with Plan::between');

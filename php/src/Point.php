@@ -5,19 +5,19 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * Points are numbers of 64 bits without a sign, and PHP's int has one: the bits are right, and
- * points from 8000000000000000 on are negative. So write them with `hex` (or sprintf('%u')), and
+ * Points are unsigned 64-bit numbers, but PHP's int is signed. A point has the right bits, but
+ * points from 8000000000000000 on are negative. So print them with `hex` (or sprintf('%u')), and
  * compare them with `compare`, never with <.
  */
 final class Point
 {
-    /** A point as 16 hex digits, as all of stead writes them. */
+    /** Returns a point as 16 hex digits, the form that stead uses everywhere. */
     public static function hex(int $point): string
     {
         return \sprintf('%016x', $point);
     }
 
-    /** The point of 16 hex digits. */
+    /** Returns the point that 16 hex digits stand for. */
     public static function fromHex(string $digits): int
     {
         $bytes = \preg_match('/^[0-9a-fA-F]{16}\z/', $digits) === 1 ? \hex2bin($digits) : false;
@@ -28,7 +28,7 @@ final class Point
         return $point[1];
     }
 
-    /** Below 0, 0 or above 0, as the first point is lower, the same, or higher. */
+    /** Returns a number below 0, 0, or above 0 if the first point is lower, the same, or higher. */
     public static function compare(int $first, int $second): int
     {
         return ($first ^ \PHP_INT_MIN) <=> ($second ^ \PHP_INT_MIN);

@@ -5,20 +5,20 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * What went wrong, as a number; the same in every language. An exception has it as its `status`,
- * and the number as its code.
+ * The status number of a failure, the same in every language. An exception has it as its `status`,
+ * and its number as its code.
  */
 enum Status: int
 {
-    /** An argument is out of its range. */
+    /** An argument is out of range. */
     case Invalid = 1;
-    /** A fleet has a mistake. */
+    /** A fleet contains a mistake. */
     case Fleet = 2;
-    /** A fleet is well written and cannot be met. */
+    /** A fleet is well formed, but no map can satisfy it. */
     case Impossible = 3;
-    /** Not a map, or a damaged one. */
+    /** A file is not a map, or is a damaged one. */
     case Format = 4;
-    /** A map whose digest does not fit. */
+    /** The digest of a map does not match its bytes. */
     case Digest = 5;
     /** The map needs a newer stead. */
     case Version = 6;
@@ -26,9 +26,9 @@ enum Status: int
     case Identity = 7;
     /** A file is missing. */
     case NotFound = 8;
-    /** The operating system refused to read or write. */
+    /** A system call to read or write failed. */
     case Io = 9;
-    /** Somebody else changed the map meanwhile; nothing was changed here. */
+    /** Another process changed the map meanwhile; nothing was written. */
     case Conflict = 10;
     /** The new map is in place, but may not survive a power cut. */
     case Uncertain = 11;
@@ -36,7 +36,7 @@ enum Status: int
     case Changed = 12;
     /** A key has no path: its file name would be too long. */
     case Name = 13;
-    // 14 was never thrown, and is not used again
-    /** A fault in stead itself: please report it. */
+    // 14 was never thrown, and is not reused
+    /** Stead has a bug: please report it. */
     case Internal = 15;
 }

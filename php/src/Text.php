@@ -5,13 +5,14 @@ declare(strict_types=1);
 namespace Stead;
 
 /**
- * Texts that C ends with a NUL: paths and names. Keys are not among them, they may have any bytes.
+ * Texts that end with a NUL in C: paths and names. Keys are not among them, because they may
+ * contain any bytes.
  *
  * @internal
  */
 final class Text
 {
-    /** The text, if C sees all of it. */
+    /** Returns the text, or throws if it contains a NUL, where C would cut it off. */
     public static function ended(string $text, string $what): string
     {
         if (\str_contains($text, "\0")) {

@@ -8,8 +8,8 @@ use PHPUnit\Framework\TestCase;
 use Stead\Map;
 
 /**
- * What the tests share: fleets, a scratch directory, what a call throws, and how much memory there
- * is.
+ * Helpers that the tests share: fleets, a scratch directory, the exception of a call, and the
+ * memory of the process.
  */
 abstract class Cases extends TestCase
 {
@@ -30,7 +30,7 @@ abstract class Cases extends TestCase
         return Map::build(self::fleet(...$names));
     }
 
-    /** A path in a directory of this test, which is gone afterwards. */
+    /** Returns a path in a directory of this test, which is removed afterwards. */
     protected function path(string $name = ''): string
     {
         if ($this->scratch === null) {
@@ -49,8 +49,8 @@ abstract class Cases extends TestCase
     }
 
     /**
-     * What a call throws; it fails when that is of another class, or its message has not all these
-     * words.
+     * Returns the exception that a call throws. Fails if the exception is of another class, or if
+     * its message does not contain all these words.
      */
     protected function thrown(callable $call, string $class, string ...$words): \Throwable
     {
@@ -67,7 +67,7 @@ abstract class Cases extends TestCase
         self::fail("no $class");
     }
 
-    /** The bytes that this process has in memory. */
+    /** Returns the number of bytes that this process has in memory. */
     protected static function memory(): int
     {
         return 4096 * (int) explode(' ', (string) file_get_contents('/proc/self/statm'))[1];

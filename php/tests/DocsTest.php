@@ -5,14 +5,14 @@ declare(strict_types=1);
 namespace Stead\Tests;
 
 /**
- * The manual's programs do what they say: the blocks of a page are one program, and an `echo` whose
- * line ends in a comment prints just that.
+ * The programs in the guide do what they say. The blocks of a page are one program, and an `echo`
+ * whose line ends in a comment prints exactly that.
  */
 final class DocsTest extends Cases
 {
     public function testPagesSayWhatHappens(): void
     {
-        // with how many echoes there are at least: a page that lost its blocks would say nothing
+        // with the least number of echoes, because a page that lost its blocks would print nothing
         foreach ([dirname(__DIR__, 2) . '/docs/php.md' => 16, dirname(__DIR__) . '/README.md' => 4] as $page => $least) {
             [$said, $wanted] = $this->ran((string) file_get_contents($page));
             self::assertSame($wanted, $said);
@@ -23,8 +23,8 @@ final class DocsTest extends Cases
 
     public function testTheSettingsAreThoseOfTheExample(): void
     {
-        // which tests/php runs; the page says the same, indented, and may say behind a line where
-        // it belongs
+        // tests/php runs these files; the page has the same lines, indented, and may name the file
+        // of a line in a comment after it
         $line = static fn (string $text): string => trim((string) preg_replace('/ +#.*/', '', $text));
         $lines = static fn (string $text): array => array_filter(array_map($line, explode("\n", $text)), static fn (string $text): bool => $text !== '' && $text[0] !== ';');
         $page = $lines((string) file_get_contents(dirname(__DIR__, 2) . '/docs/php.md'));
@@ -44,7 +44,7 @@ final class DocsTest extends Cases
     }
 
     /**
-     * What the echoes of a page printed, and what stands behind them.
+     * Returns what the echoes of a page printed, and the comments after them.
      *
      * @return array{list<string>, list<string>}
      */
@@ -54,7 +54,7 @@ final class DocsTest extends Cases
         $program = implode('', $blocks[1]);
         $echo = '/^( *)echo (.*);( +\/\/ (.*))?$/m';
         preg_match_all($echo, $program, $echoes);
-        // as one would have it in a file, but for what is there once in a file
+        // the program as in one file, without the lines that a file has only once
         $program = preg_replace([$echo, '/^(<\?php|declare\(.*|require .*)$/m'], ['$1$said[] = (string) ($2);', ''], $program);
         file_put_contents($this->path('page.php'), "<?php\ndeclare(strict_types=1);\n\$said = [];\n$program\nreturn \$said;\n");
         $before = getcwd();

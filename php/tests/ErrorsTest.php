@@ -37,7 +37,7 @@ final class ErrorsTest extends Cases
         }
         self::assertCount(14, array_unique($classes));
         self::assertNotContains(Failure::class, $classes);
-        // the library has no more; 14 was given up and is not used again
+        // the library has no other status; 14 was removed and is not reused
         $last = max(array_map(static fn (Status $status): int => $status->value, Status::cases()));
         self::assertNull(Library::load()->c->stead_status_name(14));
         self::assertNull(Library::load()->c->stead_status_name($last + 1));
@@ -59,7 +59,7 @@ final class ErrorsTest extends Cases
         $this->thrown(fn () => self::map('db1')->save($this->path('none/members.map')), NotFoundException::class, 'none');
         $this->thrown(fn () => Map::open(dirname($path)), FormatException::class, dirname($path), 'directory');
         file_put_contents($path, 'not a map');
-        // a file is no directory, for root neither
+        // a file is not a directory, not even for root
         $refused = $this->thrown(fn () => Map::open("$path/members.map"), IoException::class, $path);
         self::assertSame([Status::Io, 20], [$refused->status, $refused->errno]);
         $this->thrown(fn () => Map::open($path), FormatException::class, $path);
@@ -84,7 +84,7 @@ final class ErrorsTest extends Cases
         $this->thrown(fn () => $late->publish($path, $second), InvalidException::class, 'epoch');
         $open = Map::open($path);
         self::assertSame(2, $open->epoch());
-        // the same file, other bytes
+        // the same file with other bytes
         $file = fopen($path, 'r+');
         ftruncate($file, 0);
         fwrite($file, self::map('db1', 'db2', 'db3', 'db4')->toBytes());

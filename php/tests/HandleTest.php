@@ -13,7 +13,9 @@ final class HandleTest extends Cases
 {
     /** An open map and a built one; a plan. */
     private const MAPS = 100000;
-    /** What allocators keep; a map has 700 bytes of file, and as much again. */
+    /**
+     * Memory that allocators may keep. A map takes the 700 bytes of its file, and as much again.
+     */
     private const GROWTH = 8 << 20;
 
     public function testAHandleIsEndedOnceAndLast(): void
@@ -86,7 +88,7 @@ final class HandleTest extends Cases
             $once();
         }
         self::assertLessThan(self::GROWTH, self::memory() - $before);
-        // who keeps them is seen
+        // the control: maps that are kept are detected
         $kept = [];
         for ($i = 0; $i < self::MAPS / 10; $i++) {
             $kept[] = Map::build(self::fleet('db1', 'db2', 'db3'));

@@ -5,11 +5,12 @@ declare(strict_types=1);
 namespace Stead\Tests;
 
 /**
- * How libstead is found, and what is said when it cannot be used; each in a PHP process of its own.
+ * How libstead is found, and the message when it cannot be used. Each test runs a separate PHP
+ * process.
  */
 final class LibraryTest extends Cases
 {
-    /** Prints where the library is from and an answer; or what is thrown. */
+    /** Prints the place of the library and an answer, or the exception. */
     private const SCRIPT = <<<'PHP'
         <?php
         declare(strict_types=1);
@@ -32,7 +33,7 @@ final class LibraryTest extends Cases
     {
         $this->library = (string) getenv('STEAD_LIBRARY');
         self::assertFileExists($this->library, 'php/tests/run.py says where the library is');
-        // a package that has no library beside it, as composer installs it
+        // a package without a library beside it, as composer installs it
         $this->package = $this->path('vendor/stead/stead');
         mkdir($this->package, 0777, true);
         $here = dirname(__DIR__);
@@ -47,7 +48,7 @@ final class LibraryTest extends Cases
     }
 
     /**
-     * What the script prints.
+     * Returns what the script prints.
      *
      * @param list<string> $options of php
      * @param array<string, string> $environment
@@ -63,7 +64,7 @@ final class LibraryTest extends Cases
         return $said;
     }
 
-    /** It said that no library can be used, and these words. */
+    /** Asserts that the output says that no library can be used, and contains these words. */
     private static function assertRefused(string $said, string ...$words): void
     {
         self::assertStringStartsWith('Stead\Exception\LibraryException 0: ', $said);
@@ -73,7 +74,7 @@ final class LibraryTest extends Cases
         }
     }
 
-    /** A directory that has the library by its soname. */
+    /** Makes a directory that has the library under its soname. */
     private function linked(): string
     {
         is_dir($this->path('linked')) || mkdir($this->path('linked'));
@@ -81,7 +82,7 @@ final class LibraryTest extends Cases
         return $this->path('linked');
     }
 
-    /** A library that has these functions, and those of another one. */
+    /** Makes a library that has these functions, and those of another library. */
     private function compiled(string $source, string ...$other): string
     {
         file_put_contents($this->path('other.c'), $source);
@@ -97,7 +98,7 @@ final class LibraryTest extends Cases
         self::assertMatchesRegularExpression($found, $this->started([], ['ARGUMENT' => $this->library]));
         self::assertMatchesRegularExpression($found, $this->started([], ['STEAD_LIBRARY' => $this->library]));
         self::assertMatchesRegularExpression($found, $this->started(['-d', "stead.library=$this->library"]));
-        // the argument goes before the environment, that before php.ini
+        // the argument takes precedence over the environment, and the environment over php.ini
         self::assertMatchesRegularExpression($found, $this->started([], ['ARGUMENT' => $this->library, 'STEAD_LIBRARY' => '/none']));
         self::assertMatchesRegularExpression($found, $this->started(['-d', 'stead.library=/none'], ['STEAD_LIBRARY' => $this->library]));
     }
@@ -135,7 +136,7 @@ final class LibraryTest extends Cases
 
     public function testANodeThatTheMapDoesNotHaveIsAFaultAndNoName(): void
     {
-        // libstead's answer when a call failed inside, and a number that no map has; the last one
+        // libstead's answer after an internal failure, and a number that no map has; the last one
         // is the control: db1 of this map
         $answers = static fn (int $node): string => "int stead_map_node_of(const void *m, const void *k, unsigned long n) { return $node; }";
         foreach ([-1, 65536] as $node) {
@@ -164,7 +165,7 @@ final class LibraryTest extends Cases
     }
 
     /**
-     * What a php-fpm has, for the CLI.
+     * The options that give the CLI the settings of php-fpm.
      *
      * @return list<string>
      */

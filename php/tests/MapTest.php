@@ -26,8 +26,8 @@ final class MapTest extends Cases
 
     public function testEveryByteOfAKeyCounts(): void
     {
-        // the first 8 bytes of MD5, as PHP itself has it: NUL, line ends, Latin-1, what is no
-        // UTF-8, emoji, and nothing
+        // the first 8 bytes of PHP's own MD5, for keys with NUL, line ends, Latin-1, invalid UTF-8
+        // and emoji, and for the empty key
         $map = self::map(...array_map(static fn (int $i): string => "db$i", range(1, 50)));
         $keys = ['', "\0", "a\0", "a\0b", "\0a", 'a', "a\n", "a\r\n", ' a', "Sp\xe4ti", "Späti", "\xff\xfe", "\xed\xa0\x80", '😀', "x\u{0301}", str_repeat('k', 1 << 20)];
         foreach ($keys as $key) {
@@ -45,14 +45,14 @@ final class MapTest extends Cases
         self::assertSame([null, 7 => null], $map->locateMany([null, 7 => null]));
         $found = $map->locateMany(['x' => 'frank', 3 => null, 'y' => 'bob', 1 => '']);
         self::assertSame(['x' => $map->locate('frank'), 3 => null, 'y' => $map->locate('bob'), 1 => $map->locate('')], $found);
-        // more than one batch, of which some end between keys that are null
+        // more than one batch; some batches end between keys that are null
         $keys = array_map(static fn (int $i): ?string => $i % 8191 === 0 ? null : "k$i", range(0, 50000));
         self::assertSame(array_map(static fn (?string $key) => $key === null ? null : $map->locate($key), $keys), $map->locateMany($keys));
     }
 
     public function testManyNodesOfAKeyHaveRoom(): void
     {
-        // more than the room that there is at first
+        // more than the buffer holds at first
         $names = array_map(static fn (int $i): string => sprintf('n%03d', $i), range(1, 200));
         $map = Map::build(['replicas' => 150] + self::fleet(...$names));
         $all = $map->locateAll('frank');
@@ -101,7 +101,7 @@ final class MapTest extends Cases
         $slices = Map::build($fleet)->slices();
         self::assertSame(['0000000000000000', 'ffffffffffffffff'], [Point::hex($slices[0]->first), Point::hex(end($slices)->last)]);
         foreach (array_slice($slices, 1) as $i => $slice) {
-            // the next one; + would make a float of 7fffffffffffffff
+            // the next point; + would turn 7fffffffffffffff into a float
             $next = $slices[$i]->last === PHP_INT_MAX ? PHP_INT_MIN : $slices[$i]->last + 1;
             self::assertSame($next, $slice->first);
             self::assertLessThanOrEqual(0, Point::compare($slice->first, $slice->last));
@@ -150,7 +150,7 @@ final class MapTest extends Cases
         foreach ([[0.1, '0.1'], [1.0, '1'], [1e6, '1000000'], [0.000001, '0.000001'], [123456.654321, '123456.654321'], [3, '3'], ['1.25', '1.25'], [0, '0']] as [$given, $kept]) {
             self::assertSame([$kept, '1'], $weights($given));
         }
-        // php.ini's precision is for people
+        // php.ini's precision must have no effect
         $before = [ini_set('precision', '3'), ini_set('serialize_precision', '3')];
         try {
             self::assertSame(['123456.654321', '1'], $weights(123456.654321));

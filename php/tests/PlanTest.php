@@ -28,7 +28,7 @@ final class PlanTest extends Cases
         self::assertSame([1, 2], [$plan->old()->epoch(), $plan->new()->epoch()]);
         self::assertArrayNotHasKey('moves', $plan->report());
         self::assertSame(Point::hex($plan->moves()[0]->first), $plan->report(moves: true)['moves'][0]['first']);
-        // a sum of pieces that are each below 2^63
+        // a sum of parts that are each below 2^63
         self::assertSame($plan->moved(), (string) array_sum(array_map(static fn ($move): int => $move->last - $move->first + 1, $plan->moves())));
     }
 
@@ -59,7 +59,7 @@ final class PlanTest extends Cases
         $names = array_map(static fn (int $i): string => "db$i", range(1, 20));
         $one = self::map(...$names);
         $all = Map::build(['replicas' => 20] + self::fleet(...$names), $one);
-        // 19 copies are added, more than the room that there is at first
+        // 19 copies are added, more than the buffer holds at first
         $added = Plan::between($one, $all)->affects('frank');
         self::assertCount(19, $added);
         self::assertNull($added[0]->from);

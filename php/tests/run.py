@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The PHP package: syntax, PSR-12, composer, phpunit with the library that cargo built.
-Ends with `N passed, N failed, N skipped`.
+"""Checks the PHP package: syntax, PSR-12, composer, and phpunit with the library that
+cargo built. The last line is `N passed, N failed, N skipped`.
 """
 
 import json
@@ -19,8 +19,7 @@ sys.dont_write_bytecode = True
 import built
 
 PHP = os.environ.get("PHP", "php")
-# what is ours; the others' are the package's own and those of tests, examples and
-# benchmarks
+# our own files: those of the package, and those of tests, examples and benchmarks
 FOLDERS = [
     "php",
     "tests/runners",
@@ -34,7 +33,7 @@ FOLDERS = [
 
 
 def sources():
-    """All files in PHP."""
+    """Returns all PHP files."""
     return sorted(
         os.path.join(directory, name)
         for folder in FOLDERS
@@ -45,7 +44,7 @@ def sources():
 
 
 def said(*command, **options):
-    """The exit code of a command, and what it printed."""
+    """Returns the exit code of a command, and its output."""
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
@@ -58,8 +57,8 @@ def said(*command, **options):
 
 
 def syntax():
-    """`php -l` on every file, and strict types in it; a file that is wrong must be
-    seen.
+    """Runs `php -l` on every file, and checks that it has strict types. A file with a
+    mistake must be detected.
     """
     for file in sources():
         code, text = said(PHP, "-l", file)
@@ -79,7 +78,7 @@ def syntax():
 
 
 def one_file_knows_ffi():
-    """No other file than Library.php names the class FFI."""
+    """Checks that only Library.php names the class FFI."""
     found = []
     for file in sources():
         if file.startswith(os.path.join(PACKAGE, "src")):
@@ -90,8 +89,8 @@ def one_file_knows_ffi():
 
 
 def style():
-    """PSR-12, but for its soft limit of 120 characters a line (-n); a file that is not
-    must be seen.
+    """Checks PSR-12, except its soft limit of 120 characters per line (-n). A file with
+    a mistake must be detected.
     """
     command = ["phpcs", "--standard=PSR12", "-n", "-q"]
     code, text = said(*command, *sources())
@@ -109,8 +108,9 @@ def style():
 
 
 def composer():
-    """composer.json is valid; the lines that docs/php.md prints install the package from
-    this tree and from a copy, and an application then finds its classes.
+    """Checks that composer.json is valid, that the lines in docs/php.md install the
+    package from this tree and from a copy, and that an application then finds its
+    classes.
     """
     environment = dict(
         os.environ,
@@ -133,12 +133,12 @@ def composer():
         )
 
 
-# a package of that name on the network would hide what is wrong with ours
+# a package of that name on the network would hide a mistake in ours
 NO_PACKAGIST = {"repositories": {"packagist.org": False}}
 
 
 def documented():
-    """The lines of docs/php.md that install the package with composer."""
+    """Returns the lines of docs/php.md that install the package with composer."""
     with open(os.path.join(ROOT, "docs", "php.md"), encoding="utf-8") as file:
         block = file.read().split("```\n")[1]
     lines = [line for line in block.splitlines() if line.startswith("composer ")]
@@ -147,7 +147,9 @@ def documented():
 
 
 def installs(scratch, tree, environment):
-    """What is wrong when the documented lines install the package of this source tree."""
+    """Returns what goes wrong when the documented lines install the package of this
+    source tree.
+    """
     application = tempfile.mkdtemp(dir=scratch)
     write_json(application, "composer", {"name": "test/app"})
     script = "\n".join(documented()).replace("/path/to/stead", "$TREE")
@@ -176,7 +178,7 @@ def library():
 
 
 def phpunit():
-    """passed, failed, skipped of phpunit"""
+    """Returns (passed, failed, skipped) of phpunit."""
     code, text = said(
         "phpunit",
         "-c",

@@ -1,4 +1,4 @@
-//! `Array`: the nodes of a column of keys, as Python and Arrow take them.
+//! The Python class `Array`: the nodes of a column of keys, for Python and for Arrow.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::imported::imported;
 use crate::names::Names;
 use crate::subscript::{places, Places};
 
-/// The nodes of a column of keys, in their order, as a column of Arrow: node names,
-/// dictionary-encoded, or node numbers.
+/// The nodes of a column of keys, in the order of the keys. It is an Arrow column of
+/// dictionary-encoded node names, or of node numbers.
 ///
-/// `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule
-/// interface take it without a copy. It has int32 indices, and the dictionary has the names of all
-/// the map's nodes, so that an index is the number of its node in `Map.nodes`.
+/// `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and everything else that supports Arrow's
+/// PyCapsule interface import it without a copy. Its indices are int32. The dictionary has the
+/// names of all the map's nodes, so an index is the number of the node in `Map.nodes`.
 ///
-/// It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would
-/// copy it item by item.)
+/// Its rows can be read like those of a list, with None for null. (It is not registered as a
+/// Sequence, because polars would then copy it item by item.)
 ///
 /// >>> import numpy
 /// >>> nodes = members.locate_many(numpy.array(["frank", "bob"]))
@@ -37,12 +37,12 @@ pub struct Array {
     numbers: Arc<Vec<i32>>,
     validity: Option<Arc<Vec<u8>>>,
     nulls: usize,
-    /// if the nodes' names are wanted
+    /// The names of the nodes; None if the column has numbers.
     names: Option<Arc<Names>>,
 }
 
 impl Array {
-    /// Nodes by their names, or with `None` by their numbers.
+    /// Makes a column of the nodes' names, or of their numbers if `names` is `None`.
     pub(crate) fn new(nodes: Placed, names: Option<Arc<Names>>) -> Array {
         Array {
             numbers: Arc::new(nodes.numbers),
@@ -81,7 +81,7 @@ impl Array {
 
 #[pymethods]
 impl Array {
-    /// The nodes as a list, with None for null.
+    /// Returns the nodes as a list, with None for null.
     ///
     /// >>> import numpy
     /// >>> members.locate_many(numpy.array(["frank", None]), numbers=True).to_pylist()
@@ -90,7 +90,7 @@ impl Array {
         PyList::new(py, (0..self.numbers.len()).map(|row| self.item(py, row)))
     }
 
-    /// How many of the nodes are null, as their keys are.
+    /// The number of rows that are null, because their keys are.
     #[getter]
     fn null_count(&self) -> usize {
         self.nulls
@@ -101,15 +101,15 @@ impl Array {
         self.export().schema(py)
     }
 
-    /// Arrow's PyCapsule interface: the type and the rows. No other type is made:
-    /// `requested_schema` is not looked at.
+    /// Arrow's PyCapsule interface: the type and the rows. `requested_schema` is ignored: the type
+    /// is always the same.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        let _ = requested_schema; // the interface leaves it to the producer
+        let _ = requested_schema; // the interface allows a producer to ignore it
         let export = self.export();
         Ok((export.schema(py)?, export.array(py)?))
     }

@@ -1,21 +1,22 @@
-//! Arrow's C Data Interface: columns come in and go out as the structs that the whole Arrow world
-//! shares, without a copy.
+//! Arrow's C Data Interface: imports and exports columns without a copy, as the structs that all
+//! Arrow libraries share.
 //!
 //! ```text
 //! keys.__arrow_c_array__()   -> capsules -> Chunk  -> Column: plain slices, read by column.rs
-//! keys.__arrow_c_stream__()  -> capsule  -> Reader -> one Chunk after the other
-//! Array.__arrow_c_array__()  <- capsules <- exported: the column of a result, kept alive by its `release`
+//! keys.__arrow_c_stream__() -> capsule -> Reader -> one Chunk after the other
+//! Array.__arrow_c_array__() <- capsules <- Export: the column of a result, freed by its `release`
 //! ```
 //!
-//! This is the binding's one file with unsafe code. What comes in was made by other programs:
-//! whatever the structs let one check is checked before anything is read, and a buffer becomes a
-//! slice of just the length that the structs promise, so that all that follows is safe code on
-//! slices. What cannot be seen is whether a producer's buffers are as long as it says: nobody who
-//! takes the interface can know that. (The crates that do this bring a hundred others along.)
+//! This is the only file of the binding with unsafe code. Imported structs were made by other
+//! libraries. Everything that can be checked in them is checked before any data is read, and a
+//! buffer becomes a slice of exactly the length that the structs promise, so all later code is safe
+//! code on slices. One thing cannot be checked: whether a producer's buffers are as long as the
+//! structs say. No consumer of the interface can know that. (The crates that implement this
+//! interface have a hundred dependencies.)
 //!
 //! The rules (arrow.apache.org, "The Arrow C data interface"): a struct whose `release` is null is
-//! released; who takes one from a capsule moves it out and leaves it released; who has one calls
-//! `release` once.
+//! released; the consumer of a capsule moves the struct out and leaves a released one; the owner of
+//! a struct calls `release` once.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void, CStr};
@@ -31,8 +32,8 @@ use crate::error::{type_name, Problem};
 
 /// `ARROW_FLAG_NULLABLE`.
 const NULLABLE: i64 = 2;
-/// More rows than any machine holds; below it no size in bytes passes `isize::MAX`, what a slice
-/// may have.
+/// More rows than any machine can hold. Below this number no size in bytes exceeds `isize::MAX`,
+/// the largest size of a slice.
 const MOST_ROWS: usize = isize::MAX as usize / 32;
 
 /// `struct ArrowSchema`: the type of a column.
@@ -74,14 +75,14 @@ struct ArrowArrayStream {
     private_data: *mut c_void,
 }
 
-/// A struct of the interface: it comes in a capsule of a certain name, may be moved, and is
+/// A struct of the interface. It is passed in a capsule of a fixed name, may be moved, and is
 /// released once.
 trait Struct: Sized {
     /// The name of its capsules.
     const CAPSULE: &'static CStr;
-    /// A released one.
+    /// A released struct.
     fn released() -> Self;
-    /// Whether it is released.
+    /// Whether the struct is released.
     fn is_released(&self) -> bool;
 }
 
@@ -151,8 +152,8 @@ impl Struct for ArrowArrayStream {
 impl Drop for ArrowSchema {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: this schema is not released (line above), and is ours: `take`, `Reader` and
-            // `exported_schema` make no second one.
+            // SAFETY: this schema is not released (line above), and this value owns it: `take`,
+            // `Reader` and `exported_schema` never make a second copy.
             unsafe { release(self) }
         }
     }
@@ -161,8 +162,8 @@ impl Drop for ArrowSchema {
 impl Drop for ArrowArray {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: this array is not released (line above), and is ours: `take`, `Reader` and
-            // `exported_array` make no second one.
+            // SAFETY: this array is not released (line above), and this value owns it: `take`,
+            // `Reader` and `exported_array` never make a second copy.
             unsafe { release(self) }
         }
     }
@@ -171,8 +172,8 @@ impl Drop for ArrowArray {
 impl Drop for ArrowArrayStream {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // SAFETY: this stream is not released (line above), and is ours: `take` makes no second
-            // one.
+            // SAFETY: this stream is not released (line above), and this value owns it: `take`
+            // never makes a second copy.
             unsafe { release(self) }
         }
     }
@@ -180,14 +181,14 @@ impl Drop for ArrowArrayStream {
 
 // SAFETY: the interface lets a schema be moved, read and released on any thread.
 unsafe impl Send for ArrowSchema {}
-// SAFETY: the interface lets an array be moved, read and released on any thread; one thread at a
-// time, hence no `Sync`.
+// SAFETY: the interface lets an array be moved, read and released on any thread, but only by one
+// thread at a time, hence no `Sync`.
 unsafe impl Send for ArrowArray {}
-// SAFETY: the interface lets a stream be called on any thread; one thread at a time, hence no
-// `Sync`.
+// SAFETY: the interface lets a stream be called on any thread, but only by one thread at a time,
+// hence no `Sync`.
 unsafe impl Send for ArrowArrayStream {}
 
-/// Moves a struct out of its capsule, which is left with a released one.
+/// Moves a struct out of its capsule, and leaves a released one there.
 fn take<T: Struct>(capsule: &Bound<'_, PyAny>) -> PyResult<T> {
     let name = T::CAPSULE.to_string_lossy();
     let found = capsule
@@ -200,8 +201,8 @@ fn take<T: Struct>(capsule: &Bound<'_, PyAny>) -> PyResult<T> {
             type_name(capsule)
         ))
     })?;
-    // SAFETY: a capsule of this name holds a `T` that lives as long as the capsule, which we have,
-    // and that nobody else touches while we have the GIL.
+    // SAFETY: a capsule of this name holds a `T` that lives as long as the capsule. We hold a
+    // reference to the capsule, and nobody else accesses the `T` while we hold the GIL.
     let taken = unsafe { pointer.cast::<T>().replace(T::released()) };
     if taken.is_released() {
         return Err(
@@ -212,18 +213,18 @@ fn take<T: Struct>(capsule: &Bound<'_, PyAny>) -> PyResult<T> {
     Ok(taken)
 }
 
-/// Rows of keys, all in memory, released when dropped.
+/// One imported array of keys. It is released when dropped.
 pub(crate) struct Chunk {
     schema: Arc<ArrowSchema>,
     array: ArrowArray,
 }
 
-// SAFETY: nothing writes to a schema before its release, which the last `Arc` does; chunks share it
-// only to read it.
+// SAFETY: nothing writes to a schema before its release, which happens when the last `Arc` is
+// dropped; chunks only read the schema that they share.
 unsafe impl Sync for ArrowSchema {}
 
 impl Chunk {
-    /// What `__arrow_c_array__` gave.
+    /// Takes the result of `__arrow_c_array__`.
     pub(crate) fn of(capsules: &Bound<'_, PyAny>) -> PyResult<Chunk> {
         let pair = capsules
             .cast::<PyTuple>()
@@ -241,20 +242,20 @@ impl Chunk {
         })
     }
 
-    /// The rows as slices, or what is wrong with them.
+    /// The rows as slices, or an error that says what is wrong with them.
     pub(crate) fn column(&self) -> Result<Column<'_>, Problem> {
         read(&self.schema, &self.array, Parent::None, 0, None)
     }
 }
 
-/// A stream of chunks, released when dropped.
+/// A stream of chunks. It is released when dropped.
 pub(crate) struct Reader {
     stream: ArrowArrayStream,
     schema: Option<Arc<ArrowSchema>>,
 }
 
 impl Reader {
-    /// What `__arrow_c_stream__` gave.
+    /// Takes the result of `__arrow_c_stream__`.
     pub(crate) fn of(capsule: &Bound<'_, PyAny>) -> PyResult<Reader> {
         Ok(Reader {
             stream: take(capsule)?,
@@ -272,14 +273,14 @@ impl Reader {
                     .get_schema
                     .ok_or_else(|| malformed("has no get_schema"))?;
                 let schema = self.fill(|stream, made: *mut ArrowSchema| {
-                    // SAFETY: the stream is not released, and `made` is a released schema to write
-                    // over.
+                    // SAFETY: the stream is not released, and `made` is a released schema, which
+                    // may be overwritten.
                     unsafe { get_schema(stream, made) }
                 })?;
                 if schema.is_released() {
                     return Err(malformed("gave no schema"));
                 }
-                kind(&schema, Parent::None)?; // there may be no chunk to see it on
+                kind(&schema, Parent::None)?; // checked here because the stream may have no chunk
                 Arc::clone(self.schema.insert(Arc::new(schema)))
             }
         };
@@ -288,13 +289,14 @@ impl Reader {
             .get_next
             .ok_or_else(|| malformed("has no get_next"))?;
         let array = self.fill(|stream, made: *mut ArrowArray| {
-            // SAFETY: the stream is not released, and `made` is a released array to write over.
+            // SAFETY: the stream is not released, and `made` is a released array, which may be
+            // overwritten.
             unsafe { get_next(stream, made) }
         })?;
         Ok((!array.is_released()).then_some(Chunk { schema, array }))
     }
 
-    /// What a callback writes, or why it fails.
+    /// Makes a call that fills a struct, and returns the struct or the reason of the failure.
     fn fill<T: Struct>(
         &mut self,
         call: impl FnOnce(*mut ArrowArrayStream, *mut T) -> c_int,
@@ -304,13 +306,13 @@ impl Reader {
         if status == 0 {
             return Ok(made);
         }
-        std::mem::forget(made); // after a failure it is not valid, whatever is in it
+        std::mem::forget(made); // after a failure the struct is not valid, whatever it contains
         let reason = self.stream.get_last_error.and_then(|get_last_error| {
             // SAFETY: the stream is not released, and its last call failed.
             let text = unsafe { get_last_error(&mut self.stream) };
             (!text.is_null()).then(|| {
-                // SAFETY: not null (`then`), so a C string that lives until the next call, and is
-                // copied at once.
+                // SAFETY: the text is not null (`then`), so it is a C string that lives until the
+                // next call. It is copied immediately.
                 unsafe { CStr::from_ptr(text) }
                     .to_string_lossy()
                     .into_owned()
@@ -328,19 +330,19 @@ fn malformed(what: &str) -> Problem {
     ))
 }
 
-/// What a column is part of; decides what may be in it.
+/// The parent of a column, which decides which kinds it may have.
 #[derive(Clone, Copy, PartialEq)]
 enum Parent {
-    /// Nothing: it stands by itself.
+    /// The column stands by itself.
     None,
-    /// A record batch, as its only column.
+    /// The column is the only one of a record batch.
     Batch,
-    /// A column of indices, as their dictionary.
+    /// The column is the dictionary of a column of indices.
     Dictionary,
 }
 
-/// The kind of a column of keys. Whoever has the schema of a stream knows with it that all chunks
-/// are keys.
+/// The kind of a column of keys, or an error if its type cannot hold keys. If it accepts the schema
+/// of a stream, all chunks of the stream hold keys.
 fn kind(schema: &ArrowSchema, parent: Parent) -> Result<Kind, Problem> {
     let (format, values) = (format(schema)?, dictionary(schema));
     let kind = kind_of(format).filter(|kind| match kind {
@@ -367,11 +369,12 @@ fn kind(schema: &ArrowSchema, parent: Parent) -> Result<Kind, Problem> {
 
 /// The type of a dictionary's values, if a column has one.
 fn dictionary(schema: &ArrowSchema) -> Option<&ArrowSchema> {
-    // SAFETY: the dictionary of a schema is null or a schema that lives as long as it.
+    // SAFETY: the dictionary of a schema is null, or points to a schema that lives as long as this
+    // one.
     unsafe { schema.dictionary.as_ref() }
 }
 
-/// The rows `skip` to `skip + take` (all that follow, if None) of an array, as slices.
+/// The rows `skip` to `skip + take` of an array, as slices; all rows from `skip` if `take` is None.
 fn read<'a>(
     schema: &'a ArrowSchema,
     array: &'a ArrowArray,
@@ -405,7 +408,7 @@ fn read<'a>(
             length: take,
             validity: Vec::new(),
             layout: Layout::Nothing,
-        }); // buffers that no row needs may be missing
+        }); // buffers may be missing if no row needs them
     }
     let mut validity = Vec::new();
     match buffers.0.first() {
@@ -421,7 +424,7 @@ fn read<'a>(
         _ => {}
     }
     let layout = match kind {
-        Kind::Nothing => Layout::Nothing, // and above
+        Kind::Nothing => Layout::Nothing, // returned above
         Kind::Narrow => {
             let offsets = buffers.items::<4>(1, end + 1, "offsets")?;
             let size = size(i32::from_ne_bytes(offsets[end]).into(), "offset")?;
@@ -462,7 +465,8 @@ fn read<'a>(
         }
         Kind::Codes(width) => {
             let codes = buffers.bytes(1, end * width.bytes(), "indices")?;
-            // SAFETY: the dictionary of an array is null or an array that lives as long as it.
+            // SAFETY: the dictionary of an array is null, or points to an array that lives as long
+            // as this one.
             let values = unsafe { array.dictionary.as_ref() };
             let (schema, array) = dictionary(schema)
                 .zip(values)
@@ -500,16 +504,17 @@ fn read<'a>(
 
 /// The only child of a struct.
 fn child<T>(_parent: &T, children: *mut *mut T) -> Result<&T, Problem> {
-    // SAFETY: the children of a struct that has any are null or an array of pointers that lives as
-    // long as it.
+    // SAFETY: if a struct has children, `children` is null, or points to an array of pointers that
+    // lives as long as the struct.
     let first = unsafe { children.as_ref() };
-    // SAFETY: a pointer there is null or to a struct that lives as long as its parent.
+    // SAFETY: each of these pointers is null, or points to a struct that lives as long as its
+    // parent.
     first
         .and_then(|first| unsafe { first.as_ref() })
         .ok_or_else(|| malformed("lacks its column"))
 }
 
-/// A count of rows, within limits.
+/// Checks a number of rows.
 fn rows(number: i64, what: &str) -> Result<usize, Problem> {
     let number = usize::try_from(number).map_err(|_| malformed(&format!("has {what} {number}")))?;
     if number > MOST_ROWS / 2 {
@@ -520,12 +525,12 @@ fn rows(number: i64, what: &str) -> Result<usize, Problem> {
     Ok(number)
 }
 
-/// The text that names a column's type.
+/// The format string of a column's type.
 fn format(schema: &ArrowSchema) -> Result<&str, Problem> {
     if schema.format.is_null() {
         return Err(malformed("has no format"));
     }
-    // SAFETY: not null (above), so a C string that lives as long as the schema.
+    // SAFETY: `format` is not null (above), so it is a C string that lives as long as the schema.
     unsafe { CStr::from_ptr(schema.format) }
         .to_str()
         .map_err(|_| malformed("has a format that is no text"))
@@ -535,7 +540,7 @@ fn format(schema: &ArrowSchema) -> Result<&str, Problem> {
 struct Buffers<'a>(&'a [*const c_void]);
 
 impl<'a> Buffers<'a> {
-    /// Those of an array: as many as its kind has.
+    /// The buffers of an array. Fails if their number is wrong for its kind.
     fn of(array: &'a ArrowArray, kind: Kind) -> Result<Buffers<'a>, Problem> {
         let (least, most) = kind.buffers();
         let count = usize::try_from(array.n_buffers)
@@ -553,8 +558,8 @@ impl<'a> Buffers<'a> {
         if array.buffers.is_null() {
             return Err(malformed("has no buffers"));
         }
-        // SAFETY: not null (above), so `n_buffers` addresses that live as long as the array;
-        // `MOST_ROWS` keeps their size below `isize::MAX`.
+        // SAFETY: `buffers` is not null (above), so it points to `n_buffers` addresses that live as
+        // long as the array. `MOST_ROWS` keeps their size below `isize::MAX`.
         Ok(Buffers(unsafe {
             std::slice::from_raw_parts(array.buffers, count)
         }))
@@ -573,9 +578,9 @@ impl<'a> Buffers<'a> {
         if self.0[number].is_null() {
             return Err(malformed(&format!("has no {what} buffer")));
         }
-        // SAFETY: not null (above), of the array, which lives for 'a; bytes need no alignment;
-        // `count` is what the layout of the array's type promises (`read`), and with it the size is
-        // below `isize::MAX` (`rows`, `size`).
+        // SAFETY: the buffer is not null (above), and belongs to the array, which lives for 'a.
+        // Bytes need no alignment. The layout of the array's type promises `count` items (`read`),
+        // and their size is below `isize::MAX` (`rows`, `size`).
         Ok(unsafe { std::slice::from_raw_parts(self.0[number].cast::<[u8; N]>(), count) })
     }
 
@@ -586,7 +591,7 @@ impl<'a> Buffers<'a> {
     }
 }
 
-/// A size in bytes.
+/// Checks a size in bytes.
 fn size(number: i64, what: &str) -> Result<usize, Problem> {
     isize::try_from(number)
         .ok()
@@ -594,13 +599,14 @@ fn size(number: i64, what: &str) -> Result<usize, Problem> {
         .ok_or_else(|| malformed(&format!("has {what} {number}")))
 }
 
-/// Memory that goes out.
+/// Memory that is exported.
 ///
 /// # Safety
 ///
-/// In an `Arc` it stays where it is, and as it is: `address` gives the same items each time.
+/// While it is in an `Arc`, it must neither move nor change: `address` returns the same items each
+/// time.
 pub(crate) unsafe trait Buffer: Send + Sync {
-    /// Where it is.
+    /// The address of the memory.
     fn address(&self) -> *const c_void;
 }
 
@@ -611,27 +617,27 @@ unsafe impl<T: Send + Sync> Buffer for Vec<T> {
     }
 }
 
-/// A column that goes out.
+/// A column to export.
 pub(crate) struct Export {
-    /// Its type, such as "i".
+    /// The format string of its type, such as "i".
     pub(crate) format: &'static CStr,
-    /// How many rows.
+    /// The number of rows.
     pub(crate) length: usize,
-    /// How many of them are null.
+    /// The number of rows that are null.
     pub(crate) nulls: usize,
-    /// As the type has them; None for the validity of a column without nulls.
+    /// The buffers in the order of the type; None for the validity of a column without nulls.
     pub(crate) buffers: Vec<Option<Arc<dyn Buffer>>>,
     /// The values that the rows are indices of.
     pub(crate) dictionary: Option<Box<Export>>,
 }
 
 impl Export {
-    /// The capsule with its type.
+    /// A capsule with the type.
     pub(crate) fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         PyCapsule::new_with_value(py, self.exported_schema(), ArrowSchema::CAPSULE)
     }
 
-    /// The capsule with its rows.
+    /// A capsule with the rows.
     pub(crate) fn array<'py>(self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         PyCapsule::new_with_value(py, self.exported_array(), ArrowArray::CAPSULE)
     }
@@ -679,7 +685,7 @@ impl Export {
     }
 }
 
-/// What an exported array points to.
+/// The memory that an exported array points to.
 struct Held {
     addresses: Vec<*const c_void>,
     _buffers: Vec<Option<Arc<dyn Buffer>>>,
@@ -687,11 +693,12 @@ struct Held {
 
 /// The `release` of `exported_schema`.
 unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
-    // SAFETY: the interface: a schema's release is called with that schema, by its only owner.
+    // SAFETY: the interface guarantees that a schema's release is called with that schema, by its
+    // only owner.
     let schema = unsafe { &mut *schema };
     schema.release = None;
     if !schema.dictionary.is_null() {
-        // SAFETY: `exported_schema` made it from a box, and this is the one release. Dropping it
+        // SAFETY: `exported_schema` made it from a box, and release runs once. Dropping it
         // releases it, unless it was moved out.
         drop(unsafe { Box::from_raw(schema.dictionary) });
     }
@@ -699,15 +706,16 @@ unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
 
 /// The `release` of `exported_array`.
 unsafe extern "C" fn release_array(array: *mut ArrowArray) {
-    // SAFETY: the interface: an array's release is called with that array, by its only owner.
+    // SAFETY: the interface guarantees that an array's release is called with that array, by its
+    // only owner.
     let array = unsafe { &mut *array };
     array.release = None;
     if !array.dictionary.is_null() {
-        // SAFETY: `exported_array` made it from a box, and this is the one release. Dropping it
+        // SAFETY: `exported_array` made it from a box, and release runs once. Dropping it
         // releases it, unless it was moved out.
         drop(unsafe { Box::from_raw(array.dictionary) });
     }
-    // SAFETY: `exported_array` made it from a box of a `Held`, and the interface has a release
-    // called once.
+    // SAFETY: `exported_array` made it from a box of a `Held`, and the interface guarantees that
+    // release is called only once.
     drop(unsafe { Box::from_raw(array.private_data.cast::<Held>()) });
 }

@@ -1,12 +1,12 @@
-//! Batches of keys: what a batch is, and the nodes that its keys live on.
+//! Batches of keys: recognises the kind of a batch, and locates its keys.
 //!
 //! ```text
 //! list, iterable        blocks of keys, whose objects are held ----+
 //! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- place -- Placed (array.rs: for Python)
-//! Arrow array, stream   columns, where they are (arrow.rs) --------+
+//! Arrow array, stream   columns, read in place (arrow.rs) ---------+
 //! ```
 //!
-//! Nothing in Python is touched while keys are placed, so other threads run meanwhile.
+//! Locating keys touches no Python object, so other threads run meanwhile.
 
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
@@ -17,22 +17,22 @@ use crate::column::{Column, Layout};
 use crate::error::{invalid, type_name, Problem};
 use crate::key;
 
-/// How many objects are held at a time: 2 MiB, and some 10 ms between two chances for other
-/// threads.
+/// The number of objects that are held at a time. They take 2 MiB, and other threads can run every
+/// 10 ms or so.
 const OBJECTS: usize = 1 << 16;
-/// How many bytes of a NumPy array are taken out at a time.
+/// The number of bytes of a NumPy array that are copied at a time.
 const BYTES: usize = 1 << 20;
-/// After how many rows, some 0.2 s, Ctrl-C is looked for.
+/// The number of rows, some 0.2 s, after which Ctrl-C is checked for.
 const ROWS: usize = 1 << 20;
 
-/// Nodes that keys live on, by number; null for a key that is null.
+/// The numbers of the nodes that keys live on; null for a key that is null.
 #[derive(Default)]
 pub(crate) struct Placed {
-    /// The number of each; 0 for null.
+    /// The number of each key's node; 0 for null.
     pub(crate) numbers: Vec<i32>,
-    /// A bit for each, the lowest first: 0 for null. Empty as long as there are none.
+    /// A bit for each key, the lowest first: 0 for null. Empty while no key is null.
     pub(crate) validity: Vec<u8>,
-    /// How many are null.
+    /// The number of nulls.
     pub(crate) nulls: usize,
 }
 
@@ -62,7 +62,7 @@ impl Placed {
     }
 }
 
-/// The nodes of keys, in their order: every batch comes through here.
+/// Appends the nodes of keys, in the order of the keys. Every batch passes through this function.
 fn place<'a>(
     map: &stead::Map,
     keys: impl Iterator<Item = Result<Option<&'a [u8]>, Problem>>,
@@ -75,8 +75,8 @@ fn place<'a>(
     Ok(())
 }
 
-/// The nodes of a column's keys. Where a dictionary is not longer than the column, each of its
-/// values is placed once, for 4 bytes of memory each.
+/// Appends the nodes of a column's keys. If a dictionary is not longer than its column, each of its
+/// values is located only once, which takes 4 bytes of memory per value.
 fn place_column(
     map: &stead::Map,
     column: &Column<'_>,
@@ -114,7 +114,7 @@ fn place_column(
     Ok(())
 }
 
-/// The nodes of a stream's keys, chunk after chunk.
+/// Appends the nodes of a stream's keys, chunk after chunk.
 fn place_stream(map: &stead::Map, mut reader: Reader, nodes: &mut Placed) -> Result<(), Problem> {
     let mut since = 0;
     while let Some(chunk) = reader.next()? {
@@ -123,7 +123,7 @@ fn place_stream(map: &stead::Map, mut reader: Reader, nodes: &mut Placed) -> Res
     Ok(())
 }
 
-/// The nodes of a chunk's keys; it is released then.
+/// Appends the nodes of a chunk's keys, then releases the chunk.
 fn place_chunk(
     map: &stead::Map,
     chunk: Chunk,
@@ -133,8 +133,8 @@ fn place_chunk(
     place_column(map, &chunk.column()?, nodes, since)
 }
 
-/// The nodes of keys that are objects. In a series what stands for a missing value is null;
-/// everywhere None is.
+/// Appends the nodes of keys that are objects. None is null; in a series, so are the objects that
+/// stand for a missing value.
 fn place_objects(
     map: &stead::Map,
     keys: &Bound<'_, PyAny>,
@@ -159,8 +159,8 @@ fn place_objects(
     }
 }
 
-/// The nodes of a block of keys, which are held so that nobody can free them while other threads
-/// run.
+/// Appends the nodes of a block of keys. The references in `held` keep the objects alive while
+/// other threads run.
 fn place_held(
     map: &stead::Map,
     py: Python<'_>,
@@ -195,9 +195,9 @@ fn is_missing(object: &Bound<'_, PyAny>) -> bool {
     object.cast::<PyFloat>().is_ok_and(is_nan) || type_name(object) == "NAType"
 }
 
-/// The nodes of a NumPy array's keys. It is read in blocks, as lists of objects or, where all keys
-/// have the same size, as bytes: that follows NumPy's own rules for strides, byte orders, masks and
-/// ends, at any version of it.
+/// Appends the nodes of a NumPy array's keys. The array is read in blocks: as bytes if all keys
+/// have the same size, otherwise as lists of objects. NumPy makes the blocks, so its own rules for
+/// strides, byte orders, masks and padding apply, in every version.
 fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> PyResult<()> {
     let py = keys.py();
     let dtype = keys.getattr("dtype")?;
@@ -246,8 +246,8 @@ fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) ->
     Ok(())
 }
 
-/// The nodes of keys of one width, less the NULs at their end: NumPy fills up with NUL, and does
-/// not count those at the end.
+/// Appends the nodes of keys of one width, without the NULs at their ends: NumPy pads with NUL, and
+/// does not count NULs at the end.
 fn place_fixed(
     map: &stead::Map,
     block: &Bound<'_, PyBytes>,
@@ -276,7 +276,8 @@ fn place_fixed(
     py.check_signals()
 }
 
-/// The nodes of a batch's keys, and whether it was a column, so that they should be one, too.
+/// Returns the nodes of a batch's keys, and whether the batch was a column, so that the result
+/// should be one, too.
 pub(crate) fn place_batch(map: &stead::Map, keys: &Bound<'_, PyAny>) -> PyResult<(Placed, bool)> {
     let mut nodes = Placed::default();
     let is_column = place_any(map, keys, &mut nodes)?;
@@ -301,7 +302,7 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> P
         .getattr_opt("dtype")?
         .map(|dtype| dtype.str())
         .transpose()?;
-    // as Arrow, pandas would copy objects, and polars would give their addresses
+    // through Arrow, pandas would copy the objects, and polars would export their addresses
     let has_objects = dtype.as_ref().is_some_and(|dtype| {
         dtype
             .to_str()
@@ -310,7 +311,7 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> P
     if has_objects {
         return place_objects(map, keys, true, nodes).map(|()| true);
     }
-    // the stream first: an object of several chunks has no array, but may have the method
+    // the stream first: an object of several chunks may have __arrow_c_array__, but it fails
     if let Some(stream) = keys.getattr_opt("__arrow_c_stream__")? {
         match stream.call0() {
             Ok(capsule) => {
@@ -334,7 +335,8 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> P
     place_objects(map, keys, dtype.is_some(), nodes).map(|()| dtype.is_some())
 }
 
-/// Whether an object is a NumPy array: then NumPy is imported already.
+/// Whether an object is a NumPy array. NumPy is not imported for this: if the object is one, NumPy
+/// is imported already.
 fn is_numpy(keys: &Bound<'_, PyAny>) -> PyResult<bool> {
     let modules = keys.py().import("sys")?.getattr("modules")?;
     let numpy = modules.cast::<PyDict>()?.get_item("numpy")?;

@@ -1,4 +1,4 @@
-//! Columns of keys as Arrow lays them out in memory: which layouts there are, and the key of a row.
+//! Columns of keys in Arrow's memory layouts, and how to find the key of a row.
 //!
 //! ```text
 //! Narrow, Wide   offsets | 0 | 5 | 5 | 9 |        data  f r a n k a n n a      row i: data[offsets[i] .. offsets[i + 1]]
@@ -7,13 +7,13 @@
 //! Codes          codes   | 2 | 0 | 2 |            values  a column of one of the layouts above
 //! ```
 //!
-//! The slices end where the structs say that buffers end (arrow.rs), and every access is checked
-//! against that: offsets that fall, views that point outside and indices that the dictionary does
-//! not have are errors.
+//! Each slice ends where the structs say that its buffer ends (arrow.rs), and every access is
+//! checked against that end. Decreasing offsets, views that point outside the data, and indices
+//! outside the dictionary are errors.
 
 use crate::error::Problem;
 
-/// How many bytes a code of a dictionary has, and whether it has a sign.
+/// The integer type of a dictionary's codes: its width, and whether it is signed.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Width {
     I8,
@@ -27,7 +27,7 @@ pub(crate) enum Width {
 }
 
 impl Width {
-    /// How many bytes.
+    /// The width in bytes.
     pub(crate) fn bytes(self) -> usize {
         match self {
             Width::I8 | Width::U8 => 1,
@@ -41,15 +41,15 @@ impl Width {
 /// The types of columns that are read.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
-    /// All null.
+    /// All rows are null.
     Nothing,
     /// Strings and binary with offsets of 4 bytes.
     Narrow,
     /// The same with offsets of 8.
     Wide,
-    /// Strings and binary by views.
+    /// Strings and binary as views.
     Views,
-    /// Binary of so many bytes.
+    /// Binary with this number of bytes per row.
     Fixed(usize),
     /// Indices of a dictionary, if there is one.
     Codes(Width),
@@ -58,20 +58,20 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// How many buffers such a column has, at least and at most.
+    /// The least and the greatest number of buffers of such a column.
     pub(crate) fn buffers(self) -> (usize, usize) {
         match self {
-            Kind::Nothing => (0, 1), // as the format was before 1.0, and polars has it
+            Kind::Nothing => (0, 1), // 1 in the format before 1.0, and in polars
             Kind::Batch => (1, 1),
             Kind::Fixed(_) | Kind::Codes(_) => (2, 2),
             Kind::Narrow | Kind::Wide => (3, 3),
-            // validity, views, data that an i32 numbers, sizes
+            // validity, views, data buffers (numbered by an i32), sizes
             Kind::Views => (3, 3 + i32::MAX as usize),
         }
     }
 }
 
-/// The kind that a format of the C Data Interface names.
+/// The kind of column for a format string of the C Data Interface.
 pub(crate) fn kind_of(format: &str) -> Option<Kind> {
     Some(match format {
         "n" => Kind::Nothing,
@@ -91,7 +91,7 @@ pub(crate) fn kind_of(format: &str) -> Option<Kind> {
     })
 }
 
-/// What to say of a column that holds no keys.
+/// The error for a column whose type cannot hold keys.
 pub(crate) fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Problem {
     let name = match format.split(':').next().unwrap_or("") {
         _ if is_coded => "dictionary".to_owned(),
@@ -123,11 +123,11 @@ pub(crate) fn refused(format: &str, is_coded: bool, in_dictionary: bool) -> Prob
     ))
 }
 
-/// Which rows are not null: a bit each, the lowest first.
+/// The rows that are not null: one bit per row, the lowest first.
 pub(crate) struct Bits<'a> {
     /// The buffer.
     pub(crate) bytes: &'a [u8],
-    /// Which bit is row 0's.
+    /// The bit of row 0.
     pub(crate) first: usize,
 }
 
@@ -142,14 +142,14 @@ impl Bits<'_> {
 
 /// Indices of a dictionary.
 pub(crate) struct Codes<'a> {
-    /// How wide each is.
+    /// The type of each index.
     pub(crate) width: Width,
     /// The buffer, from row 0 on.
     pub(crate) bytes: &'a [u8],
 }
 
 impl Codes<'_> {
-    /// A row's index; None where there is none, or a negative one.
+    /// The index of a row; None if the row is out of range or the index is negative.
     pub(crate) fn get(&self, row: usize) -> Option<usize> {
         let code = match self.width {
             Width::I8 => i64::from(i8::from_ne_bytes(item(self.bytes, row)?)),
@@ -159,14 +159,14 @@ impl Codes<'_> {
             Width::I32 => i64::from(i32::from_ne_bytes(item(self.bytes, row)?)),
             Width::U32 => i64::from(u32::from_ne_bytes(item(self.bytes, row)?)),
             Width::I64 => i64::from_ne_bytes(item(self.bytes, row)?),
-            // what has no i64 has no dictionary either
+            // an index that does not fit into i64 is outside of any dictionary
             Width::U64 => i64::try_from(u64::from_ne_bytes(item(self.bytes, row)?)).ok()?,
         };
         usize::try_from(code).ok()
     }
 }
 
-/// Item number `row` of those of N bytes.
+/// Item number `row` of a buffer of N-byte items.
 fn item<const N: usize>(bytes: &[u8], row: usize) -> Option<[u8; N]> {
     bytes.get(row * N..(row + 1) * N)?.try_into().ok()
 }
@@ -198,16 +198,17 @@ pub(crate) enum Layout<'a> {
 
 /// Rows of keys.
 pub(crate) struct Column<'a> {
-    /// How many.
+    /// The number of rows.
     pub(crate) length: usize,
-    /// A row is there if all of these say so.
+    /// A row is valid (not null) if all of these say so.
     pub(crate) validity: Vec<Bits<'a>>,
-    /// Their bytes.
+    /// The bytes of the rows.
     pub(crate) layout: Layout<'a>,
 }
 
 impl<'a> Column<'a> {
-    /// Whether a row is null by its own mark; it is also null when its value in the dictionary is.
+    /// Whether a row is null by its own validity bit. A row is also null if its value in the
+    /// dictionary is null, which this does not check.
     pub(crate) fn is_null(&self, row: usize) -> bool {
         self.validity.iter().any(|bits| !bits.is_set(row))
     }
@@ -251,7 +252,7 @@ impl<'a> Column<'a> {
         key.map(Some).ok_or_else(|| self.damaged(row))
     }
 
-    /// What to say of a row whose offsets, view or index point outside.
+    /// The error for a row whose offsets, view or index point outside.
     pub(crate) fn damaged(&self, row: usize) -> Problem {
         let what = match self.layout {
             Layout::Codes { .. } => "index is not in the dictionary",
@@ -264,7 +265,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// What a view shows.
+/// The bytes that a view refers to.
 fn viewed<'a>(view: &'a [u8; 16], data: &[&'a [u8]]) -> Option<&'a [u8]> {
     let part =
         |i: usize| item(view, i).and_then(|bytes| usize::try_from(i32::from_ne_bytes(bytes)).ok());

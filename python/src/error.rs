@@ -1,4 +1,4 @@
-//! A failure becomes the exception of its status; python/stead/_errors.py has the tree.
+//! Turns a failure into the exception of its status. python/stead/_errors.py has the exceptions.
 
 use std::io;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub(crate) fn raised(py: Python<'_>, failure: &stead::Error) -> PyErr {
     raised_as(py, failure, failure.to_string())
 }
 
-/// The exception for a failure, in other words.
+/// The exception for a failure, with another message.
 pub(crate) fn raised_as(py: Python<'_>, failure: &stead::Error, message: String) -> PyErr {
     let os_errno = match failure {
         stead::Error::Io { source, .. } | stead::Error::Uncertain { source, .. } => {
@@ -32,7 +32,7 @@ pub(crate) fn invalid(py: Python<'_>, problem: String) -> PyErr {
     raised(py, &stead::Error::Invalid { problem })
 }
 
-/// An integer in the range of `T`; any other is an InvalidError, where Python itself would say
+/// Converts an integer to `T`. Out of range raises InvalidError, where Python itself would raise
 /// OverflowError.
 pub(crate) fn whole<'py, T: TryFrom<i128>>(
     name: &str,
@@ -48,7 +48,7 @@ pub(crate) fn whole<'py, T: TryFrom<i128>>(
     fits.ok_or_else(|| invalid(py, format!("{name} is not {range}")))
 }
 
-/// What stead says, as Python says it.
+/// Converts a result of stead to a result of Python.
 pub(crate) trait Raise<T> {
     /// The value, or the exception.
     fn raise(self, py: Python<'_>) -> PyResult<T>;
@@ -60,22 +60,23 @@ impl<T> Raise<T> for stead::Result<T> {
     }
 }
 
-/// What is wrong with a batch of keys, found where no Python is at hand.
+/// What is wrong with a batch of keys, for code that runs without the GIL and so cannot create an
+/// exception.
 pub(crate) enum Problem {
-    /// Not of a type that keys have.
+    /// The batch has a type that keys cannot have.
     Type(String),
-    /// Of such a type, and damaged.
+    /// The batch has a valid type, but is malformed.
     Invalid(String),
     /// The producer of a stream failed, with this reason.
     Stream(String),
     /// There is no memory for the result.
     Memory,
-    /// An exception.
+    /// An exception was raised.
     Raised(PyErr),
 }
 
 impl Problem {
-    /// The exception for it.
+    /// The exception for the problem.
     pub(crate) fn raised(self, py: Python<'_>) -> PyErr {
         match self {
             Problem::Type(problem) => PyTypeError::new_err(problem),
@@ -99,7 +100,7 @@ impl Problem {
 /// The name of an object's type, for messages.
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     let name = object.get_type().name().ok();
-    // not to_string(): a Ctrl-C that Python notices meanwhile would be lost
+    // not to_string(), which would lose a Ctrl-C that Python notices meanwhile
     name.and_then(|name| Some(name.to_cow().ok()?.into_owned()))
         .unwrap_or_else(|| "object".to_owned())
 }

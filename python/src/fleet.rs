@@ -1,9 +1,9 @@
-//! A fleet from Python: its text, the path of a file, or a plain dict of the same shape.
+//! Reads a fleet from Python: its text, the path of a file, or a plain dict of the same shape.
 //!
-//! A dict becomes JSON text, so every rule and every message is that of a fleet file. Each value
-//! stands on a line of its own, and messages name the place in the dict instead of the line.
-//! Numbers are written as decimals, exactly: what is an integer and a `Decimal` as they are, a
-//! `float` as its `repr`.
+//! A dict is converted to JSON text, so every rule and every message is that of a fleet file. Each
+//! value is on its own line of the text, and messages name the place in the dict instead of the
+//! line. Numbers are written as exact decimals: integers and `Decimal`s as they are, a `float` as
+//! its `repr`.
 
 use std::path::PathBuf;
 
@@ -16,23 +16,23 @@ use stead::Fleet;
 use crate::error::{raised_as, type_name};
 use crate::imported::imported;
 
-/// So deep may lists and dicts lie in each other; a fleet needs four.
+/// The greatest depth of nested lists and dicts; a fleet needs four.
 const DEEPEST: usize = 32;
-/// Stands for the file's name in messages about a fleet that is no file.
+/// Replaces the file name in messages about a fleet that is not a file.
 const NAME: &str = "fleet";
 
-/// Where a fleet came from, to say where a mistake is.
+/// Where a fleet came from; messages name the place of a mistake accordingly.
 pub(crate) enum Source {
-    /// A file, or a text of some lines: messages name the line.
+    /// A file, or a text of several lines; messages name the line.
     Lines,
-    /// A `str` of one line, which is most often a path.
+    /// A `str` of one line, which is probably meant as a path.
     OneLine,
-    /// A dict; the places of the JSON text's lines.
+    /// A dict, with the place in it for each line of the JSON text.
     Dict(Vec<String>),
 }
 
 impl Source {
-    /// What stead says of this fleet, as Python says it.
+    /// Converts a result of stead about this fleet to a result of Python.
     pub(crate) fn raise<T>(&self, py: Python<'_>, result: stead::Result<T>) -> PyResult<T> {
         result.map_err(|failure| {
             let message = failure.to_string();
@@ -49,8 +49,8 @@ impl Source {
     }
 }
 
-/// A message with places of a dict where lines of its JSON text stand: `fleet:3: ` at its
-/// beginning, `in line 3` anywhere.
+/// Replaces the line numbers of the JSON text in a message by places in the dict: `fleet:3: ` at
+/// the beginning, and `in line 3` anywhere.
 fn placed(message: &str, places: &[String]) -> String {
     let place = |digits: &str| {
         digits
@@ -81,8 +81,8 @@ fn placed(message: &str, places: &[String]) -> String {
     said + rest
 }
 
-/// Reads what a user gave as a fleet. A `str` is always text: whether a file is opened must not
-/// depend on what a text says.
+/// Reads the fleet that a user passed. A `str` is always the text of a fleet: the content of a text
+/// must not decide whether a file is opened.
 pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
     let py = fleet.py();
     let (source, parsed) = if let Ok(text) = fleet.cast::<PyString>() {
@@ -120,22 +120,22 @@ pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
     source.raise(py, parsed).map(|fleet| (fleet, source))
 }
 
-/// Whether this is a dict, or calls itself a `collections.abc.Mapping`. `cast::<PyMapping>()` asks
-/// the same, but drops what is raised meanwhile, and a Ctrl-C would be lost; so would it where
-/// `Display` shows a Python object.
+/// Whether the value is a dict or registered as a `collections.abc.Mapping`. `cast::<PyMapping>()`
+/// checks the same, but drops an exception that is raised meanwhile, so that a Ctrl-C would be
+/// lost. `Display` of a Python object drops it, too.
 fn is_mapping(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(value.is_instance_of::<PyDict>()
         || value.is_instance(&imported(value.py(), "collections.abc", "Mapping")?)?)
 }
 
-/// A JSON text in the making, and what each of its lines is.
+/// A JSON text that is being written, and the place in the dict for each of its lines.
 struct Json {
     text: String,
     places: Vec<String>,
 }
 
 impl Json {
-    /// Begins a line.
+    /// Begins a new line, for the value at `place`.
     fn line(&mut self, place: &str) {
         if !self.places.is_empty() {
             self.text.push('\n');
@@ -179,7 +179,7 @@ impl Json {
 
     fn mapping(&mut self, mapping: &Bound<'_, PyAny>, place: &str, depth: usize) -> PyResult<()> {
         self.text.push('{');
-        // a plain copy: another mapping's items may be anything
+        // a plain copy, because the items() of another mapping may return anything
         let dict = mapping
             .py()
             .get_type::<PyDict>()
@@ -211,7 +211,7 @@ impl Json {
     }
 }
 
-/// A FleetError that names the place.
+/// A FleetError that names the place in the dict.
 fn wrong(py: Python<'_>, place: &str, problem: &str) -> PyErr {
     let failure = stead::Error::Fleet {
         file: NAME.to_owned(),
@@ -221,19 +221,20 @@ fn wrong(py: Python<'_>, place: &str, problem: &str) -> PyErr {
     raised_as(py, &failure, format!("{place}: {problem}"))
 }
 
-/// Any integer and a `Decimal` as they are, a `float` as its `repr`; none with an exponent. NumPy's
-/// integers are integers and its `float64` is a `float`; its shorter floats have no decimal that
-/// both they and their users mean, so they are refused.
+/// The decimal of a number, without an exponent: an integer or a `Decimal` as it is, a `float` as
+/// its `repr`. NumPy's integers are integers, and its `float64` is a `float`. Its shorter floats
+/// are refused, because their exact values (0.100000001490116... for 0.1) are not the decimals that
+/// their users mean.
 fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
     let py = value.py();
     if value.hasattr("__index__")? {
-        // not str(value): an enum's is its name
+        // not str(value), which is the name of an enum's member
         let whole = imported(py, "operator", "index")?.call1((value,))?;
         return Ok(whole.str()?.to_cow()?.into_owned());
     }
     let class = imported(py, "decimal", "Decimal")?;
     let exact = if value.is_instance_of::<PyFloat>() {
-        // not repr(value): NumPy's says np.float64(...)
+        // not repr(value), which is np.float64(...) for NumPy's
         class.call1((py
             .get_type::<PyFloat>()
             .call_method1("__repr__", (value,))?,))?

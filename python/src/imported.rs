@@ -1,8 +1,8 @@
-//! What is written in Python: names of modules, ours or the standard library's.
+//! Access to objects that are written in Python, in our modules or in the standard library.
 
 use pyo3::prelude::*;
 
-/// A name of a module, which is imported if it is not yet.
+/// The object of this name in a module, which is imported if necessary.
 pub(crate) fn imported<'py>(
     py: Python<'py>,
     module: &str,

@@ -1,8 +1,9 @@
-//! Keys: `str` is its UTF-8, `bytes` are themselves, and nothing else is a key.
+//! Keys: a `str` stands for its UTF-8, `bytes` are used as they are, and nothing else is a key.
 //!
-//! Classes made from the two count as well: `numpy.str_`, a `StrEnum`. A number is refused rather
-//! than guessed at, and so is what can change while it is read (`bytearray`) or may not lie in one
-//! piece (`memoryview`); the message says what to write.
+//! Instances of subclasses are keys as well: `numpy.str_`, a `StrEnum`. A number is refused,
+//! because its spelling would be a guess. A `bytearray` is refused because it can change while it
+//! is read, and a `memoryview` because it may not be contiguous. The message says what to write
+//! instead.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -10,7 +11,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyInt, PyMemoryView, PyString};
 
 use crate::error::type_name;
 
-/// The bytes of a key, without a copy. A `str` with lone surrogates is a `UnicodeEncodeError`.
+/// The bytes of a key, without a copy. A `str` with lone surrogates raises a `UnicodeEncodeError`.
 pub(crate) fn bytes<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
     if let Ok(bytes) = key.cast::<PyBytes>() {
         return Ok(bytes.as_bytes());

@@ -1,26 +1,20 @@
-//! The Python module `stead`, as `stead._stead`: python/python/stead has what is better said in
-//! Python.
+//! The Rust part of the Python module `stead`, imported as `stead._stead`. The part that is simpler
+//! in Python is in python/python/stead.
 //!
 //! ```text
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception
 //! fleet   text, path, dict -> a fleet                 map     Map        plan    Plan, Move
-//! tools   path, survey                                imported   what is written in Python
-//! batch   many keys -> their nodes, by number         array   Array: those nodes, for Python and Arrow
-//! names   those of a map's nodes, for both            subscript   what stands in sequence[...]
+//! tools   path, survey                                imported   objects that are written in Python
+//! batch   many keys -> the numbers of their nodes     array   Array: those nodes, for Python and Arrow
+//! names   the names of a map's nodes, for both        subscript   the index in sequence[...]
 //! records Node, Slice, Move, reports                  same    which node of an old map is which of a new one
-//! column  keys as Arrow lays them out                 arrow   Arrow's C Data Interface: the one file with unsafe code
+//! column  keys in Arrow's memory layouts              arrow   Arrow's C Data Interface: the one file with unsafe code
 //! ```
 //!
-//! A module uses only modules to its left; a test holds that (tools/layers):
+//! A module uses only modules to its left; a test checks that (tools/layers):
 //!
 //! ```text
 //! imported | error subscript | column fleet key records | arrow tools | batch names | array | map | plan same
-//! ```
-//!
-//! A module uses only modules to its left; a test holds that (tools/layers):
-//!
-//! ```text
-//! records | error subscript | column fleet key | arrow tools | batch | map | plan same
 //! ```
 
 #![deny(unsafe_code)]

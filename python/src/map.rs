@@ -1,4 +1,4 @@
-//! `Map`.
+//! The Python class `Map`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -20,12 +20,12 @@ use crate::error::{invalid, whole, Raise};
 use crate::names::Names;
 use crate::{fleet, key, records};
 
-/// Where keys live: an immutable, verified map, safe to ask from any number of threads.
+/// A map says where keys live. It is immutable and verified, and any number of threads may use it.
 ///
-/// Made by Map.open, Map.from_bytes or build. A key is str, which stands for its UTF-8, or bytes,
-/// or of a class made from them; anything else is a TypeError. Two maps are equal when their
-/// digests are, and hash so. A map pickles as its bytes, so it works where its file is not; a copy
-/// is the map itself.
+/// Map.open, Map.from_bytes and build create maps. A key is bytes, or a str, which stands for its
+/// UTF-8, or an instance of a subclass of either; anything else raises a TypeError. Two maps are
+/// equal, and have the same hash, when their digests are equal. A map is pickled as the bytes of
+/// its file, so unpickling it needs no file. Copying a map returns the map itself.
 ///
 /// >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
 /// >>> members
@@ -37,14 +37,14 @@ use crate::{fleet, key, records};
 pub struct Map {
     pub(crate) map: Arc<stead::Map>,
     names: Arc<Names>,
-    /// the nodes
+    /// The nodes, created when they are first read.
     nodes: PyOnceLock<Py<PyTuple>>,
-    /// the slices
+    /// The slices, created when they are first read.
     slices: PyOnceLock<Py<PyTuple>>,
 }
 
 impl Map {
-    /// The map for Python.
+    /// Wraps a map of the core crate.
     pub(crate) fn new(map: Arc<stead::Map>) -> Map {
         Map {
             names: Arc::new(Names::new(Arc::clone(&map))),
@@ -75,14 +75,15 @@ impl Map {
 
 #[pymethods]
 impl Map {
-    /// Opens a map file; costs one stat when this process has it open already and it is unchanged.
+    /// Opens a map file. This costs one stat if the process has the file open already and it is
+    /// unchanged.
     ///
-    /// path: str or os.PathLike. copy: read the file into memory whatever its size, so that nobody
-    /// who truncates it in place can end this process. Without, files above 1 MiB are mapped, and
-    /// all processes share them.
+    /// path: str or os.PathLike. copy: whether to read the file into memory whatever its size.
+    /// Without it, files above 1 MiB are memory-mapped and shared by all processes, and if another
+    /// program truncates such a file in place, this process is killed by SIGBUS.
     ///
-    /// A file that was replaced by renaming is opened anew, while maps that are open keep their
-    /// answers: so a server may open its map for each request.
+    /// A file that was replaced by renaming is opened again. Maps that are open keep their answers.
+    /// So a server should open its map in each request.
     ///
     /// Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError,
     /// VersionError, and ChangedError when the file was overwritten in place.
@@ -97,7 +98,7 @@ impl Map {
             .map(Map::new)
     }
 
-    /// The map of the bytes of a map file, wherever they come from. They are verified.
+    /// Makes a map from the bytes of a map file, and verifies them.
     ///
     /// Raises FormatError, DigestError and VersionError.
     ///
@@ -111,7 +112,7 @@ impl Map {
             .map(|map| Map::new(Arc::new(map)))
     }
 
-    /// The same as stead.build.
+    /// Does the same as stead.build.
     ///
     /// >>> stead.Map.build({"name": "m", "node": [{"name": "a"}]}).locate("frank")
     /// 'a'
@@ -126,11 +127,10 @@ impl Map {
         build(py, fleet, previous, max_move)
     }
 
-    /// The name of the node that a key lives on: its primary, when there are several.
+    /// Returns the name of the node that a key lives on; with several replicas, of the primary.
     ///
-    /// Raises TypeError when the key is neither str nor bytes, and UnicodeEncodeError when it is a
-    /// str with lone surrogates, which have no UTF-8; for the name of a file give
-    /// os.fsencode(name).
+    /// Raises TypeError if the key is neither str nor bytes, and UnicodeEncodeError if it is a str
+    /// with lone surrogates, which have no UTF-8. For the name of a file, pass os.fsencode(name).
     ///
     /// >>> members.locate("frank"), members.locate(b"bob")
     /// ('db1', 'db2')
@@ -139,24 +139,25 @@ impl Map {
         Ok(self.names.of(key.py(), node).bind(key.py()).clone())
     }
 
-    /// The names of the nodes that many keys live on, in their order: `locate` for a whole batch,
-    /// other threads running meanwhile.
+    /// Returns the names of the nodes that many keys live on, in the order of the keys. Other
+    /// threads run meanwhile.
     ///
     /// - A list, or another iterable of `str`, `bytes` and None, gives a list; None stays None.
-    /// - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow,
-    ///   polars, pandas, DuckDB and others, of string, large_string, string_view, binary,
-    ///   large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also tables
-    ///   and record batches of one column. Null stays null. The keys are read where they are, not
-    ///   copied: memory grows by 4 bytes a key, and a bit if one is null.
+    /// - An object with Arrow's PyCapsule interface gives an `Array`. It may be an array or a
+    ///   stream of pyarrow, polars, pandas, DuckDB and others, of type string, large_string,
+    ///   string_view, binary, large_binary, binary_view, fixed_size_binary, or a dictionary of one
+    ///   of these; or a table or record batch of one column. Null stays null. The keys are read in
+    ///   place and not copied. The result needs 4 bytes per key, and one bit more per key if any
+    ///   key is null.
     /// - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects,
-    ///   gives an `Array`. None, NaN, NA and masked are null. An item of S ends where NumPy says:
-    ///   NULs at its end do not count. The array is read in blocks of 1 MiB.
+    ///   gives an `Array`. None, NaN, NA and masked items are null. As in NumPy, NULs at the end of
+    ///   an item of S do not count. The array is read in blocks of 1 MiB.
     ///
-    /// A key is `str`, which stands for its UTF-8, or `bytes`, also in columns. With `numbers`, the
-    /// numbers of the nodes in `Map.nodes` in place of their names.
+    /// A key is `bytes`, or a `str`, which stands for its UTF-8, also in columns. With `numbers`,
+    /// the result has the index of each node in `Map.nodes` instead of its name.
     ///
-    /// Raises TypeError for what is no batch of keys, InvalidError for a column that is malformed,
-    /// IoError for a stream that fails.
+    /// Raises TypeError if the argument is not a batch of keys, InvalidError if a column is
+    /// malformed, and IoError if a stream fails.
     ///
     /// >>> members.locate_many(["frank", b"bob", None])
     /// ['db1', 'db2', None]
@@ -177,8 +178,8 @@ impl Map {
         array.to_pylist(py).map(Bound::into_any)
     }
 
-    /// The names of all nodes of a key, primary first: as many as the map has replicas, or as its
-    /// policy lists.
+    /// Returns the names of all nodes of a key, primary first. There are as many as the map has
+    /// replicas, or as many as a named policy lists.
     ///
     /// >>> members.locate_all("frank")
     /// ['db1']
@@ -186,12 +187,12 @@ impl Map {
         self.list(key.py(), self.map.locate_all(key::bytes(key)?))
     }
 
-    /// Up to n distinct nodes for a key, best first: its own, then those that take over when they
-    /// are down.
+    /// Returns up to n distinct nodes for a key, best first: those that hold the key, then those
+    /// that take over when these are down.
     ///
-    /// All clients get the same list; it is shorter only when the map has fewer nodes.
+    /// All clients get the same list. It is shorter than n only if the map has fewer nodes.
     ///
-    /// Raises InvalidError when n is below 0.
+    /// Raises InvalidError if n is below 0.
     ///
     /// >>> members.prefer("frank", 2)
     /// ['db1', 'db2']
@@ -204,7 +205,7 @@ impl Map {
         self.list(key.py(), self.map.prefer(key::bytes(key)?, n).into_iter())
     }
 
-    /// The point of a key, from 0 to 2**64 - 1: its hash, by which it is located.
+    /// Returns the point of a key, from 0 to 2**64 - 1. It is the hash by which the key is located.
     ///
     /// >>> f"{members.point('frank'):016x}"
     /// '26253c50741faa9c'
@@ -212,9 +213,9 @@ impl Map {
         Ok(self.map.point(key::bytes(key)?).0)
     }
 
-    /// The names of all nodes of a point, primary first.
+    /// Returns the names of all nodes of a point, primary first.
     ///
-    /// Raises InvalidError when the point is not from 0 to 2**64 - 1.
+    /// Raises InvalidError if the point is not from 0 to 2**64 - 1.
     ///
     /// >>> members.locate_point(0), members.locate_point(2**64 - 1)
     /// (['db1'], ['db2'])
@@ -230,17 +231,18 @@ impl Map {
         )
     }
 
-    /// Publishes the map to those who open path: whole or not at all, with its history beside it.
+    /// Publishes the map at path, completely or not at all, with its history beside it.
     ///
-    /// previous: the map that this one was built on, which must still be the one at path; None when
-    /// there is no map yet.
+    /// previous: the map that this one was built on, which must still be the one at path; None if
+    /// there is no map at path yet.
     ///
-    /// The history is in path + ".history", the newest 32 epochs, each a map file; `stead history`
-    /// and `stead rollback` know it.
+    /// The history is the directory path + ".history", with a map file for each of the newest 32
+    /// epochs. `stead history` and `stead rollback` use it.
     ///
-    /// Raises ConflictError when somebody was faster: nothing was changed then, build again on the
-    /// map that is there now. IoError and its kin: nothing was changed either. UncertainError: the
-    /// map is in place, and may be lost in a power cut. InvalidError: path is a symbolic link.
+    /// Raises ConflictError if another process published meanwhile: nothing was changed, so build
+    /// again on the new map. Raises UncertainError if the map is in place, but a power cut may
+    /// lose it; any other IoError means that nothing was changed. Raises InvalidError if path is a
+    /// symbolic link.
     ///
     /// >>> before = stead.Map.open("members.map")
     /// >>> fleet["node"].append({"name": "db4"})
@@ -260,17 +262,18 @@ impl Map {
             .raise(py)
     }
 
-    /// Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows
-    /// no history and no conflicts.
+    /// Writes a copy of the map to a file, completely or not at all, and replaces an existing file.
+    /// It keeps no history and detects no conflicts.
     ///
-    /// Raises IoError and its kin, UncertainError, and InvalidError when path is a symbolic link.
+    /// Raises IoError and its subclasses, UncertainError among them, and InvalidError if path is a
+    /// symbolic link.
     ///
     /// >>> members.save("copy.map")
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         py.detach(|| stead::store::save(&self.map, &path)).raise(py)
     }
 
-    /// The bytes of the map's file. A map of a fleet with a secret has the secret in them.
+    /// Returns the bytes of the map's file. If the fleet has a secret, they contain it.
     ///
     /// >>> members.to_bytes()[:5]
     /// b'\x89STD\r'
@@ -278,8 +281,8 @@ impl Map {
         PyBytes::new(py, self.map.bytes())
     }
 
-    /// Whether two maps are equal but for epoch and parent, so that publishing the one over the
-    /// other would change nothing.
+    /// Returns whether two maps are equal except for epoch and parent, so that publishing one over
+    /// the other would change nothing.
     ///
     /// >>> again = stead.build(fleet, members)
     /// >>> again == members, again.same(members)
@@ -288,11 +291,11 @@ impl Map {
         self.map.same_but_epoch(&other.get().map)
     }
 
-    /// What is in the map as a dict, in the shape of `stead diff --json` (docs/cli.md) for a map
-    /// that changes nothing: each node's weight, share and points, domains and their caps,
-    /// violations.
+    /// Returns the content of the map as a dict: each node's weight, share and points, the domains
+    /// and their caps, and violations. It has the shape of `stead diff --json` (docs/cli.md) for a
+    /// map that changes nothing.
     ///
-    /// Points are decimal strings there, since 2**64 does not fit a number of JSON.
+    /// Points are decimal strings in it, because 2**64 does not fit into a JSON number.
     ///
     /// >>> [(node["name"], node["points"]) for node in members.report()["nodes"]]
     /// [('db1', '9223372036854775808'), ('db2', '9223372036854775808')]
@@ -313,32 +316,32 @@ impl Map {
         self.map.epoch()
     }
 
-    /// SHA-256 of the map, 32 bytes: the identity of this version.
+    /// The SHA-256 of the map, 32 bytes, which identifies this version.
     #[getter]
     fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.map.digest())
     }
 
-    /// The digest of the map that this one was built on, 32 bytes; all zero for a first map.
+    /// The digest of the map that this one was built on, 32 bytes; all zeros for a first map.
     #[getter]
     fn parent<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.map.parent())
     }
 
-    /// How many nodes hold each point.
+    /// The number of nodes that hold each point.
     #[getter]
     fn replicas(&self) -> u32 {
         self.map.replicas()
     }
 
-    /// How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring
-    /// also the others of docs/placement.md.
+    /// The hash that turns keys into points: "md5", "sha1", "xxh3" or "siphash"; in the map of an
+    /// adopted ring also one of the others in docs/placement.md.
     #[getter]
     fn hash(&self) -> &'static str {
         self.map.hash().name()
     }
 
-    /// What of a key is hashed, as a fleet writes it: "whole", or "first 1 segments" and so on.
+    /// The part of a key that is hashed, as in a fleet file: "whole", "first 1 segments" and so on.
     ///
     /// >>> members.key
     /// 'whole'
@@ -353,7 +356,7 @@ impl Map {
         PyTuple::new(py, self.map.spread())
     }
 
-    /// The nodes, by name: a tuple of Node.
+    /// The nodes, a tuple of Node sorted by name.
     #[getter]
     fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let made = self.nodes.get_or_try_init(py, || {
@@ -367,8 +370,8 @@ impl Map {
         made.map(|nodes| nodes.bind(py).clone())
     }
 
-    /// The slices that locate reads, pins applied, by point: a tuple of Slice, which together cover
-    /// the whole space.
+    /// The slices that locate reads, with pins applied: a tuple of Slice sorted by point. Together
+    /// they cover the whole space.
     #[getter]
     fn slices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let made = self.slices.get_or_try_init(py, || {
@@ -444,8 +447,8 @@ impl Map {
     }
 }
 
-/// What `==` and `!=` give of things that have no order, when they are the same, are not, or
-/// (`None`) are of two kinds.
+/// The result of `==` and `!=` for objects that have no order. `same` says whether they are equal;
+/// it is `None` if they are of two kinds.
 pub(crate) fn compared(
     py: Python<'_>,
     same: Option<bool>,
@@ -459,23 +462,26 @@ pub(crate) fn compared(
     Ok(answer.into_pyobject(py)?.to_owned().into_any())
 }
 
-/// Builds the map of a fleet: the first one, or the next epoch of a map, from which as little as is
-/// possible moves.
+/// Builds the map of a fleet: the first one or, if previous is given, the next epoch of that map,
+/// from which as little as possible moves.
 ///
 /// fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or
-/// a dict of the same shape (docs/fleet.md). In a dict, weights are int, Decimal, str, or float,
-/// which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact.
+/// a dict of the same shape (docs/fleet.md). In a dict, a weight is an int, a Decimal, a str, or a
+/// float, which counts as the decimal in its repr: 0.1 is exactly a tenth. A weight has at most 6
+/// decimal places.
 ///
-/// previous: the map to build on. It must be of the same cluster. max_move: how much of all copies
-/// may move in this epoch, such as "5%". The map then carries its target, and building the same
-/// fleet on it takes the next step, until nothing is left to do (same).
+/// previous: the map to build on. It must be of the same cluster. max_move: the upper bound on the
+/// part of all copies that may move in this epoch, such as "5%". The map then contains its target
+/// slices, and building the same fleet on it takes the next step, until nothing is left to do (see
+/// same).
 ///
-/// Nothing is written; the same fleet, previous map and options give the same map everywhere. Other
+/// No file is written. The same fleet, previous map and options give the same map everywhere. Other
 /// threads run meanwhile.
 ///
-/// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError
-/// when the fleet is well written and cannot be met; IdentityError when previous is of another
-/// cluster or hash; InvalidError for another max_move; NotFoundError and its kin for a file.
+/// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError if
+/// the fleet is well formed, but no map can satisfy it; IdentityError if previous is of another
+/// cluster or hash; InvalidError if max_move is wrong; NotFoundError, IoError and the like for
+/// a file.
 ///
 /// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
 /// >>> before = stead.build(fleet)

@@ -1,4 +1,4 @@
-//! The names of a map's nodes, as Python and as Arrow have them.
+//! The names of a map's nodes, as Python strings and as an Arrow column.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,14 +13,15 @@ use crate::arrow::Export;
 /// The names of a map's nodes.
 pub(crate) struct Names {
     map: Arc<stead::Map>,
-    /// each is made when it is first asked for, since a server opens the map anew for a key or two
+    /// Each string is created when it is first needed, because a server that opens the map in each
+    /// request needs only one or two.
     strings: OnceLock<Box<[PyOnceLock<Py<PyString>>]>>,
     column: OnceLock<Column>,
 }
 
-/// As Arrow has them.
+/// The names in Arrow's layout.
 struct Column {
-    /// Where each name starts, and where the last one ends.
+    /// The offset at which each name starts, and the end of the last one.
     offsets: Arc<Vec<i32>>,
     /// The names, one after the other.
     text: Arc<Vec<u8>>,
@@ -41,7 +42,7 @@ impl Names {
             let nodes = self.map.nodes();
             nodes.map(|_| PyOnceLock::new()).collect()
         });
-        // a node of this map has a number below their count
+        // the number of a node of this map is below the number of nodes
         strings[node.index()].get_or_init(py, || {
             PyString::new(py, self.map.node(node).name()).unbind()
         })
@@ -53,7 +54,7 @@ impl Names {
             let (mut offsets, mut text) = (vec![0], Vec::new());
             for node in self.map.nodes() {
                 text.extend_from_slice(node.name().as_bytes());
-                offsets.push(text.len() as i32); // 65,536 names of 255 bytes at most
+                offsets.push(text.len() as i32); // at most 65,536 names of at most 255 bytes
             }
             Column {
                 offsets: Arc::new(offsets),

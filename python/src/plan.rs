@@ -1,4 +1,4 @@
-//! `Plan`: what moves between two maps.
+//! The Python class `Plan`: the moves between two maps.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -17,10 +17,11 @@ use crate::map::{compared, Map};
 use crate::subscript::{places, Places};
 use crate::{key, records};
 
-/// What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes,
-/// by first point.
+/// The difference between two maps: a sequence of Move, sorted by first point. There is one Move
+/// for each run of points of which a copy moves, is added or is dropped.
 ///
-/// Made by plan. Two plans are equal when their maps are. A plan pickles as its two maps.
+/// The function plan creates plans. Two plans are equal when their maps are. A plan is pickled as
+/// its two maps.
 ///
 /// >>> plan = stead.plan(members, grown)
 /// >>> plan
@@ -76,39 +77,40 @@ impl Plan {
         self.new.clone_ref(py)
     }
 
-    /// Copies of points that rebalancing moves: an int up to replicas * 2**64.
+    /// The number of copies of points that rebalancing moves, an int up to replicas * 2**64.
     #[getter]
     fn moved(&self) -> u128 {
         self.plan.amounts.moved.0
     }
 
-    /// The least that any way to the new shares moves, in copies of points.
+    /// The lower bound on moved: the least that any rebalancing to the new shares moves, in copies
+    /// of points.
     #[getter]
     fn lower_bound(&self) -> u128 {
         self.plan.amounts.lower_bound.0
     }
 
-    /// What pins and policies changed by hand move, in copies of points.
+    /// The number of copies of points that move because pins or policies were changed by hand.
     #[getter]
     fn by_hand(&self) -> u128 {
         self.plan.amounts.by_hand.0
     }
 
-    /// Points whose primary changes although the one before still holds a copy.
+    /// The number of points whose primary changes although the old primary still holds a copy.
     #[getter]
     fn reordered(&self) -> u128 {
         self.plan.amounts.reordered.0
     }
 
-    /// Which part of all copies rebalancing moves, from 0 to 1.
+    /// The part of all copies that rebalancing moves, from 0 to 1.
     #[getter]
     fn fraction(&self) -> f64 {
         self.plan.amounts.moved.0 as f64 / (f64::from(self.new.get().map.replicas()) * SPACE as f64)
     }
 
-    /// The moves that concern a key: a list of Move, empty for a key that stays.
+    /// Returns the moves that concern a key: a list of Move, empty for a key that stays.
     ///
-    /// Raises TypeError when the key is neither str nor bytes.
+    /// Raises TypeError if the key is neither str nor bytes.
     ///
     /// >>> plan = stead.plan(members, grown)
     /// >>> [(move.from_, move.to) for move in plan.affects("frank")]
@@ -129,9 +131,9 @@ impl Plan {
         PyList::new(py, moves)
     }
 
-    /// The plan as a dict, in the shape of `stead diff --json` (docs/cli.md).
+    /// Returns the plan as a dict, in the shape of `stead diff --json` (docs/cli.md).
     ///
-    /// moves: whether to list every move, too.
+    /// moves: whether the dict also lists every move.
     ///
     /// >>> report = stead.plan(members, grown).report()
     /// >>> report["moved"] == report["lower_bound"], report["by_hand"]["points"]
@@ -143,7 +145,7 @@ impl Plan {
         records::json(py, &report)
     }
 
-    /// The place of a move in the plan. Raises ValueError when it is not there.
+    /// Returns the index of a move in the plan. Raises ValueError if it is not in the plan.
     ///
     /// >>> plan = stead.plan(members, grown)
     /// >>> plan.index(plan[1])
@@ -159,7 +161,7 @@ impl Plan {
         self.moves(py)?.call_method1("index", (value, start, stop))
     }
 
-    /// How often a move is in the plan: 0 or 1.
+    /// Returns how often a move is in the plan: 0 or 1.
     ///
     /// >>> stead.plan(members, grown).count("db3")
     /// 0
@@ -253,7 +255,7 @@ impl Plan {
     }
 }
 
-/// The moves of a plan, one after the other.
+/// The iterator over the moves of a plan.
 #[pyclass(frozen, module = "stead._stead", name = "_Moves")]
 pub struct Moves {
     plan: Py<Plan>,
@@ -277,11 +279,12 @@ impl Moves {
     }
 }
 
-/// What differs between two maps of one cluster: before anything is done, or afterwards.
+/// Returns the difference between two maps of one cluster, before the new one is published or
+/// afterwards.
 ///
-/// Costs one pass over the slices of both; other threads run meanwhile.
+/// The cost is one pass over the slices of both maps. Other threads run meanwhile.
 ///
-/// Raises IdentityError when the maps are of two clusters or have two hashes.
+/// Raises IdentityError if the maps are of two clusters or have two hashes.
 ///
 /// >>> plan = stead.plan(members, grown)
 /// >>> plan.moved == plan.lower_bound

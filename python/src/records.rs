@@ -1,4 +1,4 @@
-//! The named tuples of python/stead/_records.py, and reports.
+//! Creates the named tuples of python/stead/_records.py, and reports.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -9,7 +9,7 @@ use stead::map::Node;
 use crate::error::invalid;
 use crate::imported::imported;
 
-/// A report, as Python's json reads it.
+/// Converts a report to Python objects: writes it as JSON, which Python's json reads.
 pub(crate) fn json<'py>(
     py: Python<'py>,
     report: &impl serde::Serialize,
@@ -18,7 +18,7 @@ pub(crate) fn json<'py>(
     imported(py, "json", "loads")?.call1((text,))
 }
 
-/// A record's class.
+/// The class of a record, imported once.
 fn class<'py>(
     py: Python<'py>,
     cell: &'static PyOnceLock<Py<PyAny>>,

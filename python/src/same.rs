@@ -1,4 +1,4 @@
-//! `_same_nodes`: which node of an old map is which of a new one, for `stead.spark`, which compares
+//! `_same_nodes`: finds the nodes of an old map in a new one, for `stead.spark`, which compares
 //! nodes by number.
 
 use pyo3::prelude::*;
@@ -7,8 +7,8 @@ use stead::policy::NodeId;
 use crate::error::Raise;
 use crate::map::Map;
 
-/// For each node of the old map, by its number there, the number of the same node in the new one,
-/// by name or by `formerly`; None for a node that is gone. Raises IdentityError.
+/// Returns, for each node of the old map in the order of `nodes`, the number of the same node in
+/// the new map, found by name or by `formerly`; None for a node that is gone. Raises IdentityError.
 #[pyfunction]
 pub fn _same_nodes(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! What stands in the brackets of `sequence[...]`: a number, also from the end, or a slice.
+//! The index in `sequence[...]`: a number, which may count from the end, or a slice.
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::PySlice;
 
 use crate::imported::imported;
 
-/// Places in a sequence, all of them inside.
+/// Places in a sequence, all of them within bounds.
 pub(crate) enum Places {
     /// `sequence[3]`
     One(usize),
@@ -14,8 +14,8 @@ pub(crate) enum Places {
     Some(Vec<usize>),
 }
 
-/// The places that are meant in a sequence of `length` things, whose name `what` is for the
-/// message.
+/// The places that `index` means in a sequence of `length` items. `what` is what the error message
+/// calls an item.
 pub(crate) fn places(index: &Bound<'_, PyAny>, length: usize, what: &str) -> PyResult<Places> {
     let py = index.py();
     if let Ok(slice) = index.cast::<PySlice>() {

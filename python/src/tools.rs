@@ -1,4 +1,4 @@
-//! `path` and `survey`.
+//! The Python functions `path` and `survey`.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -40,17 +40,17 @@ fn levels_of(levels: Option<&Bound<'_, PyAny>>) -> PyResult<Levels> {
     Levels::new(&numbers).raise(py)
 }
 
-/// The directories and the file name of a key, by docs/paths.md.
+/// Returns the relative path of a key: directories and a file name, as docs/paths.md defines them.
 ///
-/// key: str, which stands for its UTF-8, or bytes. levels: how many directories there are on each
+/// key: bytes, or a str, which stands for its UTF-8. levels: the number of directories on each
 /// level, 1 to 16 numbers from 1 to 256; an iterable of int, or a str such as "64,64,128", which is
-/// the default. fold: "ascii" makes A-Z a-z first, for sites whose names ignore case; "none" is the
-/// default.
+/// the default. fold: with "ascii" A-Z becomes a-z first, for sites whose names ignore case; "none"
+/// is the default.
 ///
-/// The path is relative, has "/" between its parts and none but the characters a-z, 0-9, _ and =.
+/// The parts of the path are separated by "/", and have only the characters a-z, 0-9, _ and =.
 ///
-/// Raises PathNameError when the file name would have more than 255 bytes, and InvalidError for
-/// wrong levels or fold.
+/// Raises PathNameError if the file name would have more than 255 bytes, and InvalidError if levels
+/// or fold are wrong.
 ///
 /// >>> stead.path("frank")
 /// '38/37/60/frank'
@@ -69,18 +69,20 @@ pub fn path(
     stead::path::path(key::bytes(key)?, &levels_of(levels)?, fold_of(py, fold)?).raise(py)
 }
 
-/// So many bytes of names are collected while Python runs, then read while other threads may.
+/// The number of bytes of names that are collected while Python runs; then they are read while
+/// other threads may run.
 const BATCH: usize = 1 << 20;
 
-/// How evenly the schemes of "Evenly distributing members by MD5" spread names.
+/// Measures how evenly the schemes of "Evenly distributing members by MD5" spread names.
 ///
-/// names: an iterable of keys; a file opened with "rb" keeps its line ends, so strip them. members:
-/// with a number also a projection of so many members onto the directories of levels, as in path.
+/// names: an iterable of keys; lines of a file opened with "rb" keep their line ends, so strip
+/// them. members: a number of members; if given, the result also has a projection of that many
+/// members onto the directories. levels: those directories, as in path.
 ///
-/// Gives a dict in the shape of `stead survey --json` (docs/cli.md). Ctrl-C ends it.
+/// Returns a dict in the shape of `stead survey --json` (docs/cli.md). Ctrl-C interrupts it.
 ///
-/// Raises TypeError when a name is neither str nor bytes, and InvalidError for wrong members or
-/// levels.
+/// Raises TypeError if a name is neither str nor bytes, and InvalidError if members or levels are
+/// wrong.
 ///
 /// >>> report = stead.survey(["frank", "bob", "justin"], members=1_188_968)
 /// >>> report["names"], [scheme["scheme"] for scheme in report["schemes"]]
@@ -124,7 +126,7 @@ pub fn survey<'py>(
     for name in names.try_iter()? {
         batch.extend_from_slice(key::bytes(&name?)?);
         ends.push(batch.len());
-        // empty names count as well
+        // ends.len(), so that a batch of empty names is limited as well
         if batch.len() + ends.len() >= BATCH {
             read(&mut batch, &mut ends)?;
         }

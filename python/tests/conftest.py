@@ -1,4 +1,4 @@
-"""What the tests of the module share."""
+"""Fixtures and helpers that the tests of the module share."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 if sys.prefix == os.path.join(ROOT, ".venv"):
-    # as cargo does: what is tested is what stands in the sources
+    # as cargo does, so that the tests run the current sources
     subprocess.run(
         [sys.executable, os.path.join(ROOT, "scripts", "python-module")], check=True
     )
@@ -22,8 +22,8 @@ import stead
 NAMES = ["n1", "n2", "n3", "n4"]
 
 
-# a shell that starts the tests in the background has them ignore Ctrl-C, and all that
-# they start
+# a shell that starts the tests in the background makes them, and all their child
+# processes, ignore Ctrl-C
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -33,8 +33,9 @@ def fleet_of(*names, **others):
 
 
 def others_run_while(call, *arguments):
-    """Whether another thread gets the interpreter before a call returns: nobody takes
-    it from the call, which must give it away.
+    """Returns whether another thread gets the interpreter before a call returns. The
+    switch interval is too long to interrupt the call, so the call itself must release
+    the GIL.
     """
     ran, gate, interval = [], threading.Lock(), sys.getswitchinterval()
     gate.acquire()
@@ -45,7 +46,7 @@ def others_run_while(call, *arguments):
 
     thread = threading.Thread(target=other)
     thread.start()
-    time.sleep(0.05)  # it waits at the gate
+    time.sleep(0.05)  # the thread waits at the gate
     sys.setswitchinterval(1000)
     try:
         gate.release()
@@ -64,13 +65,13 @@ def members():
 
 @pytest.fixture(scope="session")
 def grown(members):
-    """The next, of four."""
+    """The next map, of four nodes."""
     return stead.build(fleet_of(*NAMES), members)
 
 
 @pytest.fixture(scope="session")
 def copies():
-    """A map of three copies in three zones."""
+    """A map with three copies in three zones."""
     nodes = [
         {
             "name": f"{zone}{i}",
@@ -88,8 +89,8 @@ def copies():
 
 @pytest.fixture(scope="session")
 def program():
-    """The program `stead`, built as its own tests build it; STEAD_PROGRAM names
-    another.
+    """The program `stead`, built as its own tests build it. STEAD_PROGRAM can name
+    another file.
     """
     if os.environ.get("STEAD_PROGRAM"):
         return os.environ["STEAD_PROGRAM"]

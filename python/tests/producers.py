@@ -1,8 +1,8 @@
-"""Producers of Arrow columns made by hand, with ctypes: they count their releases, and
-can be as malformed as a test wants.
+"""Hand-made producers of Arrow columns, with ctypes. They count their releases, and can
+be malformed in any way that a test needs.
 
 The structs are those of "The Arrow C data interface" and "The Arrow C stream
-interface", written down here a second time and not taken from the module under test.
+interface". They are written down here again, independently of the module under test.
 """
 
 import ctypes
@@ -75,7 +75,7 @@ _new = pythonapi.PyCapsule_New
 _new.restype, _new.argtypes = py_object, [c_void_p, c_char_p, c_void_p]
 _pointer = pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = c_void_p, [c_void_p, c_char_p]
-_kept = []  # capsules outlive their producers: what C may still call is never freed
+_kept = []  # capsules outlive their producers, so callbacks that C may still call are never freed
 
 
 def _address(callback):
@@ -94,8 +94,8 @@ def _capsule(struct, name):
 
 
 class Column:
-    """Arrays of one type. `array_fields` overwrite those of its struct, `schema_fields`
-    those of the schema's.
+    """Arrays of one type. `array_fields` overwrite fields of the array's struct, and
+    `schema_fields` fields of the schema's struct.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class Column:
         )
 
     def is_released(self):
-        """Whether all that was made was released once."""
+        """Returns whether every struct that was made was released exactly once."""
         inner = [*self.children, *([self.dictionary] if self.dictionary else [])]
         own = (
             self.made == self.released
@@ -203,8 +203,8 @@ class Column:
 
 
 class Chunks:
-    """A stream of columns; `fails` is what happens at its end: an error number and its
-    text. `fields` overwrite those of the struct.
+    """A stream of columns. If `fails` is given, the stream ends with that error, a
+    number and a text. `fields` overwrite fields of the struct.
     """
 
     def __init__(self, *columns, fails=None, fails_at_once=False, **fields):
@@ -253,7 +253,9 @@ class Chunks:
         return _capsule(made, b"arrow_array_stream")
 
     def is_released(self):
-        """Whether the stream and all that came out of it was released once."""
+        """Returns whether the stream and everything that it yielded was released
+        exactly once.
+        """
         return self.made == self.released == 1 and all(
             column.made == column.released for column in self.columns
         )
@@ -274,7 +276,7 @@ def text(data):
 
 
 def strings(*keys, null_count=0, schema_fields=None, **array_fields):
-    """A well-made column of strings, to be changed."""
+    """A well-formed column of strings, which a test can change."""
     offsets, data = [0], b""
     for key in keys:
         data += key

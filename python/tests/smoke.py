@@ -1,5 +1,5 @@
-"""Whether an installed module works at all, with nothing but the standard library. Run
-in a folder that may be written.
+"""Tests that an installed module works at all, with only the standard library. Run it
+in a writable folder.
 """
 
 import os
@@ -23,7 +23,7 @@ first = stead.build(fleet)
 fleet["node"].append({"name": "b2", "weight": "2.5", "labels": {"zone": "b"}})
 second = stead.build(fleet, first)
 plan = stead.plan(first, second)
-# the same everywhere: what `stead history` shows for this fleet
+# the same everywhere: the digest that `stead history` shows for this fleet
 assert (
     first.digest.hex()[:16] == "fa72743973644daf"
     and second.digest.hex()[:16] == "a59bb34e988df48d"

@@ -1,5 +1,5 @@
-"""`Map.locate_many`: every kind of batch gives what `locate` gives for each key,
-without copies, leaks or crashes.
+"""`Map.locate_many` gives, for every kind of batch, the same nodes as `locate` for each
+key, without copies, leaks or crashes.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ MAP = stead.build(
 )
 NAMES = [node.name for node in MAP.nodes]
 
-# short and long ones, for views; a NUL inside; not ASCII; empty; what looks alike
+# short and long keys, for views; a NUL inside; not ASCII; empty; keys that look alike
 KEYS = [
     "frank",
     "",
@@ -67,12 +67,12 @@ TYPES = {
 
 
 def located(keys):
-    """What `locate` says of each."""
+    """The answer of `locate` for each key."""
     return [None if key is None else MAP.locate(key) for key in keys]
 
 
 def arrow(keys, kind):
-    """An array of an Arrow type; binary has the UTF-8."""
+    """An array of an Arrow type; a binary array has the UTF-8 of the keys."""
     is_text = (
         pyarrow.types.is_string(kind)
         or pyarrow.types.is_large_string(kind)
@@ -87,7 +87,9 @@ STRING, INT32 = pyarrow.string(), pyarrow.int32()
 
 
 def coded(keys, values=STRING, indices=INT32):
-    """A dictionary array with values that no row has, in another order than the rows'."""
+    """A dictionary array. Its dictionary also has values that no row uses, and another
+    order than the rows.
+    """
     known = [
         "unused",
         *sorted({key for key in keys if key is not None}, reverse=True),
@@ -263,7 +265,7 @@ def test_a_sliced_dictionary_is_placed_as_its_keys_are(kind):
     )
     keys = [None if i == 7 else key for i, key in enumerate(SOME_NULL)]
     assert MAP.locate_many(column).to_pylist() == located(keys)
-    # shorter than its dictionary: then by row
+    # the column is shorter than its dictionary, so each row is located
     assert MAP.locate_many(column.slice(3, 6)).to_pylist() == located(keys[3:9])
 
 
@@ -412,7 +414,7 @@ def test_masked_numpy_keys_are_null():
         ]
 
 
-# -- what is no batch
+# -- arguments that are not batches
 
 
 @pytest.mark.parametrize(
@@ -537,7 +539,7 @@ def test_what_a_producer_raises_comes_through():
         MAP.locate_many(Raises())
 
 
-# -- what becomes of the result
+# -- uses of the result
 
 
 def test_the_dictionary_has_all_nodes_and_the_index_is_the_number():
@@ -610,12 +612,12 @@ def test_pandas_takes_the_result():
     nodes = MAP.locate_many(pandas.Series(SOME_NULL))
     series = pyarrow.array(nodes).to_pandas()
     assert series.dtype == "category" and [
-        None if node != node else node  # noqa: PLR0124  NaN is not itself
+        None if node != node else node  # noqa: PLR0124  NaN is not equal to itself
         for node in series
     ] == located(SOME_NULL)
     taken = pandas.Series.from_arrow(nodes)
     assert [
-        None if node is None or node != node else node  # noqa: PLR0124  NaN again
+        None if node is None or node != node else node  # noqa: PLR0124  NaN, as above
         for node in taken
     ] == located(SOME_NULL)
 
@@ -766,7 +768,9 @@ def test_a_stream_whose_second_chunk_is_malformed_is_released_once():
 
 
 def views(*items):
-    """A buffer of views: bytes as they are, or (length, number of buffer, offset)."""
+    """A buffer of views, each given as bytes or as (length, number of buffer,
+    offset).
+    """
     made = [
         item
         if isinstance(item, bytes)
@@ -953,7 +957,7 @@ def test_numbers_changed_at_random_give_errors_or_nodes():
     refused = taken = 0
     for _ in range(2000):
         offsets = sorted(chance.randrange(21) for _ in range(9))
-        # never the last
+        # never the last row
         offsets[chance.randrange(8)] = chance.choice(
             [-1, 0, 7, 20, 21, 1 << 30, -(1 << 31), (1 << 31) - 1]
         )
@@ -1047,7 +1051,7 @@ def test_nothing_leaks():
 
     rounds(5)
     before = resident()
-    rounds(40)  # a result that leaks each time: 40 * 8 * 80 kB = 25 MB
+    rounds(40)  # if each result leaked: 40 * 8 * 80 kB = 25 MB
     assert resident() - before < 6 << 20
 
 
@@ -1091,8 +1095,8 @@ print(field("VmHWM") - before, len(nodes))
 
 
 def peak(kind):
-    """By how much ten million keys of 8 bytes make the peak grow: 40 MB of node
-    numbers, and what else there is.
+    """Returns by how much ten million keys of 8 bytes raise the peak of memory: 40 MB
+    for the numbers of the nodes, and any other memory.
     """
     done = subprocess.run(
         [sys.executable, "-c", PEAK, kind],
@@ -1207,7 +1211,7 @@ def test_a_column_has_rows_as_a_list_has():
     assert stead.Array[str | None].__origin__ is stead.Array
 
 
-# -- the house's rules
+# -- rules for the source
 
 
 def test_unsafe_code_lives_in_one_file():

@@ -1,4 +1,4 @@
-"""Docstrings: all are there, and their examples run; so do those of the guide."""
+"""All docstrings exist, and their examples run. So do the examples of the guide."""
 
 import doctest
 import inspect
@@ -8,9 +8,9 @@ import pytest
 import stead
 from conftest import ROOT, fleet_of
 
-# what every example of the module may use
+# fleets that every example of the module may use
 BEFORE = {"fleet": fleet_of("db1", "db2"), "grown": fleet_of("db1", "db2", "db3")}
-# things too plain for an example
+# names that are too simple to need an example
 PLAIN = {
     "name",
     "epoch",
@@ -33,7 +33,7 @@ PLAIN = {
 
 
 def documented():
-    """{name: docstring} of all that is public."""
+    """Returns {name: docstring} of everything public."""
     found = {"stead": stead.__doc__}
     for name in stead.__all__:
         thing = getattr(stead, name)
@@ -86,6 +86,6 @@ def test_everything_has_a_docstring_and_its_examples_run(name, folder):
 @pytest.mark.parametrize("page", ["docs/python.md", "python/README.md"])
 def test_the_examples_of_the_pages_run(page, folder):
     with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-        # a fence would be taken for output
+        # doctest would take a fence for output
         text = file.read().replace("```", "")
     assert run(text, page, {}) >= 3

@@ -1,4 +1,6 @@
-"""One tree of exceptions; each has its status, and what Python's own has."""
+"""One tree of exceptions; each has its status, and the attributes of Python's own
+exceptions.
+"""
 
 import copy
 import errno
@@ -170,7 +172,7 @@ def test_a_refused_file_is_a_permission_error(tmp_path, members):
     path.chmod(0)
     child = os.fork()
     if not child:
-        # root may read everything; nobody may not
+        # root may read everything; the user nobody may not
         try:
             if os.geteuid() == 0:
                 os.chmod(tmp_path, 0o755)

@@ -1,5 +1,5 @@
-"""Maps as files: opening through the cache, saving, publishing, conflicts, the program
-beside.
+"""Maps as files: opening through the cache, saving, publishing, conflicts, and the
+program as a second writer.
 """
 
 import json
@@ -99,7 +99,7 @@ def test_of_two_writers_one_wins(path, members, grown):
         match="planned on epoch 1, and epoch 2 is there now; nothing was changed",
     ):
         other.publish(path, members)
-    with pytest.raises(stead.ConflictError, match="somebody made this map meanwhile"):
+    with pytest.raises(stead.ConflictError, match="somebody made this map in the meantime"):
         members.publish(path)
     assert stead.Map.open(path) == grown
     now = stead.Map.open(path)
@@ -193,8 +193,8 @@ def test_a_map_with_a_secret_is_for_its_owner_alone(tmp_path):
 
 
 def test_opening_again_costs_no_more_than_a_stat(path):
-    """The same content is shared: 20,000 opens of a map of many slices take well under
-    a second; verifying each would take minutes.
+    """Opened maps share their content: 20,000 opens of a map with many slices take well
+    under a second; verifying the map each time would take minutes.
     """
     import time
 

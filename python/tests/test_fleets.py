@@ -1,4 +1,6 @@
-"""Fleets: text, bytes, path, dict; and what a dict's numbers and messages are."""
+"""Fleets as text, bytes, path and dict; the numbers in a dict, and the messages about
+it.
+"""
 
 import collections
 import decimal
@@ -131,7 +133,7 @@ def test_weights_are_exact_decimals(weight, exact):
 
 
 def test_a_float_counts_as_its_repr():
-    # Decimal(0.7): what the float is to the last bit
+    # Decimal(0.7) is the exact value of the float, with all its digits
     assert weight_of(0.7) == Decimal("0.7") != Decimal(0.7)  # noqa: RUF032
     refused(
         {"name": "m", "node": [{"name": "a", "weight": 0.1 + 0.2}]},

@@ -1,4 +1,6 @@
-"""Keys: str is its UTF-8, bytes are themselves, nothing else is a key."""
+"""Keys: a str stands for its UTF-8, bytes are used as they are, nothing else is a
+key.
+"""
 
 import array
 import decimal

@@ -1,4 +1,6 @@
-"""`python -m stead` beside `stead locate`: the same bytes, the same exit codes."""
+"""`python -m stead` compared with `stead locate`: the same bytes, the same exit
+codes.
+"""
 
 import os
 import signal
@@ -111,7 +113,7 @@ def test_errors_are_the_programs(folder, program, arguments):
     code, out, error = run(MODULE, arguments)
     assert (code, out) == (said[0], said[1]) and code in (65, 66, 74)
     assert error.count(b"\n") == 1 and error.startswith(b"stead: ")
-    # the program does not ask the file's times first
+    # the program opens the file without a stat before it
     assert error.replace(b"cannot stat", b"cannot open") == said[2]
 
 

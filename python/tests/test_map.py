@@ -1,4 +1,4 @@
-"""Map: what it says, and that it is a value."""
+"""Map: its answers, and that it behaves as a value."""
 
 import copy
 import gc
@@ -131,10 +131,10 @@ def test_equal_maps_are_equal_and_hash_so(members, grown):
         same is not members
         and same == members
         and hash(same) == hash(members)
-        and not same != members  # noqa: SIM202  both operators are asked
+        and not same != members  # noqa: SIM202  tests both operators
     )
     assert members != grown and len({members, same, grown}) == 2
-    assert not members == grown  # noqa: SIM201  both operators are asked
+    assert not members == grown  # noqa: SIM201  tests both operators
     assert members != 1
     assert not members == "members"  # noqa: SIM201  the same
     for compare in (lambda: members < grown, lambda: members >= grown):

@@ -1,4 +1,4 @@
-"""Plan: a sequence of moves that is the difference of two maps."""
+"""Plan: the sequence of moves that is the difference between two maps."""
 
 import collections.abc
 import copy
@@ -16,7 +16,7 @@ def plan(members, grown):
 
 @pytest.fixture(scope="module")
 def pairs(members, grown, copies):
-    """Maps before and after changes of many kinds."""
+    """Pairs of maps, before and after changes of many kinds."""
     nodes = [
         {"name": node.name, "weight": node.weight, "labels": dict(node.labels)}
         for node in copies.nodes
@@ -69,7 +69,7 @@ def test_affects_is_the_difference_of_locate_all_for_10_000_keys(pairs):
             assert len(moves) == max(len(before - after), len(after - before))
             assert all(move.first <= old.point(key) <= move.last for move in moves)
             moved[n] += len(moves)
-    # the last two: a copy is added to every point, and dropped
+    # in the last two, a copy of every point is added, and dropped
     assert (
         moved[2] == 0
         and min(moved[:2] + moved[3:]) > 0
@@ -87,7 +87,7 @@ def test_moves_in_order_are_what_affects_finds(pairs):
             and move.cause in ("rebalance", "pin", "policy")
             for move in moves
         )
-        # a copy that is dropped is carried nowhere
+        # a copy that is dropped does not count as moved
         assert (
             sum(move.last - move.first + 1 for move in moves if move.to is not None)
             == plan.moved + plan.by_hand
@@ -199,7 +199,7 @@ def test_a_plan_is_a_value(plan, members, grown):
         assert (
             again == plan
             and hash(again) == hash(plan)
-            and not again != plan  # noqa: SIM202  both operators are asked
+            and not again != plan  # noqa: SIM202  tests both operators
             and list(again) == list(plan)
         )
     assert copy.copy(plan) is plan and copy.deepcopy(plan) is plan

@@ -18,7 +18,7 @@ KEYS = [f"user{i}" for i in range(2000)]
 
 
 def located(map, keys):
-    """In another process; the map came pickled."""
+    """Runs in another process, which got the map pickled."""
     return os.getpid(), [map.locate(key) for key in keys]
 
 
@@ -27,7 +27,7 @@ def failing(path):
 
 
 def big_fleet(nodes=20_000):
-    """One whose map takes some tenths of a second."""
+    """A fleet whose map takes some tenths of a second to build."""
     return {
         "name": "big",
         "replicas": 3,
@@ -116,7 +116,7 @@ def test_bound_methods_go_to_worker_processes(members):
 
 
 def test_a_pickle_is_for_any_python(members, tmp_path):
-    """A process that never saw this one, with nothing but the pickle."""
+    """Unpickles in an unrelated process, which has only the pickle."""
     (tmp_path / "map.pickle").write_bytes(pickle.dumps(members))
     code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).locate('frank'))"
     assert (

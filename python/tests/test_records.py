@@ -1,4 +1,4 @@
-"""Node, Slice, Move: values like any tuple."""
+"""Node, Slice and Move behave as tuples."""
 
 import copy
 import json

@@ -1,5 +1,5 @@
-"""Builds the wheel as `make wheel` does, looks into it, and tries it in a fresh
-virtualenv of every Python that is here.
+"""Builds the wheel as `make wheel` does, checks its content, and tries it in a fresh
+virtualenv of every Python that is installed.
 """
 
 import glob
@@ -13,9 +13,9 @@ import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-# minor versions: requires-python, and the newest that is released
+# minor versions: that of requires-python, and the newest released one
 OLDEST, NEWEST = 10, 14
-# what a wheel has, and nothing else
+# the files of a wheel; it has no others
 CONTENTS = [
     r"stead/\w+(/\w+)*\.py",
     r"stead/_stead\.pyi",
@@ -26,7 +26,7 @@ CONTENTS = [
 
 
 def pythons():
-    """{minor version: interpreter}: of the path, of pyenv, and this one."""
+    """Returns {minor version: interpreter} of those in PATH, in pyenv, and this one."""
     candidates = [sys.executable]
     pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
     for minor in range(OLDEST, NEWEST + 1):
@@ -53,7 +53,7 @@ def pythons():
 
 
 def contents(wheel):
-    """What is wrong with the files in the wheel."""
+    """Returns what is wrong with the files in the wheel."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         path = next(name for name in names if name.endswith(".so"))
@@ -73,7 +73,7 @@ def contents(wheel):
         for kind in ("MIT", "APACHE")
         if not any(name.endswith(f"LICENSE-{kind}") for name in names)
     ]
-    # a path of the machine that built it would be in every traceback
+    # otherwise a path of the machine that built the wheel would be in every traceback
     return wrong + (
         ["the library names the folder that it was built in"]
         if os.fsencode(ROOT) + b"/" in library
@@ -82,11 +82,13 @@ def contents(wheel):
 
 
 def tried(python, wheel, scratch):
-    """What the smoke test said in a fresh virtualenv, and whether it passed."""
+    """Returns the output of the smoke test in a fresh virtualenv, and whether it
+    passed.
+    """
     venv = tempfile.mkdtemp(dir=scratch)
     steps = [
         [python, "-m", "venv", "--without-pip", venv],
-        # the pip of .venv, since one for each virtualenv takes seconds
+        # the pip of .venv, since installing one into each virtualenv takes seconds
         [
             sys.executable,
             "-m",
@@ -121,7 +123,8 @@ def tried(python, wheel, scratch):
     return done.stdout.decode().strip(), True
 
 
-# what makes a Python look free-threaded to those who ask sysconfig; a real one is rarely there
+# makes a Python look free-threaded to code that asks sysconfig; a real one is rarely
+# installed
 FREE_THREADED = """\
 import sys, sysconfig
 sysconfig.get_config_vars().update(Py_GIL_DISABLED=1, ABIFLAGS="t", abiflags="t")
@@ -130,7 +133,9 @@ sys.abiflags = "t"
 
 
 def refused(free_threaded, scratch):
-    """What python/build.rs tells cargo when maturin builds for such a Python."""
+    """Returns what python/build.rs tells cargo when maturin builds for such a
+    Python.
+    """
     venv = tempfile.mkdtemp(dir=scratch)
     python = os.path.join(venv, "bin", "python")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
@@ -139,7 +144,7 @@ def refused(free_threaded, scratch):
         for name, text in ("fake.py", FREE_THREADED), ("fake.pth", "import fake\n"):
             with open(os.path.join(packages, name), "w", encoding="ascii") as file:
                 file.write(text)
-    # cargo itself would build all that the module depends on, anew for each Python
+    # cargo itself would build all dependencies of the module again for each Python
     script, cargo = os.path.join(venv, "build"), os.path.join(venv, "cargo")
     rustc = os.environ.get("RUSTC", "rustc")
     source = os.path.join(ROOT, "python", "build.rs")
@@ -164,7 +169,9 @@ def refused(free_threaded, scratch):
 
 
 def refuses(scratch):
-    """What is wrong with the answer to a free-threaded Python, and to another."""
+    """Returns what is wrong with the answer for a free-threaded Python, and for another
+    one.
+    """
     said = refused(True, scratch)
     if len(said) != 1 or "is a free-threaded Python" not in said[0]:
         return f"a free-threaded Python is not refused in one line: {said}"

@@ -1,5 +1,5 @@
-"""The arithmetic of the table: who places all keys alike, which share of the keys two
-agree on, and the median pair.
+"""The arithmetic of the table: which clients agree on all keys, on which share of the
+keys two clients agree, and the median pair.
 """
 
 from statistics import median
@@ -7,28 +7,30 @@ from typing import NamedTuple
 
 
 class Table(NamedTuple):
-    """What the table says. Placements are numbered in the order of `groups`: the
+    """The content of the table. Placements are numbered in the order of `groups`, the
     largest first.
     """
 
     keys: int
-    groups: list  # of lists of labels: who places every key alike
+    groups: list  # lists of labels: the clients of each placement
     alike: list  # [i][j]: the number of keys on which the placements i and j agree
-    pairs: int  # of those who were asked
+    pairs: int  # of the clients that were asked
     median: float  # the share of the keys on which the median pair agrees
     same: int  # pairs that agree on every key
 
 
 def agree(one, other):
-    """The number of keys for which two lists of answers name one server."""
+    """Returns the number of keys for which two lists of answers name the same
+    server.
+    """
     if len(one) != len(other):
         raise ValueError(f"{len(one)} answers and {len(other)}")
     return sum(map(str.__eq__, one, other))
 
 
 def group(answers):
-    """{label: answers} as groups of those whose answers are equal, the largest first;
-    labels and equal sizes stay in the order given.
+    """Returns the labels of {label: answers} in groups with equal answers, the largest
+    group first. Labels, and groups of equal size, stay in the given order.
     """
     groups = {}
     for label, found in answers.items():
@@ -37,12 +39,13 @@ def group(answers):
 
 
 def table(answers):
-    """The table of {label: the server of each key}."""
+    """Returns the table for {label: the server of each key}."""
     groups = group(answers)
     first = [answers[members[0]] for members in groups]
     alike = [[agree(one, other) for other in first] for one in first]
     keys = len(first[0])
-    # a pair of one placement agrees on all, any other pair as the two placements do
+    # a pair within one placement agrees on all keys, any other pair as its two
+    # placements do
     shares = []
     for i, members in enumerate(groups):
         shares += [1.0] * (len(members) * (len(members) - 1) // 2)
@@ -59,8 +62,8 @@ def table(answers):
 
 
 def percent(alike, keys):
-    """What a cell says: whole percents; 100 and 0 are said of all keys and of none
-    alone.
+    """Returns the text of a cell, in whole percents. Only all keys give 100, and only
+    no keys give 0.
     """
     value = round(100 * alike / keys)
     if value == 100 and alike < keys:
@@ -69,8 +72,9 @@ def percent(alike, keys):
 
 
 def differing(answers):
-    """Of those who should agree, as {label: answers}: (label, number of keys that it
-    places otherwise than the first, the first such number).
+    """Compares clients that should agree, given as {label: answers}. For each one that
+    differs from the first, returns (label, number of keys with another answer, index of
+    the first such key).
     """
     labels = list(answers)
     found = []

@@ -1,10 +1,10 @@
-"""The clients of the table, one row each, and how they are asked.
+"""The clients of the table, one row each, and how they are run.
 
-A client is a program that is started as `COMMAND MODE` and reads servers (host:port,
-one a line), an empty line, and keys (one a line); it prints the server of each key.
-`COMMAND MODE version` prints the version. Exit code 77 says that what it needs is not
-installed, and standard error says what. To add one: an entry in the program of its
-language in clients/, and a row here.
+A client is a program that is started as `COMMAND MODE`. It reads servers (host:port,
+one per line), an empty line, and keys (one per line), and prints the server of each
+key. `COMMAND MODE version` prints the version. Exit code 77 means that something it
+needs is not installed; standard error says what. To add a client, write an entry in the
+program of its language in clients/, and a row here.
 """
 
 import functools
@@ -29,22 +29,24 @@ ENV = dict(
     PYTHONDONTWRITEBYTECODE="1",
     LC_ALL="C.UTF-8",
 )
-LONGEST = 1200  # seconds for a client; the slowest needs two alone on its core
+LONGEST = (
+    1200  # seconds for a client; the slowest needs two when it has a core for itself
+)
 
 
 class Client(NamedTuple):
-    """A row: language, what it is called, the program in clients/ and the mode to start
-    it with, and what is special.
+    """A row: the language, the name, the program in clients/ and the mode in which it
+    is started, and what is special about the client.
     """
 
     language: str
     name: str
     program: str
     mode: str
-    # real servers have to be there, since only they can say what it does (or it wants
-    # to reach them)
+    # the client needs real servers, because only they can tell which one it asks (or
+    # because it connects to them)
     wire: bool = False
-    # it draws its points at random, anew in each process
+    # it chooses its points at random, differently in each process
     random: bool = False
 
     @property
@@ -53,7 +55,7 @@ class Client(NamedTuple):
 
     @property
     def library(self):
-        """What is installed, without how it is set up."""
+        """The library, without its configuration."""
         return f"{self.language} {self.name}".partition(",")[0].partition(" (")[0]
 
 
@@ -152,14 +154,14 @@ CLIENTS = [
 
 
 class Lacking(Exception):
-    """A client cannot be asked here, and this says why."""
+    """A client cannot be run here; the text says why."""
 
 
 # ---- programs that have to be compiled
 
 
 def said(command):
-    """What a command prints; None when it is not there or fails."""
+    """Returns what a command prints; None if it is missing or fails."""
     try:
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
@@ -170,7 +172,7 @@ def said(command):
 
 
 def compiled(source, result, command):
-    """Compiles `source` unless `result` is newer; the path of `result`."""
+    """Compiles `source` unless `result` is newer. Returns the path of `result`."""
     if not os.path.exists(result) or os.path.getmtime(result) < os.path.getmtime(
         source
     ):
@@ -186,7 +188,7 @@ def compiled(source, result, command):
 
 
 def libmemcached():
-    """The C program."""
+    """Returns the path of the C program."""
     compiler, flags = (
         os.environ.get("CC", "cc"),
         said(["pkg-config", "--cflags", "--libs", "libmemcached"]),
@@ -218,7 +220,9 @@ def libmemcached():
 
 
 def spymemcached():
-    """The Java program; its version stands in the package, not in the jar."""
+    """Returns the path of the Java program. Its version is in the package, not in the
+    jar.
+    """
     if not (
         os.path.exists(SPYMEMCACHED) and shutil.which("javac") and shutil.which("java")
     ):
@@ -240,8 +244,8 @@ def spymemcached():
 
 @functools.cache
 def rust():
-    """Rust's program, and why there is none; asked of cargo once, which may have to
-    fetch the crates.
+    """Returns Rust's program, or the reason why there is none. cargo runs only once,
+    since it may have to download the crates.
     """
     command = [
         os.environ.get("CARGO", "cargo"),
@@ -269,7 +273,7 @@ def rust():
 
 
 def command_of(client):
-    """How a client is started."""
+    """Returns the command that starts a client."""
     if client.program == "libmemcached":
         return [*libmemcached(), client.mode]
     if client.program == "Spymemcached":
@@ -297,14 +301,14 @@ def command_of(client):
     return [starter, os.path.join(HERE, client.program), client.mode]
 
 
-# ---- asking
+# ---- running
 
 
 def run(command, given=b""):
-    """What a program prints; Lacking when it says that something is; RuntimeError when
-    it fails.
+    """Returns what a program prints. Raises Lacking if the program says that something
+    is not installed, and RuntimeError if it fails.
     """
-    # a session of its own, so that what it started can be ended with it
+    # a separate session, so that its child processes can be stopped with it
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, stdin=pipe, stdout=pipe, stderr=pipe, env=ENV, start_new_session=True
@@ -314,7 +318,7 @@ def run(command, given=b""):
         except BaseException as why:
             os.killpg(process.pid, signal.SIGTERM)
             if isinstance(why, subprocess.TimeoutExpired):
-                raise RuntimeError(  # noqa: TRY004  no wrong type, but a program that hangs
+                raise RuntimeError(  # noqa: TRY004  not a wrong type, but a program that hangs
                     f"{shlex.join(command)} has not ended after {LONGEST} seconds"
                 ) from None
             raise
@@ -329,7 +333,7 @@ def run(command, given=b""):
 
 
 def version(client):
-    """The version of a client."""
+    """Returns the version of a client."""
     if client.program == "Spymemcached":
         spymemcached()
         return (
@@ -340,8 +344,8 @@ def version(client):
 
 
 def ask(client, servers, keys):
-    """The server of each key, as the client has it. A program that gives no answer, or
-    one that is no server, is an error.
+    """Returns the server that the client chooses for each key. A missing answer, or one
+    that is not a server, is an error.
     """
     found = (
         run(

@@ -1,4 +1,4 @@
-"""What the tests of the table share: keys, and ten memcacheds while they run."""
+"""Fixtures that the tests of the table share: keys, and ten memcached servers."""
 
 import random
 
@@ -10,14 +10,14 @@ import pytest
 
 @pytest.fixture(scope="session")
 def keys():
-    """User names, as every client takes them."""
+    """User names, which every client accepts as keys."""
     return fleet.user_names(2000)
 
 
 @pytest.fixture(scope="session")
 def every_key():
-    """20,000 keys for stead, which takes any bytes: names, words of many scripts, and
-    bytes that no text has.
+    """20,000 keys for stead, which takes any bytes: names, words in many scripts, and
+    bytes that are not text.
     """
     chance = random.Random(20000)
     scripts = [
@@ -56,8 +56,8 @@ def every_key():
 
 @pytest.fixture(scope="session")
 def servers(keys):
-    """Ten servers, filled; only their names where memcached cannot run, and then
-    clients that need them are skipped.
+    """Ten servers that have all keys. If memcached cannot run here, only their names;
+    then clients that need servers are skipped.
     """
     with fleet.memcacheds() as running:
         if running:
@@ -67,8 +67,8 @@ def servers(keys):
 
 @pytest.fixture(scope="session")
 def asked(servers, keys):
-    """A function that asks a client, once for all tests; a client that is not installed
-    skips the test.
+    """Returns a function that runs a client, once for all tests. A client that is not
+    installed skips the test.
     """
     found = {}
 
@@ -89,7 +89,7 @@ def asked(servers, keys):
 
 @pytest.fixture(scope="session")
 def made_map(tmp_path_factory):
-    """The map of ten nodes with the servers' names."""
+    """The map of ten nodes with the names of the servers."""
     path = str(tmp_path_factory.mktemp("agree") / "agree.map")
     faces.make_map(fleet.names(), path)
     return path

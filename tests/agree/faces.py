@@ -1,8 +1,8 @@
-"""The faces of stead: the programs in faces/, one for each language, which all ask one
-map; and maps that stead draws of other programs' rings.
+"""The faces of stead: the programs in faces/, one for each language, which all use one
+map; and maps that stead draws of the rings of other programs.
 
-A face is started as `COMMAND MAP`, reads keys in hex, one a line (so every byte can be
-in a key), and prints the node of each.
+A face is started as `COMMAND MAP`. It reads keys in hex, one per line (so a key can
+contain any byte), and prints the node of each.
 """
 
 import os
@@ -21,8 +21,8 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faces")
 
 
 class Face(NamedTuple):
-    """A language, and a function that says how its program is started; it raises
-    Lacking where it cannot be.
+    """A language, and a function that returns the command for its program, or raises
+    Lacking.
     """
 
     name: str
@@ -30,13 +30,13 @@ class Face(NamedTuple):
 
 
 def c():
-    """The C library, with a program of ours."""
+    """The C library, with a small program."""
     libraries, source, result = (
         built.libraries(),
         os.path.join(HERE, "where.c"),
         os.path.join(TARGET, "where"),
     )
-    # libstead.so.1 is what loaders ask for
+    # libstead.so.1 is the name that loaders look for
     folder = os.path.join(TARGET, "lib")
     os.makedirs(folder, exist_ok=True)
     for name in ("libstead.so", "libstead.so.1"):
@@ -114,7 +114,7 @@ def perl():
 
 
 def stead():
-    """The program, which is the Rust library."""
+    """The program, which uses the Rust library."""
     return [built.program(), "locate", "--hex"]
 
 
@@ -129,7 +129,7 @@ FACES = [
 
 
 def make_map(servers, path):
-    """Makes the map of a fleet of these nodes, all of one weight."""
+    """Makes the map of a fleet of these nodes, all with the same weight."""
     fleet = path + ".toml"
     with open(fleet, "w", encoding="utf-8") as file:
         file.write(
@@ -140,9 +140,9 @@ def make_map(servers, path):
 
 
 def ask(face, path, keys):
-    """The node of each key, as a face of stead has it in the map at `path`."""
+    """Returns the node that a face of stead gives for each key in the map at `path`."""
     out = run([*face.start(), path], "".join(key.hex() + "\n" for key in keys).encode())
-    # `stead locate` puts the key before a tab
+    # `stead locate` prints the key and a tab before the node
     found = [
         line.rpartition("\t")[2] for line in out.decode("utf-8", "replace").splitlines()
     ]
@@ -155,7 +155,7 @@ def ask(face, path, keys):
 
 # ---- rings that stead draws
 
-# (program, mode) of a client whose ring `stead ring` knows: kind and options
+# (program, mode) of a client whose ring `stead ring` can draw: its kind and options
 RINGS = {
     ("libmemcached", "modula"): ["libmemcached", "--set", "mode=modula"],
     ("libmemcached", "ketama"): ["libmemcached", "--set", "mode=consistent"],

@@ -1,9 +1,9 @@
-"""The ten servers of the table: real memcacheds on addresses of loopback, and the keys
-that they are asked for.
+"""The ten servers of the table, which are real memcached servers on addresses of
+loopback, and the keys.
 
-Rings hash the names of servers, so names decide: the port is memcached's own, 11211, as
-in the fleets of the world, and a free port would give another table. Loopback has 2^24
-addresses; of the blocks of ten that are tried, the first that is free is taken.
+Rings hash the names of servers, so the names matter. The port is memcached's default,
+11211, as in most fleets; another port would give another table. Loopback has 2^24
+addresses; the first free block of ten is used.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def names(block=BLOCKS[0]):
-    """The servers of a block, host:port."""
+    """Returns the servers of a block, host:port."""
     return [f"{block}{last}:{PORT}" for last in range(1, COUNT + 1)]
 
 
 def user_names(count):
-    """So many user names, of examples/names, as bytes."""
+    """Returns this many user names of examples/names, as bytes."""
     with tempfile.TemporaryDirectory() as scratch:
         path = os.path.join(scratch, "names")
         maker = os.path.join(ROOT, "examples", "names", "make_names.py")
@@ -43,13 +43,13 @@ def user_names(count):
 
 
 def address(server):
-    """host and port of a name."""
+    """Returns the host and port of a name."""
     host, port = server.rsplit(":", 1)
     return host, int(port)
 
 
 def is_free(server):
-    """Whether nobody listens there."""
+    """Returns whether no process listens there."""
     with socket.socket() as probe, contextlib.suppress(OSError):
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(address(server))
@@ -58,13 +58,15 @@ def is_free(server):
 
 
 def ends_with_us():
-    """Called in a child: it gets SIGTERM when we die, however that comes about (Linux)."""
+    """Called in a child process: makes it get SIGTERM when its parent dies in any way
+    (Linux).
+    """
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def process_that_answers(server):
-    """The process id of the memcached there; None when none answers."""
+    """Returns the process id of the memcached there; None if none answers."""
     try:
         with socket.create_connection(address(server), 5) as connection:
             connection.settimeout(60)
@@ -76,7 +78,9 @@ def process_that_answers(server):
 
 
 def start(server):
-    """A memcached there, that answers; None when another got the address first."""
+    """Starts a memcached there, and waits until it answers. Returns None if another
+    process got the address first.
+    """
     host, port = address(server)
     user = ["-u", "root"] if os.getuid() == 0 else []
     process = subprocess.Popen(
@@ -108,8 +112,8 @@ def start(server):
 
 @contextlib.contextmanager
 def memcacheds():
-    """Yields the names of ten memcacheds, which run while this is open; None when there
-    is no memcached program or no free block.
+    """Yields the names of ten memcached servers, which run while the context is open;
+    None if there is no memcached program or no free block.
     """
     running = []
     try:
@@ -122,7 +126,9 @@ def memcacheds():
 
 
 def start_block(running):
-    """Starts the ten of the first block that can be had, in the list `running`."""
+    """Starts the ten servers of the first free block, and appends them to the list
+    `running`.
+    """
     for block in BLOCKS:
         if not all(map(is_free, names(block))):
             continue
@@ -141,8 +147,8 @@ def start_block(running):
 
 
 def fill(servers, keys):
-    """Gives every server every key, with the server's name as its value: whoever then
-    gets a key learns where it was looked for.
+    """Stores every key on every server, with the server's name as the value. A client
+    that gets a key then receives the name of the server that it asked.
     """
     for server in servers:
         value = server.encode()

@@ -5,10 +5,10 @@ from xml.sax.saxutils import escape
 from agreement import percent
 
 CELL, FONT, SMALL, MARGIN, TITLE = 20, 12, 9, 24, 66
-# the width of a letter of a sans-serif font over its size, at the most for text like
-# ours
+# the width of a letter of a sans-serif font divided by its size: an upper bound for
+# text like ours
 LETTER = 0.56
-# no key, nearly all; and all
+# the colours for no key, for nearly all keys, and for all keys
 LEAST, MOST, SAME = (250, 243, 232), (226, 110, 30), "#1f7a4d"
 
 
@@ -24,7 +24,7 @@ def shade(alike, keys):
 
 
 def words(x, y, said, size=FONT, anchor="start", fill="#222", more=""):
-    """A line of text."""
+    """Returns a line of text, as SVG."""
     return (
         f'<text x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}" '
         f'fill="{fill}"{more}>{escape(said)}</text>'
@@ -32,8 +32,8 @@ def words(x, y, said, size=FONT, anchor="start", fill="#222", more=""):
 
 
 def svg(blocks, alike, keys, title, subtitle):
-    """The picture, as text. `blocks`: [(heading, [(label, index of its placement),
-    ...]), ...]; `alike[i][j]` as in a Table.
+    """Returns the picture, as text. `blocks` is [(heading, [(label, index of its
+    placement), ...]), ...]; `alike[i][j]` is as in a Table.
     """
     rows = [(label, index) for _, members in blocks for label, index in members]
     left = MARGIN + round(max(len(label) + 5 for label, _ in rows) * FONT * LETTER)

@@ -1,11 +1,11 @@
-"""make demo-agree: one fleet and one list of keys through every client that is
+"""make demo-agree: puts one fleet and one list of keys through every client that is
 installed, and through every face of stead.
 
     python3 tests/agree/run.py [--keys N] [--markdown] [--picture FILE]
 
-Prints who places the keys alike, how far any two placements agree, and the median pair;
-draws it as target/agree/agreement.svg. Ends with 1 when stead's faces disagree, or when
-there is nobody to compare with.
+Prints which clients agree on all keys, on which share of the keys any two placements
+agree, and the median pair, and draws the table as target/agree/agreement.svg. Exits
+with 1 if stead's faces disagree, or if no client could be run.
 """
 
 import argparse
@@ -23,8 +23,8 @@ import show
 
 
 def ask_clients(servers, keys, wire):
-    """({client: (version, answers)}, {client: why it is left out}); `wire`: whether the
-    servers are really there.
+    """Returns ({client: (version, answers)}, {client: why it is left out}). `wire` says
+    whether the servers are running.
     """
     asked, without = {}, {}
 
@@ -36,12 +36,12 @@ def ask_clients(servers, keys, wire):
             )
         return clients.version(client), clients.ask(client, servers, keys)
 
-    # what is compiled once for several is compiled before they start
+    # programs that several clients share are compiled before the clients start
     for prepare in (clients.libmemcached, clients.spymemcached, clients.rust):
         try:
             prepare()
         except (clients.Lacking, RuntimeError):
-            pass  # said of each client below
+            pass  # reported for each client below
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         for client, job in [
             (client, pool.submit(ask, client)) for client in clients.CLIENTS
@@ -56,7 +56,7 @@ def ask_clients(servers, keys, wire):
 
 
 def ask_faces(servers, keys, scratch):
-    """({name: answers}, {name: why it is left out})"""
+    """Returns ({name: answers}, {name: why it is left out})."""
     path = os.path.join(scratch, "agree.map")
     faces.make_map(servers, path)
     asked, without = {}, {}
@@ -69,8 +69,8 @@ def ask_faces(servers, keys, scratch):
 
 
 def drawn(asked, servers, keys, scratch):
-    """For each client whose ring stead can draw as a map: (label, the number of keys on
-    which the map agrees with it).
+    """Returns, for each client whose ring stead can draw as a map, (label, the number
+    of keys on which the map agrees with the client).
     """
     for client, (_, found) in asked.items():
         if (client.program, client.mode) in faces.RINGS:
@@ -190,8 +190,8 @@ def main(arguments):
 
 
 def draw(path, table, names, answers, ours):
-    """Writes the picture: the clients in the order of their placements, then stead's
-    faces as a block.
+    """Writes the picture: the clients in the order of their placements, then the faces
+    of stead as a block.
     """
     both = agreement.table(
         {**answers, **{f"stead, {name}": found for name, found in ours.items()}}

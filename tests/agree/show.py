@@ -1,5 +1,5 @@
-"""The table for people: who places alike, and a matrix of percents; on a terminal in
-colour, or as Markdown.
+"""The table for readers: the clients of each placement, and a matrix of percentages; in
+colour on a terminal, or as Markdown.
 """
 
 import os
@@ -17,8 +17,8 @@ GREEN, YELLOW, DIM, BOLD, PLAIN = (
 
 
 def coloured(stream=sys.stdout):
-    """Whether to write in colour: on a terminal, unless NO_COLOR is set to anything
-    (no-color.org) or the terminal is a dumb one.
+    """Returns whether to write in colour: on a terminal, unless NO_COLOR is set to
+    anything (no-color.org) or TERM is dumb.
     """
     return (
         stream.isatty()
@@ -28,7 +28,7 @@ def coloured(stream=sys.stdout):
 
 
 def cell(alike, keys, colour):
-    """Four characters of the matrix."""
+    """Returns a cell of the matrix, four characters."""
     paint = (
         (GREEN if alike == keys else YELLOW if 2 * alike >= keys else DIM)
         if colour
@@ -38,8 +38,8 @@ def cell(alike, keys, colour):
 
 
 def text(table, names, colour=False):
-    """Lines: the placements with who has them, and the matrix. `names` is {label: text
-    to show}.
+    """Yields lines: the placements with their clients, and the matrix. `names` is
+    {label: text to show}.
     """
     strong, plain = (BOLD, PLAIN) if colour else ("", "")
     yield f"{strong}placement, and who has it{plain}"
@@ -54,7 +54,7 @@ def text(table, names, colour=False):
 
 
 def markdown(table, names):
-    """The same for a page."""
+    """Yields the same in Markdown."""
     yield "| | placed alike by |"
     yield "|---:|---|"
     for number, members in enumerate(table.groups, 1):
@@ -66,5 +66,5 @@ def markdown(table, names):
 
 
 def share(value):
-    """A share as percents with one place; only what is all of it is 100."""
+    """Returns a share in percent with one decimal place; only the whole is 100."""
     return "100 %" if value == 1 else f"{min(99.9, 100 * value):.1f} %"

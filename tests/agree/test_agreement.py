@@ -1,4 +1,4 @@
-"""The arithmetic of the table, its text and its picture, with clients that are made up."""
+"""The arithmetic of the table, its text and its picture, with invented clients."""
 
 import io
 from xml.etree import ElementTree
@@ -11,7 +11,7 @@ import run
 import show
 from clients import Client
 
-# of eight keys: a and c alike, b differs from them on two, d on all
+# eight keys: a and c agree, b differs from them on two keys, d on all
 ANSWERS = {
     "a": list("11112222"),
     "b": list("11112233"),
@@ -142,7 +142,7 @@ def test_the_picture_is_svg_with_a_cell_for_each_pair():
 
 @pytest.fixture
 def three_clients(monkeypatch):
-    """The demo with made-up clients: two alike, one of its own, one that is not
+    """The demo with invented clients: two that agree, one that differs, one that is not
     installed, and one that fails.
     """
     made = {"one": 0, "two": 0, "three": 1}

@@ -1,4 +1,6 @@
-"""The clients answer, answer the same again, and those that are known to agree do."""
+"""The clients answer, a second run gives the same answers, and clients that are known
+to agree do.
+"""
 
 import sys
 
@@ -22,7 +24,7 @@ def test_a_client_uses_every_server_and_answers_the_same_in_a_second_process(
     client, asked, servers
 ):
     first = asked(client)
-    # that each answer is a server, clients.ask has seen
+    # clients.ask has checked that each answer is a server
     assert set(first) == set(servers)
     assert asked(client, again=True) == first
 
@@ -35,7 +37,7 @@ def test_a_client_that_draws_its_points_at_random_is_found_out(client, asked):
     assert asked(client, again=True) != asked(client)
 
 
-# who is known to follow one rule
+# groups of clients that are known to follow the same rule
 ALIKE = {
     "libmemcached, weighted": [
         ("libmemcached", "weighted"),
@@ -99,7 +101,9 @@ def test_clients_of_two_rules_do_not(one, other, asked, keys):
 def test_libmemcached_leaves_the_default_port_out_of_the_name_that_it_hashes(
     port, alike, keys
 ):
-    """So its ketama is uhashring's, but for the port that everybody uses."""
+    """So its ketama agrees with uhashring's, except for the port that everybody
+    uses.
+    """
     servers = [f"10.0.0.{last}:{port}" for last in range(1, 11)]
     try:
         found = [
@@ -114,8 +118,7 @@ def test_libmemcached_leaves_the_default_port_out_of_the_name_that_it_hashes(
     assert (found[0] == found[1]) is alike
 
 
-# ---- programs that are made up, since a client's mistake must not become a figure of
-# the table
+# ---- invented programs: a client's mistake must not become a figure in the table
 
 ANSWERS = {
     "a server that is none": (

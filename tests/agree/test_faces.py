@@ -1,5 +1,5 @@
-"""Every face of stead gives every key the same node; and a face that does not is
-caught.
+"""Every face of stead gives the same node for every key, and a face that does not is
+detected.
 """
 
 import agreement
@@ -13,7 +13,7 @@ from test_clients import BY_MODE
 
 @pytest.fixture(scope="module")
 def program_says(made_map, every_key):
-    """The first face, which the others are held against."""
+    """The answers of the first face, with which the others are compared."""
     return faces.ask(FACES[0], made_map, every_key)
 
 
@@ -45,8 +45,8 @@ def test_a_face_that_disagrees_on_one_key_is_caught(program_says):
 
 
 def test_a_face_that_folds_letters_is_caught(made_map, every_key, program_says):
-    """A control with a program: only keys with capitals go elsewhere, and not all of
-    them.
+    """A control with a program: only keys with capital letters get another node, and
+    not all of them.
     """
     folds = Face("folds", lambda: [*FACES[0].start(), "--fold", "ascii"])
     ((_, count, first),) = agreement.differing(

@@ -1,5 +1,5 @@
-"""The demo's last table (examples/languages.py): it says that all agree, names who is
-not here, and catches a language that answers otherwise.
+"""The demo's last table (examples/languages.py): it says that all agree, names the
+languages that are missing, and detects a language with another answer.
 """
 
 import os
@@ -14,8 +14,8 @@ sys.dont_write_bytecode = True
 
 import built
 
-# what stands in for php: it answers what languages.py asks first, and then as the
-# program does, with one thing changed
+# a stand-in for php: it answers the first questions of languages.py, and then prints
+# what the program prints, with one change
 PHP = """#!{python}
 import subprocess, sys
 if sys.argv[1] == "-r":
@@ -51,8 +51,8 @@ class Agree(unittest.TestCase):
         )
 
     def table(self, **env):
-        """What the table says, and whether it is good. Python and Perl are not asked:
-        their own suites build them.
+        """Returns the table, and whether all agree. Python and Perl are left out: their
+        own suites build them.
         """
         env = {**os.environ, "PERL": "/nowhere/perl", **env}
         code = (
@@ -69,7 +69,7 @@ class Agree(unittest.TestCase):
         return done.stdout.decode(), done.returncode == 0
 
     def php(self, fields):
-        """A php that answers so."""
+        """Writes a php that prints these fields of the program's records."""
         path = os.path.join(self.scratch.name, "php")
         with open(path, "w", encoding="utf-8") as file:
             file.write(

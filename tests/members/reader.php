@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-// A reader of members' photos, as reader.py, which says how.
+// A reader of members' photos, like reader.py, which describes it.
 
 use Site\Members;
 

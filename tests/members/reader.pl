@@ -1,4 +1,4 @@
-# A reader of members' photos, as reader.py, which says how.
+# A reader of members' photos, like reader.py, which describes it.
 
 use v5.14;
 use warnings;
@@ -20,7 +20,7 @@ sub photo {
     return undef;
 }
 
-# the places of these numbers; who does not move has one
+# the places with these numbers; a user that does not move has only one
 sub chosen {
     my ( $how, @places ) = @_;
     return map { $places[ $_ % @places ] } split //, $how;

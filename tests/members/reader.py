@@ -1,12 +1,13 @@
 """A reader of members' photos; reader.php and reader.pl do the same.
 
-    run DIRECTORY USERS STOP     looks for users of the file by chance, a request and a millisecond each, until the file STOP is there; says
+    run DIRECTORY USERS STOP     looks for random users of the file, one request and one millisecond each, until the file STOP exists; prints
                                  "ready" after 100
-    list DIRECTORY USERS HOW     looks for each user of the file once. HOW: look, or numbers of places: 0 is the new one, 1 the old one
-    pause DIRECTORY USER HOW     looks in the first of these places, says so, waits for a line, looks in the others, says what it found
-    stale DIRECTORY USER         begins a request, says so, waits for a line; says what it finds where it would have looked then, and by look
+    list DIRECTORY USERS HOW     looks for each user of the file once. HOW: "look", or the numbers of places: 0 is the new one, 1 the old one
+    pause DIRECTORY USER HOW     looks in the first of these places, reports it, waits for a line, looks in the others, prints what it found
+    stale DIRECTORY USER         begins a request, reports it, waits for a line; prints what it finds in the places of the beginning, and by look
 
-`run` and `list` end with: looks, those of users that move, misses, wrong photos.
+`run` and `list` print at the end: looks, looks for users that move, misses, wrong
+photos.
 """
 
 import os
@@ -25,7 +26,7 @@ counts = {"looks": 0, "moving": 0, "misses": 0, "wrong": 0}
 
 
 def read(paths):
-    """The photo in the first of these places that has one."""
+    """Returns the photo in the first of these places that has one."""
     for path in paths:
         try:
             with open(path, "rb") as file:
@@ -36,7 +37,7 @@ def read(paths):
 
 
 def chosen(places, how):
-    """The places of these numbers; who does not move has one."""
+    """Returns the places with these numbers; a user that does not move has only one."""
     return [places[int(number) % len(places)] for number in how]
 
 

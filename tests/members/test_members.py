@@ -1,9 +1,9 @@
-"""examples/members: 100,000 photos are carried from four NAS to five, by a mover that
-is killed on the way, while readers in Python, PHP and Perl look all the time; what
-readers of the wrong order and movers of the wrong order lose is counted, too.
+"""examples/members: a mover that is killed on the way carries 100,000 photos from four
+NAS to five, while readers in Python, PHP and Perl look for photos all the time. The
+test also counts what readers and movers with a wrong order lose.
 
-The files are in /dev/shm where it has room, else in target/. A language that is not
-here is skipped, with the reason.
+The files are in /dev/shm if it has enough space, otherwise in target/. A language that
+is not installed is skipped, with the reason.
 """
 
 import json
@@ -27,7 +27,7 @@ import languages
 
 STEAD = built.program()
 COUNT = 100_000
-# names that the tree has to take as they are; the list has only a-z, 0-9 and _
+# names with other bytes, which the tree has to accept; the list has only a-z, 0-9 and _
 ODD = [
     b"Frank",
     b"a b",
@@ -40,13 +40,13 @@ ODD = [
     b"'; rm -rf *",
     b".moving",
 ]
-LIMIT = 600  # seconds that nothing takes, but on a machine that hangs
+LIMIT = 600  # seconds; only a machine that hangs needs that long
 READERS = {"Python": "reader.py", "PHP": "reader.php", "Perl": "reader.pl"}
 COMMANDS, MISSING = {}, {}
 
 
 def setUpModule():
-    """Makes the languages ready."""
+    """Prepares the languages."""
     for language, ready in languages.prepare().items():
         if language in READERS:
             try:
@@ -61,7 +61,7 @@ def setUpModule():
 
 
 def scratch():
-    """A directory for many small files."""
+    """Returns a directory for many small files."""
     room = "/dev/shm"
     try:
         stat = os.statvfs(room)
@@ -89,7 +89,7 @@ def stead(*arguments, **options):
 
 
 class Site:
-    """A directory with maps, and NAS below it."""
+    """A directory with maps, and with NAS below it."""
 
     def __init__(self, directory):
         self.directory = directory
@@ -97,7 +97,7 @@ class Site:
         self.before = self.map + ".before"
 
     def fleet(self, *numbers):
-        """A fleet file of these NAS, which are there."""
+        """Writes a fleet file of these NAS, and creates them."""
         path = os.path.join(self.directory, f"{len(numbers)}.toml")
         text = 'name = "photos"\n'
         for number in numbers:
@@ -114,7 +114,7 @@ class Site:
         return os.path.join(self.directory, node)
 
     def start(self, *numbers):
-        """The first map, and the shards' map."""
+        """Publishes the first map, and the map of the shards."""
         stead("apply", self.fleet(*numbers), self.map)
         stead(
             "apply",
@@ -123,7 +123,7 @@ class Site:
         )
 
     def places(self, users, map=None):
-        """{user: file}, by the program."""
+        """Returns {user: file}, according to the program."""
         given = b"".join(user + b"\0" for user in users)
         nodes = [
             record.split(b"\t")[0].decode()
@@ -142,7 +142,7 @@ class Site:
         }
 
     def plant(self, users):
-        """A photo for each."""
+        """Writes a photo for each user."""
         for user, path in self.places(users).items():
             self.upload(user, path)
 
@@ -157,7 +157,7 @@ class Site:
                 os.makedirs(os.path.dirname(path))
 
     def files(self):
-        """{path: (inode, content)} of every file on the NAS, but .node."""
+        """Returns {path: (inode, content)} of every file on the NAS except .node."""
         found = {}
         for node in os.listdir(self.directory):
             if node.startswith("nas"):
@@ -184,7 +184,7 @@ class Site:
         )
 
     def move(self, step, *more, code=0):
-        """Runs a step to its end; what it said."""
+        """Runs a step to its end, and returns its output."""
         mover = self.mover(step, self.directory, *more)
         out, err = mover.communicate(timeout=LIMIT)
         said = (out + err).decode("utf-8", "replace")
@@ -194,7 +194,9 @@ class Site:
         return said
 
     def moving(self, users):
-        """{user: (old file, new file)} of those that stead says move."""
+        """Returns {user: (old file, new file)} of the users that move according to
+        stead.
+        """
         given = b"".join(user + b"\0" for user in users)
         said = stead("diff", self.before, self.map, "--keys", "-0", input=given).split(
             b"\0"
@@ -214,7 +216,7 @@ class Site:
         )
 
     def listed(self, language, users, how):
-        """looks, moving, misses, wrong of a reader of these users."""
+        """Returns (looks, moving, misses, wrong) of a reader for these users."""
         path = os.path.join(self.directory, "listed")
         with open(path, "wb") as file:
             file.writelines(user + b"\n" for user in users)
@@ -223,14 +225,14 @@ class Site:
 
 
 def ended(reader):
-    """What a reader says last."""
+    """Returns the last output of a reader."""
     out, _ = reader.communicate(b"go on\n", timeout=LIMIT)
     assert reader.returncode == 0, f"a reader ended with {reader.returncode}"
     return out.decode().strip()
 
 
 class Languages(unittest.TestCase):
-    """Skips what needs a language that is not here."""
+    """Skips tests that need a language that is not installed."""
 
     def need(self, language):
         if language in MISSING:
@@ -238,13 +240,13 @@ class Languages(unittest.TestCase):
 
 
 class WholeMove(Languages):
-    """One move of 100,000 files. Its tests say what was seen."""
+    """One move of 100,000 files. The tests check what was observed."""
 
     @classmethod
     def setUpClass(cls):
         temporary = scratch()
-        # the first that is entered is the last that is done: readers and movers end
-        # before their files go
+        # cleanups run in reverse order: readers and movers stop before their files are
+        # removed
         cls.addClassCleanup(temporary.cleanup)
         cls.children = []
         cls.addClassCleanup(cls.stop)
@@ -270,7 +272,7 @@ class WholeMove(Languages):
         site.plant(cls.users)
         cls.at_first = site.files()
 
-        # readers, all the while
+        # readers, during the whole move
         stop = os.path.join(site.directory, "stop")
         readers = {
             language: cls.child(language, "run", names, stop) for language in COMMANDS
@@ -291,8 +293,8 @@ class WholeMove(Languages):
         assert a_user in cls.moves
         cls.report = json.loads(stead("diff", site.before, site.map, "--json"))
 
-        # killed in the middle, twice: when the first of nas1, and then the first of
-        # nas3, are there
+        # killed twice on the way: when about a third of the files that leave nas1, and
+        # then of those that leave nas3, have arrived
         cls.killed = []
         for node in ("nas1", "nas3"):
             heads = sorted(
@@ -308,7 +310,7 @@ class WholeMove(Languages):
             mover.send_signal(signal.SIGKILL)
             mover.communicate(timeout=LIMIT)
             cls.killed.append((mover.returncode, cls.progress()))
-        # what is where now, and what the readers of some orders find of it
+        # the files' places now, and what readers with several orders find
         cls.unmoved = [
             user for user, (_, new) in cls.moves.items() if not os.path.exists(new)
         ]
@@ -322,7 +324,7 @@ class WholeMove(Languages):
             for how in ("0", "1", "10", "look")
         }
 
-        # readers between two looks while the mover goes past
+        # readers that pause between two looks while the mover carries the file
         raced = cls.unmoved[-1]
         race = {
             (language, how): cls.child(language, "pause", raced, how)
@@ -371,7 +373,7 @@ class WholeMove(Languages):
 
     @classmethod
     def a_moving_user(cls):
-        """A user that will move, found before there is a new map in use."""
+        """Returns a user that will move, found before the new map is published."""
         trial = Site(tempfile.mkdtemp(dir=cls.site.directory))
         shutil.copyfile(cls.site.map, trial.map)
         shutil.copyfile(cls.site.map, trial.before)
@@ -380,8 +382,8 @@ class WholeMove(Languages):
 
     @classmethod
     def progress(cls):
-        """How many files are where they were only, in both places, in the new place
-        only; and how many are nowhere.
+        """Returns the numbers of files that are only in the old place, in both, only in
+        the new place, and in none.
         """
         found = [
             (os.path.exists(old), os.path.exists(new))
@@ -399,15 +401,15 @@ class WholeMove(Languages):
         )
         planned = {user for user in self.users if old[user] != new[user]}
         self.assertEqual(planned, set(self.moves))
-        # what is another file than at first, by its name or its inode, was moved
+        # a file with another name or another inode than at first was moved
         moved = {
             user
             for user in self.users
             if self.at_first.get(new[user], [None])[0] != self.at_last[new[user]][0]
         }
         self.assertEqual(moved, planned)
-        # the plan's share of the hash space, within what chance does to 100,000 names
-        # (7 standard deviations)
+        # the plan's share of the hash space, within 7 standard deviations for 100,000
+        # random names
         share = self.report["moved"]["fraction"]
         self.assertEqual(share, 0.2)
         self.assertLess(
@@ -433,8 +435,8 @@ class WholeMove(Languages):
             self.assertLessEqual(both, 1)
             self.assertEqual(nowhere, 0)
         self.assertGreater(self.killed[1][1][2], self.killed[0][1][2])
-        # what the runs after the kills said that they carried; the first two could say
-        # nothing any more
+        # the numbers of carried files that the runs after the kills printed; the first
+        # two were killed before they could print theirs
         left = self.killed[1][1][0] + self.killed[1][1][1]
         self.assertEqual(self.last_carry, f"{left:,} files carried\n")
         self.assertEqual(self.end, "0 files carried\n")
@@ -463,8 +465,8 @@ class WholeMove(Languages):
         )
         self.assertEqual(self.listed[language, "0"][2], unmoved)
         self.assertEqual(self.listed[language, "1"][2], carried)
-        # old, then new: what is no longer in the old place has come into the new one
-        # before
+        # old, then new: a file that is no longer in the old place has arrived in the
+        # new one before
         self.assertEqual(self.listed[language, "10"][2], 0)
 
     def two_looks_miss(self, language):
@@ -513,8 +515,8 @@ class WholeMove(Languages):
         self.old_requests_find("Perl")
 
 
-# runs move.py, and ends it by SIGKILL before its Nth step that changes something;
-# prints how many there were when it came to its end
+# runs move.py, and kills it by SIGKILL before its Nth step that changes something; if
+# it runs to its end, prints the number of such steps
 KILLED = """
 import os, runpy, shutil, signal, sys
 program, last = sys.argv[1], int(sys.argv[2])
@@ -534,7 +536,7 @@ for module, names in ((os, ("link", "unlink", "mkdir", "replace", "fsync")), (sh
 runpy.run_path(program, run_name="__main__")
 print("steps", steps)
 """
-# a mover that removes before it copies, to show that a reader then misses
+# a mover that removes a file before it copies it, to show that a reader then misses it
 RIGHT, WRONG = (
     b"    try:\n        try:\n            os.link(spare, new)\n",
     b"    os.unlink(old)\n    os.kill(os.getpid(), 9)\n",
@@ -542,7 +544,7 @@ RIGHT, WRONG = (
 
 
 class SmallMoves(Languages):
-    """Moves of a few files, each with something that goes wrong."""
+    """Moves of a few files, each with a failure."""
 
     USERS = [b"user%d" % i for i in range(12)] + ODD
 
@@ -555,7 +557,7 @@ class SmallMoves(Languages):
         self.grown = self.site.fleet(1, 2, 3)
 
     def moved_well(self, users=None, map=None):
-        """All photos are where the map says, once."""
+        """Asserts that every photo is where the map says, and only there."""
         users = self.USERS if users is None else users
         expected = {
             path: b"photo of " + user + b"\n"
@@ -566,7 +568,7 @@ class SmallMoves(Languages):
         )
 
     def killed_at(self, step, *arguments):
-        """Runs move.py until a step; whether it came to its end, and its steps then."""
+        """Runs move.py up to a step. Returns whether it ran to its end."""
         command = [
             sys.executable,
             "-c",
@@ -592,8 +594,8 @@ class SmallMoves(Languages):
         self.site.move("begin", self.grown)
         moves = self.site.moving(self.USERS)
         self.assertGreater(len(moves), 3)
-        # each run is killed a step later than the one before, and goes on with what
-        # that one left
+        # each run is killed one step later than the previous one, and continues with
+        # the files that that one left
         step = 1
         while not self.killed_at(step, "carry"):
             kills += 1
@@ -715,7 +717,7 @@ class SmallMoves(Languages):
     def test_a_file_that_cannot_be_carried_is_named_and_stays(self):
         self.site.move("begin", self.grown)
         user, (old, new) = next(iter(self.site.moving(self.USERS).items()))
-        # a directory of the tree is a file, which also root cannot write into
+        # a directory of the tree is a file, into which not even root can write
         third = os.path.dirname(new)
         os.makedirs(os.path.dirname(third), exist_ok=True)
         with open(third, "wb"):
@@ -729,7 +731,7 @@ class SmallMoves(Languages):
         self.moved_well()
 
     def test_a_mover_that_removes_first_loses_what_it_is_killed_at(self):
-        """The control: readers and checks see a file that is nowhere."""
+        """The control: readers and checks detect a file that is in no place."""
         with open(os.path.join(EXAMPLE, "move.py"), "rb") as file:
             source = file.read()
         self.assertEqual(source.count(RIGHT), 1)
@@ -759,7 +761,7 @@ class SmallMoves(Languages):
             self.moved_well()
 
     def agrees(self, language):
-        """Photos and shards are those that the program says."""
+        """Asserts that photos and shards are those of the program."""
         self.need(language)
         command, env = COMMANDS[language]
         program = os.path.join(

@@ -1,5 +1,6 @@
-# The example under test, which says by which worker, and the controls, which are written wrong:
-# /twice/ opens twice in a request, /never/ once in a process, /hoard/ keeps every map.
+# The example under test, whose answers name the worker, and the controls, which have deliberate
+# mistakes: /twice/ opens the map twice in a request, /never/ once in a process, /hoard/ keeps every
+# map.
 
 use strict;
 use warnings;
@@ -7,12 +8,12 @@ use warnings;
 use JSON::PP ();
 use Stead;
 
-# Longer than nothing and shorter than an epoch: time for a publisher to come between
+# Seconds; shorter than an epoch, but long enough for a publisher to publish meanwhile
 my $GAP  = 0.003;
 my $path = $ENV{STEAD_MAP};
 my $json = JSON::PP->new->utf8;
 
-# with --preload-app this is before the fork
+# with --preload-app this runs before the fork
 my $before_fork = $ENV{OPEN_AT_START} ? Stead::Map->open($path) : undef;
 
 my $where = do $ENV{WHERE_PSGI} or die $@ || $!;

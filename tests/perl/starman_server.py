@@ -1,4 +1,4 @@
-"""Starman for a test: on loopback, on a free port, and gone when the test ends."""
+"""Starman for a test: on a free port of loopback, and stopped when the test ends."""
 
 import os
 import shutil
@@ -11,19 +11,19 @@ from perl_module import MODULE, PERL
 from web_server import ROOT, children
 
 HERE = ROOT / "tests" / "perl"
-# Generous: the machine may be busy with other things
+# Generous, since the machine may be busy with other work
 LONG = 60
 
 
 def free_port():
-    """A port that nobody has now; Starman cannot be given a socket that is bound."""
+    """Returns a port that is free now; Starman cannot inherit a bound socket."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         return found.getsockname()[1]
 
 
 class Starman:
-    """A context: Starman with apps.psgi. `before` is a command that runs it, such as
-    strace.
+    """A context manager that runs Starman with apps.psgi. `before` is a command that
+    runs it, such as strace.
     """
 
     def __init__(self, scratch, *options, workers=3, before=(), **environment):
@@ -41,10 +41,10 @@ class Starman:
         )
 
     def __enter__(self):
-        for _ in range(5):  # somebody else may take the port between
+        for _ in range(5):  # another process may take the port meanwhile
             self.address = ("127.0.0.1", free_port())
-            # a worker ends after 1000 requests unless it is told otherwise, and then
-            # its memory could not be compared
+            # by default a worker exits after 1000 requests, and then its memory could
+            # not be compared
             command = [
                 *self.before,
                 PERL,
@@ -73,8 +73,8 @@ class Starman:
         raise AssertionError(f"Starman does not start\n{self.log()}")
 
     def listens(self):
-        """Waits until the workers are there and somebody accepts; False when Starman
-        ends instead.
+        """Waits until the workers exist and one accepts connections. Returns False if
+        Starman exits instead.
         """
         deadline = time.monotonic() + LONG
         while self.process.poll() is None:
@@ -105,11 +105,11 @@ class Starman:
             self.process.wait()
 
     def log(self):
-        """What Starman said."""
+        """The log of Starman."""
         return (self.scratch / "starman.log").read_text("utf-8", "replace")
 
     def master(self):
-        """Starman's own process."""
+        """The process of Starman itself."""
         if not self.before:
             return self.process.pid
         deadline = time.monotonic() + LONG

@@ -1,5 +1,5 @@
-"""The distribution as CPAN sees it: its list of files, its archive, built from there
-with an installed libstead, and where it cannot be built.
+"""The distribution as CPAN sees it: its list of files, its archive, a build from the
+archive with an installed libstead, and builds that must be refused.
 """
 
 import os
@@ -19,7 +19,7 @@ print $map->locate('frank'), ' ', $INC{'Stead.pm'}, "\\n";
 
 
 def run(command, folder, **environment):
-    """What a command says, both ways, and how it ends."""
+    """Returns the output of a command, its error output, and its exit code."""
     done = subprocess.run(
         command,
         cwd=folder,
@@ -34,7 +34,7 @@ def run(command, folder, **environment):
 
 
 def good(command, folder, **environment):
-    """What a command says that must work."""
+    """Returns the output of a command that must succeed."""
     code, said = run(command, folder, **environment)
     assert code == 0, f"{command}: exit {code}\n{said[-4000:]}"
     return said
@@ -42,14 +42,14 @@ def good(command, folder, **environment):
 
 @pytest.fixture
 def copy(tmp_path):
-    """The sources as they are kept."""
+    """A copy of the sources, as in the repository."""
     return shutil.copytree(SOURCES, tmp_path / "copy")
 
 
 @pytest.fixture
 def prefix(tmp_path):
-    """What `make install PREFIX=` lays out, as far as it matters here; tests/install.py
-    looks at the whole.
+    """The part of the layout of `make install PREFIX=` that matters here;
+    tests/install.py checks all of it.
     """
     found = tmp_path / "opt" / "stead"
     (found / "include").mkdir(parents=True)
@@ -71,8 +71,8 @@ def prefix(tmp_path):
 
 
 def built_and_installed(folder, *arguments, **environment):
-    """perl Makefile.PL, make, make test, make install; then it is used from where it
-    is.
+    """Runs perl Makefile.PL, make, make test, make install; then uses the module where
+    it was installed.
     """
     said = good([PERL, "Makefile.PL", *arguments], folder, **environment)
     assert "WARNING" not in said and "not a known" not in said, said
@@ -126,8 +126,8 @@ def test_pkg_config_says_where_the_library_is(copy, prefix):
 
 
 def refused(copy, *arguments, **environment):
-    """What Makefile.PL says that ends well and makes no Makefile: to CPAN's testers
-    that is NA, and no failure.
+    """Returns the message of a Makefile.PL that exits with 0 and writes no Makefile,
+    which CPAN's testers report as NA and not as a failure.
     """
     said = good([PERL, *arguments], copy, **environment)
     assert not (copy / "Makefile").exists() and len(said.splitlines()) == 1, said

@@ -1,5 +1,5 @@
-"""The programs of docs/perl.md and of the manual pages, run: what stands behind `#` on
-a line of `say` is what it says.
+"""Runs the programs of docs/perl.md and of the manual pages. On a line with `say`, the
+text after `#` is the expected output.
 """
 
 import re
@@ -19,8 +19,7 @@ name = "db2"
 weight = 1.5
 attributes = { address = "10.0.0.2:3306" }
 """
-# frank lives on db1, as in the README; what is said is compared as the characters that
-# it is
+# frank lives on db1, as in the README; the output is compared as characters
 BEGIN = r"""
 sub shown {
     my ($line, $wanted, @said) = @_;
@@ -34,8 +33,8 @@ BEGIN { require Stead; Stead::Map->build_file('fleet.toml')->publish('members.ma
 
 
 def blocks(path):
-    """The Perl programs of a page: what is fenced as perl in Markdown, what is indented
-    in POD, up to another heading one program.
+    """Yields the Perl programs of a page: blocks that are fenced as perl in Markdown,
+    and indented blocks in POD. The blocks between two headings are one program.
     """
     text = path.read_text("utf-8")
     if path.suffix == ".md":
@@ -49,7 +48,7 @@ def blocks(path):
 
 
 def program(text):
-    """The program that checks what it says; and how many times."""
+    """Returns the program with checks of its output, and the number of checks."""
     count = 0
 
     def check(match):
@@ -65,7 +64,7 @@ def program(text):
 
 
 def run(text, folder):
-    """Runs a program where there are a fleet and its map."""
+    """Runs a program in a directory with a fleet and its map."""
     (folder / "fleet.toml").write_text(FLEET)
     (folder / "program.pl").write_text("use strict; use warnings;\n" + text, "utf-8")
     return subprocess.run(

@@ -1,5 +1,5 @@
-"""The PSGI example under Starman, several workers, while `stead apply` publishes 50
-epochs; applications that are written wrong; system calls.
+"""The PSGI example under Starman with several workers, while `stead apply` publishes 50
+epochs; applications with deliberate mistakes; system calls.
 """
 
 import shutil
@@ -20,14 +20,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 EPOCHS = 50
-# From the end of an apply to the begin of the next; an apply takes about as long
+# Seconds from the end of an apply to the start of the next; an apply takes about as
+# long
 PAUSE = 0.015
-# The map has 0.4 MB: 40 that were kept are 16 MB
+# The map has 0.4 MB, so 40 maps that are kept take 16 MB
 MEMORY = 6 << 20
 
 
 class Run(web_run.Run):
-    """What a load during 50 epochs gave."""
+    """The result of a load during 50 epochs."""
 
     def __init__(self, scratch, kinds, *options, **environment):
         publisher = Publisher(scratch)
@@ -36,7 +37,7 @@ class Run(web_run.Run):
             for kind in kinds:
                 ask_until_all_answered(server, "GET", kind)
             self.workers = server.workers()
-            # asks once in each epoch for each kind, however slow the machine is
+            # makes one request of each kind in each epoch, however slow the machine is
             sure = Client(server.address, keep=False)
             with load(
                 server.address, [("GET", kind) for kind in kinds], keep=False
@@ -65,10 +66,10 @@ def test_every_answer_is_of_one_map_and_of_the_newest(
         **({"OPEN_AT_START": "1"} if preloaded else {}),
     )
     changed = run.check(EPOCHS, MEMORY, record_property)
-    # the cache holds the newest, with what the parent had open; a change during the
-    # last request may have left one more
+    # the cache holds the newest map, and the one that the parent had open; a change
+    # during the last request may have left one more
     assert max(run.open_maps.values()) <= 1 + preloaded
-    # a fault could have shown: the workers answered often, and lived through changes
+    # a fault would have been visible: the workers answered often, and during changes
     assert sum(changed.values()) >= EPOCHS // 2
     assert sum(map(len, by_worker(run.answers).values())) > 2 * EPOCHS
 
@@ -79,7 +80,7 @@ def test_the_judge_catches_applications_that_are_written_wrong(
     run = Run(tmp_path, ["twice", "never", "hoard"])
     record_property("faults", run.control_faults())
     run.check_controls(EPOCHS)
-    # who keeps every map is caught by his memory
+    # an application that keeps every map is detected by its memory
     assert max(run.growth.values()) > MEMORY
 
 
@@ -88,7 +89,7 @@ CHANGES = 5
 
 
 @pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
-# the control opens twice in a request, and the counting must show it
+# the control opens the map twice in a request, and the counts must show it
 @pytest.mark.parametrize(("kind", "stats"), [("where", 1), ("twice", 2)])
 def test_a_request_costs_one_stat_of_the_map(kind, stats, tmp_path, record_property):
     publisher = Publisher(tmp_path)

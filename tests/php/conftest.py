@@ -1,4 +1,4 @@
-"""What the tests of PHP under php-fpm share."""
+"""Fixtures and hooks that the tests of PHP under php-fpm share."""
 
 import shutil
 import sys
@@ -9,14 +9,16 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 # the judge, the load and the publisher are those of Python's web tests; the reference
-# reads the maps
+# implementation reads the maps
 sys.path[:0] = [str(TESTS), str(TESTS / "web"), str(TESTS / "reference")]
+
+from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 
 
 @pytest.fixture
 def place():
-    """A directory that the workers' user may enter, which pytest's own may not be;
-    workers create nothing but in `own`.
+    """A directory that the user of the workers may enter; pytest's own directory may
+    not be one. Workers create files only in `own`.
     """
     path = Path(tempfile.mkdtemp(prefix="stead-fpm-"))
     path.chmod(0o755)
@@ -24,16 +26,3 @@ def place():
     (path / "own").chmod(0o777)
     yield path
     shutil.rmtree(path, ignore_errors=True)
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
-    counted.
-    """
-    for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(
-            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
-        )
-    for report in terminalreporter.stats.get("passed", []):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{report.head_line}: {name} {value}")

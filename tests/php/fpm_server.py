@@ -1,5 +1,5 @@
-"""nginx and php-fpm for a test, with the files of examples/php/fpm: on loopback and a
-socket of their own, and gone when the test ends.
+"""nginx and php-fpm for a test, with the files of examples/php/fpm. They use loopback
+and a socket of their own, and are stopped when the test ends.
 """
 
 import glob
@@ -20,12 +20,12 @@ from web_server import ROOT, children
 
 HERE = Path(__file__).resolve().parent
 EXAMPLE = ROOT / "examples" / "php" / "fpm"
-PATIENCE = 240  # seconds, for what takes one on a machine that is idle
-ROOM = 2 << 30  # bytes: a worker that leaks fails, and not the machine
+PATIENCE = 240  # seconds, for steps that take one second on an idle machine
+ROOM = 2 << 30  # bytes, so that a worker that leaks fails before the machine does
 
 
 def fpm():
-    """php-fpm, under whatever name this system has it."""
+    """Returns the path of php-fpm, whatever its name is on this system."""
     names = [
         "php-fpm",
         *sorted(
@@ -37,12 +37,12 @@ def fpm():
 
 
 def find(name):
-    """A program, also one that only root has in the path."""
+    """Returns the path of a program, also of one that only root has in PATH."""
     return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
 def why_not():
-    """Why this cannot run here; None when it can."""
+    """Returns why this cannot run here; None if it can."""
     missing = [
         name
         for name, path in (
@@ -66,7 +66,7 @@ def why_not():
 
 
 def user():
-    """Whom workers run as when we are root: (user, group)."""
+    """Returns the (user, group) of the workers if we are root."""
     for name in ("www-data", "nobody"):
         try:
             entry = pwd.getpwnam(name)
@@ -77,10 +77,10 @@ def user():
 
 
 class FpmServer:
-    """A context. way: "preload", "scope" or "enable", the ini file, or "none". root:
-    whether the masters may be root's, when we are; otherwise they are an ordinary
-    user's. before: a command that runs php-fpm, such as strace. page: the script of
-    every request.
+    """A context manager. way: the ini file, "preload", "scope" or "enable", or "none".
+    root: whether the masters run as root if we are root; otherwise they run as an
+    ordinary user. before: a command that runs php-fpm, such as strace. page: the script
+    of every request.
     """
 
     def __init__(
@@ -96,17 +96,21 @@ class FpmServer:
     ):
         self.place, self.count, self.before = place, workers, list(before)
         self.root = root and os.geteuid() == 0
-        # they end when this process is killed, too
+        # they also end if this process is killed
         self.drop = ["setpriv", "--pdeathsig=TERM"]
         if os.geteuid() == 0 and not root:
             name, group = user()
             self.drop += [f"--reuid={name}", f"--regid={group}", "--clear-groups"]
-        self.own = place / "own"  # where an ordinary user may create a socket
+        self.own = (
+            place / "own"
+        )  # a directory in which an ordinary user may create a socket
         self.prepare(way, page, settings)
         self.running = []
 
     def prepare(self, way, page, settings):
-        """The example's files, with this test's paths in place of the example's."""
+        """Writes the example's files, with the paths of this test instead of the
+        example's.
+        """
         package = self.place / "vendor" / "stead" / "stead"
         shutil.copytree(
             ROOT / "php", package, ignore=shutil.ignore_patterns("tests", "vendor")
@@ -149,14 +153,14 @@ class FpmServer:
         )
 
     def example(self, name):
-        """A file of the example, with this test's paths."""
+        """Returns a file of the example, with the paths of this test."""
         text = (EXAMPLE / name).read_text()
         for old, new in self.words:
             text = text.replace(old, new)
         return text
 
     def nginx_conf(self, port):
-        """A whole configuration around the example's."""
+        """Returns a complete configuration that includes the example's."""
         server = self.example("nginx.conf").replace(
             "127.0.0.1:8080", f"127.0.0.1:{port}"
         )
@@ -180,7 +184,7 @@ class FpmServer:
                 stdout=log,
                 stderr=log,
                 env=dict(os.environ, **environment),
-                # a limit that this process must not have itself
+                # a limit for the child alone, not for this process
                 preexec_fn=lambda: resource.setrlimit(  # noqa: PLW1509
                     resource.RLIMIT_AS, (ROOM, ROOM)
                 ),
@@ -190,7 +194,7 @@ class FpmServer:
 
     def __enter__(self):
         try:
-            # a leading : stands for the directory that PHP was built with
+            # a leading : stands for PHP's compiled-in directory
             self.process = self.start(
                 [*self.before, *self.drop, fpm(), "-y", str(self.place / "fpm.conf")],
                 LD_LIBRARY_PATH=str(self.place / "lib"),
@@ -205,8 +209,8 @@ class FpmServer:
                 "php-fpm",
             )
             for _ in range(10):
-                # the port may be taken between our asking and nginx's; then it ends at
-                # once, and we ask for another
+                # another process may take the port before nginx does; then nginx exits
+                # immediately, and we ask for another port
                 with socket.create_server(("127.0.0.1", 0)) as free:
                     self.address = free.getsockname()
                 (self.place / "nginx.conf").write_text(self.nginx_conf(self.address[1]))
@@ -230,8 +234,8 @@ class FpmServer:
             raise
 
     def wait(self, ready, process, name):
-        """Until it is ready; False when the process ends before, which is an error
-        where a name is given.
+        """Waits until the server is ready. If the process exits before, returns False,
+        or raises an error if a name is given.
         """
         deadline = time.monotonic() + PATIENCE
         while not ready():
@@ -258,7 +262,7 @@ class FpmServer:
         for process in reversed(self.running):
             if process.poll() is not None:
                 continue
-            # strace passes no signal on
+            # strace does not forward signals
             master = (
                 (children(process.pid) or [process.pid])[0]
                 if self.before and process is self.process
@@ -276,14 +280,14 @@ class FpmServer:
                 process.wait()
 
     def log(self):
-        """What they said."""
+        """The logs of both."""
         return "".join(
             path.read_text("utf-8", "replace")
             for path in sorted(self.own.glob("*.log"))
         )
 
     def master(self):
-        """php-fpm's master."""
+        """The process id of php-fpm's master."""
         return (
             (children(self.process.pid) or [0])[0] if self.before else self.process.pid
         )
@@ -293,5 +297,5 @@ class FpmServer:
         return set(children(self.master()))
 
 
-# for other tests' helpers, which ask for the same
+# for the helpers of other tests, which call them on this module
 memory, open_maps = web_server.memory, web_server.open_maps

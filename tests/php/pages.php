@@ -2,8 +2,9 @@
 
 declare(strict_types=1);
 
-// The example /where/, and pages that are written wrong: the controls of the tests. Longer than
-// nothing and shorter than an epoch is what /twice/ waits, for a publisher to come between.
+// The example /where/, and pages with deliberate mistakes, which are the controls of the tests.
+// /twice/ waits for a time that is shorter than an epoch, but long enough for a publisher to
+// publish meanwhile.
 
 const GAP = 3000;
 
@@ -31,18 +32,18 @@ use Stead\Map;
 
 $path = (string) getenv('STEAD_MAP');
 if ($verb === 'never') {
-    // each worker makes itself a copy, and asks that for ever
+    // each worker makes itself a copy of the map, and uses it for ever
     $own = dirname($path) . '/own/' . getmypid() . '.map';
     is_file($own) || Map::open($path)->save($own);
     $path = $own;
 }
 $members = $again = Map::open($path);
 if ($verb === 'twice') {
-    // opens the map again half-way
+    // opens the map again in the same request
     usleep(GAP);
     $again = Map::open($path);
 } elseif ($verb === 'hoard') {
-    // never ends what it opens
+    // never frees the maps that it opens
     Library::load()->c->stead_map_share($members->pointer());
 }
 echo json_encode(['epoch' => $members->epoch(), 'node' => $again->locate(rawurldecode($key)), 'again' => $again->epoch()]);

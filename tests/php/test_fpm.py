@@ -1,5 +1,5 @@
 """nginx and php-fpm with several workers answer while `stead apply` publishes epochs,
-in each way of allowing FFI.
+with each way of allowing FFI.
 """
 
 import json
@@ -22,16 +22,16 @@ from wrk_load import Wrk
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
 
 EPOCHS = 50
-# From the end of an apply to the begin of the next
+# Seconds from the end of an apply to the start of the next
 PAUSE = 0.015
 REQUESTS = 100_000
-# A map has 0.4 MB: 40 that were kept are 16 MB
+# A map has 0.4 MB, so 40 maps that are kept take 16 MB
 MEMORY = 6 << 20
 
 
 class Run(web_run.Run):
-    """What a load during 50 epochs gave: clients that note when, and wrk, which asks
-    more.
+    """The result of a load during 50 epochs. The load is clients that record times, and
+    wrk, which makes more requests.
     """
 
     def __init__(
@@ -84,10 +84,10 @@ def test_every_answer_is_of_one_map_and_of_the_newest(
     )
     assert not run.faults(), run.log
     assert not run.wrk.faults(run.epochs) and not run.wrk.failed, run.log
-    # what wrk asked was judged: all but what was under way when it ended
+    # every answer to wrk was judged, except requests under way when it ended
     assert sum(run.wrk.answers().values()) > REQUESTS * 0.99
     assert run.wrk.asked >= REQUESTS
-    # no worker died, none was replaced
+    # no worker died or was replaced
     assert (
         run.workers_at_end == run.workers == set(run.growth) and len(run.workers) == 3
     )
@@ -96,9 +96,9 @@ def test_every_answer_is_of_one_map_and_of_the_newest(
         worker: answer.said["epoch"] for worker, answer in run.last.items()
     } == dict.fromkeys(run.workers, len(run.epochs))
     assert max(run.growth.values()) < MEMORY
-    # the cache holds the newest
+    # the cache holds only the newest map
     assert max(run.open_maps.values()) <= 1
-    # a fault could have shown: each worker answered often, and lived through most of
+    # a fault would have been visible: each worker answered often, and during most of
     # the changes
     assert set(changed) == run.workers and min(changed.values()) >= EPOCHS // 2
     assert all(len(some) > EPOCHS for some in by_worker(run.answers).values())
@@ -112,7 +112,7 @@ def test_the_judge_catches_pages_that_are_written_wrong(place, record_property):
     )
     run.check_controls(EPOCHS)
     assert run.wrk.faults(run.epochs)["mixed"] >= 1
-    # who keeps every map is caught by his memory
+    # an application that keeps every map is detected by its memory
     assert min(run.growth.values()) > MEMORY
 
 
@@ -136,11 +136,11 @@ def test_who_may_use_ffi(place, record_property):
         said["preload"][0].said
         and said["preload"][0].said == said["scope"][0].said == said["enable"][0].said
     )
-    # preloaded classes may, other scripts may not
+    # preloaded classes may use FFI, other scripts may not
     assert "restricted" in said["preload"][1]
     assert said["scope"][1] is True and said["enable"][1] is True
     assert "restricted" in said["none"][1]
-    # and who has set up nothing is told what to write
+    # without any setup, the message says what to write
     assert refused.value.code == 503 and said["none"][0].said is None
     for words in (
         "ffi.enable=preload",
@@ -154,7 +154,7 @@ def test_who_may_use_ffi(place, record_property):
 
 
 @pytest.mark.skipif(bool(strace_why_not()), reason=str(strace_why_not()))
-# the control opens twice in a request, and the counting must show it
+# the control opens the map twice in a request, and the counts must show it
 @pytest.mark.parametrize(
     ("way", "kind", "stats"),
     [

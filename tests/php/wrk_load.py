@@ -1,5 +1,5 @@
-"""wrk as a load whose answers are all kept: what it says is judged by the maps that
-were published, as far as it says it.
+"""wrk as a load whose answers are all kept. The answers are compared with the published
+maps, as far as they contain the facts.
 """
 
 import json
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import stead_reference
 from fpm_server import find
 
-# each thread asks for member0, member1, ... and writes status and body of every answer
-# to a file of its own
+# each thread requests member0, member1, ... and writes the status and body of every
+# answer to its own file
 SCRIPT = """
 local threads = 0
 function setup(thread) thread:set("number", threads); threads = threads + 1 end
@@ -31,7 +31,7 @@ function response(status, headers, body) file:write(status, " ", body, "\\n") en
 
 
 class Wrk:
-    """Rounds of wrk; `asked` counts its requests, `failed` what it could not ask."""
+    """Rounds of wrk; `asked` counts its requests, `failed` those that failed."""
 
     def __init__(self, server, kind, directory):
         self.server, self.kind, self.directory = server, kind, directory
@@ -41,7 +41,7 @@ class Wrk:
         self.script.write_text(SCRIPT)
 
     def round(self, seconds=2, connections=6):
-        """Asks for so long."""
+        """Runs wrk for this time."""
         self.rounds += 1
         url = "http://{}:{}".format(*self.server.address)
         command = [
@@ -67,21 +67,21 @@ class Wrk:
         ).stdout.decode()
         self.asked += int(re.search(r"(\d+) requests in", said)[1])
         self.rates.append(float(re.search(r"Requests/sec: +([\d.]+)", said)[1]))
-        # at its end wrk drops what is under way, which is no error
+        # at its end wrk drops requests that are under way, which is not an error
         self.failed += sum(
             map(int, re.findall(r"(?:connect|read|write|timeout) (\d+)", said))
         ) + sum(map(int, re.findall(r"Non-2xx or 3xx responses: (\d+)", said)))
 
     @contextmanager
     def all_the_while(self):
-        """Round after round from begin to end."""
+        """Runs round after round while the context is open."""
         stop, problems = threading.Event(), []
 
         def run():
             try:
                 while not stop.is_set():
                     self.round()
-            except Exception as problem:  # noqa: BLE001  the thread that waits says it
+            except Exception as problem:  # noqa: BLE001  the waiting thread reports it
                 problems.append(problem)
 
         thread = threading.Thread(target=run)
@@ -94,11 +94,11 @@ class Wrk:
         assert not problems, problems
 
     def answers(self):
-        """{(status, body): how often}"""
+        """Returns {(status, body): number of times}."""
         found = Counter()
         for path in self.directory.glob("wrk-*"):
             with open(path, encoding="utf-8") as file:
-                # the last line may be cut when wrk ends
+                # the last line may be incomplete when wrk ends
                 found.update(line for line in file if line.endswith("}\n"))
         return {
             tuple(line.rstrip("\n").split(" ", 1)): count
@@ -106,8 +106,8 @@ class Wrk:
         }
 
     def faults(self, epochs):
-        """{fault: how often}: an error, or what is of no map that was published, or of
-        two
+        """Returns {fault: number of times}: errors, and answers that fit no published
+        map or mix two
         """
         faults = Counter()
         for (status, body), count in self.answers().items():

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import rings
+from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 
 
 @pytest.fixture
@@ -24,18 +26,3 @@ def draw(tmp_path):
         return drawn[-1]
 
     return one
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
-    counted.
-    """
-    for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(
-            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
-        )
-    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get(
-        "failed", []
-    ):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{name}: {value}")

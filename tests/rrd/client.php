@@ -1,12 +1,12 @@
 <?php
 
-// What a program with php-rrd does: files made, updated, read and drawn; prints all that it sees.
-// RRDCACHED_ADDRESS says where. client.php DIRECTORY START PICTURE WAY: DIRECTORY stands before the
-// names, and may be empty; WAY is unix or tcp. What opens the file itself, whatever the daemon has,
-// is called over TCP only: there no file is at hand.
+// Does what a program with php-rrd does: makes, updates, reads and draws files, and prints all
+// results. RRDCACHED_ADDRESS names the server. Usage: client.php DIRECTORY START PICTURE WAY.
+// DIRECTORY is put before the names and may be empty; WAY is unix or tcp. Calls that open the file
+// themselves, whatever the daemon has, are made over TCP only, where no local file exists.
 [, $directory, $start, $picture, $way] = $argv;
 
-// what a call gives, or its error
+// Prints the result of a call, or its error.
 function shown(string $what, $given): void
 {
     $error = rrd_error();
@@ -14,7 +14,7 @@ function shown(string $what, $given): void
     echo $error === false ? '' : " ERROR $error", "\n";
 }
 
-// fetch and xport give NAN, which JSON has not
+// fetch and xport return NAN, which JSON does not have
 function plain($given)
 {
     return is_array($given) ? array_map('plain', $given) : (is_float($given) ? sprintf('%.10e', $given) : $given);
@@ -57,7 +57,7 @@ $creator->addDataSource('value:GAUGE:120:0:100');
 $creator->addArchive('AVERAGE:0.5:1:50');
 shown('creator', $creator->save());
 if ($way === 'tcp') {
-    $updater = new RRDUpdater("{$directory}php/object.rrd"); // names data sources, which it looks for in the file
+    $updater = new RRDUpdater("{$directory}php/object.rrd"); // looks up data sources in the local file
     shown('updater', $updater->update(['value' => '5.25'], (string) ($start + 60)));
     shown('updater', $updater->update(['value' => '7'], (string) ($start + 120)));
 }

@@ -1,14 +1,14 @@
-# What a program with RRDs does: files made, updated, read and drawn; prints all that it sees.
-# RRDCACHED_ADDRESS says where. client.pl DIRECTORY START PICTURE WAY: DIRECTORY stands before the
-# names, and may be empty; WAY is unix or tcp. What opens the file itself, whatever the daemon has,
-# is called over TCP only: there no file is at hand.
+# Does what a program with RRDs does: makes, updates, reads and draws files, and prints all results.
+# RRDCACHED_ADDRESS names the server. Usage: client.pl DIRECTORY START PICTURE WAY. DIRECTORY is put
+# before the names and may be empty; WAY is unix or tcp. Calls that open the file themselves,
+# whatever the daemon has, are made over TCP only, where no local file exists.
 use strict;
 use warnings;
 use RRDs;
 
 my ( $directory, $start, $picture, $way ) = @ARGV;
 
-# what a call gives, or its error
+# Prints the result of a call, or its error.
 sub shown {
     my ( $what, @given ) = @_;
     my $error = RRDs::error();

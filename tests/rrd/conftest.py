@@ -1,4 +1,4 @@
-"""What the tests of the RRD router share."""
+"""Fixtures that the tests of the RRD router share."""
 
 import shutil
 import subprocess
@@ -12,11 +12,12 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 import built
 from rrd_servers import Cluster
+from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 
 
 @pytest.fixture(scope="session")
 def programs():
-    """The programs by name, as they are built from this source."""
+    """Returns the programs by name, as built from this source."""
     for name in ("rrdcached", "rrdtool"):
         if not shutil.which(name):
             pytest.skip(f"{name} is not installed")
@@ -25,7 +26,9 @@ def programs():
 
 @pytest.fixture
 def place():
-    """A directory with a short name: the path of a unix socket has at most 107 bytes."""
+    """Makes a directory with a short name: the path of a unix socket has at most 107
+    bytes.
+    """
     path = Path(tempfile.mkdtemp(prefix="stead-rrd-", dir="/tmp"))
     yield path
     shutil.rmtree(path, ignore_errors=True)
@@ -33,15 +36,17 @@ def place():
 
 @pytest.fixture
 def cluster(programs, place):
-    """Four rrdcached in two zones behind a router, and one rrdcached beside them."""
+    """Starts four rrdcached in two zones behind a router, and one rrdcached beside
+    them.
+    """
     with Cluster(programs, place) as made:
         yield made
 
 
 @pytest.fixture
 def quiet(programs, place):
-    """The same, and nothing is flushed but by a client: then what waits is the same on
-    all of them.
+    """Starts the same, but only clients cause a flush. So the same values wait in all
+    of them.
     """
     with Cluster(programs, place, quiet=True) as made:
         yield made
@@ -49,7 +54,7 @@ def quiet(programs, place):
 
 @pytest.fixture
 def dump():
-    """Dumps files, by one rrdtool."""
+    """Dumps files, with one rrdtool process."""
     tool = subprocess.Popen(
         ["rrdtool", "-"],
         stdin=subprocess.PIPE,
@@ -72,16 +77,3 @@ def dump():
     yield one
     tool.stdin.close()
     tool.wait()
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
-    counted.
-    """
-    for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(
-            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
-        )
-    for report in terminalreporter.stats.get("passed", []):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{report.head_line}: {name} {value}")

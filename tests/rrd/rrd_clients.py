@@ -1,5 +1,5 @@
-"""The same client beside the router and beside one rrdcached, and what each of them
-then has on disk.
+"""Runs the same client on the router and on one rrdcached, and compares what they have
+on disk afterwards.
 """
 
 import difflib
@@ -17,19 +17,19 @@ SCRIPTS = Path(__file__).resolve().parent
 
 
 def comparable(text):
-    """Without what rrdtool draws by lot when it makes a file: the row that an archive
-    begins with.
+    """Removes the one thing that rrdtool chooses at random when it makes a file: the
+    row with which an archive begins.
     """
     return re.sub(rb"(cur_row[^0-9]+(?:1 )?)\d+", rb"\1LOT", text)
 
 
 def escaped(name):
-    """A name as the protocol writes it."""
+    """Returns the name as the protocol writes it."""
     return name.replace("\\", "\\\\").replace(" ", "\\ ")
 
 
 class Pair:
-    """The router and `single`, both by unix socket or both by TCP; librrd treats the
+    """The router and `single`, both by unix socket or both by TCP. librrd treats the
     two kinds of address differently.
     """
 
@@ -42,14 +42,14 @@ class Pair:
         self.routed, self.single = getattr(cluster, way), cluster.single.address
 
     def path(self, name):
-        """The name as a client has to write it: over TCP librrd refuses absolute paths,
-        over a unix socket it makes all absolute.
+        """Returns the name as a client has to write it. Over TCP librrd refuses
+        absolute paths; over a unix socket it makes all paths absolute.
         """
         return f"{self.cluster.base}/{name}" if self.way == "unix" else name
 
     def both(self, run):
-        """What `run(address)` gives for the two, without the address and what is drawn
-        by lot.
+        """Returns the results of `run(address)` for the two, without the address and
+        without random parts.
         """
         given = []
         for address in (self.routed, self.single):
@@ -66,8 +66,8 @@ class Pair:
         return given
 
     def same(self, run, code=0):
-        """The one thing that `run(address)` prints for both; it has to end with this
-        code.
+        """Returns the output of `run(address)`, which must be the same for both. It
+        must exit with this code.
         """
         routed, single = self.both(run)
         assert routed[0] == single[0], (routed, single)
@@ -87,7 +87,7 @@ class Pair:
 
 
 def rrdtool(*words, text=None, place=None):
-    """For Pair: rrdtool with these arguments, and `text` as its input."""
+    """For Pair: runs rrdtool with these arguments, and `text` as its input."""
 
     def run(address):
         command = [
@@ -109,8 +109,8 @@ def rrdtool(*words, text=None, place=None):
 
 
 def script(interpreter, file, *words, place):
-    """For Pair: a script from this directory, told the address by the environment as
-    librrd reads it.
+    """For Pair: runs a script from this directory. It gets the address from the
+    environment, where librrd looks for it.
     """
 
     def run(address):
@@ -134,7 +134,7 @@ def script(interpreter, file, *words, place):
 
 
 def installed(program):
-    """The path of a program, also of one that only root has in its PATH."""
+    """Returns the path of a program, even if only root has it in PATH."""
     return shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 
 
@@ -147,8 +147,8 @@ def flush(cluster, names):
 
 
 def unequal(cluster, names, look):
-    """Flushes, and gives the copies whose `look` is not the one of `single`: (name,
-    backend). Every file has to have two copies.
+    """Flushes, and returns the copies whose `look` differs from that of `single`, as
+    (name, backend). Every file must have two copies.
     """
     flush(cluster, names)
     wrong = []
@@ -169,12 +169,12 @@ def unequal(cluster, names, look):
 
 
 class Tee:
-    """Stands before a server and keeps what clients send, connection by connection;
-    passes everything on as it is.
+    """A proxy before a server. It passes everything on unchanged and keeps what clients
+    send, for each connection.
     """
 
     def __init__(self, server, place):
-        """Listens as the server does: on a unix socket in `place`, or on a port of
+        """Listens like the server: on a unix socket in `place`, or on a port of
         127.0.0.1.
         """
         self.server, self.connections = server, []
@@ -192,7 +192,7 @@ class Tee:
         return self
 
     def __exit__(self, *_):
-        # shutdown, since close alone does not wake who waits in accept
+        # shutdown, because close alone does not wake a thread that waits in accept
         self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
 
@@ -220,7 +220,7 @@ class Tee:
                     kept.extend(data)
                 target.sendall(data)
         except OSError:
-            pass  # one side has gone; so goes the other
+            pass  # one side has closed the connection; close the other
         for end in (source, target):
             try:
                 end.shutdown(socket.SHUT_RDWR)
@@ -228,7 +228,7 @@ class Tee:
                 pass
 
     def lines(self):
-        """All whole lines that came, of one connection after the other."""
+        """Returns all complete lines that were sent, one connection after the other."""
         return [
             line
             for sent in list(self.connections)

@@ -1,12 +1,12 @@
-"""Whether all copies of files are what one rrdcached has made."""
+"""Checks whether all copies of files equal the files of one rrdcached."""
 
 import re
 import subprocess
 
 
 def dumped(path):
-    """What rrdtool dumps, without what it draws by lot when it makes a file: the row
-    that an archive begins with.
+    """Returns rrdtool's dump without the one thing that rrdtool chooses at random when
+    it makes a file: the row with which an archive begins.
     """
     done = subprocess.run(
         [b"rrdtool", b"dump", path],
@@ -17,8 +17,8 @@ def dumped(path):
 
 
 def differing(cluster, names):
-    """The copies whose dump is not the one of `single`: (name, backend), and how many
-    copies there are.
+    """Returns the copies whose dump differs from that of `single`, as (name, backend),
+    and how many copies there are.
     """
     wrong, copies = [], 0
     for name in names:
@@ -28,7 +28,7 @@ def differing(cluster, names):
             try:
                 found = dumped(path)
             except subprocess.CalledProcessError:
-                continue  # none here
+                continue  # this backend has no copy
             copies += 1
             if found != expected:
                 wrong.append((name, backend))

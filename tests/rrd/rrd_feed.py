@@ -1,6 +1,4 @@
-"""Updates under load, what of them was acknowledged, and what of that a copy does not
-have.
-"""
+"""Sends updates under load, and finds acknowledged updates that a copy does not have."""
 
 import subprocess
 import threading
@@ -17,8 +15,8 @@ def names(files=FILES):
 
 
 class Feed:
-    """Updates one file after the other, a value each second of the file's time, and
-    keeps what was acknowledged and what was said instead.
+    """Updates one file after the other, with a value for each second of the file's
+    time. It keeps the acknowledged values, and the answers to the others.
     """
 
     def __init__(self, cluster, files=FILES):
@@ -27,7 +25,7 @@ class Feed:
             {name: [] for name in names(files)},
             False,
         )
-        self.refused = {}  # what was said instead of success, and how often
+        self.refused = {}  # answers other than success, and how often each came
         self.thread = threading.Thread(target=self.run)
 
     def __enter__(self):
@@ -52,7 +50,7 @@ class Feed:
                             else:
                                 self.refused[said] = self.refused.get(said, 0) + 1
             except (OSError, AssertionError, IndexError, ValueError):
-                time.sleep(0.02)  # the router is away
+                time.sleep(0.02)  # the router is down
 
     def count(self):
         return sum(map(len, self.acknowledged.values()))
@@ -68,7 +66,7 @@ def create(cluster, files=FILES):
 
 
 def there(file, until):
-    """The values of a file by their times."""
+    """Returns the values of a file by their times."""
     command = ["rrdtool", "fetch", file, "LAST", "-s", str(START), "-e", str(until + 1)]
     rows = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True
@@ -79,8 +77,8 @@ def there(file, until):
 
 
 def lost(cluster, acknowledged):
-    """The acknowledged values that a copy does not have; and how many copies were
-    looked into.
+    """Returns the acknowledged values that a copy does not have, and how many copies
+    were examined.
     """
     with Client(cluster.unix) as client:
         for name in acknowledged:
@@ -102,7 +100,7 @@ def lost(cluster, acknowledged):
 
 
 def row(record_property, fault, acknowledged, missing):
-    """A row of the table of faults."""
+    """Returns a row of the table of faults."""
     count = sum(map(len, acknowledged.values()))
     record_property(
         "fault",

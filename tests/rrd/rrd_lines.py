@@ -1,14 +1,15 @@
-"""Protocol lines by a seed: valid, nearly valid and garbage, and what an rrdcached and
-the router must say to each.
+"""Generates protocol lines from a seed: valid, nearly valid and garbage. It knows what
+an rrdcached and the router must answer to each.
 
 A conversation is what one connection sends. Most of its lines go to a single rrdcached
-and to the router, whose answers have to be equal; some go to the router alone, since
-rrdcached dies of them, answers with what happens to be in its memory, or closes the
-connection: the router must answer each of those with an error and go on.
+and to the router, and their answers must be equal. Some lines go to the router alone,
+because rrdcached dies of them, answers with random parts of its memory, or closes the
+connection. The router must answer each of those with an error and continue.
 
-What follows from rrdcached 1.7.2, and was tried on it: an answer of more than 4,095
-bytes brings along bytes of its stack, a line of more than 8,192 is taken for the end of
-the connection, more than 128 words DS: and RRA: overwrite its stack, a NUL ends a word.
+The choices follow from rrdcached 1.7.2, and were tried on it. An answer of more than
+4,095 bytes contains bytes of its stack. It takes a line of more than 8,192 for the end
+of the connection. More than 128 words DS: and RRA: overwrite its stack. A NUL ends a
+word.
 """
 
 import random
@@ -19,13 +20,13 @@ WITH_PATH = b"UPDATE FLUSH PENDING FORGET FETCH FETCHBIN INFO FIRST LAST CREATE 
 # how many files are in use at a time; older ones are left as they are and compared at
 # the end
 POOL = 24
-# what a number looks like to the router
+# the numbers that the router accepts
 NUMBER = rb"[+-]?(inf|infinity|nan|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)"
 
 
 def field(line):
-    """The first word without its backslashes, what follows it, and whether the line
-    ends in a single backslash.
+    """Returns the first word without its backslashes, the text after it, and whether
+    the line ends in a single backslash.
     """
     text, at = bytearray(), 0
     while at < len(line):
@@ -43,8 +44,8 @@ def field(line):
 
 
 def split(line):
-    """The words of a line and whether its end is a single backslash; `UPDATE f ` has
-    three words, the last one empty.
+    """Returns the words of a line, and whether it ends in a single backslash.
+    `UPDATE f ` has three words, and the last one is empty.
     """
     line = line.removesuffix(b"\n").removesuffix(b"\r")
     words, rest = [], line
@@ -66,8 +67,8 @@ def escaped(name):
 
 
 def writable(value):
-    """Whether the router passes a value on: rrdcached would take it, and drop it and
-    all after it when it comes to write.
+    """Returns whether the router passes a value on. It refuses values that rrdcached
+    would accept and later drop, with all values after them, when it writes them.
     """
     time, *values = value.split(b":")
     if not time[:1].isdigit():
@@ -80,7 +81,7 @@ def writable(value):
 
 
 class Line:
-    """One line, with its end; `alone`: only the router gets it, and why."""
+    """One line, with its end. If only the router gets it, `alone` says why."""
 
     def __init__(self, text, alone=None):
         self.text, self.alone = text, alone
@@ -96,20 +97,21 @@ class Line:
 
 
 class Lines:
-    """Conversations, one after the other, always the same for a seed."""
+    """Generates one conversation after the other, always the same ones for a seed."""
 
     def __init__(self, seed, base):
         self.choice, self.base = random.Random(seed), base
         self.files = {}  # in use: name -> [time, columns]
         self.created, self.made = 0, set()
-        # files that were sent what rrdcached takes and cannot write, or that were
+        # files with values that rrdcached accepts and cannot write, and files that were
         # suspended
         self.stones = set()
-        # what is not sent to the router; whether its answers are waited for at the end
+        # kinds of lines that are not sent to the router; whether its answers are
+        # awaited at the end
         self.without, self.polite = (), False
 
     def conversation(self):
-        """The lines of one connection."""
+        """Returns the lines of one connection."""
         lines = []
         while len(self.files) < POOL:
             lines += self.create()
@@ -122,21 +124,21 @@ class Lines:
             lines.append(Line(b"PING\n"))
         end = self.choice.random()
         if end < 0.1:
-            # takes its time, so that nothing may follow but what waits for it
+            # this takes long, so only lines that wait for it may follow
             lines.append(Line(b"FLUSHALL\n"))
         elif end < 0.2:
             lines += [Line(b"QUIT\n"), Line(b"PING\n"), Line(self.update()[0].text)][
                 : self.choice.randrange(1, 4)
             ]
         elif end < 0.3:
-            lines += [Line(b"BATCH\n"), Line(b"bogus\n")]  # and no end
+            lines += [Line(b"BATCH\n"), Line(b"bogus\n")]  # a batch without an end
         elif end < 0.4:
             lines.append(Line(self.update()[0].text[:-1]))  # half a line
         return [line for line in lines if line.alone not in self.without]
 
     def chunks(self, data):
-        """The bytes in pieces of any size; by a lot of their own, since a connection
-        may end before all are sent.
+        """Cuts the bytes into pieces of any size. It has a random sequence of its own,
+        because a connection may end before all pieces are sent.
         """
         choice = random.Random(len(data))
         most = choice.choice((3, 40, 1000, 1 << 16, 1 << 20))
@@ -148,13 +150,13 @@ class Lines:
             yield data[at : at + size]
             at += size
 
-    # the units: one line, or some that belong together
+    # the units: one line, or several that belong together
 
     def unit(self, batch=False):
         kinds = self.batchable if batch else self.kinds
         kind = self.choice.choices(*kinds)[0]
         lines = kind(self)
-        # a FORGET without the FLUSH before it is another thing
+        # without the FLUSH before it, a FORGET would do something else
         if (
             lines
             and kind not in (Lines.forget, Lines.suspend)
@@ -167,7 +169,7 @@ class Lines:
         lines = [Line(self.verb(b"BATCH") + b"\n")]
         for _ in range(self.choice.choice((0, 3, 30, 300))):
             lines += self.unit(batch=self.choice.random() < 0.9)
-        # what starts or ends a batch, or the connection, has no place within
+        # nothing that starts or ends a batch or the connection may be inside
         lines = lines[:1] + [
             line
             for line in lines[1:]
@@ -191,7 +193,7 @@ class Lines:
         return self.choice.choice(list(self.files))
 
     def path(self, name):
-        """As clients write it: relative, or below the base."""
+        """Returns the path as clients write it: relative, or below the base."""
         return escaped(self.base + b"/" + name if self.choice.random() < 0.3 else name)
 
     def line(self, verb, *words):
@@ -265,8 +267,8 @@ class Lines:
         name = self.name()
         values = [self.value(name) for _ in range(self.choice.choice((1, 1, 1, 2, 5)))]
         lines = [self.line(b"UPDATE", self.path(name), *values)]
-        # DERIVE and COUNTER take whole numbers: rrd_update stops at another, and what
-        # follows must not be behind it
+        # DERIVE and COUNTER take whole numbers. rrd_update stops at any other number,
+        # so no value may wait behind it.
         if not re.search(rb"[e-]|:[0-9]*\.", b" ".join(values)):
             return lines
         self.stones.add(name)
@@ -274,7 +276,7 @@ class Lines:
 
     def repeated(self):
         name = self.name()
-        # what was refused before may let it pass, with a column too few
+        # an earlier refusal may let this value pass, with a column too few
         return self.update_made_safe(
             self.line(
                 b"UPDATE",
@@ -284,8 +286,9 @@ class Lines:
         )
 
     def odd_value(self):
-        """Some of them are taken by rrdcached, and a stone in the way of what follows
-        in the cache: flushed at once, so that nothing does.
+        """An odd value. rrdcached accepts some of these and then drops the values
+        behind them in its cache. So the file is flushed at once, and nothing waits
+        behind.
         """
         name = self.name()
         time = self.files[name][0] + 1
@@ -455,15 +458,15 @@ class Lines:
         return [self.line(verb, self.path(self.name()), *words)]
 
     def forget(self):
-        """With nothing that waits: the router writes what does, so that copies do not
-        differ in it, and rrdcached drops it.
+        """A FORGET while nothing waits. The router writes waiting values first, so that
+        the copies do not differ; rrdcached drops them.
         """
         path = escaped(self.name())
         return [Line(b"FLUSH " + path + b"\n"), self.line(b"FORGET", path)]
 
     def suspend(self):
-        """Out and back at once: what a FLUSH of a suspended file does is a test of its
-        own.
+        """SUSPEND and RESUME at once. A separate test covers a FLUSH of a suspended
+        file.
         """
         name = self.name()
         path = escaped(name)
@@ -555,8 +558,8 @@ class Lines:
         return self.damaged([Line(text + b"\n")], 0)
 
     def long(self):
-        """More than rrdcached can take; most are of no use to it, and one, an UPDATE of
-        many values, can be sent to it in pieces.
+        """Lines that are too long for rrdcached. Most are useless to it; one, an UPDATE
+        of many values, can be sent to it in pieces.
         """
         size = self.choice.choice((5000, 9000, 20_000, 60_000))
         path = b"x/" * (size // 2)
@@ -612,10 +615,10 @@ class Lines:
     )
 
     def damaged(self, lines, changes=None):
-        """One byte or more of a line changed, doubled or left out. What rrdcached must
-        not see goes to the router alone; what neither can be asked goes away.
+        """Changes, doubles or removes one byte or more of a line. A line that rrdcached
+        must not get goes to the router alone; a line that neither may get is dropped.
         """
-        at = 0  # what stands behind it may be the FLUSH that it needs
+        at = 0  # the second line may be the FLUSH that the first one needs
         if lines[at].alone:
             return lines
         text = bytearray(lines[at].text)
@@ -644,8 +647,8 @@ class Lines:
         return [*lines[:at], *self.made_safe(line), *lines[at + 1 :]]
 
     def made_safe(self, line):
-        """See DIFFERENT in rrd_same.py for what may be asked and answered in another
-        way; here is what must not be asked at all.
+        """Removes lines that must not be sent at all. DIFFERENT in rrd_same.py lists
+        those that may be answered differently.
         """
         verb, words = line.verb, line.words
         if b"\0" in line.text:
@@ -660,7 +663,7 @@ class Lines:
             b"SUSPEND",
             b"RESUME",
         ):
-            return []  # changes what the lines behind it mean
+            return []  # it would change the meaning of the lines after it
         if line.loose and len(words) == 1:
             return []  # rrdcached closes the connection
         if verb == b"CREATE" and not re.fullmatch(
@@ -669,8 +672,8 @@ class Lines:
             line.text.strip().lower(),
             re.IGNORECASE,
         ):
-            # the time of the day comes in, or another file or directory, or an
-            # overwriting
+            # it depends on the time of the day, or names another file or directory, or
+            # overwrites a file
             return []
         if verb == b"CREATE" and any(
             word.startswith((b"-r", b"-t", b"-b", b"-s")) for word in words[6:]
@@ -681,23 +684,23 @@ class Lines:
             line.text.strip().lower(),
             re.IGNORECASE,
         ):
-            return []  # rrdcached takes memory for any range that is asked for
+            return []  # rrdcached takes memory for any requested range
         if verb == b"FORGET":
             return []
         if verb in WITH_PATH and len(words) > 1:
             path = words[1].removeprefix(self.base + b"/")
             parts = [part for part in path.split(b"/") if part not in (b"", b".")]
             if b"/".join(parts) in self.made and path not in self.made:
-                return []  # the same file to us, and another or none to rrdcached
+                return []  # the router takes it for that file; rrdcached does not
         if verb == b"LIST" and re.search(rb"[*?\[{]", line.text):
-            return []  # rrdcached looks for what fits the pattern
+            return []  # rrdcached looks for names that match the pattern
         if verb == b"UPDATE":
             return self.update_made_safe(line)
         return [line]
 
     def update_made_safe(self, line):
         words = line.words
-        # as they were written
+        # the values as they were written
         values = re.findall(
             rb"(?:\\.|[^ \\])+\\?",
             line.text.removesuffix(b"\n").removesuffix(b"\r"),
@@ -714,7 +717,7 @@ class Lines:
             return []
         times = [re.match(rb"[+-]?(\d+)", word) for word in words[2:]]
         if any(time and len(time[1]) > 10 for time in times):
-            return []  # in the far future: nothing could follow
+            return []  # far in the future: no later value could follow
         for time in times if name in self.files else ():
             self.files[name][0] = max(
                 self.files[name][0],

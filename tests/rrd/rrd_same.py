@@ -1,5 +1,5 @@
-"""Sends conversations to the router and to one rrdcached and compares what comes back,
-to the byte; alone it is a campaign:
+"""Sends conversations to the router and to one rrdcached, and compares the answers byte
+for byte. Run alone, it is a campaign:
 
     python3 tests/rrd/rrd_same.py --lines 1000000 --seed 1
 """
@@ -13,11 +13,11 @@ import time
 
 from rrd_lines import Lines
 
-# (what, why the answers differ, how to tell it: a pattern of the line, one of
+# (name, why the answers differ, and how to recognise it: a pattern of the line, one of
 # rrdcached's answer, one of the router's)
 SUCCESS, ERROR = rb"\d+ .*", rb"-1 .*"
 DIFFERENT = [
-    # not the same twice, or not of one server
+    # answers that differ each time, or that cover several servers
     (
         "STATS",
         "counters of all servers, and copies are counted each",
@@ -150,12 +150,12 @@ DIFFERENT = [
 
 
 class Differs(AssertionError):
-    """They do not say the same."""
+    """The answers of the two differ."""
 
 
 def exchange(address, chunks):
-    """Sends the pieces and the end of the connection; everything that comes back, until
-    its end.
+    """Sends the pieces and then closes the sending half. Returns everything that is
+    received until the other side closes, too.
     """
     if address.startswith("unix:"):
         connection = socket.socket(socket.AF_UNIX)
@@ -196,7 +196,9 @@ def exchange(address, chunks):
 
 
 def replies(data):
-    """The replies of a connection; the last one as it is, when it is not whole."""
+    """Returns the replies of a connection. The last one may be incomplete and is
+    returned as it is.
+    """
     at, found = 0, []
     while at < len(data):
         start, at = at, data.find(b"\n", at) + 1
@@ -214,8 +216,8 @@ def replies(data):
 
 
 def answered(lines):
-    """Which lines get an answer: (line, the lines of the BATCH that it ends), as far as
-    the connection lasts.
+    """Returns the lines that get an answer while the connection lasts, as (line, the
+    lines of the BATCH that it ends).
     """
     found, batch = [], None
     for line in lines:
@@ -237,7 +239,7 @@ def answered(lines):
 
 
 def comparable(line, reply, base):
-    """The reply without what both may say in their own way."""
+    """Returns the reply without the parts in which the two may differ."""
     reply = reply.removesuffix(b"\n")
     if line.verb == b"INFO":
         reply = re.sub(rb"(cur_row 1) \d+", rb"\1 LOT", reply)
@@ -245,16 +247,16 @@ def comparable(line, reply, base):
         head, *rest = reply.split(b"\n")
         reply = b"\n".join([head, *sorted(rest)])
     if reply.startswith(b"-"):
-        # a path is one to the router, however it is written
+        # for the router, all spellings of a path are the same
         reply = re.sub(rb"/(\./|/)+", b"/", reply)
         reply = re.sub(rb"/\.?(?=$|: |')", b"", reply)
-        # a directory or a file in place of one is only on some of its servers
+        # a directory, or a file in place of one, exists only on some of its servers
         reply = re.sub(rb"(Not a regular file|No such file)", b"No such file", reply)
     return reply
 
 
 def errors(reply):
-    """What a BATCH says: its numbers and messages."""
+    """Returns the line numbers and messages of a BATCH's answer."""
     head, *rest = reply.split(b"\n")
     found = {}
     for text in rest[:-1]:
@@ -266,7 +268,7 @@ def errors(reply):
 
 
 def known(line, single, routed):
-    """Whether this difference is one of those that are known."""
+    """Returns whether this is one of the known differences."""
     text = (
         line.verb.lower()
         + line.text.removesuffix(b"\n")[
@@ -287,7 +289,7 @@ def known(line, single, routed):
 
 
 class Same:
-    """Compares, conversation after conversation; counts what it saw."""
+    """Compares one conversation after the other, and counts what it saw."""
 
     def __init__(self, cluster, seed):
         self.cluster, self.base = cluster, str(cluster.base).encode()
@@ -302,13 +304,13 @@ class Same:
         self.differ, self.refused, self.survey, self.here = {}, 0, False, f"seed {seed}"
 
     def run(self, count):
-        """So many lines, and then what waits for the disk."""
+        """Sends `count` lines, then compares what waits for the disk."""
         while self.sent < count:
             self.converse()
         self.settle()
 
     def converse(self):
-        """One connection to each."""
+        """Runs a conversation on one connection to each."""
         lines = self.lines.conversation()
         self.conversations += 1
         self.sent += len(lines)
@@ -404,7 +406,7 @@ class Same:
             )
 
     def settle(self):
-        """Flushes every file, on both."""
+        """Flushes every file on both sides."""
         lines = [
             b"FLUSH " + name.replace(b"\\", b"\\\\").replace(b" ", b"\\ ") + b"\n"
             for name in self.files()
@@ -420,7 +422,7 @@ class Same:
                 raise Differs(f"{self.here}: {address} does not flush: {bad[:3]}")
 
     def files(self):
-        """The names of all files that the single rrdcached has."""
+        """Returns the names of all files of the single rrdcached."""
         base = self.cluster.base
         return sorted(
             str(path.relative_to(base)).encode(errors="surrogateescape")
@@ -430,7 +432,7 @@ class Same:
 
 
 def main():
-    """A campaign."""
+    """Runs a campaign."""
     import signal
     import sys
     import tempfile
@@ -458,7 +460,7 @@ def main():
         help="kinds of lines for the router alone that are left out: long,NUL",
     )
     asked = arguments.parse_args()
-    # with all that it has started
+    # exit in a way that also stops all processes that it has started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended from outside"))
     with (
         tempfile.TemporaryDirectory(prefix="stead-rrd-", dir="/tmp") as place,

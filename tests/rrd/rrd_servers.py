@@ -1,5 +1,5 @@
-"""Real rrdcached servers, the router before them, and a client that says what it is
-told to, byte by byte.
+"""Real rrdcached servers, the router before them, and a client that sends exactly the
+bytes that it is given.
 """
 
 import os
@@ -9,12 +9,12 @@ import socket
 import subprocess
 import time
 
-# generous: the machine may be very busy; nothing is measured by it
+# generous, because the machine may be very busy; nothing is measured by it
 LIMIT = 120
 
 
 def wait_for(condition, what):
-    """Waits until the condition gives something true, and returns that."""
+    """Waits until the condition returns something true, and returns that."""
     end = time.monotonic() + LIMIT
     while True:
         found = condition()
@@ -25,15 +25,15 @@ def wait_for(condition, what):
 
 
 def free_port():
-    """A port of 127.0.0.1 that nobody uses now."""
+    """Returns a port of 127.0.0.1 that nobody uses now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
 
 
 def connect(address):
-    """A socket that is connected to an address as rrdtool takes it: unix:/path or
-    host:port.
+    """Returns a socket that is connected to an address in the form that rrdtool takes:
+    unix:/path or host:port.
     """
     if address.startswith("unix:"):
         connected = socket.socket(socket.AF_UNIX)
@@ -63,7 +63,7 @@ class Client:
         self.socket.sendall(text.encode() if isinstance(text, str) else text)
 
     def reply(self):
-        """The next reply, whole."""
+        """Reads the next complete reply."""
         head = self.file.readline()
         assert head.endswith(b"\n"), f"the server closed the connection after {head!r}"
         lines = []
@@ -76,12 +76,12 @@ class Client:
         return head + b"".join(lines)
 
     def ask(self, line):
-        """One request, one reply."""
+        """Sends one request and returns its reply."""
         self.send(line if isinstance(line, bytes) else line + "\n")
         return self.reply()
 
     def batch(self, lines):
-        """The answer to a BATCH of these lines."""
+        """Returns the answer to a BATCH of these lines."""
         assert self.ask("BATCH").startswith(b"0 Go ahead")
         self.send("".join(f"{line}\n" for line in lines) + ".\n")
         return self.reply()
@@ -91,7 +91,7 @@ class Rrdcached:
     """One rrdcached, with a directory of its own."""
 
     def __init__(self, directory, address, base=None):
-        # more than one thread, and a journal, lose updates: test_faults.py shows it
+        # more than one thread, or a journal, lose updates: test_faults.py shows it
         self.threads, self.journal = 1, None
         self.directory, self.address = directory, address
         self.base = base or directory / "db"
@@ -101,7 +101,7 @@ class Rrdcached:
         self.files, self.agent = self.base, None
 
     def start_agent(self, programs):
-        """Gives its files by an agent instead of by the directory."""
+        """Offers its files through an agent instead of the directory."""
         self.files = f"unix:{self.directory}/files"
         command = [
             programs["stead-rrd"],
@@ -121,7 +121,7 @@ class Rrdcached:
         )
 
     def stop_agent(self, how=signal.SIGTERM):
-        """Ends the agent."""
+        """Stops the agent."""
         if self.agent and self.agent.poll() is None:
             os.kill(self.agent.pid, how)
         if self.agent:
@@ -129,7 +129,7 @@ class Rrdcached:
         self.agent = None
 
     def start(self):
-        """Starts it and waits until it answers."""
+        """Starts the server and waits until it answers."""
         (self.directory / "pid").unlink(missing_ok=True)
         command = [
             "rrdcached",
@@ -170,7 +170,7 @@ class Rrdcached:
         wait_for(answers, f"rrdcached at {self.address}")
 
     def stop(self, how=signal.SIGTERM):
-        """Ends it."""
+        """Stops the server."""
         if self.process and self.process.poll() is None:
             os.kill(self.process.pid, how)
         if self.process:
@@ -179,7 +179,7 @@ class Rrdcached:
 
 
 def resident(pid):
-    """The bytes of memory that a process holds; 0 when it has ended."""
+    """Returns how many bytes of memory a process holds, and 0 after it has ended."""
     try:
         with open(f"/proc/{pid}/status") as status:
             return next(
@@ -195,18 +195,18 @@ def resident(pid):
 
 
 def descriptors(pid):
-    """How many descriptors a process has open."""
+    """Returns how many descriptors a process has open."""
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
 class Cluster:
-    """Four backends in two zones, R = 2, the router, and `single`: one rrdcached whose
-    base is the one that the router claims.
+    """Four backends in two zones with R = 2, the router, and `single`: one rrdcached
+    with the base that the router claims to have.
     """
 
-    # nothing is flushed but by a client
+    # only clients cause a flush
     QUIET = ("--flush-after", "86400")
-    # of each file
+    # the copies of each file
     copies = 2
 
     def __init__(self, programs, place, quiet=False):
@@ -230,8 +230,8 @@ class Cluster:
         self.options = [*self.QUIET] if quiet else []
 
     def publish(self, names=None, rule=""):
-        """A map of these backends, or of all, with a line more in the fleet; the
-        program's words.
+        """Writes a map of these backends, or of all, with one more line in the fleet.
+        Returns the program's output.
         """
         nodes = "".join(self.node(name) for name in names or self.backends)
         fleet = self.place / "fleet.toml"
@@ -246,7 +246,7 @@ class Cluster:
         ).stdout
 
     def node(self, name):
-        """A backend in the words of a fleet."""
+        """Returns a backend in the form of a fleet."""
         backend = self.backends[name]
         files = f', files = "{backend.files}"' if backend.files else ""
         return (
@@ -255,7 +255,7 @@ class Cluster:
         )
 
     def servers(self):
-        """Every rrdcached that runs."""
+        """Returns every running rrdcached."""
         return [*self.backends.values(), self.single]
 
     def __enter__(self):
@@ -273,7 +273,7 @@ class Cluster:
         self.stop_router()
         for server in self.servers():
             server.stop_agent()
-            server.stop(signal.SIGKILL)  # an orderly end takes a second
+            server.stop(signal.SIGKILL)  # an orderly stop takes a second
 
     def start_router(self, *options):
         """Starts the router and waits until its backends are up."""
@@ -303,13 +303,13 @@ class Cluster:
         self.all_up(1)
 
     def router_said(self, pattern):
-        """All that fits the pattern in what the router wrote so far."""
+        """Returns every match of the pattern in the router's messages so far."""
         said = (self.place / "router").read_text()
         assert self.router.poll() is None, f"the router ended: {said}"
         return re.findall(pattern, said)
 
     def all_up(self, times):
-        """Waits until every backend has come up so many times."""
+        """Waits until every backend has come up this many times."""
         for name in self.backends:
             wait_for(
                 lambda name=name: (
@@ -319,7 +319,7 @@ class Cluster:
             )
 
     def stop_router(self, how=signal.SIGTERM):
-        """Ends the router."""
+        """Stops the router."""
         if self.router and self.router.poll() is None:
             os.kill(self.router.pid, how)
         if self.router:
@@ -327,7 +327,9 @@ class Cluster:
         self.router = None
 
     def located(self, names):
-        """For each name its backends, as the program `stead` says, primary first."""
+        """Returns for each name its backends, primary first, according to the program
+        `stead`.
+        """
         text = "".join(f"{name}\n" for name in names)
         command = [self.programs["stead"], "locate", self.map]
         lines = subprocess.run(

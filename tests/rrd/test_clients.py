@@ -1,5 +1,5 @@
-"""The clients that Debian has, unchanged, on the router and on one rrdcached: what they
-see, and what lies on disk afterwards, is equal.
+"""The unchanged clients of Debian, on the router and on one rrdcached: they see the
+same, and leave the same on disk.
 """
 
 import re
@@ -21,7 +21,7 @@ both_ways = pytest.mark.parametrize("way", ["unix", "tcp"])
 
 
 def info(path):
-    """What a file is, without its rows: quicker than a dump."""
+    """Returns the description of a file, without its rows; this is faster than a dump."""
     return comparable(
         subprocess.run(
             ["rrdtool", "info", path], stdout=subprocess.PIPE, check=True
@@ -58,9 +58,9 @@ def test_rrdtool(cluster, dump, way):
             rrdtool("update", file, f"{START + 420}.25:8:950", f"{START + 421}.75:9:U")
         )
         pair.same(rrdtool("update", file, f"{START}:1:1"), code=1)
-        # too few values: rrdcached sees that only when it writes
+        # too few values: rrdcached notices that only when it writes
         pair.same(rrdtool("update", file, f"{START + 480}:1"), code=0)
-        # MIN is not there: rrdtool takes what fits best
+        # there is no MIN; rrdtool takes the archive that fits best
         for function in ("AVERAGE", "MAX", "MIN"):
             assert b"nan" in pair.same(
                 rrdtool("fetch", file, function, "-s", START, "-e", START + 600)
@@ -96,7 +96,7 @@ def test_rrdtool(cluster, dump, way):
 
 @both_ways
 def test_rrdtool_in_pipe_mode(cluster, dump, way):
-    """One rrdtool for many commands, as LibreNMS and others drive it."""
+    """One rrdtool runs many commands, as LibreNMS and others use it."""
     pair = Pair(cluster, way)
     names = [f"pipe/v{number}.rrd" for number in range(5)] + ["pipe/with blank.rrd"]
     (cluster.base / "pipe").mkdir()
@@ -128,7 +128,9 @@ def test_rrdtool_in_pipe_mode(cluster, dump, way):
 
 @both_ways
 def test_now_and_the_default_begin_of_a_file(cluster, dump, way):
-    """Both copies of a file have one time, whoever chose it."""
+    """Both copies of a file have the same time, whether the client or the router chose
+    it.
+    """
     pair = Pair(cluster, way)
     (cluster.base / "now").mkdir()
     file = pair.path("now/a.rrd")
@@ -155,8 +157,8 @@ def test_now_and_the_default_begin_of_a_file(cluster, dump, way):
 
 
 def test_what_rrdtool_does_to_the_local_file_flushes_it_first(cluster):
-    """dump, lastupdate and tune ask the daemon for a FLUSH, and then open the file
-    where they are; here that is the file of `single`.
+    """dump, lastupdate and tune ask the daemon for a FLUSH, and then open the local
+    file; here that is the file of `single`.
     """
     pair = Pair(cluster, "unix")
     (cluster.base / "local").mkdir()
@@ -190,7 +192,7 @@ def test_what_rrdtool_does_to_the_local_file_flushes_it_first(cluster):
             rrdtool(words[0], pair.path(name), *words[1:])(pair.routed).returncode == 0
         )
         assert on_disk() == [b"%d\n" % (START + 60)] * 2, words
-        # over TCP there is no file for them; rrdtool refuses to do it then
+        # over TCP there is no local file, and rrdtool refuses
         assert rrdtool(words[0], name, *words[1:])(cluster.tcp).returncode == 1
 
 
@@ -231,8 +233,8 @@ def test_librrd_from(client, cluster, dump, way):
     ):
         pair.routed, pair.single = routed.address, single.address
         said = pair.same(run).decode()
-        # the same requests over as many connections, of which there is a new one after
-        # most errors
+        # the same requests over as many connections; most errors lead to a new
+        # connection
         timeless = [
             [re.sub(rb" 17[0-9]{8} 17[0-9]{8}$", b"", line) for line in tee.lines()]
             for tee in (routed, single)
@@ -242,8 +244,8 @@ def test_librrd_from(client, cluster, dump, way):
     assert {b"CREATE", b"UPDATE", b"FETCH", b"INFO"} < {
         line.split(b" ")[0].upper() for line in timeless[0]
     }
-    # what opens the file itself has no chance from another machine: with the router as
-    # with rrdcached
+    # calls that open the file itself cannot work from another machine, with the router
+    # or with rrdcached
     assert said.count("ERROR opening") == (
         0 if way == "unix" else 2 if client == "perl" else 12
     )
@@ -297,7 +299,7 @@ def test_a_graph_through_the_router_is_the_same_picture(cluster):
 
     expected = picture(pair.single)
     assert picture(pair.routed) == expected
-    # the control: one other value
+    # the control: one different value
     with Client(pair.routed) as client:
         assert client.ask(f"UPDATE graph/v1.rrd {START + 60 * 50}:500:5000").startswith(
             b"0 "
@@ -306,7 +308,7 @@ def test_a_graph_through_the_router_is_the_same_picture(cluster):
 
 
 def test_an_unequal_copy_is_found(cluster, dump):
-    """The control of all comparisons of this file."""
+    """The control for all comparisons of this file."""
     pair = Pair(cluster, "tcp")
     for name in ("control/a.rrd", "control/b.rrd"):
         pair.same(rrdtool("create", name, *SOURCES))
@@ -323,7 +325,7 @@ def test_an_unequal_copy_is_found(cluster, dump):
 
 
 class Collectd:
-    """A real collectd that writes to an rrdcached or to the router."""
+    """Runs a real collectd that writes to an rrdcached or to the router."""
 
     def __init__(self, cluster, address, options, plugins=""):
         self.place = cluster.place
@@ -379,7 +381,7 @@ class Collectd:
         return said.read_text() if said.exists() else ""
 
     def put(self, values):
-        """Hands it values as another program may: (name, interval, text)."""
+        """Gives it values as another program may: (name, interval, text)."""
         with Client(f"unix:{self.place}/collectd.sock") as client:
             for name, interval, text in values:
                 said = client.ask(f'PUTVAL "{name}" interval={interval} {text}')
@@ -388,15 +390,15 @@ class Collectd:
 
 @pytest.fixture
 def collectd():
-    """Makes a Collectd, when there is one."""
+    """Makes a Collectd, if collectd is installed."""
     if not installed("collectd"):
         pytest.skip("collectd-core is not installed")
     return Collectd
 
 
 def templates(cluster, control=""):
-    """A file of templates for what the tests' collectd sends, by the intervals in the
-    host's name; `control` stands before all rules.
+    """Writes a file of templates for the values of the tests' collectd, by the
+    intervals in the host's name. `control` stands before all rules.
     """
     patterns = [(f"every-{step}/**", step) for step in STEPS] + [("**", 1)]
     rules = "".join(
@@ -413,7 +415,7 @@ STEPS = (1, 10, 60, 300, 86400, 100_000)
 
 
 def types():
-    """collectd's types, each with the kinds of its data sources."""
+    """Returns collectd's types, each with the kinds of its data sources."""
     with open("/usr/share/collectd/types.db") as file:
         for line in file:
             fields = line.split()
@@ -422,8 +424,8 @@ def types():
 
 
 def values_for_collectd():
-    """Of every type a file with values every 10 seconds, and of some types files at all
-    other steps.
+    """Returns a file of every type with values every 10 seconds, and files of some
+    types at all other steps.
     """
     for number, (name, kinds) in enumerate(types()):
         for step in (
@@ -449,10 +451,10 @@ def values_for_collectd():
 def test_collectd_and_the_files_that_nobody_creates(
     cluster, collectd, dump, way, record_property
 ):
-    """collectd makes files of its own in the base of `single`, and the router makes
-    them at the backends by templates: all equal.
+    """collectd makes its own files in the base of `single`, and the router makes them
+    at the backends from templates. All are equal.
 
-    What collectd sends is kept, and said again to `single`, whose files are those that
+    The lines of collectd are kept and sent again to `single`, which has the files that
     collectd made.
     """
     control = (
@@ -482,7 +484,8 @@ def test_collectd_and_the_files_that_nobody_creates(
         updates = tee.lines()
         said = running.place.joinpath("collectd.said").read_text()
     assert "failed" not in said and len(tee.connections) == 1, said
-    # it creates nothing here; of a file that librrd has made at home it sends a FORGET
+    # it creates nothing here; for a file that librrd has made locally, it sends a
+    # FORGET
     assert {line.split(b" ")[0].lower() for line in updates} == {
         b"update",
         b"stats",
@@ -502,7 +505,7 @@ def test_collectd_and_the_files_that_nobody_creates(
         {name for name, _, _ in sent}
     ), names
     record_property("files of collectd", len(names))
-    # the whole of some, of all what they are: an info has everything but the rows
+    # compare some files completely, and all by info, which has everything but the rows
     assert [name.split("-an ")[0] for name, _ in unequal(cluster, names, info)] == [
         "every-60/plug in-a/counter"
     ] * 2  # the control
@@ -515,7 +518,7 @@ def test_collectd_and_the_files_that_nobody_creates(
 
 
 def test_collectd_over_tcp_without_templates_gets_nothing_through(cluster, collectd):
-    """The control; and with templates it needs no disk of its own."""
+    """The control. With templates, collectd needs no disk of its own."""
     values = [
         ("every-10/load/load", 10, f"{START + 10 * turn}:1:2:3") for turn in range(5)
     ]
@@ -555,8 +558,8 @@ def test_collectd_over_tcp_without_templates_gets_nothing_through(cluster, colle
 
 
 def test_a_template_makes_what_is_missing_and_spares_what_is_there(cluster, dump):
-    """Also when no backend is up, and after a restart of the router, which then knows
-    no file.
+    """This holds also while no backend is up, and after a restart of the router, which
+    then knows no file.
     """
     name = "every-10/load/load.rrd"
     cluster.stop_router()
@@ -639,7 +642,9 @@ def test_a_bad_file_of_templates_is_refused_at_the_start(cluster):
 
 
 def test_a_lost_copy_is_not_made_anew_and_empty(cluster):
-    """Its place would look whole then; so a template makes only what nobody has."""
+    """An empty copy would look like the whole file. So a template makes only files that
+    no backend has.
+    """
     name = "every-10/load/load.rrd"
     cluster.stop_router()
     cluster.start_router("--create", templates(cluster))
@@ -653,7 +658,7 @@ def test_a_lost_copy_is_not_made_anew_and_empty(cluster):
     first.stop(9)
     (first.base / name).unlink()
     first.start()
-    cluster.state = cluster.place / "other"  # a log without that update, and its CREATE
+    cluster.state = cluster.place / "other"  # a log without that update and its CREATE
     cluster.start_router("--create", templates(cluster))
     with Client(cluster.tcp) as client:
         for turn in range(1, 4):

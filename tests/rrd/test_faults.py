@@ -1,5 +1,5 @@
-"""Faults that are no kill: a server that stands still, disks that are full, a server
-that comes back with nothing. What was acknowledged is on every copy.
+"""Faults other than a kill: a server that hangs, disks that are full, a server that
+comes back empty. Every copy has all acknowledged updates afterwards.
 """
 
 import os
@@ -15,7 +15,7 @@ from rrd_servers import Client, Rrdcached, wait_for
 
 @pytest.fixture
 def small_disk(place):
-    """Makes a directory a file system of a few MiB."""
+    """Mounts a file system of a few MiB on a directory."""
     mounted = []
 
     def mount(directory, mib):
@@ -41,7 +41,7 @@ def small_disk(place):
 
 
 def filled(directory):
-    """Takes all that is left of a file system; returns the file that has it."""
+    """Fills the rest of a file system, and returns the file that does it."""
     path = directory / "filler"
     with open(path, "wb", buffering=0) as file:
         for size in (1 << 20, 1 << 12, 1):
@@ -59,8 +59,8 @@ def more(feed, count, what):
 
 
 def finished(cluster, feed, record_property, fault, refused=()):
-    """Nothing is lost, both copies of each file are equal, and nothing but what is
-    named was refused.
+    """Checks that nothing is lost, that both copies of each file are equal, and that
+    updates were refused only for the named reasons.
     """
     missing, copies = lost(cluster, feed.acknowledged)
     row(record_property, fault, feed.acknowledged, missing)
@@ -125,8 +125,8 @@ def test_a_server_that_stands_still_holds_nobody_up(cluster, record_property):
 
 
 def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
-    """What exists has its place on the disk and goes on; a new file is made or refused,
-    and never half: its copies come when there is room.
+    """Existing files have their place on the disk and keep working. A new file is made
+    or refused, but never by half: its copies come when there is room.
     """
     full = cluster.backends["b1"]
     full.stop()
@@ -162,7 +162,7 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
         "that belong on the full disk",
     )
     finished(cluster, feed, record_property, "the disk of a server is full")
-    # what was acknowledged is there twice; what was refused can be made now
+    # acknowledged files exist twice; refused ones can be made now
     with Client(cluster.unix) as client:
         for name, answer in said.items():
             if not answer.startswith(b"0 "):
@@ -179,7 +179,7 @@ def test_the_disk_of_a_server_is_full(cluster, small_disk, record_property):
 
 
 def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_property):
-    """A server is away for longer than the log has room."""
+    """A server is down for longer than the log has room."""
     cluster.stop_router()
     cluster.options += ["--log-size", "32", "--flush-after", "1"]
     cluster.start_router()
@@ -201,7 +201,7 @@ def test_a_full_log_refuses_in_clear_words_and_loses_nothing(cluster, record_pro
                     ]
                 )
                 end = b"log" in said
-                # these files are not there: their updates fill the log all the same
+                # these files do not exist, but their updates fill the log all the same
                 assert end or b"No such file" in said, said[:300]
         wait_for(lambda: feed.refused, "an update to be refused")
         away.start()
@@ -224,7 +224,7 @@ def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
     with Feed(cluster) as feed:
         more(feed, 10 * FILES, "updates")
         filler = filled(cluster.state)
-        away.stop(signal.SIGKILL)  # so that the log keeps all
+        away.stop(signal.SIGKILL)  # so that the log keeps everything
         values = " ".join(
             f"{START + second}:{second}" for second in range(10_000, 10_200)
         )
@@ -241,8 +241,8 @@ def test_the_disk_of_the_log_is_full(cluster, small_disk, record_property):
         wait_for(lambda: feed.refused, "an update to be refused")
         filler.unlink()
         away.start()
-        # a log that cannot know what is on its disk takes nothing more: the router has
-        # to be started again
+        # a log that cannot know what is on its disk takes no more records until the
+        # router is restarted
         before = feed.count()
         try:
             wait_for(
@@ -292,9 +292,9 @@ def test_a_server_comes_back_with_an_empty_disk(cluster, record_property):
 def test_rrdcached_keeps_what_it_acknowledged_only_with_one_write_thread(
     programs, place, threads, record_property
 ):
-    """No router here: with its default of 4 threads, two of them write the same file
-    when flushes overlap, one finds it locked, and what it was to write is dropped, with
-    the word that it was flushed. That is why docs/rrd.md says `-t 1`.
+    """No router here. With the default of 4 threads, two of them write the same file
+    when flushes overlap. One finds the file locked, drops the values that it was to
+    write, and reports them as flushed. That is why docs/rrd.md says `-t 1`.
     """
     server = Rrdcached(place / "x", f"unix:{place}/s")
     server.threads = threads
@@ -315,7 +315,7 @@ def test_rrdcached_keeps_what_it_acknowledged_only_with_one_write_thread(
             )
             for each in flushers:
                 each.start()
-            # whether threads meet is a matter of luck
+            # whether the threads meet is a matter of luck
             for _ in range(1 if threads == 1 else 20):
                 for at in range(last + 1, last + count):
                     assert client.ask(f"UPDATE v.rrd {at}:{at - START}").startswith(
@@ -346,7 +346,7 @@ def test_rrdcached_keeps_what_it_acknowledged_only_with_one_write_thread(
 def test_rrdcached_loses_what_came_during_a_write_when_it_reads_its_journal(
     programs, place
 ):
-    """No router here: `wrote` stands in the journal behind the updates that came while
+    """No router here. `wrote` stands in the journal after the updates that came while
     the file was written, and after a crash rrdcached takes these for written, too. It
     refuses them when they are sent again. That is why docs/rrd.md wants no `-j` behind
     a router.

@@ -1,7 +1,7 @@
-"""The program `stead-rrd files` beside real rrdcached and with real RRD files.
+"""The program `stead-rrd files` beside real rrdcached servers, with real RRD files.
 
-The Rust tests copy by its client. Here is another client, written from the description
-of the protocol in wire.rs alone.
+The Rust tests use its own client. This is another client, written only from the
+description of the protocol in wire.rs.
 """
 
 import re
@@ -64,14 +64,14 @@ class Agent:
         return kind, self.file.read(length)
 
     def ask(self, kind, body=b""):
-        """The answer, which has to be no error."""
+        """Returns the answer, which must not be an error."""
         self.send(kind, body)
         kind, body = self.answer()
         assert kind == b"+", body
         return body
 
     def list(self):
-        """Names and sizes."""
+        """Returns names and sizes."""
         self.send(b"l")
         found = {}
         while True:
@@ -86,7 +86,7 @@ class Agent:
                 body = body[12 + length :]
 
     def get(self, name):
-        """The mode and the bytes."""
+        """Returns the mode and the bytes."""
         mode, pieces = struct.unpack("<I", self.ask(b"g", name))[0], []
         while True:
             pieces.append(self.ask(b"m", struct.pack("<I", CHUNK)))
@@ -94,7 +94,7 @@ class Agent:
                 return mode, b"".join(pieces)
 
     def put(self, name, mode, data):
-        """Bytes and checksum, as they stand on the disk there."""
+        """Writes a file, and returns its size and checksum as they are on disk there."""
         assert self.ask(b"p", struct.pack("<I", mode) + name) == b""
         for at in range(0, len(data), CHUNK):
             self.send(b"d", data[at : at + CHUNK])
@@ -106,12 +106,12 @@ class Agent:
 NAMES = [f"host{number // 3}/value{number % 3}.rrd" for number in range(30)] + [
     "host0/with blank.rrd"
 ]
-# some of a chunk and some of several
+# some files of one chunk and some of several
 SOURCES = "DS:in:GAUGE:120:U:U DS:out:DERIVE:120:0:U RRA:AVERAGE:0.5:1:{rows} RRA:MAX:0.5:5:20"
 
 
 def filled(address):
-    """Files on a server, updated and flushed."""
+    """Makes files on a server, updates and flushes them."""
     with Client(address) as client:
         for number, name in enumerate(NAMES):
             name = name.replace(" ", "\\ ")
@@ -130,8 +130,8 @@ def filled(address):
 
 
 def carried(source, target):
-    """Carries every file from one agent to the other, as the mover does; how many
-    bytes.
+    """Copies every file from one agent to the other, as the mover does. Returns how
+    many bytes it copied.
     """
     listed, count = source.list(), 0
     assert sorted(listed) == sorted(name.encode() for name in NAMES)
@@ -147,7 +147,7 @@ def carried(source, target):
 
 @pytest.fixture
 def servers(place):
-    """Two rrdcached: one with files, one without any."""
+    """Starts two rrdcached: one with files, one without any."""
     made = [
         Rrdcached(place / "a", f"127.0.0.1:{free_port()}"),
         Rrdcached(place / "b", f"unix:{place}/b/s"),
@@ -177,13 +177,13 @@ def test_files_are_carried_between_two_rrdcached_and_go_on_there(
         )
         different = [name for name in NAMES if dump(other.base / name) != dumps[name]]
         assert not different, different
-        # the control: a file that went on is not equal
+        # the control: a file that was updated since is not equal
         with Client(one.address) as client:
             assert client.ask(f"UPDATE {NAMES[0]} {START + 600}:1:1").startswith(b"0 ")
             assert client.ask(f"FLUSH {NAMES[0]}").startswith(b"0 ")
         assert dump(one.base / NAMES[0]) != dump(other.base / NAMES[0])
-        # and the other rrdcached, which never made them, goes on with them: the same
-        # updates, the same files
+        # the other rrdcached, which never made the files, can update them: the same
+        # updates give the same files
         with Client(one.address) as client, Client(other.address) as second:
             assert second.ask(f"UPDATE {NAMES[0]} {START + 600}:1:1").startswith(b"0 ")
             for name in NAMES:
@@ -197,7 +197,7 @@ def test_files_are_carried_between_two_rrdcached_and_go_on_there(
             name for name in NAMES if dump(other.base / name) != dump(one.base / name)
         ]
         assert not different, different
-        # the old copies go, with their directories; an agent that may only read refuses
+        # the old copies are removed, with their directories; a read-only agent refuses
         source.send(b"r", NAMES[0].encode())
         kind, text = source.answer()
         assert kind == b"!" and b"--read-only" in text
@@ -209,8 +209,8 @@ def test_files_are_carried_between_two_rrdcached_and_go_on_there(
 
 
 def unsynced(calls, place):
-    """The files and directories whose last changes a power cut after these system calls
-    could take; the file is put at `place`.
+    """Returns the files and directories whose last changes could be lost in a power cut
+    after these system calls. The file is put at `place`.
     """
     missing, temporary = set(), None
     for call in calls:
@@ -226,8 +226,8 @@ def unsynced(calls, place):
                 f"{renamed[1]}/{renamed[2]}" == temporary
                 and f"{renamed[3]}/{renamed[4]}" == place
             ), call
-            # what was not on disk by then stays missing, too: the name came before the
-            # bytes
+            # bytes that were not on disk by then stay missing: the name came before
+            # them
             missing.add(renamed[3])
         elif synced := re.match(r"f(?:data)?sync\(\d+<(.*?)>\) += 0", call):
             missing.discard(synced[1])
@@ -245,7 +245,8 @@ def test_all_of_a_copy_is_on_disk_before_the_agent_says_so(programs, place):
         pytest.skip("strace is missing or may not trace here")
     base, log = (place / "db").resolve(), place / "calls"
     base.mkdir()
-    # -D: the agent is our child, and strace is its; so it ends when the agent does
+    # -D: the agent is a child of the test and strace is the agent's, so strace ends
+    # with it
     watched = "trace=mkdirat,pwrite64,renameat,renameat2,fsync,fdatasync"
     before = [
         "strace",
@@ -268,12 +269,12 @@ def test_all_of_a_copy_is_on_disk_before_the_agent_says_so(programs, place):
         agent.put(b"host/cpu/load.rrd", 0o644, b"RRD\0" + bytes(300_000))
         agent.process.terminate()
         assert agent.process.wait(LIMIT) == 0
-    # one call after the other, though by more than one thread: no line is cut by
-    # another
+    # the calls are made one after the other, though by several threads, so no line is
+    # cut by another
     calls = [line.split(maxsplit=1)[1] for line in log.read_text().splitlines()]
     file = f"{base}/host/cpu/load.rrd"
     assert unsynced(calls, file) == set(), calls
-    # the control: each of its syncs is needed
+    # the control: each of its syncs is necessary
     syncs = [at for at, call in enumerate(calls) if "sync(" in call]
     assert len(syncs) == 4, calls
     for at in syncs:
@@ -289,11 +290,11 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
         agent.process.send_signal(signal.SIGTERM)
         assert agent.process.wait(LIMIT) == 0
         assert list((place / "db").iterdir()) == []
-    # the socket that it left is taken over; one in use is not
+    # a socket that is left over is taken over, but not one that is in use
     with Agent(programs["stead-rrd"], place / "db", f"unix:{place}/agent") as agent:
         second = Agent(programs["stead-rrd"], place / "db", f"unix:{place}/agent")
         assert second.process.wait(LIMIT) == 74 and second.said.endswith(
-            "somebody listens there\n"
+            "another process listens there\n"
         ), second.said
         second.process.stderr.close()
         assert agent.list() == {}
@@ -307,7 +308,7 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
         (
             ["--base", "{place}", "--listen", "0.0.0.0:0"],
             74,
-            "cannot give files on 0.0.0.0:0: not a loopback address",
+            "cannot serve files on 0.0.0.0:0: not a loopback address",
         ),
         (
             ["--base", "{place}/none", "--listen", "127.0.0.1:0"],
@@ -322,12 +323,12 @@ def test_the_agent_ends_cleanly_when_it_is_told_to(programs, place):
         (
             ["--base", "{place}", "--listen", "agent"],
             64,
-            '--listen "agent" is no address: write unix:/path or host:port',
+            '--listen "agent" is not an address: write unix:/path or host:port',
         ),
         (
             ["--base", "{place}", "--listen", "unix:/no/such/s"],
             74,
-            "cannot give files on unix:/no/such/s: No such file or directory",
+            "cannot serve files on unix:/no/such/s: No such file or directory",
         ),
     ],
 )

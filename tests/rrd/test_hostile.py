@@ -1,5 +1,5 @@
-"""Hostile and unlucky clients: what they send, and what a normal client beside them
-notices of it, which is nothing.
+"""Hostile and unlucky clients: what they send has no effect on a normal client beside
+them.
 """
 
 import re
@@ -16,7 +16,7 @@ from rrd_same import DIFFERENT, Differs, Same, exchange, known, replies
 from rrd_servers import Client, Rrdcached, descriptors, resident, wait_for
 
 MIB = 1 << 20
-# seeds that have found something, to be tried again always; the last one is new ground
+# seeds that found something and are always tried again; the last one is new
 SEEDS = [2, 3, 20261121]
 LINES = 20_000
 
@@ -33,12 +33,13 @@ def test_random_lines_get_the_answers_of_one_rrdcached(quiet, seed, record_prope
         f"errors, {same.alone} lines refused by the router alone",
     )
     assert same.refused > same.compared / 100 and same.compared > same.sent / 3
-    # what was said once is not kept: a few buffers, whatever their number
+    # a repeated request keeps no memory: only a few buffers, whatever the number of
+    # requests
     assert resident(quiet.router.pid) < early + 64 * MIB
     assert quiet.router_said(r".* is down.*") == []
     wrong, copies = differing(quiet, same.files())
-    # docs/rrd.md, "Values that no RRD can take": a copy may lose what was in the cache
-    # with such a value; seen of one file in some runs
+    # docs/rrd.md, "Values that no RRD can take": with such a value, a copy may lose
+    # what was in the cache; seen with one file in some runs
     assert (
         copies == 2 * len(same.files())
         and len(wrong) <= 2
@@ -84,7 +85,9 @@ def test_flush_of_a_suspended_file_says_what_is_not_so(cluster):
 
 
 def test_a_difference_is_seen(quiet):
-    """The control: one value behind the router's back is in a dump, and in an answer."""
+    """The control: one value written without the router shows in a dump and in an
+    answer.
+    """
     same = Same(quiet, 1)
     same.run(200)
     assert differing(quiet, same.files())[0] == []
@@ -109,7 +112,7 @@ def test_a_difference_is_seen(quiet):
 
 
 def test_no_known_difference_covers_another():
-    """A pattern that takes in too much would hide what it should not."""
+    """A pattern that matches too much would hide real differences."""
     for text, single, routed in [
         (b"UPDATE a 1:1\n", b"0 errors, enqueued 1 value(s).", b"-1 illegal attempt"),
         (b"UPDATE a 1:1\n", b"-1 illegal attempt", b"0 errors, enqueued 1 value(s)."),
@@ -158,8 +161,8 @@ def test_no_known_difference_covers_another():
     ],
 )
 def test_what_an_rrdcached_cannot_take_does_not_reach_one(cluster, name, line):
-    """It dies of it, or closes the connection, or sends bytes of its memory after the
-    answer, or reads another file than was meant.
+    """rrdcached dies of it, or closes the connection, or sends bytes of its memory
+    after the answer, or reads a different file.
     """
     with Client(cluster.unix) as client:
         assert (
@@ -195,7 +198,7 @@ def test_what_an_rrdcached_cannot_take_does_not_reach_one(cluster, name, line):
         if server.process.poll() is not None
     ] == []
 
-    # the control: the server itself, told the same
+    # the control: the same line sent to the server itself
     one = Rrdcached(cluster.place / "one", f"unix:{cluster.place}/one/s")
     one.start()
     try:
@@ -212,7 +215,7 @@ def test_what_an_rrdcached_cannot_take_does_not_reach_one(cluster, name, line):
                 lambda: one.process.poll() is not None, "the rrdcached to die of it"
             )
         elif name in ("suspend", "long line"):
-            assert not got.endswith(b"0 PONG\n")  # closed
+            assert not got.endswith(b"0 PONG\n")  # it closed the connection
         elif name in ("template", "source", "nul"):
             assert replies(got)[0][:1] == b"0" or name == "template" or b"\0" not in got
         else:
@@ -271,8 +274,8 @@ def test_a_client_that_has_said_all_it_wants_still_hears_the_answers(cluster):
 def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(
     cluster, restarted, record_property
 ):
-    """rrdcached answers a FLUSH of a suspended file with success and writes nothing:
-    that must not count as written.
+    """rrdcached answers a FLUSH of a suspended file with success and writes nothing.
+    That must not count as written.
     """
     name = names()[0]
     cluster.stop_router()
@@ -297,8 +300,8 @@ def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(
     with Client(cluster.unix) as client:
         assert client.ask(f"FLUSH {name}").startswith(b"0 ")
         update(client, 60, 70)
-        # the router flushes the others, and would have flushed the suspended one before
-        # them: it holds nobody up
+        # the router flushes the others; the suspended one, which it tried to flush
+        # before them, delays none
         for each in names(4)[1:]:
             for backend in cluster.located([each])[each]:
                 file = cluster.backends[backend].base / each
@@ -327,7 +330,7 @@ def test_what_is_acknowledged_for_a_suspended_file_is_not_lost(
 
 
 class Crowd:
-    """Clients that behave badly, by kind; they are let go of at the end."""
+    """Clients that behave badly, by kind. They are closed at the end."""
 
     def __init__(self, address):
         self.path, self.sockets = address.removeprefix("unix:"), []
@@ -340,8 +343,8 @@ class Crowd:
             each.close()
 
     def more(self, count, say=b""):
-        """So many that say this and then nothing; what the router does not take at once
-        is not sent.
+        """Makes `count` clients that send `say` and then nothing. Bytes that the router
+        does not take at once are not sent.
         """
         made = []
         for _ in range(count):
@@ -359,13 +362,15 @@ class Crowd:
         return made
 
     def slow(self, count, line):
-        """So many that ask until nothing more fits into the connection, and never read."""
+        """Makes `count` clients that send requests until nothing more fits into the
+        connection, and never read.
+        """
         made = self.more(count)
         with selectors.DefaultSelector() as selector:
             for each in made:
                 selector.register(each, selectors.EVENT_WRITE)
             full = 0
-            while full < 3:  # nobody took a byte for this many times a second
+            while full < 3:  # for this many seconds the router took no byte
                 full += 1
                 for key, _ in selector.select(1):
                     try:
@@ -391,12 +396,14 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
             f"FETCH big/a.rrd LAST {START - 2000} {START - 1}"
         ).startswith(b"200")
     pid = cluster.router.pid
-    # some 50 KiB of answer
+    # an answer of about 50 KiB
     fetch = f"FETCH big/a.rrd LAST {START - 2000} {START - 1}\n".encode()
     grown = {}
 
     def measured(what, count, bytes_each):
-        """Updates go on, and the memory for these clients is bounded."""
+        """Checks that updates continue and that the memory for these clients is
+        bounded.
+        """
         before = feed.count()
         wait_for(
             lambda: feed.count() > before + 3 * FILES, f"updates beside {count} {what}"
@@ -422,8 +429,8 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
                     each.send(bytes([byte]))
             measured("clients that send a byte at a time", 150, 96 << 10)
             crowd.slow(200, fetch)
-            # an answer in the router's memory, one in the socket, and requests that
-            # were read ahead
+            # one answer in the router's memory, one in the socket, and the requests
+            # that were read ahead
             measured("clients that ask and never read", 200, 1 << 20)
             crowd.more(50, b"x" * (1 << 20))
             measured("lines without an end", 50, 1 << 20)
@@ -433,7 +440,7 @@ def test_a_normal_client_notices_nothing_of_a_thousand_others(cluster, record_pr
                     each.settimeout(120)
                     each.connect(crowd.path)
             measured("clients that come and go", 2000, 8 << 10)
-            # a normal client that comes now is served, too
+            # a normal client that connects now is served, too
             with Client(cluster.tcp) as client:
                 assert client.ask("PING") == b"0 PONG\n"
                 assert client.ask("LAST host00/v.rrd").startswith(b"0 17")
@@ -470,7 +477,7 @@ def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(
         most = descriptors(pid) + 50
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, most))
         with Crowd(cluster.unix) as crowd:
-            crowd.more(min(200, most + 40))  # those above stay in the listener's queue
+            crowd.more(min(200, most + 40))  # more clients stay in the listener's queue
             wait_for(
                 lambda: descriptors(pid) >= most - 2, "all descriptors to be taken"
             )
@@ -491,8 +498,8 @@ def test_a_router_without_descriptors_goes_on_with_the_clients_it_has(
 
 
 def test_a_fetch_of_everything_harms_nobody(cluster):
-    """rrdcached makes a row for each step of the time that it is asked for: of nine
-    years of seconds it takes all memory there is.
+    """rrdcached makes a row for each step of the requested time. For nine years of
+    seconds it takes all the memory there is.
     """
     with Client(cluster.unix) as client, Client(cluster.single.address) as single:
         for each in (client, single):
@@ -519,7 +526,7 @@ def test_a_fetch_of_everything_harms_nobody(cluster):
                     rb"ask for a shorter time\n",
                     said,
                 ), (time, said)
-        # what is large and not too much comes, as rrdcached has it
+        # a large answer within the limit comes as rrdcached gives it
         for verb in ("FETCH", "FETCHBIN"):
             for rest in (
                 f"LAST {START} {START + 100_000}",
@@ -543,7 +550,7 @@ def test_clients_that_fetch_much_and_never_read_are_not_waited_for(cluster):
             )
             == b"0 RRD created OK\n"
         )
-        fetch = f"FETCH a/v.rrd LAST {START} {START + 1_000_000}\n"  # some 25 MiB
+        fetch = f"FETCH a/v.rrd LAST {START} {START + 1_000_000}\n"  # about 25 MiB
         before = resident(cluster.router.pid)
         crowd = [Client(cluster.unix) for _ in range(12)]
         try:

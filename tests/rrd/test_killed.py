@@ -1,5 +1,5 @@
-"""kill -9 of the router, of the backends, of all at once, under updates: what was
-acknowledged is on every copy afterwards.
+"""kill -9 of the router, of the backends, and of all at once, under updates. Every copy
+has all acknowledged updates afterwards.
 """
 
 import random
@@ -13,8 +13,8 @@ KILLS = 6
 
 
 def killed(cluster, what, kills=KILLS):
-    """Feeds while what is named is killed and started again, so many times; the feed's
-    acknowledged values at the end.
+    """Feeds while the named processes are killed and restarted `kills` times. Returns
+    the feed's acknowledged values.
     """
     choice = random.Random(what)
     create(cluster)

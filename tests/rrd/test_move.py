@@ -1,5 +1,5 @@
-"""Nodes come and go while clients write and read: files move by the plan, no update is
-lost, no read is without its answer.
+"""Nodes are added and removed while clients write and read. Files move by the plan, no
+update is lost, and every read gets an answer.
 """
 
 import collections
@@ -24,8 +24,8 @@ SOURCES = (
 
 
 def still_names():
-    """Files that nobody updates while they move; one with a blank, one that does not
-    end in .rrd.
+    """Returns files that nobody updates while they move. One has a blank in its name,
+    and one does not end in .rrd.
     """
     return [f"still{i // 10:02}/v{i % 10}.rrd" for i in range(STILL - 2)] + [
         "still00/with blank.rrd",
@@ -34,7 +34,7 @@ def still_names():
 
 
 def fill(cluster):
-    """Makes the files that stay as they are, each with a history of its own."""
+    """Makes the files that do not change, each with a history of its own."""
     with Client(cluster.unix) as client:
         for number, name in enumerate(still_names()):
             name = name.replace(" ", "\\ ")
@@ -46,8 +46,8 @@ def fill(cluster):
 
 
 class Reader:
-    """Asks for the last time of one file after the other: never an error, never before
-    what was acknowledged when it asked.
+    """Asks for the last time of one file after the other. It must never get an error,
+    nor a time before the one that was acknowledged when it asked.
     """
 
     def __init__(self, cluster, feed):
@@ -89,7 +89,7 @@ class Reader:
 
 
 def add(cluster, name, by_agent):
-    """Starts one more rrdcached, in no map yet."""
+    """Starts one more rrdcached, which no map contains yet."""
     server = Rrdcached(cluster.place / name, f"127.0.0.1:{free_port()}")
     server.start()
     if by_agent:
@@ -98,7 +98,7 @@ def add(cluster, name, by_agent):
 
 
 def move(cluster, *options):
-    """Runs `stead-rrd move`; its end and its words."""
+    """Runs `stead-rrd move`. Returns its exit code and its output."""
     command = [cluster.programs["stead-rrd"], "move", cluster.state, *options]
     done = subprocess.run(
         command,
@@ -111,7 +111,7 @@ def move(cluster, *options):
 
 
 def status(cluster):
-    """What `stead-rrd status --json` says."""
+    """Returns the output of `stead-rrd status --json`."""
     done = subprocess.run(
         [cluster.programs["stead-rrd"], "status", cluster.state, "--json"],
         stdout=subprocess.PIPE,
@@ -122,8 +122,8 @@ def status(cluster):
 
 
 def publish(cluster, nodes):
-    """A new map, and the router serves by both; where the files were and where they
-    shall be.
+    """Publishes a new map, so that the router serves by both. Returns where the files
+    were and where they must go.
     """
     every = [*names(), *still_names()]
     old = cluster.located(every)
@@ -137,7 +137,7 @@ def publish(cluster, nodes):
 
 
 def placed(cluster):
-    """For each file the backends that have it."""
+    """Returns for each file the backends that have it."""
     found = collections.defaultdict(set)
     for name, server in cluster.backends.items():
         for directory, _, files in os.walk(server.base):
@@ -149,7 +149,9 @@ def placed(cluster):
 
 
 def check(cluster, new):
-    """Every file is where the map says, and nowhere else, and its copies are equal."""
+    """Checks that every file is where the map places it and nowhere else, and that its
+    copies are equal.
+    """
     assert placed(cluster) == {name: set(nodes) for name, nodes in new.items()}
     for name in new:
         with Client(cluster.unix) as client:
@@ -173,13 +175,13 @@ def check(cluster, new):
 
 
 def copies(old, new):
-    """The copies that have to be carried: file and backend."""
+    """Returns the copies that have to be made, as (file, backend)."""
     return {(name, node) for name in old for node in set(new[name]) - set(old[name])}
 
 
 @pytest.fixture
 def filled(cluster):
-    """A cluster with files, two backends of which give theirs by agents."""
+    """Returns a cluster with files. Two backends offer theirs through agents."""
     cluster.stop_router()
     for name in ("a2", "b2"):
         cluster.backends[name].start_agent(cluster.programs)
@@ -192,7 +194,7 @@ def filled(cluster):
 
 def test_nodes_come_and_go_under_load(filled, record_property):
     with Feed(filled) as feed, Reader(filled, feed) as reader:
-        # a router that has nothing to move says so
+        # a router with nothing to move says so
         code, said = move(filled)
         assert code and "no file has to move" in said, said
         for what, nodes, agents in (
@@ -207,7 +209,7 @@ def test_nodes_come_and_go_under_load(filled, record_property):
                 add(filled, name, by_agent)
             old, new, plan = publish(filled, nodes)
             count, looks = feed.count(), reader.looks
-            # before anything has moved, both are asked and written to
+            # before anything has moved, the router reads from and writes to both
             wait_for(
                 lambda count=count, looks=looks: (
                     feed.count() > count + 50 and reader.looks > looks + 50
@@ -239,7 +241,7 @@ def test_nodes_come_and_go_under_load(filled, record_property):
     record_property("looks", reader.looks)
     assert (missing, found) == ([], 2 * len(feed.acknowledged))
     check(filled, new)
-    # the one that was removed is known no more
+    # the router no longer knows the removed backend
     assert "a1" not in [backend["name"] for backend in status(filled)["backends"]]
 
 
@@ -252,7 +254,7 @@ def test_a_move_that_was_interrupted_goes_on(filled, what, record_property):
     with Feed(filled) as feed:
         kills = 0
         while True:
-            # slow enough to be caught in the middle
+            # slow enough to be interrupted in the middle
             command = [
                 filled.programs["stead-rrd"],
                 "move",
@@ -291,8 +293,8 @@ def test_a_move_that_was_interrupted_goes_on(filled, what, record_property):
 
 
 def test_a_target_that_dies_with_the_router_gets_what_was_for_it(filled):
-    """A new server is in the log from the day that files move to it, also for a router
-    that is started again meanwhile.
+    """From the moment that files are to move to a new server, the log keeps its
+    records, also across a restart of the router.
     """
     add(filled, "a3", False)
     _, new, _ = publish(filled, ["a1", "a2", "a3", "b1", "b2"])
@@ -325,7 +327,7 @@ def test_a_target_that_dies_with_the_router_gets_what_was_for_it(filled):
 
 
 def placed_at(cluster, name):
-    """The files of one backend, those being written left out."""
+    """Returns the files of one backend, without those that are being written."""
     base = cluster.backends[name].base
     return [
         file
@@ -336,7 +338,7 @@ def placed_at(cluster, name):
 
 
 def strike(cluster, what, mover):
-    """kill -9, and what was killed is back."""
+    """Kills with kill -9 and restarts what was killed."""
     if what == "router":
         cluster.stop_router(signal.SIGKILL)
         cluster.start_router()
@@ -356,8 +358,8 @@ def strike(cluster, what, mover):
 
 
 def test_a_backend_is_given_its_files_again(filled):
-    """Some are stale, as after a restored disk: the router cannot know, and is told to
-    repair them.
+    """Some files are old, as after a disk was restored. The router cannot know that and
+    has to be told to repair them.
     """
     victim = filled.backends["b1"]
     code, said = repair(filled, "b9")
@@ -386,7 +388,7 @@ def test_a_backend_is_given_its_files_again(filled):
 
 
 def repair(cluster, node):
-    """Runs `stead-rrd repair`; its end and its words."""
+    """Runs `stead-rrd repair`. Returns its exit code and its output."""
     done = subprocess.run(
         [cluster.programs["stead-rrd"], "repair", cluster.state, node],
         stdout=subprocess.PIPE,
@@ -398,7 +400,9 @@ def repair(cluster, node):
 
 
 def test_a_graph_has_no_gap_before_during_and_after_a_move(filled, place):
-    """The picture of files that have moved, of some that have not, byte by byte."""
+    """A graph of files that have moved and of some that have not stays equal byte for
+    byte.
+    """
 
     def graph(when):
         file = place / f"{when}.png"
@@ -444,7 +448,7 @@ def test_a_graph_has_no_gap_before_during_and_after_a_move(filled, place):
     assert mover.returncode == 0 and during > 1
     assert graph("after") == before
     check(filled, new)
-    # the control: a value more, and the picture is another
+    # the control: one more value gives another picture
     with Client(filled.unix) as client:
         assert client.ask(
             f"UPDATE {min(shown)} {START + 3601}:900 {START + 3720}:900"

@@ -1,5 +1,5 @@
-"""A running router as its operator sees it: status, metrics, log lines, the control
-socket, its end; and the units of systemd.
+"""A running router as its operator sees it: status, metrics, messages, the control
+socket, its stop, and the units of systemd.
 """
 
 import json
@@ -21,7 +21,7 @@ START = 1_700_000_000
 
 
 def stead_rrd(programs, *words):
-    """What the program prints, says and ends with."""
+    """Runs the program. Returns its exit code, its output and its messages."""
     done = subprocess.run(
         [programs["stead-rrd"], *map(str, words)],
         stdin=subprocess.DEVNULL,
@@ -33,14 +33,14 @@ def stead_rrd(programs, *words):
 
 
 def status(cluster):
-    """The status as JSON."""
+    """Returns the status as JSON."""
     code, out, said = stead_rrd(cluster.programs, "status", "--json", cluster.state)
     assert code in (0, 1) and said == "", (code, out, said)
     return json.loads(out)
 
 
 def restart(cluster, *options):
-    """The router, started again with other options."""
+    """Restarts the router with other options."""
     cluster.stop_router()
     cluster.start_router(*options)
 
@@ -55,8 +55,8 @@ def create(client, name):
 
 
 def status_once(cluster, fits, what):
-    """Waits until the exit code and the page of `stead-rrd status` fit; these, and what
-    it complained of.
+    """Waits until the exit code and the page of `stead-rrd status` fit. Returns these
+    and the messages.
     """
 
     def asked():
@@ -85,7 +85,7 @@ def test_status_says_first_whether_all_is_well(cluster):
     # half of the files have a copy there
     assert "% of the files have one copy only that is up" in page
     assert 0.4 < status(cluster)["exposed"]["single"] < 0.6
-    # and it ends
+    # the problem goes away
     cluster.backends["b1"].start()
     wait_for(
         lambda: stead_rrd(cluster.programs, "status", cluster.state)[0] == 0,
@@ -167,7 +167,7 @@ def test_without_a_router_it_is_said_what_to_do(cluster, place):
         code, out, said = stead_rrd(cluster.programs, *verb, place / "none")
         assert (code, out) == (69, "") and said == (
             f"stead-rrd: {place}/none/control: there is no such directory; give "
-            "the one that the router has as --state\n"
+            "the router's --state directory\n"
         )
     code, _, said = stead_rrd(cluster.programs, "repair", place, "a1")
     assert code == 69 and "no router runs on this directory" in said
@@ -177,8 +177,8 @@ def test_without_a_router_it_is_said_what_to_do(cluster, place):
         code == 69
         and "the router that ran on this directory has ended; start it again" in said
     )
-    # the socket that it left is no obstacle, and a router that ends in order leaves
-    # none
+    # a socket that is left over does not matter, and a router that stops in order
+    # leaves none
     cluster.start_router()
     assert stead_rrd(cluster.programs, "status", cluster.state)[0] == 0
     assert stat.S_IMODE((cluster.state / "control").stat().st_mode) == 0o600
@@ -187,8 +187,8 @@ def test_without_a_router_it_is_said_what_to_do(cluster, place):
 
 
 def scrape(url):
-    """The metrics, as a strict parser reads them: {(name, labels): value} and {family:
-    (type, help, unit)}.
+    """Returns the metrics as a strict parser reads them: {(name, labels): value} and
+    {family: (type, help, unit)}.
     """
     parser = pytest.importorskip(
         "prometheus_client.openmetrics.parser",
@@ -220,7 +220,7 @@ def scrape(url):
 
 
 def conventions_broken(families):
-    """What the naming conventions of Prometheus do not allow, as promtool would say it."""
+    """Returns what breaks the naming conventions of Prometheus, in the way of promtool."""
     broken = []
     for name, (kind, help_text, unit) in families.items():
         if not re.fullmatch(r"stead_rrd_[a-z][a-z0-9_]*", name):
@@ -278,7 +278,7 @@ def test_metrics_are_what_prometheus_reads(cluster):
     assert samples["stead_rrd_problems", ()] == 0
     for name in cluster.backends:
         assert samples["stead_rrd_backend_up", (("backend", name),)] == 1
-    # each value of a.rrd is on two backends, and what was refused on both
+    # each value of a.rrd is on two backends, and the refused value was refused by both
     assert (
         sum(
             samples["stead_rrd_backend_writes_total", (("backend", name),)]
@@ -297,9 +297,8 @@ def test_metrics_are_what_prometheus_reads(cluster):
     assert (
         rows - {name for name in rows if name.startswith("stead_rrd_move_")} <= names
     ), sorted(rows - names)
-    # a strict reader, so that what it reads says something: it takes no text that is
-    # cut, no type that is none, no counter without its suffix, no histogram that does
-    # not add up
+    # Check that the parser is strict: it accepts no truncated text, no unknown type, no
+    # counter without its suffix, and no histogram that does not add up.
     parser = pytest.importorskip("prometheus_client.openmetrics.parser")
     for damaged in (
         ("# EOF\n", ""),
@@ -362,8 +361,8 @@ def test_log_lines_are_json_when_asked_for(cluster):
 
 
 def test_the_journal_gets_levels_and_no_times(cluster):
-    """JOURNAL_STREAM names the file that standard error goes to; when it names another,
-    lines are as for a terminal.
+    """JOURNAL_STREAM names the file that standard error goes to. If it names another
+    file, lines look as on a terminal.
     """
     cluster.stop_router()
     said = cluster.place / "router"
@@ -388,8 +387,8 @@ def test_the_journal_gets_levels_and_no_times(cluster):
 
 
 def test_a_request_in_hand_is_answered_before_the_end(cluster):
-    """Its backends hang while the router is told to end: it does not end before they
-    have answered, and takes nobody new.
+    """Its backends hang while the router is told to stop. It does not exit before they
+    have answered, and it accepts no new clients.
     """
     restart(cluster, "--grace", str(LIMIT), "--timeout", str(LIMIT))
     with Client(cluster.tcp) as client, Client(cluster.tcp) as idle:
@@ -409,7 +408,7 @@ def test_a_request_in_hand_is_answered_before_the_end(cluster):
                 "the update to be in the log",
             )
             os.kill(cluster.router.pid, signal.SIGTERM)
-            # who waits for nothing is let go
+            # a client that waits for nothing is disconnected
             assert idle.file.read() == b""
             wait_for(lambda: refused(cluster.tcp), "new clients to be refused")
             assert cluster.router.poll() is None
@@ -422,7 +421,7 @@ def test_a_request_in_hand_is_answered_before_the_end(cluster):
 
 
 def created(cluster, count, rows=100):
-    """Makes files of some size, and gives their names."""
+    """Makes files of some size, and returns their names."""
     names = [f"host{i:03}/v.rrd" for i in range(count)]
     with Client(cluster.unix) as client:
         for name in names:
@@ -473,8 +472,8 @@ def test_a_server_is_added_as_the_manual_says(cluster, place):
 
 
 def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
-    """At 1 MiB a second the files of 0.8 MB each take half a minute: the client is
-    ended long before.
+    """At 1 MiB a second the files, of 0.8 MB each, take half a minute; the client is
+    stopped long before.
     """
     created(cluster, 80, rows=100_000)
     cluster.backends["b3"] = server = Rrdcached(
@@ -497,7 +496,9 @@ def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
         assert code == 75 and "already" in said
         client.send_signal(signal.SIGINT)
         out, said = client.communicate()
-    assert client.returncode == 130 and "Run the same again to go on" in said, (
+    assert (
+        client.returncode == 130 and "Run the same command again to continue" in said
+    ), (
         out,
         said,
     )
@@ -507,7 +508,7 @@ def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
     )
     assert code == 1 and ", epoch 1 -> 2, " in page, page
     code, out, said = stead_rrd(cluster.programs, "move", cluster.state)
-    # it begins with what the other has done
+    # it continues with what the first run has done
     done = int(re.match(r"move to epoch 2: (\d+) files?, looking for more, ", out)[1])
     files = int(
         re.fullmatch(
@@ -519,8 +520,9 @@ def test_ctrl_c_ends_a_move_and_the_same_goes_on(cluster, place):
 
 
 def unknown_messages(page, sources):
-    """The messages of the table of troubleshooting of which the program knows nothing:
-    of each, the longest part without names, numbers and dots.
+    """Counts the messages in the troubleshooting table, and returns those that the
+    program does not have. It compares the longest part of each message without names,
+    numbers and dots.
     """
     unknown, count = [], 0
     for line in page.split("## Troubleshooting")[1].splitlines():
@@ -538,13 +540,13 @@ def unknown_messages(page, sources):
 def test_the_messages_of_the_manual_are_the_programs():
     page = (ROOT / "docs" / "rrd.md").read_text()
     sources = "".join(
-        # a text may go on in the next line
+        # a string may continue on the next line
         re.sub(r"\\\n *", "", path.read_text())
         for path in (ROOT / "crates" / "stead-rrd" / "src").rglob("*.rs")
     )
-    # a long string goes on in the next line
+    # a long string continues on the next line
     sources = re.sub(r"\\\n\s*", "", sources)
-    # of rrdcached and of the system
+    # messages of rrdcached and of the system
     sources += (
         "illegal attempt to update using time Address already in use Too many open "
         "files"
@@ -586,8 +588,8 @@ def refused(address):
 
 
 def test_an_end_does_not_wait_for_ever(cluster):
-    """The control of the test above: with no grace it ends while they hang. What the
-    client hears then is the log's word for it, or nothing.
+    """The control of the test above: without grace, the router exits while the backends
+    hang. The client then gets the acknowledgement from the log, or nothing.
     """
     restart(cluster, "--grace", "0", "--timeout", str(LIMIT))
     with Client(cluster.tcp) as client:
@@ -646,7 +648,7 @@ def test_the_units_are_what_systemd_takes(programs, place):
                 check=False,
             )
             assert (source.name in done.stderr) == wrong, done.stderr
-        # the options are ones that the program has
+        # the program has these options
         verb, *words = re.search(r"^ExecStart=\S+ (.*)$", text, re.MULTILINE)[1].split()
         _, usage, _ = stead_rrd(programs, verb, "--help")
         options = [word for word in words if word.startswith("--")]
@@ -654,7 +656,7 @@ def test_the_units_are_what_systemd_takes(programs, place):
 
 
 def options(programs, verb):
-    """The long options of a verb, by its help."""
+    """Returns the long options of a verb, from its help."""
     code, usage, _ = stead_rrd(programs, verb, "--help")
     assert code == 0
     return set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", usage, re.MULTILINE)) - {

@@ -1,5 +1,5 @@
-"""Real clients on the router, and what they see and leave behind, against one rrdcached
-that is fed the same.
+"""Real clients on the router: what they see and what they leave on disk, compared with
+one rrdcached that gets the same input.
 """
 
 import random
@@ -19,7 +19,7 @@ FILES = 2000
 
 
 def names():
-    """The files: some hosts with ten each, one with a blank in its name."""
+    """Returns the files: some hosts with ten each, one with a blank in its name."""
     return [
         f"host{number // 10:03}/value{number % 10}.rrd" for number in range(FILES - 1)
     ] + ["host000/with blank.rrd"]
@@ -30,8 +30,8 @@ def escaped(name):
 
 
 def feed(seed):
-    """BATCHes of updates: every file four times in all, in a random order of files,
-    some with more than one value.
+    """Returns BATCHes of updates: four for every file, in a random order of files, some
+    with more than one value.
     """
     choice = random.Random(seed)
     time = {name: START for name in names()}
@@ -49,14 +49,14 @@ def feed(seed):
 
 
 def comparable(text):
-    """Without what rrdtool draws by lot when it makes a file: the row that an archive
-    begins with.
+    """Removes the one thing that rrdtool chooses at random when it makes a file: the
+    row with which an archive begins.
     """
     return re.sub(rb"(cur_row (?:1|=)) \d+", rb"\1 LOT", text)
 
 
 def rrdtool(address, *words):
-    """What rrdtool prints and how it ends."""
+    """Returns rrdtool's output and its exit code."""
     done = subprocess.run(
         ["rrdtool", *map(str, words), "--daemon", address],
         stdin=subprocess.DEVNULL,
@@ -79,8 +79,8 @@ def fill(client, batches):
 
 
 def differing(cluster, dump):
-    """Flushes all, and gives the copies whose dump is not the one of `single`, and how
-    many copies there are.
+    """Flushes everything. Returns the copies whose dump differs from that of `single`,
+    and how many copies there are.
     """
     for address in (cluster.unix, cluster.single.address):
         with Client(address) as client:
@@ -103,7 +103,7 @@ def test_every_copy_of_every_file_is_what_one_rrdcached_makes(
     with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
         for client in (routed, single):
             fill(client, feed(1))
-        # one by one, without waiting: the answers come in order
+        # one by one, without waiting; the answers come in order
         last = [
             f"UPDATE {escaped(name)} {START + 5000}:{number}:{number}"
             for number, name in enumerate(names())
@@ -129,7 +129,7 @@ def test_every_copy_of_every_file_is_what_one_rrdcached_makes(
             f"{name} is twice in one zone"
         )
 
-    # the control: one more update behind the router's back has to be seen
+    # the control: one more update without the router must show
     name, backend = names()[7], places[names()[7]][1]
     with Client(cluster.backends[backend].address) as client:
         assert client.ask(f"UPDATE {name} {START + 9000}:1:1").startswith(b"0 ")
@@ -138,8 +138,8 @@ def test_every_copy_of_every_file_is_what_one_rrdcached_makes(
 
 @pytest.mark.parametrize("way", ["tcp", "unix"])
 def test_rrdtool_gets_the_same_answers(cluster, way):
-    """Relative paths over TCP, and over the unix socket absolute ones, which rrdtool
-    makes of all.
+    """Paths are relative over TCP. Over the unix socket they are absolute, because
+    rrdtool makes them so.
     """
     routed = getattr(cluster, way)
     single = cluster.single.address
@@ -149,7 +149,7 @@ def test_rrdtool_gets_the_same_answers(cluster, way):
         else (lambda name: name)
     )
     if way == "tcp":
-        # rrdtool treats the two kinds of address differently, so `single` has to listen
+        # rrdtool treats the two kinds of address differently, so `single` must listen
         # on TCP, too
         cluster.single.stop()
         single = cluster.single.address = f"127.0.0.1:{free_port()}"
@@ -236,8 +236,8 @@ def test_replies_are_those_of_one_rrdcached_to_the_byte(cluster):
                 assert all(answer.startswith(b"-1 ") for answer in answers)
             elif answers[0] != answers[1]:
                 differ[line] = answers
-        # here rrdcached keeps two queues for one file, and the values of one are lost;
-        # for us it is one file
+        # here rrdcached keeps two queues for one file and loses the values of one; for
+        # the router it is one file
         assert (
             routed.ask(f"UPDATE c//./a.rrd {START + 1200}:1:2")
             == b"0 errors, enqueued 1 value(s).\n"
@@ -273,8 +273,8 @@ def test_a_batch_names_the_clients_own_lines(cluster):
 
 
 def test_a_backend_that_comes_back_has_what_it_missed(cluster, dump, record_property):
-    """kill -9 loses what the backend had in memory and what came while it was away;
-    reads go on, and all copies are equal at the end.
+    """kill -9 loses what the backend had in memory and what came while it was down.
+    Reads continue, and in the end all copies are equal.
     """
     away = cluster.backends["b2"]
     with Client(cluster.tcp) as routed, Client(cluster.single.address) as single:
@@ -319,8 +319,8 @@ def test_a_backend_that_comes_back_has_what_it_missed(cluster, dump, record_prop
 
 
 def test_what_waits_in_a_backend_is_flushed_by_the_router(cluster):
-    """That is what lets the log forget it; the servers themselves would keep it for an
-    hour.
+    """This allows the log to drop the update. The servers themselves would keep it in
+    memory for an hour.
     """
     name = "c/a.rrd"
 
@@ -337,11 +337,11 @@ def test_what_waits_in_a_backend_is_flushed_by_the_router(cluster):
         assert client.ask(f"CREATE {name} {SOURCES}") == b"0 RRD created OK\n"
         assert client.ask(f"UPDATE {name} {START + 60}:1:1").startswith(b"0 ")
         places = cluster.located([name])[name]
-        assert not any(map(has, places))  # the control: nobody else does it
+        assert not any(map(has, places))  # the control: nobody else flushes it
     cluster.stop_router()
     cluster.start_router("--flush-after", "0")
     with Client(cluster.tcp) as client:
-        # refused, since it is a repetition; a new one carries both to the disk
+        # this repetition is refused; a new update brings both to disk
         assert client.ask(f"UPDATE {name} {START + 60}:1:1").startswith(
             b"-1 illegal attempt"
         )
@@ -363,7 +363,8 @@ def test_what_waits_in_a_backend_is_flushed_by_the_router(cluster):
 
 def test_a_listener_takes_only_what_it_is_allowed(cluster):
     cluster.stop_router()
-    cluster.start_router("--allow", "UPDATE,batch")  # of the listener before it, on TCP
+    # for the listener before it, on TCP
+    cluster.start_router("--allow", "UPDATE,batch")
     with Client(cluster.unix) as all_of_it, Client(cluster.tcp) as some:
         assert all_of_it.ask(f"CREATE c/a.rrd {SOURCES}") == b"0 RRD created OK\n"
         assert some.ask(f"UPDATE c/a.rrd {START + 60}:1:1").startswith(b"0 ")
@@ -374,18 +375,18 @@ def test_a_listener_takes_only_what_it_is_allowed(cluster):
 
 
 def test_the_files_of_a_host_stay_together_by_the_key_rule(cluster):
-    """`key = "first 1 segments"` in the fleet: the router and `stead locate` place a
-    whole host by its name.
+    """With `key = "first 1 segments"` in the fleet, the router and `stead locate` place
+    a whole host by its name.
     """
     hosts = [f"host{number:03}" for number in range(40)]
     files = [f"{host}/value{number}.rrd" for host in hosts for number in range(5)]
-    # the control: without the rule a host is torn apart
+    # the control: without the rule, the files of a host are spread
     apart = cluster.located(files)
     assert (
         len({tuple(apart[f"{hosts[0]}/value{number}.rrd"]) for number in range(5)}) > 1
     )
     cluster.stop_router()
-    # another fleet: the rule of a map never changes
+    # a new fleet, because the rule of a map never changes
     cluster.map = cluster.place / "hosts.map"
     cluster.publish(rule='key = "first 1 segments"')
     shutil.rmtree(cluster.state)

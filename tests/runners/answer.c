@@ -1,9 +1,10 @@
-// Answers requests through the C library, for tests/runners/answers.py: a line
-// in, a line out, fields separated by tabs.
+// Answers the requests of tests/runners/answers.py through the C library: one
+// line in, one line out, with fields separated by tabs.
 //
 // Keys, texts, paths, names and messages are in hex, lists are joined by
-// commas, points are 16 hex digits. An answer begins with the name of its
-// status; after one that is not STEAD_OK comes the message alone.
+// commas, and points are 16 hex digits. An answer begins with the name of its
+// status. After STEAD_OK come the fields on the right; after any other status
+// comes the message alone.
 //
 //     point        HASH SECRET KEY     POINT; an empty SECRET is none
 //     map-point    MAP KEY             POINT
@@ -12,20 +13,26 @@
 //     locate-many  MAP KEYS            NODES
 //     prefer       MAP N KEY           NODES
 //     path         LEVELS FOLD KEY     PATH
-//     plan         OLD NEW KEYS        FRACTION REPORT COUNT, COUNT times
-//     FIRST,LAST,FROM,TO,CAUSE, for each key the numbers of its moves bytes
-//     BYTES               nothing file         PATH                nothing,
-//     three times: verified, opened, opened with STEAD_OPEN_COPY build NAME
-//     FLEET SAVE     nothing; an empty SAVE saves nothing build-file   PATH
-//     nothing
+//     plan         OLD NEW KEYS        FRACTION REPORT COUNT, then each of
+//                                      COUNT moves FIRST,LAST,FROM,TO,CAUSE,
+//                                      then for each key the numbers of the
+//                                      moves that concern it
+//     bytes        BYTES               nothing
+//     file         PATH                nothing, in each of three answers:
+//                                      verified, opened, and opened with
+//                                      STEAD_OPEN_COPY
+//     build        NAME FLEET SAVE     nothing; an empty SAVE saves nothing
+//     build-file   PATH                nothing
 //
-//     answer lines MAP COUNT     no requests: the nodes of the keys "0", "1",
-//     ..., a line of names joined by commas for each answer points MAP COUNT
-//     their points, 8 bytes each, big-endian
+// Two commands read no requests. They print the nodes or the points of the keys
+// "0", "1", ... up to COUNT - 1:
 //
-// A promise of the header that is broken on the way (a status that is not the
-// record's, an output of a call that failed, two functions that disagree) ends
-// the program with exit code 3 and a line that says which.
+//     answer lines MAP COUNT     one line for each key: names joined by commas
+//     answer points MAP COUNT    8 bytes for each key, big-endian
+//
+// The program also checks promises of the header: a status is the record's, a
+// failed call gives no output, and two functions give the same answer.
+// When one is broken, it exits with code 3 and a line that says which.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,8 +70,7 @@ static int digit(char c) {
                                 : (stop("a request is not in hex"), 0);
 }
 
-// Decodes hex where it stands: what comes out is shorter, so there is room for
-// a NUL.
+// Decodes hex in place. The result is shorter, so there is room for a NUL.
 static bytes unhex(char *hex) {
   bytes found = {hex, strlen(hex) / 2};
   for (size_t i = 0; i < found.length; i++)
@@ -73,7 +79,7 @@ static bytes unhex(char *hex) {
   return found;
 }
 
-// The items of a list, of which even an empty one has one.
+// The items of a list. An empty list has one item, which is empty.
 static size_t unlist(char *list, bytes **items) {
   size_t count = 1;
   for (char *c = list; *c; c++)
@@ -115,7 +121,7 @@ static void put_nodes(const stead_map *map, const int32_t *nodes,
 
 // ---- calls
 
-// Whether a call did what it should; prints status and message when not.
+// Whether a call succeeded; prints its status and message when it did not.
 static int good(int32_t returned, const stead_error *error) {
   const char *name = stead_status_name(returned);
   if (!name || returned != error->status)
@@ -130,7 +136,7 @@ static int good(int32_t returned, const stead_error *error) {
   return 0;
 }
 
-// The same of a call that makes a map, which is ended.
+// The same for a call that makes a map; frees the map.
 static int made(int32_t returned, stead_map *map, const stead_error *error) {
   if ((returned == STEAD_OK) != (map != NULL))
     stop("a map without STEAD_OK, or STEAD_OK without a map");
@@ -138,7 +144,7 @@ static int made(int32_t returned, stead_map *map, const stead_error *error) {
   return good(returned, error);
 }
 
-// The map of a file, opened once.
+// The map of a file, which is opened once and stays open.
 static const stead_map *opened(bytes path) {
   static struct {
     char *path;
@@ -158,7 +164,8 @@ static const stead_map *opened(bytes path) {
   return maps[count++].map;
 }
 
-// All nodes of a key, or with NULL of a point, after asking how many there are.
+// Finds all nodes of a key, or of a point when the key is NULL. It first asks
+// how many there are.
 static int nodes_of(const stead_map *map, const bytes *key, uint64_t point,
                     int32_t **nodes, size_t *count, stead_error *error) {
   size_t filled = 0;
@@ -301,7 +308,7 @@ static void answer_path(char **field) {
   }
 }
 
-// The moves of a plan, then which of them concern each key.
+// Prints the moves of a plan, and then for each key the numbers of its moves.
 static void put_moves(const stead_plan *plan, const stead_map *old_map,
                       const stead_map *new_map, const bytes *keys,
                       size_t key_count) {
@@ -448,7 +455,7 @@ static void answer(char *line) {
 
 // ---- a million keys
 
-// The keys "0", "1", ... end to end, and where each begins.
+// Returns the keys "0", "1", ... end to end, and the offset of each.
 static char *decimals(size_t count, uint64_t *offsets) {
   char *keys = room(count, 20),
        *end = keys; // a number of 64 bits has at most 20 digits
@@ -497,8 +504,8 @@ static void million(const char *what, const stead_map *map, size_t count) {
   free(offsets);
 }
 
-// A line of any length without its end; NULL at the end of the input. The room
-// grows, and is kept for the next line.
+// Reads a line of any length; NULL at the end of the input. The buffer grows,
+// and is kept for the next line.
 static char *read_line(void) {
   static char *line;
   static size_t capacity = 1 << 16;

@@ -2,15 +2,15 @@
 
 declare(strict_types=1);
 
-// Answers requests through the public classes of PHP, one a line, as answer.c does, which says what
-// they are. answers.py asks.
+// Answers the requests of answers.py through the public classes of PHP, one on each line. The head of
+// answer.c describes the requests.
 //
 //     php answer.php                       requests from standard input
 //     php answer.php lines MAP COUNT       the nodes of the keys "0", "1", ... one line each
 //     php answer.php points MAP COUNT      their points, 8 bytes each
 //
-// STEAD_LIBRARY says which libstead. ANSWER_LOCALE: the locale that it has to run in, which must
-// take, and show.
+// STEAD_LIBRARY is the path of libstead. ANSWER_LOCALE names the locale to run in; the program stops
+// when it cannot set this locale or sees no effect of it.
 
 use Stead\Exception as Failure;
 use Stead\Fold;
@@ -43,7 +43,7 @@ function opened(string $path): Map
     return $maps[$path] ??= Map::open($path);
 }
 
-/** A map of a hash, made here; the package has no other way to a point without a map. */
+/** A map with this hash. The package gives a point only through a map. */
 function hashing(int $hash, string $secret): Map
 {
     static $maps = [];
@@ -69,11 +69,11 @@ function refused(Failure $failure): string
     if ($failure->getCode() !== $status->value || !str_contains(get_class($failure), 'Stead\\Exception\\')) {
         stop('a failure of another class or code than its status');
     }
-    // NotFound is STEAD_NOT_FOUND
+    // the case NotFound is STEAD_NOT_FOUND
     return 'STEAD_' . strtoupper((string) preg_replace('/(?<!^)[A-Z]/', '_$0', $status->name)) . "\t" . bin2hex($failure->getMessage());
 }
 
-/** What a call says that gives a map. */
+/** The answer to a call that makes a map. */
 function made(callable $make): string
 {
     try {
@@ -132,8 +132,8 @@ function answer(array $field): string
             case 'bytes 1':
                 return rtrim(made(fn () => Map::fromBytes($text(0))), "\t");
             case 'file 1':
-                // there is no verify here, and a map that is refused is not kept: the first is as
-                // good
+                // The package has no call that only verifies. Opening does the same, since a map that
+                // is refused is not kept.
                 return implode("\t", array_map(fn (bool $copy) => made(fn () => Map::open($text(0), $copy)), [false, false, true]));
             case 'build 3':
                 $map = Map::build($text(1), name: $text(0));
@@ -148,7 +148,7 @@ function answer(array $field): string
     stop('a request that is none');
 }
 
-/** In parts, each as long as PHP's arrays are quick. */
+/** Works in parts of 10,000 keys: PHP is slow with larger arrays. */
 function million(string $what, Map $map, int $count): void
 {
     for ($first = 0; $first < $count; $first += 10000) {

@@ -1,9 +1,9 @@
-# Answers requests through the Perl module, for tests/runners/answers.py: answer.c says what they
-# are. All of it goes through the public classes; where Perl has no call of its own (a point without
-# a map), by a map that the module builds.
+# Answers the requests of tests/runners/answers.py through the public classes of the Perl module. The
+# head of answer.c describes the requests. Perl has no call for a point without a map, so such a
+# request goes through a map that the module builds.
 #
-# ANSWER_LOCALE=NAME: under `use locale`, in this locale, which must have taken: 1.5 must be 1,5, or
-# nothing is answered.
+# ANSWER_LOCALE=NAME runs the program under `use locale` in this locale. It answers nothing unless the
+# locale has an effect: 1.5 must be printed as 1,5.
 
 use strict;
 use warnings;
@@ -29,7 +29,7 @@ if ( my $locale = $ENV{ANSWER_LOCALE} ) {
     stop( "$locale does not take: 1.5 is written " . sprintf '%.1f', 1.5 )
       if sprintf( '%.1f', 1.5 ) ne '1,5';
 
-# what the locale does to letters is seen, too: a Turkish I has a small letter of its own
+# the locale must have an effect on letters too: the Turkish I has another small letter
     stop("$locale does not take: lc('I') is i")
       if $locale =~ /^tr/ && lc('I') eq 'i' && $] >= 5.030;
 }
@@ -38,21 +38,21 @@ if ( my $locale = $ENV{ANSWER_LOCALE} ) {
 
 sub unhex { return pack 'H*', $_[0] }
 
-# names and messages are characters
+# encodes names and messages, which are characters and not bytes
 sub in_hex { return unpack 'H*', encode( 'UTF-8', $_[0], Encode::FB_CROAK ) }
 
 sub names {
     return join ',', map { in_hex($_) } @_;
 }
 
-# a list of keys, of which even an empty one has one
+# the keys of a list; an empty list has one key, which is empty
 sub unlist {
     return map { unhex($_) } split /,/, $_[0], -1;
 }
 
 sub point { return sprintf '%016x', $_[0] }
 
-# The same key in each spelling that Perl has for it must give the same; the answer of the last.
+# Asks with the key as Perl may store it, as bytes and upgraded. Both answers must be the same.
 sub each_spelling {
     my ( $key, $ask ) = @_;
     my $upgraded = $key;
@@ -70,7 +70,7 @@ sub opened {
     return $maps{$path} //= Stead::Map->open( unhex($path) );
 }
 
-# a map of this hash
+# a map with this hash
 sub hashing {
     my ( $hash, $secret ) = @_;
     return $maps{"$hash $secret"} //= Stead::build(
@@ -83,7 +83,7 @@ sub hashing {
     );
 }
 
-# JSON of a report; JSON::PP writes numbers with 15 digits, which is not all of a fraction
+# the JSON of a report; JSON::PP would write numbers with 15 digits, too few for a fraction
 sub json {
     my ($value) = @_;
     return 'null' if !defined $value;
@@ -222,7 +222,7 @@ my %requests = (
     'build-file' => sub { Stead::Map->build_file( unhex( $_[0] ) ); return },
 );
 
-# status, and what comes behind it
+# the status of a call, and what it returns
 sub answer {
     my ( $call, @fields ) = @_;
     my $said;
@@ -238,7 +238,7 @@ sub answer {
     return join "\t", $error->status_name, in_hex( $error->message );
 }
 
-# three answers in one: there is no call that only verifies
+# three answers in one; the first opens the map, because no call only verifies
 sub answer_file {
     my ($path) = map { unhex($_) } @_;
     my @ways = (

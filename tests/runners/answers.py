@@ -1,8 +1,7 @@
-"""Every vector through a program that answers requests in a language's own way:
-answer.c, and its likes in other languages.
+"""Puts every vector through a program that answers requests in its own language:
+answer.c, answer.php or answer.pl. The head of answer.c describes the requests.
 
-answer.c says what the requests are. A runner names the program, and has each file
-counted:
+A runner names the program and gets the counts of the files:
 
     files = {"locate.json": [...], ...}
     counts = passed("C", ["./answer"], files, scratch)
@@ -22,26 +21,26 @@ OK = b"STEAD_OK"
 
 
 def passed(language, program, files, scratch):
-    """{file: how many of its vectors passed} by this command, which is run anew for
-    each kind of request.
+    """Returns {file: how many of its vectors passed}. The command `program` is started
+    once for each kind of request.
     """
     runner = Runner(language, program, files["locate.json"], scratch)
     return {file: runner.count(file, vectors) for file, vectors in files.items()}
 
 
 class Runner:
-    """Turns vectors into requests, and answers into what passed."""
+    """Turns vectors into requests, and compares the answers."""
 
     def __init__(self, language, program, places, scratch):
         self.language, self.program, self.scratch = language, program, scratch
-        # {map: vectors with a key that is taken as it is}
+        # {map: its vectors with a key that is not folded}
         self.keys = defaultdict(list)
         for v in places:
             if "key" in v and not v.get("fold"):
                 self.keys[v["map"]].append(v)
 
     def count(self, file, vectors):
-        """How many vectors of a file pass; the first that do not are printed."""
+        """Returns how many vectors of a file pass, and prints the first that fail."""
         checks = {
             "points.json": self.points,
             "locate.json": self.places,
@@ -60,7 +59,7 @@ class Runner:
         return sum(good)
 
     def ask(self, requests):
-        """The fields of each answer."""
+        """Returns the fields of each answer."""
         lines = "".join(
             "\t".join(map(str, request)) + "\n" for request in requests
         ).encode("ascii")
@@ -81,8 +80,8 @@ class Runner:
         return answers
 
     def points(self, vectors):
-        """Without a map, and by a map of the vector's hash, which the library builds
-        and saves.
+        """Asks without a map, and with a map of the vector's hash, which the library
+        builds and saves.
         """
         fleets = {}
         for v in vectors:
@@ -116,8 +115,8 @@ class Runner:
         ]
 
     def places(self, vectors):
-        """Each vector by its point, those with a key by that, too, and all keys of a
-        map at once.
+        """Asks for each vector by its point and, where it has one, by its key; then for
+        all keys of a map at once.
         """
         by_point = self.ask(
             [("locate-point", map_in_hex(v["map"]), v["point"]) for v in vectors]
@@ -173,7 +172,7 @@ class Runner:
         ]
 
     def plans(self, vectors):
-        """Moves, what they concern, fraction, and the report, which must tell the same."""
+        """Compares moves, the keys that they concern, the fraction, and the report."""
         keys = [self.keys[v["new"]] for v in vectors]
         requests = [
             (
@@ -190,7 +189,7 @@ class Runner:
         ]
 
     def damaged(self, vectors):
-        """As bytes, and as a file that is verified and opened."""
+        """Gives each map as bytes, and as a file that is verified and opened."""
         maps = {name: read(map_file(name)) for name in {v["map"] for v in vectors}}
         data = [damage(maps[v["map"]], v) for v in vectors]
         paths = [
@@ -208,7 +207,7 @@ class Runner:
         ]
 
     def fleets(self, vectors):
-        """As bytes with a name, and as a file."""
+        """Gives each fleet as bytes with a name, and as a file."""
         texts = [
             v["text"].encode() if "text" in v else bytes.fromhex(v["hex"])
             for v in vectors
@@ -242,8 +241,8 @@ class Runner:
         ]
 
     def digest(self, what, v):
-        """SHA-256 of what the program says of so many keys; what it says is up to 400
-        MB, and never held.
+        """Returns the SHA-256 of the program's output for all keys of a vector. The
+        output has up to 400 MB and is not kept in memory.
         """
         found = hashlib.sha256()
         with subprocess.Popen(
@@ -271,7 +270,7 @@ def map_in_hex(name):
 
 
 def nodes(names):
-    """Names as an answer lists them."""
+    """Names in the notation of an answer."""
     return ",".join(map(in_hex, names)).encode()
 
 
@@ -281,8 +280,8 @@ def wanted(v):
 
 
 def refused(answer, status, start="", words=()):
-    """Whether an answer is this status, with a message of one line that begins so and
-    has these words.
+    """Whether an answer is this status, with a message of one line that begins with
+    `start` and has these words.
     """
     if len(answer) != 2 or answer[0] != status.encode():
         return False
@@ -296,8 +295,8 @@ def refused(answer, status, start="", words=()):
 
 
 def plan(v, keys, answer):
-    """Whether the answer to a plan is the vector: in moves, in the report, and in which
-    moves concern the keys.
+    """Whether the answer to a plan has the vector's moves and amounts, in the report
+    too, and the right moves for each key.
     """
     fraction, report, count = (
         float(answer[0]),

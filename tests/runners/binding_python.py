@@ -1,5 +1,5 @@
-"""The Python module as a runner: every vector through `import stead`. tests/run starts
-it with the interpreter of .venv.
+"""The Python module as a runner: puts every vector through `import stead`. tests/run
+starts it with the interpreter of .venv.
 """
 
 import array
@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# as the others are built by cargo before they run; it does nothing when nothing changed
+# builds the module first, as the other runners do; does nothing when nothing changed
 subprocess.run(
     [sys.executable, Path(__file__).parents[2] / "scripts" / "python-module"],
     check=True,
@@ -25,7 +25,7 @@ MAPS = {}
 
 
 def map_of(name):
-    """A map of tests/maps: opened, and made again from its bytes."""
+    """A map of tests/maps, opened and then made again from its bytes."""
     if name not in MAPS:
         opened = stead.Map.open(os.path.join(TESTS, "maps", name + ".map"))
         MAPS[name] = stead.Map.from_bytes(opened.to_bytes())
@@ -34,7 +34,7 @@ def map_of(name):
 
 
 def hashing(hash, secret):
-    """A map of this hash, made by the module."""
+    """A map with this hash, built by the module."""
     if (hash, secret) not in MAPS:
         MAPS[hash, secret] = stead.build(
             {
@@ -48,7 +48,7 @@ def hashing(hash, secret):
 
 
 def key_of(v):
-    """The key's bytes; `bytes.lower` is ASCII's."""
+    """The key's bytes; `bytes.lower` changes ASCII letters only."""
     key = bytes.fromhex(v["key"])
     return key.lower() if v.get("fold") else key
 
@@ -131,7 +131,7 @@ def plan(v):
 
 
 def status(call, *arguments):
-    """The status of what is raised, and its words."""
+    """The status and message of the error that a call raises."""
     try:
         call(*arguments)
     except stead.Error as error:

@@ -1,5 +1,5 @@
-"""The C library as a runner: every vector through answer.c, which is linked with
-libstead.so; many requests to one run.
+"""The C library as a runner: puts every vector through answer.c, which is linked with
+libstead.so. One run answers many requests.
 """
 
 import os
@@ -21,8 +21,8 @@ ROOT = os.path.dirname(TESTS)
 
 
 def library(scratch):
-    """Builds libstead and gives it, in the directory `scratch`, the names that linker
-    and loader know it by.
+    """Builds libstead, and links to it in the directory `scratch` by the names that the
+    linker and the loader look for. Returns the directory.
     """
     built_there = os.path.join(built.libraries(), "libstead.so")
     for name in ("libstead.so", "libstead.so.1"):
@@ -32,7 +32,7 @@ def library(scratch):
 
 def compile_c(source, program, include, libraries, *options):
     """Compiles a program against the header in `include` and links it with the library
-    in `libraries`; what the compiler complains of.
+    in `libraries`. Returns what the compiler complains of; empty when all is well.
     """
     command = [
         CC,
@@ -63,7 +63,7 @@ def compile_c(source, program, include, libraries, *options):
 
 
 def build(scratch):
-    """Builds library and program and says where the program is."""
+    """Builds the library and the program, and returns the program's path."""
     program = os.path.join(scratch, "answer")
     complaint = compile_c(
         os.path.join(TESTS, "runners", "answer.c"),

@@ -1,10 +1,13 @@
-"""Locales for runners: German, whose decimal point is a comma, and Turkish, whose small
-I has no dot. No answer may depend on them.
+"""Locales for runners: German, whose decimal point is a comma, and Turkish, where the
+small letter of I has no dot. No answer may depend on them.
 
-The system needs neither: they are made into a directory, from the sources that the
-package `locales` (or glibc) brings.
+The system need not have these locales: they are made in a directory, from the sources
+of the package `locales` (or of glibc).
 
-    locales.py COMMAND...     ends with 0 when locales can be made here and the command ends with 0; for NEEDS of tests/run
+    locales.py COMMAND...
+
+exits with 0 when the locales can be made here and the command exits with 0. NEEDS of
+tests/run uses this.
 """
 
 import os
@@ -34,11 +37,11 @@ def why_not():
 
 
 def locales(scratch):
-    """{name: what to put into the environment of a program that shall run in this
-    locale}; the locales are made in `scratch`.
+    """Makes the locales in `scratch`. Returns {name: environment variables of a program
+    that is to run in this locale}.
 
-    A program takes a locale only when it calls setlocale, and a missing one is passed
-    over in silence: have it check what setlocale says.
+    A program uses a locale only when it calls setlocale, and it gets no error when the
+    locale is missing. So let the program check what setlocale returns.
     """
     found = {}
     for name in NAMES:

@@ -1,5 +1,6 @@
-"""The Perl module as a runner: every vector through answer.pl, that is, through Stead's
-public classes; with the name of a locale it runs in that (locales.py).
+"""The Perl module as a runner: puts every vector through answer.pl, which uses Stead's
+public classes. With the name of a locale as its argument it runs in this locale
+(locales.py).
 """
 
 import os
@@ -16,7 +17,7 @@ ANSWER = os.path.join(TESTS, "runners", "answer.pl")
 
 
 def command(module):
-    """What answers, through the module that was built there."""
+    """The command of answer.pl with the module that was built in this directory."""
     return [MODULE["PERL"], "-w", "-Mblib=" + module, ANSWER]
 
 

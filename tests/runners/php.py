@@ -1,5 +1,5 @@
-"""The PHP package as a runner: every vector through answer.php; with the name of a
-locale it runs in that (locales.py).
+"""The PHP package as a runner: puts every vector through answer.php. With the name of a
+locale as its argument it runs in this locale (locales.py).
 """
 
 import os

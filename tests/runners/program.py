@@ -1,5 +1,5 @@
-"""The program as a runner: every vector through the command line, many keys to one
-call.
+"""The program `stead` as a runner: puts every vector through the command line, with many
+keys in one call.
 """
 
 import functools
@@ -40,8 +40,8 @@ def run_with(stead, files, scratch):
 
 
 def call(*command, keys=None):
-    """Exit code, what was printed and what was complained of. Keys go in with a NUL
-    behind each.
+    """Returns the exit code, the output and the error output. The keys go to the input,
+    each with a NUL behind it.
     """
     data = b"".join(key + b"\0" for key in keys) if keys is not None else b""
     done = subprocess.run(command, input=data, capture_output=True, check=False)
@@ -57,8 +57,8 @@ def has_nul(v):
 
 
 def records(stead, arguments, vectors):
-    """The fields of each vector's answer: keys end in NUL (-0), and those that have a
-    NUL are written in hex.
+    """The record that the program prints for each vector. Keys end with NUL (-0); those
+    that contain a NUL are written in hex.
     """
     answers = {}
     for part, flags in (
@@ -92,7 +92,7 @@ def grouped(vectors, *fields):
 
 
 def points(stead, vectors, scratch):
-    """Through `locate --json` on a map of the vector's hash, which the program makes
+    """Asks `locate --json` on a map with the vector's hash, which the program makes
     itself.
     """
     passed = 0
@@ -125,7 +125,7 @@ def points(stead, vectors, scratch):
 
 
 def places(stead, vectors):
-    """Keys through `locate`, and every vector's point through `locate --points`."""
+    """Asks `locate` for the keys, and `locate --points` for the point of every vector."""
     passed = 0
     for group in grouped(vectors, "map", "fold"):
         path = map_file(group[0]["map"])
@@ -177,8 +177,8 @@ def paths(stead, vectors):
             *(["--fold", "ascii"] if group[0]["fold"] else []),
         ]
         good = [v for v in group if v["path"] is not None]
-        # a path's record is the path alone; names with a NUL go one a line (none has a
-        # newline too)
+        # The record of a path does not repeat the name. Names that contain a NUL are given
+        # one in a line; none of them contains a newline too.
         plain, with_nul = (
             [v for v in good if not has_nul(v)],
             [v for v in good if has_nul(v)],

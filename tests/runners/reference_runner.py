@@ -1,8 +1,9 @@
-"""The reference as a runner: it reads every checked-in vector and answers it again.
+"""The reference as a runner: it reads every vector in the repository and answers it
+again.
 
-The reference made the vectors, so this shows that the files are whole and current, not
-that they are true; what speaks for their truth is that code which never saw the
-reference agrees with them.
+The reference made the vectors. So this shows that the files are complete and current,
+but not that they are right. The evidence for that is that programs which share no code
+with the reference agree with them.
 """
 
 import os
@@ -81,7 +82,7 @@ def run(files):
         return False
 
     def fleets(v):
-        # the reference reads no fleets: a vector counts when it is complete
+        # the reference cannot read fleets, so a vector passes when it is complete
         return (
             v["status"] in ("fleet", "impossible")
             and v["line"] >= 1
@@ -89,7 +90,7 @@ def run(files):
         )
 
     def goldens(v):
-        # in full, which make_vectors.py --check leaves to this
+        # all keys; make_vectors.py --check leaves this to the runner
         return golden.answers(map_of(v["map"]), v["keys"]) == {
             name: v[name] for name in ("digest", "points")
         }
@@ -111,7 +112,7 @@ def run(files):
 
 
 def damage(data, v):
-    """The bytes of a damaged map, as docs in tests/vectors/damaged.json say."""
+    """The bytes of a damaged map, made as `about` in tests/vectors/damaged.json says."""
     import hashlib
 
     size = v.get("size")

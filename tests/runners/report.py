@@ -1,8 +1,8 @@
 """What the runners in Python share: the vector files, and the lines that tests/run
 reads.
 
-A runner has a function from {file: its vectors} to {file: how many passed}. `report`
-calls it with all files and prints its answer.
+A runner has a function that gets {file: its vectors} and returns {file: how many
+passed}. `report` calls it with all files and prints its result.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VECTORS = os.path.join(TESTS, "vectors")
-sys.path.insert(0, TESTS)  # for what all of tests/ shares
+sys.path.insert(0, TESTS)  # for the modules that all of tests/ shares
 
 
 def vector_files(folder=VECTORS):
@@ -24,6 +24,6 @@ def vector_files(folder=VECTORS):
 
 
 def report(runner, run):
-    """Runs all vectors and says how many passed, in the words that tests/run looks for."""
+    """Runs all vectors and prints how many passed, in the words that tests/run reads."""
     for file, passed in run(vector_files()).items():
         print(f"vectors: {runner} {file} {passed} passed")

@@ -1,5 +1,5 @@
-"""What the Perl runner must catch: a locale that does not take, and a module that is
-wrong in one place. And that the vectors have odd keys.
+"""The Perl runner must notice a locale that has no effect, and a module that is wrong in
+one place. The vectors must have unusual keys.
 """
 
 import contextlib
@@ -25,16 +25,16 @@ HAS_PERL = (
     ).returncode
     == 0
 )
-# file, what is made wrong in it, and the vector file that must show it
+# a source file, the right text, the wrong text, and the vector file that must show it
 WRONG = [
-    # how Perl keeps a string is taken for its bytes
+    # takes Perl's internal form of a string for its bytes
     (
         "given.h",
         "(SVf_POK | SVf_UTF8 | SVs_GMG | SVf_ROK)",
         "(SVf_POK | SVs_GMG | SVf_ROK)",
         "locate.json",
     ),
-    # a NUL ends a key
+    # lets a NUL end a key
     (
         "given.h",
         "key->length = SvCUR(sv);",

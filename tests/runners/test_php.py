@@ -1,5 +1,5 @@
-"""What the PHP runner must catch: a locale that does not take, and a package that is
-wrong in one place.
+"""The PHP runner must notice a locale that has no effect, and a package that is wrong in
+one place.
 """
 
 import os
@@ -24,7 +24,7 @@ HAS_PHP = (
     ).returncode
     == 0
 )
-# what is made wrong in Map.php, and the vector file that must show it
+# the right text in Map.php, the wrong text, and the vector file that must show it
 WRONG = [
     (
         "stead_map_node_of($this->map, $key, \\strlen($key)",

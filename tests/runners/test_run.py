@@ -1,4 +1,4 @@
-"""tests/run judged: runners that are made up, of which only the right one may pass."""
+"""Tests of tests/run, with made-up runners: it must pass the right ones and no others."""
 
 import contextlib
 import importlib.machinery
@@ -18,14 +18,16 @@ RIGHT = [("a.json", 3), ("b.json", 2)]
 
 
 def runner(counts, name="made-up", then=""):
-    """A command that reports these counts, and goes on with a line of Python."""
+    """A command that reports these counts, and then runs a line of Python."""
     lines = "".join(
         f"vectors: {name} {file} {passed} passed\n" for file, passed in counts
     )
     return [sys.executable, "-c", f"print({lines!r}, flush=True)\n{then}"]
 
 
-def judged(command, sizes=None, least=1, arguments=(), needs=None, **others):
+def judged(
+    command, sizes=None, least=1, arguments=(), needs=None, parts=None, **others
+):
     """The exit code and what was printed."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
@@ -35,6 +37,7 @@ def judged(command, sizes=None, least=1, arguments=(), needs=None, **others):
             SIZES if sizes is None else sizes,
             least,
             needs or {},
+            parts,
         )
     return code, printed.getvalue()
 
@@ -173,6 +176,79 @@ class Judged(unittest.TestCase):
             (1, "0 passed, 0 failed, 5 skipped"),
             printed,
         )
+
+    def test_a_runner_of_a_part_passes_with_exactly_its_part(self):
+        part = {"made-up": {"a.json": 2}}
+        code, printed = judged(
+            runner([("a.json", 2)]), parts=part, whole=runner(RIGHT, name="whole")
+        )
+        self.assertEqual(
+            (code, printed.splitlines()[-1]),
+            (0, "7 passed, 0 failed, 0 skipped"),
+            printed,
+        )
+        self.assertRegex(printed, r"(?m)^made-up +2 +- +2 +\d")
+        self.assertRegex(printed, r"(?m)^whole +3 +2 +5 +\d")
+
+    def test_a_vector_of_a_part_that_is_skipped_or_run_twice_fails(self):
+        part = {"made-up": {"a.json": 2}}
+        for passed in (1, 3):
+            printed = self.fails(
+                f"FAILED: made-up: a.json: {passed} of 2 passed",
+                runner([("a.json", passed)]),
+                parts=part,
+            )
+            self.assertRegex(printed, rf"(?m)^made-up +{passed}! +- +{passed} +\d")
+        self.fails("made-up: a.json: 0 of 2 passed", runner([]), parts=part)
+
+    def test_a_runner_of_a_part_may_report_no_other_file(self):
+        self.fails(
+            "FAILED: made-up: b.json: there is no such file, or it is not in the",
+            runner([("a.json", 2), ("b.json", 2)]),
+            parts={"made-up": {"a.json": 2}},
+        )
+
+    def test_the_part_of_one_runner_excuses_no_other(self):
+        self.fails(
+            "FAILED: made-up: b.json: 0 of 2 passed",
+            runner(RIGHT[:1]),
+            parts={"other": {"a.json": 3}},
+            other=runner(RIGHT[:1], name="other"),
+        )
+
+    def test_a_part_without_vectors_fails(self):
+        self.fails(
+            "FAILED: made-up: b.json: no vectors in the part",
+            runner([("a.json", 3)]),
+            parts={"made-up": {"a.json": 3, "b.json": 0}},
+        )
+
+    def test_a_part_that_cannot_run_here_counts_its_own_vectors_as_skipped(self):
+        code, printed = judged(
+            runner(RIGHT),
+            other=runner([]),
+            parts={"other": {"a.json": 1}},
+            needs={"other": (["/no/such/program"], "it is not there")},
+        )
+        self.assertEqual(
+            (code, printed.splitlines()[-1]), (0, "5 passed, 0 failed, 1 skipped")
+        )
+
+    def test_the_vectors_of_a_part_are_counted_from_the_files(self):
+        files = {"a.json": [{"n": 1}, {"n": 2}, {"n": 3}], "b.json": [{"n": 1}]}
+        parts = {"made-up": {"a.json": lambda v: v["n"] > 1}}
+        self.assertEqual(run.part_sizes(parts, files), {"made-up": {"a.json": 2}})
+
+    def test_the_part_of_ruby_has_vectors_that_belong_and_others_that_do_not(self):
+        files = run.vector_files()
+        part = run.part_sizes(run.PARTS, files)["ruby"]
+        self.assertEqual(part["points.json"], len(files["points.json"]))
+        for file in ("damaged.json", "locate.json"):
+            self.assertTrue(200 < part[file] < len(files[file]), (file, part[file]))
+        rules = {v["rule"] for v in files["damaged.json"]}
+        self.assertLessEqual(run.RULES_OF_A_READER, rules)
+        self.assertTrue(run.has_own_hash("three"))
+        self.assertFalse(run.has_own_hash("hash-crc32"))
 
     def test_the_list_names_all_and_runs_none(self):
         self.assertEqual(

@@ -1,4 +1,4 @@
-"""What the tests of web use share."""
+"""Fixtures and hooks that the tests of web applications share."""
 
 import shutil
 import sys
@@ -7,13 +7,15 @@ import pytest
 from web_manage import manage
 from web_server import EXAMPLES, ROOT
 
-# the reference reads the maps, tests/built.py knows how to build the program, and the
-# WSGI example
+# for the reference, which reads the maps, for tests/built.py, which builds the program,
+# and for the WSGI example
 sys.path[:0] = [
     str(ROOT / "tests"),
     str(ROOT / "tests" / "reference"),
     str(EXAMPLES / "wsgi"),
 ]
+
+from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 
 MIGRATE = """
 from django.conf import settings
@@ -25,7 +27,7 @@ for database in settings.DATABASES:
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory):
-    """The Django example's databases, made once."""
+    """The databases of the Django example, created once."""
     directory = tmp_path_factory.mktemp("migrated")
     manage(directory, "shell", "-c", MIGRATE)
     return directory
@@ -33,18 +35,5 @@ def migrated(tmp_path_factory):
 
 @pytest.fixture
 def databases(migrated, tmp_path):
-    """A copy of them for a test of its own."""
+    """A copy of the databases for one test."""
     return shutil.copytree(migrated, tmp_path, dirs_exist_ok=True)
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
-    counted.
-    """
-    for report in terminalreporter.stats.get("skipped", []):
-        terminalreporter.write_line(
-            f"skipped: {report.longrepr[2].removeprefix('Skipped: ')}"
-        )
-    for report in terminalreporter.stats.get("passed", []):
-        for name, value in report.user_properties:
-            terminalreporter.write_line(f"{report.head_line}: {name} {value}")

@@ -11,9 +11,10 @@ from web_run import ask_until_all_answered
 from web_server import Server, memory
 
 EPOCHS = 50
-# From the end of an apply to the begin of the next; an apply takes about as long
+# Seconds from the end of an apply to the start of the next; an apply takes about as
+# long
 PAUSE = 0.015
-# The map has 0.4 MB: 40 that were kept are 16 MB
+# The map has 0.4 MB, so 40 maps that are kept take 16 MB
 MEMORY = 6 << 20
 KINDS = {
     "sync": (["--worker-class", "sync"], False),
@@ -28,7 +29,7 @@ APPLICATIONS = {
 
 
 class Run(web_run.Run):
-    """What a load during 50 epochs gave."""
+    """The result of a load during 50 epochs."""
 
     def __init__(self, application, kind, scratch, epochs=EPOCHS, **environment):
         options, keep = KINDS[kind]
@@ -47,7 +48,9 @@ class Run(web_run.Run):
 
 
 def warm_up(server, requests):
-    """Waits until every worker has answered once: its imports are no part of the load."""
+    """Waits until every worker has answered once, so that imports are not part of the
+    load.
+    """
     for method, kind in requests:
         ask_until_all_answered(server, method, kind)
 
@@ -71,10 +74,10 @@ def test_every_answer_is_of_one_map_and_of_the_newest(
         **({"OPEN_AT_IMPORT": "1"} if kind == "preloaded" else {}),
     )
     changed = run.check(EPOCHS, MEMORY, record_property)
-    # the cache holds the newest; a change during the last request may have left one
+    # the cache holds the newest map; a change during the last request may have left one
     # more
     assert max(run.open_maps.values()) <= 1
-    # a fault could have shown: each worker answered often, and lived through most of
+    # a fault would have been visible: each worker answered often, and during most of
     # the changes
     assert min(changed.values()) >= EPOCHS // 2
     assert all(len(some) > 2 * EPOCHS for some in by_worker(run.answers).values())
@@ -88,7 +91,7 @@ def test_the_judge_catches_applications_that_are_written_wrong(
     run = Run("controls", "gthread", tmp_path)
     record_property("faults", run.control_faults())
     run.check_controls(EPOCHS)
-    # who keeps every map is caught by his memory
+    # an application that keeps every map is detected by its memory
     assert min(run.growth.values()) > MEMORY
 
 

@@ -1,5 +1,5 @@
-"""Members are read and written all the while as `manage.py stead_plan --move` moves
-them to other databases; none is lost, no visit is.
+"""Members are read and written all the time while `manage.py stead_plan --move` moves
+them to other databases. No member and no visit may be lost.
 """
 
 import re
@@ -22,8 +22,8 @@ GTHREAD = ["--worker-class", "gthread", "--threads", "4"]
 
 
 class Visitors:
-    """Clients that each have members of their own, visit them and read them again, and
-    count what should be counted.
+    """Clients that each have their own members, visit them, read them again, and know
+    the right counts.
     """
 
     def __init__(self, address):
@@ -72,7 +72,7 @@ class Visitors:
 
 
 def rows(scratch):
-    """{name: [(database, visits), ...]}, read past Django."""
+    """Returns {name: [(database, visits), ...]}, read without Django."""
     found = {}
     for number in range(1, 7):
         connection = sqlite3.connect(scratch / f"db{number}.sqlite3")
@@ -85,12 +85,12 @@ def rows(scratch):
 
 
 def moved(said):
-    """How many rows the command says that it moved."""
+    """Returns the number of rows that the command says it moved."""
     return int(re.search(r"is in use, (\d+) rows moved", said)[1])
 
 
 def change(publisher, size):
-    """Another fleet, and its members moved; says how many were."""
+    """Changes the fleet and moves its members; returns their number."""
     publisher.write_fleet(size)
     return moved(
         manage(
@@ -110,8 +110,8 @@ def test_members_are_always_found_while_they_move(databases, record_property):
     with Server("django", databases, *GTHREAD) as server:
         warm_up(server, [("POST", "members")])
         with Visitors(server.address) as visitors:
-            # interrupted after the map was published: readers look back, and the next
-            # call goes on
+            # interrupted after the map was published: readers look in the old place,
+            # and the next call continues
             new, before = publisher.next_map(6), databases / "members.map.before"
             interrupted = manage(
                 databases, "stead_plan", new, "--move", "--grace", 60, wait=False
@@ -148,7 +148,7 @@ def test_members_are_always_found_while_they_move(databases, record_property):
     assert {name: there[name] for name in places} == {
         name: [(places[name], visitors.visits[name])] for name in places
     }
-    # there was something to lose
+    # something could have been lost
     assert min(counts) >= MEMBERS // 5 and visitors.from_the_old_place >= 10
 
 

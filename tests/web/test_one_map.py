@@ -1,4 +1,4 @@
-"""stead.django by itself: what a request asks is answered by one map."""
+"""stead.django by itself: all lookups of a request use one map."""
 
 import asyncio
 import importlib
@@ -43,7 +43,7 @@ def test_a_request_keeps_its_map_and_the_next_one_has_the_newest(publish):
 
     handler = one_map_per_request(view)
     assert [handler(None), handler(None)] == [1, 2]
-    # outside of requests nobody keeps anything
+    # outside of requests no map is kept
     assert current_map().epoch == 3
     publish()
     assert current_map().epoch == 4

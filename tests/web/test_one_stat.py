@@ -1,5 +1,5 @@
-"""What a request costs the file system: one stat, and one open when the epoch is
-another one.
+"""The file system calls of a request: one stat, and one open when the epoch has
+changed.
 """
 
 import pytest
@@ -15,7 +15,7 @@ EPOCHS = 5
 @pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
 @pytest.mark.parametrize(
     ("application", "kind", "stats"),
-    # the control opens twice in a request, and the counting must show it
+    # the control opens the map twice in a request, and the counts must show it
     [("where", "where", 1), ("django", "members", 1), ("controls", "twice", 2)],
 )
 def test_a_request_costs_one_stat_of_the_map(
@@ -31,8 +31,8 @@ def test_a_request_costs_one_stat_of_the_map(
         before=["strace", "-f", "-qq", "-e", "trace=%file", "-o", str(trace)],
     ) as server:
         client = Client(server.address, keep=False)
-        # a member that is there is read with one look; his database stays his, since
-        # nothing but addresses changes
+        # an existing member is read with one look; its database does not change, since
+        # only addresses change
         assert client.ask(kind, "frank", "POST").said
         for number in range(REQUESTS):
             if number % (REQUESTS // EPOCHS) == 1:
@@ -45,5 +45,6 @@ def test_a_request_costs_one_stat_of_the_map(
         f"over {EPOCHS + 1} epochs",
     )
     assert opened == EPOCHS + 1
-    # the first member is created after a miss, whose second look is at another file
+    # the first member is created after a miss, and the second look of a miss reads
+    # another file
     assert asked == stats * (REQUESTS + 1)

@@ -1,5 +1,5 @@
-"""The applications under test, which say by which worker, and the controls, which are
-written wrong.
+"""The applications under test, whose answers name the worker, and the controls, which
+have deliberate mistakes.
 """
 
 import json
@@ -9,16 +9,16 @@ import time
 import stead
 
 MAP = os.environ["STEAD_MAP"]
-# Longer than nothing and shorter than an epoch: time for a publisher to come between
+# Seconds; shorter than an epoch, but long enough for a publisher to publish meanwhile
 GAP = 0.003
 
 if "OPEN_AT_IMPORT" in os.environ:
-    # with --preload this is before the fork
+    # with --preload this runs before the fork
     BEFORE_FORK = stead.Map.open(MAP)
 
 
 def with_worker(application):
-    """Adds the process id to the answer."""
+    """Adds the process id of the worker to the answers of an application."""
 
     def wrapped(environ, start_response):
         def start(status, headers, *more):
@@ -45,8 +45,8 @@ hoard = []
 
 @with_worker
 def controls(environ, start_response):
-    """/twice/ opens twice in a request, /never/ once in a process, /hoard/ keeps every
-    map.
+    """/twice/ opens the map twice in a request, /never/ once in a process, /hoard/
+    keeps every map.
     """
     _, kind, key = environ["PATH_INFO"].encode("latin-1").split(b"/", 2)
     members = again = stead.Map.open(MAP)

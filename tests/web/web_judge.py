@@ -1,5 +1,5 @@
-"""Judges answers afterwards by the maps that were published, which the reference reads:
-the judge shares no code with what it judges.
+"""Judges answers afterwards by the published maps, which the reference implementation
+reads. So the judge shares no code with the code that it judges.
 """
 
 from collections import Counter, defaultdict
@@ -8,12 +8,12 @@ import stead_reference
 
 
 def judge(answers, epochs):
-    """{fault: how often}; none when all is well. The faults:
+    """Returns {fault: number of times}, empty if there are none. The faults:
 
     error      no answer, or another status than 200
     mixed      epoch, node, address, database are not of one map
     stale      an epoch that had a successor when the request began
-    early      an epoch of which nobody had begun to publish the map when the answer was there
+    early      an epoch whose publishing had not begun when the answer arrived
     backwards  a worker answered an older epoch than in a request that had ended when
     this one began
     """
@@ -33,10 +33,10 @@ def judge(answers, epochs):
 
 
 def mixed(answer, published):
-    """Whether what was said is not of this map."""
+    """Returns whether an answer contradicts this map."""
     said, read = answer.said, published.map
     node = stead_reference.locate(read, read.point(answer.key.encode()))
-    # an answer says some of these
+    # an answer has some of these facts
     wanted = {
         "epoch": read.epoch,
         "again": read.epoch,
@@ -49,7 +49,7 @@ def mixed(answer, published):
 
 
 def by_worker(answers):
-    """{worker: its answers}"""
+    """Returns {worker: its answers}."""
     found = defaultdict(list)
     for answer in answers:
         if answer.said:
@@ -58,8 +58,8 @@ def by_worker(answers):
 
 
 def backwards(answers):
-    """How many answers of one worker have an older epoch than one that had ended before
-    they began.
+    """Returns the number of answers of one worker that have an older epoch than an
+    answer that had ended before they began.
     """
     ended = sorted(answers, key=lambda answer: answer.end)
     count, newest, at = 0, 0, 0
@@ -72,8 +72,8 @@ def backwards(answers):
 
 
 def changes(answers):
-    """{worker: how many changes of the epoch it answered}, and so how often a fault of
-    changing could have shown.
+    """Returns {worker: number of epoch changes between its answers}, which is how often
+    a fault at a change could have been visible.
     """
     return {
         worker: len({answer.said["epoch"] for answer in some}) - 1

@@ -1,5 +1,5 @@
-"""Clients that ask all the while, and note what they were answered, when, and by which
-worker.
+"""Clients that make requests all the time, and record the answers, their times, and the
+workers.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 CLIENTS = 6
-# Between a client's requests: the processors are for the workers and for stead apply,
-# too
+# Seconds between the requests of a client, to leave time for the workers and for stead
+# apply
 PAUSE = 0.003
-# After so many requests a client that keeps its connection takes another one, which
-# another worker may accept.
+# The number of requests after which a client that keeps its connection opens a new one,
+# which another worker may accept.
 REQUESTS_OF_A_CONNECTION = 20
 KEYS = ["", "späti", "a/b", "frank\n", *(f"member{i}" for i in range(200))]
 
 
 class Answer(NamedTuple):
-    """One request. `said` is the JSON of the answer, or None with `error` when there
-    was none.
+    """One request. `said` is the JSON of the answer; if there was none, `said` is None
+    and `error` is set.
     """
 
     start: float
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """Asks for /KIND/KEY; one thread each."""
+    """Requests /KIND/KEY. Each client has its own thread."""
 
     def __init__(self, address, keep):
         self.address, self.keep = address, keep
@@ -47,7 +47,7 @@ class Client:
         self.answers = []
 
     def ask(self, kind, key, method="GET"):
-        """Asks, and notes it."""
+        """Makes a request, and records it."""
         start, worker, said, error = time.monotonic(), 0, None, ""
         try:
             if self.connection is None:
@@ -74,7 +74,7 @@ class Client:
         return answer
 
     def close(self):
-        """Ends the connection."""
+        """Closes the connection."""
         if self.connection:
             self.connection.close()
             self.connection = None
@@ -82,8 +82,9 @@ class Client:
 
 @contextmanager
 def load(address, requests, keep):
-    """Clients that ask from begin to end for what `requests`, (method, kind) pairs,
-    say; gives the list of answers, filled at the end.
+    """Runs clients while the context is open. They make random requests from
+    `requests`, a list of (method, kind) pairs. Yields the list of answers, which is
+    filled at the end.
     """
     stop, answers = threading.Event(), []
     clients = [Client(address, keep) for _ in range(CLIENTS)]
@@ -92,7 +93,7 @@ def load(address, requests, keep):
         chance = random.Random(seed)
         while not stop.is_set():
             method, kind = chance.choice(requests)
-            # Django's URLs have no empty name and no slash
+            # in Django's URLs a name is not empty and has no slash
             keys = KEYS if kind == "where" else KEYS[4:]
             client.ask(kind, chance.choice(keys), method)
             time.sleep(PAUSE)

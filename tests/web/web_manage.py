@@ -8,7 +8,7 @@ from web_server import EXAMPLES
 
 
 def manage(scratch, *command, wait=True):
-    """`manage.py` of the Django example, on the data of this directory."""
+    """Runs `manage.py` of the Django example, on the data of this directory."""
     environment = dict(
         os.environ,
         MEMBERS_DATA=str(scratch),

@@ -1,5 +1,5 @@
-"""Publishes epoch after epoch with the program `stead`, and keeps each map and when it
-came.
+"""Publishes epoch after epoch with the program `stead`, and keeps each map and its
+time.
 """
 
 import shutil
@@ -14,15 +14,15 @@ from built import program
 
 # The fleet grows and shrinks; the databases of the Django example are db1 to db6.
 SIZES = [3, 4, 5, 6, 5, 4]
-# A map of 400 KB, so that 50 maps that were kept would show in a worker's memory; an
+# A map of 400 KB, so that 50 maps that are kept are visible in a worker's memory; an
 # attribute has at most 4095 bytes.
 BALLAST = "".join(f', b{i} = "{"x" * 4000}"' for i in range(100))
 STEAD = None
 
 
 class Epoch(NamedTuple):
-    """A published map, as the reference reads it, its addresses by node, and when
-    `stead apply` began and ended.
+    """A published map, as the reference reads it, its addresses by node, and the times
+    at which `stead apply` began and ended.
     """
 
     map: object
@@ -32,7 +32,7 @@ class Epoch(NamedTuple):
 
 
 class Publisher:
-    """The maps of a directory; `epochs` has all of them by number."""
+    """Publishes maps in a directory; `epochs` has all of them by number."""
 
     def __init__(self, scratch):
         global STEAD  # built once in a run
@@ -41,8 +41,8 @@ class Publisher:
         self.epochs = {}
 
     def write_fleet(self, size):
-        """A fleet whose addresses say the epoch: an address and an epoch of two maps do
-        not fit.
+        """Writes a fleet whose addresses contain the epoch, so that an address and an
+        epoch of two maps do not match.
         """
         epoch = len(self.epochs) + 1
         text = 'name = "members"\n'
@@ -55,7 +55,7 @@ class Publisher:
         (self.scratch / "fleet.toml").write_text(text)
 
     def publish(self, size=None):
-        """The next epoch."""
+        """Publishes the next epoch."""
         number = len(self.epochs) + 1
         self.write_fleet(size or SIZES[number % len(SIZES)])
         begun = time.monotonic()
@@ -65,7 +65,7 @@ class Publisher:
             check=True,
         )
         done = time.monotonic()
-        # the history keeps 32
+        # the history keeps 32 epochs
         read = stead_reference.read_map(self.map.read_bytes())
         assert read.epoch == number
         self.epochs[number] = Epoch(
@@ -76,7 +76,7 @@ class Publisher:
         )
 
     def next_map(self, size):
-        """The next epoch as a file of its own, which nobody uses yet."""
+        """Makes the next epoch in a separate file, which nobody uses yet."""
         new = Path(tempfile.mkdtemp(dir=self.scratch)) / "new.map"
         shutil.copyfile(self.map, new)
         self.write_fleet(size)

@@ -1,4 +1,6 @@
-"""What a load gave while epochs were published: under gunicorn, Starman and php-fpm."""
+"""The result of a load while epochs were published, under gunicorn, Starman and
+php-fpm.
+"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,10 +14,12 @@ PATIENCE = 60
 
 
 class Run:
-    """Whoever makes one sets `answers` and `workers`, then calls `end`."""
+    """A subclass sets `answers` and `workers`, then calls `end`."""
 
     def end(self, server, publisher, before, method, kind):
-        """Looks at the workers after the load; `before` is their memory at its start."""
+        """Inspects the workers after the load; `before` is their memory at its
+        start.
+        """
         self.growth = {
             worker: memory(worker) - before[worker] for worker in self.workers
         }
@@ -27,15 +31,16 @@ class Run:
         self.epochs = publisher.epochs
 
     def faults(self, kind=None):
-        """The faults in all answers, or in those of a kind."""
+        """Returns the faults in all answers, or in those of one kind."""
         return judge(
             [answer for answer in self.answers if kind in (None, answer.kind)],
             self.epochs,
         )
 
     def check(self, epochs, growth, record_property):
-        """Every answer is right, the last ones are of the newest epoch, no worker died
-        or grew; returns how often each worker saw the epoch change.
+        """Asserts that every answer is right, that the last ones are of the newest
+        epoch, and that no worker died or grew. Returns how often each worker saw the
+        epoch change.
         """
         changed = changes(self.answers)
         record_property(
@@ -54,19 +59,23 @@ class Run:
         return changed
 
     def check_controls(self, epochs):
-        """The faults of applications that are written wrong are seen."""
+        """Asserts that the faults of the applications with deliberate mistakes are
+        detected.
+        """
         assert self.faults("twice")["mixed"] >= 1
         assert self.faults("never")["stale"] >= epochs
         assert not self.faults("hoard"), self.log
 
     def control_faults(self):
-        """The faults by the kind of the application that is written wrong."""
+        """Returns the faults by the kind of the application with a deliberate
+        mistake.
+        """
         return {kind: dict(self.faults(kind)) for kind in ("twice", "never", "hoard")}
 
 
 def ask_until_all_answered(server, method, kind):
-    """{worker: the newest answer}, asked side by side over new connections until each
-    worker has been seen.
+    """Returns {worker: its newest answer}. Makes parallel requests over new connections
+    until each worker has answered.
     """
     found, deadline = {}, time.monotonic() + PATIENCE
     with ThreadPoolExecutor(6) as pool:

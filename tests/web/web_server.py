@@ -1,5 +1,5 @@
-"""gunicorn for a test: on loopback, on a port that the system chose, and gone when the
-test ends.
+"""gunicorn for a test: on a port of loopback that the system chose, and stopped when
+the test ends.
 """
 
 import os
@@ -16,8 +16,8 @@ EXAMPLES = ROOT / "examples" / "python"
 
 
 class Server:
-    """A context: gunicorn with an application of web_apps.py. `before` is a command
-    that runs it, such as strace.
+    """A context manager that runs gunicorn with an application of web_apps.py. `before`
+    is a command that runs it, such as strace.
     """
 
     def __init__(
@@ -47,7 +47,8 @@ class Server:
         )
 
     def __enter__(self):
-        # we bind and gunicorn inherits: nobody can take the port between
+        # this process binds the port and gunicorn inherits it, so that nobody can take
+        # it meanwhile
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.address = self.socket.getsockname()
         with open(self.scratch / "gunicorn.log", "ab") as log:
@@ -76,11 +77,11 @@ class Server:
             self.socket.close()
 
     def log(self):
-        """What gunicorn said."""
+        """The log of gunicorn."""
         return (self.scratch / "gunicorn.log").read_text("utf-8", "replace")
 
     def master(self):
-        """gunicorn's own process."""
+        """The process of gunicorn itself."""
         if not self.before:
             return self.process.pid
         deadline = time.monotonic() + 20
@@ -105,20 +106,20 @@ def children(pid):
 
 
 def memory(pid):
-    """The bytes that a process has in memory."""
+    """The number of bytes that a process has in memory."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf(
         "SC_PAGESIZE"
     )
 
 
 def open_maps(pid, path):
-    """How many map files a process holds open, deleted ones among them."""
+    """The number of map files that a process has open, including deleted ones."""
 
     def target(fd):
         try:
             return os.readlink(f"/proc/{pid}/fd/{fd}")
         except FileNotFoundError:
-            # a connection that was closed since the names were read
+            # a connection that was closed after the names were read
             return ""
 
     return sum(target(fd).startswith(str(path)) for fd in os.listdir(f"/proc/{pid}/fd"))

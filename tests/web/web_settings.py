@@ -1,5 +1,5 @@
-"""The settings of the Django example, with one more address, and with what makes it a
-control.
+"""The settings of the Django example, with one more URL, and with the changes that make
+it a control.
 """
 
 import os

@@ -1,4 +1,6 @@
-"""strace, for the tests that count system calls: whether it can be used, and what it saw."""
+"""strace, for the tests that count system calls: whether it can be used, and its
+counts.
+"""
 
 import re
 import shutil
@@ -6,7 +8,7 @@ import subprocess
 
 
 def why_not():
-    """Why strace cannot be used here."""
+    """Returns why strace cannot be used here; None if it can."""
     if not shutil.which("strace"):
         return "strace is not installed"
     if subprocess.run(
@@ -19,7 +21,9 @@ def why_not():
 
 
 def calls_of(file, trace):
-    """How often a file was asked for by its path and how often opened, in a trace."""
+    """Returns how often a trace has a call with the path of a file, and how often the
+    file was opened.
+    """
     # pid call(..., "/path/members.map", ...
     calls = re.findall(
         rf'^\d+ +(\w+)\([^"\n]*"{re.escape(str(file))}"',

@@ -1,4 +1,4 @@
-"""The addresses of the Django example, and one more."""
+"""The URLs of the Django example, and one more."""
 
 import time
 
@@ -11,7 +11,9 @@ from stead.django import current_map, shard
 
 
 def twice(request, name):
-    """Asks the map, lets a publisher come between, and asks again through the router."""
+    """Locates with the map, waits so that a publisher may publish, and locates again
+    with the router.
+    """
     said = {"epoch": current_map().epoch, "shard": shard(name)}
     time.sleep(0.003)
     return JsonResponse(

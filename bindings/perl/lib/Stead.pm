@@ -19,7 +19,7 @@ require Stead::Slice;
 
 my $json = JSON::PP->new->utf8;
 
-# a report of the library's; Stead.xs calls this
+# the data of a report in JSON; Stead.xs calls this
 sub _decoded {
     my ($text) = @_;
     local $@;
@@ -43,18 +43,18 @@ Stead - where does this key live? the same answer in every language
     use Encode qw(encode_utf8);
     use Stead;
 
-    my $members = Stead::Map->open('members.map');    # for each request: one stat, and a new epoch is seen
+    my $members = Stead::Map->open('members.map');    # in each request: costs one stat, and sees a new epoch
     say $members->locate('frank');                    # db1
     say $members->locate(encode_utf8('Zoë'));         # db2
 
-A key is bytes. Text with characters above 0x7F has to be encoded first, as above; C<encode_utf8>
-gives what Python, PHP and the program C<stead> place. Without it, C<Zoë> is the three bytes of
-Latin-1, and another key:
+A key is bytes. Encode text with characters above 0x7F first, as above: C<encode_utf8> gives the
+bytes that Python, PHP and the program C<stead> use for the same text. Without it, C<Zoë> is the
+three bytes of Latin-1, which is another key:
 
     say $members->locate('Zoë');                      # db1
     say eval { $members->locate('Zoë ✓') } // 'refused';    # refused
 
-A fleet grows, and as little as is possible moves:
+When a fleet grows, as little as possible moves:
 
     my $fleet = {
         name => 'members',
@@ -71,41 +71,43 @@ A fleet grows, and as little as is possible moves:
 =head1 DESCRIPTION
 
 stead keeps a small map between keys (user names, files, cache items) and nodes (database shards,
-directories, servers). This module asks and makes such maps through C<libstead>, and answers as
-every other language does, to the byte.
+directories, servers). This module builds and reads such maps through C<libstead>, and gives the
+same answers as stead in every other language, byte for byte.
 
-L<Stead::Map> has the maps, L<Stead::Plan> what differs between two, L<Stead::Node>, L<Stead::Slice>
-and L<Stead::Move> what is in them, L<Stead::Error> what goes wrong.
+A L<Stead::Map> is a map, and a L<Stead::Plan> is the difference between two maps. L<Stead::Node>,
+L<Stead::Slice> and L<Stead::Move> are the records in them. L<Stead::Error> is the exception that
+all failures raise.
 
-It needs Perl 5.14 for 64 bits: points are integers from 0 to 2^64 - 1, and Makefile.PL refuses a
-Perl whose integers are shorter.
+It needs Perl 5.14 or newer with 64-bit integers, because points are integers from 0 to 2^64 - 1.
+Makefile.PL refuses a Perl whose integers are shorter.
 
 =head1 KEYS
 
-Nothing is trimmed, folded or decoded.
+A key is never trimmed, folded or decoded.
 
 =over
 
 =item *
 
-B<A string is its bytes>, NUL included. How Perl keeps it inside (its UTF-8 flag) means nothing: two
-strings that are C<eq> have one place. The scalar that you give is never changed.
+B<A string> stands for its bytes, NUL included. Perl's internal form of the string (its UTF-8 flag)
+does not matter: two strings that are C<eq> have the same place. The scalar that you pass is never
+changed.
 
 =item *
 
-B<A character above 0xFF> is no byte: such a key is refused. Perl cannot tell text from bytes below
-that, so text that has characters from 0x80 to 0xFF is taken as Latin-1, and lives elsewhere than
-its UTF-8: encode it.
+B<A character above 0xFF> is not a byte, so a key that contains one is refused. Below that, Perl
+cannot tell text from bytes. Text with characters from 0x80 to 0xFF is therefore taken as Latin-1,
+and has another place than its UTF-8: encode it.
 
 =item *
 
-B<undef, references and globs> are refused, objects that become strings by overloading among them:
-write C<"$object">.
+B<undef, references and globs> are refused. So are objects that overload string conversion: write
+C<"$object">.
 
 =item *
 
-B<A whole number> is its decimal digits. Other floats, and those of 1e15 and more, have no one
-spelling, and are refused.
+B<A whole number> stands for its decimal digits. Other floats, and those of 1e15 and more, can be
+written in more than one way, and are refused.
 
 =item *
 
@@ -113,42 +115,42 @@ B<A tied scalar> is fetched once.
 
 =back
 
-Names of nodes, labels and messages are text: strings of characters, which you encode when you print
-them.
+Names of nodes, labels and messages are text, that is, strings of characters: encode them when you
+print them.
 
 =head1 FUNCTIONS
 
-None is exported.
+No function is exported.
 
 =head2 Stead::build($fleet, $previous, max_move => '5%', name => 'fleet.toml')
 
-The map of a fleet. See L<Stead::Map/build>.
+Builds the map of a fleet. See L<Stead::Map/build>.
 
 =head2 Stead::plan($old, $new)
 
-What differs between two maps of one cluster, as a L<Stead::Plan>.
+Returns the difference between two maps of one cluster, as a L<Stead::Plan>.
 
 =head2 Stead::path($key, levels => '64,64,128', fold => 'none')
 
-The directories and the file name of a key:
+Returns the relative path of a key, directories and a file name:
 
     say Stead::path('frank');                         # 38/37/60/frank
     say Stead::path('Frank', fold => 'ascii', levels => [16, 16]);    # 6/5/frank
 
-C<levels>: how many directories each level has, as a string or an array. C<fold>: C<ascii> makes A-Z
-a-z before anything else.
+C<levels> is the number of directories on each level, as a string or a reference to an array. With
+C<< fold => 'ascii' >>, A-Z becomes a-z before anything else.
 
 =head2 Stead::version()
 
-The version of libstead.
+Returns the version of libstead.
 
 =for Pod::Coverage build path plan version
 
 =head1 THREADS AND FORKS
 
-Maps and plans may be used in a child after C<fork>, and in threads: a thread that is made while an
-object exists has one of its own for the same map, which is shared and not copied. Each is freed
-once, by the thread that it belongs to.
+Maps and plans may be used in a child after C<fork>, and in threads. A new thread gets its own
+object for each object that exists when it is created. Both objects use the same map, which is
+shared and not copied. Each object is freed once, by the thread that it belongs to.
 
 =head1 LICENCE
 

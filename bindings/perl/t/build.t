@@ -1,4 +1,4 @@
-# Fleets as text, hash and file; and what plans say.
+# Fleets as text, hash and file; and the content of plans.
 use strict;
 use warnings;
 
@@ -23,7 +23,7 @@ is Stead::Map->build_file("$scratch/fleet.toml")->digest, $map->digest,
 ( my $upgraded = $text ) =~ s/\z/# caf\xc3\xa9\n/;
 utf8::upgrade($upgraded);
 is Stead::build($upgraded)->digest, $map->digest,
-  'a text whose bytes Perl keeps as characters';
+  'a text whose bytes Perl stores as UTF-8';
 fails( 'a text in Latin-1',
     2, qr/UTF-8/, sub { Stead::build("$text# caf\xe9\n") } );
 fails(
@@ -49,7 +49,7 @@ fails(
     sub { Stead::build( "name = 'm'\nnode = 1\n", undef, name => 'my.toml' ) }
 );
 fails(
-    'a fleet that cannot be',
+    'a fleet that no map can satisfy',
     2,
     qr/replicas/,
     sub {
@@ -69,7 +69,7 @@ sub weight {
 }
 is weight(1),      '1',   'an integer';
 is weight('1.50'), '1.5', 'a string';
-is weight(0.1),    '0.1', 'a float is the decimal that it is written as';
+is weight(0.1),    '0.1', 'a float counts as its shortest decimal';
 is weight( 0.1 * 3 - 0.2 + 0.3 - 0.3 == 0 ? 0 : 0.123456 ), '0.123456',
   'six places';
 is weight(1e5),     '100000', 'a float that is whole';
@@ -116,7 +116,7 @@ for my $wrong (
     );
 }
 
-# ---- a truth in a hash
+# ---- booleans in a hash
 
 use JSON::PP ();
 
@@ -137,7 +137,7 @@ is pinned( short => $_ ), pinned(), 'no truth'
 fails(
     "short is $_",
     2,
-qr/^fleet->\{pin\}\[0\]\{short\}: short must be true or false, and is a string/,
+qr/^fleet->\{pin\}\[0\]\{short\}: short must be true or false, but is a string/,
     sub { pinned( short => $_ ) }
 ) for 2, 'true', "1\n";
 
@@ -196,19 +196,19 @@ fails(
 fails( 'undef',   1, qr/^a fleet is undef/,     sub { Stead::build(undef) } );
 fails( 'nothing', 1, qr/^the fleet is missing/, sub { Stead::build() } );
 fails(
-    'an option that is none',
+    'an unknown option',
     1,
     qr/^there is no option 'max_mov'; known: max_move name$/,
     sub { Stead::build( $text, undef, max_mov => 1 ) }
 );
 fails(
-    'half an option',
+    'an option without a value',
     1,
     qr/^options come in pairs/,
     sub { Stead::build( $text, undef, 'max_move' ) }
 );
 fails(
-    'a previous that is none',
+    'a previous that is not a map',
     1,
     qr/^previous is not a Stead::Map/,
     sub { Stead::build( $text, $text ) }
@@ -224,7 +224,7 @@ SKIP: {
         sub { Stead::build($names) } );
     $names->{node}[0]{attributes}{quote} = '"\\/';
     $odd = Stead::build($names);
-    is $odd->name, "\x{2713}\"\\", 'a name is text, whatever is in it';
+    is $odd->name, "\x{2713}\"\\", 'a name is text with any characters';
     is + ( $odd->nodes )[0]->attribute('quote'), '"\\/',
       'and so are attributes';
     is $odd->locate('x'), "a\x{e9}\x{1F600}", 'and answers';
@@ -238,8 +238,9 @@ my $plan = Stead::plan( $map, $after );
 isa_ok $plan, 'Stead::Plan';
 is sprintf( '%.6f', $plan->fraction ), '0.285714', 'the least that can move';
 my @moves = $plan->moves;
-is $plan->count,        scalar @moves, 'count';
-is scalar $plan->moves, scalar @moves, 'moves count themselves';
+is $plan->count, scalar @moves, 'count';
+is scalar $plan->moves, scalar @moves,
+  'moves in scalar context is their number';
 is_deeply [ map { [ $_->from, $_->to, $_->cause ] } @moves ],
   [ [ 'db1', 'db3', 'rebalance' ], [ 'db2', 'db3', 'rebalance' ] ], 'moves';
 my @bare = $plan->affects('frank');
@@ -287,8 +288,9 @@ is + ( $alone->moves )[0]->to, 'db3', 'a plan keeps its maps';
 my $step = Stead::build(
     { name => 'members', node => [ map { { name => "db$_" } } 1 .. 5 ] },
     $map, max_move => '5%' );
-ok Stead::plan( $map, $step )->fraction <= 0.05, 'a part of the way';
-fails( 'a part that is none',
+ok Stead::plan( $map, $step )->fraction <= 0.05,
+  'a step moves at most max_move';
+fails( 'a max_move that is not a part',
     1, qr/./, sub { Stead::build( $text, $map, max_move => 'much' ) } );
 
 done_testing;

@@ -1,4 +1,4 @@
-# Maps in files; that $! and $@ stay as they are; and where errors say that they happened.
+# Maps in files. $! and $@ are not changed. Errors name the place of the call that failed.
 use strict;
 use warnings;
 
@@ -22,11 +22,11 @@ my $next = members( $first, { name => 'db3' } );
 $next->publish( $path, $first );
 is +Stead::Map->open($path)->epoch, 2, 'the next epoch is seen';
 is $first->epoch,                   1, 'and open maps stay as they are';
-fails( 'somebody was faster',
+fails( 'another process published first',
     10, qr/./,
     sub { members( $first, { name => 'db4' } )->publish( $path, $first ) } );
 fails(
-    'built on another',
+    'built on another map',
     1,
     qr/was not built on/,
     sub { members( $first, { name => 'x' } )->publish( $path, $next ) }
@@ -44,7 +44,7 @@ $first->save($name);
 my $upgraded = $name;
 utf8::upgrade($upgraded);
 is +Stead::Map->open($upgraded)->epoch, 1,
-  'a path is its bytes, however Perl keeps them';
+  'a path is its bytes, however Perl stores them';
 ok utf8::is_utf8($upgraded), 'and stays as it was';
 {
 
@@ -52,7 +52,7 @@ ok utf8::is_utf8($upgraded), 'and stays as it was';
     use overload '""' => sub { $_[0][0] }, fallback => 1;
 }
 is +Stead::Map->open( bless [$path], 'Path' )->epoch, 2,
-  'an object that is a string by overloading';
+  'an object that overloads string conversion';
 for my $wrong (
     [ undef,      qr/is undef/ ],
     [ "a\0b",     qr/has a NUL/ ],
@@ -70,7 +70,7 @@ for my $wrong (
     );
 }
 fails(
-    'an option that is none',
+    'an unknown option',
     1,
     qr/^there is no option 'flags'; known: copy$/,
     sub { Stead::Map->open( $path, flags => 1 ) }
@@ -91,9 +91,9 @@ my $format = fails(
     qr/text\.map: /,
     sub { Stead::Map->open("$scratch/text.map") }
 );
-is $format->errno,  0,                          'which is none of the system';
-is $format->status, Stead::Error::STEAD_FORMAT, 'the constants';
-is $format->status_name, 'STEAD_FORMAT',        'and their names';
+is $format->errno,       0, 'without an errno of the system';
+is $format->status,      Stead::Error::STEAD_FORMAT, 'the constants';
+is $format->status_name, 'STEAD_FORMAT',             'and their names';
 my $bytes = $first->to_bytes;
 substr( $bytes, 300, 1 ) ^= "\1";
 fails( 'a damaged map', 5, qr/./, sub { Stead::Map->from_bytes($bytes) } );
@@ -103,9 +103,9 @@ fails( 'a map that ends early',
 $bytes = $first->to_bytes;
 utf8::upgrade($bytes);
 is +Stead::Map->from_bytes($bytes)->digest, $first->digest,
-  'bytes that Perl keeps as characters';
-fails( 'a path that cannot be',
-    9, qr/./, sub { $first->save("$path/below.map") } );
+  'bytes that Perl stores as UTF-8';
+fails( 'an impossible path', 9, qr/./,
+    sub { $first->save("$path/below.map") } );
 
 # ---- $! and $@
 
@@ -119,12 +119,13 @@ Stead::plan( $first, $next )->report( moves => 1 );
 members( $opened, { name => 'db9' } );
 $next->save("$scratch/again.map");
 undef $opened;
-is $! + 0, EACCES, 'what succeeds leaves $! alone';
+is $! + 0, EACCES, 'a call that succeeds does not change $!';
 is $@,     'mine', 'and $@';
 eval { Stead::Map->open("$scratch/nowhere.map") };
-is $! + 0, EACCES, 'what fails leaves $! alone, too: the error has it';
+is $! + 0, EACCES,
+  'a call that fails does not change $! either: the error has it';
 
-# ---- where it happened
+# ---- the file and line of an error
 
 # line 1 "elsewhere.pl"
 my @calls = (

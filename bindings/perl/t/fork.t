@@ -1,4 +1,4 @@
-# A child may use the maps of its parent, and open maps; the parent's go on.
+# A child may use the maps of its parent, and open others; those of the parent continue to work.
 use strict;
 use warnings;
 
@@ -33,21 +33,21 @@ for my $number ( 1 .. 8 ) {
             }
           );
 
-        # all of Perl's own end, with what it frees
+        # an ordinary exit of Perl, with everything that it frees
         exit( $good ? 7 : 1 );
     }
     push @children, $pid;
 }
 for my $pid (@children) {
     waitpid $pid, 0;
-    is $?, 7 << 8, 'a child answered rightly, and ended well';
+    is $?, 7 << 8, 'a child answered correctly, and exited with 7';
 }
-is $opened->locate('frank'), 'db1', 'the parent has its maps';
+is $opened->locate('frank'), 'db1', 'the parent still has its maps';
 $next->publish( $path, $opened );
 my $pid = fork;
 die "cannot fork: $!"                               if !defined $pid;
 exit( Stead::Map->open($path)->epoch == 2 ? 7 : 1 ) if !$pid;
 waitpid $pid, 0;
-is $?, 7 << 8, 'a child sees what is new';
+is $?, 7 << 8, 'a child sees the new epoch';
 
 done_testing;

@@ -1,4 +1,4 @@
-# What a key is: bytes, however Perl keeps them; and that asking changes nothing.
+# A key is bytes, however Perl stores them, and locating it changes nothing.
 use strict;
 use warnings;
 
@@ -10,10 +10,10 @@ require B;
 
 my $map = members();
 
-# ---- the two spellings that Perl has for one string
+# ---- the two internal forms that Perl has for one string
 
-# what a scalar is: a string, a number, characters; not what Perl remembers of it, such as its
-# length
+# the value of a scalar: a string, a number, characters; not the data that Perl caches about it,
+# such as its length
 sub flags {
     return B::svref_2object( \$_[0] )->FLAGS &
       ( B::SVf_POK() | B::SVf_IOK() | B::SVf_NOK() | B::SVf_ROK() |
@@ -51,7 +51,7 @@ for my $key (@keys) {
     ok utf8::is_utf8($up) && $up eq $down, 'and they are the same string';
 }
 
-# the places that the other languages give: the bytes' own, and those of the encoded text
+# the places that the other languages give, for the bytes and for the encoded text
 is sprintf( '%016x', $map->point('frank') ), '26253c50741faa9c',
   'the MD5 of frank';
 is sprintf( '%016x', $map->point("frank\n") ), 'd268c8fe7f154537',
@@ -69,17 +69,17 @@ is $map->point(-7), $map->point('-7'), 'a negative one, too';
 is $map->point(18446744073709551615), $map->point('18446744073709551615'),
   'and the largest';
 is $map->point( 10 / 2 ), $map->point('5'),   'and a float that is whole';
-is $map->point('1e3'),    $map->point("1e3"), 'a string is no number';
-isnt $map->point('1e3'),  $map->point(1000),  'nor is it made one';
+is $map->point('1e3'),    $map->point("1e3"), 'a string is not a number';
+isnt $map->point('1e3'),  $map->point(1000),  'and is not converted to one';
 {
     my ( $whole, $float ) = ( 12345, 5.0 );
     my @before = ( flags($whole), flags($float) );
     $map->locate($_) for $whole, $float;
     is_deeply [ flags($whole), flags($float) ], \@before,
-      'a number that was asked for is not made a string';
+      'a number that was located does not become a string';
 }
 
-# ---- what is no key
+# ---- values that are not keys
 
 my @wrong = (
     [ 'undef', undef, qr/^a key is undef; give a string$/ ],
@@ -153,7 +153,8 @@ for my $value ( 'frank', "caf\xe9",
           "$name fetches a tied key once";
     }
     my $tied = tie my $key, 'Counting', $value;
-    is $map->locate($key), $map->locate($value), 'and places what it fetched';
+    is $map->locate($key), $map->locate($value),
+      'and the value that was fetched is located';
 }
 tie my @tied, 'Array', 'frank', 'bob';
 {
@@ -167,7 +168,7 @@ is "@{ $map->locate_many(\@tied) }", 'db1 db2', 'a tied array of keys';
 fails( 'a tied key that is undef',
     1, qr/undef/, sub { tie my $key, 'Counting', undef; $map->locate($key) } );
 
-# a fetch may let go of the map that is asked, and of the keys
+# a fetch may free the map that is in use, and the keys
 {
 
     package Careless;
@@ -194,26 +195,25 @@ for my $name ( sort keys %methods ) {
     my $gone = members();
     tie my @gone, 'Careless', sub { undef $gone };
     my $keys = \@gone;
-    is "@{ $gone->locate_many($keys) }", 'db1 db1 db1',
-      'and in the midst of many';
+    is "@{ $gone->locate_many($keys) }", 'db1 db1 db1', 'and among many keys';
     $gone = members();
     tie my $number, 'Careless', sub { undef $gone };
     ok !eval { $gone->prefer( 'frank', $number ); 1 } && !defined $gone,
-      'a count that is none, too';
+      'also a count that is not a number';
 }
 
-# ---- substr and the like give values with magic
+# ---- substr and similar functions return values with magic
 
 my $long = 'xfrankx';
 is $map->locate( substr $long, 1, 5 ), 'db1', 'substr';
 'frank bob' =~ /(\w+) (\w+)/
   and is $map->locate($1) . $map->locate($2), 'db1db2', 'captures';
 
-# ---- answers are the caller's own
+# ---- answers belong to the caller
 
 my $name = $map->locate('frank');
 $name .= ':3306';
-is $map->locate('frank'), 'db1', 'a name may be changed by who asked for it';
+is $map->locate('frank'), 'db1', 'the caller may change a name';
 for my $one (
     $map->locate_all('frank'),
     $map->locate('frank'),
@@ -224,7 +224,7 @@ for my $one (
 }
 is $map->locate('frank'), 'db1', 'also in a loop';
 my @both = map { $map->locate($_) } 'frank', 'bob';
-is "@both", 'db1 db2', 'two answers of one place in the code are two';
+is "@both", 'db1 db2', 'two answers of one statement are separate';
 is join(
     ' ',
     (
@@ -238,7 +238,7 @@ is join(
   ),
   'db2 db1', 'and as arguments';
 
-# names are text, of any kind, and one place in the code answers with all of them in turn
+# names are text of any kind, and the same statement returns all of them in turn
 my @names = (
     'short',
     'n' x 29,
@@ -266,7 +266,7 @@ for my $number ( 1 .. 2000 ) {
       || $answered ne
       $known[ $named->locate_many( ["k$number"], numbers => 1 )->[0] ];
 
-    # what was done to the last answer is not seen by the next one
+    # a change to the last answer does not affect the next one
     for ( $named->locate("k$number") ) {
         $wrong++ if $_ ne $first;
         my $what = $number % 7;
@@ -275,13 +275,13 @@ for my $number ( 1 .. 2000 ) {
         elsif ( $what == 2 ) { $_ = [1] }
         elsif ( $what == 3 ) { $_ .= 'x' x 100 }
         elsif ( $what == 4 ) { utf8::upgrade($_); pos = 1 }
-        elsif ( $what == 5 ) { $_ = $large }  # whose letters Perl does not copy
-        elsif ( $number > 1000 ) { $_ = 5 }   # from here on it is a number, too
+        elsif ( $what == 5 ) { $_ = $large }  # a string that Perl does not copy
+        elsif ( $number > 1000 ) { $_ = 5 }    # from here on a number, too
     }
     $seen{$answered}++;
 }
 is $wrong, undef, 'names of any kind';
 is_deeply [ sort keys %seen ], [ sort @names ], 'all of them';
-is $large, 'y' x 5000, 'and what was put in their place is what it was';
+is $large, 'y' x 5000, 'and the assigned string did not change';
 
 done_testing;

@@ -1,11 +1,11 @@
-# What the tests share.
+# Functions that the tests share.
 use strict;
 use warnings;
 
 use Stead;
 use Test::More;
 
-# the map of README's fleet: frank lives on db1, bob on db2
+# the map of the fleet in the README: frank lives on db1, bob on db2
 sub members {
     my ( $previous, @more ) = @_;
     my @nodes = (
@@ -20,7 +20,7 @@ sub members {
         $previous );
 }
 
-# Checks that a call dies with a Stead::Error of this status, of these words.
+# Checks that a call dies with a Stead::Error that has this status and matches this message.
 sub fails {
     my ( $name, $status, $words, $code ) = @_;
     my $lived = eval { $code->(); 1 };

@@ -1,4 +1,4 @@
-# What a map says of itself and of points, and that what it hands out is read only.
+# The properties of a map, its points, and the read-only records that it returns.
 use strict;
 use warnings;
 
@@ -22,12 +22,11 @@ ok !$map->same( members( undef, { name => 'db3' } ) ), 'another one is not';
 # ---- places
 
 is scalar $map->locate_all('frank'), 1,
-  'a list counts itself in scalar context';
+  'a list in scalar context is its length';
 is join( ',', $map->prefer( 'frank', 9 ) ), 'db1,db2',
-  'no more are preferred than there are';
-is join( ',', $map->prefer( 'frank', 1 ) ), 'db1',
-  'nor more than were asked for';
-is scalar( my @none = $map->prefer( 'frank', 0 ) ), 0, 'none is none';
+  'prefer returns no more nodes than there are';
+is join( ',', $map->prefer( 'frank', 1 ) ),         'db1', 'and no more than n';
+is scalar( my @none = $map->prefer( 'frank', 0 ) ), 0,     'none is none';
 is join( ',', $map->locate_point( $map->point('bob') ) ), 'db2',
   'a point is located as its key';
 is join( ',', $map->locate_point(0) ), 'db1', 'the first point';
@@ -82,14 +81,14 @@ my $listed = Stead::build(
     }
 );
 is scalar( @all = $listed->locate_all('frank') ), 300,
-  'a named policy of more nodes than there is room for at first';
+  'a named policy with more nodes than the first buffer holds';
 is_deeply [ ( $listed->locate_point( $listed->point('frank') ) )[ 0, 299 ] ],
   [ 'n001', 'n300' ], 'in order';
 
 # ---- nodes and slices
 
 my @nodes = $map->nodes;
-is scalar $map->nodes, 2, 'nodes count themselves';
+is scalar $map->nodes, 2, 'nodes in scalar context is their number';
 is_deeply [
     map {
         [ $_->name, $_->weight, $_->attribute('address'), $_->label('zone') ]
@@ -137,19 +136,20 @@ fails(
     sub { Stead::Node::label( 'x', 'y' ) }
 );
 fails(
-    'no node of ours',
+    'a forged node',
     1,
     qr/not a Stead::Map/,
     sub { Stead::Node::label( bless( [ 1, 2, 3, 4 ], 'Stead::Node' ), 'y' ) }
 );
 
 my @slices = $map->slices;
-is scalar $map->slices, scalar @slices, 'slices count themselves';
-is $slices[0]->first,   0, 'the first slice begins with the first point';
-is $slices[-1]->last,   18446744073709551615, 'the last one ends with the last';
+is scalar $map->slices, scalar @slices,
+  'slices in scalar context is their number';
+is $slices[0]->first, 0, 'the first slice begins with the first point';
+is $slices[-1]->last, 18446744073709551615, 'the last one ends with the last';
 is $slices[$_]->first, $slices[ $_ - 1 ]->last + 1, 'there is no gap'
   for 1 .. $#slices;
-is_deeply [ $slices[0]->nodes ], ['db1'], 'who holds it';
+is_deeply [ $slices[0]->nodes ], ['db1'], 'the nodes of the slice';
 is $slices[0]->policy, undef, 'chosen by stead';
 is
   scalar(
@@ -179,7 +179,7 @@ is $map->locate('frank'), 'db1', 'nothing happened';
 # ---- objects
 
 fails(
-    'nobody makes a map by blessing',
+    'a map cannot be forged by blessing',
     1,
     qr/map is not a Stead::Map/,
     sub {
@@ -188,13 +188,13 @@ fails(
     }
 );
 fails(
-    'a plan is no map',
+    'a plan is not a map',
     1,
     qr/not a Stead::Map/,
     sub { Stead::Map::locate( Stead::plan( $map, $map ), 'frank' ) }
 );
 fails(
-    'undef is no map',
+    'undef is not a map',
     1,
     qr/not a Stead::Map/,
     sub { Stead::Map::epoch(undef) }
@@ -205,13 +205,14 @@ fails(
     our @ISA = 'Stead::Map';
 }
 isa_ok +Members->from_bytes( $map->to_bytes ), 'Members',
-  'of a class that is made from it';
+  'an object of a subclass';
 is +Members->from_bytes( $map->to_bytes )->locate('frank'), 'db1',
-  'which answers the same';
+  'which gives the same answers';
 ok !$map->can('DESTROY'), 'there is no DESTROY that could be called twice';
 my $copy = $map;
 undef $map;
-is $copy->locate('frank'), 'db1', 'a map lives as long as somebody has it';
+is $copy->locate('frank'), 'db1',
+  'a map lives as long as an object refers to it';
 
 # ---- reports and paths
 
@@ -224,10 +225,10 @@ is Stead::path( 'Frank', fold => 'ascii' ), '38/37/60/frank', 'folded';
 is Stead::path( 'frank', levels => '16,16' ),
   Stead::path( 'frank', levels => [ 16, 16 ] ),
   'levels as a string and as an array';
-fails( 'levels that are none',
-    1, qr/./, sub { Stead::path( 'frank', levels => [0] ) } );
+fails( 'wrong levels', 1, qr/./,
+    sub { Stead::path( 'frank', levels => [0] ) } );
 fails(
-    'a fold that is none',
+    'an unknown fold',
     1,
     qr/^fold is 'ascii' or 'none', not 'utf8'$/,
     sub { Stead::path( 'frank', fold => 'utf8' ) }

@@ -1,4 +1,4 @@
-# Objects in threads: each has its own, of the same map, and each is freed once.
+# Objects in threads: each thread has its own object for the same map, and each is freed once.
 use strict;
 use warnings;
 
@@ -38,7 +38,7 @@ for my $round ( 1 .. 5 ) {
                 push @found,
                   eval { $map->locate(undef); 1 } ? 'lived' : $@->status;
 
-                # a thread of a thread
+                # a thread that a thread created
                 push @found,
                   threads->create( sub { $map->locate('bob') . $plan->count } )
                   ->join;
@@ -55,23 +55,24 @@ for my $round ( 1 .. 5 ) {
       "a thread of round $round"
       for @threads;
 }
-is $map->locate('frank'), 'db1', 'the first thread has its own';
+is $map->locate('frank'), 'db1', 'the first thread still has its object';
 is $plan->count,          2,     'and its plan';
 
-# an object that only a thread has is given back
+# an object that only a thread has is freed
 my ($made) =
   threads->create( { context => 'list' }, sub { return members() } )->join;
-is $made->locate('bob'), 'db2', 'a map that a thread made';
+is $made->locate('bob'), 'db2', 'a map that a thread created';
 undef $map;
 is( threads->create( sub { $made->locate('frank') } )->join,
     'db1', 'and another has' );
 
-# the first one to go is the parent's
+# the parent's object is freed first
 my $late = do {
     my $mine = members();
     threads->create(
         sub { threads->yield for 1 .. 1000; $mine->locate('frank') } );
 };
-is $late->join, 'db1', 'a thread has its map when the parent has none any more';
+is $late->join, 'db1',
+  'a thread has its map after the parent has freed its own';
 
 done_testing;

@@ -1,4 +1,4 @@
-# Nothing leaks: no scalar of Perl's, and no memory of libstead's, also when calls fail.
+# Nothing leaks, neither Perl's scalars nor memory of libstead, even when calls fail.
 use strict;
 use warnings;
 
@@ -80,17 +80,17 @@ my %calls = (
     save => sub { $map->save("$scratch/saved.map") },
 );
 for my $name ( sort keys %calls ) {
-    $calls{$name}->();   # what is made once: the names of nodes, and Perl's own
+    $calls{$name}->();    # creates the names of nodes, which are kept
     no_leaks_ok { $calls{$name}->() } $name;
 }
 
-# the control: what leaks is seen
+# the control: a leak is detected
 my @kept;
 my $leaked =
   leaked_count { push @kept, Stead::Map->from_bytes( $map->to_bytes ) };
-cmp_ok $leaked, '>=', 2, 'a map that is kept is counted';
+cmp_ok $leaked, '>=', 2, 'a map that is kept counts as a leak';
 
-# ---- memory that Perl does not know of: 100,000 maps, of 20 KB each, and as many plans and
+# ---- memory that Perl does not know about: 100,000 maps of 20 KB each, and as many plans and
 # failures
 
 sub memory {
@@ -129,10 +129,11 @@ SKIP: {
       "100,000 maps of @{[length $bytes]} bytes: memory grew by $grown bytes";
     cmp_ok $grown, '<', 4 << 20, 'memory does not grow';
 
-    # the control: 2000 of them, kept, are 40 MB
+    # the control: 2000 maps that are kept take 40 MB
     $before = memory();
     my @hoard = map { Stead::Map->from_bytes($bytes) } 1 .. 2000;
-    cmp_ok memory() - $before, '>', 20 << 20, 'what is kept shows';
+    cmp_ok memory() - $before, '>', 20 << 20,
+      'the control: kept maps are visible';
 }
 
 done_testing;

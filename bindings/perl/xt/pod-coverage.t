@@ -1,4 +1,4 @@
-# Every method has its paragraph.
+# Every method has a section in the manual.
 use strict;
 use warnings;
 

@@ -1,13 +1,13 @@
-//! What the C boundary costs: `stead_map_locate` of a libstead.so against `Map::locate`, in one
-//! process, in turns.
+//! Measures what the C boundary costs: `stead_map_locate` of a libstead.so against `Map::locate`,
+//! in one process, in turns.
 //!
 //! ```text
 //! locate_cost LIBSTEAD.so       (make bench-c)
 //! ```
 //!
-//! Prints the median nanoseconds of a call over all rounds, and the median of the rounds' ratios,
-//! for several sizes of map. Each round asks both for the same keys, one after the other, and who
-//! goes first alternates.
+//! Prints, for several sizes of map, the median nanoseconds of a call over all rounds and the
+//! median of the rounds' ratios. Each round times both on the same keys, one after the other; they
+//! take turns in going first.
 
 use std::ffi::{c_char, c_void, CString};
 use std::hint::black_box;
@@ -28,7 +28,7 @@ fn main() {
         std::process::exit(64);
     };
     let name = CString::new(path).expect("arguments have no NUL");
-    // SAFETY: the name ends in NUL; loading runs nothing but the library's own start.
+    // SAFETY: the name ends with NUL, and loading the library runs nothing but its initialisers.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
     assert!(!library.is_null(), "cannot load {name:?}");
     // SAFETY: the header gives the function this type.
@@ -48,7 +48,8 @@ fn main() {
     for (nodes, hash) in [(10, "md5"), (1000, "md5"), (1000, "xxh3")] {
         let map = map(nodes, hash);
         let mut handle = std::ptr::null_mut();
-        // SAFETY: bytes with their length, a place for the handle, no error record.
+        // SAFETY: the bytes come with their length, there is a place for the handle, and the error
+        // record may be NULL.
         let status = unsafe {
             from_bytes(
                 map.bytes().as_ptr().cast(),
@@ -62,8 +63,8 @@ fn main() {
         let c = || {
             time(&keys, |key| {
                 let mut node = -1;
-                // SAFETY: an open handle, a key with its length, a place for the node, no error
-                // record.
+                // SAFETY: the handle is open, the key comes with its length, there is a place for
+                // the node, and the error record may be NULL.
                 let status = unsafe {
                     locate(
                         handle,
@@ -103,7 +104,7 @@ fn main() {
     }
 }
 
-/// A map that grew by tens, so that it has slices as real ones do.
+/// Builds a map in ten steps of growth, so that it has slices as real maps do.
 fn map(nodes: usize, hash: &str) -> Map {
     let mut map: Option<Map> = None;
     for count in (nodes / 10..=nodes).step_by(nodes / 10) {
@@ -120,7 +121,7 @@ fn map(nodes: usize, hash: &str) -> Map {
     map.expect("ten steps")
 }
 
-/// Nanoseconds a call, and the sum of the answers.
+/// Returns the nanoseconds per call, and the sum of the answers.
 fn time(keys: &[String], mut one: impl FnMut(&[u8]) -> i32) -> (f64, i64) {
     let start = Instant::now();
     let sum = keys
@@ -131,7 +132,7 @@ fn time(keys: &[String], mut one: impl FnMut(&[u8]) -> i32) -> (f64, i64) {
 }
 
 fn symbol(library: *mut c_void, name: *const c_char) -> *mut c_void {
-    // SAFETY: an open library, and a name with a NUL behind.
+    // SAFETY: the library is open, and the name ends with NUL.
     let found = unsafe { libc::dlsym(library, name) };
     assert!(
         !found.is_null(),

@@ -1,11 +1,11 @@
-//! The boundary: the one place where foreign pointers are touched, panics end, and the error record
-//! is filled.
+//! The boundary: the only place that touches foreign pointers, catches panics, and fills the error
+//! record.
 //!
-//! An exported function is one call of [`status`] or [`value`] with a closure that gets a
-//! [`Caller`]. Its pointers are [`Foreign`]: only the caller's methods look at them, and turn them
-//! into what Rust trusts or into an error that names the argument. So all unsafe code of the
-//! library is in this file. A panic becomes `STEAD_INTERNAL`; we print nothing but what Rust prints
-//! itself when it panics.
+//! An exported function is a single call of [`status`] or [`value`] with a closure that gets a
+//! [`Caller`]. Its pointer parameters are [`Foreign`]. Only the methods of `Caller` look at them,
+//! and turn each into a value that Rust can trust, or into an error that names the argument. So all
+//! unsafe code of the library is in this file. A panic becomes `STEAD_INTERNAL`. The library itself
+//! prints nothing; Rust prints the message of a panic.
 
 use std::any::Any;
 use std::ffi::{c_char, c_void, CStr, CString, OsStr};
@@ -20,10 +20,11 @@ use stead_core::{Error, Map, Result};
 
 use crate::types::{stead_error, stead_map, stead_plan, stead_status};
 
-/// Whether `count` values of `size` bytes are more than any object has, where a pointer has `bits`
-/// bits. With 64 bits a process has 2^56 bytes at most (x86-64 with five levels). With fewer, no
-/// object has half of the address space: SIZE_MAX / 2 is a length from arithmetic that went wrong,
-/// and pointer arithmetic ends there.
+/// Whether an array of `count` values of `size` bytes is larger than any object can be, on a
+/// machine whose pointers have `bits` bits. A 64-bit process has at most 2^56 bytes (x86-64 with
+/// five levels of page tables). On a smaller machine no object has half of the address space:
+/// pointer arithmetic stops there, and a length of SIZE_MAX / 2 comes from a calculation that went
+/// wrong.
 const fn too_long(count: usize, size: usize, bits: u32) -> bool {
     let most: u128 = if bits == 64 {
         1 << 56
@@ -33,28 +34,28 @@ const fn too_long(count: usize, size: usize, bits: u32) -> bool {
     count as u128 * size as u128 > most
 }
 
-/// A pointer that C passed, for as long as its call lasts.
+/// A pointer that C passed, valid for the duration of the call.
 ///
-/// Code outside of this file cannot make one: a parameter of an exported function is the only way
-/// to get one. So C made it, and whoever calls from C has promised what the header says: it is
-/// NULL, or it points to what its type and its function name, which stays there until the call
-/// returns. It is not `Copy`, so that no function uses a handle which it has freed.
+/// Code outside this file cannot make one: it only gets one as a parameter of an exported function.
+/// So it comes from C, and the caller in C has promised what the header says: the pointer is NULL,
+/// or it points to what its type and its function say, and the target stays there until the call
+/// returns. `Foreign` is not `Copy`, so that no function can use a handle after freeing it.
 #[repr(transparent)]
 pub struct Foreign<'call, P>(P, PhantomData<&'call ()>);
 
 impl<P: Pointer> Foreign<'_, P> {
-    /// Whether it is NULL, where NULL has a meaning.
+    /// Whether the pointer is NULL, for arguments that may be.
     pub(crate) fn is_null(&self) -> bool {
         self.0.null()
     }
 
-    /// `None` for NULL, where NULL has a meaning.
+    /// Returns `None` for NULL, for arguments that may be NULL.
     pub(crate) fn given(self) -> Option<Self> {
         (!self.is_null()).then_some(self)
     }
 }
 
-/// A pointer of either kind.
+/// A const or a mutable pointer.
 pub(crate) trait Pointer {
     fn null(&self) -> bool;
 }
@@ -72,18 +73,19 @@ impl<T> Pointer for *mut T {
 }
 
 impl<'call> Foreign<'call, *mut c_void> {
-    /// As a place for bytes.
+    /// Casts the pointer, to write bytes through it.
     pub(crate) fn bytes(self) -> Foreign<'call, *mut u8> {
         Foreign(self.0.cast(), PhantomData)
     }
 }
 
-/// A call from C, under the name of the exported function.
+/// Proof of being inside a call from C, with the name of the exported function. Its methods check
+/// the arguments of the call.
 pub(crate) struct Caller {
     name: &'static str,
 }
 
-/// Runs an exported function that can fail; fills the error record, when there is one, and returns
+/// Runs an exported function that can fail. Fills the error record, if there is one, and returns
 /// the status.
 pub(crate) fn status(
     name: &'static str,
@@ -100,7 +102,8 @@ pub(crate) fn status(
     let status = failure
         .as_ref()
         .map_or(stead_status::STEAD_OK, |failure| failure.status().into());
-    // SAFETY: `Foreign`: NULL, or a record which C lets us write until the call returns.
+    // SAFETY: by the promise of `Foreign` it is NULL, or a record that we may write until the call
+    // returns.
     if let Some(record) = unsafe { error.0.as_mut() } {
         record.status = status as i32;
         record.os_errno = failure.as_ref().and_then(os_errno).unwrap_or(0);
@@ -114,8 +117,8 @@ pub(crate) fn status(
     status as i32
 }
 
-/// Runs an exported function that cannot fail, but for wrong arguments: those and a panic give
-/// `fallback`.
+/// Runs an exported function that fails only on wrong arguments. Returns `fallback` for those, and
+/// when the body panics.
 pub(crate) fn value<T>(
     name: &'static str,
     fallback: T,
@@ -124,7 +127,7 @@ pub(crate) fn value<T>(
     guarded(name, body).ok().flatten().unwrap_or(fallback)
 }
 
-/// What the body gives, or its panic.
+/// Returns the result of the body, or its panic.
 fn guarded<T>(name: &'static str, body: impl FnOnce(&Caller) -> T) -> std::thread::Result<T> {
     catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "faults")]
@@ -133,7 +136,7 @@ fn guarded<T>(name: &'static str, body: impl FnOnce(&Caller) -> T) -> std::threa
     }))
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
@@ -147,9 +150,9 @@ fn os_errno(failure: &Error) -> Option<i32> {
     }
 }
 
-/// Writes a message with its NUL; one that is too long is cut between two characters and ends in
-/// "...". Control characters, which names of files may have, become spaces: a message is one line,
-/// and may go to a log or a terminal.
+/// Writes a message and its NUL. A message that is too long is cut between two characters and ends
+/// with "...". Control characters, which file names may contain, become spaces: a message is one
+/// line, and may go to a log or a terminal.
 fn write_message(record: &mut [c_char], message: &[u8]) {
     const CUT: &[u8] = b"...";
     let most = record.len().saturating_sub(1);
@@ -176,7 +179,7 @@ fn write_message(record: &mut [c_char], message: &[u8]) {
 }
 
 impl Caller {
-    /// An argument is wrong.
+    /// Returns the error for a wrong argument.
     pub(crate) fn invalid(&self, problem: impl std::fmt::Display) -> Error {
         Error::Invalid {
             problem: format!("{}: {problem}", self.name),
@@ -188,36 +191,34 @@ impl Caller {
             return Err(self.invalid(format_args!("{what} is NULL")));
         }
         if !pointer.is_aligned() {
-            return Err(self.invalid(format_args!(
-                "{what} is not aligned: it cannot be what its type says"
-            )));
+            return Err(self.invalid(format_args!("{what} is not aligned for its type")));
         }
         Ok(())
     }
 
     fn reference<'a, T>(&'a self, pointer: Foreign<'a, *const T>, what: &str) -> Result<&'a T> {
         self.present(pointer.0, what)?;
-        // SAFETY: `present`: neither NULL nor misaligned; `Foreign`: so it points to a T, which C
-        // keeps until the call returns.
+        // SAFETY: `present` checked that it is neither NULL nor misaligned. So by the promise of
+        // `Foreign` it points to a T, which C keeps until the call returns.
         Ok(unsafe { &*pointer.0 })
     }
 
-    /// A map that the caller holds.
+    /// Borrows a map that C owns.
     pub(crate) fn map<'a>(&'a self, map: Foreign<'a, *const stead_map>) -> Result<&'a Map> {
-        // a handle is the address of the map in its Arc (`handle`)
+        // a handle is the address of the map inside its `Arc` (see `handle`)
         self.reference(Foreign(map.0.cast::<Map>(), PhantomData), "map")
     }
 
-    /// A share of our own in a map that the caller holds.
+    /// Clones the `Arc` of a map that C owns.
     pub(crate) fn share(&self, map: Foreign<*const stead_map>) -> Result<Arc<Map>> {
         self.present(map.0.cast::<Map>(), "map")?;
-        // SAFETY: `handle` made it by `Arc::into_raw` of an `Arc<Map>`, and C has not freed it;
-        // `ManuallyDrop` leaves the caller's share to the caller.
+        // SAFETY: `handle` made the pointer with `Arc::into_raw` from an `Arc<Map>`, and C has not
+        // freed it. `ManuallyDrop` leaves C's reference to C.
         let held = ManuallyDrop::new(unsafe { Arc::from_raw(map.0.cast::<Map>()) });
         Ok(Arc::clone(&held))
     }
 
-    /// A map, or `None` for NULL where that has a meaning.
+    /// Borrows a map, or returns `None` for an argument that may be NULL.
     pub(crate) fn optional_map<'a>(
         &'a self,
         map: Foreign<'a, *const stead_map>,
@@ -225,7 +226,7 @@ impl Caller {
         map.given().map(|map| self.map(map)).transpose()
     }
 
-    /// A plan that the caller holds.
+    /// Borrows a plan that C owns.
     pub(crate) fn plan<'a>(
         &'a self,
         plan: Foreign<'a, *const stead_plan>,
@@ -233,7 +234,7 @@ impl Caller {
         self.reference(plan, "plan")
     }
 
-    /// Bytes with a length; NULL with length 0 is the empty string.
+    /// Borrows bytes with a length. NULL with length 0 is the empty string.
     pub(crate) fn bytes<'a>(
         &'a self,
         bytes: Foreign<'a, *const c_void>,
@@ -246,7 +247,7 @@ impl Caller {
         self.many(Foreign(bytes.0.cast::<u8>(), PhantomData), length, what)
     }
 
-    /// A key.
+    /// Borrows the bytes of a key.
     pub(crate) fn key<'a>(
         &'a self,
         key: Foreign<'a, *const c_void>,
@@ -255,7 +256,7 @@ impl Caller {
         self.bytes(key, length, "key")
     }
 
-    /// An array of `count` values.
+    /// Borrows an array of `count` values.
     pub(crate) fn many<'a, T>(
         &'a self,
         values: Foreign<'a, *const T>,
@@ -266,20 +267,21 @@ impl Caller {
         if too_long(count, size_of::<T>(), usize::BITS) {
             return Err(self.invalid(format_args!("{what} cannot be so long: {count}")));
         }
-        // SAFETY: `present`: neither NULL nor misaligned; `too_long`: the size is below isize::MAX;
-        // `Foreign`: so there are `count` values, which C keeps until the call returns.
+        // SAFETY: `present` checked that it is neither NULL nor misaligned, and `too_long` that the
+        // size is below isize::MAX. So by the promise of `Foreign` there are `count` values, which
+        // C keeps until the call returns.
         Ok(unsafe { std::slice::from_raw_parts(values.0, count) })
     }
 
-    /// A string that ends in NUL.
+    /// Borrows a string that ends with NUL.
     fn c_str<'a>(&'a self, text: Foreign<'a, *const c_char>, what: &str) -> Result<&'a CStr> {
         self.present(text.0, what)?;
-        // SAFETY: `present`: not NULL; `Foreign`: so it is a string with a NUL at its end, which C
-        // keeps until the call returns.
+        // SAFETY: `present` checked that it is not NULL. So by the promise of `Foreign` it is a
+        // string with a NUL at its end, which C keeps until the call returns.
         Ok(unsafe { CStr::from_ptr(text.0) })
     }
 
-    /// A string in UTF-8 that ends in NUL.
+    /// Borrows a UTF-8 string that ends with NUL.
     pub(crate) fn text<'a>(
         &'a self,
         text: Foreign<'a, *const c_char>,
@@ -290,7 +292,7 @@ impl Caller {
             .map_err(|_| self.invalid(format_args!("{what} is not UTF-8")))
     }
 
-    /// The path of a file: a string of any bytes.
+    /// Borrows the path of a file, which may have any bytes but NUL.
     pub(crate) fn path<'a>(&'a self, path: Foreign<'a, *const c_char>) -> Result<&'a Path> {
         let path = self.c_str(path, "path")?;
         if path.is_empty() {
@@ -299,13 +301,13 @@ impl Caller {
         Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
     }
 
-    /// Where an answer goes; nothing is written yet.
+    /// Checks the place for an answer. Writes nothing yet.
     pub(crate) fn out<'a, T>(&self, place: Foreign<'a, *mut T>, what: &str) -> Result<Out<'a, T>> {
         self.present(place.0, what)?;
         Ok(Out(place))
     }
 
-    /// Where up to `capacity` answers go; NULL when there is room for none.
+    /// Checks the place for up to `capacity` answers, which may be NULL when `capacity` is 0.
     pub(crate) fn outs<'a, T>(
         &self,
         places: Foreign<'a, *mut T>,
@@ -318,7 +320,7 @@ impl Caller {
         Ok(Outs(places, capacity))
     }
 
-    /// Where answers go as for `outs`, and where their number goes.
+    /// Checks the places for up to `capacity` answers and for their number.
     pub(crate) fn counted<'a, T>(
         &self,
         places: Foreign<'a, *mut T>,
@@ -332,40 +334,40 @@ impl Caller {
         ))
     }
 
-    /// A handle of a map, for the caller to hold.
+    /// Makes a handle of a map, which C then owns.
     pub(crate) fn handle(&self, map: Arc<Map>) -> *mut stead_map {
         Arc::into_raw(map).cast_mut().cast()
     }
 
-    /// A map for the caller to hold.
+    /// Writes a new handle of a map to `place`. C then owns it.
     pub(crate) fn give_map(&self, map: Arc<Map>, place: Out<*mut stead_map>) {
         place.put(self.handle(map));
     }
 
-    /// Takes a map back. NULL is fine.
+    /// Frees a handle of a map. Does nothing for NULL.
     pub(crate) fn take_map(&self, map: Foreign<*mut stead_map>) {
         if let Some(map) = map.given() {
-            // SAFETY: `handle` made it by `Arc::into_raw` of an `Arc<Map>`, and the header lets
-            // stead_map_free have it once.
+            // SAFETY: `handle` made the pointer with `Arc::into_raw` from an `Arc<Map>`, and the
+            // header allows C to free it only once.
             drop(unsafe { Arc::from_raw(map.0.cast_const().cast::<Map>()) });
         }
     }
 
-    /// A plan for the caller to hold.
+    /// Writes the handle of a plan to `place`. C then owns it.
     pub(crate) fn give_plan(&self, plan: stead_plan, place: Out<*mut stead_plan>) {
         place.put(Box::into_raw(Box::new(plan)));
     }
 
-    /// Takes a plan back. NULL is fine.
+    /// Frees a plan. Does nothing for NULL.
     pub(crate) fn take_plan(&self, plan: Foreign<*mut stead_plan>) {
         if let Some(plan) = plan.given() {
-            // SAFETY: `give_plan` made it by `Box::into_raw`, and the header lets stead_plan_free
-            // have it once.
+            // SAFETY: `give_plan` made the pointer with `Box::into_raw`, and the header allows C to
+            // free it only once.
             drop(unsafe { Box::from_raw(plan.0) });
         }
     }
 
-    /// A text for the caller to hold. A NUL in it would be a fault of ours.
+    /// Writes a text to `place`. C then owns it. A NUL inside the text would be a bug in stead.
     pub(crate) fn give_text(&self, text: String, place: Out<*mut c_char>) -> Result<()> {
         let text = CString::new(text).map_err(|_| Error::Internal {
             problem: format!("{}: a NUL in a text", self.name),
@@ -374,41 +376,41 @@ impl Caller {
         Ok(())
     }
 
-    /// Takes a text back. NULL is fine.
+    /// Frees a text. Does nothing for NULL.
     pub(crate) fn take_text(&self, text: Foreign<*mut c_char>) {
         if let Some(text) = text.given() {
-            // SAFETY: `give_text` made it by `CString::into_raw`; the header lets stead_text_free
-            // have it once, and forbids to change its length.
+            // SAFETY: `give_text` made the pointer with `CString::into_raw`. The header allows C to
+            // free it only once, and forbids changing its length.
             drop(unsafe { CString::from_raw(text.0) });
         }
     }
 }
 
-/// A place of the caller's, neither NULL nor misaligned.
+/// A place for one answer, which C owns: neither NULL nor misaligned.
 pub(crate) struct Out<'call, T>(Foreign<'call, *mut T>);
 
 impl<T> Out<'_, T> {
     /// Writes the answer.
     pub(crate) fn put(self, answer: T) {
-        // SAFETY: `Caller::out`: neither NULL nor misaligned; `Foreign`: so it is a place for a T.
-        // What was in it is a plain value that needs no drop.
+        // SAFETY: `Caller::out` checked that it is neither NULL nor misaligned. So by the promise
+        // of `Foreign` it is a place for a T. The old value there is plain data and needs no drop.
         unsafe { self.0 .0.write(answer) }
     }
 }
 
-/// Places of the caller's side by side, and how many.
+/// An array of places for answers, which C owns, and its length.
 pub(crate) struct Outs<'call, T>(Foreign<'call, *mut T>, usize);
 
 impl<T> Outs<'_, T> {
-    /// Writes as many of the answers as there is room for; returns how many there were.
+    /// Writes as many answers as there is room for. Returns how many answers there were.
     pub(crate) fn fill(self, answers: impl IntoIterator<Item = T>) -> usize {
         let mut count = 0;
         for answer in answers {
             if count < self.1 {
                 let place = self.0 .0.wrapping_add(count);
-                // SAFETY: `Caller::outs`: the first place is neither NULL nor misaligned;
-                // `Foreign`: so there are `capacity` of them, of which this one (line above) is
-                // one.
+                // SAFETY: `Caller::outs` checked that the first place is neither NULL nor
+                // misaligned. So by the promise of `Foreign` there are `capacity` places, and the
+                // line above shows that this is one of them.
                 unsafe { place.write(answer) };
             }
             count += 1;
@@ -417,18 +419,19 @@ impl<T> Outs<'_, T> {
     }
 }
 
-/// Places of the caller's side by side, and the place for the number of answers.
+/// An array of places for answers, and the place for their number.
 pub(crate) struct Counted<'call, T>(Outs<'call, T>, Out<'call, usize>);
 
 impl<T> Counted<'_, T> {
-    /// Writes as many of the answers as there is room for, and how many there were.
+    /// Writes as many answers as there is room for, and the number of all answers.
     pub(crate) fn put(self, answers: impl IntoIterator<Item = T>) {
         let Counted(places, count) = self;
         count.put(places.fill(answers));
     }
 }
 
-/// For the tests: who went through the boundary, and panics on demand.
+/// For the tests: records which functions passed through the boundary, and makes them panic on
+/// demand.
 #[cfg(feature = "faults")]
 mod faults {
     use std::ffi::{c_char, CString};
@@ -447,16 +450,17 @@ mod faults {
         assert!(!ARMED.load(Ordering::Relaxed), "armed");
     }
 
-    /// From now on (1) every call panics, or (0) none.
+    /// Makes every call from now on panic (1), or none (0).
     #[no_mangle]
     pub extern "C" fn stead_test_arm(armed: i32) {
         ARMED.store(armed != 0, Ordering::Relaxed);
     }
 
-    /// The name of the function that went through the boundary as number `index`; NULL at the end.
+    /// Returns the name of the function that was number `index` to pass through the boundary; NULL
+    /// after the last.
     #[no_mangle]
     pub extern "C" fn stead_test_guarded(index: usize) -> *const c_char {
-        // the strings stay where they are: an entry is never removed
+        // the returned string stays where it is: an entry is never removed
         PASSED
             .lock()
             .unwrap()
@@ -470,12 +474,13 @@ mod tests {
     use super::*;
     use std::ptr;
 
-    /// A pointer as C passes it. The tests pass what lives, and what is refused before it is read.
+    /// A pointer as C passes it. The tests only pass pointers to live values, and pointers that
+    /// must be refused before they are read.
     fn passed<P>(pointer: P) -> Foreign<'static, P> {
         Foreign(pointer, PhantomData)
     }
 
-    /// Status, record's status and errno, and the message of a call.
+    /// Returns the status of a call, the status and errno of its record, and its message.
     fn called(body: impl FnOnce(&Caller) -> Result<()>) -> (i32, i32, i32, String) {
         let mut error = stead_error {
             status: -1,
@@ -581,7 +586,7 @@ mod tests {
 
     #[test]
     fn the_longest_length_is_below_half_of_the_address_space() {
-        // isize::MAX of a machine of 32 bits, which is its SIZE_MAX / 2
+        // isize::MAX of a 32-bit machine, which is its SIZE_MAX / 2
         const HALF: usize = i32::MAX as usize;
         for (count, size, is_long) in [
             (HALF - 1, 1, false),

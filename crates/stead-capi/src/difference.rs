@@ -12,8 +12,9 @@ use crate::inside::text_of;
 use crate::locate::number;
 use crate::types::{stead_cause, stead_error, stead_map, stead_move, stead_plan};
 
-/// What differs between two maps of one cluster: before anything is done (new_map is built and not
-/// published), or afterwards. Cost: one pass over the slices of both.
+/// Compares two maps of one cluster. Call it before a change, with a new_map that is built and not
+/// published yet, or afterwards. Cost: one pass over the slices of both maps.
+/// plan: where the handle goes; free it with stead_plan_free.
 #[no_mangle]
 pub extern "C" fn stead_plan_between(
     old_map: Foreign<*const stead_map>,
@@ -29,7 +30,7 @@ pub extern "C" fn stead_plan_between(
     })
 }
 
-/// How many moves there are; 0 when plan is NULL.
+/// Returns how many moves the plan has; 0 when plan is NULL.
 #[no_mangle]
 pub extern "C" fn stead_plan_count(plan: Foreign<*const stead_plan>) -> usize {
     value("stead_plan_count", 0, |c| {
@@ -37,8 +38,8 @@ pub extern "C" fn stead_plan_count(plan: Foreign<*const stead_plan>) -> usize {
     })
 }
 
-/// A move, numbered from 0, by first point. All moves together are what has to be copied, one for
-/// each copy.
+/// Gets a move. Moves are numbered from 0 in the order of their first points. Each move is one
+/// copy of a range of points; together they are all that has to be copied.
 #[no_mangle]
 pub extern "C" fn stead_plan_move(
     plan: Foreign<*const stead_plan>,
@@ -50,7 +51,7 @@ pub extern "C" fn stead_plan_move(
         let (moves, one) = (&c.plan(plan)?.plan.moves, c.out(one, "one")?);
         let found = moves.get(index).ok_or_else(|| {
             c.invalid(format_args!(
-                "there is no move {index}; the plan has {}, from 0",
+                "there is no move {index}; the plan has {}, numbered from 0",
                 moves.len()
             ))
         })?;
@@ -71,8 +72,8 @@ pub extern "C" fn stead_plan_move(
     })
 }
 
-/// The numbers of the moves that concern a key, which are none for a key that stays. indexes,
-/// capacity and count are as in stead_map_locate_all.
+/// Finds the numbers of the moves that concern a key: none when the key stays where it is. indexes,
+/// capacity and count are as nodes, capacity and count in stead_map_locate_all.
 #[no_mangle]
 pub extern "C" fn stead_plan_moves_of(
     plan: Foreign<*const stead_plan>,
@@ -93,7 +94,7 @@ pub extern "C" fn stead_plan_moves_of(
     })
 }
 
-/// Which part of all copies rebalancing moves, from 0 to 1; NaN when plan is NULL.
+/// Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL.
 /// stead_plan_report has the exact number of points.
 #[no_mangle]
 pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {
@@ -103,9 +104,9 @@ pub extern "C" fn stead_plan_fraction(plan: Foreign<*const stead_plan>) -> f64 {
     })
 }
 
-/// The plan as JSON, in the shape of `stead diff --json` (docs/cli.md): what moves, the least that
-/// could, every node's share. with_moves: 1 lists every move, too. End the text with
-/// stead_text_free.
+/// Describes a plan as JSON, in the form of `stead diff --json` (docs/cli.md): what moves, the
+/// least that could move, and the share of every node. Free the text with stead_text_free.
+/// with_moves: 1 also lists every move; 0 leaves the list out.
 #[no_mangle]
 pub extern "C" fn stead_plan_report(
     plan: Foreign<*const stead_plan>,
@@ -120,7 +121,7 @@ pub extern "C" fn stead_plan_report(
     })
 }
 
-/// Ends a plan. NULL is fine.
+/// Frees a plan. NULL is allowed and does nothing.
 #[no_mangle]
 pub extern "C" fn stead_plan_free(plan: Foreign<*mut stead_plan>) {
     value("stead_plan_free", (), |c| {

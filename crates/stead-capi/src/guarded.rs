@@ -1,11 +1,11 @@
-//! Every exported function is one call of the boundary and nothing else, under its own name, and
-//! the boundary has all unsafe code.
+//! Tests that every exported function is a single call of the boundary under its own name, and that
+//! no other file has unsafe code.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The exported functions of a source, and what is wrong with them.
+/// Returns the exported functions of a source, and what is wrong with them.
 fn exported(text: &str) -> (BTreeSet<String>, Vec<String>) {
     let file = syn::parse_file(text).unwrap();
     let (mut names, mut wrong) = (BTreeSet::new(), Vec::new());
@@ -28,8 +28,8 @@ fn exported(text: &str) -> (BTreeSet<String>, Vec<String>) {
     (names, wrong)
 }
 
-/// The function that a body calls and its first argument, when the body is `f("..", ..)` with or
-/// without `;`.
+/// Returns the function that a body calls and its first argument, if the body is `f("..", ..)`,
+/// with or without `;`.
 fn call(block: &syn::Block) -> Option<(String, String)> {
     let [syn::Stmt::Expr(syn::Expr::Call(call), _)] = block.stmts.as_slice() else {
         return None;
@@ -47,7 +47,7 @@ fn call(block: &syn::Block) -> Option<(String, String)> {
     Some((function.path.get_ident()?.to_string(), name.value()))
 }
 
-/// Whether a source has unsafe code. (The lint `unsafe_code` would also refuse `no_mangle`.)
+/// Whether a source has unsafe code. (The lint `unsafe_code` would refuse `no_mangle` as well.)
 fn is_unsafe(text: &str) -> bool {
     text.lines()
         .map(|line| line.split("//").next().unwrap_or_default())

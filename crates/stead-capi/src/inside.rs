@@ -29,13 +29,12 @@ fn policy_of(map: &Map, policy: i32) -> Option<Policy<'_>> {
 
 fn no_node(c: &Caller, map: &Map, node: i32) -> Error {
     c.invalid(format_args!(
-        "there is no node {node}; the map has {}, from 0",
+        "there is no node {node}; the map has {}, numbered from 0",
         map.nodes().len()
     ))
 }
 
-/// The name of the cluster. It lives as long as the map, as all strings of a map do. NULL when map
-/// is NULL.
+/// Returns the name of the cluster; NULL when map is NULL. The string lives as long as the map.
 #[no_mangle]
 pub extern "C" fn stead_map_name(map: Foreign<*const stead_map>) -> *const c_char {
     value("stead_map_name", ptr::null(), |c| {
@@ -44,13 +43,14 @@ pub extern "C" fn stead_map_name(map: Foreign<*const stead_map>) -> *const c_cha
     })
 }
 
-/// The number of this version of the map, from 1; 0 when map is NULL.
+/// Returns the epoch of the map, which is 1 for the first; 0 when map is NULL.
 #[no_mangle]
 pub extern "C" fn stead_map_epoch(map: Foreign<*const stead_map>) -> u64 {
     value("stead_map_epoch", 0, |c| Some(c.map(map).ok()?.epoch()))
 }
 
-/// The SHA-256 of the map, STEAD_DIGEST_ROOM bytes: two maps with one digest are the same.
+/// Copies the SHA-256 digest of the map. Two maps with the same digest are the same map.
+/// digest: room for STEAD_DIGEST_ROOM bytes.
 #[no_mangle]
 pub extern "C" fn stead_map_digest(
     map: Foreign<*const stead_map>,
@@ -64,8 +64,8 @@ pub extern "C" fn stead_map_digest(
     })
 }
 
-/// Whether two maps are equal but for epoch and parent, so that publishing the one over the other
-/// would change nothing: 1 or 0; -1 when one is NULL.
+/// Returns 1 when the two maps differ in nothing but epoch and parent, so that publishing one over
+/// the other would change nothing; otherwise 0; -1 when one of them is NULL.
 #[no_mangle]
 pub extern "C" fn stead_map_same(
     map: Foreign<*const stead_map>,
@@ -78,7 +78,8 @@ pub extern "C" fn stead_map_same(
     })
 }
 
-/// The bytes of the map's file. They live as long as the map.
+/// Gets the bytes of the map's file, which include the secret of the hash if there is one. They live
+/// as long as the map.
 #[no_mangle]
 pub extern "C" fn stead_map_bytes(
     map: Foreign<*const stead_map>,
@@ -98,7 +99,8 @@ pub extern "C" fn stead_map_bytes(
     })
 }
 
-/// How many nodes hold each point; 0 when map is NULL. A named policy may list more or fewer.
+/// Returns how many nodes hold each point; 0 when map is NULL. A named policy may list more nodes,
+/// or fewer.
 #[no_mangle]
 pub extern "C" fn stead_map_replicas(map: Foreign<*const stead_map>) -> i32 {
     value("stead_map_replicas", 0, |c| {
@@ -106,7 +108,8 @@ pub extern "C" fn stead_map_replicas(map: Foreign<*const stead_map>) -> i32 {
     })
 }
 
-/// How many nodes the map has; their numbers go from 0 and follow their names. 0 when map is NULL.
+/// Returns how many nodes the map has; 0 when map is NULL. Nodes are numbered from 0, in the order
+/// of their names.
 #[no_mangle]
 pub extern "C" fn stead_map_node_count(map: Foreign<*const stead_map>) -> i32 {
     value("stead_map_node_count", 0, |c| {
@@ -114,7 +117,8 @@ pub extern "C" fn stead_map_node_count(map: Foreign<*const stead_map>) -> i32 {
     })
 }
 
-/// The name of a node; NULL when there is no such node. It lives as long as the map.
+/// Returns the name of a node; NULL when there is no such node. The string lives as long as the
+/// map.
 #[no_mangle]
 pub extern "C" fn stead_map_node_name(map: Foreign<*const stead_map>, node: i32) -> *const c_char {
     value("stead_map_node_name", ptr::null(), |c| {
@@ -124,7 +128,7 @@ pub extern "C" fn stead_map_node_name(map: Foreign<*const stead_map>, node: i32)
     })
 }
 
-/// The number of the node of a name; -1 when there is none.
+/// Returns the number of the node with this name; -1 when there is none.
 #[no_mangle]
 pub extern "C" fn stead_map_node_named(
     map: Foreign<*const stead_map>,
@@ -136,7 +140,7 @@ pub extern "C" fn stead_map_node_named(
     })
 }
 
-/// The weight of a node, in millionths.
+/// Gets the weight of a node, in millionths.
 #[no_mangle]
 pub extern "C" fn stead_map_node_weight(
     map: Foreign<*const stead_map>,
@@ -154,8 +158,8 @@ pub extern "C" fn stead_map_node_weight(
     })
 }
 
-/// An attribute of a node, such as its address; NULL when it has none of this name. It lives as
-/// long as the map.
+/// Returns an attribute of a node, such as its address; NULL when the node has no attribute of this
+/// name. The string lives as long as the map.
 #[no_mangle]
 pub extern "C" fn stead_map_node_attribute(
     map: Foreign<*const stead_map>,
@@ -171,8 +175,8 @@ pub extern "C" fn stead_map_node_attribute(
     })
 }
 
-/// A label of a node, such as its zone; NULL when it has none of this name. It lives as long as the
-/// map.
+/// Returns a label of a node, such as its zone; NULL when the node has no label of this name. The
+/// string lives as long as the map.
 #[no_mangle]
 pub extern "C" fn stead_map_node_label(
     map: Foreign<*const stead_map>,
@@ -188,7 +192,7 @@ pub extern "C" fn stead_map_node_label(
     })
 }
 
-/// How many policies the map has; their numbers go from 0. 0 when map is NULL.
+/// Returns how many policies the map has; 0 when map is NULL. Policies are numbered from 0.
 #[no_mangle]
 pub extern "C" fn stead_map_policy_count(map: Foreign<*const stead_map>) -> i32 {
     value("stead_map_policy_count", 0, |c| {
@@ -196,8 +200,8 @@ pub extern "C" fn stead_map_policy_count(map: Foreign<*const stead_map>) -> i32 
     })
 }
 
-/// The name of a policy that the fleet names; NULL for one that stead chose, and when there is no
-/// such policy. It lives as long as the map.
+/// Returns the name of a policy that the fleet names; NULL for a policy that stead chose, and when
+/// there is no such policy. The string lives as long as the map.
 #[no_mangle]
 pub extern "C" fn stead_map_policy_name(
     map: Foreign<*const stead_map>,
@@ -211,8 +215,8 @@ pub extern "C" fn stead_map_policy_name(
     })
 }
 
-/// The kind that the fleet gave a policy, "" when it gave none; NULL when there is no such policy.
-/// It lives as long as the map.
+/// Returns the kind that the fleet gave to a policy, or "" when it gave none; NULL when there is no
+/// such policy. The string lives as long as the map.
 #[no_mangle]
 pub extern "C" fn stead_map_policy_kind(
     map: Foreign<*const stead_map>,
@@ -225,7 +229,8 @@ pub extern "C" fn stead_map_policy_kind(
     })
 }
 
-/// The nodes of a policy, primary first; nodes, capacity and count are as in stead_map_locate_all.
+/// Finds the nodes of a policy, primary first. nodes, capacity and count are as in
+/// stead_map_locate_all.
 #[no_mangle]
 pub extern "C" fn stead_map_policy_nodes(
     map: Foreign<*const stead_map>,
@@ -240,7 +245,7 @@ pub extern "C" fn stead_map_policy_nodes(
         let nodes = c.counted(nodes, capacity, count, "nodes")?;
         let found = policy_of(map, policy).ok_or_else(|| {
             c.invalid(format_args!(
-                "there is no policy {policy}; the map has {}, from 0",
+                "there is no policy {policy}; the map has {}, numbered from 0",
                 map.policies().len()
             ))
         })?;
@@ -249,7 +254,7 @@ pub extern "C" fn stead_map_policy_nodes(
     })
 }
 
-/// How many slices the map has, pins applied. 0 when map is NULL.
+/// Returns how many slices the map has, with its pins applied; 0 when map is NULL.
 #[no_mangle]
 pub extern "C" fn stead_map_slice_count(map: Foreign<*const stead_map>) -> usize {
     value("stead_map_slice_count", 0, |c| {
@@ -257,8 +262,8 @@ pub extern "C" fn stead_map_slice_count(map: Foreign<*const stead_map>) -> usize
     })
 }
 
-/// A slice of the map, pins applied. Slices are numbered from 0, by their points, and cover the
-/// whole space.
+/// Gets a slice of the map, with its pins applied. Slices are numbered from 0 in the order of
+/// their points. Together they cover all points.
 #[no_mangle]
 pub extern "C" fn stead_map_slice(
     map: Foreign<*const stead_map>,
@@ -270,7 +275,7 @@ pub extern "C" fn stead_map_slice(
         let (map, slice) = (c.map(map)?, c.out(slice, "slice")?);
         let found = map.slice(index).ok_or_else(|| {
             c.invalid(format_args!(
-                "there is no slice {index}; the map has {}, from 0",
+                "there is no slice {index}; the map has {}, numbered from 0",
                 map.slice_count()
             ))
         })?;
@@ -284,8 +289,8 @@ pub extern "C" fn stead_map_slice(
     })
 }
 
-/// What is in a map, as JSON, in the shape of `stead diff --json` (docs/cli.md): every node with
-/// its weight and share. End the text with stead_text_free.
+/// Describes a map as JSON, in the form of `stead diff --json` (docs/cli.md): every node with its
+/// weight and share. Free the text with stead_text_free.
 #[no_mangle]
 pub extern "C" fn stead_map_report(
     map: Foreign<*const stead_map>,
@@ -305,7 +310,8 @@ pub(crate) fn text_of(report: &Report) -> stead_core::Result<String> {
     })
 }
 
-/// Ends a text that a function gave. NULL is fine.
+/// Frees a text that a function of this library made. Do not change a text before that. NULL is
+/// allowed and does nothing.
 #[no_mangle]
 pub extern "C" fn stead_text_free(text: Foreign<*mut c_char>) {
     value("stead_text_free", (), |c| {

@@ -8,8 +8,9 @@ use stead_core::path::{Fold, Levels};
 use crate::boundary::{status, Foreign};
 use crate::types::{stead_error, stead_fold};
 
-/// The point of a key under a hash, without a map.
-/// hash: a number of stead_hash. secret: 16 bytes for STEAD_SIPHASH, NULL for the others.
+/// Computes the point of a key under a hash, without a map.
+/// hash: a number of stead_hash.
+/// secret: 16 bytes for STEAD_SIPHASH; NULL for every other hash.
 #[no_mangle]
 pub extern "C" fn stead_point(
     hash: i32,
@@ -41,12 +42,13 @@ pub extern "C" fn stead_point(
     })
 }
 
-/// The directories and the file name of a key, such as "38/37/60/frank", by docs/paths.md: made of
-/// [a-z0-9_=/], never leaving the directory it is put under, two keys never the same.
-/// levels: the number of directories on each level, such as "64,64,128"; NULL is that.
+/// Makes the path of a key: its directories and its file name, such as "38/37/60/frank".
+/// docs/paths.md has the rules: a path has no other characters than [a-z0-9_=/], never leaves the
+/// directory that you put it under, and no two keys have the same one.
+/// levels: the number of directories on each level; NULL means "64,64,128".
 /// fold: a number of stead_fold.
-/// path, capacity: where it goes, with a NUL; STEAD_PATH_ROOM always suffices. count: its length
-/// without the NUL.
+/// path, capacity: a buffer for the path and its NUL; STEAD_PATH_ROOM bytes always suffice.
+/// count: the length of the path without its NUL.
 #[no_mangle]
 pub extern "C" fn stead_path(
     key: Foreign<*const c_void>,
@@ -83,9 +85,9 @@ pub extern "C" fn stead_path(
     })
 }
 
-/// Makes A-Z of a key a-z and leaves all other bytes: for sites whose names ignore case. Fold
-/// before locating, and then everywhere.
-/// folded: `length` bytes; it may be the key itself.
+/// Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
+/// site that folds must fold every key, before it locates it.
+/// folded: room for `length` bytes; it may be the key itself.
 #[no_mangle]
 pub extern "C" fn stead_fold_ascii(
     key: Foreign<*const c_void>,
@@ -94,7 +96,7 @@ pub extern "C" fn stead_fold_ascii(
     error: Foreign<*mut stead_error>,
 ) -> i32 {
     status("stead_fold_ascii", error, |c| {
-        // a copy: the two may be the same bytes
+        // a copy, because key and folded may be the same bytes
         let copy = Fold::Ascii.apply(c.key(key, length)?).into_owned();
         c.outs(folded.bytes(), length, "folded")?.fill(copy);
         Ok(())

@@ -1,34 +1,34 @@
-//! libstead: the C library. `include/stead.h` is its manual and comes from the comments here, so
-//! they speak of C.
+//! libstead: the C library. `include/stead.h` is its manual. It is generated from the comments in
+//! this crate, which therefore address users of C.
 //!
 //! ```text
-//! boundary   foreign pointers, panics, the error record: here and nowhere else
+//! boundary   the only place for foreign pointers, panics and the error record
 //! types      what the header declares: handles, records, numbers
-//! library    versions and names       open    making, opening, saving maps
+//! library    versions and names       open    making, opening, saving and freeing maps
 //! locate     where keys live          inside  what is in a map
 //! difference what moves               keys    points, paths, folding: without a map
-//! strings    those of a map, with a NUL at the end
+//! strings    the strings of a map, each with a NUL at its end
 //! ```
 //!
-//! A module uses only modules to its left; a test holds that (tools/layers):
+//! A module uses only modules to its left; a test checks this (tools/layers):
 //!
 //! ```text
 //! types strings | boundary | keys library locate open | inside | difference
 //! ```
 //!
-//! Every exported function is one call of [`boundary::status`] or [`boundary::value`], and all
-//! unsafe code is in boundary: a test reads the sources and holds both. tests/c compares the
-//! library's symbols with those that it saw go through.
+//! Every exported function is a single call of [`boundary::status`] or [`boundary::value`], and all
+//! unsafe code is in `boundary`. A test reads the sources and checks both. tests/c compares the
+//! symbols that the library exports with the functions that it saw pass through the boundary.
 
 #![deny(missing_docs)]
-// the names and the words are those of the header
+// the header decides the names and how many arguments there are
 #![allow(non_camel_case_types, clippy::too_many_arguments)]
 
 mod boundary;
 mod strings;
 pub mod types;
 
-// the order of the header
+// from here on in the order of the header
 pub mod library;
 
 mod open;

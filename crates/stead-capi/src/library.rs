@@ -5,22 +5,22 @@ use std::ptr;
 
 use crate::boundary::value;
 
-/// The number that a program was built for; see stead_abi.
+/// The number of the binary interface that this header declares; see stead_abi.
 #[repr(C)]
 pub enum stead_abi_number {
-    /// This header's.
+    /// The number of this header.
     STEAD_ABI = 1,
 }
 
-/// The number of the library's binary interface. A program may run with every library that gives
-/// the STEAD_ABI it was built for; functions are added to it, and never changed or taken away.
-/// Bindings that load the library at run time ask this first.
+/// Returns the number of the library's binary interface. A program runs with every library that
+/// returns the STEAD_ABI it was compiled with: such a library may have more functions, and never
+/// lacks or changes one. A binding that loads the library at run time must call this first.
 #[no_mangle]
 pub extern "C" fn stead_abi() -> i32 {
     value("stead_abi", 0, |_| Some(stead_abi_number::STEAD_ABI as i32))
 }
 
-/// The version of the library, such as "0.1.0". It need not be freed.
+/// Returns the version of the library, such as "0.1.0". Do not free it.
 #[no_mangle]
 pub extern "C" fn stead_version() -> *const c_char {
     value("stead_version", ptr::null(), |_| {
@@ -28,8 +28,8 @@ pub extern "C" fn stead_version() -> *const c_char {
     })
 }
 
-/// The name of a status, such as "STEAD_CONFLICT", for logs; NULL for a number that is none. It
-/// need not be freed.
+/// Returns the name of a status, such as "STEAD_CONFLICT", for logs; NULL for a number that is not
+/// a status. Do not free it.
 #[no_mangle]
 pub extern "C" fn stead_status_name(status: i32) -> *const c_char {
     value("stead_status_name", ptr::null(), |_| {
@@ -38,7 +38,7 @@ pub extern "C" fn stead_status_name(status: i32) -> *const c_char {
     })
 }
 
-/// The names of the statuses, by their numbers.
+/// The name of each status, indexed by its number.
 const NAMES: [Option<&CStr>; 16] = [
     Some(c"STEAD_OK"),
     Some(c"STEAD_INVALID"),

@@ -8,14 +8,14 @@ use stead_core::Point;
 use crate::boundary::{status, value, Foreign};
 use crate::types::{stead_error, stead_map};
 
-/// A node's number, as C has it: a map has at most 65,536 nodes.
+/// A node's number as an int32_t: it fits, because a map has at most 65,536 nodes.
 pub(crate) fn number(node: NodeId) -> i32 {
     node.0 as i32
 }
 
-/// The node of a key: its primary, when there are several.
-/// key, length: any bytes, taken as they are: no NUL ends them, no encoding is guessed. NULL with
-/// length 0 is the empty key.
+/// Finds the node of a key. When a key has several nodes, this is the primary.
+/// key, length: any bytes, taken as they are. A NUL does not end the key, and no encoding is
+/// guessed. NULL with length 0 is the empty key.
 #[no_mangle]
 pub extern "C" fn stead_map_locate(
     map: Foreign<*const stead_map>,
@@ -31,8 +31,8 @@ pub extern "C" fn stead_map_locate(
     })
 }
 
-/// The node of a key as stead_map_locate gives it, as the value; -1 when map or key is NULL, and at
-/// a fault of stead's own. For languages in which a call costs time for each argument.
+/// Returns the node that stead_map_locate finds, or -1 when map or key is NULL, or after a fault of
+/// stead's own. Use this from languages in which every argument of a call costs time.
 #[no_mangle]
 pub extern "C" fn stead_map_node_of(
     map: Foreign<*const stead_map>,
@@ -45,9 +45,11 @@ pub extern "C" fn stead_map_node_of(
     })
 }
 
-/// All nodes of a key, primary first.
-/// nodes, capacity: where they go; those that there is no room for are not written.
-/// count: how many there are, so that a call with NULL and 0 asks how much room is needed.
+/// Finds all nodes of a key, primary first.
+/// nodes, capacity: an array, and how many numbers it has room for. Nodes beyond the capacity are
+/// not written.
+/// count: how many nodes the key has, whatever the capacity. A call with nodes NULL and capacity 0
+/// asks for this number alone.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_all(
     map: Foreign<*const stead_map>,
@@ -66,11 +68,11 @@ pub extern "C" fn stead_map_locate_all(
     })
 }
 
-/// The nodes of many keys: of each the one that stead_map_locate gives.
-/// keys, length: the keys end to end.
-/// offsets: count + 1 numbers, of which key i lies from offsets[i] to before offsets[i + 1]; they
-/// may not fall, and the last may not be above length.
-/// nodes: count numbers. All or nothing is written.
+/// Finds the nodes of many keys: for each key the one that stead_map_locate finds.
+/// keys, length: the keys end to end, and their length in all.
+/// offsets: count + 1 numbers. Key i begins at offsets[i] and ends before offsets[i + 1]. The
+/// offsets must not decrease, and none may exceed length.
+/// nodes: room for count numbers. On failure nothing is written.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_many(
     map: Foreign<*const stead_map>,
@@ -103,7 +105,8 @@ pub extern "C" fn stead_map_locate_many(
         if let Some(i) = offsets.windows(2).position(|pair| key(pair).is_none()) {
             let (from, to) = (offsets[i], offsets[i + 1]);
             return Err(c.invalid(format_args!(
-                "offsets {i} and {} are {from} and {to}, of {length} bytes",
+                "offsets {i} and {} are {from} and {to}; offsets must not decrease or exceed \
+                 length, {length}",
                 i + 1
             )));
         }
@@ -117,9 +120,9 @@ pub extern "C" fn stead_map_locate_many(
     })
 }
 
-/// Up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take over
-/// when they are down. All clients get the same list.
-/// count: how many there are in it: fewer than capacity only when the map has fewer nodes.
+/// Finds up to `capacity` distinct nodes for a key, best first: its own nodes, then those that take
+/// over when they are down. Every client gets the same list.
+/// count: the length of the list. It is less than capacity only when the map has fewer nodes.
 #[no_mangle]
 pub extern "C" fn stead_map_prefer(
     map: Foreign<*const stead_map>,
@@ -139,7 +142,7 @@ pub extern "C" fn stead_map_prefer(
     })
 }
 
-/// The point of a key: its hash, by which it is located.
+/// Finds the point of a key: its hash, which decides where it lives.
 #[no_mangle]
 pub extern "C" fn stead_map_point(
     map: Foreign<*const stead_map>,
@@ -155,7 +158,8 @@ pub extern "C" fn stead_map_point(
     })
 }
 
-/// All nodes of a point, as stead_map_locate_all gives them for a key of this point.
+/// Finds all nodes of a point, primary first. nodes, capacity and count are as in
+/// stead_map_locate_all.
 #[no_mangle]
 pub extern "C" fn stead_map_locate_point(
     map: Foreign<*const stead_map>,

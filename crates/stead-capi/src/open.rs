@@ -1,4 +1,4 @@
-//! Making, opening, saving and ending maps.
+//! Making, opening, saving and freeing maps.
 
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
@@ -9,11 +9,13 @@ use stead_core::{build, build_step, Fleet, Map, Result, Store};
 use crate::boundary::{status, value, Caller, Foreign};
 use crate::types::{stead_error, stead_map, stead_open_flags};
 
-/// Opens a map file. Cost: one stat when this process has it open already and it is unchanged;
-/// otherwise the file is read and all of it verified. A file that was replaced (by renaming another
-/// over it, as stead does) is opened anew, while maps that are open keep their answers; one that
-/// was overwritten in place is STEAD_CHANGED.
-/// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+/// Opens and verifies a map file.
+/// path: the file. flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+/// map: where the handle goes; free it with stead_map_free.
+/// Cost: one stat when this process has the file open already and it is unchanged. Otherwise the
+/// whole file is read and verified. A file that was replaced (by renaming another over it, as stead
+/// does) is opened anew, and the maps that are open keep their answers. A file that was overwritten
+/// in place is STEAD_CHANGED.
 #[no_mangle]
 pub extern "C" fn stead_map_open(
     path: Foreign<*const c_char>,
@@ -34,7 +36,8 @@ pub extern "C" fn stead_map_open(
     })
 }
 
-/// The map of the bytes of a map file, wherever they come from. They are copied and verified.
+/// Makes a map from the bytes of a map file, wherever they come from. It copies and verifies the
+/// bytes.
 #[no_mangle]
 pub extern "C" fn stead_map_from_bytes(
     bytes: Foreign<*const c_void>,
@@ -49,14 +52,15 @@ pub extern "C" fn stead_map_from_bytes(
     })
 }
 
-/// Builds the map of a fleet: the first one, or the next epoch of `previous`, from which as little
-/// as is possible moves. Nothing is written. The same fleet and the same previous map give the same
+/// Builds the map of a fleet: the first map, or the next epoch after `previous`, which moves as
+/// little as possible. It writes no file. The same fleet and the same previous map give the same
 /// bytes on every machine.
-/// fleet, length: the text, TOML or JSON, as docs/fleet.md describes it. name: what messages call
-/// it ("fleet.toml"), and where a secret_file is looked for; NULL is "fleet".
-/// previous: NULL for a first map.
-/// max_move: NULL, or how much may move in this epoch, such as "5%": the map then carries its
-/// target, and building the same fleet again takes the next step.
+/// fleet, length: the text of the fleet, TOML or JSON, as docs/fleet.md describes it.
+/// name: the name of the text in messages, such as "fleet.toml". A secret_file in the fleet is read
+/// relative to its directory. NULL means "fleet".
+/// previous: the map to start from; NULL for a first map.
+/// max_move: how much may move in this epoch, such as "5%"; NULL for no limit. With a limit the map
+/// also carries its target, and building the same fleet again takes the next step.
 #[no_mangle]
 pub extern "C" fn stead_map_build(
     fleet: Foreign<*const c_void>,
@@ -76,7 +80,8 @@ pub extern "C" fn stead_map_build(
     })
 }
 
-/// As stead_map_build, of a fleet file.
+/// Builds the map of a fleet file, as stead_map_build does with a text. Messages call the fleet by
+/// its path.
 #[no_mangle]
 pub extern "C" fn stead_map_build_file(
     path: Foreign<*const c_char>,
@@ -107,8 +112,8 @@ fn next(
     build_step(fleet, previous, most).map(Arc::new)
 }
 
-/// Verifies a map file, digest and structure, without the cache: STEAD_OK, or what is wrong with
-/// it.
+/// Verifies the digest and the structure of a map file. It does not use the cache of open maps.
+/// Returns STEAD_OK, or what is wrong with the file.
 #[no_mangle]
 pub extern "C" fn stead_map_verify(
     path: Foreign<*const c_char>,
@@ -119,8 +124,9 @@ pub extern "C" fn stead_map_verify(
     })
 }
 
-/// Epoch and digest (STEAD_DIGEST_ROOM bytes) from the header of a map file, which is not verified:
-/// a cheap way to ask whether a newer epoch is there. digest may be NULL.
+/// Reads the epoch and the digest from the header of a map file without verifying it: a cheap way
+/// to ask whether there is a newer epoch.
+/// digest: room for STEAD_DIGEST_ROOM bytes, or NULL.
 #[no_mangle]
 pub extern "C" fn stead_map_peek(
     path: Foreign<*const c_char>,
@@ -140,11 +146,13 @@ pub extern "C" fn stead_map_peek(
     })
 }
 
-/// Publishes a map to those who open `path`: whole or not at all, with its history beside it, if
-/// `previous`, on which it was built, is still there (NULL: if there is no map yet). When this
-/// returns STEAD_OK, the new epoch survives a power cut. Of two who publish at once one gets
-/// STEAD_CONFLICT and changes nothing: build again on the map that is there now. A map that was
-/// built on another than `previous` is STEAD_INVALID. The program `stead apply` does the same.
+/// Publishes a map at `path`, for everybody who opens that file: whole or not at all, with its
+/// history beside it. `stead apply` does the same. When this returns STEAD_OK, the new epoch
+/// survives a power cut.
+/// previous: the map that `map` was built on; NULL for a first map. If the file at `path` is no
+/// longer that map, this returns STEAD_CONFLICT and changes nothing: build again, on the map that
+/// is there now. So of two programs that publish at the same time, one gets STEAD_CONFLICT. A
+/// `previous` that `map` was not built on is STEAD_INVALID.
 #[no_mangle]
 pub extern "C" fn stead_map_publish(
     map: Foreign<*const stead_map>,
@@ -158,8 +166,8 @@ pub extern "C" fn stead_map_publish(
     })
 }
 
-/// Writes a copy of a map to a file, whole or not at all, in place of what is there; it knows no
-/// history and no conflicts.
+/// Writes a copy of a map to a file, and replaces the file that is there: whole or not at all. It
+/// keeps no history and detects no conflict.
 #[no_mangle]
 pub extern "C" fn stead_map_save(
     map: Foreign<*const stead_map>,
@@ -171,7 +179,8 @@ pub extern "C" fn stead_map_save(
     })
 }
 
-/// Another handle of the same map, to be ended on its own; NULL of NULL. Cost: nothing is copied.
+/// Returns another handle of the same map, to be freed on its own; NULL when map is NULL. Nothing
+/// is copied.
 #[no_mangle]
 pub extern "C" fn stead_map_share(map: Foreign<*const stead_map>) -> *mut stead_map {
     value("stead_map_share", std::ptr::null_mut(), |c| {
@@ -179,8 +188,8 @@ pub extern "C" fn stead_map_share(map: Foreign<*const stead_map>) -> *mut stead_
     })
 }
 
-/// Ends a handle. Strings and bytes of the map that no other handle holds are gone with it. NULL is
-/// fine.
+/// Frees a handle. The strings and bytes of the map become invalid when its last handle is freed.
+/// NULL is allowed and does nothing.
 #[no_mangle]
 pub extern "C" fn stead_map_free(map: Foreign<*mut stead_map>) {
     value("stead_map_free", (), |c| {

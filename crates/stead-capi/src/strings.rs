@@ -1,8 +1,8 @@
-//! The strings of a map as C wants them: with a NUL at the end.
+//! The strings of a map as C wants them: each with a NUL at its end.
 //!
-//! A map file has no NUL there. So the first call that gives a string copies all strings that C can
-//! ask for, and the map keeps the copy: handles that are opened later through the cache, one for
-//! each request or so, find it made.
+//! Strings in a map file have no NUL. So the first call that returns a string copies all strings
+//! that C can ask for, and the map keeps the copies. Handles that are opened through the cache
+//! later, typically one per request, find them there.
 
 use std::ffi::CString;
 
@@ -13,18 +13,18 @@ use stead_core::Map;
 pub(crate) struct MapStrings {
     /// The name of the cluster.
     pub(crate) name: CString,
-    /// By the number of the node.
+    /// Indexed by the number of the node.
     pub(crate) nodes: Vec<NodeStrings>,
-    /// By the number of the policy.
+    /// Indexed by the number of the policy.
     pub(crate) policies: Vec<PolicyStrings>,
 }
 
 /// The strings of a node.
 pub(crate) struct NodeStrings {
     pub(crate) name: CString,
-    /// The values, in the order of the map.
+    /// The values of the labels, in the order of the map.
     pub(crate) labels: Vec<CString>,
-    /// The values, in the order of the map.
+    /// The values of the attributes, in the order of the map.
     pub(crate) attributes: Vec<CString>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct PolicyStrings {
 }
 
 impl MapStrings {
-    /// Those of a map. Cost: the first call for a map copies them all.
+    /// Returns the strings of a map. The first call for a map copies them all.
     pub(crate) fn of(map: &Map) -> Option<&MapStrings> {
         map.kept(|map| MapStrings {
             name: terminated(map.name()),
@@ -68,8 +68,8 @@ impl PolicyStrings {
     }
 }
 
-/// A text with a NUL at its end. No string of a verified map has one inside; in a mapped file that
-/// somebody overwrites there may be one, and then the string is empty.
+/// Returns a text with a NUL at its end. A string of a verified map has no NUL inside. If somebody
+/// overwrites a mapped file in place, one may appear; the result is then empty.
 fn terminated(text: &str) -> CString {
     CString::new(text).unwrap_or_default()
 }

@@ -1,61 +1,62 @@
-//! What the header declares: handles, records and numbers. Their layout is kept for ever
-//! (tests/abi).
+//! The handles, records and numbers that the header declares. Their layout never changes: tests/abi
+//! holds it.
 
 use std::sync::Arc;
 
 use stead_core::{Map, Plan, Status};
 
-/// A map: immutable, verified, safe to ask from any number of threads. Made by stead_map_open and
-/// its like, ended by stead_map_free.
+/// A map: immutable and verified. Any number of threads may use it at once. stead_map_open,
+/// stead_map_from_bytes, stead_map_build, stead_map_build_file and stead_map_share return one;
+/// stead_map_free frees it.
 pub struct stead_map {
-    /// Never made: a pointer to one is an `Arc<Map>`'s.
+    /// No value of this type exists: a pointer to it comes from `Arc<Map>`.
     _opaque: (),
 }
 
-/// What differs between two maps. Made by stead_plan_between, ended by stead_plan_free. It keeps
-/// both maps by itself.
+/// The difference between two maps, as a list of moves. stead_plan_between makes it and
+/// stead_plan_free frees it. It keeps both maps alive: you may free your handles of them first.
 pub struct stead_plan {
     pub(crate) plan: Plan,
     pub(crate) old: Arc<Map>,
     pub(crate) new: Arc<Map>,
 }
 
-/// What a function returns: STEAD_OK, or what went wrong. The numbers never change and are the same
-/// in every language. 14 was never returned, and is not used again.
+/// The status that a function returns: STEAD_OK, or the kind of failure. A number never changes,
+/// and means the same in every language. 14 was never returned and will not be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub enum stead_status {
-    /// Done.
+    /// The call succeeded.
     STEAD_OK = 0,
-    /// An argument is wrong: NULL, out of range, not of this map.
+    /// An argument is wrong: it is NULL, out of range, or unknown to this map.
     STEAD_INVALID = 1,
     /// The fleet has a mistake; the message begins with FILE:LINE.
     STEAD_FLEET = 2,
-    /// The fleet is well written and cannot be met.
+    /// The fleet is well-formed, but what it asks for is impossible.
     STEAD_IMPOSSIBLE = 3,
     /// The file is not a map, or its structure is damaged.
     STEAD_FORMAT = 4,
-    /// The file is a map whose digest does not fit its bytes.
+    /// The file is a map, but its digest does not match its bytes: it is damaged.
     STEAD_DIGEST = 5,
     /// The map needs a newer stead.
     STEAD_VERSION = 6,
-    /// The map belongs to another cluster, or has another hash.
+    /// The map belongs to another cluster, or uses another hash.
     STEAD_IDENTITY = 7,
-    /// A file is missing.
+    /// A file does not exist.
     STEAD_NOT_FOUND = 8,
-    /// The operating system refused to read or write.
+    /// The operating system refused to read or write; os_errno has its reason.
     STEAD_IO = 9,
-    /// Somebody else changed the map meanwhile; nothing was changed here.
+    /// Another process changed the map in the meantime. This call changed nothing.
     STEAD_CONFLICT = 10,
-    /// The new map is in place, but may not survive a power cut: do not publish again, sync the
+    /// The new map is in place, but may not survive a power cut. Do not publish it again: sync the
     /// disk.
     STEAD_UNCERTAIN = 11,
-    /// A file was overwritten in place while it was open; open maps keep their answers, but for
-    /// mapped ones (see FILES).
+    /// A file was overwritten in place while it was open. Open maps still give their old answers,
+    /// except mapped ones (see FILES).
     STEAD_CHANGED = 12,
-    /// A key has no path: its file name would be too long.
+    /// The key has no path: its file name would be too long.
     STEAD_NAME = 13,
-    /// A fault in stead itself: please report it.
+    /// A bug in stead: please report it.
     STEAD_INTERNAL = 15,
 }
 
@@ -81,43 +82,43 @@ impl From<Status> for stead_status {
     }
 }
 
-/// What went wrong. It is yours: put one on the stack and hand its address to as many calls as you
-/// like.
+/// What went wrong. You own the record: put one on the stack and pass its address to as many calls
+/// as you like.
 #[repr(C)]
 pub struct stead_error {
-    /// A number of stead_status; STEAD_OK after a call that did what it should.
+    /// A number of stead_status. It is STEAD_OK after a call that succeeded.
     pub status: i32,
-    /// What the operating system said (errno), or 0.
+    /// The errno of the operating system, or 0 when the failure did not come from there.
     pub os_errno: i32,
-    /// One line that says what is wrong, where, and what to do: UTF-8, ends in NUL, cut when it is
-    /// longer. No secrets.
+    /// One line that says what is wrong, where, and what to do. It is UTF-8 and ends with NUL; a
+    /// longer message is cut. It never contains a secret.
     pub message: [std::ffi::c_char; 248],
 }
 
-/// How stead_map_open opens; add them up.
+/// Flags of stead_map_open. Combine them with |.
 #[repr(C)]
 pub enum stead_open_flags {
-    /// A file up to 1 MiB is read into memory; a larger one is mapped, and its memory shared with
-    /// all who have it open.
+    /// Read a file of up to 1 MiB into memory. Map a larger one, and share its memory with all
+    /// processes that have it open.
     STEAD_OPEN_SHARED = 0,
-    /// Read the file into memory whatever its size, so that nobody who truncates it in place can
-    /// end this process.
+    /// Read the file into memory whatever its size. Then a program that truncates the file in place
+    /// cannot crash this process.
     STEAD_OPEN_COPY = 1,
 }
 
-/// The hashes of keys, for stead_point.
+/// The hashes of keys, for stead_point. "N bits" means that the hash has 2^N values.
 #[repr(C)]
 pub enum stead_hash {
-    /// The first 8 bytes of MD5, big-endian: what a map has unless its fleet says otherwise.
+    /// The first 8 bytes of MD5, big-endian. A map uses this hash unless its fleet names another.
     STEAD_MD5 = 1,
     /// The first 8 bytes of SHA-1, big-endian.
     STEAD_SHA1 = 2,
     /// XXH3, 64 bits, seed 0.
     STEAD_XXH3 = 3,
-    /// SipHash-2-4 under a secret of 16 bytes.
+    /// SipHash-2-4 with a secret of 16 bytes.
     STEAD_SIPHASH = 4,
-    /// The first 4 bytes of MD5, little-endian, 32 bits: ketama. From here on the hashes of adopted
-    /// rings; docs/placement.md has their rules.
+    /// The first 4 bytes of MD5, little-endian, 32 bits: ketama. This hash and all below it are for
+    /// adopted rings; docs/placement.md has their rules.
     STEAD_MD5_LE32 = 5,
     /// The first 4 bytes of MD5, big-endian, 32 bits.
     STEAD_MD5_BE32 = 6,
@@ -129,91 +130,91 @@ pub enum stead_hash {
     STEAD_CRC16_TAG = 9,
     /// FNV-1, 32 bits.
     STEAD_FNV1_32 = 10,
-    /// The same where char is signed, as on x86.
+    /// FNV-1, 32 bits, with char signed, as on x86.
     STEAD_FNV1_32_SIGNED = 11,
     /// FNV-1a, 32 bits.
     STEAD_FNV1A_32 = 12,
-    /// The same where char is signed.
+    /// FNV-1a, 32 bits, with char signed.
     STEAD_FNV1A_32_SIGNED = 13,
     /// The low 32 bits of FNV-1, 64 bits: libmemcached.
     STEAD_FNV1_64 = 14,
-    /// The same where char is signed.
+    /// The low 32 bits of FNV-1, 64 bits, with char signed.
     STEAD_FNV1_64_SIGNED = 15,
     /// The low 32 bits of FNV-1a, 64 bits: libmemcached.
     STEAD_FNV1A_64 = 16,
-    /// The same where char is signed.
+    /// The low 32 bits of FNV-1a, 64 bits, with char signed.
     STEAD_FNV1A_64_SIGNED = 17,
     /// Jenkins' one-at-a-time, 32 bits: libmemcached.
     STEAD_ONE_AT_A_TIME = 18,
-    /// The same where char is signed.
+    /// Jenkins' one-at-a-time, 32 bits, with char signed.
     STEAD_ONE_AT_A_TIME_SIGNED = 19,
-    /// FNV-1a, 32 bits, its halves xored to 16: carbon.
+    /// FNV-1a, 32 bits, folded to 16 bits by XOR of its halves: carbon.
     STEAD_FNV1A_FOLD16 = 20,
-    /// The first 8 bytes of the SHA-1 that Riak has for the key BUCKET/KEY.
+    /// The first 8 bytes of the SHA-1 that Riak computes for the key BUCKET/KEY.
     STEAD_RIAK = 21,
-    /// The same for TYPE/BUCKET/KEY.
+    /// The first 8 bytes of the SHA-1 that Riak computes for the key TYPE/BUCKET/KEY.
     STEAD_RIAK_TYPED = 22,
     /// Bernstein's hash * 33 + byte, 64 bits.
     STEAD_DJB2 = 23,
-    /// The digits at the start of the key as a number, 64 bits: sharding by `user_id % n`.
+    /// The digits at the start of the key as a number, 64 bits: for sharding by `user_id % n`.
     STEAD_DECIMAL = 24,
 }
 
-/// What happens to the letters of a key before anything else, for stead_path.
+/// What stead_path does to the letters of a key before anything else.
 #[repr(C)]
 pub enum stead_fold {
-    /// Nothing.
+    /// Leave them as they are.
     STEAD_FOLD_NONE = 0,
-    /// A-Z become a-z; all other bytes stay.
+    /// Turn A-Z into a-z. All other bytes stay.
     STEAD_FOLD_ASCII = 1,
 }
 
-/// Why a range moves.
+/// Why a range of points moves.
 #[repr(C)]
 pub enum stead_cause {
-    /// A pin of either map covers it.
+    /// The range is under a pin of either map.
     STEAD_CAUSE_PIN = 1,
-    /// A named policy got other nodes by hand.
+    /// Somebody gave other nodes to the named policy that holds the range.
     STEAD_CAUSE_POLICY = 2,
-    /// The rest.
+    /// Rebalancing moves it: every other case.
     STEAD_CAUSE_REBALANCE = 3,
 }
 
-/// Room for what has a limit.
+/// Sizes of buffers.
 #[repr(C)]
 pub enum stead_room {
-    /// Bytes that every path of stead_path fits in, with its NUL.
+    /// The bytes that the longest path of stead_path needs, including its NUL.
     STEAD_PATH_ROOM = 320,
-    /// Bytes of a digest.
+    /// The bytes of a digest.
     STEAD_DIGEST_ROOM = 32,
 }
 
-/// A run of points, and the policy that holds it.
+/// A run of points, and the policy that holds them.
 #[repr(C)]
 pub struct stead_slice {
     /// The first point.
     pub first: u64,
-    /// The last point; it belongs to the slice.
+    /// The last point, which is part of the slice.
     pub last: u64,
     /// The number of the policy in this map.
     pub policy: i32,
-    /// 0.
+    /// Always 0.
     pub reserved: i32,
 }
 
-/// A run of points of which one copy moves.
+/// A run of points, and one copy of them that moves.
 #[repr(C)]
 pub struct stead_move {
     /// The first point.
     pub first: u64,
-    /// The last point; it belongs to the move.
+    /// The last point, which is part of the move.
     pub last: u64,
-    /// The node that loses the copy, by its number in the old map; -1 when a copy is added.
+    /// The number in the old map of the node that loses the copy; -1 when the copy is new.
     pub from: i32,
-    /// The node that gets it, by its number in the new map; -1 when a copy is dropped.
+    /// The number in the new map of the node that gets the copy; -1 when the copy is dropped.
     pub to: i32,
     /// A number of stead_cause.
     pub cause: i32,
-    /// 0.
+    /// Always 0.
     pub reserved: i32,
 }

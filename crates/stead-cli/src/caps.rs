@@ -1,5 +1,5 @@
-//! Fault domains and what their caps make of the shares, for people: a table, and a line for each
-//! reason.
+//! The fault domains of a map, for people: a table of what their caps allow, and a line for each
+//! reason why a share is not what the weight asks for.
 
 use stead::report::{DomainReport, HolderReport, Report};
 use stead::verdict::{Problem, Rule, Violation};
@@ -9,11 +9,11 @@ use crate::exit::Result;
 use crate::output::{Out, BAD};
 use crate::text::{count, percent, told, Table};
 
-/// How many lines tell of pins that break a rule.
+/// The largest number of pins that break a rule and are listed.
 const PINS: usize = 3;
 
-/// Writes the domains, if there are any, and then why nobody can have what its weight would give
-/// it.
+/// Writes the table of domains, if there are any, and then the reasons why a domain or a node
+/// cannot have what its weight alone would give it.
 pub fn write(report: &Report, out: &mut Out) -> Result {
     let Report { domains, nodes, .. } = report;
     let mut table = Table::new(
@@ -44,15 +44,15 @@ pub fn write(report: &Report, out: &mut Out) -> Result {
     reasons.iter().try_for_each(|reason| out.line(reason))
 }
 
-/// Those of the domains, from the outside in, then those of nodes. What a node only owes to its
-/// domain is said once.
+/// Returns the reasons of the domains, from the outside in, and then those of the nodes. A reason
+/// that a node shares with its domain appears once.
 fn reasons<'a>(domains: &'a [DomainReport], nodes: &'a [HolderReport]) -> Vec<&'a str> {
     let mut reasons: Vec<&str> = domains
         .iter()
         .filter_map(|domain| domain.reason.as_deref())
         .collect();
     for reason in nodes.iter().filter_map(|node| node.reason.as_deref()) {
-        // the reason of a domain goes on behind a colon; that of its nodes is what stands before it
+        // a domain's reason has more text after a colon; its nodes' reason is the text before it
         let said = |other: &&str| {
             other
                 .strip_prefix(reason)
@@ -65,14 +65,17 @@ fn reasons<'a>(domains: &'a [DomainReport], nodes: &'a [HolderReport]) -> Vec<&'
     reasons
 }
 
-/// Says what is wrong with a map: that there are no targets, how many slices break a rule, which
-/// pins do. Nothing when all is well.
+/// Writes what is wrong with a map: that there are no targets, how many slices break a rule, and
+/// which pins do. Writes nothing if nothing is wrong.
 pub fn write_broken(report: &Report, map: &Map, out: &mut Out) -> Result {
     let broken = |slices: usize| {
         let nodes = count(report.replicas as usize, "node");
-        let breaks = if slices == 1 { "has" } else { "have" };
+        let (does, exceeds) = match slices {
+            1 => ("does", "exceeds"),
+            _ => ("do", "exceed"),
+        };
         format!(
-            "{} {breaks} other than {nodes}, or more in a domain than its cap",
+            "{} {does} not have exactly {nodes}, or {exceeds} the cap of a domain",
             count(slices, "slice")
         )
     };
@@ -96,7 +99,8 @@ pub fn write_broken(report: &Report, map: &Map, out: &mut Out) -> Result {
     }
     let more = violations.of(Rule::Pins).saturating_sub(PINS);
     if more > 0 {
-        out.line(out.paint(BAD, format!("and {more} more of pins")))?;
+        let more = count(more, "more violation");
+        out.line(out.paint(BAD, format!("and {more} of pins")))?;
     }
     match report.short_pins {
         0 => Ok(()),

@@ -1,4 +1,5 @@
-//! A change from one map to the next, as `plan`, `apply`, `diff` and `rollback` all show it.
+//! A change from one map to another, which `plan`, `apply`, `diff` and `rollback` show in the same
+//! way.
 
 use std::path::Path;
 
@@ -13,33 +14,34 @@ use crate::exit::{Failure, Result, FLEET};
 use crate::output::{Out, BAD};
 use crate::text::{any_pinned, change, count, percent, primary, Table};
 
-/// What to show of it.
+/// The options that choose how a change is shown.
 #[derive(clap::Args)]
 pub struct Show {
-    /// JSON for programs, see docs/cli.md
+    /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
-    /// Also list every move: first and last point, from, to, cause
+    /// Also list every move: its first and last point, from, to, and cause
     #[arg(long)]
     moves: bool,
 }
 
 impl Show {
-    /// Whether it is for programs.
+    /// Returns whether the output is JSON.
     pub fn json(&self) -> bool {
         self.json
     }
 }
 
-/// How far to go in one step.
+/// The option that limits how much one step moves.
 #[derive(clap::Args)]
 pub struct Pace {
-    /// Move at most so much of all copies now, like 5%; the next apply of the same fleet goes on
+    /// Move at most this part of all copies now, such as 5%; the next apply of the same fleet
+    /// continues the change [default: no limit]
     #[arg(long, value_name = "PERCENT", value_parser = part)]
     max_move: Option<Share>,
 }
 
-/// A percentage above 0.
+/// Parses a percentage above 0.
 fn part(text: &str) -> std::result::Result<Share, String> {
     match stead::fleet::part(text) {
         Ok(Share(0)) => Err("moves nothing; write more than 0%, like \"5%\"".to_owned()),
@@ -48,20 +50,20 @@ fn part(text: &str) -> std::result::Result<Share, String> {
     }
 }
 
-/// The map there is, if any, and the one that follows.
+/// A change: the map before it, if there is one, and the map after it.
 pub struct Change {
-    /// `None` before the first map.
+    /// The map before; `None` before the first map.
     pub old: Option<Map>,
-    /// The map after; the present one when nothing changes.
+    /// The map after; the present map when nothing changes.
     pub new: Map,
-    /// Whether `new` is to be published.
+    /// Whether `new` has to be published.
     pub needed: bool,
-    /// What asks for it, when it is a fleet.
+    /// The fleet that asks for the change, if a fleet does.
     fleet: Option<Fleet>,
 }
 
 impl Change {
-    /// What a fleet makes of the present map.
+    /// Returns the change from the present map to the one that the fleet file asks for.
     pub fn of(fleet: &Path, old: Option<Map>, pace: &Pace) -> Result<Change> {
         let fleet = Fleet::read(fleet)?;
         let new = match pace.max_move {
@@ -69,7 +71,7 @@ impl Change {
             None => build(&fleet, old.as_ref()),
         };
         let new = new.map_err(|error| match error {
-            // what is out of range here stands in the fleet
+            // a value that is out of range here comes from the fleet file
             Error::Invalid { problem } => Failure::new(FLEET, problem),
             _ => error.into(),
         })?;
@@ -79,7 +81,7 @@ impl Change {
         })
     }
 
-    /// Two maps side by side, whether they differ or not.
+    /// Returns the comparison of two maps, whether they differ or not.
     pub fn between(old: Map, new: Map) -> Change {
         Change {
             old: Some(old),
@@ -89,7 +91,7 @@ impl Change {
         }
     }
 
-    /// From one map to another; nothing is needed when they differ in the epoch only.
+    /// Returns the change from one map to another. It is not needed when only their epochs differ.
     pub fn to(old: Option<Map>, new: Map) -> Change {
         match old {
             Some(old) if old.same_but_epoch(&new) => Change {
@@ -107,7 +109,8 @@ impl Change {
         }
     }
 
-    /// The report, before anything is published: an impossible comparison must be known first.
+    /// Returns the report. Callers make it before they publish anything, so that a comparison that
+    /// fails is known first.
     pub fn report(&self, show: &Show) -> stead::Result<Report<'_>> {
         match &self.fleet {
             Some(fleet) => Report::of_fleet(fleet, self.old.as_ref(), &self.new, show.moves),
@@ -115,7 +118,7 @@ impl Change {
         }
     }
 
-    /// Writes the report.
+    /// Writes the report to standard output, as text or as JSON.
     pub fn write(&self, report: &Report, show: &Show, out: &mut Out) -> Result {
         if show.json {
             return out.json(report);
@@ -172,8 +175,8 @@ impl Change {
             points if points.len() < 8 => format!(", by hand {points} points"),
             points => format!(", by hand {}", part(points)),
         };
-        // worth a word where it is not the bound, or not what moves: then max_slices costs the
-        // difference
+        // The optimum is shown only where it differs from the bound or from what moves. Where it
+        // differs from what moves, max_slices costs the difference.
         let optimum = match &report.optimum {
             Some(optimum) if *optimum != report.lower_bound || *optimum != report.moved => {
                 format!("optimum {}, ", part(&optimum.points))
@@ -191,11 +194,12 @@ impl Change {
         )
     }
 
-    /// A row for each node and weighted policy, and for those that left.
+    /// Returns the table of holders: a row for each node and each weighted policy, and for those
+    /// that left.
     fn holders(&self, report: &Report) -> Result<Table> {
         let verdict = &report.verdict;
         let has_old = self.old.is_some();
-        // at one replica everybody is the primary of all that it has
+        // with one replica every node is the primary of all its points
         let copies = report.replicas > 1;
         let pinned = any_pinned(verdict.nodes.iter().chain(&verdict.policies));
         let mut columns = vec![("node", false), ("weight", true), ("share", true)];
@@ -212,7 +216,7 @@ impl Change {
             Some(old) => same_nodes(old, &self.new)?,
             None => Vec::new(),
         };
-        // for each node of the new map its number in the old one
+        // for each node of the new map, the same node of the old map
         let mut before = vec![None; verdict.nodes.len()];
         for (i, now) in same.iter().enumerate() {
             if let Some(place) = now.and_then(|now: NodeId| before.get_mut(now.index())) {

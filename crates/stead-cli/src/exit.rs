@@ -1,4 +1,4 @@
-//! How the program ends: an exit code from sysexits.h, and one line of words.
+//! How the program ends: with an exit code from sysexits.h and, on an error, one line of text.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use stead::{Error, Status};
 
-/// `check` found a rule broken.
+/// `check` found a broken rule, or a key that is elsewhere.
 pub const VIOLATED: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 64;
@@ -18,45 +18,47 @@ pub const NO_INPUT: u8 = 66;
 pub const INTERNAL: u8 = 70;
 /// The operating system refused to read or write.
 pub const IO: u8 = 74;
-/// Somebody else changed the map meanwhile.
+/// Another process changed the map meanwhile.
 pub const CONFLICT: u8 = 75;
-/// The new epoch is in place, but its directory could not be synced or its report not be written.
+/// The new epoch is in place, but its directory could not be synced or its report could not be
+/// written.
 pub const PUBLISHED: u8 = 76;
-/// The operating system said: not allowed.
+/// The operating system denied permission.
 pub const PERMISSION: u8 = 77;
-/// The fleet is wrong, or cannot be met.
+/// The fleet, the scenario or the list of servers is wrong, or cannot be met.
 pub const FLEET: u8 = 78;
-/// Nobody reads our output any more: 128 + SIGPIPE, as the shell reports it.
+/// The reader of the output has gone: 128 + SIGPIPE, as the shell reports it.
 pub const PIPE: u8 = 141;
 
-/// The table for `--help`; docs/cli.md has the same.
+/// The table of exit codes in `--help`. docs/cli.md has the same codes. No line is longer than 80
+/// characters, so that none wraps on a terminal.
 pub const HELP: &str = "\
 Exit codes:
-  0   done (also: nothing to do)
-  1   check found a rule broken
+  0   done, or nothing to do
+  1   check found a broken rule, or a key that is elsewhere
   64  the command line is wrong
-  65  a map is damaged, not a map, too new or of another cluster; or an input record is wrong
+  65  a map is damaged, too new or of another cluster, or the input is wrong
   66  a file is missing
-  70  a fault in stead itself
+  70  a fault in stead itself: please report it
   74  reading or writing failed
-  75  another process changed the map meanwhile; nothing was changed, run it again
-  76  the new map is in place, but its report could not be written or its directory not be synced
+  75  another process changed the map first; nothing was written, run it again
+  76  the new map is in place, but writing its report or syncing the disk failed
   77  permission denied
-  78  the fleet or the scenario is wrong, or cannot be met";
+  78  the fleet, scenario or list of servers is wrong, or cannot be met";
 
-/// An end that is not success.
+/// An error that ends the program: its exit code and its message.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
-    /// `None` ends without a word.
+    /// The message. `None` prints nothing.
     line: Option<String>,
 }
 
-/// The result of everything here that can fail.
+/// The result of every function of the program that can fail.
 pub type Result<T = ()> = std::result::Result<T, Failure>;
 
 impl Failure {
-    /// Ends with a code and a line.
+    /// Returns a failure with an exit code and a message.
     pub fn new(code: u8, line: impl Display) -> Failure {
         Failure {
             code,
@@ -64,12 +66,12 @@ impl Failure {
         }
     }
 
-    /// Ends with a code; what there is to say is said already.
+    /// Returns a failure with an exit code and no message, for errors that are reported already.
     pub fn silent(code: u8) -> Failure {
         Failure { code, line: None }
     }
 
-    /// The system refused to do something with a stream of ours.
+    /// Returns the failure of an operation on a stream; `what` says which.
     pub fn io(what: &str, error: &io::Error) -> Failure {
         let code = if error.kind() == io::ErrorKind::PermissionDenied {
             PERMISSION
@@ -79,14 +81,15 @@ impl Failure {
         Failure::new(code, format!("{what}: {error}"))
     }
 
-    /// The same end, with words before its line that say where it happened.
+    /// Returns the same failure, with `place` before its message.
     pub fn at(mut self, place: &str) -> Failure {
         self.line = self.line.map(|line| format!("{place}: {line}"));
         self
     }
 
-    /// The same end of a command that had published its epoch before: an own code, lest a script
-    /// think that nothing changed. A closed pipe stays what it is.
+    /// Returns the failure of a command that failed after it had published `epoch`. It has an exit
+    /// code of its own, so that no script concludes that nothing changed. A closed pipe keeps its
+    /// code.
     pub fn in_place(self, epoch: u64) -> Failure {
         match self.line {
             Some(line) => {
@@ -96,7 +99,8 @@ impl Failure {
         }
     }
 
-    /// Says the line on standard error and gives the code. There is nobody to tell when that fails.
+    /// Writes the message to standard error and returns the exit code. An error of this write is
+    /// ignored, since there is nowhere to report it.
     pub fn end(self) -> ExitCode {
         if let Some(line) = &self.line {
             let _ = io::stderr().write_all(format!("stead: {}\n", one_line(line)).as_bytes());
@@ -137,7 +141,7 @@ fn code(error: &Error) -> u8 {
     }
 }
 
-/// A file name may hold a newline; an error must not.
+/// Escapes control characters: a file name may contain a newline, an error message must not.
 fn one_line(text: &str) -> String {
     text.chars()
         .flat_map(|c| {

@@ -1,4 +1,4 @@
-//! Why a key lives where it lives: what `locate --explain` adds.
+//! The explanation that `locate --explain` adds: why a key lives where it lives.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::input::{hex, shown, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
 
-/// The way from a key to its nodes.
+/// The steps from a key to its nodes.
 #[derive(Serialize)]
 pub struct Explanation<'a> {
-    /// what of the key is hashed, under a key rule that does not take all of it
+    /// the part of the key that is hashed, if the map has a key rule other than `whole`
     #[serde(skip_serializing_if = "Option::is_none")]
     hashed: Option<KeyJson<'a>>,
-    /// the same for people
+    /// `hashed` in words for people
     #[serde(skip)]
     hashed_text: Option<String>,
     digest: String,
@@ -32,7 +32,7 @@ pub struct Explanation<'a> {
     why: String,
 }
 
-/// Points, both included.
+/// A range of points; `first` and `last` are both included.
 #[derive(Serialize)]
 pub struct Range {
     first: String,
@@ -40,7 +40,7 @@ pub struct Range {
 }
 
 impl<'a> Explanation<'a> {
-    /// Of a key under a map.
+    /// Explains where a key lives under a map.
     pub fn of(map: &'a Map, key: &'a [u8]) -> Explanation<'a> {
         let point = map.point(key);
         let rule = map.key_rule();
@@ -70,7 +70,7 @@ impl<'a> Explanation<'a> {
         }
     }
 
-    /// For people, under the record of the key.
+    /// Writes the explanation for people, under the record of the key.
     pub fn write(&self, point: Point, out: &mut Out) -> Result {
         if let Some(hashed) = &self.hashed_text {
             out.line(format_args!("  hashed  {hashed}"))?;
@@ -102,6 +102,7 @@ impl<'a> Explanation<'a> {
     }
 }
 
+/// Returns the reason for a point that a pin covers.
 fn pinned(map: &Map, point: Point, pin: &Pin) -> String {
     let under = joined(map, map.base_slice_of(point).policy);
     match pin.key {
@@ -116,7 +117,7 @@ fn pinned(map: &Map, point: Point, pin: &Pin) -> String {
     }
 }
 
-/// The holder's weight among all.
+/// Returns the reason for a point that no pin covers: the weight of its holder among all weights.
 fn by_weight(map: &Map, point: Point) -> String {
     let policy = map.policy(map.base_slice_of(point).policy);
     let holder = policy
@@ -126,7 +127,7 @@ fn by_weight(map: &Map, point: Point) -> String {
         .weight()
         .or_else(|| policy.members().next().map(|node| map.node(node).weight()))
         .unwrap_or(Weight::ZERO);
-    // at most 131,072 holders of 10^12 millionths: far below 2^64
+    // at most 131,072 holders of at most 10^12 millionths each: the sum is far below 2^64
     let all: u64 = map
         .nodes()
         .map(|node| node.weight().millionths())
@@ -153,7 +154,8 @@ fn by_weight(map: &Map, point: Point) -> String {
     )
 }
 
-/// Millionths as the shortest exact decimal; the sum of weights may pass what one weight may be.
+/// Formats millionths as the shortest exact decimal. The sum of weights may be larger than any
+/// single weight may be, so it is not a `Weight`.
 fn exact(millionths: u64) -> String {
     let text = format!("{}.{:06}", millionths / 1_000_000, millionths % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,5 @@
-//! Keys: from the arguments, or one a record from standard input. Bytes as they come, no encoding.
+//! The keys: the arguments, or else the records of standard input. Keys are bytes, with no
+//! encoding.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,15 +15,16 @@ use crate::exit::{Failure, Result};
 use crate::output::Out;
 use crate::progress;
 
-/// Larger than a pipe; few system calls for a large file.
+/// The size of the read buffer, in bytes: larger than a pipe, so that a large file takes few system
+/// calls.
 const BUFFER: usize = 256 << 10;
 
-/// Calls `each` with every key and its number, from 1: the arguments, or the records of standard
-/// input when there are none.
+/// Calls `each` with every key and its number, counted from 1. The keys are the arguments, or the
+/// records of standard input if there are no arguments.
 ///
-/// `zero`: records end in NUL, and are not stripped. Otherwise they are lines, `\n` or `\r\n`
-/// stripped; a last line without one counts. Before waiting for more input the output is handed on,
-/// so that a program that asks one key at a time gets its answers.
+/// With `zero` a record ends with NUL, and nothing else is stripped from it. Otherwise a record is
+/// a line without its `\n` or `\r\n`; the last line may have none. The output is flushed before
+/// each wait for more input, so that a program that asks for one key at a time gets its answers.
 pub fn keys(
     arguments: Vec<OsString>,
     zero: bool,
@@ -53,7 +55,7 @@ pub fn keys(
     )
 }
 
-/// Calls `each` with every line of a file; `-` is standard input.
+/// Calls `each` with every line of a file. The path `-` means standard input.
 pub fn lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result {
     let (file, name) = if path == Path::new("-") {
         let stdin = io::stdin()
@@ -75,7 +77,8 @@ pub fn lines(path: &Path, mut each: impl FnMut(&[u8])) -> Result {
     })
 }
 
-/// Calls `each` with every record, and with `None, true` before a read that may wait.
+/// Calls `each` with `Some(record), false` for every record, and with `None, true` before a read
+/// that may wait.
 fn records(
     file: File,
     name: &str,
@@ -112,21 +115,21 @@ fn strip(record: &[u8], zero: bool) -> &[u8] {
     }
 }
 
-/// A key in JSON, which has no bytes: a string when it is UTF-8, otherwise `{"hex": ".."}`.
+/// A key in JSON, which has no byte strings: a string if the key is UTF-8, else `{"hex": ".."}`.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum KeyJson<'a> {
-    /// It is UTF-8.
+    /// A key that is UTF-8.
     Text(&'a str),
-    /// It is not.
+    /// A key that is not UTF-8.
     Hex {
-        /// Its bytes.
+        /// The bytes of the key as hex digits.
         hex: String,
     },
 }
 
 impl<'a> KeyJson<'a> {
-    /// The key.
+    /// Returns the JSON form of a key.
     pub fn of(key: &'a [u8]) -> KeyJson<'a> {
         match std::str::from_utf8(key) {
             Ok(text) => KeyJson::Text(text),
@@ -135,17 +138,17 @@ impl<'a> KeyJson<'a> {
     }
 }
 
-/// A number of the command line, refused in words of ours.
+/// Parses a number of the command line, with an error message of our own.
 pub fn whole(text: &str) -> std::result::Result<u64, &'static str> {
     text.parse().map_err(|_| "write a whole number")
 }
 
-/// Bytes as lower-case hex digits.
+/// Formats bytes as lower-case hex digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A key in a text for people: quoted, what cannot be shown escaped.
+/// Formats a key for people: quoted, with unprintable characters escaped.
 pub fn shown(key: &[u8]) -> String {
     match std::str::from_utf8(key) {
         Ok(text) => format!("{text:?}"),

@@ -1,13 +1,13 @@
 //! The program `stead`: where does this key live?
 //!
-//! A library, so that whoever describes the program (tools/pages: manual pages and completions) has
-//! its [`command`] from the source.
+//! The program is a library so that tools/pages, which writes the manual pages and the completions,
+//! can read its [`command`].
 //!
-//! One file a verb under `verb/`; what they share: `change` (two maps side by side), `caps` (fault
-//! domains), `input` (keys), `output`, `text`, `progress`, and `exit`, whose codes docs/cli.md
-//! lists.
+//! Each verb is a file under `verb/`. The verbs share `change` (the comparison of two maps), `caps`
+//! (fault domains), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
+//! docs/cli.md lists).
 //!
-//! A module uses only modules to its left; a test holds that (tools/layers):
+//! A module uses only modules to its left; a test checks this (tools/layers):
 //!
 //! ```text
 //! exit progress | output | input | text | caps explain | change | verb | usage
@@ -34,16 +34,16 @@ use std::sync::Arc;
 use exit::{Failure, INTERNAL};
 use output::Out;
 
-/// The command line: every verb and option with its help.
+/// Returns the description of the command line: every verb and option with its help.
 pub fn command() -> clap::Command {
     usage::command()
 }
 
-/// The whole program, from the arguments of this process to its exit code.
+/// Runs the program on the arguments of this process, and returns its exit code.
 ///
-/// Sets the panic hook of the process, so that a fault of ours is one line, too.
+/// Sets the panic hook of the process, so that a panic also prints only one line.
 pub fn main() -> ExitCode {
-    // one line for a fault of ours, too; `catch_unwind` below turns it into an exit code
+    // prints a panic as one line; `catch_unwind` below turns it into an exit code
     std::panic::set_hook(Box::new(|fault| {
         let text = fault.to_string().replace('\n', ": ");
         let _ = std::io::stderr()
@@ -54,8 +54,8 @@ pub fn main() -> ExitCode {
 }
 
 fn run() -> exit::Result {
-    // a file size limit (ulimit -f) sends this signal, which kills; with a handler the write fails
-    // with an error instead
+    // A write beyond the file size limit (ulimit -f) raises SIGXFSZ, which kills the process. With
+    // a handler the write returns an error instead.
     signal_hook::flag::register(
         signal_hook::consts::SIGXFSZ,
         Arc::new(AtomicBool::new(false)),
@@ -64,7 +64,7 @@ fn run() -> exit::Result {
     let mut out = Out::new()?;
     let done =
         usage::parse(&mut out).and_then(|verb| verb.map_or(Ok(()), |verb| verb.run(&mut out)));
-    // also after a failure: what was answered before it is right
+    // flush after a failure, too: the answers before it are right
     let flushed = out.flush();
     done.and(flushed)
 }

@@ -1,8 +1,8 @@
-//! Standard output, checked: every write can fail, and a failure ends the program with one line.
+//! Standard output with checked writes: a write that fails ends the program with one line.
 //!
-//! `println!` panics when the reader of a pipe has gone; std's stdout also writes line by line and
-//! swallows errors of a closed descriptor. So the descriptor is duplicated and buffered here, and
-//! `main` ends with [`Out::flush`].
+//! `println!` panics when the reader of a pipe has gone. std's stdout also writes line by line, and
+//! ignores the error of a closed descriptor. So this module duplicates the descriptor and buffers
+//! it, and `main` finishes with [`Out::flush`].
 
 use std::fmt::Display;
 use std::fs::File;
@@ -14,24 +14,25 @@ use serde::Serialize;
 
 use crate::exit::{Failure, Result, PIPE};
 
-/// So much is collected before it is written: as much as a pipe takes at once.
+/// The size of the write buffer, in bytes: as much as a pipe takes at once.
 const BUFFER: usize = 64 << 10;
 
-/// Headings.
+/// The style of headings.
 pub const HEADING: Style = Style::new().bold();
-/// What is well.
+/// The style of a check that passed.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// What is not.
+/// The style of a problem.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Standard output.
+/// Standard output, buffered.
 pub struct Out {
     writer: BufWriter<File>,
     colour: bool,
 }
 
 impl Out {
-    /// Standard output; with colours when it is a terminal and the user does not object.
+    /// Opens standard output. Colours are on if it is a terminal and neither `NO_COLOR` nor
+    /// `TERM=dumb` turns them off.
     pub fn new() -> Result<Out> {
         let stdout = io::stdout();
         let file = stdout
@@ -46,12 +47,12 @@ impl Out {
         })
     }
 
-    /// Whether colours are wanted.
+    /// Returns whether colours are on.
     pub fn colour(&self) -> bool {
         self.colour
     }
 
-    /// The text in a style, where colours are wanted.
+    /// Returns the text in a style, or as it is if colours are off.
     pub fn paint(&self, style: Style, text: impl Display) -> String {
         if self.colour {
             format!("{style}{text}{style:#}")
@@ -70,7 +71,7 @@ impl Out {
         writeln!(self.writer, "{text}").map_err(|e| failure(&e))
     }
 
-    /// Writes a value as JSON on lines of its own, for people to read as well.
+    /// Writes a value as indented JSON, which people can read as well.
     pub fn json(&mut self, value: &impl Serialize) -> Result {
         serde_json::to_writer_pretty(&mut self.writer, value).map_err(|e| failure(&e.into()))?;
         self.bytes(b"\n")
@@ -82,7 +83,7 @@ impl Out {
         self.bytes(b"\n")
     }
 
-    /// Hands everything so far to the system.
+    /// Writes everything that is buffered.
     pub fn flush(&mut self) -> Result {
         self.writer.flush().map_err(|e| failure(&e))
     }

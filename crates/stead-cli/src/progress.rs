@@ -1,15 +1,15 @@
-//! A bar on standard error while a long input is read or many steps are done; only on a terminal,
-//! and gone when done.
+//! A progress bar on standard error while a long input is read or a simulation runs. It is shown
+//! only on a terminal, and removed at the end.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
-/// The file, with a bar by bytes when its size is known and a counter when not.
+/// Returns a reader of the file that shows progress: a bar if the size is known, else a counter.
 ///
-/// None where standard error is no terminal, where standard output is one too (answers would run
-/// through the bar), or where the input is typed.
+/// It shows nothing if standard error is not a terminal, if standard output is one (the answers
+/// would overwrite the bar), or if the file is a terminal.
 pub fn reading(file: File, what: &'static str) -> Box<dyn Read> {
     if !io::stderr().is_terminal() || io::stdout().is_terminal() || file.is_terminal() {
         return Box::new(file);
@@ -33,8 +33,8 @@ pub fn reading(file: File, what: &'static str) -> Box<dyn Read> {
     Box::new(bar.wrap_read(file))
 }
 
-/// A bar for so many steps of work that answers only at its end; none where standard error is no
-/// terminal.
+/// Returns a bar for work of `steps` steps that prints nothing before its end. The bar is hidden if
+/// standard error is not a terminal.
 pub fn working(steps: usize, what: &'static str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! Texts for people: shares with fixed digits, exact, and tables.
+//! Text for people: shares, rounded exactly to six digits, and tables.
 
 use stead::hash::Hash;
 use stead::point::SPACE;
@@ -10,7 +10,8 @@ use crate::exit::Result;
 use crate::input::shown;
 use crate::output::{Out, HEADING};
 
-/// `42.857143 %`: points as a part of R * 2^64, rounded half up, without floating point.
+/// Formats points as a part of R * 2^64, such as `42.857143 %`: rounded half up, without floating
+/// point.
 pub fn percent(points: u128, replicas: u32) -> String {
     // points < 2^72 and 10^8 < 2^27: the product fits
     let whole = u128::from(replicas.max(1)) * SPACE;
@@ -18,18 +19,20 @@ pub fn percent(points: u128, replicas: u32) -> String {
     format!("{}.{:06} %", millionths / 1_000_000, millionths % 1_000_000)
 }
 
-/// The points of which a holder is the primary, as a part of all points: where its primaries are as
-/// they should be, its share.
+/// Formats the points of which a holder is the primary as a part of all points. It equals the
+/// holder's share if the holder is the primary of 1/R of its points.
 pub fn primary(holder: &Holder) -> String {
     percent(holder.now.primary_points, 1)
 }
 
-/// Whether pins or named policies give anything to one of these, so that a column says what.
+/// Returns whether pins or named policies give points to any of the holders. Only then the column
+/// `pinned` is shown.
 pub fn any_pinned<'a>(mut holders: impl Iterator<Item = &'a Holder<'a>>) -> bool {
     holders.any(|holder| holder.pinned_points > 0)
 }
 
-/// What a violation is about and what is wrong: `key "justin"  n1,n2: 2 nodes, fewer than 3`.
+/// Formats what a violation is about and what is wrong: `key "justin"  n1,n2: 2 nodes, fewer than
+/// 3`.
 pub fn told(map: &Map, violation: &Violation) -> String {
     let Some(slice) = violation.slice else {
         return violation.problem.to_string();
@@ -49,7 +52,7 @@ pub fn told(map: &Map, violation: &Violation) -> String {
     )
 }
 
-/// `+14.285714 %`, or `-` and so on; `0` when nothing changed.
+/// Formats a change of points, such as `+14.285714 %` or `-14.285714 %`; `0` if nothing changed.
 pub fn change(old: u128, new: u128, replicas: u32) -> String {
     match old.cmp(&new) {
         std::cmp::Ordering::Equal => "0".to_owned(),
@@ -58,12 +61,13 @@ pub fn change(old: u128, new: u128, replicas: u32) -> String {
     }
 }
 
-/// `1 slice`, `2 slices`.
+/// Formats a number of things: `1 slice`, `2 slices`.
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The names of a policy's nodes, primary first; no name has a comma.
+/// Returns the names of a policy's nodes, primary first, joined by commas. No node name contains a
+/// comma.
 pub fn joined(map: &Map, policy: PolicyId) -> String {
     let names: Vec<&str> = map
         .policy(policy)
@@ -73,7 +77,8 @@ pub fn joined(map: &Map, policy: PolicyId) -> String {
     names.join(",")
 }
 
-/// How a map hashes: `md5`; of an adopted ring also `crc32 modulo 12`, `md5 in 65536 cells`.
+/// Describes the hash of a map: `md5`, or for an adopted ring also `crc32 modulo 12` or `md5 in
+/// 65536 cells`.
 pub fn hash(map: &Map) -> String {
     let (hash, cells) = (map.hash(), map.cells());
     let bits = match &hash {
@@ -96,15 +101,15 @@ pub fn hash(map: &Map) -> String {
     )
 }
 
-/// Rows under a heading, the columns as wide as they must be. Columns named in `right` are aligned
-/// right.
+/// A table: rows under a heading, with columns as wide as their widest cell. The columns whose
+/// numbers are in `right` are aligned to the right.
 pub struct Table {
     right: Vec<usize>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with its heading.
+    /// Returns an empty table with a heading.
     pub fn new(heading: &[&str], right: &[usize]) -> Table {
         Table {
             right: right.to_vec(),
@@ -112,8 +117,8 @@ impl Table {
         }
     }
 
-    /// A table of the columns that are shown: each with its heading, and whether it is aligned
-    /// right.
+    /// Returns an empty table of columns, each given by its heading and by whether it is aligned to
+    /// the right.
     pub fn of_columns(columns: &[(&str, bool)]) -> Table {
         let heading: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
         let is_right = |(i, (_, right)): (usize, &(&str, bool))| right.then_some(i);
@@ -126,7 +131,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Writes it; nothing when it has no rows.
+    /// Writes the table; writes nothing if the table has no rows.
     pub fn write(&self, out: &mut Out) -> Result {
         if self.rows.len() < 2 {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The command line: help and version to standard output, mistakes as one line.
+//! The command line. Help and version go to standard output; a mistake becomes an error of one
+//! line.
 
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory, Parser};
@@ -7,8 +8,12 @@ use crate::exit::{Failure, Result, HELP, USAGE};
 use crate::output::Out;
 use crate::verb::Verb;
 
-/// Where does this key live? Exact placement of keys onto nodes, the same in every language, and
-/// safe to change
+/// Where does this key live? Place keys on nodes, and change the placement safely
+///
+/// A fleet file lists the nodes and their weights. stead makes a map from it, and programs in every
+/// language read the same answer from the map: on which nodes a key lives. When the fleet changes,
+/// stead makes the next epoch of the map. It moves as little as possible, and shows beforehand what
+/// will move.
 #[derive(Parser)]
 #[command(
     name = "stead",
@@ -25,18 +30,19 @@ struct Line {
 }
 
 const START: &str = "\
-A first map, a key, and a fourth node:
+Examples: a first map, a key, and then one more node in fleet.toml
   stead apply fleet.toml members.map
   stead locate members.map frank
-  stead plan fleet.toml members.map      # after adding it to fleet.toml: what would move?
+  stead plan fleet.toml members.map    # after adding the node: what would move?
   stead apply fleet.toml members.map";
 
-/// The command line as clap knows it.
+/// Returns the command line as clap describes it.
 pub fn command() -> Command {
     Line::command()
 }
 
-/// What is to be done; `None` when help or the version was asked for, and given.
+/// Parses the arguments of this process. Returns `None` after it has printed the help or the
+/// version.
 pub fn parse(out: &mut Out) -> Result<Option<Verb>> {
     let error = match Line::try_parse() {
         Ok(line) => return Ok(Some(line.verb)),
@@ -57,7 +63,7 @@ pub fn parse(out: &mut Out) -> Result<Option<Verb>> {
     }
 }
 
-/// clap's paragraphs as one line: `what is wrong; tip: ..; usage: ..`.
+/// Joins clap's paragraphs into one line: `what is wrong; tip: ..; usage: ..`.
 fn one_line(text: &str) -> String {
     let mut parts: Vec<String> = Vec::new();
     for paragraph in text.split("\n\n") {

@@ -1,11 +1,12 @@
-//! Bad fleets: each a one-line error with file and line, exit 78, the old map untouched.
+//! Bad fleets: each gives a one-line error with file and line and exit code 78, and leaves the old
+//! map as it is.
 #![allow(missing_docs)]
 
 mod program;
 
 use program::{fleet, Dir};
 
-/// Applies a fleet to a directory that has two epochs; also plans it. Nothing there may change.
+/// Plans and applies a bad fleet in a directory that has two epochs. Nothing there may change.
 #[track_caller]
 fn refused(text: impl AsRef<[u8]>, code: i32, parts: &[&str]) {
     let dir = Dir::new();
@@ -19,7 +20,7 @@ fn refused(text: impl AsRef<[u8]>, code: i32, parts: &[&str]) {
             .fails(code, parts);
     }
     assert_eq!(dir.everything(), before);
-    // nor does a first map come into being
+    // no first map is made either
     dir.run(&["apply", "bad.toml", "new.map"]);
     if code == 78 {
         assert!(!dir.path("new.map").exists() && !dir.path("new.map.history").exists());
@@ -179,11 +180,11 @@ fn a_fleet_that_cannot_be_read_is_no_fleet() {
     std::fs::create_dir(dir.path("directory.toml")).unwrap();
     dir.run(&["apply", "directory.toml", "m.map"])
         .fails(74, &["cannot read directory.toml"]);
-    // both swapped: a map is no fleet
+    // the arguments swapped: a map is not a fleet
     dir.run(&["apply", "m.map", "fleet.toml"])
         .fails(65, &["fleet.toml"]);
     dir.run(&["plan", "m.map"]).fails(78, &["m.map:1: "]);
-    // a line of an error stays one line whatever a name holds
+    // an error stays one line, whatever characters a file name contains
     dir.run(&["apply", "no\nsuch.toml", "m.map"])
         .fails(66, &["no\\nsuch.toml"]);
     assert_eq!(dir.everything(), before);

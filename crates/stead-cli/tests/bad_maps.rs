@@ -1,4 +1,5 @@
-//! Bad maps: each a one-line error with the file, a documented exit code, and nothing changed.
+//! Bad maps: each gives a one-line error that names the file, and a documented exit code, and
+//! nothing changes.
 #![allow(missing_docs)]
 
 mod program;
@@ -13,7 +14,7 @@ use program::{fleet, many, Dir, Ran, STEAD};
 use stead::format::encode;
 use stead::{Map, Point};
 
-/// Every verb that opens a map, on `bad`. None may change a byte.
+/// Runs every verb that opens a map on `bad`. None of them may change a byte.
 #[track_caller]
 fn all_refuse(dir: &Dir, code: i32, parts: &[&str]) {
     let before = dir.everything();
@@ -95,8 +96,8 @@ fn what_is_no_map_is_refused() {
             newer(24, 16),
             &["bad: the map needs feature 4", "use a newer stead"],
         ),
-        (flipped(48), &["bad: the digest does not fit"]),
-        (flipped(map.len() - 1), &["bad: the digest does not fit"]),
+        (flipped(48), &["bad: the digest does not match"]),
+        (flipped(map.len() - 1), &["bad: the digest does not match"]),
     ] {
         dir.write("bad", bytes);
         all_refuse(&dir, 65, parts);
@@ -153,7 +154,7 @@ fn a_missing_map_is_66_except_where_it_is_made() {
         .fails(66, &["no/such/directory"]);
 }
 
-/// Whoever reads a map into memory of its own is not ended by one that does not fit.
+/// A verb that reads a map into memory is not killed by a map that does not fit there.
 #[test]
 fn a_huge_file_is_an_error_where_memory_is_scarce() {
     let dir = with_map();
@@ -191,12 +192,12 @@ fn the_map_of_another_cluster_is_refused() {
         .fails(65, &["two clusters", "`others`"]);
     dir.run(&["diff", "m.map", "others.map", "--keys", "x"])
         .fails(65, &["two clusters"]);
-    // made a second time under the same name: may be compared (docs/placement.md), never be
-    // published over the other
+    // A map of the same cluster that was made a second time may be compared (docs/placement.md),
+    // but never published over the first.
     dir.write("twin.toml", fleet(&["x", "y"]));
     dir.run(&["apply", "twin.toml", "twin.map"]).ok();
     dir.run(&["diff", "m.map", "twin.map"]).ok();
-    // and in the history
+    // nor from the history
     std::fs::copy(dir.path("twin.map"), dir.path("m.map.history/1")).unwrap();
     dir.run(&["rollback", "m.map", "1"])
         .fails(65, &["not of the same map"]);
@@ -228,7 +229,7 @@ fn through_a_symbolic_link_a_map_is_read_and_not_written() {
     assert_eq!(dir.everything(), before);
 }
 
-/// The program as a user without rights, or the reason why it cannot be run so.
+/// Runs the program as a user without rights, or returns the reason why it cannot be run so.
 fn as_nobody(dir: &Dir, arguments: &[&str]) -> Result<Ran, String> {
     if Command::new("id")
         .arg("-u")
@@ -260,7 +261,8 @@ fn what_may_not_be_read_or_written_is_77() {
         Ok(ran) => drop(ran.ok()),
     }
     let before = dir.everything();
-    // may read, may not write: as root another user, otherwise the same user without the right
+    // The user may read but not write: another user if the tests run as root, else the same user
+    // without the right.
     std::fs::set_permissions(dir.path(""), PermissionsExt::from_mode(0o555)).unwrap();
     std::fs::set_permissions(dir.path("m.map.lock"), PermissionsExt::from_mode(0o444)).unwrap();
     for arguments in [
@@ -306,7 +308,7 @@ fn a_map_that_is_written_over_while_it_is_read_gives_an_answer_or_an_error() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                // in place: truncates, then writes
+                // overwrites the file in place: truncates, then writes
                 std::fs::write(&place, &old).unwrap();
                 std::fs::write(&place, &new).unwrap();
             }
@@ -365,13 +367,13 @@ fn check_finds_a_map_that_is_whole_and_wrong() {
     let ran = dir.run(&["check", "many.map"]).fails(1, &[]);
     assert!(
         ran.text().contains(&format!(
-            "BROKEN  max_slices  {} slices of at most 2",
+            "BROKEN  max_slices  {} slices, but at most 2 are allowed",
             map.base_count()
         )),
         "{ran:?}"
     );
 
-    // the control: encoded again without a change, it is the same file and well
+    // the control: encoded again without a change, it is the same file, and it is sound
     dir.write("same.map", encode(&map.to_parts()));
     assert_eq!(dir.read("same.map"), dir.read("m.map"));
     dir.run(&["check", "same.map"]).ok();

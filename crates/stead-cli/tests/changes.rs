@@ -1,4 +1,4 @@
-//! The contract of `plan`, `apply` and `diff`: what they say, and what they leave alone.
+//! The contract of `plan`, `apply` and `diff`: what they print, and what they leave unchanged.
 
 mod common;
 
@@ -12,7 +12,7 @@ const REPORT: &str = "name epoch replicas slices moved lower_bound optimum by_ha
                       nodes policies domains";
 const HOLDER: &str = "name weight wanted_points target_points points primary_points pinned_points";
 
-/// Judges the shape of a report field by field.
+/// Checks the shape of a report field by field.
 fn check_report(report: &Value, more: &str) {
     has_fields(report, &format!("{REPORT} {more}"));
     for amount in ["moved", "lower_bound", "optimum", "by_hand", "reordered"] {
@@ -143,7 +143,7 @@ fn diff_has_the_shape_and_the_figures_of_apply() {
         json!((1u128 << 62).to_string()),
         "a fourth node gets a quarter"
     );
-    // the way back moves as much; a diff does not ask which of the two is newer
+    // the reverse moves as much; diff accepts the newer map first
     let back = place.json(&["diff", "m.map", "m.map.history/1", "--json"]);
     assert_eq!(
         (&back["epoch"], &back["moved"]),

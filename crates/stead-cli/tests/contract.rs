@@ -1,4 +1,4 @@
-//! plan, apply, diff and show: the JSON that programs rely on, and the lines that people read.
+//! `plan`, `apply`, `diff` and `show`: the JSON that programs rely on, and the lines for people.
 #![allow(missing_docs)]
 
 mod program;
@@ -36,7 +36,7 @@ const HOLDER: [&str; 7] = [
 
 #[track_caller]
 fn assert_report(report: &Value) {
-    // moves where they are asked for, the optimum where a fleet asks for the change
+    // `moves` is there only if asked for, `optimum` only if a fleet asks for the change
     assert_eq!(
         fields(report)
             .into_iter()
@@ -83,7 +83,7 @@ fn a_first_map_moves_nothing() {
         (&planned["epoch"], &planned["moved"]["points"]),
         (&1.into(), &"0".into())
     );
-    // a map that is not there yet counts as none
+    // a MAP that does not exist yet is the same as no MAP
     assert_eq!(
         dir.run(&["plan", "f.toml", "m.map", "--json"]).json(),
         planned
@@ -174,7 +174,7 @@ fn nothing_to_do_writes_nothing() {
         (&2.into(), &"0".into())
     );
     assert_eq!(again["moves"], Value::Array(Vec::new()));
-    // also when the fleet is written in another order
+    // nor when the fleet lists its nodes in another order
     dir.write("fleet.toml", fleet(&["n3", "n1", "n2"]));
     let text = dir.run(&["apply", "fleet.toml", "m.map"]).ok();
     assert!(
@@ -187,7 +187,7 @@ fn nothing_to_do_writes_nothing() {
         2
     );
     assert_eq!(dir.everything(), before);
-    // an attribute places nothing, and is a change all the same
+    // an attribute does not affect placement, but changing it makes a new epoch
     dir.write(
         "fleet.toml",
         fleet(&["n3", "n1", "n2"]) + "attributes = { address = \"10.0.0.2\" }\n",

@@ -1,5 +1,5 @@
-//! Fleets of three replicas over zones: what programs and people are told of copies, primaries,
-//! domains and their caps.
+//! Fleets of three replicas over zones: what the outputs say about copies, primaries, domains and
+//! caps.
 #![allow(missing_docs)]
 
 mod program;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const SPACE: u128 = 1 << 64;
 
-/// Three replicas over zones; nodes as `ZONE NUMBER WEIGHT`.
+/// Returns a fleet of three replicas over zones. Each node is given as `ZONE NUMBER WEIGHT`.
 fn zoned(nodes: &[&str]) -> String {
     let node = |node: &&str| {
         let [zone, number, weight] = node.split(' ').collect::<Vec<_>>()[..] else {
@@ -24,7 +24,7 @@ fn zoned(nodes: &[&str]) -> String {
         + &nodes.iter().map(node).collect::<String>()
 }
 
-/// Zone a wants half of all copies and can have a third.
+/// A fleet in which zone a wants half of all copies and can have a third.
 const UNEVEN: [&str; 6] = ["a 1 4", "a 2 2", "b 1 2", "b 2 1", "c 1 2", "c 2 1"];
 
 fn list<'a>(value: &'a Value, field: &str) -> &'a Vec<Value> {
@@ -271,7 +271,7 @@ fn a_gradual_change_tells_what_is_still_to_come_and_who_is_leaving() {
 #[test]
 fn slices_that_are_not_there_yet_are_pending_and_no_violations() {
     let dir = Dir::new();
-    // until a third copy is there a slice has two
+    // a slice has two copies until the gradual change adds the third
     dir.write(
         "f.toml",
         zoned(&UNEVEN).replace("replicas = 3", "replicas = 2"),
@@ -285,8 +285,8 @@ fn slices_that_are_not_there_yet_are_pending_and_no_violations() {
     let pending = applied["pending_violations"].as_u64().unwrap();
     assert!(pending > 1, "{applied}");
     let line = format!(
-        "\n{pending} slices have other than 3 nodes, or more in a domain than its \
-        cap, until the change that is under way reaches them\n"
+        "\n{pending} slices do not have exactly 3 nodes, or exceed the cap of a domain, until the \
+        change that is under way reaches them\n"
     );
     for verb in [
         &["show", "m.map"][..],
@@ -310,7 +310,8 @@ fn another_primary_is_told_as_reordered() {
         format!("{maps}/copies-turned.map"),
     ];
     let ran = dir.run(&["diff", &pair[0], &pair[1]]).ok();
-    // three eighths of the points have another primary, one eighth moves: of three copies each
+    // three eighths of the points get another primary, and one eighth moves; the percentages are of
+    // all copies, and each point has three
     let first = ran.text().lines().next().unwrap();
     assert_eq!(
         first,
@@ -327,7 +328,7 @@ fn another_primary_is_told_as_reordered() {
 fn people_are_told_how_many_slices_break_a_rule() {
     let dir = Dir::new();
     let lists = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/maps/lists.map");
-    let line = "\n3 slices have other than 1 node, or more in a domain than its cap\n";
+    let line = "\n3 slices do not have exactly 1 node, or exceed the cap of a domain\n";
     for verb in [&["show", lists][..], &["diff", lists, lists]] {
         let ran = dir.run(verb).ok();
         assert!(ran.text().contains(line), "{ran:?}");
@@ -364,7 +365,7 @@ fn the_history_divides_each_epoch_by_its_own_replicas() {
         .iter()
         .map(|epoch| epoch["moved"]["fraction"].as_f64().unwrap())
         .collect();
-    // one of two copies is new, then none
+    // first one of two copies is new, then none
     assert_eq!(moved, ["0.000000", "50.000000", "0.000000"]);
     assert_eq!(fractions, [0.0, 0.5, 0.0]);
 }

@@ -1,5 +1,5 @@
-//! System calls that fail while a map is published, each in its turn: the exit code says whether
-//! the new map is in place, and nothing is left behind.
+//! Each system call of publishing a map fails in turn. The exit code then says whether the new map
+//! is in place, and no temporary file is left.
 #![allow(missing_docs)]
 
 mod program;
@@ -11,8 +11,8 @@ use std::process::Command;
 use program::{fleet, Dir, Ran, STEAD};
 use stead::Map;
 
-/// A system call, and the error that it gives. A random source that is not there has a stand-in;
-/// one that is broken has none, and std panics.
+/// The system calls that fail, each with its error. If `getrandom` is missing (ENOSYS), std uses
+/// another source; if it is broken (EIO), std panics.
 const FAULTS: [(&str, &str); 10] = [
     ("close", "EIO"),
     ("fsync", "EIO"),
@@ -26,10 +26,11 @@ const FAULTS: [(&str, &str); 10] = [
     ("getrandom", "EIO"),
 ];
 
-/// Who may read the map, as an operator set it.
+/// The permissions of the map, as an operator has set them.
 const MODE: u32 = 0o640;
 
-/// Exit 0 and 76 say that the new map is in place, all others that the old one is as it was.
+/// Checks that the new map is in place after the exit codes 0 and 76, and the unchanged old map
+/// after all others.
 fn keeps_the_contract(code: Option<i32>, old: &[u8], new: &[u8], found: &[u8]) -> bool {
     match code {
         Some(0 | 76) => found == new,
@@ -37,7 +38,7 @@ fn keeps_the_contract(code: Option<i32>, old: &[u8], new: &[u8], found: &[u8]) -
     }
 }
 
-/// A map of two epochs, and a fleet for the third.
+/// Returns a directory with a map of two epochs, and a fleet for the third.
 fn place() -> Dir {
     let dir = Dir::new();
     dir.apply(&["a"]);
@@ -55,7 +56,7 @@ fn place() -> Dir {
     dir
 }
 
-/// Puts the map back to epoch 2.
+/// Restores epoch 2 of the map.
 fn put_back(dir: &Dir) {
     fs::remove_dir_all(dir.path("m.map.history")).unwrap();
     fs::create_dir(dir.path("m.map.history")).unwrap();
@@ -120,7 +121,7 @@ fn sweep(arguments: &[&str]) {
                 "{what}: an epoch that never came is kept"
             );
             failed += usize::from(ran.code != Some(0));
-            // and work goes on: the next epoch comes, and the history has each
+            // work continues: the next epoch is published, and the history has every epoch
             dir.apply(&["a", "d"]);
             let newest = Map::from_bytes(dir.read("m.map")).unwrap().epoch();
             let kept = |epoch: u64| dir.path(&format!("m.map.history/{epoch}")).exists();
@@ -162,7 +163,7 @@ fn rollback_says_whether_the_map_changed_whatever_call_fails() {
     }
 }
 
-/// strace's `retval` claims that a call worked which was never made.
+/// strace's `retval` reports success for a call that was never made.
 #[test]
 fn a_write_that_lies_is_a_failing_disk_and_not_a_damaged_map() {
     if !strace() {

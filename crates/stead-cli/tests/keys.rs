@@ -1,4 +1,5 @@
-//! The contract of `locate` and `path`: how keys are read, and a record for each.
+//! The contract of `locate` and `path`: how they read keys, and the record that they print for
+//! each.
 
 mod common;
 
@@ -8,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use common::{answer, fleet, has_fields, strings, Place};
 use serde_json::{json, Value};
 
-/// Points of md5 in the map of three equal nodes: `frank` 2625.., `b` 92eb.., `justin` 53dd..; n1
-/// ends at 5555.., n2 at aaaa..
+/// The record of `frank` in the map of three equal nodes, where n1 ends at 5555.. and n2 at aaaa..
+/// The md5 points are: `frank` 2625.., `b` 92eb.., `justin` 53dd..
 const FRANK: &str = "frank\tn1\n";
 
 fn parsed(lines: &str) -> Vec<Value> {
@@ -53,13 +54,13 @@ fn lines_end_in_lf_or_crlf_and_the_last_one_may_end_in_nothing() {
             "{input:?}"
         );
     }
-    // an empty line is the empty key; nothing at all is no key
+    // an empty line is the empty key; empty input has no keys
     assert_eq!(
         place.run_with(&["locate", "m.map"], b"\n").good(),
         place.good(&["locate", "m.map", ""])
     );
     assert_eq!(place.run_with(&["locate", "m.map"], b"").good(), "");
-    // white space belongs to the key: this is another one
+    // white space belongs to the key, so this is another key
     assert_eq!(
         place.run_with(&["locate", "m.map"], b"frank \n").good(),
         place.good(&["locate", "m.map", "frank "])
@@ -75,7 +76,7 @@ fn with_zero_keys_and_records_end_in_nul_and_the_nodes_come_first() {
             .good(),
         "n1\tfrank\0n2\tb\0"
     );
-    // then nothing is stripped: the paper's frank with a newline is another key, in another place
+    // with -0 nothing else is stripped: frank with a newline is another key, in another place
     assert_eq!(
         place
             .run_with(&["locate", "m.map", "-0"], b"frank\n\0")
@@ -227,7 +228,7 @@ fn a_key_rule_is_applied_after_folding_wherever_a_key_is_placed_and_is_told() {
         "key = \"first 1 segments\"\n".to_owned() + &fleet(3),
     );
     place.good(&["apply", "rule.toml", "r.map"]);
-    // frank is on n1, and so are all keys under frank, in whatever way they come; b is on n2
+    // frank and all keys under frank are on n1, however they are given; b is on n2
     let keys = ["frank", "frank/cpu.rrd", "/frank/disk/0.rrd", "b/frank"];
     let found = "frank\tn1\nfrank/cpu.rrd\tn1\n/frank/disk/0.rrd\tn1\nb/frank\tn2\n";
     assert_eq!(
@@ -282,7 +283,7 @@ fn a_key_rule_is_applied_after_folding_wherever_a_key_is_placed_and_is_told() {
     assert!(!place.good(&["show", "m.map"]).contains("\nkey "));
     assert_eq!(place.json(&["show", "m.map", "--json"])["key"], "whole");
 
-    // a host whose node goes moves with all its files, and no other file moves
+    // if a node leaves, each of its hosts moves with all its files, and no other file moves
     place.write("less.toml", fleet(2));
     place.good(&["apply", "less.toml", "r.map"]);
     let moved = |file: &str| {
@@ -307,7 +308,7 @@ fn a_key_rule_is_applied_after_folding_wherever_a_key_is_placed_and_is_told() {
         (hosts.clone(), hosts)
     );
 
-    // the rule is for the map's life
+    // the key rule of a map never changes
     place.write(
         "other.toml",
         "key = \"first 2 segments\"\n".to_owned() + &fleet(3),
@@ -334,7 +335,7 @@ fn prefer_lists_distinct_nodes_and_begins_with_the_keys_own() {
     assert_eq!(nodes[0], "n1");
     nodes.sort_unstable();
     assert_eq!(nodes, ["n1", "n2", "n3"]);
-    // no more than there are; a shorter list is the beginning of a longer one
+    // at most all nodes are listed, and a shorter list is a prefix of a longer one
     let all = place.good(&["locate", "m.map", "--prefer", "99", "frank"]);
     assert_eq!(all.split(',').count(), 3);
     assert!(all.starts_with(

@@ -1,4 +1,4 @@
-//! docs/cli.md is true: its sessions are run, and the program says what stands there.
+//! docs/cli.md is true: the tests run its sessions and compare the output with the page.
 
 mod common;
 
@@ -8,7 +8,8 @@ use std::process::Command;
 
 use common::{Place, STEAD};
 
-/// Runs a shell command of the manual; both outputs as a terminal would show them.
+/// Runs a shell command of the manual. Returns standard output and standard error together, as a
+/// terminal shows them.
 fn run(place: &Place, command: &str) -> String {
     let programs = Path::new(STEAD).parent().unwrap().display();
     let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
@@ -20,8 +21,8 @@ fn run(place: &Place, command: &str) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap()
 }
 
-/// The page with every output as it is today, and how many commands it has. A block of TOML or JSON
-/// whose first line is `# NAME` is that file.
+/// Returns the page with every output as it is today, and the number of its commands. A block of
+/// TOML or JSON whose first line is `# NAME` is written to the file NAME.
 fn as_of_today(page: &str) -> (String, usize) {
     let place = Place::new();
     let (mut today, mut commands, mut lines) = (String::new(), 0, page.split_inclusive('\n'));

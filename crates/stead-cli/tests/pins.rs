@@ -1,5 +1,5 @@
-//! What a map really answers: pins that are short of copies or break a cap, what pins keep on a
-//! drained node; and maps that earlier were judged wrongly or not at all.
+//! Pins that are short of copies or exceed a cap, points that pins keep on a drained node, and maps
+//! that earlier versions judged wrongly or not at all.
 #![allow(missing_docs)]
 
 mod program;
@@ -10,7 +10,7 @@ use stead::format::encode;
 use stead::weight::Weight;
 use stead::Map;
 
-/// Three copies over three zones of two nodes each, and these pins.
+/// Returns a fleet of three copies over three zones of two nodes each, with these pins.
 fn zoned(pins: &str) -> String {
     let node = |name: &str| {
         format!(
@@ -29,7 +29,7 @@ fn applied(fleet: &str) -> Dir {
     dir
 }
 
-/// The lines that `check` lists under its checks, and its exit code.
+/// Returns the exit code of `check`, and the lines that it lists under its checks.
 fn checked(dir: &Dir) -> (Option<i32>, Vec<String>) {
     let ran = dir.run(&["check", "m.map"]);
     let lines = ran.text().lines();
@@ -49,7 +49,7 @@ fn a_pin_to_two_nodes_of_one_zone_is_a_violation() {
             Some(1),
             vec![
                 "pins        key \"justin\"  a1,a2: 2 nodes, fewer than 3".to_owned(),
-                "pins        key \"justin\"  a1,a2: 2 copies in zone a, at most 1 may be"
+                "pins        key \"justin\"  a1,a2: 2 copies in zone a, at most 1 allowed"
                     .to_owned(),
             ]
         )
@@ -102,7 +102,10 @@ fn plan_apply_diff_and_show_say_which_pins_break_a_rule() {
     ] {
         let ran = dir.run(verb).ok();
         assert!(ran.text().contains(line), "{verb:?}: {ran:?}");
-        assert!(ran.text().contains("\nand 1 more of pins\n"), "{ran:?}");
+        assert!(
+            ran.text().contains("\nand 1 more violation of pins\n"),
+            "{ran:?}"
+        );
         let json = dir.run(&[verb, &["--json"]].concat()).json();
         assert_eq!(
             (&json["violations"], &json["pin_violations"]),
@@ -133,8 +136,8 @@ fn a_pin_that_its_fleet_calls_short_is_only_a_warning() {
     );
     let text = dir.run(&["check", "m.map"]).ok();
     assert!(text.text().contains(
-        "\nok      pins        2 pins: each has 3 nodes or more and keeps the caps, but 1 that the \
-         fleet calls short\n"
+        "\nok      pins        2 pins: each has 3 nodes or more and keeps the caps, except 1 that \
+         the fleet marks as short\n"
     ));
     let json = dir.run(&["check", "m.map", "--json"]).json();
     assert_eq!(
@@ -181,7 +184,7 @@ fn a_drained_node_that_a_pin_names_is_told() {
     let dir = applied(&fleet(1));
     dir.write("f.toml", fleet(0));
     let ran = dir.run(&["apply", "f.toml", "m.map"]).ok();
-    // no base slice, and still the pinned point
+    // db3 has no base slice any more, but still holds the pinned point
     let located = dir.run(&["locate", "m.map", "justin"]).ok();
     assert_eq!(located.text(), "justin\tdb3\n");
     let shown = dir.run(&["show", "m.map"]).ok();
@@ -212,7 +215,7 @@ fn a_drained_node_that_a_pin_names_is_told() {
             ]
         )
     );
-    // without the pin it holds nothing, and there is no such column
+    // without the pin it holds nothing, and the column `pinned` is gone
     dir.write("f.toml", fleet(0).replace("pin = [{ key", "# "));
     dir.run(&["apply", "f.toml", "m.map"]).ok();
     assert!(!dir.run(&["show", "m.map"]).ok().text().contains("pinned"));
@@ -244,7 +247,7 @@ fn show_and_diff_tell_a_map_with_too_few_weighted_nodes() {
     let mut parts = Map::open_copy(&dir.path("m.map")).unwrap().to_parts();
     parts.nodes[1].weight = Weight::ZERO;
     dir.write("m.map", encode(&parts));
-    let line = "\n1 node can hold, fewer than 2: there are no targets\n";
+    let line = "\n1 node can hold points, but 2 replicas need 2: there are no targets\n";
     for verb in [&["show", "m.map"][..], &["diff", "m.map", "m.map"]] {
         let ran = dir.run(verb).ok();
         assert!(ran.text().contains(line), "{ran:?}");

@@ -1,4 +1,4 @@
-//! locate, diff --keys and path: keys in, records out, byte for byte.
+//! `locate`, `diff --keys` and `path`: the exact bytes of their records for given keys.
 #![allow(missing_docs)]
 
 mod program;
@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use program::{fleet, Dir, RICH};
 use serde_json::{json, Value};
 
-/// frank has the point 26..., justin 53..., zoe and so on: four nodes hold a quarter each, in
-/// order.
+/// Returns a map in which four nodes hold a quarter of the points each, in order. frank has the
+/// point 26..., justin 53..., and so on.
 fn quarters() -> Dir {
     let dir = Dir::new();
     dir.apply(&["q0", "q1", "q2", "q3"]);
@@ -49,7 +49,7 @@ fn lines_may_end_as_they_like() {
         );
     }
     assert_eq!(dir.feed(&["locate", "m.map"], b"").ok().text(), "");
-    // an empty line is the empty key: d4 1d 8c ...
+    // an empty line is the empty key, whose MD5 starts with d4 1d 8c
     assert_eq!(
         dir.feed(&["locate", "m.map"], b"\n\r\n").ok().text(),
         "\tq3\n\tq3\n"
@@ -418,7 +418,7 @@ fn points_and_keys_can_be_written_as_hex_digits() {
     );
     dir.feed(&["locate", "m.map", "--points"], b"0000000000000000\n0x\n")
         .fails(65, &["\"0x\" is not a point"]);
-    // 6672616e6b is frank
+    // 6672616e6b is frank in hex digits
     assert_eq!(
         dir.run(&["locate", "m.map", "--hex", "6672616e6b", ""])
             .ok()

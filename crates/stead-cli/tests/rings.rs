@@ -1,5 +1,5 @@
-//! `stead ring` and `stead check --observed`: a ring becomes a map and a fleet, from which the
-//! other verbs go on.
+//! `stead ring` and `stead check --observed`: a ring becomes a map and a fleet, with which the
+//! other verbs work.
 #![allow(missing_docs)]
 
 mod program;
@@ -28,7 +28,7 @@ fn text(dir: &Dir, name: &str) -> String {
     String::from_utf8(dir.read(name)).unwrap()
 }
 
-/// Key, tab, node: what the map says of 1000 keys.
+/// Returns the map's answers for 1000 keys, as lines of a key, a tab and a node.
 fn seen(dir: &Dir) -> String {
     let keys: String = (0..1000).map(|i| format!("host{i}/load\n")).collect();
     dir.feed(&["locate", "rrd.map"], keys.as_bytes())
@@ -53,7 +53,7 @@ fn a_ring_is_adopted_and_grows_by_the_bound() {
     let balanced = dir.run(&["plan", "rrd.toml", "rrd.map", "--json"]).json();
     assert!(points(&balanced["moved"]["points"]) > 0);
     assert_eq!(balanced["moved"], balanced["lower_bound"]);
-    // new names that last, and nothing moves but the ring's imbalance
+    // renaming a node moves nothing: only the ring's imbalance moves
     let fleet =
         text(&dir, "rrd.toml").replace("name = \"db1\"", "name = \"store-1\"\nformerly = \"db1\"");
     dir.write("named.toml", &fleet);
@@ -205,9 +205,9 @@ fn nothing_is_overwritten_and_nothing_half_written() {
     let (before, files) = (dir.everything(), all(&dir));
     let line = ["ring", "karger", "servers.txt", "-o"];
     dir.run(&[&line[..], &["rrd.map", "--fleet", "new.toml"]].concat())
-        .fails(64, &["rrd.map is there already"]);
+        .fails(64, &["rrd.map already exists"]);
     dir.run(&[&line[..], &["new.map", "--fleet", "rrd.toml"]].concat())
-        .fails(64, &["rrd.toml is there already"]);
+        .fails(64, &["rrd.toml already exists"]);
     dir.run(&[&line[..], &["new.map"]].concat())
         .fails(64, &["--fleet"]);
     dir.run(&[&line[..], &["nowhere/new.map", "--fleet", "new.toml"]].concat())
@@ -247,7 +247,7 @@ fn what_production_does_is_compared_and_its_ring_found() {
         (said["keys"].as_u64(), said["elsewhere"].as_u64()),
         (Some(1000), Some(0))
     );
-    // another ring of the same servers: which one?
+    // keys of another ring of the same servers; check finds out which one
     dir.run(&[
         "ring",
         "uhashring",
@@ -271,7 +271,7 @@ fn what_production_does_is_compared_and_its_ring_found() {
         ),
         (Some("karger"), Some(1000), Some("map"))
     );
-    // one key that is elsewhere, a node that the map does not have, and the names of before
+    // one key that is elsewhere, a node that the map does not have, and former names
     dir.write(
         "fleet.toml",
         text(&dir, "rrd.toml").replace("name = \"db1\"", "name = \"s\"\nformerly = \"db1\""),
@@ -284,13 +284,13 @@ fn what_production_does_is_compared_and_its_ring_found() {
     let text = ran.text().to_owned();
     assert!(
         text.contains("1001 keys, of which 2 ")
-            && text.contains("no node \"db9\", which has 1 key"),
+            && text.contains("no node \"db9\", where 1 key was observed"),
         "{text}"
     );
     ran.fails(1, &["-: 2 keys are elsewhere than the map says"]);
     for (lines, parts) in [
         ("a\tdb1\nb db2\n", &["-:2: write a key, a tab"][..]),
-        ("", &["there are no keys in it"]),
+        ("", &["contains no keys"]),
     ] {
         dir.feed(&["check", "rrd.map", "--observed", "-"], lines.as_bytes())
             .fails(65, parts);

@@ -1,5 +1,5 @@
-//! simulate: scenarios from files and built in, their mistakes, and what the tables and the JSON
-//! say.
+//! `simulate`: scenarios from files and built-in ones, their mistakes, and the contents of the
+//! tables and the JSON.
 #![allow(missing_docs)]
 
 mod program;

@@ -69,7 +69,7 @@ fn a_full_device_is_said_in_one_line_by_every_verb() {
         );
         assert!(!ran.err.contains("in place"), "{arguments:?}: {ran:?}");
     }
-    // what is done is done, and is said
+    // a change that was published stays published, and the error says so
     for (arguments, epoch) in [
         (&["apply", "next.toml", "m.map"][..], 3),
         (&["rollback", "m.map", "1", "--json"], 4),
@@ -136,7 +136,7 @@ fn a_file_size_limit_is_an_error_and_leaves_the_old_map() {
     assert_eq!(dir.everything(), before);
     // the control: without a limit it fits
     dir.run(&["apply", "big.toml", "m.map"]).ok();
-    // answers that do not fit a file are an error as well
+    // answers that exceed the limit are an error as well
     dir.write(
         "keys",
         (0..100_000)
@@ -147,7 +147,7 @@ fn a_file_size_limit_is_an_error_and_leaves_the_old_map() {
         .fails(74, &["cannot write standard output: File too large"]);
 }
 
-/// A file system of its own, unmounted at the end.
+/// A small file system of its own, unmounted at the end.
 struct Tiny(std::path::PathBuf);
 
 impl Tiny {
@@ -236,7 +236,7 @@ fn no_colours_and_no_progress_where_there_is_no_terminal() {
     }
 }
 
-/// Runs on a terminal of its own (`script`), when that program is there.
+/// Runs the program on a terminal of its own with `script`, if that is installed.
 #[test]
 fn colours_on_a_terminal_unless_no_color_is_set() {
     let dir = with_map();

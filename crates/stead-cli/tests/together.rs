@@ -1,5 +1,5 @@
-//! Several at once, and killed in the middle: one winner an epoch, and a map that is old or new,
-//! never half.
+//! Several processes at once, and processes that are killed: each epoch has one winner, and the map
+//! is the old or the new one, never half.
 #![allow(missing_docs)]
 
 mod program;
@@ -22,7 +22,7 @@ fn of_those_who_apply_at_once_one_wins_each_epoch() {
     let (mut conflicts, mut wins) = (0, 0);
     for round in 0..ROUNDS {
         let before = Map::open_copy(&dir.path("m.map")).unwrap().epoch();
-        // different fleets, so that nobody has nothing to do; large enough to take a while
+        // different fleets, so that every process has something to do; large enough to take a while
         let children: Vec<Child> = (0..PROCESSES)
             .map(|i| {
                 let name = format!("f{i}.toml");
@@ -59,7 +59,7 @@ fn of_those_who_apply_at_once_one_wins_each_epoch() {
     dir.assert_clean();
 }
 
-/// Every epoch of the history is the parent of the next, and the last is the map.
+/// Checks that every epoch of the history is the parent of the next, and that the last is the map.
 #[track_caller]
 fn assert_chain(dir: &Dir) {
     let map = Map::open_copy(&dir.path("m.map")).unwrap();
@@ -112,7 +112,7 @@ fn a_first_map_is_made_once() {
     }
 }
 
-/// A small generator, so that the delays are the same in every run (SplitMix64's output step).
+/// Returns pseudo-random numbers for the delays, the same in every run (SplitMix64's output step).
 fn mixed(i: u64) -> u64 {
     stead::map::mix(stead::Point(4711), i).0
 }
@@ -122,7 +122,7 @@ fn killed_at_any_moment_the_map_is_old_or_new() {
     let dir = Dir::new();
     dir.write("f.toml", many(1500));
     dir.run(&["apply", "f.toml", "m.map"]).ok();
-    // how long a whole run takes here and now
+    // measure how long a whole run takes on this machine
     let started = Instant::now();
     dir.write("f.toml", many(1500) + "weight = 2\n");
     dir.run(&["apply", "f.toml", "m.map"]).ok();
@@ -163,7 +163,7 @@ fn killed_at_any_moment_the_map_is_old_or_new() {
         {new} new"
     );
     assert!(killed >= 30 && old > 0, "too few kills took effect");
-    // and work goes on: what killed processes left is removed
+    // work continues: the next apply removes what killed processes left
     dir.write("f.toml", fleet(&["x", "y"]));
     dir.run(&["apply", "f.toml", "m.map"]).ok();
     dir.assert_clean();

@@ -1,4 +1,4 @@
-//! check, survey, history and rollback.
+//! `check`, `survey`, `history` and `rollback`.
 #![allow(missing_docs)]
 
 mod program;
@@ -184,7 +184,7 @@ fn a_rollback_is_a_new_epoch_with_the_old_content() {
     (parts.epoch, parts.parent, parts.map_id) = (1, [0; 32], [0; 16]);
     assert!(parts == first.to_parts());
     assert_eq!(dir.read("m.map.history/3"), dir.read("m.map"));
-    // again, and to itself: nothing to do
+    // the same rollback again, and one to the current epoch: nothing to do
     for epoch in ["1", "3"] {
         let text = dir.run(&["rollback", "m.map", epoch]).ok();
         assert!(

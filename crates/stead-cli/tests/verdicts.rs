@@ -1,5 +1,5 @@
-//! `check` on maps written by hand: it accepts the sound ones, and lists what is wrong with each
-//! broken one.
+//! `check` on maps written by hand: it accepts the sound ones, and lists what is wrong with the
+//! others.
 #![allow(missing_docs)]
 
 mod program;
@@ -15,7 +15,8 @@ use stead::policy::{NodeId, PolicyId};
 use stead::weight::Weight;
 use stead::Point;
 
-/// A map: nodes as `a1 zone=a rack=1 weight=2`, and the slices by their first cell and their nodes.
+/// A map: its nodes, such as `a1 zone=a rack=1 weight=2`, and its slices, each with its first cell
+/// and its nodes.
 struct Written {
     nodes: Vec<String>,
     slices: Vec<(u64, &'static str)>,
@@ -26,12 +27,12 @@ struct Written {
 }
 
 impl Written {
-    /// Three copies over two zones: zone a of two racks, the first with two nodes; zone b of two
-    /// racks with a node each.
+    /// Returns a sound map of three copies over two zones. Zone a has two racks, the first with two
+    /// nodes; zone b has two racks with one node each.
     ///
-    /// Zones have the cap 2, racks 1. All weigh 1 and want 3 * 12 / 5 = 7.2 cells. Rack 1 of zone a
-    /// is full at level 6: a1 and a2 have 6 each. The others share 36 - 12: 8 each. Primaries: 2,
-    /// 2, and 8 / 3.
+    /// Zones have the cap 2, racks have the cap 1. All nodes weigh 1 and want 3 * 12 / 5 = 7.2
+    /// cells. Rack 1 of zone a is full at level 6: a1 and a2 have 6 cells each. The others share 36
+    /// - 12 cells: 8 each. The primaries are 2 and 2 for a1 and a2, and 8 / 3 for the others.
     fn sound() -> Written {
         Written {
             nodes: [
@@ -141,7 +142,7 @@ impl Written {
     }
 }
 
-/// What `check` says of a sound map.
+/// Asserts that `check` accepts a map, and returns its text.
 #[track_caller]
 fn accepts(parts: &Parts) -> String {
     let dir = Dir::new();
@@ -161,8 +162,8 @@ fn accepts(parts: &Parts) -> String {
     dir.run(&["check", "m.map"]).ok().text().to_owned()
 }
 
-/// The violations that `check` lists, as `check FIRST_CELL..LAST_CELL nodes: reason`; those without
-/// a slice `check: reason`.
+/// Returns the violations that `check` lists, as `check FIRST_CELL..LAST_CELL nodes: reason`, or as
+/// `check: reason` if a violation has no slice.
 #[track_caller]
 fn rejects(parts: &Parts) -> Vec<String> {
     let dir = Dir::new();
@@ -177,7 +178,7 @@ fn rejects(parts: &Parts) -> Vec<String> {
     assert_eq!((&json["ok"], &json["unlisted"]), (&false.into(), &0.into()));
     let listed = json["listed"].as_array().unwrap();
     assert_eq!(json["violations"], listed.len());
-    // a check is broken when one of its violations is listed, and in the text as well
+    // a check is broken exactly if one of its violations is listed, in the text as well
     for check in json["checks"].as_array().unwrap() {
         let broken = listed
             .iter()
@@ -190,9 +191,9 @@ fn rejects(parts: &Parts) -> Vec<String> {
         );
         assert!(text.text().contains(&line), "{line:?} is not in {text:?}");
     }
-    // `show` and the reports count slices: one that breaks two caps once, and nothing that is not
-    // about a slice. (Where a node lacks a label the caps are no fleet's; what they are then, only
-    // `check` says.)
+    // `show` and the reports count slices: a slice that exceeds two caps counts once, and a
+    // violation that is not about a slice does not count. (If a node lacks a label, no fleet has
+    // these caps; only `check` reports violations of them.)
     let caps = !listed
         .iter()
         .any(|violation| violation["check"] == "spread" && violation.get("first").is_none());
@@ -248,12 +249,12 @@ fn sound_maps_of_three_copies_are_accepted() {
          cap\n",
         "ok      balance     every share is its target, to the point\n",
         "ok      primaries   every node is the primary of 1/3 of its points\n",
-        "ok      max_slices  7 slices of at most 7\n",
+        "ok      max_slices  7 slices, and at most 7 are allowed\n",
     ] {
         assert!(text.contains(line), "{line:?} is not in {text}");
     }
-    // in points: three zones hold each point once; a third of 2^64 is no whole number, and its
-    // primaries are rounded
+    // the same in points: three zones hold each point once. A third of 2^64 is not a whole number,
+    // so the numbers of primaries are rounded.
     let sixth = |i: u128| (i * (1 << 64) / 6) as u64;
     let mut three = Written::sound();
     three.nodes = [
@@ -295,29 +296,29 @@ fn another_number_of_nodes_is_listed() {
 #[test]
 fn a_domain_above_its_cap_is_listed_at_every_level() {
     let mut map = Written::sound();
-    // two in rack 1 of zone a, which may have one; two in zone a, which is its cap
+    // two copies in rack 1 of zone a, whose cap is one; two copies in zone a, whose cap is two
     map.slices[2].1 = "b1 a1 a2";
     assert_eq!(
         rejects(&map.parts())[0],
-        "spread 4..5 b1 a1 a2: 2 copies in zone a, rack 1, at most 1 may be"
+        "spread 4..5 b1 a1 a2: 2 copies in zone a, rack 1, at most 1 allowed"
     );
     map.slices[2].1 = "a1 a2 a3";
     let listed = rejects(&map.parts());
     assert_eq!(
         listed[0],
-        "spread 4..5 a1 a2 a3: 3 copies in zone a, at most 2 may be"
+        "spread 4..5 a1 a2 a3: 3 copies in zone a, at most 2 allowed"
     );
     assert_eq!(
         listed[1],
-        "spread 4..5 a1 a2 a3: 2 copies in zone a, rack 1, at most 1 may be"
+        "spread 4..5 a1 a2 a3: 2 copies in zone a, rack 1, at most 1 allowed"
     );
-    // a zone in which no node can hold
+    // a zone in which no node can hold points
     let mut map = Written::sound();
     map.nodes.push("c1 zone=c rack=1 weight=0".to_owned());
     accepts(&map.parts());
     map.slices[2].1 = "b1 a1 c1";
     assert!(rejects(&map.parts())
-        .contains(&"spread 4..5 b1 a1 c1: 1 copy in zone c, at most 0 may be".to_owned()));
+        .contains(&"spread 4..5 b1 a1 c1: 1 copy in zone c, at most 0 allowed".to_owned()));
 }
 
 #[test]
@@ -329,7 +330,7 @@ fn a_share_off_its_target_is_listed() {
         "balance: node a2 has 8 cells, 2 too many for its target",
     ];
     assert_eq!(rejects(&map.parts()), off);
-    // the same slices are right where a1 weighs half as much: rack 1 is then shared 4 to 8
+    // the same slices are right if a1 weighs half as much: rack 1 is then shared 4 to 8
     map.nodes[0] += " weight=0.5";
     accepts(&map.parts());
 }
@@ -353,7 +354,7 @@ fn too_many_slices_are_listed() {
     map.max_slices = Some(6);
     assert_eq!(
         rejects(&map.parts()),
-        ["max_slices: 7 slices, at most 6 may be"]
+        ["max_slices: 7 slices, at most 6 allowed"]
     );
 }
 
@@ -363,14 +364,14 @@ fn a_node_that_can_hold_and_lacks_a_label_is_listed() {
     map.nodes[4] = "b2 zone=b".to_owned();
     assert_eq!(
         rejects(&map.parts()),
-        ["spread: node b2 can hold and has no label `rack`"]
+        ["spread: node b2 can hold points but has no label `rack`"]
     );
     map.nodes[4] = "b2 rack=2".to_owned();
     assert_eq!(
         rejects(&map.parts())[0],
-        "spread: node b2 can hold and has no label `zone`"
+        "spread: node b2 can hold points but has no label `zone`"
     );
-    // one that cannot hold needs none
+    // a node that cannot hold points needs no labels
     map.nodes[4] = "b2 zone=b rack=2".to_owned();
     map.nodes.push("spare weight=0".to_owned());
     accepts(&map.parts());
@@ -387,19 +388,19 @@ fn without_enough_nodes_there_are_no_targets_and_the_rest_is_judged() {
     assert_eq!(
         listed[..2],
         [
-            "balance: 2 nodes can hold, fewer than 3: there are no targets",
-            "max_slices: 7 slices, at most 6 may be"
+            "balance: 2 nodes can hold points, but 3 replicas need 3: there are no targets",
+            "max_slices: 7 slices, at most 6 allowed"
         ]
     );
-    // zone by zone, then rack by rack; now that only rack 1 of zone a can hold, its cap is what it
-    // has
+    // Violations are listed zone by zone, then rack by rack. Only rack 1 of zone a can hold points
+    // now, so its cap is what it has.
     assert_eq!(
         listed[2],
-        "spread 0..1 a1 a3 b1: 1 copy in zone b, at most 0 may be"
+        "spread 0..1 a1 a3 b1: 1 copy in zone b, at most 0 allowed"
     );
     assert_eq!(
         listed[3],
-        "spread 0..1 a1 a3 b1: 1 copy in zone a, rack 2, at most 0 may be"
+        "spread 0..1 a1 a3 b1: 1 copy in zone a, rack 2, at most 0 allowed"
     );
     assert!(
         !listed
@@ -431,7 +432,7 @@ fn at_three_replicas_a_named_policy_holds_nothing() {
     }
     assert_eq!(
         rejects(&parts)[0],
-        "replicas 4..5 a1: policy `chain` takes a share, which it may at one replica only"
+        "replicas 4..5 a1: policy `chain` takes a share, which is allowed only with one replica"
     );
 }
 
@@ -449,9 +450,9 @@ fn long_lists_end_with_how_many_more_there_are() {
     let all = json["violations"].as_u64().unwrap();
     assert!(
         all > 10_050
-            && ran.text().contains(
-                "BROKEN  replicas    10050 slices held by another number of nodes than 2"
-            )
+            && ran
+                .text()
+                .contains("BROKEN  replicas    10050 slices not held by exactly 2 nodes")
     );
     assert_eq!(
         (

@@ -1,8 +1,9 @@
-//! How fast files are carried: `cargo run --release -p stead-rrd --example files_speed -- DIR FILES
-//! BYTES AT_ONCE`.
+//! Measures how fast files are copied: `cargo run --release -p stead-rrd --example files_speed --
+//! DIR FILES BYTES AT_ONCE`.
 //!
-//! First what the disk needs: each file written, synced, renamed, its directory synced, by as many
-//! threads. Then by [`Files::copy`], between directories, and from agent to agent.
+//! It first measures what the disk needs: AT_ONCE threads write each file, sync it, rename it and
+//! sync its directory. Then it copies with [`Files::copy`], between directories and from agent to
+//! agent.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

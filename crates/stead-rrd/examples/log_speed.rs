@@ -1,8 +1,8 @@
-//! How many records a second the durable log takes, one at a time and from 64 who wait: `log_speed
-//! DIR [SECONDS]`.
+//! Measures how many records a second the durable log takes, from one writer and from 64 that wait
+//! for their syncs: `log_speed DIR [SECONDS]`.
 //!
-//! The disk decides: beside it stands what plain writes with a sync each reach in the same
-//! directory, in the same run.
+//! The disk decides the result. For comparison, the same run also measures plain writes in the same
+//! directory, with a sync after each.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,11 +1,11 @@
-//! Updates for an rrdcached or for the router before some, as fast as they are answered: `rrd_load
-//! ADDRESS --files LIST`.
+//! Sends updates to an rrdcached, or to a router, as fast as they are answered: `rrd_load ADDRESS
+//! --files LIST`.
 //!
 //! Each connection has files of its own and updates them in turn, each time one second later than
-//! the last. A connection asks the next when it has an answer: one request at a time, or
-//! `--pipeline` of them, or a BATCH of `--batch` lines. What is not answered with success ends the
-//! program with an error, so that a server cannot shine by refusing. Says in one line of JSON what
-//! it did.
+//! the last. A connection sends the next request when it has an answer: one request at a time, or
+//! `--pipeline` of them, or a BATCH of `--batch` lines. Any answer that is not success ends the
+//! program with an error, so that a server cannot look fast by refusing. The program prints its
+//! results as one line of JSON.
 //!
 //! It runs on one thread, so that it takes at most one core from the servers that it measures.
 
@@ -50,7 +50,7 @@ struct Line {
 
 /// What a connection did.
 struct Done {
-    /// The time from question to answer of each request, in nanoseconds; a BATCH is one request.
+    /// The time from sending each request to its answer, in nanoseconds. A BATCH is one request.
     latencies: Vec<u64>,
     updates: u64,
     /// The newest time that was written.
@@ -195,7 +195,7 @@ impl Updates {
 struct Client {
     stream: Stream,
     updates: Updates,
-    /// What was received and belongs to no whole line yet.
+    /// Bytes that were received and are not a whole line yet.
     unread: Vec<u8>,
 }
 
@@ -238,8 +238,8 @@ impl Client {
         }
     }
 
-    /// Waits for the answer to the word BATCH, as the protocol has it; the lines are made
-    /// meanwhile.
+    /// Sends BATCHes. It waits for the answer to the word BATCH, as the protocol requires, and
+    /// makes the lines meanwhile.
     async fn batches(mut self, lines: usize, until: Instant) -> Result<Done, Error> {
         let mut latencies = Vec::new();
         let mut text = Vec::new();
@@ -264,13 +264,13 @@ impl Client {
         }
     }
 
-    /// Reads one line, which has to be this.
+    /// Reads one line, which must equal `wanted`.
     async fn expect(&mut self, wanted: &[u8]) -> Result<(), Error> {
         loop {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 if self.unread[..end] != *wanted {
                     if self.unread.len() == end + 1 {
-                        self.receive().await?; // the line behind says more
+                        self.receive().await?; // the line after it says more
                     }
                     return Err(failed(&self.unread));
                 }

@@ -1,8 +1,8 @@
-//! A BATCH: many lines, one answer, which names the lines that failed.
+//! A BATCH: many lines and one answer, which names the lines that failed.
 //!
-//! A client's BATCH is spread over backends, each of which numbers the lines that it got from 1:
-//! [`failures`] reads what a backend says about its part, and [`Errors`] puts the client's own
-//! numbers in order again.
+//! The router spreads a client's BATCH over backends, and each backend numbers the lines that it
+//! got from 1. [`failures`] reads a backend's answer about its part, and [`Errors`] sorts the
+//! failures by the client's own line numbers.
 
 use crate::reply::Reply;
 
@@ -14,12 +14,12 @@ pub const GO_AHEAD: &str = "Go ahead.  End with dot '.' on its own line.";
 pub struct Errors(Vec<(u64, Vec<u8>)>);
 
 impl Errors {
-    /// Line `number`, from 1, failed.
+    /// Adds the failure of line `number`, counted from 1.
     pub fn add(&mut self, number: u64, text: Vec<u8>) {
         self.0.push((number, text));
     }
 
-    /// The answer after the dot.
+    /// Returns the answer to the dot.
     pub fn reply(mut self) -> Reply {
         self.0.sort_by_key(|(number, _)| *number);
         let lines = self
@@ -30,8 +30,8 @@ impl Errors {
     }
 }
 
-/// The lines that failed in what a backend says of a BATCH of `count` lines, from 0 and ascending,
-/// and why. `None`: it is no answer to a BATCH.
+/// Returns which lines failed, counted from 0 and ascending, and why, according to a backend's
+/// answer to a BATCH of `count` lines. Returns `None` if the reply is not an answer to a BATCH.
 pub fn failures(reply: &Reply, count: usize) -> Option<Vec<(usize, Vec<u8>)>> {
     if reply.is_error() || reply.text != b"errors" {
         return None;

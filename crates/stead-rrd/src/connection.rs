@@ -13,17 +13,17 @@ use crate::batch::{failures, GO_AHEAD};
 use crate::path::escaped;
 use crate::reply::Reply;
 
-/// Where an rrdcached listens, or we: `unix:/path` or `host:port`.
+/// An address where an rrdcached or the router listens: `unix:/path` or `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A unix socket.
     Unix(PathBuf),
-    /// A host, or its number, and a port.
+    /// A host name or IP address, and a port.
     Tcp(String),
 }
 
 impl Address {
-    /// Reads it; the error says what is wrong.
+    /// Parses an address. The error says what is wrong with it.
     pub fn parse(text: &str) -> Result<Address, String> {
         if let Some(path) = text.strip_prefix("unix:") {
             return match path.starts_with('/') {
@@ -38,7 +38,7 @@ impl Address {
                 Ok(Address::Tcp(text.to_owned()))
             }
             _ => Err(format!(
-                "{text:?} is no address: write unix:/path or host:port"
+                "{text:?} is not an address: write unix:/path or host:port"
             )),
         }
     }
@@ -53,7 +53,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// A stream of either kind; used for clients, too.
+/// A stream of either kind; connections from clients use it, too.
 pub enum Stream {
     /// Over a unix socket.
     Unix(UnixStream),
@@ -62,7 +62,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Ends when there is something to read, or the other side has gone.
+    /// Returns when there is something to read or the other side has closed the connection.
     pub async fn readable(&self) -> io::Result<()> {
         match self {
             Stream::Unix(stream) => stream.readable().await,
@@ -70,7 +70,7 @@ impl Stream {
         }
     }
 
-    /// Reads what there is to read now; `WouldBlock` when there is nothing.
+    /// Reads what is available now. Fails with `WouldBlock` when nothing is.
     pub fn try_read_buf(&self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         match self {
             Stream::Unix(stream) => stream.try_read_buf(buffer),
@@ -80,7 +80,7 @@ impl Stream {
 }
 
 impl Stream {
-    /// Connects.
+    /// Connects to `address`.
     pub async fn connect(address: &Address) -> io::Result<Stream> {
         match address {
             Address::Unix(path) => UnixStream::connect(path).await.map(Stream::Unix),
@@ -133,13 +133,13 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// An open connection; one request at a time, or one BATCH.
+/// An open connection, which carries one request or one BATCH at a time.
 pub struct Connection {
     stream: BufReader<Stream>,
 }
 
 impl Connection {
-    /// Connects.
+    /// Connects to `address`.
     pub async fn open(address: &Address) -> io::Result<Connection> {
         Stream::connect(address).await.map(|stream| Connection {
             stream: BufReader::new(stream),
@@ -152,11 +152,11 @@ impl Connection {
         Reply::read(&mut self.stream, binary).await
     }
 
-    /// Sends `count` lines, each with its end, as one BATCH, or as it is when there is one; those
-    /// that failed, from 0, and why.
+    /// Sends `count` lines, each with its line end, as one BATCH; a single line is sent without
+    /// BATCH. Returns which lines failed, counted from 0, and why.
     pub async fn batch(&mut self, lines: &[u8], count: usize) -> io::Result<Vec<(usize, Vec<u8>)>> {
         if count == 1 {
-            // half the replies
+            // half as many replies
             self.stream.write_all(lines).await?;
             let reply = Reply::read(&mut self.stream, false).await?;
             return Ok(if reply.is_error() {
@@ -176,11 +176,11 @@ impl Connection {
         failures(&reply, count).ok_or_else(|| unexpected(&reply))
     }
 
-    /// Whether everything that waited for the file is in the file now; the error in `Ok` is the
-    /// backend's answer.
+    /// Flushes a file. Returns whether everything that waited for the file is now in the file. The
+    /// error inside `Ok` is the backend's answer.
     ///
-    /// Of a suspended file rrdcached says that it has flushed it, and has written nothing: what
-    /// waited first still waits then.
+    /// rrdcached reports a suspended file as flushed although it has written nothing. In that case,
+    /// the value that was first in the queue still waits after the FLUSH.
     pub async fn flush(&mut self, name: &[u8]) -> io::Result<Result<bool, Reply>> {
         let name = escaped(name);
         let mut before = None;
@@ -192,7 +192,7 @@ impl Connection {
             let waiting = self.ask(&[b"PENDING ", &name[..]].concat(), false).await?;
             let first = waiting.each().next().map(<[u8]>::to_vec);
             match (first, before) {
-                // nothing waits, or what came after the FLUSH, or between two
+                // nothing waits, or only values that came after the FLUSH or between two of them
                 (None, _) => return Ok(Ok(true)),
                 (Some(first), Some(before)) => return Ok(Ok(first != before)),
                 (first, None) => before = first,
@@ -200,8 +200,8 @@ impl Connection {
         }
     }
 
-    /// The directory that the backend keeps its files in, as it writes it in answers; asked by way
-    /// of a file that is not there.
+    /// Returns the directory that the backend keeps its files in, as the backend writes it in
+    /// answers. It is found by asking for a file that does not exist.
     pub async fn base(&mut self) -> io::Result<Vec<u8>> {
         const NAME: &str = ".stead-rrd.no-such-file";
         let reply = self.ask(format!("FLUSH {NAME}").as_bytes(), false).await?;
@@ -213,11 +213,14 @@ impl Connection {
         base.map(<[u8]>::to_vec).ok_or_else(|| unexpected(&reply))
     }
 
-    /// Ends when the backend closes the connection, which is an error at any time.
+    /// Returns when the backend closes the connection, which is always an error.
     pub async fn closed(&mut self) -> io::Error {
         match self.stream.fill_buf().await {
             Ok([]) => io::ErrorKind::UnexpectedEof.into(),
-            Ok(_) => io::Error::new(io::ErrorKind::InvalidData, "it talks without being asked"),
+            Ok(_) => io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it sends text without being asked",
+            ),
             Err(error) => error,
         }
     }

@@ -1,13 +1,13 @@
-//! The router's own directories: one process holds each, and an error says what was tried on which
-//! path.
+//! The router's own directories. Only one process holds each, and an error says what was tried on
+//! which path.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Takes the lock of a directory; the end of the process lets go of it. The file stays: removing it
-/// would let two hold "the" lock.
+/// Takes the lock of a directory. The lock lasts until the process ends. The file is never removed:
+/// otherwise two processes could both hold "the" lock.
 pub(crate) fn hold(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -30,12 +30,12 @@ pub(crate) fn hold(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The names in a directory survive a power cut.
+/// Syncs a directory, so that the names in it survive a power cut.
 pub(crate) fn sync(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }
 
-/// An error of the system with what was tried on which file; a lack of room in whatever form is
+/// Adds to an error of the system what was tried on which file. Every kind of missing space becomes
 /// `StorageFull`.
 pub(crate) fn failed(verb: &str, path: &Path, error: io::Error) -> io::Error {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};

@@ -1,8 +1,8 @@
-//! A new map: what it means for the files, and the watch for one.
+//! Takes up new maps: watches for one, and decides what it means for the files.
 //!
-//! A map by which every file stays where it is takes effect at once. One by which some have to move
-//! becomes the target: from then on the router serves by both, until `stead-rrd move` has carried
-//! the files over. A third map waits until then.
+//! A map that leaves every file where it is takes effect at once. A map that moves files becomes
+//! the target: from then on the router serves by both maps, until `stead-rrd move` has carried the
+//! files over. A third map waits until then.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -17,36 +17,36 @@ use crate::layout::Placement;
 use crate::router::Router;
 use crate::state::StateDir;
 
-/// What became of a map.
+/// What the router did with a map.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Adopted {
-    /// It is the one by which the router serves, or files move.
+    /// The router already serves by it, or files already move to it.
     Known,
-    /// No file has to move.
+    /// It took effect: no file has to move.
     Settled,
-    /// Files have to move.
+    /// It is the target: files have to move.
     Target,
-    /// Files still move to the places of the one before.
+    /// It waits: files still move to the places of the map before it.
     Waits,
 }
 
-/// How often the map's file is looked at: as a file that is replaced by renaming, also over NFS,
-/// which tells nobody.
+/// How often the router looks at the map's file. The file is replaced by renaming, perhaps over
+/// NFS, which sends no notifications.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What the router does with maps.
+/// Takes up new maps for the router.
 pub struct Epochs {
-    /// one look at a time
+    /// held while a map is taken up, so that only one is at a time
     looking: std::sync::Mutex<()>,
     router: Arc<Router>,
     state: Arc<StateDir>,
     path: PathBuf,
-    /// rings when the file should be looked at again
+    /// notified when the router should look at the file again
     pub again: Arc<tokio::sync::Notify>,
 }
 
 impl Epochs {
-    /// The maps that come to this path.
+    /// Watches the map file at `path`.
     pub fn new(router: Arc<Router>, state: Arc<StateDir>, path: &Path) -> Epochs {
         Epochs {
             looking: Default::default(),
@@ -57,14 +57,14 @@ impl Epochs {
         }
     }
 
-    /// Takes up what was going on when the router ended, and tells the log for whom to keep
-    /// records.
+    /// Continues a move that was going on when the router last stopped, and tells the log which
+    /// backends to keep records for.
     pub fn resume(&self) -> Result<(), String> {
         let Some((target, moved)) = self.state.target().map_err(|error| error.to_string())? else {
             return self.router.backends.follow();
         };
         if self.router.shared().layout().settled().map().digest() == target.digest() {
-            // it had settled, and was just tidying up
+            // the move had finished and was only being tidied up
             self.state
                 .settle_on(&target)
                 .map_err(|error| error.to_string())?;
@@ -74,7 +74,7 @@ impl Epochs {
         self.enter(placement, moved)
     }
 
-    /// Takes a map up. Blocks while it writes.
+    /// Takes up a map. Blocks while it writes.
     pub fn adopt(&self, map: Map) -> Result<Adopted, String> {
         let _looking = crate::lock::lock(&self.looking);
         let plan = {
@@ -142,7 +142,7 @@ impl Epochs {
         all.extend(target.all());
         all.sort_unstable();
         all.dedup();
-        // first the log: a record for a backend that it does not follow would not be kept
+        // the log first: it keeps no record for a backend that it does not follow
         self.router.backends.follow_these(&all)?;
         let ids = target.all().to_vec();
         self.router.shared().layout_mut().move_to(target, moved);
@@ -151,7 +151,7 @@ impl Epochs {
         Ok(())
     }
 
-    /// Looks at the file whenever it is another one, and when told; never ends.
+    /// Looks at the file whenever it has changed, and when `again` is notified. Never returns.
     pub async fn watch(self: Arc<Self>) {
         let mut seen = None;
         loop {
@@ -175,7 +175,7 @@ impl Epochs {
         }
     }
 
-    /// Takes up the map that is there now.
+    /// Takes up the map that is at the path now.
     pub async fn look(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || {
@@ -201,8 +201,8 @@ impl Epochs {
             Ok(Ok((Adopted::Waits, epoch))) => {
                 tracing::warn!(
                     epoch,
-                    "{path}: epoch {epoch} waits until the files have moved to \
-                    the places of the one before"
+                    "{path}: epoch {epoch} waits until the files have moved to the places of the \
+                    epoch before it"
                 );
             }
             Ok(Err(error)) => tracing::error!(error, "{path}: the map was not taken up: {error}"),

@@ -1,8 +1,8 @@
-//! How the program ends: the codes are those of the program `stead`, where both have them.
+//! The program's exit codes. Codes that the program `stead` has, too, mean the same here.
 
-/// All was done, and all is well.
+/// All work was done, or the router is well.
 pub const WELL: u8 = 0;
-/// The router is not well, or some files could not be carried.
+/// The router is not well, or some files could not be copied.
 pub const NOT_WELL: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 64;
@@ -12,19 +12,19 @@ pub const DATA: u8 = 65;
 pub const NO_INPUT: u8 = 66;
 /// No router answers.
 pub const UNAVAILABLE: u8 = 69;
-/// A fault of ours.
+/// A fault in stead-rrd itself.
 pub const INTERNAL: u8 = 70;
 /// Reading, writing or listening failed.
 pub const IO: u8 = 74;
-/// The router said no.
+/// The router refused.
 pub const REFUSED: u8 = 75;
 /// The fleet does not say where its backends are.
 pub const FLEET: u8 = 78;
-/// Ended by Ctrl-C, as the shell says it.
+/// Stopped by Ctrl-C; the number is the one that the shell uses.
 pub const INTERRUPTED: u8 = 130;
-/// Nobody reads what we print.
+/// Nobody reads what the program prints; the number is the one that the shell uses for SIGPIPE.
 pub const PIPE: u8 = 141;
 
-/// An end that is not success: its code, and a line, which may be empty.
+/// A failure: its exit code, and a message of one line, which may be empty.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure(pub u8, pub String);

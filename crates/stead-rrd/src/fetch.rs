@@ -1,35 +1,36 @@
-//! How much a FETCH asks for.
+//! Estimates how many values a FETCH asks for.
 //!
-//! rrdcached makes a row for each step of the time that it is asked for, whether the file has one
-//! there or not: a FETCH of nine years from a file of seconds has it take all memory there is. So
-//! the router reckons beforehand what would come, by the rules of `rrd_fetch`.
+//! rrdcached makes a row for each step of the requested time, even where the file has none: a FETCH
+//! of nine years from a file with a step of one second makes it take all the memory there is. So
+//! the router computes the size of the answer beforehand, by the rules of `rrd_fetch`.
 
 use crate::reply::Reply;
 use crate::words::words;
 
-/// The most values of one answer; some 120 MiB as text.
+/// The most values in one answer: about 120 MiB as text.
 pub const MOST_VALUES: i64 = 1 << 22;
-/// From so many values on an answer is a large one.
+/// An answer with more values than this is a large one.
 pub const LARGE_VALUES: i64 = 100_000;
-/// A time that needs no look at the file: with the most columns, 127, some 20 MiB of text.
+/// A FETCH over at most this many seconds needs no look at the file: with the most columns, 127,
+/// the answer has about 20 MiB of text.
 pub const SHORT_SECONDS: i64 = 10_000;
 
-/// What is asked for.
+/// The arguments of a FETCH.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wanted {
     function: Vec<u8>,
     start: i64,
     end: i64,
-    /// 0: all
+    /// 0 means all columns
     columns: i64,
 }
 
 impl Wanted {
-    /// By what stands behind the path; `None` when rrdcached refuses it anyway.
+    /// Parses what follows the path. Returns `None` if rrdcached refuses it anyway.
     pub fn parse(rest: &[u8], now: i64) -> Option<Wanted> {
         let mut words = words(rest);
         let function = words.next()?;
-        // as rrdcached: what is not above 0 counts from now
+        // as in rrdcached, a time that is not above 0 counts from now
         let time = |word: &[u8]| {
             integer(word).map(|time| {
                 if time > 0 {
@@ -50,17 +51,18 @@ impl Wanted {
         })
     }
 
-    /// Beginning and end, in seconds since 1970.
+    /// Returns the begin and the end, in seconds since 1970.
     pub fn times(&self) -> (i64, i64) {
         (self.start, self.end)
     }
 
-    /// From the beginning to the end.
+    /// Returns the seconds from the begin to the end.
     pub fn seconds(&self) -> i64 {
         self.end.saturating_sub(self.start)
     }
 
-    /// How many values the answer has, by what INFO says of the file; `None` when it says nothing.
+    /// Returns how many values the answer has, from what INFO says about the file. Returns `None`
+    /// if INFO does not tell.
     pub fn values(&self, info: &Reply) -> Option<i64> {
         let file = File::read(info)?;
         let (mut full, mut part): (Option<i64>, Option<(i64, i64)>) = (None, None);
@@ -76,10 +78,10 @@ impl Wanted {
             let end = file.last - file.last.rem_euclid(step);
             let begin = end.saturating_sub(step.saturating_mul(archive.rows));
             if begin <= self.start {
-                // the finest of those that reach back far enough
+                // the finest of the archives that reach back far enough
                 full = Some(full.map_or(step, |best| best.min(step)));
             } else {
-                // else the one that reaches back farthest, and of such the finest
+                // otherwise the archive that reaches back farthest, and the finest of several
                 let matched = self
                     .seconds()
                     .saturating_sub(begin.saturating_sub(self.start));
@@ -90,7 +92,7 @@ impl Wanted {
                 }
             }
         }
-        // without an archive rrdcached refuses it, or so it should
+        // without a suitable archive rrdcached refuses the request, or should
         let step = full.or(part.map(|(_, step)| step)).unwrap_or(file.step);
         let columns = if self.columns > 0 {
             self.columns
@@ -105,7 +107,7 @@ impl Wanted {
     }
 }
 
-/// What matters of a file.
+/// The properties of a file that decide the size.
 #[derive(Default)]
 struct File {
     step: i64,
@@ -152,8 +154,8 @@ impl File {
 }
 
 impl Archive {
-    /// Whether it may give what is asked for: where each row is of one step, four functions are the
-    /// same.
+    /// Returns whether the archive can answer `function`. Where each row is one step, AVERAGE, MIN,
+    /// MAX and LAST are the same.
     fn has(&self, function: &[u8]) -> bool {
         let same = |function: &[u8]| matches!(function, b"AVERAGE" | b"MIN" | b"MAX" | b"LAST");
         match function {
@@ -166,8 +168,8 @@ impl Archive {
     }
 }
 
-/// A number as C's `strtol` reads it with base 0: what follows it does not matter, and too large a
-/// one is the largest.
+/// Parses a number as C's `strtol` does with base 0: what follows the number is ignored, and a
+/// number that is too large becomes the largest one.
 fn integer(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text {
@@ -201,8 +203,8 @@ fn integer(text: &[u8]) -> Option<i64> {
 mod tests {
     use super::*;
 
-    /// Two archives of averages, one of 1,000 seconds and one of 1,000 minutes, and a maximum of 10
-    /// s; two columns.
+    /// A file with two columns and three archives: averages of 1,000 seconds and of 1,000 minutes,
+    /// and a maximum of 10 s.
     fn info() -> Reply {
         let lines = "filename 2 /b/a b.rrd\nstep 1 1\nlast_update 1 1700000000\nds[v].index 1 0\nds[v].type 2 GAUGE\nds[w].index 1 1\n\
             rra[0].cf 2 AVERAGE\nrra[0].rows 1 1000\nrra[0].pdp_per_row 1 1\nrra[1].cf 2 AVERAGE\nrra[1].rows 1 1000\nrra[1].pdp_per_row 1 60\n\
@@ -253,8 +255,8 @@ mod tests {
                 .unwrap()
                 .values(&info())
         };
-        // all of it in seconds, then in minutes, then farther back than any reaches: the one that
-        // reaches farthest
+        // seconds for all of it, then minutes, then a time before any archive, which takes the
+        // archive that reaches back farthest
         assert_eq!(values("AVERAGE 1699999500 1700000000"), Some(2 * 502));
         assert_eq!(
             values("AVERAGE 1699990000 1700000000"),
@@ -264,15 +266,15 @@ mod tests {
             values("AVERAGE 1 1700000000 v"),
             Some(1_700_000_000 / 60 + 2)
         );
-        // the future is made, too, row by row
+        // rows in the future are made, too
         assert_eq!(
             values("AVERAGE 1700000000 2000000000"),
             Some(2 * 300_000_002)
         );
         assert_eq!(values("MAX 1699999960 1700000000 w"), Some(42));
         assert_eq!(values("MAX 1699999950 1700000000 w"), Some(52));
-        // of rows of one step all are the same, so there are seconds of MIN, too; and what there is
-        // none of counts as the finest
+        // where a row is one step all functions are the same, so there are seconds of MIN, too; a
+        // function that no archive has counts as the finest
         assert_eq!(values("MIN 1 1700000000 w"), Some(1_700_000_001));
         assert_eq!(values("HWPREDICT 1 1700000000 w"), Some(1_700_000_001));
         assert_eq!(values("AVERAGE 5 4"), Some(4));

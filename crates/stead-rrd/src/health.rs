@@ -1,4 +1,4 @@
-//! How a backend is.
+//! The state of a backend.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
-    /// Has every write, or has it waiting in its queue: may answer reads.
+    /// It has every write, or has it waiting in its queue. It may answer reads.
     Up,
-    /// Reads from the log what it missed.
+    /// It is reading from the log what it missed.
     Behind,
-    /// No connection.
+    /// There is no connection.
     Down,
 }
 
 impl Health {
-    /// Its name.
+    /// Returns the name of the state.
     pub fn name(self) -> &'static str {
         match self {
             Health::Up => "up",

@@ -1,9 +1,9 @@
-//! Where each file lives now: by one map, or by two while files move from the places of one to
+//! Where each file lives now: by one map, or by two maps while files move from the places of one to
 //! those of the other.
 //!
-//! The settled map says where every file is that has not moved. While there is a target, a file
-//! that has moved is where the target says. Backends are known by small numbers that stay the same
-//! while the router runs; a node of a map is the backend of its name.
+//! The settled map places every file that has not moved. While there is a target, a file that has
+//! moved is where the target places it. Backends are identified by small numbers that stay the same
+//! while the router runs; a node of a map stands for the backend of the same name.
 
 use std::collections::HashSet;
 
@@ -13,33 +13,33 @@ use stead::Map;
 /// The number of a backend.
 pub type BackendId = u16;
 
-/// The backends of a file, primary first, each once.
+/// The backends of a file, primary first, each only once.
 pub type Copies = SmallVec<[BackendId; 4]>;
 
-/// A map, and the backends of its nodes.
+/// A map with the backend of each of its nodes.
 pub struct Placement {
     map: Map,
-    /// by the node's number in the map
+    /// indexed by the node's number in the map
     places: Vec<BackendId>,
 }
 
 impl Placement {
-    /// The map with the backend of each node, in the order of its nodes.
+    /// Joins a map and the backend of each node, in the order of the map's nodes.
     pub fn new(map: Map, places: Vec<BackendId>) -> Placement {
         Placement { map, places }
     }
 
-    /// The map.
+    /// Returns the map.
     pub fn map(&self) -> &Map {
         &self.map
     }
 
-    /// The backends of all nodes.
+    /// Returns the backends of all nodes.
     pub fn all(&self) -> &[BackendId] {
         &self.places
     }
 
-    /// The backends of a file.
+    /// Returns the backends of a file.
     pub fn places(&self, name: &[u8]) -> Copies {
         let mut found = Copies::new();
         for node in self.map.locate_all(name) {
@@ -64,7 +64,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// All files are where this map says.
+    /// Returns a layout in which all files are where `settled` places them.
     pub fn new(settled: Placement) -> Layout {
         Layout {
             settled,
@@ -74,51 +74,52 @@ impl Layout {
         }
     }
 
-    /// A number that changes whenever the places of some file change.
+    /// Returns a number that changes whenever the places of any file change.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The map by which files are placed that have not moved.
+    /// Returns the map that places the files that have not moved.
     pub fn settled(&self) -> &Placement {
         &self.settled
     }
 
-    /// The map to whose places files are moving.
+    /// Returns the map to whose places files are moving.
     pub fn target(&self) -> Option<&Placement> {
         self.target.as_ref()
     }
 
-    /// Files move to the places of this map from now on; these have already.
+    /// Makes `target` the map to whose places files move from now on. The files in `moved` have
+    /// moved already.
     pub fn move_to(&mut self, target: Placement, moved: HashSet<Vec<u8>>) {
         (self.target, self.moved) = (Some(target), moved);
         self.version += 1;
     }
 
-    /// The same map or the same places with other attributes: no file moves. Each node's backend,
-    /// in the order of the map's nodes.
+    /// Replaces the settled map by one that has the same places, perhaps with other attributes. No
+    /// file moves.
     pub fn replace(&mut self, settled: Placement) {
         self.settled = settled;
         self.version += 1;
     }
 
-    /// This file has moved.
+    /// Records that a file has moved.
     pub fn moved(&mut self, name: &[u8]) {
         self.moved.insert(name.to_vec());
         self.version += 1;
     }
 
-    /// Whether it has.
+    /// Returns whether a file has moved.
     pub fn has_moved(&self, name: &[u8]) -> bool {
         self.moved.contains(name)
     }
 
-    /// How many have.
+    /// Returns how many files have moved.
     pub fn moved_count(&self) -> usize {
         self.moved.len()
     }
 
-    /// Every file is where the target says.
+    /// Makes the target the settled map: every file is where the target places it.
     pub fn settle(&mut self) {
         if let Some(target) = self.target.take() {
             self.settled = target;
@@ -127,7 +128,7 @@ impl Layout {
         }
     }
 
-    /// The backends that have the file, or would have it.
+    /// Returns the backends that have the file now, or would have it if it existed.
     pub fn now(&self, name: &[u8]) -> Copies {
         match &self.target {
             Some(target) if self.moved.contains(name) => target.places(name),
@@ -135,7 +136,8 @@ impl Layout {
         }
     }
 
-    /// Those that have it, and those that may get it: what the log names.
+    /// Returns the backends that have the file and those that may get it. The log records writes
+    /// for all of them.
     pub fn ever(&self, name: &[u8]) -> Copies {
         let mut places = self.settled.places(name);
         for place in self.target.iter().flat_map(|target| target.places(name)) {
@@ -146,8 +148,8 @@ impl Layout {
         places
     }
 
-    /// The old and the new places of a file that has still to move; `None` when it has moved, or
-    /// has not to.
+    /// Returns the old and the new places of a file that still has to move. Returns `None` if it
+    /// has moved or need not move.
     pub fn to_move(&self, name: &[u8]) -> Option<(Copies, Copies)> {
         let target = self
             .target
@@ -158,7 +160,7 @@ impl Layout {
         (!same).then_some((old, new))
     }
 
-    /// The backends of both maps.
+    /// Returns the backends of both maps.
     pub fn all(&self) -> Vec<BackendId> {
         let mut all = self.settled.places.clone();
         all.extend(self.target.iter().flat_map(|target| &target.places));

@@ -1,17 +1,17 @@
-//! `stead-rrd`: round-robin databases spread over many rrdcached servers, which clients use as if
-//! it were one.
+//! `stead-rrd` spreads round-robin databases over many rrdcached servers. Clients use them as if
+//! they were one.
 //!
 //! ```text
 //! client --line--> request --write----> the log --> queues --BATCH--> backends
 //!                     \----question-----------------------line-----> backends
 //! ```
 //!
-//! A line of a client becomes a [`Request`](request::Request) once, and travels as one. Its path is
-//! the name of a file, the name is a key, and the map says which backends have the key. A write is
-//! durable in the log before any backend gets it and before the client hears of it; a question goes
-//! to a backend that has all writes.
+//! Each line of a client becomes a [`Request`](request::Request) once, and stays one on its way.
+//! Its path is the name of a file, the name is a key, and the map says which backends have the key.
+//! A write is durable in the log before any backend gets it and before the client gets an answer. A
+//! question goes to a backend that has all writes.
 //!
-//! One word has one meaning:
+//! The project uses these words in one meaning each:
 //!
 //! | word | meaning |
 //! |---|---|
@@ -21,16 +21,16 @@
 //! | placement | a map with the backend of each of its nodes |
 //! | layout | where each file is now: by one placement, or by two while files move |
 //! | health | what a backend can do: up, behind, or down |
-//! | log | ours: what is acknowledged stands there until every backend has confirmed it |
+//! | log | the router's own: it keeps each acknowledged write until every backend has confirmed it |
 //! | record | the writes of one request, or of a part of a BATCH, in the log |
-//! | ticket | a record on its way to the backends, and what they say of it |
-//! | position | up to which record a backend has confirmed |
-//! | journal | rrdcached's own, never ours; backends should have none |
+//! | ticket | a record on its way to the backends, and their answers to it |
+//! | position | the record up to which a backend has confirmed |
+//! | journal | rrdcached's own, never the router's; backends should have none |
 //! | state | the directory that the router keeps between two runs |
-//! | status | what the router tells of itself, for people and for monitoring |
+//! | status | what the router reports about itself, for people and for monitoring |
 //!
-//! A module uses only modules to its left, within a group none another, and no two files use each
-//! other:
+//! In this list, a module uses only modules of the lines above it. Modules of one line do not use
+//! each other, and no two files use each other:
 //!
 //! ```text
 //! clock dirs exit health layout lock path record refusals reply unflushed verb

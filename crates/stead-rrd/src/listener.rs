@@ -1,4 +1,4 @@
-//! Where clients connect.
+//! The sockets that clients connect to.
 
 use std::io;
 use std::sync::Arc;
@@ -11,15 +11,15 @@ use crate::connection::Address;
 use crate::router::Router;
 use crate::socket::Socket;
 
-/// A socket that takes clients.
+/// A socket that accepts clients.
 pub struct Listener {
     socket: Socket,
     allowed: Arc<Allowed>,
 }
 
 impl Listener {
-    /// Listens. A unix socket that nobody answers on is taken over; an address that is not loopback
-    /// is refused unless `public`.
+    /// Listens on `address`. A unix socket on which nobody answers is taken over. An address that
+    /// is not loopback is refused unless `public` is set.
     pub async fn bind(address: &Address, allowed: Allowed, public: bool) -> io::Result<Listener> {
         let socket = Socket::bind(address, public).await?;
         Ok(Listener {
@@ -28,13 +28,13 @@ impl Listener {
         })
     }
 
-    /// The address, with the port that the system chose when 0 was asked for.
+    /// Returns the address, with the port that the system chose if port 0 was requested.
     pub fn address(&self) -> io::Result<String> {
         self.socket.address()
     }
 
-    /// Takes clients until `ending` is true; then those that are there get the answers that they
-    /// wait for, and are let go.
+    /// Accepts clients until `ending` is true. Then the connected clients get the answers that they
+    /// wait for and are disconnected.
     pub async fn run(self, router: Arc<Router>, ending: watch::Receiver<bool>) {
         let mut end = ending.clone();
         loop {
@@ -52,7 +52,7 @@ impl Listener {
                     ));
                 }
                 Err(error) => {
-                    // no descriptor is left, most likely: some client has to go first
+                    // probably no descriptor is left: some client has to leave first
                     router.shared().tally.refused();
                     tracing::error!(error = %error, "cannot take a client: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,8 +1,8 @@
-//! The lock of a mutex.
+//! Locks a mutex even after a panic.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The lock of a mutex, also after a panic of another holder.
+/// Locks a mutex, even if another holder has panicked.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

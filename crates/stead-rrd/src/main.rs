@@ -79,7 +79,8 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     }
 }
 
-/// Tells systemd, when it has started us. It may have gone: nobody to tell.
+/// Tells systemd, if it has started this process. An error means that systemd has gone, so nobody
+/// needs to be told.
 fn tell_systemd(state: NotifyState<'_>) {
     let _ = sd_notify::notify(&[state]);
 }
@@ -90,7 +91,7 @@ async fn give_files_until_told(options: FilesOptions) -> Result<(), Failure> {
     let mut told = Told::new()?;
     let agent = Agent::bind(options.base, &address, options.public, options.read_only).await;
     let agent =
-        agent.map_err(|error| Failure(IO, format!("cannot give files on {address}: {error}")))?;
+        agent.map_err(|error| Failure(IO, format!("cannot serve files on {address}: {error}")))?;
     listening(
         &agent
             .address()
@@ -108,12 +109,12 @@ fn listening(address: &str) {
     tracing::info!(address, "listening on {address}");
 }
 
-/// The signals that tell the program something.
+/// The signals that the program reacts to.
 struct Told {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Signal,
-    /// A limit of file sizes shall be an error of the write, and not the end of the program.
+    /// Caught so that a limit on file sizes is an error of the write and does not kill the program.
     _large: Signal,
 }
 
@@ -135,7 +136,8 @@ impl Told {
         self.wait_or(|| {}).await;
     }
 
-    /// Until it is told to end; `again` is called when it is told to look at its map again.
+    /// Waits until the program is told to stop. Calls `again` whenever it is told to look at its
+    /// map again.
     async fn wait_or(&mut self, again: impl Fn()) {
         loop {
             tokio::select! {
@@ -205,7 +207,7 @@ async fn listen_and_route(
     state: Arc<StateDir>,
 ) -> Result<(), Failure> {
     let mut told = Told::new()?;
-    // where the files are, and not what the map says meanwhile
+    // the map by which the files are placed now, not the newest one at --map
     let settled = state
         .settled()
         .map_err(|error| Failure(DATA, error.to_string()))?;
@@ -267,9 +269,9 @@ async fn listen_and_route(
     let connected = Source::status(&*report).await.clients.connected;
     tracing::info!(
         clients = connected,
-        "told to end: {connected} clients get the answers that they wait for"
+        "told to stop: {connected} clients get the answers that they wait for"
     );
-    // every client holds a receiver until it has gone
+    // every client holds a receiver until it leaves
     end.send_replace(true);
     if tokio::time::timeout(Duration::from_secs(serve.grace), end.closed())
         .await
@@ -280,7 +282,7 @@ async fn listen_and_route(
     Ok(())
 }
 
-/// Each --listen with the --allow that stands behind it, before the next.
+/// Returns each --listen with the --allow that follows it, before the next --listen.
 fn listeners(serve: &Serve, given: &ArgMatches) -> Result<Vec<(Address, Allowed)>, String> {
     let indices = |name| given.indices_of(name).into_iter().flatten();
     let mut places: Vec<(usize, Address, Option<Allowed>)> = Vec::new();
@@ -294,10 +296,11 @@ fn listeners(serve: &Serve, given: &ArgMatches) -> Result<Vec<(Address, Allowed)
     for (at, text) in indices("allow").zip(&serve.allow) {
         let place = places.iter_mut().rev().find(|(listen, ..)| *listen < at);
         let (.., allowed) = place
-            .ok_or_else(|| format!("--allow {text}: put it behind the --listen that it is for"))?;
+            .ok_or_else(|| format!("--allow {text}: put it after the --listen that it is for"))?;
         if allowed.is_some() {
             return Err(format!(
-                "--allow {text}: that --listen has one already; join them with a comma"
+                "--allow {text}: that --listen has an --allow already; join the commands with a \
+                comma"
             ));
         }
         *allowed = Some(Allowed::parse(text).map_err(|error| format!("--allow {error}"))?);

@@ -14,15 +14,15 @@ use crate::exit::{
 use crate::page::printable;
 use crate::status::Progress;
 
-/// How long a router may take to say how it is: it does so from memory.
+/// How long a router may take to report its status, which it does from memory.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two lines of progress where there is no terminal.
+/// The time between two lines of progress where there is no terminal.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// What `stead-rrd status` is told.
+/// The options of `stead-rrd status`.
 #[derive(Args)]
 pub struct Ask {
-    /// The directory that the router has as --state
+    /// The router's --state directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// Print everything as one line of JSON
@@ -30,10 +30,10 @@ pub struct Ask {
     json: bool,
 }
 
-/// What `stead-rrd move` is told.
+/// The options of `stead-rrd move`.
 #[derive(Args)]
 pub struct Move {
-    /// The directory that the router has as --state
+    /// The router's --state directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
     /// The most to copy in a second, in MiB; without it, as fast as the disks are
@@ -41,18 +41,18 @@ pub struct Move {
     rate: Option<u64>,
 }
 
-/// What `stead-rrd repair` is told.
+/// The options of `stead-rrd repair`.
 #[derive(Args)]
 pub struct Repair {
-    /// The directory that the router has as --state
+    /// The router's --state directory
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// The name of the backend, as the map has it
+    /// The name of the backend in the map
     #[arg(value_name = "NODE")]
     node: String,
 }
 
-/// Prints how the router is; the code says whether all is well.
+/// Prints the status of the router. The exit code says whether all is well.
 pub async fn status(ask: &Ask) -> Result<u8, Failure> {
     let asked = async {
         let mut asked = Asked::of(&ask.directory, &Command::Status).await?;
@@ -89,7 +89,7 @@ pub async fn status(ask: &Ask) -> Result<u8, Failure> {
     }
 }
 
-/// Has the router move files, and shows how far it is.
+/// Lets the router move files, and shows the progress.
 pub async fn move_files(told: &Move) -> Result<u8, Failure> {
     // at most 2^40 bytes a second: no overflow
     work(
@@ -99,12 +99,12 @@ pub async fn move_files(told: &Move) -> Result<u8, Failure> {
     .await
 }
 
-/// Has the router give a backend what it lacks, and shows how far it is.
+/// Lets the router copy to a backend every file that it should have, and shows the progress.
 pub async fn repair(told: &Repair) -> Result<u8, Failure> {
     if told.node.is_empty() || told.node.contains(char::is_control) {
         return Err(Failure(
             USAGE,
-            format!("{:?} is no name of a backend", told.node),
+            format!("{:?} is not the name of a backend", told.node),
         ));
     }
     work(&told.directory, &Command::Repair(told.node.clone())).await
@@ -114,8 +114,8 @@ async fn work(directory: &Path, request: &Command) -> Result<u8, Failure> {
     let interrupted = tokio::signal::ctrl_c();
     tokio::select! {
         ended = follow(directory, request) => ended,
-        _ = interrupted => Err(Failure(INTERRUPTED, "stopped; the router ends the files in hand. Run the \
-            same again to go on".to_owned())),
+        _ = interrupted => Err(Failure(INTERRUPTED, "stopped; the router finishes the files in \
+            hand. Run the same command again to continue".to_owned())),
     }
 }
 
@@ -134,7 +134,7 @@ async fn follow(directory: &Path, request: &Command) -> Result<u8, Failure> {
     }
 }
 
-/// The last words, and the code.
+/// Prints the result and returns the exit code.
 fn ended(progress: &Progress) -> Result<u8, Failure> {
     let mut text = String::new();
     for reason in &progress.reasons {
@@ -148,11 +148,11 @@ fn ended(progress: &Progress) -> Result<u8, Failure> {
     }
     let (verdict, code) = match progress {
         _ if progress.failed > 0 => (
-            "ended with failures; run the same again to try these files once more",
+            "ended with failures; run the same command again to retry these files",
             NOT_WELL,
         ),
         _ if progress.done < progress.files || !progress.reasons.is_empty() => (
-            "stopped before the end; run the same again to go on",
+            "stopped before the end; run the same command again to continue",
             NOT_WELL,
         ),
         _ => ("done", WELL),
@@ -165,7 +165,7 @@ fn ended(progress: &Progress) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// A bar on a terminal; lines, not too many, where there is none.
+/// Shows the progress: a bar on a terminal, or a line from time to time where there is none.
 struct Shown {
     bar: ProgressBar,
     /// when the last line was printed
@@ -210,8 +210,7 @@ fn unexpected(answer: &Answer) -> Failure {
         Answer::Error(line) => Failure(REFUSED, printable(line)),
         _ => Failure(
             INTERNAL,
-            "the router answered something else than was asked; use the stead-rrd that \
-            it was started with"
+            "the router gave an unexpected answer; use the stead-rrd that it was started with"
                 .to_owned(),
         ),
     }

@@ -1,22 +1,22 @@
-//! The name of an RRD: what the client wrote, as a path relative to the base.
+//! The name of an RRD: the path that the client wrote, relative to the base.
 //!
 //! Clients write `c/load.rrd` over TCP and `/base/c/load.rrd` over a unix socket, and some write
-//! `c//load.rrd`: one file, one name, one key. `..` is refused wherever it stands, as rrdcached
-//! does, so nothing leaves the base.
+//! `c//load.rrd`. All of these are one file, one name, one key. `..` is refused everywhere, as
+//! rrdcached does, so no path leaves the base.
 
 use std::borrow::Cow;
 
-/// The directory in which clients believe all files to be: what `-b` is to rrdcached. No slash at
-/// its end.
+/// The directory in which clients believe all files to be, like `-b` of rrdcached. It has no slash
+/// at its end.
 #[derive(Clone, Debug)]
 pub struct Base(Vec<u8>);
 
-/// A path outside of the base; holds what rrdcached says then.
+/// The error for a path outside the base. It holds rrdcached's words for that.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outside(pub Vec<u8>);
 
 impl Base {
-    /// The directory; it need not exist here.
+    /// Returns the base for this directory, which need not exist here.
     pub fn new(directory: &[u8]) -> Base {
         let end = directory
             .iter()
@@ -25,13 +25,13 @@ impl Base {
         Base(directory[..end].to_vec())
     }
 
-    /// The directory as answers write it.
+    /// Returns the directory as it appears in answers.
     pub fn directory(&self) -> &[u8] {
         &self.0
     }
 
-    /// The name of the file: relative to the base, without empty parts and `.`; also the bytes of
-    /// its key.
+    /// Returns the name of the file: relative to the base, without empty parts and `.`. The key of
+    /// the file has the same bytes.
     pub fn name<'a>(&self, written: &'a [u8]) -> Result<Cow<'a, [u8]>, Outside> {
         let outside = || {
             let mut text = if written.first() == Some(&b'/') {
@@ -63,12 +63,12 @@ impl Base {
     }
 }
 
-/// Whether the path is as [`join`] would write it, and without control characters: a look at each
-/// byte, for what nearly all are.
+/// Returns whether the path is as [`join`] would write it and has no control characters. Nearly all
+/// paths are, and one look at each byte shows it.
 fn is_plain(path: &[u8]) -> bool {
     let mut before = b'/';
     for byte in path {
-        // a part that begins with a dot may be any; join knows
+        // a part that begins with a dot may be `.` or `..`, which `join` handles
         if byte.is_ascii_control() || before == b'/' && matches!(byte, b'/' | b'.') {
             return false;
         }
@@ -77,7 +77,7 @@ fn is_plain(path: &[u8]) -> bool {
     before != b'/'
 }
 
-/// The parts of a path with one slash between them; `None` when one of them is `..`.
+/// Joins the parts of a path with one slash between them. Returns `None` if one of them is `..`.
 pub fn join(path: &[u8]) -> Option<Vec<u8>> {
     let parts: Vec<&[u8]> = path
         .split(|b| *b == b'/')
@@ -86,10 +86,10 @@ pub fn join(path: &[u8]) -> Option<Vec<u8>> {
     (!parts.contains(&&b".."[..])).then(|| parts.join(&b'/'))
 }
 
-/// Appends the name as the protocol writes it: blanks and backslashes after a backslash.
+/// Appends the name as the protocol writes it, with a backslash before each blank and backslash.
 pub fn escape(name: &[u8], to: &mut Vec<u8>) {
     if !name.iter().any(|byte| matches!(byte, b' ' | b'\\')) {
-        return to.extend_from_slice(name); // nearly all
+        return to.extend_from_slice(name); // nearly all names
     }
     for byte in name {
         if matches!(byte, b' ' | b'\\') {
@@ -99,7 +99,7 @@ pub fn escape(name: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// The name as the protocol writes it.
+/// Returns the name as the protocol writes it.
 pub fn escaped(name: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(name.len());
     escape(name, &mut text);

@@ -1,12 +1,14 @@
-//! A record of the log: the writes of one request, or of a part of a BATCH, and who shall get each.
+//! A record of the log: the writes of one request, or of a part of a BATCH, and the backends that
+//! must get each of them.
 //!
 //! ```text
 //! db1,db3 TAB update c/load.rrd 1700000060:1 LF
 //! ```
 //!
-//! Text, so that whoever stands before a log can read it. The names of nodes hold no comma and no
-//! control characters, and neither do lines. The names stand here and not only in the map: a record
-//! goes to those that it was meant for, whatever the map says later.
+//! A record is text, so that a person can read the log. The names of nodes contain no comma and no
+//! control characters, and lines contain no control characters. The names are stored in the record
+//! and not only in the map, so a record goes to the backends that it was meant for, whatever a
+//! later map says.
 
 /// One write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,13 +19,13 @@ pub struct Addressed<'a> {
 }
 
 impl<'a> Addressed<'a> {
-    /// The backends.
+    /// Returns the names of the backends.
     pub fn names(&self) -> impl Iterator<Item = &'a str> {
         self.names.split(',')
     }
 }
 
-/// Appends a write to a record; the line may have its end or not.
+/// Appends a write to a record. The line may have its line end or not.
 pub fn push<'a>(record: &mut Vec<u8>, names: impl Iterator<Item = &'a str>, line: &[u8]) {
     for (at, name) in names.enumerate() {
         if at > 0 {
@@ -36,7 +38,7 @@ pub fn push<'a>(record: &mut Vec<u8>, names: impl Iterator<Item = &'a str>, line
     record.push(b'\n');
 }
 
-/// The writes of a record; `None` where one is damaged.
+/// Returns the writes of a record, with `None` in place of a damaged one.
 pub fn entries(record: &[u8]) -> impl Iterator<Item = Option<Addressed<'_>>> {
     record
         .strip_suffix(b"\n")

@@ -1,22 +1,22 @@
-//! What rrdcached means by the words in which it refuses something.
+//! Recognises the words in which rrdcached refuses a request.
 
-/// Whether rrdcached says so of an UPDATE or a FLUSH. Of a FORGET it says the other: that it has
-/// nothing in memory.
+/// Returns whether rrdcached refuses an UPDATE or a FLUSH because it has no such file. It answers a
+/// FORGET with other words when it only has nothing in memory.
 pub fn has_no_file(text: &[u8]) -> bool {
     text.starts_with(b"No such file: ")
 }
 
-/// Whether rrdcached says that there is no such file.
+/// Returns whether rrdcached says that there is no such file.
 pub fn is_missing(text: &[u8]) -> bool {
     text.ends_with(b"No such file or directory") || text.starts_with(b"No such file")
 }
 
-/// Whether a backend says that it has this value, or a later one, already.
+/// Returns whether a backend says that it already has this value or a later one.
 pub fn is_repeated(text: &[u8]) -> bool {
     text.starts_with(b"illegal attempt to update using time ")
 }
 
-/// Whether rrdcached says that the file of a CREATE is there already.
+/// Returns whether rrdcached says that the file of a CREATE exists.
 pub fn is_there(text: &[u8]) -> bool {
     text.ends_with(b"File exists")
 }

@@ -1,26 +1,27 @@
-//! A reply: `<n> text`, and n lines when n is above 0; below 0 it is an error.
+//! A reply: `<n> text`, followed by n lines if n is above 0. If n is below 0, the reply is an
+//! error.
 
 use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// Nothing that is asked for has a longer answer: a LIST of a million files has some 60 MiB, and a
-/// FETCH is not sent when it wants more.
+/// The most bytes of a reply. Nothing that is asked has a longer one: a LIST of a million files has
+/// about 60 MiB, and a FETCH that would have more is not sent.
 const MOST_BYTES: usize = 256 << 20;
 
-/// What a backend answered, or we.
+/// An answer of a backend or of the router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The number of lines; negative: an error.
+    /// The number of lines. A negative number means an error.
     pub count: i64,
-    /// What stands behind the number.
+    /// The text after the number.
     pub text: Vec<u8>,
-    /// The lines, each with its end; may hold binary data (FETCHBIN).
+    /// The lines, each with its end. They may contain binary data (FETCHBIN).
     pub lines: Vec<u8>,
 }
 
 impl Reply {
-    /// A success of one line.
+    /// Returns a success without lines.
     pub fn ok(text: impl Into<Vec<u8>>) -> Reply {
         Reply {
             count: 0,
@@ -29,7 +30,7 @@ impl Reply {
         }
     }
 
-    /// An error.
+    /// Returns an error.
     pub fn error(text: impl Into<Vec<u8>>) -> Reply {
         Reply {
             count: -1,
@@ -38,7 +39,7 @@ impl Reply {
         }
     }
 
-    /// A success with lines.
+    /// Returns a success with lines.
     pub fn list<L: AsRef<[u8]>>(
         text: impl Into<Vec<u8>>,
         list: impl IntoIterator<Item = L>,
@@ -52,46 +53,46 @@ impl Reply {
         reply
     }
 
-    /// Whether it is an error.
+    /// Returns whether the reply is an error.
     pub fn is_error(&self) -> bool {
         self.count < 0
     }
 
-    /// The lines, without their ends.
+    /// Returns the lines, without their ends.
     pub fn each(&self) -> impl Iterator<Item = &[u8]> {
         self.lines
             .split(|b| *b == b'\n')
             .take(usize::try_from(self.count).unwrap_or(0))
     }
 
-    /// As it goes over the wire.
+    /// Returns the bytes of the reply on the wire.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.write(&mut bytes);
         bytes
     }
 
-    /// Its first line, with its end.
+    /// Returns its first line, with its end.
     pub fn head(&self) -> Vec<u8> {
         [self.count.to_string().as_bytes(), b" ", &self.text, b"\n"].concat()
     }
 
-    /// Appends it as it goes over the wire.
+    /// Appends the bytes of the reply on the wire.
     pub fn write(&self, to: &mut Vec<u8>) {
         to.extend_from_slice(&self.head());
         to.extend_from_slice(&self.lines);
     }
 
-    /// The same with every path below `from` as one below `to`. Replies with binary data hold no
-    /// paths and must not come here.
+    /// Rewrites every path below `from` to one below `to`. Replies with binary data contain no
+    /// paths and must not be passed here.
     pub fn rebased(mut self, from: &[u8], to: &[u8]) -> Reply {
         self.text = rebase(&self.text, from, to);
         self.lines = rebase(&self.lines, from, to);
         self
     }
 
-    /// Reads one. `binary`: it answers a FETCHBIN, in which data that may hold line ends follow
-    /// some lines.
+    /// Reads a reply. `binary` means that it answers a FETCHBIN, in which some lines are followed
+    /// by data that may contain line ends.
     pub async fn read(from: &mut (impl AsyncBufRead + Unpin), binary: bool) -> io::Result<Reply> {
         let mut head = Vec::new();
         line(from, &mut head).await?;
@@ -131,9 +132,9 @@ impl Reply {
     }
 }
 
-/// One line with its end, appended.
+/// Appends one line, with its end.
 async fn line(from: &mut (impl AsyncBufRead + Unpin), to: &mut Vec<u8>) -> io::Result<()> {
-    // nothing read: what stands last is the end of the line before
+    // if nothing was read, the last byte is the end of the previous line
     if from.take(MOST_BYTES as u64).read_until(b'\n', to).await? > 0 && to.last() == Some(&b'\n') {
         Ok(())
     } else {
@@ -141,7 +142,7 @@ async fn line(from: &mut (impl AsyncBufRead + Unpin), to: &mut Vec<u8>) -> io::R
     }
 }
 
-/// The bytes of data that follow `DSName-x: BinaryData ROWS SIZE ENDIAN`.
+/// Returns how many bytes of data follow `DSName-x: BinaryData ROWS SIZE ENDIAN`.
 fn data_after(line: &[u8]) -> Option<u64> {
     let line = std::str::from_utf8(line).ok()?;
     let (_, numbers) = line.strip_prefix("DSName-")?.rsplit_once(": BinaryData ")?;
@@ -155,7 +156,7 @@ fn damaged(what: &str, text: &[u8]) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{what}: {start:?}"))
 }
 
-/// The text with every `from/` as `to/`.
+/// Replaces every `from/` in the text by `to/`.
 pub fn rebase(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     if from.is_empty() || from == to {
         return text.to_vec();
@@ -163,7 +164,7 @@ pub fn rebase(text: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(text.len());
     let mut at = 0;
     while at < text.len() {
-        // a path starts where a word or a quotation does
+        // a path begins where a word or a quotation begins
         let starts = at == 0 || matches!(text[at - 1], b' ' | b'\n' | b'\'' | b'"');
         if starts
             && text[at..]

@@ -1,5 +1,5 @@
-//! The running router's account of itself: fills a [`Status`] from the router, its backends and its
-//! log.
+//! The running router's report about itself. It fills a [`Status`] from the router, its backends
+//! and its log.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::mover::Mover;
 use crate::router::Router;
 use crate::status::{BackendStatus, Exposed, LogStatus, Progress, Source, Status};
 
-/// A router and what it does not know itself.
+/// A router, and the facts about it that the router itself does not know.
 pub struct Report {
     router: Arc<Router>,
     mover: Arc<Mover>,
     started: SystemTime,
-    /// its log is on the disk
+    /// whether the log is on disk
     durable: bool,
 }
 
 impl Report {
-    /// Of a router that starts now, with its log on the disk or not.
+    /// Returns the report of a router that starts now. `durable` says whether its log is on disk.
     pub fn new(router: Arc<Router>, mover: Arc<Mover>, durable: bool) -> Report {
         Report {
             router,
@@ -37,7 +37,7 @@ impl Report {
         }
     }
 
-    /// How it is now; the move, if there is one, is known to whoever asks.
+    /// Returns the status of now. The caller supplies the move, if there is one.
     pub fn status(&self, moving: Option<Progress>) -> Status {
         let shared = self.router.shared();
         let layout = shared.layout();

@@ -1,8 +1,8 @@
-//! A client's request, understood once: from here on it travels as one of these, and nobody reads
-//! its line again.
+//! A client's request, parsed once. From here on it stays one of these types, and no code reads its
+//! line again.
 //!
-//! Paths are names, and what can be said against a request from its words alone has been said. What
-//! follows the path of a question goes to the backends as it came.
+//! Paths have become names, and every error that the words of the request show has been reported.
+//! The words after the path of a question go to the backends as they came.
 
 use std::borrow::Cow;
 
@@ -14,22 +14,22 @@ use crate::values::{value_count, word_count, WORD_BYTES};
 use crate::verb::Verb;
 use crate::words::{field, line_of, words};
 
-/// The longest line that goes to a backend: rrdcached reads 8,191 bytes, and writes 4,095 of an
+/// The longest line that is sent to a backend. rrdcached reads 8,191 bytes, and writes 4,095 of an
 /// update into its journal.
 pub const LINE_BYTES: usize = 4000;
-/// Definitions in one CREATE: rrdcached has room for 128, and dies of more.
+/// The most definitions in one CREATE. rrdcached has room for 128 and dies of more.
 const DEFINITIONS: usize = 127;
 
 /// A request.
 #[derive(Debug)]
 pub enum Request<'a> {
-    /// It is taken as it comes, and many share one sync of the log.
+    /// It is taken at once, and many writes share one sync of the log.
     Write(Write<'a>),
-    /// It waits for the answers to what the same client sent before.
+    /// It waits until the earlier requests of the same client are answered.
     Question(Question),
 }
 
-/// What changes a file that is there.
+/// A request that changes an existing file.
 #[derive(Debug)]
 pub enum Write<'a> {
     /// UPDATE.
@@ -38,7 +38,7 @@ pub enum Write<'a> {
         name: Cow<'a, [u8]>,
         /// The values, as they were written.
         values: &'a [u8],
-        /// How many there are.
+        /// How many values there are.
         count: usize,
     },
     /// FORGET.
@@ -48,7 +48,7 @@ pub enum Write<'a> {
     },
 }
 
-/// Everything else.
+/// Any other request.
 #[derive(Debug)]
 pub enum Question {
     /// PING.
@@ -63,8 +63,8 @@ pub enum Question {
     Create(Creation),
     /// INFO, FIRST, LAST and PENDING: one copy of the file answers.
     OneCopy(FileLine),
-    /// FETCH and FETCHBIN: one copy answers, and it may be much. How much has to be looked at only
-    /// where the time is long.
+    /// FETCH and FETCHBIN: one copy answers, and the answer may be large. Its size must be checked
+    /// only if the requested time is long.
     Fetch(FileLine, Option<Wanted>),
     /// FLUSH, SUSPEND and RESUME: all copies of the file.
     AllCopies(FileLine),
@@ -77,7 +77,7 @@ pub enum Question {
 /// A question about one file.
 #[derive(Debug)]
 pub struct FileLine {
-    /// What is asked.
+    /// The verb of the question.
     pub verb: Verb,
     /// The file.
     pub name: Vec<u8>,
@@ -85,20 +85,20 @@ pub struct FileLine {
     pub line: Vec<u8>,
 }
 
-/// A file that is to be made.
+/// A file to be created.
 #[derive(Debug)]
 pub struct Creation {
     /// The file.
     pub name: Vec<u8>,
-    /// All that follows the name, as it was written.
+    /// Everything after the name, as it was written.
     pub definitions: Vec<u8>,
-    /// It says -O: a file that is there stays as it is.
+    /// Whether it has -O: a file that exists stays as it is.
     pub keeps: bool,
-    /// It says -b: when the file begins.
+    /// Whether it has -b, which says when the file begins.
     pub begins: bool,
 }
 
-/// What is to be listed.
+/// The arguments of a LIST.
 #[derive(Debug)]
 pub struct Listing {
     /// The line for a backend, without its end.
@@ -106,7 +106,7 @@ pub struct Listing {
 }
 
 impl Write<'_> {
-    /// What it asks for.
+    /// Returns the verb of the write.
     pub fn verb(&self) -> Verb {
         match self {
             Write::Update { .. } => Verb::Update,
@@ -116,7 +116,7 @@ impl Write<'_> {
 }
 
 impl<'a> Request<'a> {
-    /// Understands what stands behind the verb; the error is the answer.
+    /// Parses the words after the verb. The error is the answer to send.
     pub fn understand(verb: Verb, rest: &'a [u8], base: &Base) -> Result<Request<'a>, Reply> {
         let question = match verb {
             Verb::Update => return update(rest, base).map(Request::Write),
@@ -163,7 +163,7 @@ fn forget<'a>(rest: &'a [u8], base: &Base) -> Result<Write<'a>, Reply> {
     Ok(Write::Forget { name })
 }
 
-/// The file that a request is about, and what follows its path as it was written.
+/// Returns the file of a request, and the words after its path as they were written.
 fn file<'a>(verb: Verb, rest: &'a [u8], base: &Base) -> Result<(Cow<'a, [u8]>, &'a [u8]), Reply> {
     let (path, rest) = field(rest);
     if path.is_empty() {
@@ -187,7 +187,7 @@ fn check_path(path: &[u8]) -> Result<(), Reply> {
     }
 }
 
-/// The question, and what follows its path.
+/// Returns the question, and the words after its path.
 fn file_line<'a>(
     verb: Verb,
     written: &'a [u8],
@@ -213,8 +213,8 @@ fn file_line<'a>(
     Ok((FileLine { verb, name, line }, rest))
 }
 
-/// Whether a blank ends this that belongs to no word: there is no backslash before it that is not
-/// itself behind one.
+/// Returns whether the text ends in a blank that belongs to no word: one that is not escaped by a
+/// backslash before it.
 fn ends_with_a_blank(written: &[u8]) -> bool {
     written.strip_suffix(b" ").is_some_and(|before| {
         before
@@ -227,7 +227,7 @@ fn ends_with_a_blank(written: &[u8]) -> bool {
     })
 }
 
-/// What a FETCH wants, if the time that it asks for is long.
+/// Returns the arguments of a FETCH if it asks for a long time.
 fn wanted(rest: &[u8]) -> Option<Wanted> {
     Wanted::parse(rest, now() as i64).filter(|wanted| wanted.seconds() > SHORT_SECONDS)
 }

@@ -1,4 +1,4 @@
-//! A status, for the tests of whoever shows it.
+//! A status for the tests of the code that shows it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::status::{BackendStatus, Exposed, LogStatus, Status};
 use crate::tally::Tally;
 use crate::verb::Verb;
 
-/// A router of four backends in two zones, of which nothing is wrong.
+/// Returns the status of a router with four backends in two zones and no problems.
 pub(crate) fn sample() -> Status {
     let tally = Arc::new(Tally::default());
     let _connected = tally.arrived();

@@ -1,23 +1,22 @@
-//! What the program says while it runs, on standard error: for people as lines of text, for
-//! machines as lines of JSON.
+//! The program's messages on standard error while it runs: lines of text for people, or lines of
+//! JSON for machines.
 //!
-//! Whoever has something to say uses the macros of `tracing`, with a sentence that stands for
-//! itself and the same facts as fields:
-//!
+//! Code that reports something uses the macros of `tracing`, with a sentence that can stand alone
+//! and the same facts as fields:
 //! ```
 //! # let (name, address, error) = ("b1", "10.0.0.5:42217", std::io::Error::other("connection refused"));
 //! tracing::warn!(backend = name, address, error = %error, "backend {name} ({address}) is down: {error}");
 //! ```
 //!
-//! As text, the sentence alone is written; as JSON, the fields stand beside it. The same thing has
-//! the same field everywhere: `backend`, `address`, `state`, `error`, `file`, `record` (a number in
-//! the log), `epoch`.
+//! As text, only the sentence is written; as JSON, the fields stand beside it. A fact has the same
+//! field everywhere: `backend`, `address`, `state`, `error`, `file`, `record` (a number in the
+//! log), `epoch`.
 //!
 //! | level | for |
 //! |---|---|
-//! | error | somebody has to do something: writes are refused, a fault of ours |
-//! | warn | it works on with less: a backend is down, a file could not be moved |
-//! | info | what a reader of the log wants to find later: starts, ends, backends that come up, a new map |
+//! | error | somebody must act: writes are refused, or there is a fault in the program |
+//! | warn | the router works, with less: a backend is down, a file could not be moved |
+//! | info | events that a reader wants to find later: starts, stops, backends that come up, a new map |
 //! | debug | single requests and connections |
 
 use std::fmt;
@@ -33,17 +32,17 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::page::printable;
 
-/// How lines look.
+/// The format of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// A sentence a line, with time and level; under systemd without the time, which the journal
-    /// has.
+    /// One sentence a line, with time and level. Under systemd the time is left out, because the
+    /// journal has it.
     Text,
-    /// An object a line.
+    /// One object a line.
     Json,
 }
 
-/// The least that is said.
+/// The least severe level that is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs)] // the table above
 pub enum Least {
@@ -64,8 +63,8 @@ impl From<Least> for Level {
     }
 }
 
-/// From now on everything is said on standard error; also a fault of ours, in one line. Once a
-/// process.
+/// Prints all messages on standard error from now on, including a panic, in one line. Works once in
+/// a process.
 pub fn start(format: Format, least: Least) {
     let to_systemd = is_systemd();
     let subscriber: Box<dyn Subscriber + Send + Sync> = match format {
@@ -105,8 +104,8 @@ fn json<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(
         .finish()
 }
 
-/// Whether standard error goes to the journal of systemd, as it says in JOURNAL_STREAM: the device
-/// and the inode.
+/// Returns whether standard error goes to the journal of systemd. JOURNAL_STREAM then has the
+/// device and the inode.
 fn is_systemd() -> bool {
     let Ok(stream) = std::env::var("JOURNAL_STREAM") else {
         return false;
@@ -115,7 +114,7 @@ fn is_systemd() -> bool {
         .is_ok_and(|found| stream == format!("{}:{}", found.st_dev, found.st_ino))
 }
 
-/// One sentence a line.
+/// Writes one sentence a line.
 struct Text {
     to_systemd: bool,
 }
@@ -133,7 +132,7 @@ where
     ) -> fmt::Result {
         let level = *event.metadata().level();
         if self.to_systemd {
-            // the journal takes the level from there, as syslog numbers them
+            // the journal reads the level from this prefix, in the numbers of syslog
             let priority = [(Level::ERROR, 3), (Level::WARN, 4), (Level::INFO, 6)]
                 .iter()
                 .find(|(known, _)| *known == level)

@@ -1,4 +1,4 @@
-//! What the router and its backends know in common.
+//! The state that the router and its backends share.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
@@ -14,38 +14,38 @@ use crate::log::Log;
 use crate::path::Base;
 use crate::tally::Tally;
 
-/// What the router is told besides the map.
+/// The router's options, besides the map.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The directory that clients believe all files to be in.
     pub base: Base,
     /// How long a write may wait for the FLUSH that confirms it.
     pub flush_after: Duration,
-    /// How long a backend may take for an answer; beyond, it is down.
+    /// How long a backend may take to answer before it is down.
     pub patience: Duration,
-    /// CREATE may replace a file that is there, as rrdcached does when -O is not said.
+    /// Whether CREATE may replace a file that exists, as rrdcached does without -O.
     pub overwrite: bool,
-    /// How to make a file that an UPDATE names and that is not there.
+    /// How to make a file that an UPDATE names and that does not exist.
     pub create: Option<Arc<Templates>>,
 }
 
-/// What all have in common.
+/// The shared state.
 pub struct Shared {
-    /// As told.
+    /// The options.
     pub options: Options,
     /// The log.
     pub log: Arc<dyn Log>,
     /// Every record up to this number was offered to the backends that it is for.
     pub offered: AtomicU64,
-    /// What is counted.
+    /// The counters.
     pub tally: Arc<Tally>,
-    /// Files that a backend should have and says that it has not.
+    /// Files that a backend should have and reports as missing.
     pub lacks: Lacks,
     layout: RwLock<Layout>,
 }
 
 impl Shared {
-    /// Before anything was written.
+    /// Returns the state before anything was written.
     pub fn new(options: Options, log: Arc<dyn Log>, layout: Layout) -> Shared {
         let offered = AtomicU64::new(log.newest());
         Shared {
@@ -58,30 +58,30 @@ impl Shared {
         }
     }
 
-    /// Where files live.
+    /// Returns the layout: where files live.
     pub fn layout(&self) -> RwLockReadGuard<'_, Layout> {
         self.layout.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same, to change it.
+    /// Returns the layout, to change it.
     pub fn layout_mut(&self) -> RwLockWriteGuard<'_, Layout> {
         self.layout.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Files that a backend should have and says that it has not.
+/// Files that a backend should have and reports as missing.
 #[derive(Default)]
 pub struct Lacks {
     known: Mutex<BTreeSet<(Vec<u8>, BackendId)>>,
-    /// Rings when there is one more.
+    /// Notified when there is one more.
     pub bell: Notify,
 }
 
-/// Names kept at most: beyond, a look through all files finds them.
+/// The most names that are kept. A look through all files finds the others.
 const MOST_LACKS: usize = 100_000;
 
 impl Lacks {
-    /// This backend lacks this file.
+    /// Adds a file that this backend lacks.
     pub fn add(&self, name: &[u8], place: BackendId) {
         let mut known = lock(&self.known);
         if known.len() < MOST_LACKS && known.insert((name.to_vec(), place)) {
@@ -89,12 +89,12 @@ impl Lacks {
         }
     }
 
-    /// Those known; they are taken out.
+    /// Removes and returns the known ones.
     pub fn take(&self) -> BTreeSet<(Vec<u8>, BackendId)> {
         std::mem::take(&mut lock(&self.known))
     }
 
-    /// How many of this backend are known.
+    /// Returns how many are known of this backend.
     pub fn count_of(&self, place: BackendId) -> usize {
         lock(&self.known)
             .iter()

@@ -1,4 +1,4 @@
-//! A socket that takes clients: of the protocol of rrdcached, or of our agents.
+//! A socket that accepts clients, of rrdcached's protocol or of the agents'.
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, UnixListener};
 
 use crate::connection::{Address, Stream};
 
-/// A socket that takes clients.
+/// A socket that accepts clients.
 pub enum Socket {
     /// At a path.
     Unix(UnixListener),
@@ -17,8 +17,8 @@ pub enum Socket {
 }
 
 impl Socket {
-    /// Listens. A unix socket that nobody answers on is taken over; an address that is not loopback
-    /// is refused unless `public`.
+    /// Listens on `address`. A unix socket on which nobody answers is taken over. An address that
+    /// is not loopback is refused unless `public` is set.
     pub async fn bind(address: &Address, public: bool) -> io::Result<Socket> {
         match address {
             Address::Unix(path) => {
@@ -29,8 +29,8 @@ impl Socket {
                 let found: Vec<_> = tokio::net::lookup_host(text.as_str()).await?.collect();
                 if !public && !found.iter().all(|address| address.ip().is_loopback()) {
                     let reason =
-                        "not a loopback address, and the protocol knows no passwords; say \
-                        --public if the network is safe";
+                        "not a loopback address, and the protocol has no passwords; add --public \
+                        if the network is safe";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
                 }
                 TcpListener::bind(&found[..]).await.map(Socket::Tcp)
@@ -38,7 +38,7 @@ impl Socket {
         }
     }
 
-    /// The address, with the port that the system chose when 0 was asked for.
+    /// Returns the address, with the port that the system chose if port 0 was requested.
     pub fn address(&self) -> io::Result<String> {
         match self {
             Socket::Unix(socket) => Ok(format!(
@@ -53,7 +53,7 @@ impl Socket {
         }
     }
 
-    /// The next client.
+    /// Waits for the next client.
     pub async fn accept(&self) -> io::Result<Stream> {
         match self {
             Socket::Unix(socket) => socket
@@ -62,26 +62,26 @@ impl Socket {
                 .map(|(stream, _)| Stream::Unix(stream)),
             Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept().await?;
-                let _ = stream.set_nodelay(true); // else slower, and no worse
+                let _ = stream.set_nodelay(true); // otherwise only slower
                 Ok(Stream::Tcp(stream))
             }
         }
     }
 }
 
-/// Removes a socket that a process left behind.
+/// Removes a socket that a dead process left behind.
 async fn take_over(path: &Path) -> io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.file_type().is_socket() => {
             match tokio::net::UnixStream::connect(path).await {
                 Ok(_) => Err(io::Error::new(
                     io::ErrorKind::AddrInUse,
-                    "somebody listens there",
+                    "another process listens there",
                 )),
                 Err(_) => std::fs::remove_file(path),
             }
         }
-        _ => Ok(()), // bind says what is wrong
+        _ => Ok(()), // bind reports the error
     }
 }
 

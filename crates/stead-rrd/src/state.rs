@@ -1,17 +1,16 @@
-//! The router's own directory: which maps it serves by, and which files have moved from the places
-//! of one to those of the other.
+//! The router's own directory. It records which maps the router serves by, and which files have
+//! moved from the places of one map to those of the other.
 //!
 //! ```text
-//! DIR/settled.map   where every file is that has not moved
-//! DIR/target.map    where files move to; only while they do
+//! DIR/settled.map   places every file that has not moved
+//! DIR/target.map    places the files that have moved; exists until the move is done
 //! DIR/moved         the names of the files that have moved, one a line, in the order in which they did
 //! DIR/log/          the durable log
 //! DIR/lock          held while a router runs, never removed
 //! DIR/control       the socket of `stead-rrd status` and `stead-rrd move`
 //! ```
 //!
-//! Each map is put in its place by renaming, and what is in it survives a crash before anything is
-//! done by it.
+//! Each map is put in its place by renaming, and it is durable before the router acts on it.
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
@@ -24,7 +23,7 @@ use stead::Map;
 use crate::dirs::{failed, hold, sync};
 use crate::lock::lock;
 
-/// The directory, held by one router.
+/// The directory, locked by one router.
 pub struct StateDir {
     dir: PathBuf,
     moved: Arc<Mutex<Option<File>>>,
@@ -32,7 +31,7 @@ pub struct StateDir {
 }
 
 impl StateDir {
-    /// Opens the directory and makes it where it is missing.
+    /// Opens the directory, and makes it if it does not exist.
     pub fn open(dir: &Path) -> io::Result<StateDir> {
         fs::create_dir_all(dir).map_err(|error| failed("create", dir, error))?;
         let lock = hold(&dir.join("lock"))?;
@@ -43,17 +42,18 @@ impl StateDir {
         })
     }
 
-    /// Its path.
+    /// Returns its path.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The map by which files are placed that have not moved; `None` at the very first start.
+    /// Returns the map that places the files that have not moved, or `None` at the very first
+    /// start.
     pub fn settled(&self) -> io::Result<Option<Map>> {
         self.map("settled.map")
     }
 
-    /// The map to whose places files move, and the files that have moved.
+    /// Returns the map to whose places files move, and the names of the files that have moved.
     pub fn target(&self) -> io::Result<Option<(Map, HashSet<Vec<u8>>)>> {
         let Some(map) = self.map("target.map")? else {
             return Ok(None);
@@ -64,7 +64,7 @@ impl StateDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(error) => return Err(failed("read", &path, error)),
         };
-        // a name that a crash has cut off counts as not moved; it is overwritten by the next
+        // a name that a crash has cut off counts as not moved; it is removed here
         let whole = bytes
             .iter()
             .rposition(|b| *b == b'\n')
@@ -99,11 +99,11 @@ impl StateDir {
         }
     }
 
-    /// Every file is where this map says.
+    /// Records that every file is where this map places it.
     pub fn settle_on(&self, map: &Map) -> io::Result<()> {
         self.put("settled.map", map)?;
         *lock(&self.moved) = None;
-        // in this order: without a target the names mean nothing
+        // in this order, because without a target the names mean nothing
         for name in ["target.map", "moved"] {
             let path = self.dir.join(name);
             match fs::remove_file(&path) {
@@ -117,12 +117,12 @@ impl StateDir {
         Ok(())
     }
 
-    /// Files begin to move to the places of this map.
+    /// Records that files begin to move to the places of this map.
     pub fn move_to(&self, map: &Map) -> io::Result<()> {
         self.put("target.map", map)
     }
 
-    /// This file has moved; durable when it ends.
+    /// Records that a file has moved. This is durable when the call returns.
     pub async fn note_moved(&self, name: &[u8]) -> io::Result<()> {
         let (path, moved) = (self.dir.join("moved"), Arc::clone(&self.moved));
         let line = [name, b"\n"].concat();
@@ -146,7 +146,7 @@ impl StateDir {
                 .len();
             let written = file.write_all(&line).and_then(|()| file.sync_data());
             if let Err(error) = written {
-                // half a name must not become the start of the next
+                // a half-written name must not become the start of the next one
                 let _ = file.set_len(length);
                 return Err(failed("write", &path, error));
             }

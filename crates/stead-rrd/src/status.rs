@@ -1,7 +1,7 @@
-//! What the router knows of itself.
+//! The status of the router.
 //!
-//! [`Status`] is the one source: `stead-rrd status` prints it, as a page or as JSON, and the
-//! metrics are the same numbers.
+//! [`Status`] is the one source of this information: `stead-rrd status` prints it as a page or as
+//! JSON, and the metrics have the same numbers.
 
 use std::future::Future;
 
@@ -11,9 +11,9 @@ use stead::Map;
 use crate::health::Health;
 use crate::tally::Clients;
 
-/// Whoever can say how it is: the router.
+/// A source of the status: the router.
 pub trait Source: Send + Sync + 'static {
-    /// How it is now.
+    /// Returns the status of now.
     fn status(&self) -> impl Future<Output = Status> + Send;
 }
 
@@ -28,11 +28,11 @@ pub struct Status {
     pub started: u64,
     /// The name of the fleet.
     pub fleet: String,
-    /// The epoch of the map that files lie by.
+    /// The epoch of the map that places the files now.
     pub epoch: u64,
     /// The epoch that files have to be moved to.
     pub next_epoch: Option<u64>,
-    /// How much has lost copies for now.
+    /// Which parts of the files have lost copies for now.
     pub exposed: Exposed,
     /// Every rrdcached, in the order of the map.
     pub backends: Vec<BackendStatus>,
@@ -40,23 +40,24 @@ pub struct Status {
     pub log: Option<LogStatus>,
     /// Clients and their requests.
     pub clients: Clients,
-    /// The move or repair that is under way, or the last one.
+    /// The running move or repair, or the last one.
     pub moving: Option<Progress>,
 }
 
-/// Parts of all places where files can lie, 0 to 1.
+/// Fractions of all places where files can lie, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exposed {
-    /// None of the copies is up: reads fail.
+    /// No copy is up: reads fail.
     pub unreachable: f64,
     /// One copy is up where there should be more.
     pub single: f64,
 }
 
 impl Exposed {
-    /// By a map, and which of its nodes are up, by their index.
+    /// Computes the fractions from a map. `up` says whether the node with this index is up.
     pub fn of(map: &Map, up: impl Fn(usize) -> bool) -> Exposed {
-        // copies that are up and copies in all, by policy: there are fewer policies than slices
+        // for each policy, the copies that are up and all copies: there are fewer policies than
+        // slices
         let copies: Vec<(usize, usize)> = map
             .policies()
             .map(|policy| policy.distinct())
@@ -93,31 +94,32 @@ pub struct BackendStatus {
     pub address: String,
     /// The labels of its node, as the map has them.
     pub labels: Vec<(String, String)>,
-    /// What it can do now.
+    /// The state of the backend.
     pub state: Health,
-    /// Since when.
+    /// When it entered this state.
     pub since: u64,
-    /// Why it is not up, in its own words.
+    /// Why it is not up, in the words of the error.
     pub reason: Option<String>,
     /// Lines that wait in memory to be sent.
     pub queued_lines: u64,
-    /// Their bytes.
+    /// The size of these lines in bytes.
     pub queued_bytes: u64,
-    /// When it is not up: the durable records that it may lack, of which some are for others.
+    /// While it is not up: the durable records that it may lack. Some of them are for other
+    /// backends.
     pub behind: u64,
     /// Files with writes that no FLUSH has confirmed.
     pub unflushed_files: u64,
     /// The record up to which it has everything on its disk.
     pub confirmed: u64,
-    /// Writes that it has answered.
+    /// Lines that it has answered.
     pub answered: u64,
-    /// Those of them that it refused.
+    /// Lines that it has refused.
     pub errors: u64,
-    /// How often the connection was made again.
+    /// How often the router connected again.
     pub reconnects: u64,
     /// Files that it should have and lacks; they are copied from another backend.
     pub lacking: u64,
-    /// It keeps a journal of its own (`-j`), by which it can lose updates when it crashes.
+    /// Whether it keeps a journal of its own (`-j`), which can lose updates in a crash.
     #[serde(default)]
     pub journal: bool,
 }
@@ -125,44 +127,44 @@ pub struct BackendStatus {
 /// The durable log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LogStatus {
-    /// Bytes on the disk.
+    /// The bytes on disk.
     pub bytes: u64,
-    /// The most that they may become.
+    /// An upper bound on these bytes.
     pub bound: u64,
-    /// The oldest record that is kept; above `newest` when there is none.
+    /// The oldest record that is kept. If there is none, this is above `newest`.
     pub oldest: u64,
     /// The newest record that survives a crash.
     pub newest: u64,
-    /// Why it will refuse records soon, or does so already.
+    /// Why it will soon refuse records, or already does.
     pub short: Option<String>,
-    /// Why it takes no more until the router is started again.
+    /// Why it takes no more records until the router is restarted.
     pub failed: Option<String>,
 }
 
 /// What a move or a repair has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// The backend that is repaired; `None` for a move.
+    /// The backend that is being repaired; `None` for a move.
     pub repair: Option<String>,
-    /// The epoch whose places files leave.
+    /// The epoch from whose places files move.
     pub from_epoch: u64,
-    /// The epoch whose places they come to.
+    /// The epoch to whose places files move.
     pub to_epoch: u64,
-    /// Files that have to be carried, as far as is known.
+    /// How many files have to be copied, as far as known.
     pub files: u64,
-    /// Those that have been carried, by this run or one before it.
+    /// How many files have been copied, by this run or an earlier one.
     pub done: u64,
-    /// Those that could not be; they stay where they are.
+    /// How many files could not be copied; they stay where they are.
     pub failed: u64,
     /// The first reasons, one line each.
     pub reasons: Vec<String>,
-    /// Bytes carried by this run.
+    /// How many bytes this run has copied.
     pub bytes: u64,
     /// When this run started.
     pub started: u64,
-    /// Bytes a second, of late.
+    /// Bytes a second, on average since this run started.
     pub rate: u64,
-    /// There is no more to come.
+    /// Whether the work has ended.
     pub ended: bool,
 }
 
@@ -211,7 +213,7 @@ mod tests {
         let of = |up: [bool; 4]| Exposed::of(&map, |node| up[node]);
         assert_eq!(of([true; 4]), Exposed::default());
         assert!(near(of([false; 4]), 1.0, 0.0), "{:?}", of([false; 4]));
-        // each file has a copy in either zone, and half of them the one that is gone
+        // each file has a copy in either zone, and for half of the files it is the one that is down
         assert!(
             near(of([false, true, true, true]), 0.0, 0.5),
             "{:?}",

@@ -1,8 +1,8 @@
-//! What the router counts as it runs.
+//! The counters of the running router.
 //!
-//! Counting is a few relaxed additions, without a lock and without an allocation: it can stand in
-//! the path of every request. Numbers that are read while others count may be of slightly different
-//! moments; none is ever lost.
+//! Counting is a few relaxed additions, without a lock or an allocation, so every request can be
+//! counted. Numbers that are read during counting may be of slightly different moments, but no
+//! count is ever lost.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::verb::{Verb, VERBS};
 
-/// Upper bounds of the buckets of durations, in microseconds: from what a memory answers in to what
-/// a client gives up after. What took longer than the last is in a bucket of its own.
+/// The upper bounds of the buckets of durations, in microseconds. They range from an answer out of
+/// memory to the time when a client gives up. Longer durations have a bucket of their own.
 pub const BOUNDS: [u64; 16] = [
     100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
     1_000_000, 2_500_000, 5_000_000, 10_000_000,
 ];
 
-/// The name that requests of no known verb are counted under.
+/// The name for requests whose verb is unknown.
 pub const UNKNOWN: &str = "unknown";
 
-/// All counters. One for the router; any thread may count.
+/// All counters of the router. Any thread may count.
 #[derive(Debug)]
 pub struct Tally {
     accepted: AtomicU64,
     left: AtomicU64,
     refused: AtomicU64,
-    /// by verb, and the last for none
+    /// indexed by verb; the last one is for unknown verbs
     verbs: [VerbTally; VERBS.len() + 1],
 }
 
@@ -50,7 +50,7 @@ impl Default for Tally {
     }
 }
 
-/// A client that is connected, until this is dropped.
+/// A connected client. It counts as connected until this is dropped.
 #[derive(Debug)]
 pub struct Guest(Arc<Tally>);
 
@@ -61,23 +61,25 @@ impl Drop for Guest {
 }
 
 impl Tally {
-    /// A client has connected.
+    /// Counts a client that has connected.
     pub fn arrived(self: &Arc<Tally>) -> Guest {
         self.accepted.fetch_add(1, Relaxed);
         Guest(Arc::clone(self))
     }
 
-    /// A client could not be taken: no descriptor was left, or too many were there.
+    /// Counts a client that could not be accepted: no descriptor was left, or there were too many
+    /// clients.
     pub fn refused(&self) {
         self.refused.fetch_add(1, Relaxed);
     }
 
-    /// A request was answered, so long after it was read; `None` is a request of no known verb.
+    /// Counts an answered request and the time that it took. `None` means a request with an unknown
+    /// verb.
     pub fn observe(&self, verb: Option<Verb>, took: Duration, failed: bool) {
         self.observe_many(verb, took, 1, u64::from(failed));
     }
 
-    /// Lines of a BATCH were answered together; so many of them with an error.
+    /// Counts lines of a BATCH that were answered together, some of them with an error.
     pub fn observe_many(&self, verb: Option<Verb>, took: Duration, requests: u64, errors: u64) {
         let Some(counters) = self
             .verbs
@@ -85,7 +87,7 @@ impl Tally {
         else {
             return;
         };
-        // rounded up: a bound is the most that a request took
+        // rounded up, because a bound is the most that a request took
         let microseconds = took.as_nanos().div_ceil(1000);
         let bucket = BOUNDS.partition_point(|bound| u128::from(*bound) < microseconds);
         if let Some(bucket) = counters.buckets.get(bucket) {
@@ -101,9 +103,9 @@ impl Tally {
         }
     }
 
-    /// The numbers of now.
+    /// Returns the current numbers.
     pub fn read(&self) -> Clients {
-        // in this order: whoever comes meanwhile is connected and has not left
+        // in this order, so that a client that arrives meanwhile counts as connected
         let left = self.left.load(Relaxed);
         let accepted = self.accepted.load(Relaxed);
         let names = VERBS
@@ -137,11 +139,11 @@ impl Tally {
 /// Clients and their requests since the start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Clients {
-    /// Connected now.
+    /// How many clients are connected now.
     pub connected: u64,
-    /// Connections that were taken.
+    /// How many connections were accepted.
     pub accepted: u64,
-    /// Connections that could not be taken.
+    /// How many connections could not be accepted.
     pub refused: u64,
     /// Every verb, in the order of HELP, and [`UNKNOWN`].
     pub verbs: Vec<Requests>,
@@ -154,18 +156,18 @@ pub struct Requests {
     pub verb: String,
     /// Answered requests.
     pub requests: u64,
-    /// Those of them whose answer was an error.
+    /// How many of them were answered with an error.
     pub errors: u64,
-    /// The sum of their times from reading to answering.
+    /// The sum of the times from reading to answering, in seconds.
     pub seconds: f64,
-    /// How many took at most each of [`BOUNDS`] and more than the bound before it; the last: longer
-    /// than all.
+    /// How many requests took at most each of [`BOUNDS`] and more than the bound before it. The
+    /// last one is for longer times.
     pub buckets: Vec<u64>,
 }
 
 impl Requests {
-    /// A time that so many of a hundred requests did not exceed, as far as the buckets tell; `None`
-    /// when it is beyond the last bound, or there were no requests.
+    /// Returns a time that this percentage of the requests did not exceed, as far as the buckets
+    /// tell. Returns `None` if it is beyond the last bound, or if there were no requests.
     pub fn within(&self, percent: u64) -> Option<Duration> {
         let wanted = (u128::from(self.requests) * u128::from(percent)).div_ceil(100);
         let mut seen = 0u128;
@@ -205,7 +207,8 @@ mod tests {
         let update = read.verbs.iter().find(|one| one.verb == "update").unwrap();
         assert_eq!((update.requests, update.errors), (4500, 402));
         assert_eq!(update.buckets.iter().sum::<u64>(), 4500);
-        // 0 to 100 us are 101 values of each thread; the last bucket has what is beyond all bounds
+        // each thread has 101 values from 0 to 100 us; the last bucket has the values beyond all
+        // bounds
         assert_eq!(
             (update.buckets[0], update.buckets[1], update.buckets[16]),
             (404, 600, 500)

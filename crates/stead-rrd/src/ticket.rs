@@ -1,11 +1,11 @@
-//! What became of the writes of one record of the log: a ticket for one request, or for a part of a
-//! BATCH.
+//! The outcome of the writes of one log record. There is a ticket for each request, or for each
+//! part of a BATCH.
 //!
-//! A ticket is offered to every backend of its lines; each says once what it thinks of the lines
-//! that are its own, or that it is lost. Whoever waits hears as soon as every line has an answer:
-//! the first backend that took or refused it decides, and "no such file" decides only when nobody
-//! knows better. So one slow backend holds up nobody. But nobody hears before it was offered to
-//! all: what is asked next comes after it in every queue.
+//! A ticket is offered to every backend of its lines. Each backend either answers once for its own
+//! lines or is lost. The caller gets the answer as soon as every line is decided. The first backend
+//! that takes or refuses a line decides it; "no such file" decides only if no backend answers
+//! otherwise. So a slow backend delays nobody. But no caller gets an answer before the ticket was
+//! offered to all its backends, so that the caller's next request comes after it in every queue.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -19,7 +19,7 @@ use crate::writes::Writes;
 /// The lines that failed, ascending, and why.
 pub type Failures = Vec<(usize, Vec<u8>)>;
 
-/// What a backend says of one line.
+/// The answer of the backends to one line so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Heard {
     Nothing,
@@ -37,9 +37,9 @@ pub struct Ticket {
 }
 
 struct Answers {
-    /// who has not offered yet what he has to
+    /// how many callers still have to offer lines
     givers: usize,
-    /// answers that may still come
+    /// how many answers may still come
     expected: usize,
     undecided: usize,
     said: Vec<Heard>,
@@ -48,7 +48,7 @@ struct Answers {
 }
 
 impl Ticket {
-    /// A ticket of a record, and where the answer comes; there is one who has to offer it.
+    /// Returns a ticket for a record, and the receiver of its answer. One caller has to offer it.
     pub fn new(number: u64, writes: Writes) -> (Ticket, oneshot::Receiver<Failures>) {
         let (done, receiver) = oneshot::channel();
         let said = vec![Heard::Nothing; writes.len()];
@@ -70,25 +70,25 @@ impl Ticket {
         )
     }
 
-    /// One more will offer some of its lines.
+    /// Announces that one more caller will offer some of the lines.
     pub fn will_be_given(&self) {
         self.answers().givers += 1;
     }
 
-    /// One has offered all that he had to.
+    /// Records that a caller has offered all its lines.
     pub fn given(&self) {
         let mut answers = self.answers();
         answers.givers = answers.givers.saturating_sub(1);
         self.heard(answers);
     }
 
-    /// So many more answers may come.
+    /// Records that `more` further answers may come.
     pub fn expect(&self, more: usize) {
         self.answers().expected += more;
     }
 
-    /// A backend's answer: which of `lines` it refused (by their place in `lines`), and why; it
-    /// took all others.
+    /// Takes a backend's answer to `lines`. `failures` has the lines that it refused, by their
+    /// place in `lines`, and why; it took all others.
     pub fn answer(
         &self,
         lines: impl Iterator<Item = usize>,
@@ -106,14 +106,14 @@ impl Ticket {
         self.heard(answers);
     }
 
-    /// An answer that was expected and does not come: the backend is not up, or is lost.
+    /// Records that an expected answer will not come, because the backend is not up or is lost.
     pub fn lost(&self) {
         let mut answers = self.answers();
         answers.expected = answers.expected.saturating_sub(1);
         self.heard(answers);
     }
 
-    /// The log has not taken it: every line failed.
+    /// Fails every line, because the log has not taken the record.
     pub fn fail(&self, text: &[u8]) {
         let mut answers = self.answers();
         for line in 0..answers.said.len() {
@@ -132,7 +132,7 @@ impl Ticket {
         };
         let mut failures = std::mem::take(&mut answers.failures);
         if answers.undecided > 0 {
-            // nobody was there: the log has it, which is enough for an update
+            // no backend was up: the log has the write, which is enough for an update
             let nobody = |(line, said): (usize, &Heard)| {
                 (*said == Heard::Nothing && self.writes.verb(line) != Verb::Update).then_some(line)
             };
@@ -149,7 +149,7 @@ impl Ticket {
         }
         drop(answers);
         failures.sort_unstable_by_key(|(line, _)| *line);
-        let _ = done.send(failures); // a client that has gone does not wait
+        let _ = done.send(failures); // a client that has left does not wait
     }
 
     fn answers(&self) -> MutexGuard<'_, Answers> {
@@ -172,7 +172,7 @@ impl Answers {
         }
         if was == Heard::Missing {
             if self.said[line] == Heard::Missing {
-                return; // it was said before
+                return; // it is recorded already
             }
             self.failures.retain(|(other, _)| *other != line);
         }

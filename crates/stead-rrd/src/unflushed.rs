@@ -1,21 +1,21 @@
-//! What a backend has got and may still lose: which files have to be flushed, oldest first.
+//! The files of a backend that have to be flushed, oldest first: it may still lose their writes.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 
-/// Which files have writes that no FLUSH has confirmed.
+/// The files with writes that no FLUSH has confirmed.
 #[derive(Default)]
 pub struct Unflushed {
-    /// by name: the first record, and when it was answered
+    /// by name: the number of the first record, and when it was answered
     files: HashMap<Vec<u8>, (u64, Instant)>,
-    /// the same, oldest first; a file that is being flushed stands only here
+    /// the same, oldest first; a file that is being flushed is only here
     order: BTreeSet<(u64, Vec<u8>)>,
 }
 
 impl Unflushed {
-    /// A write to this file was answered.
+    /// Records that a write to this file was answered.
     pub fn wrote(&mut self, name: &[u8], number: u64, now: Instant) {
         if !self.files.contains_key(name) {
             self.files.insert(name.to_vec(), (number, now));
@@ -23,10 +23,10 @@ impl Unflushed {
         }
     }
 
-    /// The oldest file that was not taken, when its write is older than `age`; from now on writes
-    /// to it count anew.
+    /// Takes the oldest file that is not taken, if its write is older than `age`. Later writes to
+    /// that file are counted anew.
     pub fn take(&mut self, age: Duration, now: Instant) -> Option<(u64, Vec<u8>)> {
-        // those that stand only here were taken before
+        // files that are only in `order` were taken before
         let waits = self.order.iter().find_map(|taken| {
             Some((
                 taken,
@@ -43,12 +43,12 @@ impl Unflushed {
         Some(taken)
     }
 
-    /// The FLUSH of what `take` gave has succeeded.
+    /// Records that the FLUSH of what `take` returned has succeeded.
     pub fn flushed(&mut self, taken: &(u64, Vec<u8>)) {
         self.order.remove(taken);
     }
 
-    /// It has not.
+    /// Records that the FLUSH of what `take` returned has failed.
     pub fn failed(&mut self, taken: &(u64, Vec<u8>), now: Instant) {
         self.order.remove(taken);
         let mut first = taken.0;
@@ -59,13 +59,13 @@ impl Unflushed {
         self.wrote(&taken.1, first, now);
     }
 
-    /// How many files.
-    #[allow(clippy::len_without_is_empty)] // nobody asks
+    /// Returns how many files there are, without those that are taken.
+    #[allow(clippy::len_without_is_empty)] // nobody needs it
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// The oldest record that has to be confirmed.
+    /// Returns the oldest record that is not confirmed.
     pub fn first(&self) -> Option<u64> {
         self.order.first().map(|(number, _)| *number)
     }
@@ -95,8 +95,8 @@ mod tests {
             (Some(8), Some((8, b"a".to_vec())))
         );
         assert!(files.take(Duration::from_secs(3600), now).is_none());
-        // taken twice, as a file is that is written to while it cannot be flushed: the first write
-        // counts, whichever failed last
+        // taken twice, like a file that gets writes while it cannot be flushed: the first write
+        // counts, whichever FLUSH failed last
         let mut files = Unflushed::default();
         files.wrote(b"a", 5, now);
         let first = files.take(age, now).unwrap();

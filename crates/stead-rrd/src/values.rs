@@ -1,18 +1,19 @@
-//! What may stand in a request: how long its words may be, and which values an RRD can take.
+//! Limits on a request: how long its words may be, and which values an RRD can take.
 
 use crate::reply::Reply;
 use crate::words::words;
 
-/// The longest path and the longest value: answers with it fit into the 4,095 bytes that rrdcached
-/// has for one.
+/// The longest path and the longest value. Answers that contain them fit into the 4,095 bytes that
+/// rrdcached has for one answer.
 pub const WORD_BYTES: usize = 1000;
 
-/// How many words; an error when one of them is too long.
+/// Returns the number of words. It is an error if one of them is too long.
 pub fn word_count(rest: &[u8]) -> Result<usize, Reply> {
     words(rest).try_fold(0, |count, word| is_short(word).map(|()| count + 1))
 }
 
-/// How many values; an error when one of them is too long, or none that an RRD can take.
+/// Returns the number of values. It is an error if one of them is too long, or if no RRD can take
+/// it.
 pub fn value_count(rest: &[u8]) -> Result<usize, Reply> {
     words(rest).try_fold(0, |count, word| {
         is_short(word)?;
@@ -38,9 +39,9 @@ fn is_short(word: &[u8]) -> Result<(), Reply> {
     }
 }
 
-/// Whether an RRD can take `seconds:value...`. rrdcached accepts anything that begins with a
-/// number, and when it comes to write such a value it drops that one and all after it without a
-/// word.
+/// Returns whether an RRD can take `seconds:value...`. rrdcached accepts anything that begins with
+/// a number. When it comes to write a value that no RRD can take, it silently drops that one and
+/// all after it.
 fn can_be_written(word: &[u8]) -> bool {
     is_plain(word) || is_parsed(word)
 }
@@ -55,20 +56,21 @@ fn is_parsed(word: &[u8]) -> bool {
     let Some(time) = parts.next() else {
         return false;
     };
-    // what does not begin with a number it refuses itself, in its own words
+    // rrdcached itself refuses a text that does not begin with a number, in its own words
     let digits = time.first().is_some_and(u8::is_ascii_digit);
     if !digits {
         return true;
     }
-    // 2^40 s: the year 36,812; such a time would refuse all others for ever
+    // 2^40 s is the year 36,812; after a value of such a time, the file would refuse all others for
+    // ever
     let good = |time: f64| time.is_finite() && time < (1u64 << 40) as f64;
     let mut values = parts.peekable();
     number(time).is_some_and(good)
         && (values.peek().is_none() || values.all(|value| value == b"U" || number(value).is_some()))
 }
 
-/// Whether this is digits with colons and decimal points between them, as most values are, and
-/// short: those need no parser.
+/// Returns whether the text is short and consists of digits, colons and decimal points between
+/// digits. Most values are, and they need no parser.
 fn is_plain(word: &[u8]) -> bool {
     let (mut digits, mut points, mut colons) = (0, 0, 0);
     for byte in word {
@@ -85,8 +87,8 @@ fn is_plain(word: &[u8]) -> bool {
     digits > 0
 }
 
-/// The time of the first value of an UPDATE, of what stands behind the name: `1700000000.25:1:2
-/// ...`; to the nearest second, since that is how collectd reckons when it makes a file.
+/// Returns the time of the first value of an UPDATE, such as `1700000000.25:1:2 ...`. It is rounded
+/// to the nearest second, as collectd does when it makes a file.
 pub fn first_time(values: &[u8]) -> Option<i64> {
     let digits = values
         .iter()

@@ -1,6 +1,6 @@
-//! What a client can ask for: the verbs of rrdcached.
+//! The verbs of rrdcached: what a client can request.
 
-/// What a client can ask for. The order is the one of HELP.
+/// A verb. The order is the one of HELP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // rrdcached(1) describes each
 pub enum Verb {
@@ -30,7 +30,7 @@ pub enum Verb {
 
 use Verb::*;
 
-/// Every verb, its name and what follows it.
+/// Every verb, with its name and its arguments.
 pub const VERBS: [(Verb, &str, &str); 22] = [
     (Update, "UPDATE", " <filename> <values> [<values> ...]"),
     (Flush, "FLUSH", " <filename>"),
@@ -69,7 +69,7 @@ pub const VERBS: [(Verb, &str, &str); 22] = [
 ];
 
 impl Verb {
-    /// The verb of this name, in any case.
+    /// Returns the verb of this name, in upper or lower case.
     pub fn named(name: &[u8]) -> Option<Verb> {
         VERBS
             .iter()
@@ -77,17 +77,17 @@ impl Verb {
             .map(|(verb, ..)| *verb)
     }
 
-    /// Its name, in upper case.
+    /// Returns its name, in upper case.
     pub fn name(self) -> &'static str {
         VERBS[self as usize].1
     }
 
-    /// The line that says how to use it.
+    /// Returns the line that explains its use.
     pub fn usage(self) -> String {
         format!("Usage: {}{}", self.name(), VERBS[self as usize].2)
     }
 
-    /// Whether it may stand in a BATCH.
+    /// Returns whether it may be used in a BATCH.
     pub fn in_batch(self) -> bool {
         matches!(
             self,

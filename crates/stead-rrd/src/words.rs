@@ -1,25 +1,25 @@
-//! A line of the rrdcached protocol, taken apart.
+//! Splits a line of the rrdcached protocol into its parts.
 //!
-//! Fields are separated by one blank, and a backslash takes the next byte as it is.
+//! One blank separates two fields, and a backslash escapes the next byte.
 
 use std::borrow::Cow;
 
 use crate::path::escape;
 use crate::verb::Verb;
 
-/// A line, taken apart.
+/// The parts of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Split<'a> {
-    /// `None`: no verb of ours.
+    /// `None` if the verb is unknown.
     pub verb: Option<Verb>,
     /// The verb as it was written.
     pub word: Cow<'a, [u8]>,
-    /// All after the verb, as it was written.
+    /// Everything after the verb, as it was written.
     pub rest: &'a [u8],
 }
 
 impl<'a> Split<'a> {
-    /// Takes a line apart; its end (LF or CRLF) may be there or not.
+    /// Splits a line. Its end (LF or CRLF) may be present or not.
     pub fn of(line: &'a [u8]) -> Split<'a> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -31,21 +31,23 @@ impl<'a> Split<'a> {
         }
     }
 
-    /// The path, and what follows it as it was written; `None` when there is no path.
+    /// Returns the path, and the text after it as it was written. Returns `None` if there is no
+    /// path.
     pub fn path(&self) -> Option<(Cow<'a, [u8]>, &'a [u8])> {
         let (path, rest) = field(self.rest);
         (!path.is_empty()).then_some((path, rest))
     }
 }
 
-/// The line, without its end, that asks for one thing about one file.
+/// Returns the line, without its end, that asks one thing about one file.
 pub fn line_of(verb: Verb, name: &[u8]) -> Vec<u8> {
     let mut line = [verb.name().as_bytes(), b" "].concat();
     escape(name, &mut line);
     line
 }
 
-/// The first field of a line without its backslashes, and what follows the blank after it.
+/// Returns the first field of a line without its backslashes, and the text after the blank that
+/// ends it.
 pub fn field(line: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
     match line.iter().position(|byte| matches!(byte, b' ' | b'\\')) {
         None => return (Cow::Borrowed(line), &[]),
@@ -64,8 +66,8 @@ pub fn field(line: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
     (text.into(), &[])
 }
 
-/// The words of a line, as they were written; blanks at its end or side by side make none, and one
-/// behind a backslash ends none.
+/// Returns the words of a line, as they were written. Blanks at the end or several blanks in a row
+/// make no word, and an escaped blank ends none.
 pub fn words(rest: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut left = rest;
     std::iter::from_fn(move || loop {

@@ -1,11 +1,10 @@
-//! Writes, one line after the other, in as few allocations as may be: those of one record of the
-//! log.
+//! The writes of one log record, one line after the other, in as few allocations as possible.
 
 use crate::path::escape;
 use crate::verb::Verb;
 use crate::words::words;
 
-/// Lines, one after the other, in as few allocations as may be.
+/// Lines, one after the other, in as few allocations as possible.
 #[derive(Default)]
 pub struct Writes {
     text: Vec<u8>,
@@ -15,15 +14,16 @@ pub struct Writes {
 #[derive(Clone, Copy)]
 struct Span {
     verb: Verb,
-    /// from, to
+    /// the offsets of the name: from, to
     name: (u32, u32),
     line: (u32, u32),
-    /// where the words behind the name begin
+    /// the offset where the words after the name begin
     words: u32,
 }
 
 impl Writes {
-    /// Adds a write to the file of this name; `rest` is what stands behind the name, `more` too.
+    /// Adds a write to the file of this name. The words of `rest` and then of `more` follow the
+    /// name.
     pub fn push(&mut self, verb: Verb, name: &[u8], rest: &[u8], more: &[u8]) {
         let at = |text: &Vec<u8>| text.len() as u32; // a part of a BATCH is far below 4 GiB
         let start = at(&self.text);
@@ -41,7 +41,7 @@ impl Writes {
         let end = at(&self.text);
         let mut place = (name_start, name_end);
         if (name_end - name_start) as usize != name.len() {
-            self.text.extend_from_slice(name); // the name itself has to stand somewhere, too
+            self.text.extend_from_slice(name); // the unescaped name must be stored, too
             name_end = at(&self.text);
             place = (end, name_end);
         }
@@ -53,12 +53,12 @@ impl Writes {
         });
     }
 
-    /// Adds a line of others once more.
+    /// Adds a line of other writes again.
     pub fn push_again(&mut self, from: &Writes, at: usize) {
         self.push(from.verb(at), from.name(at), from.words(at), b"");
     }
 
-    /// None yet, with room for as many as these, and as long.
+    /// Returns empty writes with room for as many lines of the same length.
     pub fn another(&self) -> Writes {
         Writes {
             text: Vec::with_capacity(self.text.len()),
@@ -66,39 +66,39 @@ impl Writes {
         }
     }
 
-    /// How many.
+    /// Returns how many lines there are.
     pub fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no lines.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// The bytes of all lines.
+    /// Returns the size of all lines in bytes.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// The verb of a line.
+    /// Returns the verb of a line.
     pub fn verb(&self, at: usize) -> Verb {
         self.lines[at].verb
     }
 
-    /// The name of its file.
+    /// Returns the name of the file of a line.
     pub fn name(&self, at: usize) -> &[u8] {
         let (from, to) = self.lines[at].name;
         &self.text[from as usize..to as usize]
     }
 
-    /// What stands behind the name: each word with a blank before it.
+    /// Returns the words after the name, each with a blank before it.
     pub fn words(&self, at: usize) -> &[u8] {
         let (_, end) = self.lines[at].line;
         &self.text[self.lines[at].words as usize..end as usize - 1]
     }
 
-    /// The line with its end.
+    /// Returns a line with its end.
     pub fn line(&self, at: usize) -> &[u8] {
         let (from, to) = self.lines[at].line;
         &self.text[from as usize..to as usize]

@@ -1,5 +1,5 @@
-//! The log in a process of its own that is killed, or whose disk is full: what it acknowledged is
-//! there.
+//! The log in a process of its own that is killed, or whose disk is full: everything that it
+//! acknowledged is there.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,7 +12,7 @@ const OPTIONS: Size = Size {
     bound: 1 << 20,
 };
 
-/// The bytes of a record, by what its writer calls it.
+/// Returns the bytes of the record that its writer calls `name`.
 fn text(name: u64) -> Vec<u8> {
     format!("{name} ")
         .repeat(1 + (name % 200) as usize)
@@ -25,8 +25,8 @@ fn append(log: &Durable, name: u64) -> std::io::Result<u64> {
     runtime.block_on(durable(log, number)).map(|()| number)
 }
 
-/// Runs when a test below starts this program again, and tells each acknowledged record: `ack
-/// NUMBER NAME`.
+/// Runs when a test below starts this program again. Prints each acknowledged record as `ack NUMBER
+/// NAME`.
 #[test]
 #[ignore = "started by the other tests, as a process of its own"]
 fn child() {
@@ -54,8 +54,9 @@ fn child() {
     });
 }
 
-/// Appends until there is no room, says how it went, then proves all from another opening. With the
-/// limit on file sizes set only when some records are in: the segments from before it are whole.
+/// Appends until there is no room, prints the result, then reads everything back from a second
+/// opening. If the limit on file sizes is set only after some records, the segments from before it
+/// are whole.
 fn fill(log: Durable, dir: &Path) {
     let limit = std::env::var("STEAD_RRD_TEST_LIMIT")
         .ok()
@@ -83,7 +84,7 @@ fn fill(log: Durable, dir: &Path) {
         last
     );
     drop(log);
-    // as the operator does who made room
+    // as an operator does who makes room
     let unlimited = rustix::process::Rlimit {
         current: None,
         maximum: None,
@@ -100,7 +101,7 @@ fn fill(log: Durable, dir: &Path) {
     println!("kept {last}");
 }
 
-/// Ends the child when the test ends, however it does.
+/// Kills the child when the test ends, even if it fails.
 struct Killed(Child);
 
 impl Drop for Killed {
@@ -122,7 +123,7 @@ fn start(dir: &Path) -> (Killed, BufReader<ChildStdout>) {
     (Killed(child), lines)
 }
 
-/// A whole line `ack NUMBER NAME`; the last one may be cut.
+/// Parses a whole line `ack NUMBER NAME`; the last line may be cut off.
 fn ack(line: &str) -> Option<(u64, u64)> {
     let (number, name) = line
         .strip_suffix('\n')?
@@ -151,7 +152,7 @@ fn fifty_kills_lose_nothing_that_was_acknowledged() {
         while lines.read_line(&mut line).unwrap() > 0 {
             told.extend(ack(&line));
             if told.len() as u64 == 1 + (luck >> 33) % 300 {
-                child.0.kill().unwrap(); // and what it had told before is read to the end
+                child.0.kill().unwrap(); // its earlier output is read to the end
             }
             line.clear();
         }
@@ -182,8 +183,8 @@ fn fifty_kills_lose_nothing_that_was_acknowledged() {
     assert!(compared > 1000, "{compared}");
 }
 
-/// Runs the child in a shell after `setup`, and gives what it printed. `None` when the setup is not
-/// allowed here.
+/// Runs the child in a shell after `setup`, and returns its output. Returns `None` if the setup is
+/// not allowed here.
 fn full(dir: &Path, setup: &str, limit: Option<u64>) -> Option<String> {
     let script = format!(
         "{setup} || exit 99; trap '' XFSZ; exec \"$0\" --exact child --ignored --nocapture"
@@ -228,11 +229,9 @@ fn check(text: &str, problem: &str) {
 #[test]
 fn a_limit_on_file_sizes_is_a_full_disk_and_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    check(&full(dir.path(), "true", Some(65535)).unwrap(), NO_ROOM); // a segment has one byte more
-                                                                     // a write that fails in the
-                                                                     // midst of a segment, which an
-                                                                     // ordinary full disk cannot
-                                                                     // cause
+    // a segment has one byte more
+    check(&full(dir.path(), "true", Some(65535)).unwrap(), NO_ROOM);
+    // a write that fails in the middle of a segment, which an ordinary full disk cannot cause
     let dir = tempfile::tempdir().unwrap();
     check(
         &full(dir.path(), "true", Some(4096)).unwrap(),

@@ -1,18 +1,19 @@
-//! The older ways to place a key, for comparison only: nothing in stead places by them.
+//! Older ways to place a key, for comparison only. stead itself does not place by them.
 //!
-//! From "Evenly distributing members by MD5": letters (section 2), ASCII sums (3.1), counter ranges
-//! (3.2). From "Distributed RRD by consistent hashing" and "Random Slicing after Riak Core": a hash
-//! modulo the number of nodes, with djb2.
+//! From "Evenly distributing members by MD5": letters (section 2), ASCII sums (3.1) and counter
+//! ranges (3.2). From "Distributed RRD by consistent hashing" and "Random Slicing after Riak Core":
+//! a hash modulo the number of nodes, with djb2.
 
 use std::num::NonZeroU64;
 
-/// The number of letters that a user name may have in the paper: 0-9, a-z and the underscore.
+/// The number of different letters that user names have in the paper: 0-9, a-z and the underscore.
 pub const LETTERS: usize = 37;
 
-/// How many directories of one letter each a letter path has at most.
+/// The largest number of one-letter directories in a letter path.
 const EXPANSION: usize = 6;
 
-/// The letter's number in the order of the paper, 0-9, a-z, underscore; `None` for any other byte.
+/// The number of a letter in the order of the paper: 0-9, a-z, underscore. `None` for any other
+/// byte.
 pub fn letter(byte: u8) -> Option<usize> {
     match byte {
         b'0'..=b'9' => Some(usize::from(byte - b'0')),
@@ -22,10 +23,11 @@ pub fn letter(byte: u8) -> Option<usize> {
     }
 }
 
-/// The bucket of a name by its first `depth` letters, among 37^depth: the paper's D1, D2 and D3.
+/// The bucket of a name by its first `depth` letters, among 37^depth buckets: the paper's D1, D2
+/// and D3.
 ///
-/// `None` when the name is shorter, when any of its bytes is no letter of the alphabet, or when the
-/// buckets cannot be counted.
+/// `None` when the name is shorter, when any byte of it is not one of the letters, or when the
+/// number of buckets overflows.
 pub fn letter_bucket(name: &[u8], depth: usize) -> Option<usize> {
     let bucket =
         |bucket: usize, byte: &u8| bucket.checked_mul(LETTERS)?.checked_add(letter(*byte)?);
@@ -36,10 +38,10 @@ pub fn letter_bucket(name: &[u8], depth: usize) -> Option<usize> {
     first.iter().try_fold(0, bucket)
 }
 
-/// The path of a name by letter expansion: up to six directories of one letter, then the name, as
-/// in `f/r/a/n/k/i/frankie`.
+/// The path of a name by letter expansion: up to six directories of one letter each, then the name,
+/// as in `f/r/a/n/k/i/frankie`.
 ///
-/// `None` when the name is empty or a byte is no letter of the alphabet.
+/// `None` when the name is empty or any byte of it is not one of the letters.
 pub fn letter_path(name: &[u8]) -> Option<String> {
     if name.is_empty() || !name.iter().all(|byte| letter(*byte).is_some()) {
         return None;
@@ -58,24 +60,24 @@ pub fn ascii_sum(name: &[u8]) -> u64 {
     name.iter().map(|byte| u64::from(*byte)).sum()
 }
 
-/// The bucket by the ASCII sum modulo 31: the paper's N1.
+/// The bucket of a name by its ASCII sum modulo 31: the paper's N1.
 pub fn n1(name: &[u8]) -> usize {
     (ascii_sum(name) % 31) as usize
 }
 
-/// The bucket by N1 and the sum without the first letter modulo 33, among 31 * 33 = 1,023: the
-/// paper's N2.
+/// The bucket of a name by N1 and by the ASCII sum without the first letter modulo 33, among 31 *
+/// 33 = 1,023 buckets: the paper's N2.
 pub fn n2(name: &[u8]) -> usize {
     let rest = name.get(1..).unwrap_or_default();
     n1(name) * 33 + (ascii_sum(rest) % 33) as usize
 }
 
-/// Counter ranges: members are numbered from 0 as they sign up, every `bucket` numbers in a row are
-/// one bucket, and the buckets are dealt to the servers in turn.
+/// Counter ranges: members are numbered from 0 in the order in which they sign up. Each run of
+/// `bucket` consecutive numbers is one bucket, and the buckets are dealt to the servers in turn.
 ///
-/// With no more buckets than servers this is the paper's first form, one bucket a server. The
-/// formula that it prints, `x = n mod S` with S the bucket size, names a server only if n is taken
-/// for the number of the bucket and S for the number of servers.
+/// With no more buckets than servers, this is the paper's first form, one bucket a server. The
+/// paper prints the formula `x = n mod S` with S as the bucket size. It names a server only if n is
+/// taken as the number of the bucket and S as the number of servers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ranges {
     /// The number of servers.
@@ -90,24 +92,25 @@ impl Ranges {
         member / self.bucket % self.servers
     }
 
-    /// How many of the first `members` members the server has; 0 for a server that there is not.
+    /// How many of the first `members` members the server has; 0 for a server that does not exist.
     pub fn load(&self, server: u64, members: u64) -> u64 {
         if server >= self.servers.get() {
             return 0;
         }
         let (full, begun) = (members / self.bucket, members % self.bucket);
-        // full rounds, then this server's bucket of the last round: full, begun, or not yet
+        // full rounds, then the bucket of this server in the last round: full, partly filled, or
+        // empty
         let (rounds, next) = (full / self.servers, full % self.servers);
         let last = match server.cmp(&next) {
             std::cmp::Ordering::Less => self.bucket.get(),
             std::cmp::Ordering::Equal => begun,
             std::cmp::Ordering::Greater => 0,
         };
-        rounds * self.bucket.get() + last // no more than `members`
+        rounds * self.bucket.get() + last // at most `members`
     }
 }
 
-/// Bernstein's djb2 on 64 bits, as C's `unsigned long` is where the RRD article ran it.
+/// Bernstein's djb2 with 64 bits, the size of C's `unsigned long` where the RRD article ran it.
 pub fn djb2(key: &[u8]) -> u64 {
     key.iter().fold(5381, |hash: u64, byte| {
         hash.wrapping_mul(33).wrapping_add(u64::from(*byte))
@@ -119,12 +122,12 @@ pub fn djb2_modulo(key: &[u8], n: NonZeroU64) -> u64 {
     modulo(djb2(key), n)
 }
 
-/// The node of a hash value among n: `value mod n`.
+/// The node of a hash value among n nodes: `value mod n`.
 pub fn modulo(value: u64, n: NonZeroU64) -> u64 {
     value % n
 }
 
-/// A share of keys as a fraction: `moved` of `keys`.
+/// A fraction of the keys: `moved` of `keys`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moved {
     /// The keys whose node changes.
@@ -133,7 +136,8 @@ pub struct Moved {
     pub keys: u128,
 }
 
-/// How many of these hash values get another node under `mod` when the number of nodes changes.
+/// Counts how many of these hash values get another node under `mod` when the number of nodes
+/// changes.
 pub fn moved(
     values: impl IntoIterator<Item = u64>,
     before: NonZeroU64,
@@ -147,17 +151,18 @@ pub fn moved(
     count
 }
 
-/// The same for hash values that are all equally frequent, as a fraction in lowest terms.
+/// Like [`moved`], for hash values that are all equally frequent. The result is a fraction in
+/// lowest terms.
 ///
-/// Both remainders repeat after lcm(before, after) values, and agree only for the first min(before,
-/// after) of them (Chinese remainder theorem). From n to n + 1 nodes n of n + 1 keys move, where 1
-/// of n + 1 would do.
+/// Both remainders repeat after lcm(before, after) values, and they agree only for the first
+/// min(before, after) of them (Chinese remainder theorem). From n to n + 1 nodes, n of n + 1 keys
+/// move, although 1 of n + 1 would be enough.
 pub fn moved_share(before: NonZeroU64, after: NonZeroU64) -> Moved {
     let (large, small) = (
         u128::from(before.max(after).get()),
         u128::from(before.min(after).get()),
     );
-    // lcm = large * small / gcd; both the fraction's parts divided by `small`
+    // lcm = large * small / gcd; both parts of the fraction are divided by `small`
     let period = large / gcd(large, small);
     Moved {
         moved: period - 1,
@@ -277,8 +282,8 @@ mod tests {
             row(10),
             [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3]
         );
-        // the article starts the diagonal at (hash 4, 3 buckets); by its own figure hash 3 moves
-        // already, from 0 to 3
+        // the article starts the diagonal at (hash 4, 3 buckets), but by its own figure hash 3
+        // already moves, from 0 to 3
         for n in 3..10 {
             let (before, after) = (row(n), row(n + 1));
             let first = (0..24).find(|value| before[*value] != after[*value]);
@@ -287,12 +292,12 @@ mod tests {
         let stay = (3..10)
             .map(|n| 24 - moved(0..24, nodes(n), nodes(n + 1)).moved)
             .collect::<Vec<_>>();
-        // of 24; min(n, 24 - k * lcm) values of each period stay
+        // how many of the 24 stay: min(n, 24 - k * lcm) values of each period
         assert_eq!(stay, [6, 8, 5, 6, 7, 8, 9]);
     }
 
     #[test]
-    fn the_share_that_moves_is_what_counting_a_whole_period_gives() {
+    fn the_share_that_moves_agrees_with_counting_a_whole_period() {
         for (before, after) in [(3, 4), (4, 3), (4, 6), (6, 12), (5, 5), (1, 9), (10, 11)] {
             let counted = moved(0..27_720, nodes(before), nodes(after)); // lcm of 1..=12
             let share = moved_share(nodes(before), nodes(after));

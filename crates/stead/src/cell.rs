@@ -1,13 +1,13 @@
-//! Cells: the points of one value of a coarse hash.
+//! Cells: a cell is the set of points of one value of a coarse hash.
 //!
 //! A hash with only G values splits the space into G cells; value v starts at ceil(v * 2^64 / G).
-//! Slice bounds are cell bounds and shares are counted in cells, so that no key of an adopted ring
-//! is ever split from another of the same value. stead's own hashes have G = 2^64: there a cell is
-//! a point.
+//! Slice bounds are cell bounds and shares are counted in cells, so keys of an adopted ring that
+//! have the same value are never separated. stead's own hashes have G = 2^64, so each of their
+//! cells is a single point.
 
 use crate::point::{Point, SPACE};
 
-/// How many cells the space has.
+/// The number of cells in the space, G.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cells(u128);
 
@@ -15,7 +15,7 @@ impl Cells {
     /// G = 2^64: every point is a cell.
     pub const FINEST: Cells = Cells(SPACE);
 
-    /// From the number in a map: 0 means 2^64.
+    /// Reads the number as a map stores it: 0 means 2^64.
     pub fn from_stored(stored: u64) -> Cells {
         Cells(if stored == 0 {
             SPACE
@@ -24,7 +24,7 @@ impl Cells {
         })
     }
 
-    /// A cell for each number of so many bits, 1 to 64.
+    /// One cell for each number of `bits` bits, where `bits` is 1 to 64.
     pub fn of_bits(bits: u32) -> Cells {
         Cells(1 << bits)
     }
@@ -34,12 +34,12 @@ impl Cells {
         u64::try_from(self.0).unwrap_or(0)
     }
 
-    /// G.
+    /// The number of cells, G.
     pub fn count(self) -> u128 {
         self.0
     }
 
-    /// The first point of cell `v`, and 2^64 for `v` = G. `v` must not be above G.
+    /// The first point of cell `v`, or 2^64 if `v` = G. `v` must not be greater than G.
     pub fn bound(self, v: u128) -> u128 {
         if self == Cells::FINEST {
             return v; // v * 2^64 would not fit when v = 2^64
@@ -53,7 +53,8 @@ impl Cells {
         if self == Cells::FINEST {
             return u128::from(point.0);
         }
-        // the largest v with ceil(v * 2^64 / G) <= p; as p is whole, that is v * 2^64 <= p * G
+        // the largest v with ceil(v * 2^64 / G) <= p; since p is an integer, that means v * 2^64 <=
+        // p * G
         (u128::from(point.0) * self.0) >> 64
     }
 
@@ -62,7 +63,7 @@ impl Cells {
         self == Cells::FINEST || self.bound(self.of(point)) == u128::from(point.0)
     }
 
-    /// The smallest cell bound that is not below `point`; `point` may be 2^64.
+    /// The smallest cell bound that is at least `point`, which may be 2^64.
     pub fn round_up(self, point: u128) -> u128 {
         let Ok(p) = u64::try_from(point) else {
             return SPACE;

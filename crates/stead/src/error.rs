@@ -1,39 +1,39 @@
-//! What can go wrong, as facts, with one line of words and a status number for each.
+//! The errors of stead: variants that carry facts, each with a message and a status number.
 //!
-//! A message is one line, lower case: what is wrong, where (file, line, offset), what to do. The
-//! status numbers are the ones of the C API: written down here, never changed and never used again
-//! for something else.
+//! A message is one line in lower case: what is wrong, where (file, line, offset), and what to do.
+//! The status numbers are those of the C API. They are written down here, never change, and are
+//! never reused for something else.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The result of everything in stead that can fail.
+/// The result of every function of stead that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The number of a kind of failure; the same in every language.
+/// The number of a kind of failure. It is the same in every language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Status {
-    /// An argument is out of its range.
+    /// An argument is out of range.
     Invalid = 1,
-    /// A fleet file is wrong.
+    /// The fleet file has a mistake.
     Fleet = 2,
-    /// A fleet is well written and cannot be met.
+    /// The fleet is well-formed, but what it asks for is impossible.
     Impossible = 3,
     /// The file is not a map, or its structure is damaged.
     Format = 4,
-    /// The file is a map whose digest does not fit its bytes.
+    /// The file is a map, but its digest does not match its bytes.
     Digest = 5,
     /// The map needs a newer stead.
     Version = 6,
     /// The map belongs to another cluster.
     Identity = 7,
-    /// A file is missing.
+    /// A file does not exist.
     NotFound = 8,
     /// The operating system refused to read or write.
     Io = 9,
-    /// Somebody else changed the map meanwhile.
+    /// Another process changed the map in the meantime.
     Conflict = 10,
     /// The new epoch is in place, but may not survive a power cut.
     Uncertain = 11,
@@ -41,16 +41,16 @@ pub enum Status {
     Changed = 12,
     /// A key has no path: its file name would be too long.
     Name = 13,
-    // 14 was never returned, and is not used again
-    /// A fault in stead itself.
+    // 14 was never returned and will not be used
+    /// A bug in stead.
     Internal = 15,
 }
 
-/// A failure.
+/// A failure of a stead function.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// An argument of a call is out of its range.
+    /// An argument of a call is out of range.
     Invalid {
         /// What is wrong and what to do.
         problem: String,
@@ -64,30 +64,30 @@ pub enum Error {
         /// What is wrong and what to do.
         problem: String,
     },
-    /// The fleet asks for something that cannot be.
+    /// The fleet asks for something impossible.
     Impossible {
         /// What is wrong and what to do.
         problem: String,
     },
-    /// The bytes are no map, or a damaged one.
+    /// The bytes are not a map, or are a damaged one.
     Format {
-        /// The file's name, when it came from a file.
+        /// The name of the file, when the bytes came from a file.
         file: Option<PathBuf>,
-        /// Where in the file, in bytes.
+        /// The offset of the problem in the file, in bytes.
         offset: u64,
-        /// Which rule of docs/map-format.md is broken.
+        /// Which rule of docs/map-format.md the bytes break.
         problem: String,
     },
-    /// The digest in the map does not fit its bytes.
+    /// The digest in the map does not match the map's bytes.
     Digest {
-        /// The file's name, when it came from a file.
+        /// The name of the file, when the bytes came from a file.
         file: Option<PathBuf>,
     },
     /// The map has a format version or a feature that this stead does not know.
     Version {
-        /// The file's name, when it came from a file.
+        /// The name of the file, when the bytes came from a file.
         file: Option<PathBuf>,
-        /// What it needs, in words.
+        /// What the map needs, in words.
         needs: String,
     },
     /// The map belongs to another cluster.
@@ -95,50 +95,50 @@ pub enum Error {
         /// What was expected, what was found, what to do.
         problem: String,
     },
-    /// The operating system refused; `NotFound` and `Io` both come as this.
+    /// The operating system refused. This variant has two statuses: `NotFound` and `Io`.
     Io {
-        /// What was being done: `open`, `read`, `write` ...
+        /// The action that failed: `open`, `read`, `write` ...
         action: &'static str,
-        /// To which file.
+        /// The file that the action was for.
         file: PathBuf,
-        /// What the system said.
+        /// What the operating system said.
         source: io::Error,
     },
-    /// Another process changed the map meanwhile; nothing was changed here.
+    /// Another process changed the map in the meantime. This call changed nothing.
     Conflict {
-        /// The map.
+        /// The map file.
         file: PathBuf,
         /// What happened and what to do.
         problem: String,
     },
-    /// The new epoch is in place, and the directory could not be made durable.
+    /// The new epoch is in place, but its directory could not be made durable.
     Uncertain {
-        /// The map.
+        /// The map file.
         file: PathBuf,
         /// The epoch that is in place.
         epoch: u64,
-        /// What the system said.
+        /// What the operating system said.
         source: io::Error,
     },
-    /// A published file was changed in place.
+    /// A published map was overwritten in place.
     Changed {
-        /// The map.
+        /// The map file.
         file: PathBuf,
     },
-    /// A key cannot be a file name.
+    /// A key cannot be a file name, because the name would be too long.
     Name {
-        /// The length that the file name would have, in bytes.
+        /// The length that the file name would have had, in bytes.
         length: usize,
     },
-    /// A fault in stead itself: please report it.
+    /// A bug in stead: please report it.
     Internal {
-        /// What was found that cannot be.
+        /// The impossible state that was found.
         problem: String,
     },
 }
 
 impl Error {
-    /// The failure's number.
+    /// Returns the status number of the failure.
     pub fn status(&self) -> Status {
         match self {
             Error::Invalid { .. } => Status::Invalid,
@@ -160,7 +160,7 @@ impl Error {
         }
     }
 
-    /// An `Io` failure: `action` is what was being done to `file`.
+    /// Makes an `Io` error: `source` says why the action on `file` failed.
     pub fn io(action: &'static str, file: &Path, source: io::Error) -> Error {
         Error::Io {
             action,
@@ -169,8 +169,7 @@ impl Error {
         }
     }
 
-    /// The same failure, with the file that the bytes came from, where the kind has one and it is
-    /// not set.
+    /// Adds the file that the bytes came from, if the variant names a file and has none yet.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Error {
         if let Error::Format { file, .. } | Error::Digest { file } | Error::Version { file, .. } =
@@ -182,7 +181,7 @@ impl Error {
     }
 }
 
-/// `FILE: ` or nothing.
+/// Prints `FILE: `, or nothing for `None`.
 struct Prefix<'a>(&'a Option<PathBuf>);
 
 impl fmt::Display for Prefix<'_> {
@@ -205,7 +204,7 @@ impl fmt::Display for Error {
                 line,
                 problem,
             } => write!(f, "{file}:{line}: {problem}"),
-            // most often somebody named another file by mistake
+            // offset 0 is usually a wrong file name rather than a damaged map
             Error::Format {
                 file,
                 offset: 0,
@@ -232,7 +231,7 @@ impl fmt::Display for Error {
             }
             Error::Digest { file } => write!(
                 f,
-                "{}the digest does not fit the bytes: the file is damaged; restore it from \
+                "{}the digest does not match the bytes: the file is damaged; restore it from \
                  MAP.history or from a copy",
                 Prefix(file)
             ),
@@ -264,8 +263,8 @@ impl fmt::Display for Error {
             Error::Name { length } => {
                 write!(
                     f,
-                    "the file name would have {length} bytes, and file systems allow 255; \
-                    use a shorter key"
+                    "the file name would have {length} bytes, but file systems allow at most 255; use a \
+                     shorter key"
                 )
             }
             Error::Internal { problem } => write!(f, "internal fault, please report it: {problem}"),

@@ -1,5 +1,5 @@
-//! What the slices of a map give its holders: nodes through unnamed policies, and named policies
-//! themselves.
+//! What the slices of a map give to its holders: to nodes through unnamed policies, and to named
+//! policies themselves.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,16 +8,16 @@ use crate::map::Map;
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::{overlay, Slice};
 
-/// What one holder has.
+/// The cells and points of one holder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
-    /// Cells that it has.
+    /// The number of cells that it holds.
     pub cells: u128,
-    /// Cells of which it is the primary.
+    /// The number of cells of which it is the primary.
     pub primary_cells: u128,
-    /// Points that it has.
+    /// The number of points that it holds.
     pub points: u128,
-    /// Points of which it is the primary.
+    /// The number of points of which it is the primary.
     pub primary_points: u128,
 }
 
@@ -30,16 +30,17 @@ impl Held {
     }
 }
 
-/// What all holders have, by the numbers of nodes and policies in the map.
+/// What all holders have, indexed by the numbers of nodes and policies in the map.
 pub(crate) struct Holdings {
     pub nodes: Vec<Held>,
-    /// Only named policies have something of their own; the nodes of an unnamed one have it.
+    /// What each named policy has. Entries of unnamed policies are 0, since their nodes hold the
+    /// points.
     pub policies: Vec<Held>,
 }
 
 impl Holdings {
-    /// Counts these slices, which cover the space. Cost: one pass over slices, policies and their
-    /// nodes.
+    /// Counts these slices, which must cover the space. Cost: one pass over the slices, the
+    /// policies and their nodes.
     pub fn of(map: &Map, slices: impl Iterator<Item = Slice>) -> Holdings {
         let mut policies = vec![Held::default(); map.policies().len()];
         for slice in slices {
@@ -63,7 +64,7 @@ impl Holdings {
                 if let Some(sum) = nodes.get_mut(node.index()) {
                     sum.add(copy);
                 }
-                // only the first is the primary
+                // only the first node is the primary
                 (copy.primary_cells, copy.primary_points) = (0, 0);
             }
         }
@@ -71,28 +72,27 @@ impl Holdings {
     }
 }
 
-/// How many cells a slice has; its bounds are cell bounds.
+/// The number of cells of a slice, whose bounds must be cell bounds.
 fn cells_of(slice: &Slice, cells: Cells) -> u128 {
     cells.of(slice.last) - cells.of(slice.first) + 1
 }
 
-/// What pins and named policies give beyond the base slices.
+/// What pins and named policies give to nodes and policies beyond their base slices.
 pub(crate) struct Pinned {
-    /// Points of the final slices that name a node, and that are not its own: its base slices do
-    /// not have them. By the numbers of the nodes.
+    /// For each node, the points of final slices that name it although its own base slices do not
+    /// have them.
     pub nodes: Vec<u128>,
-    /// Points that pins give to a named policy and that its base slices do not have. By the
-    /// numbers of the policies.
+    /// For each policy, the points that pins give to it and that its base slices do not have.
     pub policies: Vec<u128>,
 }
 
 impl Pinned {
-    /// Counts the final slices against the base slices. Cost: one pass over both, and over the
-    /// policies that pins name and that lie under them.
+    /// Compares the final slices with the base slices. Cost: one pass over both, and over the
+    /// policies that pins name or cover.
     pub fn of(map: &Map) -> Pinned {
         let mut given = vec![0; map.policies().len()];
         let mut policies = given.clone();
-        // points of a base policy that lies under another one
+        // how many points of a base policy another policy covers
         let mut under: HashMap<(PolicyId, PolicyId), u128> = HashMap::new();
         let slices = [map.base_slices().collect(), map.slices().collect()];
         for (first, last, [base, over]) in overlay(slices) {

@@ -1,13 +1,14 @@
-//! stead answers "where does this key live?" with the same answer in every language, and changes
-//! the answer safely: exact balance, least movement, everything said beforehand.
+//! stead answers "where does this key live?" and gives the same answer in every language. It also
+//! changes the answer safely: shares are exact, as little as possible moves, and a plan lists every
+//! move before anything is done.
 //!
 //! ```text
 //! key --hash--> point --slices--> policy --> nodes
 //! ```
 //!
-//! A **fleet** says what there is and what is wanted, as text. A **map** is what comes of it: a
-//! sorted table of slices of the hash space, immutable and versioned. Build the first map of a
-//! fleet, and ask it:
+//! A **fleet** is a text that lists the nodes you have and the placement you want. A **map** is
+//! built from a fleet: a sorted table of slices of the hash space, immutable and versioned. Build
+//! the first map of a fleet, and ask it for a key:
 //!
 //! ```
 //! use stead::{build, Fleet};
@@ -22,7 +23,7 @@
 //!     name = "db2"
 //!     weight = 1.5
 //!     "#,
-//!     "fleet.toml", // stands in messages: fleet.toml:7: ...
+//!     "fleet.toml", // the name in messages, such as fleet.toml:7: ...
 //! )?;
 //! let map = build(&fleet, None)?;
 //! let node = map.locate(b"frank");
@@ -34,7 +35,7 @@
 //! # Growing
 //!
 //! The next map is built from the new fleet *and* the map before it, so that as little as possible
-//! moves. A [`Plan`] says what differs, before anything is done:
+//! moves. A [`Plan`] lists the differences between the two maps before anything is done:
 //!
 //! ```
 //! use stead::{build, Fleet, Plan};
@@ -46,7 +47,7 @@
 //! let after = build(&three, Some(&before))?;
 //!
 //! let plan = Plan::between(&before, &after)?;
-//! // a third of the space, and not a point more
+//! // a third of the space moves, and not a point more
 //! assert_eq!(plan.amounts.moved, plan.amounts.lower_bound);
 //! for step in &plan.moves {
 //!     let (from, to) = (step.from.map(|n| before.node(n).name()), step.to.map(|n| after.node(n).name()));
@@ -58,9 +59,9 @@
 //!
 //! # Files
 //!
-//! A [`Store`] is a map file with its history: a new epoch gets there whole or not at all, and of
-//! two writers one wins. Readers open the file; a process opens each file once through
-//! [`map::open_cached`].
+//! A [`Store`] is a map file and its history. A new epoch is published whole or not at all; of two
+//! concurrent writers one succeeds and the other gets an error. Readers open the file. With
+//! [`map::open_cached`] a process opens each file only once.
 //!
 //! ```
 //! use stead::{build, map, Fleet, Store};
@@ -76,7 +77,7 @@
 //!
 //! let map = map::open_cached(&path, false)?;
 //! assert_eq!((map.name(), map.epoch()), ("members", 1));
-//! // who answers when the first is down? the same list for every client
+//! // the nodes to ask, in this order, when nodes are down: the same list for every client
 //! let names: Vec<&str> = map.prefer(b"frank", 2).into_iter().map(|node| map.node(node).name()).collect();
 //! assert_eq!(names, ["a", "b"]);
 //! # std::fs::remove_dir_all(&directory)?;
@@ -84,16 +85,17 @@
 //! # }
 //! ```
 //!
-//! # The house
+//! # Modules
 //!
-//! A module uses only modules to its left; a test holds that (tools/layers).
+//! A module uses only modules to its left; a test checks this (tools/layers).
 //!
 //! ```text
 //! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
 //! ```
 //!
-//! Normative: docs/placement.md, docs/map-format.md, docs/fleet.md, docs/paths.md. No float, clock,
-//! locale or hash order is on any path to a placement or to a byte of a map.
+//! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
+//! docs/paths.md. No float, clock, locale or hash-map order influences a placement or a byte of a
+//! map.
 
 #![deny(missing_docs, unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Locks: an advisory lock on a file, held while its guard lives, and what is to be done around
-//! `fork`. One of the few places with unsafe code (std has file locks from 1.89 on).
+//! Locks: an advisory lock on a file, held while its guard lives, and handlers for `fork`. One of
+//! the few places with unsafe code (std has file locks from 1.89 on).
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,25 +7,25 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A lock; dropping it, or the end of the process, lets go.
+/// A lock on a file. It is released when this is dropped or when the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 
 impl Drop for Lock {
-    /// Closing is not enough: a child forked meanwhile has the file open, too, and would hold the
-    /// lock as long as it lives.
+    /// Unlocks explicitly. Closing the file is not enough: a child that was forked in the meantime
+    /// also has it open and would hold the lock as long as it lives.
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: the descriptor is open, since the file lives; flock changes no memory of ours.
+        // SAFETY: the descriptor is open while `self.0` lives; flock changes no memory of ours.
         unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
     }
 }
 
 impl Lock {
-    /// Takes the lock of this file, creating the file (mode 0600) when it is not there.
-    /// `WouldBlock` when somebody has it.
+    /// Locks this file and creates it (mode 0600) if it does not exist. Fails with `WouldBlock`
+    /// when another holder has the lock.
     ///
-    /// The file is never removed: removing a lock file lets two processes hold "the" lock.
+    /// The file is never removed: removing a lock file would let two processes hold "the" lock.
     pub(crate) fn try_exclusive(path: &Path) -> io::Result<Lock> {
         let file = OpenOptions::new()
             .read(true)
@@ -46,12 +46,12 @@ impl Lock {
     }
 }
 
-/// Locks an open file until it is closed, here and in every child that was forked meanwhile.
-/// `WouldBlock` when somebody has it.
+/// Locks an open file. The lock lasts until the file is closed here and in every child that was
+/// forked in the meantime. Fails with `WouldBlock` when another holder has the lock.
 #[allow(unsafe_code)]
 pub(crate) fn try_lock(file: &File) -> io::Result<()> {
     loop {
-        // SAFETY: the descriptor is open, since `file` lives; flock changes no memory of ours.
+        // SAFETY: the descriptor is open while `file` lives; flock changes no memory of ours.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
             return Ok(());
         }
@@ -62,13 +62,13 @@ pub(crate) fn try_lock(file: &File) -> io::Result<()> {
     }
 }
 
-/// Has `before` called in a process that is about to fork, and `after` in both when it is done. Out
-/// of memory leaves it undone.
+/// Registers `before`, to be called in a process that is about to fork, and `after`, to be called
+/// after the fork in both processes. If memory is exhausted, nothing is registered.
 #[allow(unsafe_code)]
 pub(crate) fn at_fork(before: extern "C" fn(), after: extern "C" fn()) {
-    // libc wants them unsafe
+    // libc requires unsafe functions
     let (before, after): (unsafe extern "C" fn(), unsafe extern "C" fn()) = (before, after);
-    // SAFETY: the functions are static and take nothing; libc forgets them when the library that
-    // they are in is unloaded.
+    // SAFETY: both functions are static and take no arguments; libc unregisters them when the
+    // library that contains them is unloaded.
     unsafe { libc::pthread_atfork(Some(before), Some(after), Some(after)) };
 }

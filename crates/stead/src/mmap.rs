@@ -9,15 +9,15 @@ use std::ops::Deref;
 pub(crate) struct Mapping(memmap2::Mmap);
 
 impl Mapping {
-    /// Maps the file. Bytes that another process truncates away end this process with SIGBUS when
-    /// they are read: published maps are never changed in place, and `copy` is there for those who
-    /// cannot rely on it.
+    /// Maps the file. If another process truncates it, reading the lost bytes ends this process
+    /// with SIGBUS. Published maps are never changed in place; callers who cannot rely on that can
+    /// read the whole map into memory instead (`Map::open_copy`).
     #[allow(unsafe_code)]
     pub(crate) fn of(file: &File) -> io::Result<Mapping> {
-        // SAFETY: the mapping is read-only and private to this struct; what is undefined is only
-        // that another process changes the bytes under it. Every read of them copies plain numbers
-        // out and is bounds-checked (format/layout.rs), so changed bytes give a wrong number, never
-        // an access outside; string bytes are checked as UTF-8 at each use.
+        // SAFETY: the mapping is read-only and private to this struct. The only thing that Rust
+        // leaves undefined is that another process changes the bytes. Every read copies plain
+        // numbers out and is bounds-checked (format/layout.rs), so changed bytes give a wrong
+        // number but never an access out of bounds. Strings are checked as UTF-8 at each use.
         let map = unsafe { memmap2::Mmap::map(file) }?;
         Ok(Mapping(map))
     }

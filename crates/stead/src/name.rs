@@ -1,4 +1,4 @@
-//! What a name may be: the rules that fleets and map files share.
+//! The rules for names, which fleets and map files share.
 
 /// The longest name of a map, node, policy or kind, in bytes.
 pub const NAME_MAX: usize = 255;
@@ -7,16 +7,16 @@ pub const TEXT_MAX: usize = 4095;
 /// The most label names of a spread.
 pub const SPREAD_MAX: usize = 255;
 
-/// Why a text is refused as a name; the words can stand after the text itself in a message.
+/// Why a text is refused as a name. The message is worded to follow the text itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadName {
-    /// It is empty.
+    /// The text is empty.
     Empty,
-    /// It has more bytes than this.
+    /// The text is longer than this number of bytes.
     TooLong(usize),
-    /// It has a control character.
+    /// The text has a control character.
     Control,
-    /// It has a comma, which separates node names in the output of `locate`.
+    /// The text has a comma, which separates node names in the output of `locate`.
     Comma,
 }
 
@@ -31,8 +31,8 @@ impl std::fmt::Display for BadName {
     }
 }
 
-/// A free text: up to `most` bytes, no control characters (U+0000-U+001F, U+007F-U+009F). May be
-/// empty.
+/// Checks a free text: at most `most` bytes and no control characters (U+0000-U+001F,
+/// U+007F-U+009F). It may be empty.
 pub fn check_text(text: &str, most: usize) -> Result<(), BadName> {
     if text.len() > most {
         return Err(BadName::TooLong(most));
@@ -43,7 +43,7 @@ pub fn check_text(text: &str, most: usize) -> Result<(), BadName> {
     Ok(())
 }
 
-/// A name of a map or a label: a text of at least one byte.
+/// Checks the name of a map or a label: a text of at least one byte.
 pub fn check_name(text: &str, most: usize) -> Result<(), BadName> {
     if text.is_empty() {
         return Err(BadName::Empty);
@@ -51,7 +51,7 @@ pub fn check_name(text: &str, most: usize) -> Result<(), BadName> {
     check_text(text, most)
 }
 
-/// A name of a node or a policy: a name without commas, at most 255 bytes.
+/// Checks the name of a node or a policy: a name without commas, of at most 255 bytes.
 pub fn check_node_name(text: &str) -> Result<(), BadName> {
     check_name(text, NAME_MAX)?;
     if text.contains(',') {

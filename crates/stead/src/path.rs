@@ -1,12 +1,12 @@
-//! The path of a key: directories picked by its MD5, then a file name, by docs/paths.md.
+//! The path of a key: directories that its MD5 picks, then a file name. Normative: docs/paths.md.
 //!
 //! ```text
 //! frank --md5--> 26 25 3c ...   0x26 mod 64 = 38, 0x25 mod 64 = 37, 0x3c mod 128 = 60   -->   38/37/60/frank
 //! ```
 //!
-//! A file name has at least as many bytes as its key, so a key above 255 bytes has no path. That is
-//! checked first: the folded key then fits an array on the stack, and a path costs no allocation
-//! when it is appended to a buffer.
+//! A file name has at least as many bytes as its key, so a key of more than 255 bytes has no path.
+//! This is checked first. The folded key then fits into an array on the stack, and appending a path
+//! to a buffer needs no other allocation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,21 +15,22 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 use crate::hash;
 
-/// The longest file name, in bytes; the limit of ext4, XFS, NTFS, APFS and most others.
+/// The longest file name, in bytes. This is the limit of ext4, XFS, NTFS, APFS and most others.
 pub const LONGEST_NAME: usize = 255;
 
-/// How many directories there are on each level: 1 to 16 numbers, each from 1 to 256.
+/// The number of directories on each level: 1 to 16 numbers, each from 1 to 256.
 ///
-/// Level i takes its directory from digest byte i - 1, hence the limits. The default is
+/// Level i picks its directory by byte i - 1 of the digest, hence the limits. The default is
 /// `64,64,128`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Levels(Vec<u16>);
 
 impl Levels {
-    /// The levels with these numbers of directories, outermost first.
+    /// Creates levels with these numbers of directories, outermost first.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there are none or more than 16, or when one is not from 1 to 256.
+    /// [`Error::Invalid`] when there is no level or more than 16, or when a number is not from 1 to
+    /// 256.
     pub fn new(directories: &[u16]) -> Result<Levels> {
         if !(1..=16).contains(&directories.len()) {
             return Err(invalid(format!(
@@ -47,16 +48,17 @@ impl Levels {
         }
     }
 
-    /// Reads `64,64,128`: decimal numbers with a comma between them and nothing else.
+    /// Reads levels that are written like `64,64,128`: decimal numbers separated by commas, nothing
+    /// else.
     ///
     /// # Errors
-    /// [`Error::Invalid`], which names the level.
+    /// [`Error::Invalid`], with the number of the wrong level.
     pub fn parse(text: &str) -> Result<Levels> {
         let mut directories = Vec::new();
         for (i, number) in text.split(',').enumerate() {
             let decimal = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-            // an out-of-range number is refused by `new`; one that does not even fit u16 is out of
-            // range as well
+            // `new` refuses a number that is out of range; one that does not fit into u16 is
+            // refused here
             match number.parse::<u16>() {
                 Ok(n) if decimal => directories.push(n),
                 _ => {
@@ -75,7 +77,7 @@ impl Levels {
         &self.0
     }
 
-    /// Appends the path of `key` to `buffer`. Nothing is appended when it fails.
+    /// Appends the path of `key` to `buffer`. Appends nothing when it fails.
     ///
     /// # Errors
     /// [`Error::Name`] when the file name would be longer than 255 bytes.
@@ -143,18 +145,18 @@ impl fmt::Display for Levels {
     }
 }
 
-/// Whether spellings of a name that differ in case are one key.
+/// Whether names that differ only in upper and lower case are the same key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fold {
-    /// The key's bytes stand as they are.
+    /// The bytes of the key stay as they are.
     #[default]
     None,
-    /// A-Z become a-z before anything else; no other byte changes.
+    /// A-Z become a-z before anything else. No other byte changes.
     Ascii,
 }
 
 impl Fold {
-    /// The key that is hashed. Allocates only when a byte changes.
+    /// Returns the key as it is hashed. Allocates only if a byte changes.
     pub fn apply<'a>(&self, key: &'a [u8]) -> Cow<'a, [u8]> {
         match self {
             Fold::Ascii if key.iter().any(u8::is_ascii_uppercase) => {
@@ -186,10 +188,10 @@ impl FromStr for Fold {
     }
 }
 
-/// The path of a key, as in `38/37/60/frank`.
+/// Returns the path of a key, such as `38/37/60/frank`.
 ///
-/// Different keys have different paths, also where a file system ignores case. For many keys,
-/// [`Levels::append_path`] uses one buffer.
+/// Different keys have different paths, even on a file system that ignores case. For many keys, use
+/// [`Levels::append_path`], which reuses one buffer.
 ///
 /// # Errors
 /// [`Error::Name`] when the file name would be longer than 255 bytes.
@@ -199,7 +201,7 @@ pub fn path(key: &[u8], levels: &Levels, fold: Fold) -> Result<String> {
     Ok(path)
 }
 
-/// Whether the byte stands for itself in a file name.
+/// Whether the byte is written as itself in a file name.
 fn stands(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')
 }
@@ -302,7 +304,7 @@ mod tests {
             );
             assert_eq!((buffer.as_str(), error.status()), ("kept", Status::Name));
         }
-        // 100 capitals need 300 bytes, folded 100
+        // 100 capital letters need 300 bytes; folded they need 100
         assert!(path(&[b'A'; 100], &levels, Fold::None).is_err());
         assert_eq!(
             path(&[b'A'; 100], &levels, Fold::Ascii).unwrap(),

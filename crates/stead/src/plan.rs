@@ -1,5 +1,5 @@
-//! Plan: what differs between two maps. Normative: docs/placement.md, "What differs between two
-//! maps".
+//! The plan: the difference between two maps. Normative: docs/placement.md, "What differs between
+//! two maps".
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,19 +10,19 @@ use crate::point::{Point, Share};
 use crate::policy::{NodeId, PolicyId};
 use crate::slice::{lay_over, overlay, Slice};
 
-/// Why a range moves.
+/// Why a range of points moves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Cause {
-    /// A pin of either map covers it.
+    /// The range is under a pin of either map.
     Pin,
-    /// A named policy got other nodes by hand.
+    /// Somebody gave other nodes to the named policy that holds the range.
     Policy,
-    /// The rest.
+    /// Rebalancing moves it: every other case.
     Rebalance,
 }
 
 impl Cause {
-    /// As the reports write it.
+    /// Returns the name that reports use.
     pub fn name(self) -> &'static str {
         match self {
             Cause::Pin => "pin",
@@ -32,7 +32,7 @@ impl Cause {
     }
 }
 
-/// A range of points of which one copy moves.
+/// A range of points, and one copy of it that moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
     /// The first point.
@@ -41,35 +41,35 @@ pub struct Move {
     pub last: Point,
     /// The node that loses the copy, by its number in the old map; `None` when a copy is added.
     pub from: Option<NodeId>,
-    /// The node that gets it, by its number in the new map; `None` when a copy is dropped.
+    /// The node that gets the copy, by its number in the new map; `None` when a copy is dropped.
     pub to: Option<NodeId>,
-    /// Why.
+    /// Why the range moves.
     pub cause: Cause,
 }
 
 impl Move {
-    /// How many points.
+    /// Returns the number of points in the range.
     pub fn points(&self) -> u128 {
         self.first.count_to(self.last)
     }
 }
 
-/// How much differs between two maps.
+/// The amounts by which two maps differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Amounts {
-    /// Copies of points that rebalancing moved: over the base slices.
+    /// Copies of points that rebalancing moves, counted over the base slices.
     pub moved: Share,
-    /// The sum of what the holders gained: no way to the new shares moves less.
+    /// The sum of what the holders gain. No way to reach the new shares moves less.
     pub lower_bound: Share,
-    /// The sum of the moves that pins and changed policies dictate.
+    /// The sum of the moves that pins and changed policies cause.
     pub by_hand: Share,
-    /// Points whose primary changed although the one before still holds a copy: over the base
-    /// slices.
+    /// Points whose primary changes although the old primary still holds a copy, counted over the
+    /// base slices.
     pub reordered: Share,
 }
 
 impl Amounts {
-    /// Nothing differs.
+    /// The amounts of two maps that do not differ.
     pub(crate) const NONE: Amounts = Amounts {
         moved: Share(0),
         lower_bound: Share(0),
@@ -77,10 +77,10 @@ impl Amounts {
         reordered: Share(0),
     };
 
-    /// Compares two maps of one cluster, without listing the moves. Errors: `Identity` when they
-    /// are not.
+    /// Compares two maps of one cluster without listing the moves. Returns `Identity` for maps of
+    /// different clusters.
     ///
-    /// Cost: one pass over the slices of both.
+    /// Cost: one pass over the slices of both maps.
     pub fn between(old: &Map, new: &Map) -> Result<Amounts> {
         same_cluster(old, new)?;
         let same = Same::of(old, new);
@@ -94,23 +94,24 @@ impl Amounts {
     }
 }
 
-/// What differs between two maps.
+/// The difference between two maps: the moves, and how much they amount to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// What really has to be copied, one move per copy: over the final slices.
+    /// Everything that has to be copied, one move per copy, computed over the final slices.
     pub moves: Vec<Move>,
-    /// How much that is.
+    /// How much moves.
     pub amounts: Amounts,
-    /// for each move the furthest last point of all moves up to it, so that a search knows where to
-    /// stop
+    /// for each move, the largest last point of all moves up to and including it: a search goes
+    /// back until this is below the point
     reach: Vec<Point>,
 }
 
 impl Plan {
-    /// Compares two maps of one cluster. Errors: `Identity` when they are not.
+    /// Compares two maps of one cluster. Returns `Identity` for maps of different clusters.
     ///
-    /// Cost: one pass over the slices of both, and one move for each copy: where a slice goes to a
-    /// policy of many nodes, as many. [`Amounts::between`] says how much without saying which.
+    /// Cost: one pass over the slices of both maps, and one move per copy: a slice that goes to a
+    /// policy of many nodes makes as many moves. [`Amounts::between`] gives the amounts without the
+    /// list.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
         let amounts = Amounts::between(old, new)?;
         let moves = moves(old, new, &Same::of(old, new));
@@ -127,10 +128,10 @@ impl Plan {
         })
     }
 
-    /// The numbers of the moves that concern a point, the largest first: which copies of a key have
-    /// to be carried.
+    /// Yields the numbers of the moves that contain a point, in descending order: these copies of a
+    /// key have to be made or dropped.
     ///
-    /// Cost: a binary search, and one step for each move near by.
+    /// Cost: a binary search, and one step for each move near the point.
     pub fn at(&self, point: Point) -> impl Iterator<Item = usize> + '_ {
         let started = self.moves.partition_point(|m| m.first <= point);
         let near = (0..started)
@@ -140,10 +141,10 @@ impl Plan {
     }
 }
 
-/// For each node of the old map, by its number there, the same node's number in the new one: by
-/// name, or by `formerly`.
+/// Returns, for each node of the old map by its number, the number of the same node in the new map.
+/// Nodes are matched by name, or by `formerly`.
 ///
-/// Errors: `Identity` when they are not maps of one cluster.
+/// Errors: `Identity` when the maps belong to different clusters.
 pub fn same_nodes(old: &Map, new: &Map) -> Result<Vec<Option<NodeId>>> {
     same_cluster(old, new)?;
     Ok(Same::of(old, new).nodes)
@@ -168,7 +169,7 @@ fn same_cluster(old: &Map, new: &Map) -> Result<()> {
     Ok(())
 }
 
-/// Which node and which named policy of the old map is which of the new.
+/// Which nodes and which named policies of the old map are which in the new map.
 struct Same {
     /// old node -> new node
     nodes: Vec<Option<NodeId>>,
@@ -178,7 +179,7 @@ struct Same {
 
 impl Same {
     fn of(old: &Map, new: &Map) -> Same {
-        // a step back: what the later map remembers of former names still holds
+        // a step back: `old` is the later map here, and it is the one that records former names
         let nodes = if new.epoch() < old.epoch() {
             inverse(&later(new, old), old)
         } else {
@@ -204,8 +205,8 @@ impl Same {
     }
 }
 
-/// For each node of a map the same node of a later one: by name, or by the name that it had
-/// formerly.
+/// Returns, for each node of a map, the same node of a later map, matched by name or by its former
+/// name.
 fn later(old: &Map, new: &Map) -> Vec<Option<NodeId>> {
     let mut nodes: Vec<Option<NodeId>> = old
         .nodes()
@@ -224,7 +225,7 @@ fn later(old: &Map, new: &Map) -> Vec<Option<NodeId>> {
     nodes
 }
 
-/// The same pairs the other way round: for each node of `map` the one that leads to it.
+/// Inverts such a list: returns, for each node of `map`, the node that leads to it.
 fn inverse(nodes: &[Option<NodeId>], map: &Map) -> Vec<Option<NodeId>> {
     let mut back = vec![None; map.nodes().len()];
     for (to, from) in nodes.iter().zip((0..).map(NodeId)) {
@@ -235,8 +236,8 @@ fn inverse(nodes: &[Option<NodeId>], map: &Map) -> Vec<Option<NodeId>> {
     back
 }
 
-/// Base slices: copies whose holder changed, and points whose primary changed to another of those
-/// that hold a copy.
+/// Compares the base slices. Returns the copies whose holder changed, and the points whose primary
+/// changed although the old primary still holds a copy.
 fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
     let mut known: HashMap<(PolicyId, PolicyId), (u128, u128)> = HashMap::new();
     let (mut moved, mut reordered) = (0, 0);
@@ -276,7 +277,8 @@ fn moved(old: &Map, new: &Map, same: &Same) -> (u128, u128) {
     (moved, reordered)
 }
 
-/// The copies that a gradual change has still to move, from the base slices to the target slices.
+/// Returns how many copies of points a gradual change has yet to move, from the base slices to the
+/// target slices.
 pub(crate) fn still_to_move(map: &Map) -> u128 {
     let Some(target) = map.target_slices() else {
         return 0;
@@ -317,7 +319,7 @@ fn lower_bound(old: &Map, new: &Map, same: &Same) -> u128 {
     gained.map(|held| held.points).sum()
 }
 
-/// Where a pin lies, as slices: policy 1 under a pin, 0 elsewhere.
+/// Returns slices that show where pins lie: policy 1 under a pin, 0 elsewhere.
 fn pinned(map: &Map) -> Vec<Slice> {
     let whole = Slice {
         first: Point(0),
@@ -333,8 +335,8 @@ fn pinned(map: &Map) -> Vec<Slice> {
     )
 }
 
-/// The space cut at all bounds of both maps, with the final policies and the cause of a change
-/// there.
+/// Cuts the space at all bounds of both maps. Yields each piece with its final policies in both
+/// maps and the cause of a change there.
 fn pieces(
     old: &Map,
     new: &Map,
@@ -363,7 +365,7 @@ fn pieces(
     )
 }
 
-/// The copies that pins and policies dictate.
+/// Returns how many copies of points the pins and policies move.
 fn by_hand(old: &Map, new: &Map, same: &Same) -> u128 {
     let mut known: HashMap<(PolicyId, PolicyId), u128> = HashMap::new();
     let mut sum = 0;
@@ -380,10 +382,10 @@ fn by_hand(old: &Map, new: &Map, same: &Same) -> u128 {
 
 type Pair = (Option<NodeId>, Option<NodeId>);
 
-/// Final slices: what has to be copied.
+/// Lists what has to be copied, computed over the final slices.
 fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
     let mut known: HashMap<(PolicyId, PolicyId), Vec<Pair>> = HashMap::new();
-    // for each pair of nodes and cause the last move, which may go on
+    // for each pair of nodes and cause: its last move, which the next piece may extend
     let mut open: HashMap<(Pair, Cause), usize> = HashMap::new();
     let mut moves: Vec<Move> = Vec::new();
     for (first, last, before, after, cause) in pieces(old, new, same) {
@@ -407,12 +409,13 @@ fn moves(old: &Map, new: &Map, same: &Same) -> Vec<Move> {
             }
         }
     }
-    // numbers follow names, so the order by number is the order by name, with None first
+    // node numbers follow names, so this is the order of names, with None first
     moves.sort_by_key(|m| (m.first, m.last, m.from, m.to));
     moves
 }
 
-/// The lost and the new nodes of a policy, paired: by position, then by name.
+/// Pairs the nodes that a policy loses with the nodes that it gains: first by position, then the
+/// rest by name.
 fn pairs(old: &Map, new: &Map, same: &Same, before: PolicyId, after: PolicyId) -> Vec<Pair> {
     let (old_nodes, new_nodes) = (old.policy(before).distinct(), new.policy(after).distinct());
     let kept: HashSet<NodeId> = old_nodes

@@ -1,14 +1,15 @@
 //! The integers of placement: a point of the hash space, and a share of it.
 //!
-//! The space is [0, 2^64). A point fits `u64`; a share, up to R * 2^64 points, needs `u128`. All
-//! products stay below 2^128 with the limits below (2^64 cells * 10^12 millionths < 2^104), so no
-//! step needs wider integers.
+//! The space is [0, 2^64). A point fits into `u64`. A share has up to R * 2^64 points, so it needs
+//! `u128`. All products stay below 2^128, so no step needs wider integers: 2^64 cells * 10^12
+//! millionths are less than 2^104, and `rebalance::targets` bounds the larger products.
 
 use std::fmt;
 
-/// A point of the hash space: the first 8 bytes of a digest, big-endian.
+/// A point of the hash space. Of `md5` and `sha1` it is the first 8 bytes of the digest,
+/// big-endian.
 ///
-/// Shown as 16 lower-case hex digits.
+/// It is displayed as 16 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Point(pub u64);
 
@@ -16,7 +17,7 @@ pub struct Point(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Share(pub u128);
 
-/// The number of points there are: 2^64.
+/// The number of points in the space, 2^64.
 pub const SPACE: u128 = 1 << 64;
 
 impl Point {
@@ -32,8 +33,8 @@ impl Point {
         u64::from_str_radix(text, 16).ok().map(Point)
     }
 
-    /// How many points there are from this one to `last`, both included: 1 to 2^64. `last` must
-    /// not be below this one.
+    /// The number of points from this one to `last`, both included: 1 to 2^64. `last` must not be
+    /// less than this point.
     pub fn count_to(self, last: Point) -> u128 {
         u128::from(last.0) - u128::from(self.0) + 1
     }

@@ -1,8 +1,8 @@
-//! The report of a plan or of a map, in the shape that programs read: the same for `plan`, `apply`
-//! and `diff`. What it says is the verdict's and the plan's; here it gets its form.
+//! The report of a plan or a map, in the form that programs read; `plan`, `apply` and `diff` share
+//! it. The facts come from the verdict and the plan; this module only formats them.
 //!
-//! Points are 16 hex digits, counts of points and weights are decimal strings, fractions are
-//! numbers. Fractions are the only floating-point numbers, and nothing is decided by them.
+//! Points are 16 hex digits. Counts of points and weights are decimal strings. Fractions are
+//! numbers: they are the only floating-point numbers here, and nothing is decided by them.
 
 use serde::Serialize;
 
@@ -14,20 +14,20 @@ use crate::point::SPACE;
 use crate::rebalance::build;
 use crate::verdict::{Bound, Holder, Verdict};
 
-/// How many violations and warnings a report's verdict lists, for people.
+/// How many violations and warnings the verdict of a report lists. The list is for people.
 const LISTED: usize = 20;
 
-/// A number of points, and which part of R * 2^64 that is.
+/// A number of points, and the fraction of R * 2^64 that it is.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Amount {
-    /// Points, as a decimal string.
+    /// The number of points, as a decimal string.
     pub points: String,
     /// points / (R * 2^64).
     pub fraction: f64,
 }
 
 impl Amount {
-    /// So many points of a map.
+    /// Describes a number of points of a map.
     pub fn of(points: u128, map: &Map) -> Amount {
         Amount {
             points: points.to_string(),
@@ -36,120 +36,121 @@ impl Amount {
     }
 }
 
-/// A move, with node names.
+/// A move, with the names of its nodes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct MoveReport<'a> {
-    /// First point.
+    /// The first point.
     pub first: String,
-    /// Last point.
+    /// The last point.
     pub last: String,
     /// The node that loses a copy.
     pub from: Option<&'a str>,
-    /// The node that gets one.
+    /// The node that gets a copy.
     pub to: Option<&'a str>,
     /// `rebalance`, `pin` or `policy`.
     pub cause: &'static str,
 }
 
-/// A node or a weighted policy, with what it wants and what it has.
+/// A node or a named policy with a weight: what it wants and what it has.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HolderReport<'a> {
-    /// Its name.
+    /// The name of the node or policy.
     pub name: &'a str,
-    /// Its weight, as an exact decimal.
+    /// The weight, as an exact decimal.
     pub weight: String,
-    /// The points that its weight alone would give it.
+    /// The points that the weight alone would give it.
     pub wanted_points: String,
-    /// The points that it can have: its target, under the caps. `None` where fewer nodes than
+    /// Its target: the points that it can have under the caps. `None` when fewer nodes than
     /// replicas have a weight.
     pub target_points: Option<String>,
-    /// The points that it has, over the base slices.
+    /// The points that it has in the base slices.
     pub points: String,
-    /// Of these the ones of which it is the primary.
+    /// The points of these whose primary it is.
     pub primary_points: String,
-    /// The points that pins and named policies give it beyond these.
+    /// The additional points that pins and named policies give it.
     pub pinned_points: String,
-    /// Why it cannot have what it wants, in words; nothing where it can.
+    /// Why it cannot have what it wants, in words; `None` when it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A fault domain, with what its nodes want and what it has.
+/// A fault domain: what its nodes want and what it has.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DomainReport<'a> {
-    /// The label of its level.
+    /// The label of the domain's level.
     pub level: &'a str,
-    /// The values of the labels, from the outside in.
+    /// The values of the labels, outermost first.
     pub path: Vec<&'a str>,
-    /// How many copies of one point it may hold.
+    /// How many copies of one point the domain may hold.
     pub cap: usize,
-    /// How many nodes in it can hold.
+    /// How many nodes of the domain can hold points.
     pub nodes: usize,
     /// The points that the weights alone would give it.
     pub wanted_points: String,
-    /// The points that it can have; `None` where fewer nodes than replicas have a weight.
+    /// The points that it can have. `None` when fewer nodes than replicas have a weight.
     pub target_points: Option<String>,
     /// The points that it has.
     pub points: String,
-    /// Why it cannot have what it wants, in words; nothing where it can.
+    /// Why it cannot have what it wants, in words; `None` when it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What `plan`, `apply` and `diff` say.
+/// The output of `plan`, `apply` and `diff`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report<'a> {
     /// The name of the cluster.
     pub name: &'a str,
     /// The epoch of the new map.
     pub epoch: u64,
-    /// R of the new map.
+    /// The replicas R of the new map.
     pub replicas: u32,
-    /// Base slices of the new map.
+    /// The number of base slices of the new map.
     pub slices: usize,
-    /// What rebalancing moves.
+    /// The amount that rebalancing moves.
     pub moved: Amount,
-    /// The least that any way to the new shares moves.
+    /// The least amount that any way to the new shares moves.
     pub lower_bound: Amount,
-    /// The least that any way to the new shares under the caps moves, where it is known: for a
-    /// fleet that a map is changed to at once.
+    /// The least amount that any way to the new shares moves under the caps. Known only for a
+    /// change to a fleet that is made at once, not gradually.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub optimum: Option<Amount>,
-    /// What pins and policies changed by hand move.
+    /// The amount that pins and changed policies move.
     pub by_hand: Amount,
-    /// Points whose primary changes although the one before still holds a copy.
+    /// Points whose primary changes although the old primary still holds a copy.
     pub reordered: Amount,
-    /// What a gradual change has still to move; nothing when none is under way.
+    /// The amount that a gradual change has yet to move; `None` when no gradual change is under
+    /// way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_come: Option<Amount>,
-    /// How many base slices break a rule of the fleet.
+    /// The number of base slices that break a rule of the fleet.
     pub violations: usize,
-    /// How many base slices do until a gradual change reaches them.
+    /// The number of base slices that break a rule until a gradual change reaches them.
     pub pending_violations: usize,
-    /// How many pins have fewer than R nodes, break a cap or list a node twice.
+    /// The number of pins that have fewer than R nodes, break a cap or list a node twice.
     pub pin_violations: usize,
-    /// How many pins do so with the consent of the fleet.
+    /// The number of such pins that the fleet allows.
     pub short_pins: usize,
-    /// The largest difference between a holder's points and its target.
+    /// The largest difference between the points of a holder and its target.
     pub max_share_error_points: String,
-    /// Every node, by name.
+    /// Every node, in the order of names.
     pub nodes: Vec<HolderReport<'a>>,
-    /// Every named policy with a weight, by name.
+    /// Every named policy with a weight, in the order of names.
     pub policies: Vec<HolderReport<'a>>,
-    /// Every fault domain that has nodes that can hold, parts after their whole; none at one
-    /// replica.
+    /// Every fault domain with nodes that can hold points, each followed by the domains inside it.
+    /// Empty when R is 1.
     pub domains: Vec<DomainReport<'a>>,
-    /// The moves, where they are asked for.
+    /// The moves, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moves: Option<Vec<MoveReport<'a>>>,
-    /// The verdict on the new map, from which the fields above come.
+    /// The verdict on the new map, which the fields above come from.
     #[serde(skip)]
     pub verdict: Verdict<'a>,
 }
 
 impl<'a> Report<'a> {
-    /// The report of a map that was built of a fleet, with the optimum. Where `max_slices` made
-    /// more move, the map without it is built for that.
+    /// The report of a map that was built from a fleet, with the optimum. If `max_slices` may have
+    /// made more move, the map is built again without `max_slices` to find the optimum.
     pub fn of_fleet(
         fleet: &Fleet,
         old: Option<&'a Map>,
@@ -176,7 +177,8 @@ impl<'a> Report<'a> {
         Ok(report)
     }
 
-    /// The report of a change; `old` is `None` for a first map, which moves nothing.
+    /// The report of a change from `old` to `new`. `old` is `None` for a first map, which moves
+    /// nothing.
     pub fn of(old: Option<&'a Map>, new: &'a Map, with_moves: bool) -> Result<Report<'a>> {
         let Some(old) = old else {
             let moves = with_moves.then(Vec::new);
@@ -188,7 +190,7 @@ impl<'a> Report<'a> {
         Ok(Report::made(Amounts::between(old, new)?, new, None))
     }
 
-    /// The report of the plan between two maps, where the plan is known.
+    /// The report of a plan that is already computed.
     pub fn of_plan(plan: &Plan, old: &'a Map, new: &'a Map, with_moves: bool) -> Report<'a> {
         let moves = with_moves.then(|| move_reports(old, new, plan));
         Report::made(plan.amounts, new, moves)
@@ -228,13 +230,13 @@ impl<'a> Report<'a> {
     }
 }
 
-/// What a gradual change has still to move; nothing when none is under way.
+/// Returns the amount that a gradual change has yet to move; `None` when none is under way.
 fn to_come(map: &Map) -> Option<Amount> {
     map.target_slices()
         .map(|_| Amount::of(still_to_move(map), map))
 }
 
-/// Gives holders and domains their form.
+/// Formats holders and domains.
 struct Words<'a, 'v> {
     spread: Vec<&'a str>,
     replicas: u32,
@@ -257,7 +259,8 @@ impl<'a> Words<'a, '_> {
         }
     }
 
-    /// Why a holder cannot have what it wants; `None` when it has it, give or take a cell, or more.
+    /// Returns why a holder cannot have what it wants. `None` when it has what it wants, or more,
+    /// or at most one cell less.
     fn why(&self, holder: &Holder) -> Option<String> {
         let target = holder.target.filter(|t| holder.wanted > t + 1)?;
         match holder.bound? {
@@ -273,7 +276,8 @@ impl<'a> Words<'a, '_> {
         }
     }
 
-    /// The domains in which nodes can hold, each followed by its parts; none at one replica.
+    /// Returns the domains with nodes that can hold points, each followed by the domains inside it.
+    /// Empty when R is 1.
     fn domains(&self) -> Vec<DomainReport<'a>> {
         if self.replicas == 1 {
             return Vec::new();
@@ -285,7 +289,7 @@ impl<'a> Words<'a, '_> {
                 parts[parent].push(number);
             }
         }
-        // the last is the next, and the parts stand in reverse
+        // a stack: the next domain is the last element, so siblings are in reverse order
         let mut next = std::mem::take(&mut parts[0]);
         let mut reports = Vec::new();
         while let Some(number) = next.pop() {
@@ -300,7 +304,7 @@ impl<'a> Words<'a, '_> {
     fn domain(&self, number: usize) -> DomainReport<'a> {
         let domain = &self.verdict.domains[number];
         let points = |cells| self.verdict.in_points(cells).to_string();
-        // each node may want a cell more than its share, of those that are over: no cap is to
+        // each node may want up to one cell more than its share because of rounding; no cap is to
         // blame for that
         let is_full = |target: &u128| {
             domain.wanted > target + domain.can_hold as u128
@@ -322,14 +326,14 @@ impl<'a> Words<'a, '_> {
         }
     }
 
-    /// `zone a`, `rack a/1`.
+    /// Names a domain: `zone a`, `rack a/1`.
     fn name(&self, domain: usize) -> String {
         let names = self.verdict.names(domain);
         let label = names.len().checked_sub(1).and_then(|i| self.spread.get(i));
         format!("{} {}", label.unwrap_or(&"domain"), names.join("/"))
     }
 
-    /// `zone a can hold at most one of 3 copies`.
+    /// Says `zone a can hold at most one of 3 copies`.
     fn full(&self, name: &str, cap: usize) -> String {
         let cap = match cap {
             1 => "one".to_owned(),
@@ -338,7 +342,7 @@ impl<'a> Words<'a, '_> {
         format!("{name} can hold at most {cap} of {} copies", self.replicas)
     }
 
-    /// `zone a can hold at most one of 3 copies: 33.3 % instead of 41.2 %`.
+    /// Says `zone a can hold at most one of 3 copies: 33.3 % instead of 41.2 %`.
     fn less(&self, name: &str, cap: usize, wanted: u128, target: u128) -> String {
         let all = f64::from(self.replicas) * self.cells as f64;
         let [possible, wished] = [target, wanted].map(|cells| 100.0 * cells as f64 / all);
@@ -365,8 +369,8 @@ mod tests {
     use super::*;
     use crate::rebalance::planted::with_caps_too_high;
 
-    /// Three copies over three zones, of which the first wants half of all: it gets more than one
-    /// copy of a point as soon as its cap allows.
+    /// A fleet with three copies over three zones, of which the first wants half of everything: it
+    /// gets more than one copy of a point as soon as its cap allows.
     fn fleet() -> Fleet {
         let node = |(zone, weight): (&str, u32)| {
             format!(
@@ -390,7 +394,8 @@ mod tests {
         Fleet::parse(&text, "fleet.toml").unwrap()
     }
 
-    /// What `plan` prints.
+    /// Returns what `plan` prints: violations, whether there is a share error, and violations of
+    /// pins.
     fn planned(fleet: &Fleet) -> (usize, bool, usize) {
         let map = build(fleet, None).unwrap();
         let report = Report::of_fleet(fleet, None, &map, false).unwrap();

@@ -1,4 +1,4 @@
-//! A slice: a run of points that one policy holds; and how pins are laid over slices.
+//! A slice: a run of points that one policy holds. Also: laying pins over slices.
 
 use crate::point::Point;
 use crate::policy::PolicyId;
@@ -10,19 +10,19 @@ pub struct Slice {
     pub first: Point,
     /// The last point.
     pub last: Point,
-    /// Who holds them.
+    /// The policy that holds them.
     pub policy: PolicyId,
 }
 
 impl Slice {
-    /// How many points the slice has: 1 to 2^64.
+    /// The number of points of the slice: 1 to 2^64.
     pub fn points(&self) -> u128 {
         self.first.count_to(self.last)
     }
 }
 
-/// Makes slices of first points: each ends before the next starts, the last at the end of the
-/// space.
+/// Makes slices from their first points. Each slice ends before the next one starts, and the last
+/// one ends at the end of the space.
 pub fn with_ends<I>(firsts: I) -> impl Iterator<Item = Slice>
 where
     I: Iterator<Item = (Point, PolicyId)>,
@@ -41,7 +41,8 @@ where
     })
 }
 
-/// The base slices with the pins laid over them, neighbours of the same policy joined.
+/// Returns the base slices with the pins laid over them; neighbours with the same policy are
+/// joined.
 ///
 /// `base` covers the space in order; `pins` are sorted and do not overlap. Cost: one pass.
 pub fn lay_over<B, P>(base: B, pins: P) -> Vec<Slice>
@@ -59,7 +60,7 @@ where
         let mut at = slice.first;
         loop {
             match pins.peek() {
-                // the pin starts later: the rest of this slice stands
+                // the pin starts after this slice, so the rest of the slice stays
                 Some(pin) if pin.first > slice.last => {
                     push(Slice { first: at, ..slice });
                     break;
@@ -73,7 +74,7 @@ where
                         });
                     }
                     if pin.last > slice.last {
-                        // the pin goes on over the next slice
+                        // the pin continues over the next slice
                         push(Slice {
                             first: pin.first.max(at),
                             last: slice.last,
@@ -101,8 +102,8 @@ where
     out
 }
 
-/// The space cut at all bounds of the lists, each of which covers it: first and last point, and
-/// each list's policy there.
+/// Cuts the space at all bounds of the lists, each of which must cover it. Yields the first and the
+/// last point of each part and the policy of each list there.
 pub fn overlay<const N: usize>(
     lists: [Vec<Slice>; N],
 ) -> impl Iterator<Item = (Point, Point, [PolicyId; N])> {
@@ -137,7 +138,8 @@ mod tests {
         }
     }
 
-    /// The same by brute force over a space of 40 points (the rest belongs to the last slice).
+    /// Checks `lay_over` by brute force in a space of 40 points (the rest belongs to the last
+    /// slice).
     fn check(base: &[Slice], pins: &[Slice]) {
         let laid = lay_over(base.iter().copied(), pins.iter().copied());
         let owner = |slices: &[Slice], p: u64| {

@@ -1,27 +1,29 @@
-//! A weight: an exact decimal from 0 to 1,000,000 with at most 6 places, kept as millionths.
+//! A weight: an exact decimal from 0 to 1,000,000 with at most 6 decimal places, kept as
+//! millionths.
 
 use std::fmt;
 
 /// How much of the space a holder wants, relative to the others.
 ///
-/// Inside it is an integer number of millionths, so 1.5 is 1,500,000 and no rounding ever happens.
+/// It is stored as an integer number of millionths, so 1.5 is 1,500,000 and nothing is ever
+/// rounded.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Weight(u64);
 
-/// Why a text is no weight; the words are ready to stand in an error message after the text itself.
+/// Why a text is not a weight. The message is worded to follow the text itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadWeight {
-    /// Not digits with at most one point between digits.
+    /// The text is not digits with at most one decimal point between digits.
     NotDecimal,
-    /// It has a sign.
+    /// The text has a sign.
     Signed,
-    /// It is written with an exponent.
+    /// The text has an exponent.
     Exponent,
-    /// It is not a number or infinite.
+    /// The text is infinity, or is "not a number".
     NotFinite,
-    /// It is above 1,000,000.
+    /// The number is greater than 1,000,000.
     TooLarge,
-    /// It has this many places, zeros at the end not counted.
+    /// The number has this many decimal places, not counting zeros at the end.
     Places(usize),
 }
 
@@ -47,14 +49,14 @@ impl fmt::Display for BadWeight {
 }
 
 impl Weight {
-    /// No share: the holder keeps only what policies and pins give it.
+    /// Weight 0: the holder gets no share and keeps only what policies and pins give it.
     pub const ZERO: Weight = Weight(0);
-    /// The default.
+    /// Weight 1, the default.
     pub const ONE: Weight = Weight(1_000_000);
     /// The largest weight, 1,000,000.
     pub const MAX: Weight = Weight(1_000_000 * 1_000_000);
 
-    /// The weight of so many millionths; `None` above 1,000,000 * 1,000,000.
+    /// The weight with this number of millionths; `None` above 1,000,000 * 1,000,000.
     pub fn from_millionths(millionths: u64) -> Option<Weight> {
         (millionths <= Self::MAX.0).then_some(Weight(millionths))
     }
@@ -64,7 +66,7 @@ impl Weight {
         self.0
     }
 
-    /// Reads a plain decimal: digits, at most one point with digits on both sides.
+    /// Reads a plain decimal: digits, with at most one decimal point that has digits on both sides.
     pub fn parse(text: &str) -> Result<Weight, BadWeight> {
         let lower = text.to_ascii_lowercase();
         let unsigned = lower.trim_start_matches(['+', '-']);
@@ -103,7 +105,7 @@ impl Weight {
 }
 
 impl fmt::Display for Weight {
-    /// The shortest exact decimal: `1.5`, `3`, `0.000001`.
+    /// Writes the shortest exact decimal: `1.5`, `3`, `0.000001`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, places) = (self.0 / 1_000_000, self.0 % 1_000_000);
         if places == 0 {
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_weight_is_refused_with_its_reason() {
+    fn a_text_that_is_not_a_weight_is_refused_with_its_reason() {
         use BadWeight::*;
         for (text, why) in [
             ("", NotDecimal),

@@ -1,6 +1,6 @@
 //! The guarantees of docs/placement.md with replicas and fault domains: random fleets of 1 to 5
-//! replicas over 0 to 3 spread levels, and whatever happens to them, judged by code that shares
-//! nothing with the core; each with a broken map that the judge must reject.
+//! replicas over 0 to 3 spread levels, and all kinds of changes. Code that shares nothing with the
+//! core judges them, and for each guarantee there is a broken map that the judge must reject.
 
 mod histories;
 mod judge {
@@ -21,7 +21,8 @@ use stead::report::Report;
 use stead::weight::Weight;
 use stead::{build, Error, Fleet, Map, Plan, Point};
 
-/// So many nodes are few enough to work the least movement out at every step.
+/// Fleets with at most this many nodes are small enough to compute the least movement at every
+/// step.
 const FEW: usize = 10;
 
 fn cases(cases: u32) -> ProptestConfig {
@@ -32,7 +33,7 @@ fn cases(cases: u32) -> ProptestConfig {
     }
 }
 
-/// Every guarantee that one map or one step shows; and that plan and report say the same as the
+/// Checks every guarantee that one map or one step shows, and that plan and report agree with the
 /// judge.
 fn judge_step(before: Option<&Map>, next: &Map, exact: bool) -> TestCaseResult {
     let after = read(next.bytes());
@@ -114,7 +115,7 @@ proptest! {
         for changes in &plans {
             wanted.change(changes);
             let next = build(&wanted.fleet(), Some(&map)).unwrap();
-            // or the judge would not ask for the bound
+            // otherwise the judge would not require the bound
             prop_assert!(read(map.bytes()).bound_can_be_reached(&read(next.bytes())));
             judge_step(Some(&map), &next, false)?;
             map = next;
@@ -173,7 +174,7 @@ proptest! {
 }
 
 #[test]
-fn a_tight_limit_is_no_internal_fault() {
+fn a_tight_limit_is_not_an_internal_fault() {
     let fleet = |most: usize, weights: &[&str]| {
         let node = |(i, w): (usize, &&str)| format!("[[node]]\nname = \"n{i}\"\nweight = {w}\n");
         let nodes: String = weights.iter().enumerate().map(node).collect();
@@ -194,8 +195,8 @@ fn a_tight_limit_is_no_internal_fault() {
 }
 
 #[test]
-fn another_spread_is_no_internal_fault() {
-    // name, zone, rack, weight
+fn a_changed_spread_is_not_an_internal_fault() {
+    // each node: name, zone, rack, weight
     type Nodes<'a> = &'a [(&'a str, usize, usize, usize)];
     let steps: [(usize, &str, Nodes); 4] = [
         (2, "zone", &[("d", 4, 1, 1), ("e", 4, 0, 1)]),
@@ -309,7 +310,7 @@ proptest! {
 }
 
 #[test]
-fn few_cells_go_round_in_every_small_fleet() {
+fn small_fleets_on_coarse_cells_keep_all_guarantees() {
     for (cells, replicas, spread) in [
         (2, 2, 0),
         (2, 3, 1),
@@ -343,7 +344,8 @@ fn few_cells_go_round_in_every_small_fleet() {
     }
 }
 
-/// Twelve nodes in racks of two over `zones` zones, three copies, before and after one more node.
+/// Twelve nodes in racks of two over `zones` zones, with three copies, before and after one more
+/// node.
 fn grown(zones: usize) -> (Judged, Judged) {
     let node = |i: usize| {
         format!(
@@ -364,7 +366,7 @@ fn grown(zones: usize) -> (Judged, Judged) {
     (read(before.bytes()), read(after.bytes()))
 }
 
-/// The same map with two of its nodes called each other in every slice, and in order.
+/// The same map with two of its nodes exchanged in every slice, and each list in order.
 fn swapped(judged: &Judged, a: usize, b: usize) -> Judged {
     let mut judged = judged.clone();
     for (_, list) in &mut judged.slices {
@@ -390,7 +392,7 @@ fn the_judge_rejects_one_point_too_many() {
         let mut broken = after.clone();
         broken.slices[1].0 += 1;
         assert!(broken.check_targets().is_err());
-        // and a left-over point at the wrong node
+        // a left-over point at the wrong node
         let loads = after.loads();
         let pair = (1..loads.len()).find(|i| loads[*i].abs_diff(loads[0]) == 1);
         if let Some(other) = pair {
@@ -427,7 +429,7 @@ fn the_judge_rejects_a_broken_cap_at_each_level() {
 }
 
 #[test]
-fn the_judge_rejects_a_copy_twice_and_one_too_few() {
+fn the_judge_rejects_a_duplicate_copy_and_a_missing_copy() {
     let nodes: String = (0..4)
         .map(|i| format!("[[node]]\nname = \"n{i}\"\n"))
         .collect();
@@ -451,12 +453,12 @@ fn the_judge_rejects_a_copy_twice_and_one_too_few() {
 }
 
 #[test]
-fn the_judge_rejects_movement_and_reordering_that_nobody_needs() {
+fn the_judge_rejects_unnecessary_movement_and_reordering() {
     for zones in [2, 3, 4] {
         let (before, after) = grown(zones);
         assert_eq!(before.check_step(&after, true), Ok(()));
-        // two nodes of one rack and equal weight swap all they have: targets and caps stay, the
-        // movement does not
+        // two nodes of one rack with equal weight swap everything they have: targets and caps stay
+        // right, the movement does not
         let loads = after.loads();
         let alike = |a: usize, b: usize| {
             after.nodes[a].domain == after.nodes[b].domain && loads[a] == loads[b]
@@ -472,8 +474,8 @@ fn the_judge_rejects_movement_and_reordering_that_nobody_needs() {
                 .unwrap_err()
                 .contains("the bound is"));
         }
-        // in two runs of one length two primaries change places: all numbers stay, the order does
-        // not
+        // in two runs of the same length, two primaries change places: all numbers stay right, the
+        // order does not
         let broken = primaries_traded(&after).expect("some two nodes hold two slices together");
         assert_eq!((broken.check(), after.step(&broken).moved), (Ok(()), 0));
         assert!(after
@@ -483,8 +485,8 @@ fn the_judge_rejects_movement_and_reordering_that_nobody_needs() {
     }
 }
 
-/// The same map with the primaries p and q of two runs of one length traded, where both runs hold p
-/// and q.
+/// The same map in which two runs of the same length have exchanged their primaries p and q. Both
+/// runs hold p and q.
 fn primaries_traded(judged: &Judged) -> Option<Judged> {
     let ends = judged
         .slices

@@ -1,9 +1,10 @@
-//! Bad fleets: each mistake is reported with its file, its line and its words, in TOML and in JSON.
+//! Bad fleets: each mistake is reported with its file, its line and a message, in TOML and in JSON.
 
 use stead::error::{Error, Status};
 use stead::fleet::Fleet;
 
-/// Text, line, a part of the message. `NODE` stands for a node `a`, in lines of its own.
+/// The text, the line of the mistake, a part of the message. `NODE` stands for a node `a`, in lines
+/// of its own.
 type Bad<'a> = (&'a str, usize, &'a str);
 
 const TOML: &[Bad] = &[
@@ -11,7 +12,7 @@ const TOML: &[Bad] = &[
     ("NODE", 1, "required key `name` is missing in the fleet; add it"),
     ("name = ''\nNODE", 1, "name is empty; write 1 to 255 bytes"),
     ("name = 'm'\n\n", 1, "the fleet has no node; add a [[node]] with a name"),
-    ("name = 3\nNODE", 1, "name must be a string, and is a number; write it in quotes"),
+    ("name = 3\nNODE", 1, "name must be a string, but is a number; write it in quotes"),
     ("name = \"a\\nb\"\nNODE", 1, "name `a\\nb` has the control character U+000A; remove it"),
     ("name = \"a\\u0085b\"\nNODE", 1, "name `a\\u{85}b` has the control character U+0085; remove \
         it"),
@@ -30,37 +31,37 @@ const TOML: &[Bad] = &[
     ("name = 'm'\nreplicas = 1.0\nNODE", 2, "replicas 1.0 is not a whole number from 1 to 255"),
     ("name = 'm'\nreplicas = 0x1\nNODE", 2, "replicas 0x1 is not a whole number"),
     ("name = 'm'\nreplicas = +1\nNODE", 2, "replicas +1 is not a whole number"),
-    ("name = 'm'\nreplicas = '1'\nNODE", 2, "replicas must be a whole number, and is a string; \
+    ("name = 'm'\nreplicas = '1'\nNODE", 2, "replicas must be a whole number, but is a string; \
         write 1 to 255"),
-    ("name = 'm'\nspread = 'zone'\nNODE", 2, "spread must be an array of label names, and is a \
+    ("name = 'm'\nspread = 'zone'\nNODE", 2, "spread must be an array of label names, but is a \
         string; write it in brackets"),
     ("name = 'm'\nspread = [\n'zone',\n3]\nreplicas = 0\nNODE", 4, "a label of spread must be a \
-        string, and is a number"),
-    ("name = 'm'\nspread = ['zone',\n'zone']\nreplicas = 0\nNODE", 3, "label `zone` stands twice \
+        string, but is a number"),
+    ("name = 'm'\nspread = ['zone',\n'zone']\nreplicas = 0\nNODE", 3, "label `zone` is listed twice \
         in spread; keep one"),
-    ("name = 'm'\nkey = 1\nNODE", 2, "key must be a string, and is a number; write it in quotes"),
+    ("name = 'm'\nkey = 1\nNODE", 2, "key must be a string, but is a number; write it in quotes"),
     (
         "name = 'm'\nkey = 'first 0 segments'\nNODE",
         2,
-        "key is `first 0 segments`, which does not say what of a key is hashed; write whole, or \
-         first N segments, N from 1 to 255",
+        "key is `first 0 segments`, which is not a key rule; write whole, or \
+         first N segments with N from 1 to 255",
     ),
     ("name = 'm'\nNODE\nkey = 'whole'", 5, "unknown key `key` in [[node]]; known keys: name, \
-        weight, labels, attributes, formerly; keys of the fleet itself stand above the first \
-        [[...]]"),
+        weight, labels, attributes, formerly; keys of the fleet itself must come before the \
+        first [[...]]"),
     ("name = 'm'\nmax_slices = 0\nNODE", 2, "max_slices 0 is not a whole number from 1 to \
         4294967295"),
     ("name = 'm'\nmax_slices = 4294967296\nNODE", 2, "max_slices 4294967296 is not a whole number \
         from 1 to 4294967295"),
-    ("name = 'm'\nmax_slices = true\nNODE", 2, "max_slices must be a whole number, and is true or \
+    ("name = 'm'\nmax_slices = true\nNODE", 2, "max_slices must be a whole number, but is true or \
         false"),
-    ("name = 'm'\nmax_slices = 1979-05-27\nNODE", 2, "max_slices must be a whole number, and is a \
+    ("name = 'm'\nmax_slices = 1979-05-27\nNODE", 2, "max_slices must be a whole number, but is a \
         date or time"),
     // the hash and its secret
     ("name = 'm'\nhash = 'crc32'\nNODE", 2, "unknown hash `crc32`; known hashes: md5, sha1, xxh3, \
         siphash"),
     ("name = 'm'\nhash = 'MD5'\nNODE", 2, "unknown hash `MD5`; known hashes: "),
-    ("name = 'm'\nhash = ['md5']\nNODE", 2, "hash must be a string, and is an array"),
+    ("name = 'm'\nhash = ['md5']\nNODE", 2, "hash must be a string, but is an array"),
     (
         "name = 'm'\nhash = 'siphash'\nNODE",
         2,
@@ -68,9 +69,9 @@ const TOML: &[Bad] = &[
     ),
     ("name = 'm'\nhash = 'siphash'\nsecret = '00'\nNODE", 3, "secret is not 32 hex digits; write \
         32 of 0-9 and a-f"),
-    ("name = 'm'\nsecret = 5\nhash = 'siphash'\nNODE", 2, "secret must be a string, and is a \
+    ("name = 'm'\nsecret = 5\nhash = 'siphash'\nNODE", 2, "secret must be a string, but is a \
         number"),
-    ("name = 'm'\nsecret = '00'\nhash = 5\nNODE", 3, "hash must be a string, and is a number"),
+    ("name = 'm'\nsecret = '00'\nhash = 5\nNODE", 3, "hash must be a string, but is a number"),
     ("name = 'm'\nsecret = '00'\nNODE", 2, "secret is given without a hash; write hash \
         = \"siphash\", or remove it"),
     ("name = 'm'\nsecret_file = 'x'\nNODE", 2, "secret_file is given without a hash; write hash \
@@ -99,10 +100,10 @@ const TOML: &[Bad] = &[
     ("name = 'm'\nnode = []", 1, "the fleet has no node; add a [[node]] with a name"),
     ("name = 'm'\n[[node]]\n\nweight = 1", 2, "required key `name` is missing in [[node]]; add it"),
     ("name = 'm'\n[[node]]\nname = ''", 3, "node name is empty; write 1 to 255 bytes"),
-    ("name = 'm'\n[[node]]\nname = 'a,b'", 3, "node name `a,b` has a comma; choose a name without"),
+    ("name = 'm'\n[[node]]\nname = 'a,b'", 3, "node name `a,b` has a comma; choose a name without one"),
     ("name = 'm'\n[[node]]\nname = \"a\\u007f\"", 3, "node name `a\\u{7f}` has the control \
         character U+007F; remove it"),
-    ("name = 'm'\nNODE\n[[node]]\nname = 'a'", 6, "node name `a` is used in line 3 already; names \
+    ("name = 'm'\nNODE\n[[node]]\nname = 'a'", 6, "node name `a` is already used in line 3; names \
         must be unique"),
     (
         "name = 'm'\nNODE\nwieght = 2",
@@ -113,7 +114,7 @@ const TOML: &[Bad] = &[
         "name = 'm'\nNODE\nreplicas = 1",
         5,
         "unknown key `replicas` in [[node]]; known keys: name, weight, labels, attributes, formerly; keys of the \
-         fleet itself stand above the first [[...]]",
+         fleet itself must come before the first [[...]]",
     ),
     ("name = 'm'\nNODE\nweight = 1.0000001", 5, "weight 1.0000001 has 7 places; at most 6 are \
         exact here"),
@@ -133,22 +134,22 @@ const TOML: &[Bad] = &[
     ("name = 'm'\nNODE\nweight = 99999999999999999999", 5, "the number is too large; "),
     ("name = 'm'\nNODE\nweight = '1_0'", 5, "weight \"1_0\" is not a plain decimal number"),
     ("name = 'm'\nNODE\nweight = ''", 5, "weight \"\" is not a plain decimal number"),
-    ("name = 'm'\nNODE\nweight = false", 5, "weight must be a number, and is true or false; write \
+    ("name = 'm'\nNODE\nweight = false", 5, "weight must be a number, but is true or false; write \
         digits, like 1.5"),
     ("name = 'm'\nNODE\nweight = 0", 1, "no node or policy has a weight above 0; give at least one \
         a weight"),
     (
         "name = 'm'\nNODE\nlabels = ['zone']",
         5,
-        "labels must be a table of strings, and is an array; write names and values in braces",
+        "labels must be a table of strings, but is an array; write names and values in braces",
     ),
-    ("name = 'm'\nNODE\n[node.labels]\nzone = 1", 6, "label `zone` must be a string, and is a \
+    ("name = 'm'\nNODE\n[node.labels]\nzone = 1", 6, "label `zone` must be a string, but is a \
         number; write it in quotes"),
     ("name = 'm'\nNODE\nlabels = { zone = '' }", 5, "label `zone` is empty; write 1 to 4095 bytes"),
     ("name = 'm'\nNODE\nlabels = { '' = 'a' }", 5, "label name is empty; write 1 to 4095 bytes"),
     ("name = 'm'\nNODE\nlabels = { \"a\\u001f\" = 'a' }", 5, "label name `a\\u{1f}` has the \
         control character U+001F"),
-    ("name = 'm'\nNODE\nlabels.zone.x = 'a'", 5, "label `zone` must be a string, and is a table"),
+    ("name = 'm'\nNODE\nlabels.zone.x = 'a'", 5, "label `zone` must be a string, but is a table"),
     ("name = 'm'\nNODE\nattributes = { x = 'a', x = 'b' }", 5, "key `x` is given twice; keep one"),
     ("name = 'm'\nNODE\nattributes = { '' = 'a' }", 5, "attribute name is empty; write 1 to 4095 \
         bytes"),
@@ -164,7 +165,7 @@ const TOML: &[Bad] = &[
     (
         "name = 'm'\nNODE\nformerly = 'x'\n[[node]]\nname = 'b'\nformerly = 'x'",
         8,
-        "formerly `x` is used in line 5 already; only one node can be the same node",
+        "formerly `x` is already used in line 5; only one node can have had this name",
     ),
     // policies
     ("name = 'm'\nNODE\n[policy]\nname = 'p'", 5, "policy is a table; write it as [[policy]]"),
@@ -173,33 +174,33 @@ const TOML: &[Bad] = &[
     ("name = 'm'\nNODE\n[[policy]]\nname = 'p'", 5, "required key `nodes` is missing in \
         [[policy]]; add it"),
     ("name = 'm'\nNODE\n[[policy]]\nname = 'p,q'\nnodes = ['a']", 6, "policy name `p,q` has a \
-        comma; choose a name without"),
+        comma; choose a name without one"),
     ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = []", 7, "nodes is empty; name at least one \
         node, the primary first"),
     (
         "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = 'a'",
         7,
-        "nodes must be an array of node names, and is a string; write it in brackets",
+        "nodes must be an array of node names, but is a string; write it in brackets",
     ),
     ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n1]", 8, "a name in nodes must be a \
-        string, and is a number"),
+        string, but is a number"),
     (
         "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n'b']",
         8,
         "node `b` is not in this fleet; add it as a [[node]], or name another",
     ),
-    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n'a']", 8, "node `a` stands twice in \
+    ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a',\n'a']", 8, "node `a` is listed twice in \
         nodes; keep one"),
     (
         "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\n[[policy]]\nname = 'p'\nnodes = \
          ['a']",
         9,
-        "policy name `p` is used in line 6 already; names must be unique",
+        "policy name `p` is already used in line 6; names must be unique",
     ),
     ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\nweight = -1", 8, "weight -1 has a \
         sign"),
     ("name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\nkind = 1", 8, "kind must be a \
-        string, and is a number"),
+        string, but is a number"),
     (
         "name = 'm'\nNODE\n[[policy]]\nname = 'p'\nnodes = ['a']\nlabels = 1",
         8,
@@ -224,7 +225,7 @@ const TOML: &[Bad] = &[
         8,
         "a pin has either `nodes` or `policy`; remove one of them",
     ),
-    ("name = 'm'\nNODE\n[[pin]]\nkey = 5\nnodes = ['a']", 6, "key must be a string, and is a \
+    ("name = 'm'\nNODE\n[[pin]]\nkey = 5\nnodes = ['a']", 6, "key must be a string, but is a \
         number"),
     (
         "name = 'm'\nNODE\n[[pin]]\nkey = 'x'\npolicy = 'p'",
@@ -232,9 +233,9 @@ const TOML: &[Bad] = &[
         "policy `p` is not in this fleet; add it as a [[policy]], or name another",
     ),
     ("name = 'm'\nNODE\n[[pin]]\nkey = 'x'\nnodes = ['a']\nshort = 1", 8, "short must be true or \
-        false, and is a number; write true, or leave it out"),
+        false, but is a number; write true, or leave it out"),
     ("name = 'm'\nNODE\n[[pin]]\nkey = 'x'\nnodes = ['a']\nshort = 'true'", 8, "short must be \
-        true or false, and is a string; "),
+        true or false, but is a string; "),
     ("name = 'm'\nNODE\n[[pin]]\nshort = true\nnodes = ['a']", 5, "a pin needs `key` or `range`; "),
     ("name = 'm'\nNODE\nshort = true", 5, "unknown key `short` in [[node]]; "),
     ("name = 'm'\nNODE\n[[pin]]\nkey = 'x'\nnodes = ['b']", 7, "node `b` is not in this fleet; "),
@@ -247,7 +248,7 @@ const TOML: &[Bad] = &[
     (
         "name = 'm'\nNODE\n[[pin]]\nrange = '6%'\nnodes = ['a']",
         6,
-        "range must be an array of two percentages, and is a string; write it in brackets",
+        "range must be an array of two percentages, but is a string; write it in brackets",
     ),
     (
         "name = 'm'\nNODE\n[[pin]]\nrange = ['6%']\nnodes = ['a']",
@@ -257,7 +258,7 @@ const TOML: &[Bad] = &[
     (
         "name = 'm'\nNODE\n[[pin]]\nrange = ['6%',\n7]\nnodes = ['a']",
         7,
-        "a percentage of range must be a string, and is a number; write it in quotes",
+        "a percentage of range must be a string, but is a number; write it in quotes",
     ),
     (
         "name = 'm'\nNODE\n[[pin]]\nrange = ['6%',\n'7']\nnodes = ['a']",
@@ -275,7 +276,7 @@ const TOML: &[Bad] = &[
     ("name = 'm'\nNODE\n[[pin]]\nrange = ['7%', '6%']\nnodes = ['a']", 6, "must be at least one \
         point"),
     ("name = 'm'\nNODE\n[[pin]]\nrange = ['7%', '100.1%']\nnodes = ['a']", 6, "percentage \"100.1%\" is above 100%"),
-    // several at once: the first in the file, syntax before all
+    // several mistakes at once: the first in the file is reported, and syntax before all others
     ("name = 'm'\nnode = [{ name = 'a' }, { nam = 'b' }]\npolicy = 1", 2, "required key `name` is \
         missing in [[node]]"),
     ("name = 'm'\npolicy = [{ name = 'p', nodes = ['b'] }]\nnode = [{ name = '' }]", 2, "node `b` is not in this fleet"),
@@ -289,7 +290,7 @@ const TOML: &[Bad] = &[
         9,
         "key `labels` is given twice",
     ),
-    // copies and where they may be
+    // copies and where they may be placed
     (
         "name = 'm'\nreplicas = 3\nNODE",
         2,
@@ -323,11 +324,11 @@ const TOML: &[Bad] = &[
         "name = 'm'\nreplicas = 2\nNODE\n[[node]]\nname = 'b'\n[[policy]]\nname = 'p'\nnodes = \
          ['a']\nweight = 0",
         11,
-        "a policy takes a share only with replicas = 1, and they are 2; remove its weight",
+        "a policy can have a weight only with replicas = 1, but replicas is 2; remove the weight",
     ),
-    // what is only syntax
-    ("name = 'm'\nlabels = {\na = 1}\nNODE", 2, "a line end inside an inline table is not in TOML \
-        1.0; write it the older way"),
+    // mistakes of syntax
+    ("name = 'm'\nlabels = {\na = 1}\nNODE", 2, "a line end inside an inline table is not allowed in \
+        TOML 1.0; write it in the older way"),
     ("name = 'm", 1, "not valid TOML: "),
     ("name = 'm'\n[[node]\nname = 'a'", 2, "not valid TOML: "),
     ("name = 'm'\nNODE\nlabels = { zone = 'a'\n", 5, "TOML"),
@@ -351,7 +352,7 @@ const JSON: &[Bad] = &[
         "unknown key `hash` in `node`; known keys: name, weight, labels, attributes, formerly",
     ),
     ("{\"name\": \"m\",\n\"node\": [\n{}]}", 3, "required key `name` is missing in `node`; add it"),
-    ("{\"name\": null}", 1, "name must be a string, and is null; write it in quotes"),
+    ("{\"name\": null}", 1, "name must be a string, but is null; write it in quotes"),
     ("{\"name\": \"m\",\n\"name\": \"m\"}", 2, "key `name` is given twice; keep one"),
     (
         "{\"name\": \"m\",\n\"pin\": [{\"key\": \"x\",\n\"nodes\": [\"a\"]}], \"node\": []}",
@@ -393,10 +394,10 @@ const JSON: &[Bad] = &[
     (
         "{\"name\": \"m\", \"node\": [{\"name\": \"a\"}, {\"name\": \"b\"}],\n\"policy\": [{\"name\": \"p\", \"nodes\": [\"a\"],\n\"weight\": 1}],\n\"replicas\": 2}",
         3,
-        "a policy takes a share only with replicas = 1, and they are 2",
+        "a policy can have a weight only with replicas = 1, but replicas is 2",
     ),
-    ("{\"name\": \"m\",\n\"spread\": [\"zone\", \"rack\",\n\"zone\"]}", 3, "label `zone` stands \
-        twice in spread; keep one"),
+    ("{\"name\": \"m\",\n\"spread\": [\"zone\", \"rack\",\n\"zone\"]}", 3, "label `zone` is \
+        listed twice in spread; keep one"),
     ("{\"name\": \"m\",\n\"spread\": [\"\"], \"node\": []}", 2, "a label of spread is empty; write \
         1 to 4095 bytes"),
     ("{\n\"name\": \"m\", \"node\": []}", 1, "the fleet has no node; add a `node` with a name"),
@@ -430,7 +431,7 @@ fn check(text: &str, file: &str, line: usize, words: &str) {
         assert!(!message.contains(['\n', '\r']), "{message}");
         match error {
             Error::Fleet { .. } => {
-                // "above 1000000, the largest weight" says what to do in naming the limit
+                // "above 1000000, the largest weight" says what to do by naming the limit
                 let advises = message[start.len()..].contains([';', '?'])
                     || message.ends_with("the largest weight");
                 assert!(advises, "does not say what to do: {message}");
@@ -441,7 +442,7 @@ fn check(text: &str, file: &str, line: usize, words: &str) {
 }
 
 #[test]
-fn every_mistake_in_toml_is_told_with_its_line() {
+fn every_mistake_in_toml_is_reported_with_its_line() {
     assert!(TOML.len() >= 60);
     for (text, line, words) in TOML {
         check(text, "fleet.toml", *line, words);
@@ -449,7 +450,7 @@ fn every_mistake_in_toml_is_told_with_its_line() {
 }
 
 #[test]
-fn every_mistake_in_json_is_told_with_its_line() {
+fn every_mistake_in_json_is_reported_with_its_line() {
     for (text, line, words) in JSON {
         check(text, "fleet.json", *line, words);
     }
@@ -549,7 +550,7 @@ fn spread_names_at_most_255_labels() {
         (fleet.spread.len(), fleet.spread[254].as_str()),
         (255, "l254")
     );
-    // the label that is too much stands in a line of its own
+    // the label that is one too many stands in its own line
     check(
         &spread(256),
         "f",

@@ -1,5 +1,5 @@
-//! Fleets read from files: what the system refuses, what is no text, and secrets in files of their
-//! own.
+//! Fleets that are read from files: files that the system refuses, files that are not text, and
+//! secrets in files of their own.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn a_file_is_read_and_named_as_it_was_given() {
 }
 
 #[test]
-fn what_the_system_refuses_is_an_io_error() {
+fn a_file_that_the_system_refuses_is_an_io_error() {
     let directory = tempfile::tempdir().unwrap();
     let missing = Fleet::read(&directory.path().join("none")).unwrap_err();
     assert_eq!(missing.status(), Status::NotFound);
@@ -46,7 +46,7 @@ fn what_the_system_refuses_is_an_io_error() {
 }
 
 #[test]
-fn what_is_not_utf_8_is_told_with_its_line() {
+fn a_text_that_is_not_utf_8_is_reported_with_its_line() {
     let directory = tempfile::tempdir().unwrap();
     let utf16: Vec<u8> = "\u{feff}name = 'm'\n"
         .encode_utf16()
@@ -72,7 +72,7 @@ fn what_is_not_utf_8_is_told_with_its_line() {
         (
             b"name = 'm'\n\0".to_vec(),
             2,
-            "a byte is zero, so this is no text; is it a fleet?",
+            "a byte is zero, so this is not a text file; is it a fleet?",
         ),
         (
             Vec::new(),
@@ -108,7 +108,7 @@ fn a_file_above_64_mib_is_refused_and_one_of_64_mib_is_read() {
     let message = Fleet::read(&path).unwrap_err().to_string();
     assert!(
         message.ends_with(
-            ":1: the file has more than 64 MiB, the most that a fleet may have; is it a fleet?"
+            ":1: the file has more than 64 MiB, the maximum for a fleet; is it a fleet?"
         ),
         "{message}"
     );
@@ -212,7 +212,7 @@ fn a_secret_file_stands_beside_the_fleet() {
     }
     #[cfg(unix)]
     {
-        // a file without an end is not read on
+        // a file without an end is not read to its end
         let path = write(at, "fleet.toml", fleet("/dev/zero"));
         assert!(Fleet::read(&path)
             .unwrap_err()

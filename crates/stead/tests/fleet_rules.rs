@@ -1,4 +1,4 @@
-//! Good fleets: every row of docs/fleet.md, in TOML and in JSON, and what becomes of it.
+//! Good fleets: every row of docs/fleet.md, in TOML and in JSON, and how it is read.
 
 use stead::cell::Cells;
 use stead::fleet::{Fleet, PinTo, Pinned};
@@ -7,7 +7,7 @@ use stead::point::SPACE;
 use stead::report::Report;
 use stead::{build, Point};
 
-/// The example of docs/fleet.md, with every key that there is.
+/// The example of docs/fleet.md, with every key that exists.
 const TOML: &str = r#"
 name     = "members"
 replicas = 1
@@ -70,7 +70,7 @@ fn parse(text: &str, file: &str) -> Fleet {
     Fleet::parse(text, file).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// The fleet without its lines and its file's name.
+/// The fleet without its line numbers and the name of its file.
 fn bare(mut fleet: Fleet) -> Fleet {
     fleet.file.clear();
     fleet.nodes.iter_mut().for_each(|node| node.line = 0);
@@ -79,7 +79,8 @@ fn bare(mut fleet: Fleet) -> Fleet {
     fleet
 }
 
-/// A fleet of one node `a`, in TOML, with these lines above it and these in it.
+/// A fleet of one node `a`, in TOML, with the lines `top` above the node and the lines `node` in
+/// it.
 fn small(top: &str, node: &str) -> String {
     format!("name = 'm'\n{top}\n[[node]]\nname = 'a'\n{node}\n")
 }
@@ -177,7 +178,7 @@ fn toml_and_json_of_one_shape_are_one_fleet() {
     assert_ne!(toml, json);
     assert_eq!(bare(toml.clone()), bare(json));
     for inline in [
-        // the same again, as TOML's other spellings
+        // the same fleet in other spellings of TOML
         TOML.replace(", \"\" = \"x\"", "").replace(
             "labels = { zone = \"a\", rack = \"a1\" }",
             "labels.zone = \
@@ -318,7 +319,7 @@ fn a_key_is_any_text_and_its_utf8_bytes_are_the_key() {
 }
 
 #[test]
-fn formerly_may_be_its_own_name_or_that_of_nobody() {
+fn formerly_may_be_the_nodes_own_name_or_an_unused_one() {
     for formerly in ["a", "b"] {
         let fleet = parse(&small("", &format!("formerly = '{formerly}'")), "f");
         assert_eq!(fleet.nodes[0].formerly.as_deref(), Some(formerly));
@@ -409,7 +410,8 @@ fn a_secret_is_never_shown() {
     }
 }
 
-/// The fenced block of docs/fleet.md that starts with this text, and what follows it.
+/// Finds the fenced block of docs/fleet.md that starts with this text. Returns the block and the
+/// text after it.
 fn example(first: &str) -> (&'static str, &'static str) {
     let manual = include_str!("../../../docs/fleet.md");
     let start = manual.find(&format!("```\n{first}")).unwrap() + "```\n".len();

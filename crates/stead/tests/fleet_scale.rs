@@ -1,4 +1,4 @@
-//! The largest fleets, and damaged ones: nothing takes long, nothing panics.
+//! The largest fleets, and damaged ones: they are read in reasonable time and without a panic.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use stead::cell::Cells;
 use stead::fleet::Fleet;
 use stead::hash::{Hash, KeyRule};
 
-/// Far above the processor time that any machine needs (under a second each, unoptimised), far
-/// below what a quadratic step would take.
+/// Far above the processor time that any machine needs (under a second each, without optimisation),
+/// and far below what a quadratic step would need.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The processor time that this thread has had: what others do on the machine is not in it.
+/// The processor time of this thread, which excludes the work of all other programs.
 fn worked() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the pointer is that of a live timespec
+    // SAFETY: the pointer is that of a live timespec.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     assert_eq!(failed, 0);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
@@ -31,7 +31,7 @@ fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A fleet of so many nodes, policies and pins.
+/// The text of a fleet with these numbers of nodes, policies and pins.
 fn toml(nodes: usize, policies: usize, pins: usize) -> String {
     let mut text = "name = 'm'\n".to_owned();
     for i in 0..nodes {
@@ -131,7 +131,7 @@ fn the_most_nodes_and_policies_are_read_in_reasonable_time() {
 fn one_more_than_the_most_is_refused_where_it_stands() {
     let message = |text: &str| Fleet::parse(text, "f").unwrap_err().to_string();
     let words = |n: usize, of: &str| {
-        format!("more than {n} of {of}, the most that there may be; leave some out")
+        format!("there are more than {n} {of} entries, the maximum; remove some")
     };
     assert_eq!(
         message(&toml(65_537, 0, 0)),
@@ -213,7 +213,7 @@ fn large_tables_of_one_sort_are_read_in_reasonable_time() {
     }
 }
 
-/// Nesting far beyond any stack, on a thread whose stack is small.
+/// Nesting far deeper than any stack allows, on a thread with a small stack.
 #[test]
 fn deep_nesting_is_refused_on_a_small_stack() {
     let deep = |open: &str, n: usize| format!("name = 'm'\nx = {}", open.repeat(n));
@@ -245,7 +245,7 @@ fn deep_nesting_is_refused_on_a_small_stack() {
     worker.unwrap().join().unwrap();
 }
 
-/// SplitMix64, so that a failure can be repeated.
+/// SplitMix64, so that a failure can be reproduced.
 struct Random(u64);
 
 impl Random {

@@ -1,6 +1,6 @@
 //! Frozen digests: the same fleets and histories give the same bytes for ever. A frozen digest
-//! proves sameness, not truth: truth is the business of guarantees.rs and of the reference. A
-//! change here is a new version of the algorithm or the format.
+//! proves that nothing changed, not that it is right; guarantees.rs and the reference check that. A
+//! change here is a new version of the algorithm or of the format.
 
 use stead::{build, Fleet, Map};
 
@@ -23,8 +23,8 @@ fn equal(n: usize) -> String {
     format!("name = \"golden\"\n{nodes}")
 }
 
-/// Weights 1 to 2 in steps of a seventeenth, and every seventh node left out: growing, losing and
-/// reweighting.
+/// Weights from 1 to 2 in steps of a seventeenth, with every seventh node left out. So nodes come,
+/// leave and get other weights.
 fn uneven(step: usize) -> String {
     let node = |i: usize| {
         let millionths = 1_000_000 + ((i * 5 + step * 3) % 17) * 1_000_000 / 17;
@@ -106,11 +106,11 @@ fn racks(replicas: usize, spread: &str, racks: &[usize], more: &str) -> String {
     format!("name = \"golden\"\nreplicas = {replicas}\nspread = [{spread}]\n{more}{nodes}")
 }
 
-/// As `digests_stay`, with replicas. To print them: `cargo test -p stead --test golden --
+/// Like `digests_stay`, with replicas. To print the digests: `cargo test -p stead --test golden --
 /// --nocapture replicas`.
 #[test]
 fn digests_with_replicas_stay() {
-    // racks grow, one is lost, a zone comes, a node goes, a zone goes
+    // the racks grow, a rack is lost, a zone comes, a node leaves, a zone leaves
     let zones: [&[usize]; 6] = [
         &[2, 2, 2, 2, 2, 2, 2, 2, 2],
         &[3, 2, 2, 2, 4, 2, 2, 2, 2],

@@ -34,8 +34,7 @@ fn percent(hundredths: u32) -> Share {
     stead::fleet::part(&format!("{}.{:02}%", hundredths / 100, hundredths % 100)).unwrap()
 }
 
-/// The nodes' names over a slice list, point by point of all bounds: what can be compared between
-/// maps.
+/// The first point of each slice and the names of its nodes, which can be compared between maps.
 fn owners(map: &Map, slices: &[stead::slice::Slice]) -> Vec<(u64, Vec<String>)> {
     let names = |p| {
         map.policy(p)
@@ -89,8 +88,8 @@ proptest! {
                 map = next;
                 break;
             };
-            // the aim stays the same all the way, and each step but the last spends what it may:
-            // less than R copies of one point are left
+            // the target stays the same until the end, and each step but the last spends its
+            // budget: less than R copies of one point are left
             prop_assert!(aim.is_none() || aim.as_ref() == Some(&target));
             prop_assert!(budget - amount < u128::from(replicas.1), "{} of {}", amount, budget);
             prop_assert!(next.nodes().filter(|node| node.leaving()).all(|node| node.weight().millionths() == 0));
@@ -125,7 +124,7 @@ fn a_node_that_left_stays_marked_until_it_holds_nothing() {
     let report = Report::of(Some(&first), &half, true).unwrap();
     assert_eq!(report.moved.points, percent(2000).0.to_string());
     assert!((report.to_come.unwrap().fraction - (1.0 / 3.0 - 0.2)).abs() < 1e-9);
-    // what is left goes in one step without a limit, or in the next with one that suffices
+    // the rest is done in one step without a limit, or in the next step with a large enough limit
     for next in [
         build(&without, Some(&half)).unwrap(),
         build_step(&without, Some(&half), percent(2000)).unwrap(),
@@ -136,20 +135,20 @@ fn a_node_that_left_stays_marked_until_it_holds_nothing() {
 }
 
 #[test]
-fn another_fleet_gets_a_new_target_from_where_the_slices_are() {
+fn a_changed_fleet_gets_a_new_target_from_the_present_slices() {
     let first = build(&plain(&["a", "b", "c"], ""), None).unwrap();
     let half = build_step(&plain(&["a", "b"], ""), Some(&first), percent(2000)).unwrap();
-    // the node comes back: it keeps what it still has
+    // the node comes back and keeps what it still has
     let back = build(&plain(&["a", "b", "c"], ""), Some(&half)).unwrap();
     let plan = Plan::between(&half, &back).unwrap();
     assert_eq!(plan.amounts.moved, plan.amounts.lower_bound);
     assert!((plan.amounts.moved.0 as f64 / 2f64.powi(64) - 0.2).abs() < 1e-9);
-    // an attribute or a pin is no other fleet for the target
+    // a new attribute or pin does not change the target
     let pinned = plain(&["a", "b"], "pin = [{key = 'justin', nodes = ['a']}]\n");
     let next = build_step(&pinned, Some(&half), percent(100)).unwrap();
     assert_eq!(target(&next), target(&half));
     assert_eq!(next.pins().len(), 1);
-    // a node under another name is another fleet, and nothing is lost
+    // a node with another name makes another fleet, but nothing is lost
     let renamed = Fleet::parse(
         "name = 'gradual'\nnode = [{name = 'a'}, {name = 'x', formerly = 'b'}]",
         "f.toml",
@@ -160,7 +159,7 @@ fn another_fleet_gets_a_new_target_from_where_the_slices_are() {
 }
 
 #[test]
-fn a_step_that_suffices_is_the_whole_change_and_a_first_map_is_whole_at_once() {
+fn a_large_enough_step_is_the_whole_change_and_a_first_map_is_complete_at_once() {
     let (one, two) = (plain(&["a", "b"], ""), plain(&["a", "b", "c"], ""));
     let first = build_step(&one, None, percent(1)).unwrap();
     assert_eq!(first.bytes(), build(&one, None).unwrap().bytes());
@@ -177,7 +176,7 @@ fn a_step_that_suffices_is_the_whole_change_and_a_first_map_is_whole_at_once() {
 }
 
 #[test]
-fn what_cannot_be_done_step_by_step_is_refused() {
+fn a_change_that_is_impossible_step_by_step_is_refused() {
     let (one, two) = (plain(&["a", "b"], ""), plain(&["a", "b", "c"], ""));
     let first = build(&one, None).unwrap();
     let refused = |result: stead::Result<Map>| match result {
@@ -197,7 +196,7 @@ fn what_cannot_be_done_step_by_step_is_refused() {
             && problem.contains("--max-move"),
         "{problem}"
     );
-    // with weight 0 it goes, step by step
+    // with weight 0 the policy leaves step by step
     let drained = plain(
         &["a", "b"],
         "policy = [{name = 'p', nodes = ['a'], weight = 0}]\n",
@@ -213,7 +212,7 @@ fn what_cannot_be_done_step_by_step_is_refused() {
 }
 
 #[test]
-fn the_limit_of_slices_is_that_of_the_target() {
+fn max_slices_limits_the_target_slices() {
     let limited = |n: usize| {
         let names: Vec<String> = (0..n).map(|i| format!("n{i}")).collect();
         plain(

@@ -1,4 +1,4 @@
-//! Maps with a gradual change under way: what is read of them, what is refused, and that no file
+//! Maps with a gradual change under way: how they are read, which are refused, and that no file
 //! makes the reader panic.
 #![allow(missing_docs)]
 
@@ -20,7 +20,7 @@ fn map(name: &str) -> Map {
     Map::open(&maps().join(format!("{name}.map"))).unwrap()
 }
 
-/// What the map says when its parts are changed.
+/// The error of a map after a change of its parts.
 fn refused(name: &str, change: impl FnOnce(&mut Parts)) -> String {
     let mut parts = map(name).to_parts();
     change(&mut parts);
@@ -96,7 +96,7 @@ fn every_rule_of_the_target_says_what_is_wrong() {
     for (found, wanted) in [
         (
             target(Vec::clear),
-            "there must be target slices, and as many policies as points",
+            "there must be target slices, with as many policies as points",
         ),
         (
             target(|t| *t = t.split_off(1)),
@@ -132,7 +132,7 @@ fn every_rule_of_the_target_says_what_is_wrong() {
             leaving(&[1, 1], same),
             "leaving nodes must be ordered, none twice",
         ),
-        (leaving(&[0], same), "a leaving node has weight 0"),
+        (leaving(&[0], same), "a leaving node must have weight 0"),
         (leaving(&[1, 5], same), "a leaving node holds no base slice"),
         (
             leaving(&[1], |p| {
@@ -150,12 +150,12 @@ fn every_rule_of_the_target_says_what_is_wrong() {
         ),
         (
             leaving(&[1], |p| p.nodes[1].weight = Weight::ONE),
-            "a leaving node has weight 0",
+            "a leaving node must have weight 0",
         ),
     ] {
         assert!(found.contains(wanted), "{found:?} does not say {wanted:?}");
     }
-    // the control: nothing changed, and a map that has nobody leaving
+    // the controls: an unchanged map, and a map in which no node is leaving
     let unchanged = map("gradual");
     assert!(encode(&unchanged.to_parts()) == unchanged.bytes());
     let mut parts = unchanged.to_parts();
@@ -170,7 +170,7 @@ fn a_rollback_brings_the_target_back() {
     assert!(back.same_but_epoch(&under_way) && !back.same_but_epoch(&end));
     assert_eq!((back.epoch(), back.parent()), (4, end.digest()));
     assert_eq!(back.to_parts().target, under_way.to_parts().target);
-    // and takes it away, when the epoch had none
+    // a rollback to an epoch without a target removes the target
     let back = before.again_after(&under_way).unwrap();
     assert!(back.same_but_epoch(&before));
     assert_eq!(back.target_count(), 0);
@@ -184,7 +184,7 @@ fn maps_that_differ_in_their_target_only_are_not_the_same() {
         change(&mut parts);
         Map::from_bytes(encode(&parts)).unwrap()
     };
-    // cell 100 of 1000 instead of cell 125
+    // one target bound is at cell 100 of 1000 instead of cell 125
     let moved = with(|p| p.target.as_mut().unwrap().slices[1].0 = Point(p.cells.bound(100) as u64));
     let stays = with(|p| p.target.as_mut().unwrap().leaving.clear());
     for other in [moved, stays] {
@@ -193,10 +193,10 @@ fn maps_that_differ_in_their_target_only_are_not_the_same() {
     assert!(under_way.same_but_epoch(&with(|p| p.epoch += 7)));
 }
 
-/// Every field of these files takes hostile values, with the digest made anew: none may panic, and
-/// what is accepted is canonical.
+/// Sets every field of these files to hostile values, with a new digest. None may panic, and what
+/// is accepted is canonical.
 #[test]
-fn a_changed_file_is_refused_or_is_the_one_byte_string_of_its_map() {
+fn a_changed_file_is_refused_or_is_canonical() {
     let (mut refused, mut accepted) = (0, 0);
     for name in ["gradual", "gradual-copies", "gradual-left", "pin-added"] {
         let good = fs::read(maps().join(format!("{name}.map"))).unwrap();
@@ -241,7 +241,7 @@ fn a_changed_file_is_refused_or_is_the_one_byte_string_of_its_map() {
                 judge(bytes);
             }
         }
-        // cut, with a file length that fits
+        // the file is cut short, with a matching file length in its header
         for size in 176..good.len() {
             let mut bytes = good[..size].to_vec();
             bytes[16..24].copy_from_slice(&(size as u64).to_le_bytes());

@@ -1,5 +1,6 @@
-//! The guarantees of docs/placement.md, over random fleets and histories of 200 steps, judged by
-//! code that shares nothing with the core; each with a broken map that the judge must reject.
+//! The guarantees of docs/placement.md, over random fleets and histories of 200 steps. Code that
+//! shares nothing with the core judges them, and for each there is a broken map that the judge must
+//! reject.
 
 mod judge;
 
@@ -8,13 +9,13 @@ use proptest::prelude::*;
 use stead::report::Report;
 use stead::{build, Error, Fleet, Map, Plan};
 
-/// A fleet as the test writes it: what it takes to write its text.
+/// A fleet in the form of the test, with everything that its text needs.
 #[derive(Clone, Debug, Default)]
 struct Wanted {
     nodes: Vec<(String, u64, Option<String>)>,
     policies: Vec<(String, u64)>,
     max_slices: Option<usize>,
-    /// first of the pins' range in millionths of a percent
+    /// Where the range of each pin starts, in millionths of a percent.
     pins: Vec<u64>,
     next: usize,
 }
@@ -33,7 +34,7 @@ enum Change {
     Unpin(usize),
 }
 
-/// Weights in millionths: usual ones, small ones, huge ones, none.
+/// Weights in millionths: usual ones, small ones, huge ones, zero.
 fn weight() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => Just(1_000_000u64),
@@ -67,7 +68,7 @@ impl Wanted {
     }
 
     fn add(&mut self, weight: u64) {
-        // names that do not sort by age
+        // names whose order is not the order of age
         let name = format!("n{}-{}", (self.next * 7919) % 1000, self.next);
         self.next += 1;
         self.nodes.push((name, weight, None));
@@ -121,7 +122,8 @@ impl Wanted {
         }
     }
 
-    /// `scale` multiplies all weights; `turned` writes everything in the opposite order.
+    /// The text of the fleet. `scale` multiplies all weights; `turned` reverses the order of
+    /// everything.
     fn text(&self, scale: u64, turned: bool) -> String {
         let weight = |w: u64| format!("{}.{:06}", w * scale / 1_000_000, w * scale % 1_000_000);
         let mut blocks = Vec::new();
@@ -161,7 +163,7 @@ impl Wanted {
         Fleet::parse(&self.text(1, false), "test.toml").unwrap()
     }
 
-    /// What a holder of the map before is called in this fleet.
+    /// The name in this fleet of a holder of the map before.
     fn renamed(&self, before: &Judged, holder: &Holder) -> Holder {
         let Holder::Node(name) = holder else {
             return holder.clone();
@@ -202,7 +204,7 @@ proptest! {
             let renamed = |holder: &Holder| wanted.renamed(&before, holder);
             prop_assert_eq!(after.check_balance(), Ok(()));
             prop_assert_eq!(before.check_movement(&after, &renamed), Ok(()));
-            // and the report says the same as the judge
+            // the report must agree with the judge
             let plan = Plan::between(&map, &next).unwrap();
             prop_assert_eq!(plan.amounts.moved.0, before.moved(&after, &renamed));
             prop_assert_eq!(plan.amounts.lower_bound, plan.amounts.moved);
@@ -251,7 +253,7 @@ proptest! {
             wanted.change(change);
             let weights = wanted.nodes.iter().map(|n| n.1).chain(wanted.policies.iter().map(|p| p.1));
             let total: u128 = weights.clone().map(u128::from).sum();
-            // holders whose share is below one point may get none; then fewer slices are possible
+            // holders whose share is below one point may get none, which allows fewer slices
             let least = weights.filter(|w| u128::from(*w) << 64 >= total).count();
             wanted.max_slices = Some(least + room);
             let next = build(&wanted.fleet(), Some(&map)).unwrap();
@@ -290,8 +292,8 @@ fn a_tight_limit_costs_no_more_than_a_contiguous_layout_in_place() {
         .into_iter()
         .map(within)
         .collect();
-    // the first row is the contiguous layout: about half of the space; more room costs less, and
-    // enough room nothing
+    // the first row is the contiguous layout, which moves about half of the space; more room costs
+    // less, and enough room costs nothing
     assert!(costs[0] < 0.55, "{costs:?}");
     assert!(
         costs[1] <= costs[0] && costs[2] < costs[1] && costs[3] == 0.0,
@@ -300,7 +302,7 @@ fn a_tight_limit_costs_no_more_than_a_contiguous_layout_in_place() {
 }
 
 #[test]
-fn what_a_limit_costs_stands_beside_the_optimum() {
+fn the_report_shows_the_cost_of_a_limit_beside_the_optimum() {
     let maps = grown(&[10, 20, 30, 40]);
     let nodes: String = (0..50)
         .map(|i| format!("[[node]]\nname = \"n{i:02}\"\n"))
@@ -339,7 +341,7 @@ fn the_judge_rejects_one_point_too_many() {
     assert_eq!(judged.check_balance(), Ok(()));
     judged.slices[1].0 += 1;
     assert!(judged.check_balance().is_err());
-    // and a left-over point at the wrong holder: 2^64 / 7 leaves 2, which the first two get
+    // a left-over point at the wrong holder: 2^64 / 7 leaves 2, which the first two holders get
     let mut judged = read(maps[1].bytes());
     let points = judged.points();
     assert_eq!(
@@ -364,12 +366,12 @@ fn the_judge_rejects_one_point_too_many() {
 }
 
 #[test]
-fn the_judge_rejects_movement_that_nobody_needs() {
+fn the_judge_rejects_unnecessary_movement() {
     let maps = grown(&[4, 7]);
     let (before, mut after) = (read(maps[0].bytes()), read(maps[1].bytes()));
     let same = |h: &Holder| h.clone();
     assert_eq!(before.check_movement(&after, &same), Ok(()));
-    // two old nodes swap all they have: the shares stay, the movement does not
+    // two old nodes swap everything they have: the shares stay right, the movement does not
     after.slices.iter_mut().for_each(|(_, h)| {
         *h = match &*h {
             Holder::Node(n) if n == "n00" => Holder::Node("n01".into()),
@@ -389,8 +391,8 @@ fn another_fleet_gives_other_bytes() {
 
 #[test]
 fn without_a_limit_the_slices_pass_the_least_number() {
-    // the control of the max_slices property: these histories do make more slices than the limit
-    // would allow
+    // the control of the max_slices property: without a limit, these histories make more slices
+    // than the limit would allow
     let maps = grown(&[4, 7, 10, 13, 16]);
     assert!(maps[4].base_count() > 16);
 }

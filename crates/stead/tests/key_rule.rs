@@ -1,5 +1,5 @@
-//! The key rule: what a fleet says of it, what a map keeps of it, and that every question to a map
-//! goes by it.
+//! The key rule: how a fleet sets it, how a map stores it, and that every query to a map applies
+//! it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use stead::point::{Share, SPACE};
 use stead::rebalance::build_step;
 use stead::{build, Error, Fleet, Map};
 
-/// A fleet of two copies over five nodes in two zones, with this above its nodes.
+/// A fleet of two copies over five nodes in two zones, with the lines `top` above its nodes.
 fn fleet(top: &str) -> Fleet {
     let nodes: String = (0..5)
         .map(|i| {
@@ -38,7 +38,7 @@ fn refused(fleet: &Fleet, previous: Option<&Map>) -> (Status, String) {
     (error.status(), error.to_string())
 }
 
-/// The field of the hash and the required features, where docs/map-format.md has them.
+/// The field of the hash and the required features, at the offsets of docs/map-format.md.
 fn stored(map: &Map) -> (u32, u64) {
     let bytes = map.bytes();
     (
@@ -68,7 +68,7 @@ fn the_files_of_a_host_stay_together() {
                 assert_eq!(ruled.prefer(file, 5), whole.prefer(host.as_bytes(), 5));
             }
             places.insert(ruled.locate(host.as_bytes()));
-            // the control: without the rule a host's files are everywhere
+            // the control: without the rule, the files of a host are scattered
             let found: BTreeSet<_> = files
                 .iter()
                 .map(|file| whole.locate(file.as_bytes()))
@@ -80,7 +80,7 @@ fn the_files_of_a_host_stay_together() {
 }
 
 #[test]
-fn the_whole_key_is_hashed_where_nothing_is_said_and_such_maps_have_the_bytes_that_they_had() {
+fn the_whole_key_is_hashed_by_default_and_such_maps_keep_their_bytes() {
     let (out, said) = (map(""), map("key = 'whole'"));
     assert_eq!(out.bytes(), said.bytes());
     assert_eq!((out.key_rule(), stored(&out)), (KeyRule::Whole, (1, 0)));
@@ -95,8 +95,8 @@ fn the_whole_key_is_hashed_where_nothing_is_said_and_such_maps_have_the_bytes_th
 }
 
 #[test]
-fn a_map_says_its_rule_beside_its_hash_so_that_an_older_stead_refuses_it() {
-    // bits 16 to 23 of the field, and feature 1, "the field hash is above 4"
+fn a_map_stores_its_rule_with_its_hash_so_that_an_older_stead_refuses_it() {
+    // bits 16 to 23 of the field hold the rule; feature 1 means "the field hash is above 4"
     assert_eq!(stored(&map("key = 'first 1 segments'")), (0x1_0001, 2));
     assert_eq!(
         stored(&map("key = 'first 255 segments'\nhash = 'xxh3'")),
@@ -180,7 +180,7 @@ fn another_rule_than_the_maps_is_refused() {
             && error.to_string().contains("hash keys in different ways"),
         "{error}"
     );
-    // a ring's map has the whole key, as the original has
+    // the map of a ring hashes the whole key, as the original program does
     let ring = Map::open(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/maps/hash-md5-affixes.map"),
     )
@@ -216,9 +216,9 @@ fn a_pin_by_key_holds_for_all_keys_with_its_first_segments() {
             "{key}"
         );
         assert_eq!(on(&map, "web2/cpu.rrd").len(), 1);
-        // the key stands in the map as it was written
+        // the map keeps the key as it was written
         assert_eq!(map.pins().next().unwrap().key, Some(key.as_bytes()));
-        // and is checked by the rule when the map is opened: under another one the pin lies
+        // opening the map applies the rule to this key: under another rule the pin would lie
         // elsewhere
         let mut parts = map.to_parts();
         parts.key_rule = KeyRule::parse("first 2 segments").unwrap();
@@ -235,7 +235,7 @@ fn a_pin_by_key_holds_for_all_keys_with_its_first_segments() {
     assert_eq!(status, Status::Fleet);
     assert_eq!(
         message,
-        "f:19: pin covers points of the pin in line 13 (of a key its first 1 \
+        "f:19: pin covers points of the pin in line 13 (of a key only the first 1 \
         segments are hashed); pins must not overlap"
     );
     assert!(build(

@@ -1,4 +1,4 @@
-//! The largest fleets: what is more than a map can have is refused in words.
+//! The largest fleets: a fleet that needs more than a map can have is refused with a clear message.
 
 use stead::fleet::part;
 use stead::{build, build_step, Error, Fleet};
@@ -21,7 +21,7 @@ fn nodes_that_leave_a_full_fleet_step_by_step_are_refused_as_impossible() {
         ),
         other => panic!("{:?}", other.map(|map| map.nodes().len())),
     }
-    // at once, or with a step that suffices, it goes
+    // all at once, or with a large enough step, it works
     assert_eq!(
         build_step(&next, Some(&first), part("1%").unwrap())
             .unwrap()

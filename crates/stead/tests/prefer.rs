@@ -1,14 +1,14 @@
-//! Who answers when a node is down: docs/placement.md, "Prefer". The distribution is measured over
-//! many keys and held against what chance allows; `cargo test -p stead --test prefer --
-//! --nocapture` prints it.
+//! Which nodes answer when a node is down: docs/placement.md, "Prefer". The distribution is
+//! measured over many keys and compared with what chance allows. `cargo test -p stead --test prefer
+//! -- --nocapture` prints it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use stead::policy::NodeId;
 use stead::{build, Fleet, Map};
 
-/// So many copies of keys: each of 15 nodes then takes about 480 over from each other one, give or
-/// take 5 per cent.
+/// The number of copies of keys. Each of 15 nodes then takes over about 480 from each other node,
+/// give or take 5 percent.
 const KEYS: usize = 100_000;
 
 fn fleet(replicas: usize, spread: &str, nodes: impl Iterator<Item = String>) -> Map {
@@ -34,7 +34,7 @@ fn keys() -> impl Iterator<Item = Vec<u8>> {
     (0..KEYS).map(|i| format!("key-{i}").into_bytes())
 }
 
-/// The points of each node over the base slices.
+/// The points of each node in the base slices.
 fn points(map: &Map) -> BTreeMap<NodeId, f64> {
     let mut points: BTreeMap<NodeId, f64> = map.nodes().map(|node| (node.id, 0.0)).collect();
     for slice in map.base_slices() {
@@ -45,8 +45,8 @@ fn points(map: &Map) -> BTreeMap<NodeId, f64> {
     points
 }
 
-/// For each node that may be down how many of its keys go to each other node: the first in the list
-/// behind all their holders.
+/// For each node that may be down, how many of its keys go to each other node. The other node is
+/// the first one in the list after all holders of the key.
 fn taken_over(map: &Map) -> BTreeMap<NodeId, BTreeMap<NodeId, usize>> {
     let mut taken: BTreeMap<NodeId, BTreeMap<NodeId, usize>> =
         map.nodes().map(|node| (node.id, BTreeMap::new())).collect();
@@ -91,7 +91,7 @@ fn with_one_replica_a_down_nodes_keys_go_to_the_others_in_proportion_to_their_po
 }
 
 #[test]
-fn whoever_is_down_the_rest_of_the_list_stays() {
+fn a_shorter_list_is_a_prefix_of_the_whole_list() {
     let map = fleet(2, "\"zone\"", nodes(9, 3, |_| 1));
     for key in keys().take(500) {
         let whole = map.prefer(&key, 9);
@@ -104,9 +104,9 @@ fn whoever_is_down_the_rest_of_the_list_stays() {
     }
 }
 
-/// The least and the most that a node takes over of a down node's keys, as a multiple of its part
-/// of the points of all that may take over; over all nodes that can be down. With more zones than
-/// replicas the down node's own zone never takes over.
+/// What a node takes over of a down node's keys, as a multiple of its part of the points of all
+/// nodes that may take over: the least and the most, over all nodes that can be down. With more
+/// zones than replicas, the zone of the down node never takes over.
 fn ratios(map: &Map, fresh: bool) -> (f64, f64) {
     let points = points(map);
     let zone = |node: &NodeId| map.node(*node).label("zone").unwrap();
@@ -140,7 +140,7 @@ fn ratios(map: &Map, fresh: bool) -> (f64, f64) {
 }
 
 #[test]
-fn with_replicas_everybody_who_may_takes_part() {
+fn with_replicas_every_node_that_may_take_over_does() {
     println!(
         "15 nodes; what a node takes over of a down node's keys, as a multiple of its part of \
         the points of all that may; {KEYS} copies"
@@ -165,8 +165,8 @@ fn with_replicas_everybody_who_may_takes_part() {
                 format!("{zones} zones")
             };
             println!("{name}, R = {replicas}, {apart}: {least:.2} to {most:.2}");
-            // at one replica all of it is chance; with more, a node that shares few points with the
-            // down one takes over more of its keys
+            // at one replica all differences are chance; with more replicas, a node that shares few
+            // points with the down one takes over more of its keys
             assert!(
                 least > 0.4 && most < 2.0,
                 "{name}, R = {replicas}, {apart}: {least} to {most}"
@@ -183,7 +183,7 @@ fn the_next_node_is_in_a_fresh_zone_as_long_as_there_is_one() {
         let mut next: BTreeMap<NodeId, usize> = BTreeMap::new();
         for key in keys().take(KEYS / 10) {
             let list = map.prefer(&key, 3 * zones);
-            // the first nodes, one for each zone, are all in different ones
+            // the first nodes of the list, one for each zone, are all in different zones
             assert_eq!(
                 list[..zones]
                     .iter()
@@ -229,8 +229,8 @@ fn figure_3_one_of_three_servers_is_down_and_two_replies_suffice() {
         .collect();
     assert_eq!(replies, ["node0", "node1"]);
     assert!(replies.len() >= r);
-    // and who stands in for the crashed one, the same for every client: the walk around the ring
-    // goes on
+    // the node that replaces the crashed one is the same for every client: the walk around the ring
+    // continues
     assert_eq!(
         map.prefer(&key, 4).last().map(|node| name(*node)),
         Some("node2")

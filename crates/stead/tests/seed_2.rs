@@ -1,4 +1,4 @@
-//! The figures of "Random Slicing after Riak Core" (seed 2) come out of our tools.
+//! The figures of "Random Slicing after Riak Core" (seed 2), reproduced with this project's code.
 
 use stead::format::{encode, NodePart, Parts, PolicyPart};
 use stead::policy::{NodeId, PolicyId};
@@ -15,7 +15,7 @@ fn fleet(weights: &[&str]) -> Fleet {
     Fleet::parse(&format!("name = \"article\"\n{nodes}"), "article.toml").unwrap()
 }
 
-/// The maps of a history, and what each step after the first moved, in per cent.
+/// The maps of a history, and what each step after the first map moved, in percent.
 fn history(fleets: &[Fleet]) -> (Vec<Map>, Vec<f64>) {
     let mut maps: Vec<Map> = Vec::new();
     let mut moved = Vec::new();
@@ -92,8 +92,8 @@ fn by_hand(slices: &[(Point, u32)]) -> Map {
 
 #[test]
 fn figure_4_six_layouts_have_equal_shares() {
-    // slice i of n over the part [from, to) of the space, in 48ths; owners as the figure's six
-    // cases draw them
+    // the first point of slice i of n over the part [from, to) of the space, in 48ths; the owners
+    // are those that the figure draws in its six cases
     let cut = |from: u128, to: u128, n: u128, i: u128| {
         Point((((from * n + (to - from) * i) << 64) / (48 * n)) as u64)
     };
@@ -105,8 +105,8 @@ fn figure_4_six_layouts_have_equal_shares() {
     let whole = |n| robin(0, 48, n);
     let assorted = [robin(0, 24, 6), robin(24, 36, 24), robin(36, 48, 12)].concat();
     let mut shuffled = whole(24);
-    // a fixed shuffle of case 4's owners (Fisher-Yates with a small linear congruence), neighbours
-    // of one node included
+    // a fixed shuffle of the owners of case 4 (Fisher-Yates with a small linear congruential
+    // generator), in which neighbours may have the same owner
     let mut owners: Vec<u32> = shuffled.iter().map(|s| s.1).collect();
     let mut state = 12_345usize;
     for i in (1..owners.len()).rev() {
@@ -127,15 +127,15 @@ fn figure_4_six_layouts_have_equal_shares() {
             sums[s.policy.index()] += s.points();
             sums
         }) {
-            // each cut is rounded to a point, so a share of k slices is at most k points off a
-            // third
+            // each cut is rounded to a point, so a share of k slices differs from a third by at
+            // most k points
             assert!(
                 share.abs_diff((1 << 64) / 3) <= slices.len() as u128,
                 "{share} of {} slices",
                 slices.len()
             );
         }
-        // any of the layouts can be rebalanced, and then fits to the point
+        // every layout can be rebalanced; after that the shares are exact to the point
         let next = build(
             &Fleet::parse(
                 "name = 'figure 4'\nnode = [{name='n0'},{name='n1'},{name='n2'}]",
@@ -160,8 +160,8 @@ fn figure_5_contiguous_moves_150_per_cent() {
             .unwrap()
             .cells
             .into_values();
-        // both layouts are contiguous: a node keeps what the two runs of the same number have in
-        // common
+        // both layouts are contiguous, so a node keeps the part that its old run and its new run
+        // have in common
         let (mut kept, mut a, mut b) = (0u128, 0u128, 0u128);
         for (old, new) in before.iter().zip(&now) {
             kept += (a + old).min(b + new).saturating_sub(a.max(b));
@@ -213,7 +213,7 @@ fn figure_7_is_balanced_at_every_size_with_the_least_movement() {
     assert_eq!(slices, [4, 8, 14, 21, 29]);
 }
 
-/// The article's placement policies, and its hot key, in one fleet.
+/// The placement policies of the article, and its hot key, in one fleet.
 fn article() -> Fleet {
     let name = |i: u32| format!("n{i}");
     let list = |ids: &mut dyn Iterator<Item = u32>| {
@@ -265,7 +265,7 @@ fn five_policies_and_a_hot_range_stand_in_one_fleet_and_are_located() {
                 .collect::<Vec<_>>(),
         )
     };
-    // 6.00000 % and 6.00001 % of 2^64, rounded down, worked out by hand
+    // 6.00000 % and 6.00001 % of 2^64, rounded down; computed by hand
     let (first, end) = (1_106_804_644_422_573_096, 1_106_806_489_096_980_467);
     let (hot, members) = names(first);
     assert_eq!((hot.as_str(), members.len()), ("policy-11", 81));
@@ -273,7 +273,7 @@ fn five_policies_and_a_hot_range_stand_in_one_fleet_and_are_located() {
     assert_eq!(names(end - 1).0, "policy-11");
     assert_eq!(names(first - 1), (String::new(), vec!["n0".to_owned()]));
     assert_eq!(names(end), (String::new(), vec!["n0".to_owned()]));
-    // holders in their order: n0..n3, then the weighted policies, an eighth each
+    // the holders in order: n0 to n3, then the weighted policies, an eighth of the space each
     let eighth = 1u64 << 61;
     assert_eq!(
         names(4 * eighth),
@@ -300,7 +300,7 @@ fn five_policies_and_a_hot_range_stand_in_one_fleet_and_are_located() {
         kinds,
         ["paxos", "chain", "primary-secondary", "rs-7-2", "printer"]
     );
-    // the pin survives a rebalance and is no part of it
+    // the pin survives a rebalance and takes no part in it
     let mut grown = article();
     grown
         .nodes

@@ -1,6 +1,6 @@
 //! The figures of "Evenly distributing members by MD5" (seed 1) and of "Distributed RRD by
-//! consistent hashing" (seed 3) come out of our tools; where a seed contradicts itself, the test
-//! says which of its figures follows and which cannot.
+//! consistent hashing" (seed 3), reproduced with this project's code. Where a seed contradicts
+//! itself, the test says which of its figures is right and which cannot be.
 
 use std::num::NonZeroU64;
 
@@ -33,8 +33,8 @@ fn frankie_lies_six_directories_deep() {
     );
 }
 
-/// The paper's `MD5(frank)` is that of `frank` and a newline, and the extraction of its text lost
-/// every letter c.
+/// The paper's `MD5(frank)` is that of `frank` and a newline. Besides, the extracted text of the
+/// paper has lost every letter c.
 #[test]
 fn the_papers_md5_of_frank_has_a_newline_in_it() {
     assert_eq!(
@@ -58,7 +58,8 @@ fn the_papers_md5_of_frank_has_a_newline_in_it() {
     );
 }
 
-/// How many members each server has, from the most to the fewest, as (members, servers).
+/// The number of members of each server, from the most to the fewest, as pairs (members, servers
+/// with this number).
 fn loads(ranges: Ranges, members: u64) -> Vec<(u64, usize)> {
     let mut loads: Vec<u64> = (0..ranges.servers.get())
         .map(|server| ranges.load(server, members))
@@ -87,8 +88,8 @@ fn of_20_servers_with_buckets_of_50000_one_gets_99999_members_at_1049999() {
         bucket: some(50_000),
     };
     assert_eq!(loads(ranges, 1_000_000), [(50_000, 20)]);
-    // "where do we place member 1,000,001?": numbered from 0 it is 1,000,000, and the first server
-    // gets it
+    // "where do we place member 1,000,001?": counted from 0 it is member 1,000,000, and the first
+    // server gets it
     assert_eq!(ranges.server(1_000_000), 0);
     assert_eq!(loads(ranges, 1_049_999), [(99_999, 1), (50_000, 19)]);
 }
@@ -96,12 +97,14 @@ fn of_20_servers_with_buckets_of_50000_one_gets_99999_members_at_1049999() {
 /// "At some point a single server will only have 9,999 more members than the others. This will
 /// happen when we have 1,049,999 members", with 20 servers, buckets of 10,000, five on each server.
 ///
-/// The two halves do not hold together under any dealing of whole buckets. 9,999 more than *all*
-/// others: after 1,000,000 only the first new bucket can do that, so at 1,009,999. At 1,049,999
-/// four new buckets are full and the fifth lacks one member: dealt in turn, its server has 9,999
-/// more than each of the 15 that got no new bucket, which is the reading in which the number holds,
-/// while four others have 10,000 more; all five on one server, that has 49,999 more, which is the
-/// 99,999 of the example before, whose number this is.
+/// The two sentences contradict each other, in whatever way whole buckets are dealt. After
+/// 1,000,000 members all servers have the same number. A single server has 9,999 more than *all*
+/// others only while the first new bucket is filled, at 1,009,999 members. At 1,049,999 members,
+/// four new buckets are full and the fifth lacks one member. If they are dealt in turn, the server
+/// of the fifth has 9,999 more than each of the 15 servers without a new bucket. In this reading
+/// the number is right, but four other servers have 10,000 more. If all five are on one server, it
+/// has 49,999 more. That makes the 99,999 members of the paper's previous example, which is where
+/// the number comes from.
 #[test]
 fn of_20_servers_with_buckets_of_10000_one_gets_9999_more_than_the_others() {
     let ranges = Ranges {
@@ -116,8 +119,8 @@ fn of_20_servers_with_buckets_of_10000_one_gets_9999_more_than_the_others() {
         [(60_000, 4), (59_999, 1), (50_000, 15)]
     );
     assert_eq!(ranges.load(4, 1_049_999) - ranges.load(5, 1_049_999), 9_999);
-    // between one even state and the next, exactly one number of members sets a single server 9,999
-    // above all the others
+    // between one even state and the next, there is exactly one number of members at which a single
+    // server has 9,999 more than all others
     let apart = |members: &u64| matches!(loads(ranges, *members)[..], [(most, 1), (rest, 19)] if most - rest == 9_999);
     assert_eq!(
         (1_000_000..1_200_000).filter(apart).collect::<Vec<_>>(),
@@ -143,7 +146,8 @@ fn djb2_gives_the_rrd_names_the_articles_numbers() {
     let nodes = |n| RRDS.map(|(_, low)| low % n);
     assert_eq!(nodes(3), [2, 2, 1, 0, 0, 0, 0]);
     assert_eq!(nodes(4), [1, 2, 1, 2, 3, 2, 0]);
-    // 4 divides 256, so dropping all but 8 bits changed nothing there; 3 does not
+    // 4 divides 256, so dropping all but 8 bits changed nothing in the article; 3 does not divide
+    // it
     assert_eq!(
         RRDS.map(|(name, _)| djb2_modulo(name.as_bytes(), some(4))),
         nodes(4)
@@ -154,12 +158,13 @@ fn djb2_gives_the_rrd_names_the_articles_numbers() {
 fn from_3_to_4_nodes_a_little_over_half_of_the_seven_keys_move() {
     let counted = moved(RRDS.map(|(_, low)| low), some(3), some(4));
     assert_eq!(counted, Moved { moved: 4, keys: 7 });
-    // seven keys are few: of many keys three quarters move, where the new node needs one quarter
+    // seven keys are few: of many keys, three quarters move, although the new node needs only one
+    // quarter
     assert_eq!(moved_share(some(3), some(4)), Moved { moved: 3, keys: 4 });
 }
 
-/// `count` user names, most of them from few first names as on a real site; the whole list is in
-/// examples/names.
+/// Surveys `count` user names. Most are made from a few first names, as on a real site; the whole
+/// list is in examples/names.
 fn surveyed(count: usize) -> SurveyReport {
     let firsts = [
         "maria", "john", "jose", "michael", "mary", "daniela", "marcelo", "david", "julia", "carla",
@@ -188,8 +193,8 @@ fn letters_crowd_and_md5_is_as_even_as_chance() {
         assert!(ratio(i) > 20.0, "{:?}", report.schemes[i]);
     }
     assert!(report.schemes[0].sd_over_mean.unwrap() > 0.8);
-    // one spread of B buckets varies by 1/sqrt(2B) of itself: 9 % for 64, 1.1 % for 4,096, 0.1 %
-    // for 524,288; three of them
+    // the measured deviation of B buckets has itself a relative deviation of 1/sqrt(2B): 9 % for
+    // 64, 1.1 % for 4,096 and 0.1 % for 524,288; the limits are three of these
     for (i, off) in [(5, 0.27), (6, 0.033), (7, 0.003)] {
         assert!(
             (ratio(i) - 1.0).abs() < off,

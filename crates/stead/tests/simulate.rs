@@ -1,5 +1,4 @@
-//! Simulation: the published figures come out, and what is measured would be seen if it were
-//! otherwise.
+//! Simulation: the published figures are reproduced, and violations would be detected.
 
 use stead::simulate::{built_in, run, Simulated, SystemReport, BUILT_INS};
 
@@ -59,7 +58,8 @@ fn moved(simulated: &Simulated, name: &str) -> Vec<f64> {
     )
 }
 
-/// Exactly the ideal shares, and not a point more moved than the bound, at every step.
+/// Checks that at every step the shares are ideal and nothing is moved beyond the bound, to the
+/// point.
 #[track_caller]
 fn is_exact(simulated: &Simulated, name: &str) {
     let system = system(simulated, name);
@@ -93,7 +93,7 @@ fn figure_6_a_heavier_node_takes_a_twelfth_more() {
     for name in ["stead", "cut-shift", "left-to-right"] {
         is_exact(&simulated, name);
     }
-    // Riak knows no weights: nothing moves, and n3 has a quarter where a third is its share
+    // Riak knows no weights: nothing moves, and n3 has a quarter although its share is a third
     let riak = &system(&simulated, "riak").steps[4];
     assert_eq!(
         (riak.moved.points.as_str(), riak.figures.imbalance),
@@ -118,7 +118,7 @@ fn figure_7_riak_is_unbalanced_and_stead_is_not() {
             .collect::<Vec<_>>(),
         [4, 7, 10, 13, 16]
     );
-    // the article: balanced at 4 and 16 nodes, imbalance 1.5 at 7 and 2.0 at 10 and 13
+    // the article says: balanced at 4 and 16 nodes, imbalance 1.5 at 7 and 2.0 at 10 and 13
     assert_eq!(imbalance(&simulated, "riak"), [1.0, 1.5, 2.0, 2.0, 1.0]);
     assert_eq!(slices(&simulated, "riak"), [16; 5]);
     assert!(imbalance(&simulated, "stead")
@@ -143,9 +143,10 @@ fn figure_7_riak_is_unbalanced_and_stead_is_not() {
 fn one_by_one_to_100() {
     let simulated = simulate("one-by-one");
     let last = |name: &str| system(&simulated, name).total.slices_last;
-    // The research has 4,574 and 4,240, on 2^128 points. Measured once outside the tree: these
-    // rules in plain Python give 4,602 and 4,240 there, and 4,576 and 4,217 on 2^64. Remainders
-    // fall elsewhere, and each makes slivers of a few points that are intervals too.
+    // The research has 4,574 and 4,240, on 2^128 points. These rules in plain Python, measured once
+    // outside this repository, give 4,602 and 4,240 on 2^128 points, and 4,576 and 4,217 on 2^64.
+    // The remainders fall differently, and each makes slivers of a few points, which count as
+    // intervals too.
     assert_eq!(
         (
             last("stead"),
@@ -169,11 +170,11 @@ fn a_tight_fleet_of_one_replica_has_no_conflict() {
 }
 
 #[test]
-fn with_as_many_zones_as_replicas_stead_moves_the_bound() {
+fn with_as_many_zones_as_replicas_stead_moves_exactly_the_lower_bound() {
     for name in ["zones", "tight-2-2-2-3", "tight-3-3-2-3"] {
         let simulated = simulate(name);
         is_exact(&simulated, "stead");
-        // the rings know no zones: what is measured would be seen
+        // the rings know no zones, so they must have violations: the control of the measurement
         for peer in ["riak", "ring"] {
             assert!(
                 system(&simulated, peer).total.worst.violations > 0,
@@ -201,9 +202,9 @@ fn where_caps_conflict_with_the_bound_stead_is_still_balanced_and_breaks_none() 
             ("0", 0),
             "{name}"
         );
-        // Measured: 1.059 and 1.58 at the most (tight-3-2-3-3). It is the least that these steps
-        // can move (docs/balance.md), but which step comes to how much hangs on the layout before
-        // it.
+        // Measured: at most 1.059 over all steps and 1.58 in one step (tight-3-2-3-3). This is the
+        // least that these steps can move (docs/balance.md), but the figure of each step depends on
+        // the layout before it.
         assert!(
             stead.total.moved_over_bound.unwrap() < 1.1,
             "{name}: {:?}",

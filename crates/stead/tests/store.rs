@@ -1,4 +1,4 @@
-//! The store: a new epoch gets there whole or not at all; and the open cache.
+//! The store, which publishes a new epoch whole or not at all, and the cache of open maps.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ fn place() -> (TempDir, PathBuf) {
     (directory, path)
 }
 
-/// Builds and publishes a fleet of so many nodes on what is there.
+/// Builds a fleet with this number of nodes on the present map, and publishes it.
 fn apply(path: &Path, nodes: usize) -> Map {
     let store = Store::new(path, 3);
     let before = store.current().unwrap();
@@ -72,7 +72,7 @@ fn epochs_follow_each_other_and_a_bounded_number_is_kept() {
 }
 
 #[test]
-fn who_planned_on_an_older_epoch_gets_a_conflict_and_changes_nothing() {
+fn publishing_on_an_older_epoch_is_a_conflict_and_changes_nothing() {
     let (_directory, path) = place();
     let first = apply(&path, 1);
     let mine = build(&fleet(2), Some(&first)).unwrap();
@@ -85,7 +85,7 @@ fn who_planned_on_an_older_epoch_gets_a_conflict_and_changes_nothing() {
         "{error}"
     );
     assert_eq!(store.current().unwrap().unwrap().bytes(), theirs.bytes());
-    // the same for a first map, and for a map that went away
+    // the same for a first map, and for a map that was removed
     assert_eq!(
         store
             .publish(None, &build(&fleet(2), None).unwrap())
@@ -133,12 +133,12 @@ fn a_map_follows_only_the_one_that_it_was_built_on() {
 }
 
 #[test]
-fn what_a_killed_process_left_behind_is_cleared_and_nothing_else() {
+fn only_files_left_by_a_killed_process_are_removed() {
     let (directory, path) = place();
     apply(&path, 1);
     let history = directory.path().join("members.map.history");
-    // temporaries of ours, and files that only look alike; and a crash right after the rename of
-    // MAP: no copy of epoch 1
+    // temporary files of this store, and files that only look similar; also the state right after a
+    // crash that followed the rename of MAP: there is no copy of epoch 1
     fs::remove_file(history.join("1")).unwrap();
     let left = ".members.map.2.4711.0123456789abcdef.tmp";
     let others = ".other.map.2.4711.0123456789abcdef.tmp";
@@ -185,7 +185,7 @@ fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
             "{file}"
         );
     }
-    // an operator may let a group read it; the next epoch keeps that
+    // an operator may let a group read the map; the next epoch keeps that mode
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
     let next = build(
         &Fleet::parse(&text.replace("'a'", "'b'"), "f").unwrap(),
@@ -207,7 +207,7 @@ fn a_map_with_a_secret_is_readable_by_its_owner_alone() {
 }
 
 #[test]
-fn a_missing_directory_is_named_and_not_its_lock() {
+fn the_error_names_a_missing_directory_and_not_its_lock() {
     let (directory, _) = place();
     let error = Store::new(&directory.path().join("none/m.map"), 3)
         .publish(None, &build(&fleet(1), None).unwrap())
@@ -222,7 +222,7 @@ fn a_symbolic_link_is_refused_rather_than_replaced() {
     apply(&path, 1);
     let link = directory.path().join("link.map");
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    let map = Map::open(&link).unwrap(); // reading through it is fine
+    let map = Map::open(&link).unwrap(); // reading through the link is fine
     let error = Store::new(&link, 3)
         .publish(Some(&map), &build(&fleet(2), Some(&map)).unwrap())
         .unwrap_err();
@@ -242,15 +242,15 @@ fn opening_again_gives_the_same_map_until_a_new_one_is_published() {
     apply(&path, 2);
     let second = open_cached(&path, false).unwrap();
     assert_eq!((first.epoch(), second.epoch()), (1, 2));
-    // touched, with the same contents: still the same map
+    // the file is touched and has the same contents: the map is the same
     let now = fs::File::open(&path).unwrap();
     now.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1))
         .unwrap();
     assert_eq!(open_cached(&path, false).unwrap().digest(), second.digest());
 }
 
-/// File systems give a closed file's inode to the next one: it then looks as if it had been
-/// overwritten in place.
+/// File systems give the inode of a closed file to the next one. The new file then looks as if the
+/// old one had been overwritten in place.
 #[test]
 fn threads_that_open_while_maps_are_published_see_maps_and_no_errors() {
     let (directory, path) = place();
@@ -290,7 +290,7 @@ fn a_file_overwritten_in_place_is_an_error_and_the_old_map_stays() {
     let map = open_cached(&path, false).unwrap();
     let other = directory.path().join("other.map");
     let bytes = apply(&other, 2).bytes().to_vec();
-    fs::write(&path, &bytes).unwrap(); // a valid map, but written over the old one
+    fs::write(&path, &bytes).unwrap(); // a valid map, but it overwrites the old one in place
     assert_eq!(
         open_cached(&path, false).err().unwrap().status(),
         Status::Changed
@@ -302,7 +302,7 @@ fn a_file_overwritten_in_place_is_an_error_and_the_old_map_stays() {
         open_cached(&path, false).err().unwrap().status(),
         Status::Changed
     );
-    // published as it should be, it is taken
+    // a map that is published correctly is accepted
     fs::rename(&other, &path).unwrap();
     assert_eq!(open_cached(&path, false).unwrap().bytes(), bytes);
 }
@@ -333,7 +333,7 @@ fn the_cache_keeps_sixteen_paths() {
 #[test]
 fn a_mapped_file_answers_as_its_copy() {
     let (_directory, path) = place();
-    // wide names make a file above 1 MiB of few slices
+    // long attributes make a file above 1 MiB with few slices
     let node = |i: usize| {
         format!(
             "[[node]]\nname = \"n{i:04}\"\nattributes = {{ note = \"{}\" }}\n",
@@ -349,7 +349,7 @@ fn a_mapped_file_answers_as_its_copy() {
     assert!(fs::metadata(&path).unwrap().len() > 1 << 20);
     let (mapped, copied) = (Map::open(&path).unwrap(), Map::open_copy(&path).unwrap());
     assert_eq!(mapped.bytes(), copied.bytes());
-    // who asks the cache for a copy gets one, also after somebody asked for less
+    // a caller who asks the cache for a copy gets one, even after another caller accepted a mapping
     let shared = open_cached(&path, false).unwrap();
     let copy = open_cached(&path, true).unwrap();
     assert!(!Arc::ptr_eq(&shared, &copy) && Arc::ptr_eq(&copy, &open_cached(&path, true).unwrap()));
@@ -361,7 +361,7 @@ fn a_mapped_file_answers_as_its_copy() {
 }
 
 #[test]
-fn an_old_map_that_was_put_back_does_not_cost_the_newer_epochs() {
+fn putting_an_old_map_back_does_not_lose_the_newer_epochs() {
     let (directory, path) = place();
     (1..=3).for_each(|n| drop(apply(&path, n)));
     let history = directory.path().join("members.map.history");
@@ -384,7 +384,7 @@ fn an_old_map_that_was_put_back_does_not_cost_the_newer_epochs() {
 }
 
 #[test]
-fn another_map_in_this_ones_place_does_not_cost_its_history() {
+fn another_map_in_its_place_does_not_lose_a_maps_history() {
     let (directory, path) = place();
     (1..=3).for_each(|n| drop(apply(&path, n)));
     let other = directory.path().join("other.map");
@@ -403,9 +403,9 @@ fn another_map_in_this_ones_place_does_not_cost_its_history() {
 }
 
 #[test]
-fn a_neighbours_temporary_file_is_left_alone() {
+fn the_temporary_file_of_another_map_is_left_alone() {
     let (directory, path) = place();
-    // of a map `members.map.8`
+    // a temporary file of a map `members.map.8`
     let theirs = ".members.map.8.9.4711.0123456789abcdef.tmp";
     let theirs = directory.path().join(theirs);
     fs::write(&theirs, b"being written").unwrap();
@@ -417,7 +417,7 @@ fn a_neighbours_temporary_file_is_left_alone() {
 fn a_saved_map_replaces_what_was_there_whole_and_leaves_nothing_beside_it() {
     let (_dir, path) = place();
     let map = build(&fleet(3), None).unwrap();
-    let left = ".members.map.2.4711.0123456789abcdef.tmp"; // by a process that was killed
+    let left = ".members.map.2.4711.0123456789abcdef.tmp"; // left by a process that was killed
     for _ in 0..2 {
         fs::write(path.parent().unwrap().join(left), b"half").unwrap();
         save(&map, &path).unwrap();
@@ -432,7 +432,7 @@ fn a_saved_map_replaces_what_was_there_whole_and_leaves_nothing_beside_it() {
     assert_eq!(save(&map, &link).unwrap_err().status(), Status::Invalid);
 }
 
-/// Two maps of different lengths, and whether a file holds one of them whole.
+/// Two maps of different lengths, and a check that a file holds one of them whole.
 struct Two([Map; 2]);
 
 impl Two {
@@ -447,9 +447,10 @@ impl Two {
     }
 }
 
-/// Each of them also removes what it takes for abandoned, and must not take what another writes.
+/// Each saver also removes files that it takes for abandoned. It must not remove one that another
+/// saver is writing.
 #[test]
-fn who_saves_at_once_to_one_path_never_tears_the_map() {
+fn concurrent_saves_to_one_path_never_tear_the_map() {
     const SAVERS: usize = 16;
     let (directory, path) = place();
     let two = Two::new();

@@ -1,7 +1,7 @@
-//! The vectors of tests/vectors, all of them. They come from the plain reference in
-//! tests/reference, never from this code.
+//! All vectors of tests/vectors. They come from the plain reference in tests/reference, never from
+//! this code.
 //!
-//! Each test fails unless every vector of its file was run.
+//! Each test fails unless it ran every vector of its file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn tests() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
 }
 
-/// Runs every vector of a file; says which ones failed and that none was left out.
+/// Runs every vector of a file. Reports the vectors that failed, and fails when there are too few.
 fn run(file: &str, at_least: usize, check: impl Fn(&Value) -> Result<(), String>) {
     let text = fs::read_to_string(tests().join("vectors").join(file)).unwrap();
     let json: Value = serde_json::from_str(&text).unwrap();
@@ -237,7 +237,7 @@ fn plans() {
             serde_json::json!({"first": m.first.to_string(), "last": m.last.to_string(), "from": from, "to": to, "cause": m.cause.name()})
         });
         same(&Value::Array(moves.collect()), &v["moves"])?;
-        // which moves concern a point: the search against a look at each move
+        // which moves affect a point: compare the search with a look at each move
         let bounds = plan.moves.iter().flat_map(|m| {
             [
                 m.first.0,

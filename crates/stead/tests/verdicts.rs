@@ -1,7 +1,8 @@
-//! The verdict on maps: it says what an independent judge says; shares of holders and domains add
-//! up; pins and gradual changes are judged as they are answered; what stead builds is sound.
+//! The verdict on maps. It agrees with an independent judge; the shares of holders and domains add
+//! up; pins and gradual changes are judged by what the map answers; and maps that stead builds are
+//! sound.
 
-#[allow(dead_code)] // what one map is, without what it knows of steps
+#[allow(dead_code)] // only the judgement of single maps is used, not that of steps
 mod judge {
     mod bytes;
     pub mod copies;
@@ -24,7 +25,7 @@ use stead::verdict::{Problem, Rule, Verdict};
 use stead::weight::Weight;
 use stead::{build, Fleet, Map, Point};
 
-/// Every map of the reference.
+/// All maps of the reference.
 fn maps() -> Vec<Map> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/maps");
     let maps: Vec<Map> = std::fs::read_dir(directory)
@@ -35,8 +36,8 @@ fn maps() -> Vec<Map> {
     maps
 }
 
-/// What the judge reads of a map; `None` for one that has what it does not know: base slices of
-/// named policies, nodes without a label, or lists that name a node twice.
+/// What the judge reads of a map. `None` for a map that the judge does not understand: one with
+/// base slices of named policies, nodes without a label, or lists that name a node twice.
 fn judged(map: &Map) -> Option<(Judged, Vec<Pin>)> {
     let mut slices = map
         .base_slices()
@@ -52,7 +53,7 @@ fn judged(map: &Map) -> Option<(Judged, Vec<Pin>)> {
 }
 
 #[test]
-fn the_verdict_says_what_an_independent_judge_says() {
+fn the_verdict_agrees_with_an_independent_judge() {
     let (mut nodes, mut caps, mut pins) = (0, 0, 0);
     for map in maps() {
         let Some((judge, list)) = judged(&map) else {
@@ -105,8 +106,8 @@ fn the_verdict_says_what_an_independent_judge_says() {
     );
 }
 
-/// Nodes as `zone/rack` or `!zone/rack` for one of weight 0, three copies over zones and racks, and
-/// a pin to every set of nodes.
+/// A map of three copies over zones and racks with a pin to every set of nodes. Nodes are written
+/// as `zone/rack`, or `!zone/rack` with weight 0.
 fn pinned_to_every_set(places: &[&str]) -> Map {
     let node = |(i, place): (usize, &&str)| {
         let (zone, rack) = place.trim_start_matches('!').split_once('/').unwrap();
@@ -172,7 +173,7 @@ fn a_pin_that_names_a_node_twice_is_a_violation() {
     let mut parts = build(&Fleet::parse(text, "fleet.toml").unwrap(), None)
         .unwrap()
         .to_parts();
-    // only an adopted ring has such lists
+    // only adopted rings have such lists
     parts.policies.push(PolicyPart {
         name: None,
         kind: String::new(),
@@ -197,7 +198,7 @@ fn a_pin_that_names_a_node_twice_is_a_violation() {
 }
 
 #[test]
-fn a_drained_node_that_a_pin_or_policy_names_is_warned_of() {
+fn a_drained_node_that_a_pin_or_policy_names_gives_a_warning() {
     let fleet = |weight: u32| {
         let text = format!(
             "name = 'm'\nnode = [{{name = 'a'}}, {{name = 'b', weight = {weight}}}, {{name = 'c', weight = 0}}, {{name = 'd', weight = 0}}]\n\
@@ -229,7 +230,7 @@ fn a_drained_node_that_a_pin_or_policy_names_is_warned_of() {
     );
     let verdict = Verdict::of(&drained, 0);
     let held = |i: usize| (verdict.nodes[i].now.points, verdict.nodes[i].pinned_points);
-    // half each for a and p; the pinned point is a's own or p's, and a is in p
+    // a and p have half each; the pinned point belongs to a or to p, and a is in p
     let half = 1u128 << 63;
     assert_eq!(held(0).0, half);
     assert!((half..=half + 1).contains(&held(0).1), "{verdict:?}");
@@ -238,10 +239,10 @@ fn a_drained_node_that_a_pin_or_policy_names_is_warned_of() {
     assert_eq!(held(3), (0, 0));
 }
 
-/// Two copies over four zones in a map in mid-change: the base slices are all in zones a and a,
-/// and the target repairs the first of them.
+/// A map of two copies over two zones with a gradual change under way. All four base slices have
+/// both copies in one zone; the target repairs the first and the third.
 #[test]
-fn what_a_gradual_change_repairs_is_pending_and_the_rest_a_violation() {
+fn only_violations_that_a_gradual_change_repairs_are_pending() {
     let text = "name = 'm'\nreplicas = 2\nspread = ['zone']\nnode = [\
         {name = 'a1', labels = {zone = 'a'}}, {name = 'a2', labels = {zone = 'a'}}, \
         {name = 'b1', labels = {zone = 'b'}}, {name = 'b2', labels = {zone = 'b'}}]";
@@ -270,12 +271,12 @@ fn what_a_gradual_change_repairs_is_pending_and_the_rest_a_violation() {
     let verdict = Verdict::of(&map, 9);
     let counted = (verdict.violating_slices, verdict.pending_violations);
     assert_eq!(counted, (2, 2));
-    // what is listed is the end of the change
+    // the listed violations are those at the end of the change
     assert_eq!(verdict.violations.of(Rule::Spread), 2);
 }
 
 #[test]
-fn a_map_with_too_few_nodes_is_reported_all_the_same() {
+fn a_map_with_too_few_nodes_is_still_reported() {
     let text = "name = 'm'\nreplicas = 2\nnode = [{name = 'a'}, {name = 'b'}]";
     let mut parts = build(&Fleet::parse(text, "fleet.toml").unwrap(), None)
         .unwrap()
@@ -333,7 +334,7 @@ fn shares_of_holders_and_domains_add_up() {
 }
 
 #[test]
-fn what_stead_builds_is_sound() {
+fn maps_that_stead_builds_are_sound() {
     let mut before: Option<Map> = None;
     for (weight, share) in [(1, "0"), (7, "2.5"), (3, "0.000001"), (0, "11")] {
         let fleet = format!(
@@ -349,7 +350,7 @@ fn what_stead_builds_is_sound() {
         assert!(verdict.is_sound(), "{:?}", verdict.violations);
         before = Some(map);
     }
-    // the control: the last map with other weights
+    // the control: the last map with other weights is not sound
     let mut parts = before.unwrap().to_parts();
     parts.nodes[0].weight = Weight::from_millionths(2_000_000).unwrap();
     let map = Map::from_bytes(encode(&parts)).unwrap();
@@ -412,7 +413,7 @@ fn the_largest_numbers_fit() {
         let map = Map::from_bytes(encode(&parts)).unwrap();
         let verdict = Verdict::of(&map, 1000);
         let space = cells.count();
-        // of nearly all that it wants it may have the space once
+        // it wants nearly all copies, but may have the whole space only once
         assert_eq!(verdict.nodes[0].target, Some(space));
         assert_eq!(verdict.in_points(255 * space), 255 << 64);
         assert_eq!(
@@ -424,8 +425,8 @@ fn the_largest_numbers_fit() {
             255 * space
         );
         assert_eq!(verdict.domains[1].cap, 1);
-        // the first is the primary of everything and the others of nothing; of a single cell that
-        // is 1/255, rounded up or down
+        // the first node is the primary of everything, the others of nothing; of a single cell its
+        // share of primaries is 1/255, which may be rounded down or up
         assert_eq!(
             verdict.violations.of(Rule::Primaries),
             if space == 1 { 0 } else { 255 }

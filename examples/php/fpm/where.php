@@ -6,9 +6,9 @@ declare(strict_types=1);
 // {"epoch":3,"key":"frank","node":"db1","address":"10.0.0.1:3306"}.
 //
 // Each request opens the map. That costs one stat: the process keeps the map open, and opens the
-// file again only when somebody has published a new epoch. So nobody has to be told, restarted or
-// reloaded. Open it once and use that for the whole request; whoever opens it again half-way may
-// get the next epoch.
+// file again only after a new epoch was published. So no worker has to be signalled, restarted or
+// reloaded. Open the map once per request and use it for the whole request: a second open in the
+// same request may return the next epoch.
 
 use Stead\Map;
 
@@ -23,7 +23,7 @@ function answer(int $status, array $found): void
     echo json_encode($found, JSON_UNESCAPED_SLASHES | JSON_INVALID_UTF8_SUBSTITUTE);
 }
 
-// not PATH_INFO: web servers make one slash of two, and a key is its bytes
+// not PATH_INFO, in which web servers merge two slashes into one; a key is its exact bytes
 [, $verb, $key] = explode('/', (string) strtok($_SERVER['REQUEST_URI'], '?'), 3) + ['', '', ''];
 if ($verb !== 'where') {
     answer(404, ['error' => 'ask for /where/KEY']);

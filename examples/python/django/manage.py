@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Django's door to this project."""
+"""The command line of this Django project."""
 
 import os
 import sys

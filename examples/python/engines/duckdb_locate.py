@@ -1,5 +1,5 @@
-"""Places keys inside DuckDB: a function of SQL that takes and gives Arrow, so that
-files of any size run through one machine.
+"""Locates keys inside DuckDB, with a function in SQL that takes and returns Arrow data,
+so that one machine can process files of any size.
 
     python examples/python/engines/duckdb_locate.py
 """
@@ -11,13 +11,15 @@ from duckdb.sqltypes import VARCHAR
 
 
 def register(connection, name, members):
-    """Adds a function to SQL: the node of a key under the map `members`; null for null."""
+    """Adds a function to SQL that returns the node of a key in the map `members`; null
+    for null.
+    """
 
     def node_of(keys):
         return pa.array(members.locate_many(keys)).cast(pa.string())
 
-    # special: the function sees nulls itself, and DuckDB takes none out before; no side
-    # effects: equal keys, equal nodes
+    # special: DuckDB passes nulls to the function instead of handling them; no side
+    # effects: equal keys have equal nodes
     connection.create_function(
         name,
         node_of,
@@ -54,7 +56,7 @@ def main():
         )
     )
 
-    # what a migration moves
+    # the rows that a migration moves
     print(
         connection.sql("""
         SELECT "from", "to", count(*) AS rows FROM (SELECT node_of(key) AS "from", node_after(key) AS "to" FROM users)

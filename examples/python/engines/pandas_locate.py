@@ -1,4 +1,4 @@
-"""Places the keys of a pandas series.
+"""Locates the keys of a pandas series.
 
 python examples/python/engines/pandas_locate.py
 """
@@ -9,8 +9,8 @@ import stead
 
 
 def locate(keys, members):
-    """The nodes of a series of keys as a series with its index: a category a node, so a
-    row costs 4 bytes or less; NaN for missing.
+    """Returns the nodes of a series of keys, as a series with the same index. Each node
+    is a category, so a row costs 4 bytes or less; a missing key gives NaN.
     """
     nodes = pa.array(members.locate_many(keys)).to_pandas()
     return pd.Series(nodes.array, index=keys.index, name="node")
@@ -32,7 +32,8 @@ def main():
     users["node"] = locate(users["key"], members)
     print(users.groupby("node", observed=True).size())
 
-    # what a migration moves; as texts, since two maps have different categories
+    # the rows that a migration moves; compared as strings, since two maps have
+    # different categories
     pair = pd.DataFrame(
         {
             "from": users["node"].astype(str),

@@ -1,4 +1,4 @@
-"""Places the keys of a polars frame, as an expression: it works in select,
+"""Locates the keys of a polars frame with an expression, which works in select,
 with_columns, group_by and in lazy queries.
 
     python examples/python/engines/polars_locate.py
@@ -9,10 +9,10 @@ import stead
 
 
 def node_of(keys, members):
-    """The expression for the nodes of the keys of another one; null for null. `members`
-    is the map.
+    """Returns the expression for the nodes of `keys`, another expression; null for
+    null. `members` is the map.
     """
-    # element by element, so that polars may evaluate it in pieces
+    # elementwise, so that polars may evaluate it in parts
     return keys.map_batches(
         lambda series: pl.Series(members.locate_many(series)).cast(pl.String),
         return_dtype=pl.String,
@@ -40,7 +40,7 @@ def main():
         .collect()
     )
 
-    # what a migration moves
+    # the rows that a migration moves
     pair = users.select(
         node_of(pl.col("key"), members).alias("from"),
         node_of(pl.col("key"), grown).alias("to"),

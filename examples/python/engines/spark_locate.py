@@ -1,9 +1,9 @@
-"""Plans the migration of a table between two maps with Spark, and writes it anew,
+"""Plans the migration of a table between two maps with Spark, and writes a new table,
 partitioned by node.
 
     python examples/python/engines/spark_locate.py old.stead new.stead /tmp/placed --rows 1000000 --master 'local[2]'
 
-On a cluster the same file, with the master and the Python environment from spark-submit
+On a cluster, run the same file; spark-submit sets the master and the Python environment
 (docs/python-engines.md):
 
     spark-submit --archives stead-env.tar.gz#env spark_locate.py old.stead new.stead hdfs:///placed --table hdfs:///users --column name
@@ -29,8 +29,8 @@ def main():
     parser = argparse.ArgumentParser(
         description="Plans the migration of a table, and writes it partitioned by node."
     )
-    parser.add_argument("old", help="map file of before")
-    parser.add_argument("new", help="map file of after")
+    parser.add_argument("old", help="the old map file")
+    parser.add_argument("new", help="the new map file")
     parser.add_argument(
         "output",
         help=(
@@ -38,7 +38,9 @@ def main():
             "node of the new map"
         ),
     )
-    parser.add_argument("--table", help="Parquet to read; without it keys are made up")
+    parser.add_argument(
+        "--table", help="Parquet to read; without it, keys are generated"
+    )
     parser.add_argument(
         "--column", default="key", help="the column of keys (default: key)"
     )
@@ -46,7 +48,7 @@ def main():
         "--rows",
         type=int,
         default=1_000_000,
-        help="so many keys are made up (default: 1000000)",
+        help="number of keys to generate (default: 1000000)",
     )
     parser.add_argument(
         "--master", help="such as local[2]; spark-submit says it otherwise"
@@ -60,7 +62,7 @@ def main():
     spark = (builder.master(given.master) if given.master else builder).getOrCreate()
     table = spark.read.parquet(given.table) if given.table else keys(spark, given.rows)
 
-    # as many rows as pairs of nodes come to the driver
+    # the driver gets one row per pair of nodes
     for row in (
         stead.spark.plan(table, given.column, old, new).orderBy("from", "to").collect()
     ):

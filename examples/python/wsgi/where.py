@@ -2,9 +2,9 @@
 "key": "frank", "node": "db1", "address": "10.0.0.1:3306"}.
 
 Each request opens the map. That costs one `stat`: the process keeps the map open, and
-opens the file again only when somebody has published a new epoch. So nobody has to be
-told, restarted or reloaded. Open it once and use that for the whole request; whoever
-opens it again half-way may get the next epoch.
+opens the file again only after a new epoch was published. So no worker has to be
+signalled, restarted or reloaded. Open the map once per request and use it for the whole
+request: a second open in the same request may return the next epoch.
 """
 
 import functools
@@ -18,15 +18,15 @@ MAP = os.environ.get("STEAD_MAP", "members.map")
 
 @functools.lru_cache(maxsize=1)
 def addresses(members):
-    """The addresses of a map's nodes: made anew when the epoch changes, since maps are
-    equal when their digests are.
+    """Returns the addresses of a map's nodes. They are computed again when the epoch
+    changes, because maps are equal only if their digests are.
     """
     return {node.name: node.attributes.get("address") for node in members.nodes}
 
 
 def application(environ, start_response):
     """The application: `gunicorn where:application`."""
-    # WSGI hands the path over as if its bytes were latin-1; a key is the bytes
+    # WSGI passes the path decoded as latin-1; a key is the original bytes
     path = environ["PATH_INFO"].encode("latin-1")
     if not path.startswith(b"/where/"):
         return answer(start_response, "404 Not Found", {"error": "ask for /where/KEY"})
@@ -46,7 +46,7 @@ def application(environ, start_response):
 
 
 def answer(start_response, status, found):
-    """An answer in JSON."""
+    """Returns an answer in JSON."""
     body = json.dumps(found).encode()
     start_response(
         status,

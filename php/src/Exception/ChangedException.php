@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** A file was overwritten in place while it was open; maps that are open keep their answers. */
+/** A file was overwritten in place while it was open. Maps that are open keep their answers. */
 final class ChangedException extends Exception
 {
 }

@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** Somebody else changed the map meanwhile; nothing was changed here. */
+/** Another process changed the map meanwhile; nothing was written. */
 final class ConflictException extends Exception
 {
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stead\Exception;
 
-/** The bytes are a map whose digest does not fit. */
+/** The digest of a map does not match its bytes. */
 final class DigestException extends FormatException
 {
 }

@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** A fleet has a mistake; the message says where. */
+/** A fleet contains a mistake; the message says where. */
 final class FleetException extends Exception
 {
 }

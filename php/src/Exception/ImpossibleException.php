@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** A fleet is well written and cannot be met. */
+/** A fleet is well formed, but no map can satisfy it. */
 final class ImpossibleException extends Exception
 {
 }

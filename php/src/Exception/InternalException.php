@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** A fault in stead itself: please report it. */
+/** Stead has a bug: please report it. */
 final class InternalException extends Exception
 {
 }

@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** An argument is out of its range. */
+/** An argument is out of range. */
 final class InvalidException extends Exception
 {
 }

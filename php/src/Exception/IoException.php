@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** The operating system refused to read or write; `errno` says why. */
+/** A system call to read or write failed; `errno` says why. */
 class IoException extends Exception
 {
 }

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Stead\Exception;
 
-/** The operating system said: not allowed. */
+/** The operating system denied access. */
 final class PermissionDeniedException extends IoException
 {
 }

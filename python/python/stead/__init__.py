@@ -1,12 +1,12 @@
-"""Where does this key live? The same answer, to the byte, in C, Python, PHP, Perl, Rust
-and the shell; and safe to change.
+"""Where does this key live? stead gives the same answer, byte for byte, in C, Python,
+PHP, Perl, Rust and the shell; and the fleet can grow safely.
 
 >>> import stead
 >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
 >>> members = stead.build(fleet)
 >>> members.locate("frank")
 'db1'
->>> members.locate_many(["frank", "anna", None])  # as well Arrow, polars, pandas and NumPy: then a column for them
+>>> members.locate_many(["frank", "anna", None])  # an Arrow, polars, pandas or NumPy column gives a column
 ['db1', 'db2', None]
 >>> fleet["node"].append({"name": "db3"})
 >>> grown = stead.build(fleet, members)
@@ -16,10 +16,10 @@ and the shell; and safe to change.
 >>> [(move.from_, move.to) for move in plan.affects("frank")]
 []
 
-A key is `str`, which stands for its UTF-8, or `bytes`. A map is a file:
-`grown.publish("members.map", members)` replaces it, and `Map.open("members.map")` opens
-it, once in a process and anew when it was replaced. Everything here is immutable and
-may be used by any number of threads; everything that goes wrong is an `Error`.
+A key is `bytes`, or a `str`, which stands for its UTF-8. A map is stored in a file:
+`grown.publish("members.map", members)` replaces the file, and `Map.open("members.map")`
+opens it. A process opens a file only once, and again after it was replaced. All objects
+are immutable and may be used by any number of threads. All failures raise an `Error`.
 """
 
 from collections.abc import Sequence as _Sequence
@@ -81,5 +81,5 @@ _Sequence.register(Plan)
 
 for _name in __all__:
     if hasattr(globals()[_name], "__module__"):
-        # what tracebacks and pickles say is what users import
+        # so that tracebacks and pickles name the module that users import
         globals()[_name].__module__ = "stead"

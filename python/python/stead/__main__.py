@@ -1,8 +1,8 @@
-"""`python -m stead MAP [KEY...]`: the program's `locate`, for those without the
-program.
+"""`python -m stead MAP [KEY...]`: the command `stead locate`, for machines that do not
+have the program.
 
-Arguments, records and exit codes are those of `stead locate` (docs/cli.md); so are the
-errors' words, but for those about the command line.
+Arguments, records and exit codes are those of `stead locate` (docs/cli.md). So are the
+error messages, except for those about the command line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import Error, Map, PermissionDeniedError, Status, __version__
 _USAGE, _DATA, _NO_INPUT, _INTERNAL, _IO, _PERMISSION = 64, 65, 66, 70, 74, 77
 _PIPE = 141  # 128 + SIGPIPE, as the shell reports it
 _CODES = {Status.NOT_FOUND: _NO_INPUT, Status.IO: _IO, Status.INTERNAL: _INTERNAL}
-_PORTION = 1 << 16  # as much as a pipe holds
+_PORTION = 1 << 16  # the capacity of a pipe
 
 
 class _Parser(argparse.ArgumentParser):
@@ -34,7 +34,7 @@ def _end(code: int, line: str) -> NoReturn:
     )
     sys.stderr.buffer.write(f"stead: {shown}\n".encode("utf-8", "backslashreplace"))
     sys.stderr.buffer.flush()
-    # not sys.exit: it would try once more to write what nobody reads
+    # not sys.exit, which would once more flush to an output that nobody reads
     os._exit(code)
 
 
@@ -45,8 +45,8 @@ def _at_least_1(text: str) -> int:
 
 
 def _records(end: bytes, out: BinaryIO) -> Iterator[bytes]:
-    """The records of standard input, without their ends. All answers are handed on
-    before it waits for more.
+    """Yields the records of standard input, without their ends. Before it waits for
+    more input, it flushes all answers.
     """
     begun: list[bytes] = []
     while True:
@@ -58,7 +58,7 @@ def _records(end: bytes, out: BinaryIO) -> Iterator[bytes]:
         begun.append(first)
         for other in others:
             record = b"".join(begun)
-            # of a line, one \r goes with the \n
+            # one \r before the \n is part of the line end
             yield record[:-1] if end == b"\n" and record.endswith(b"\r") else record
             begun = [other]
     if any(begun):
@@ -66,7 +66,7 @@ def _records(end: bytes, out: BinaryIO) -> Iterator[bytes]:
 
 
 def main(arguments: list[str]) -> None:
-    """Does it, and ends the process unless all went well."""
+    """Runs the program; exits the process if anything fails."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     parser = _Parser(
         prog="python -m stead",
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> None:
         ),
     )
     parser.add_argument("--version", action="version", version=f"stead {__version__}")
-    # what stands behind -- is ours: argparse drops more than one --
+    # arguments after -- are handled here, because argparse drops more than one --
     dashes = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse_intermixed_args(arguments[:dashes])
     words = options.words + arguments[dashes + 1 :]
@@ -112,7 +112,8 @@ def main(arguments: list[str]) -> None:
     map_file, keys = words[0], words[1:]
     try:
         members = Map.open(map_file, copy=True)
-        # standard output stays open, and an error drops what is not written
+        # closefd=False keeps standard output open; after an error the buffered rest is
+        # dropped
         out = open(1, "wb", buffering=_PORTION, closefd=False)  # noqa: SIM115
         for key in (
             map(os.fsencode, keys)

@@ -1,5 +1,5 @@
-"""The exceptions: one tree under `Error`, one class for each status. The numbers are
-those of every language.
+"""The exceptions: one tree under `Error`, with one class for each status. The status
+numbers are the same in every language.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Status(enum.IntEnum):
-    """What went wrong, as a number; the same in every language.
+    """The status number of a failure, the same in every language.
 
     >>> import stead
     >>> try:
@@ -33,7 +33,7 @@ class Status(enum.IntEnum):
     UNCERTAIN = 11
     CHANGED = 12
     NAME = 13
-    # 14 was never raised, and is not used again
+    # 14 was never raised, and is not reused
     INTERNAL = 15
 
 
@@ -50,23 +50,23 @@ class Error(Exception):
     """
 
     status: Status = Status.INTERNAL
-    """The number of the failure."""
+    """The status of the failure."""
 
 
 class InvalidError(Error, ValueError):
-    """An argument is out of its range."""
+    """An argument is out of range."""
 
     status = Status.INVALID
 
 
 class FleetError(Error, ValueError):
-    """A fleet has a mistake; the text begins with file and line."""
+    """A fleet contains a mistake; the message begins with file and line."""
 
     status = Status.FLEET
 
 
 class ImpossibleError(Error, ValueError):
-    """A fleet is well written and cannot be met."""
+    """A fleet is well formed, but no map can satisfy it."""
 
     status = Status.IMPOSSIBLE
 
@@ -78,7 +78,7 @@ class FormatError(Error, ValueError):
 
 
 class DigestError(FormatError):
-    """The bytes are a map whose digest does not fit."""
+    """The digest of a map does not match its bytes."""
 
     status = Status.DIGEST
 
@@ -96,14 +96,12 @@ class IdentityError(Error, ValueError):
 
 
 class IoError(Error, OSError):
-    """The operating system refused to read or write; `errno` says why, as in every
-    OSError.
-    """
+    """A system call to read or write failed; `errno` says why, as in every OSError."""
 
     status = Status.IO
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # OSError's own forgets an errno that was not among its arguments
+        # OSError.__reduce__ loses an errno that was not among the arguments
         return _again, (type(self), self.args, self.errno, self.__dict__)
 
 
@@ -114,25 +112,25 @@ class NotFoundError(IoError, FileNotFoundError):
 
 
 class PermissionDeniedError(IoError, PermissionError):
-    """The operating system said: not allowed."""
+    """The operating system denied access."""
 
 
 class ConflictError(Error):
-    """Somebody else changed the map meanwhile; nothing was changed here."""
+    """Another process changed the map meanwhile; nothing was written."""
 
     status = Status.CONFLICT
 
 
 class UncertainError(IoError):
-    """The new map is in place, but may not survive a power cut: do not publish again,
-    sync the disk.
+    """The new map is in place, but may not survive a power cut. Do not publish
+    again; sync the disk.
     """
 
     status = Status.UNCERTAIN
 
 
 class ChangedError(Error):
-    """A file was overwritten in place while it was open; maps that are open keep their
+    """A file was overwritten in place while it was open. Maps that are open keep their
     answers.
     """
 
@@ -146,7 +144,7 @@ class PathNameError(Error, ValueError):
 
 
 class InternalError(Error):
-    """A fault in stead itself: please report it."""
+    """Stead has a bug: please report it."""
 
     status = Status.INTERNAL
 
@@ -173,7 +171,7 @@ _CLASSES: dict[Status, type[Error]] = {
 
 
 def _error(status: int, message: str, os_errno: int) -> Error:
-    """The exception for a failure; the extension module calls this."""
+    """Returns the exception for a failure. The extension module calls this."""
     cls = _CLASSES[Status(status)]
     if cls is IoError and os_errno in (errno.EACCES, errno.EPERM):
         cls = PermissionDeniedError
@@ -189,7 +187,7 @@ def _again(
     os_errno: int | None,
     others: dict[str, Any],
 ) -> IoError:
-    """What was pickled."""
+    """Rebuilds a pickled exception."""
     error = cls(*arguments)
     error.errno = os_errno
     error.__dict__.update(others)

@@ -1,8 +1,8 @@
-"""What is in maps and plans: named tuples, which compare, hash, copy and pickle by
-their values.
+"""The records in maps and plans. They are named tuples, which compare, hash, copy and
+pickle by their values.
 
-Use the names of their fields rather than their number: later versions may add fields at
-the end.
+Access the fields by name, and do not rely on their number: later versions may add
+fields at the end.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 
 class ReadOnly(dict[str, str]):
-    """A dict that stays as it is, so that records have a hash; json and everybody else
-    takes it for a dict.
+    """A read-only dict, so that records are hashable. json and other code can use it as
+    a dict.
 
     >>> from stead._records import ReadOnly
     >>> zone = ReadOnly(zone="a")
@@ -32,7 +32,7 @@ class ReadOnly(dict[str, str]):
             "this is part of a map, which never changes; dict(it) is a copy that can"
         )
 
-    if not TYPE_CHECKING:  # which has a Mapping in its place
+    if not TYPE_CHECKING:  # type checkers see a Mapping, in Node
         __setitem__ = __delitem__ = __ior__ = pop = setdefault = update = _refuse
 
     def clear(self) -> NoReturn:
@@ -61,19 +61,19 @@ class Node(NamedTuple):
     """
 
     name: str
-    """Its stable name."""
+    """The stable name of the node."""
     weight: Decimal
-    """What it wants, exact."""
+    """The weight of the node, exact."""
     labels: Mapping[str, str]
-    """Such as its zone; read only."""
+    """The labels, such as the zone; read-only."""
     attributes: Mapping[str, str]
-    """Such as its address; read only."""
+    """The attributes, such as the address; read-only."""
     leaving: bool
-    """Whether the fleet dropped it and a gradual change still has to empty it."""
+    """Whether the fleet dropped the node and a gradual change still has to empty it."""
 
 
 class Slice(NamedTuple):
-    """A run of points, and who holds it.
+    """A run of points, and the nodes that hold it.
 
     >>> import stead
     >>> stead.build({"name": "m", "node": [{"name": "a"}]}).slices
@@ -83,11 +83,11 @@ class Slice(NamedTuple):
     first: int
     """The first point."""
     last: int
-    """The last point; it belongs to the slice."""
+    """The last point, which is included in the slice."""
     nodes: tuple[str, ...]
     """The nodes, primary first."""
     policy: str | None
-    """The name of the policy, when the fleet names it."""
+    """The name of the policy if the fleet names it, otherwise None."""
 
 
 class Move(NamedTuple):
@@ -103,10 +103,10 @@ class Move(NamedTuple):
     first: int
     """The first point."""
     last: int
-    """The last point; it belongs to the move."""
+    """The last point, which is included in the move."""
     from_: str | None
     """The node that loses the copy; None when a copy is added."""
     to: str | None
-    """The node that gets it; None when a copy is dropped."""
+    """The node that gets the copy; None when a copy is dropped."""
     cause: Literal["rebalance", "pin", "policy"]
-    """Why."""
+    """Why the copy moves."""

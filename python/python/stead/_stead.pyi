@@ -50,12 +50,12 @@ _Column: TypeAlias = _ArrowStream | _ArrowArray | _NumpyArray
 
 @final
 class Map:
-    """Where keys live: an immutable, verified map, safe to ask from any number of threads.
+    """A map says where keys live. It is immutable and verified, and any number of threads may use it.
 
-    Made by Map.open, Map.from_bytes or build. A key is str, which stands for its UTF-8, or bytes,
-    or of a class made from them; anything else is a TypeError. Two maps are equal when their
-    digests are, and hash so. A map pickles as its bytes, so it works where its file is not; a copy
-    is the map itself.
+    Map.open, Map.from_bytes and build create maps. A key is bytes, or a str, which stands for its
+    UTF-8, or an instance of a subclass of either; anything else raises a TypeError. Two maps are
+    equal, and have the same hash, when their digests are equal. A map is pickled as the bytes of
+    its file, so unpickling it needs no file. Copying a map returns the map itself.
 
     >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
     >>> members
@@ -66,14 +66,15 @@ class Map:
     """
     @staticmethod
     def open(path: _Path, *, copy: bool = False) -> Map:
-        """Opens a map file; costs one stat when this process has it open already and it is unchanged.
+        """Opens a map file. This costs one stat if the process has the file open already and it is
+        unchanged.
 
-        path: str or os.PathLike. copy: read the file into memory whatever its size, so that nobody
-        who truncates it in place can end this process. Without, files above 1 MiB are mapped, and
-        all processes share them.
+        path: str or os.PathLike. copy: whether to read the file into memory whatever its size.
+        Without it, files above 1 MiB are memory-mapped and shared by all processes, and if another
+        program truncates such a file in place, this process is killed by SIGBUS.
 
-        A file that was replaced by renaming is opened anew, while maps that are open keep their
-        answers: so a server may open its map for each request.
+        A file that was replaced by renaming is opened again. Maps that are open keep their answers.
+        So a server should open its map in each request.
 
         Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError,
         VersionError, and ChangedError when the file was overwritten in place.
@@ -83,7 +84,7 @@ class Map:
         """
     @staticmethod
     def from_bytes(data: bytes) -> Map:
-        """The map of the bytes of a map file, wherever they come from. They are verified.
+        """Makes a map from the bytes of a map file, and verifies them.
 
         Raises FormatError, DigestError and VersionError.
 
@@ -94,17 +95,16 @@ class Map:
     def build(
         fleet: _Fleet, previous: Map | None = None, *, max_move: str | None = None
     ) -> Map:
-        """The same as stead.build.
+        """Does the same as stead.build.
 
         >>> stead.Map.build({"name": "m", "node": [{"name": "a"}]}).locate("frank")
         'a'
         """
     def locate(self, key: _Key) -> str:
-        """The name of the node that a key lives on: its primary, when there are several.
+        """Returns the name of the node that a key lives on; with several replicas, of the primary.
 
-        Raises TypeError when the key is neither str nor bytes, and UnicodeEncodeError when it is a
-        str with lone surrogates, which have no UTF-8; for the name of a file give
-        os.fsencode(name).
+        Raises TypeError if the key is neither str nor bytes, and UnicodeEncodeError if it is a str
+        with lone surrogates, which have no UTF-8. For the name of a file, pass os.fsencode(name).
 
         >>> members.locate("frank"), members.locate(b"bob")
         ('db1', 'db2')
@@ -113,24 +113,25 @@ class Map:
     def locate_many(
         self, keys: _Column, *, numbers: Literal[False] = False
     ) -> Array[str | None]:
-        """The names of the nodes that many keys live on, in their order: `locate` for a whole batch,
-        other threads running meanwhile.
+        """Returns the names of the nodes that many keys live on, in the order of the keys. Other
+        threads run meanwhile.
 
         - A list, or another iterable of `str`, `bytes` and None, gives a list; None stays None.
-        - Anything of Arrow's PyCapsule interface gives an `Array`: arrays and streams of pyarrow,
-          polars, pandas, DuckDB and others, of string, large_string, string_view, binary,
-          large_binary, binary_view, fixed_size_binary, or a dictionary of one of these; also tables
-          and record batches of one column. Null stays null. The keys are read where they are, not
-          copied: memory grows by 4 bytes a key, and a bit if one is null.
+        - An object with Arrow's PyCapsule interface gives an `Array`. It may be an array or a
+          stream of pyarrow, polars, pandas, DuckDB and others, of type string, large_string,
+          string_view, binary, large_binary, binary_view, fixed_size_binary, or a dictionary of one
+          of these; or a table or record batch of one column. Null stays null. The keys are read in
+          place and not copied. The result needs 4 bytes per key, and one bit more per key if any
+          key is null.
         - A NumPy array of S, U, StringDType or object, and a pandas or polars series of objects,
-          gives an `Array`. None, NaN, NA and masked are null. An item of S ends where NumPy says:
-          NULs at its end do not count. The array is read in blocks of 1 MiB.
+          gives an `Array`. None, NaN, NA and masked items are null. As in NumPy, NULs at the end of
+          an item of S do not count. The array is read in blocks of 1 MiB.
 
-        A key is `str`, which stands for its UTF-8, or `bytes`, also in columns. With `numbers`, the
-        numbers of the nodes in `Map.nodes` in place of their names.
+        A key is `bytes`, or a `str`, which stands for its UTF-8, also in columns. With `numbers`,
+        the result has the index of each node in `Map.nodes` instead of its name.
 
-        Raises TypeError for what is no batch of keys, InvalidError for a column that is malformed,
-        IoError for a stream that fails.
+        Raises TypeError if the argument is not a batch of keys, InvalidError if a column is
+        malformed, and IoError if a stream fails.
 
         >>> members.locate_many(["frank", b"bob", None])
         ['db1', 'db2', None]
@@ -150,49 +151,50 @@ class Map:
         self, keys: Iterable[_Key | None], *, numbers: Literal[True]
     ) -> list[int | None]: ...
     def locate_all(self, key: _Key) -> list[str]:
-        """The names of all nodes of a key, primary first: as many as the map has replicas, or as its
-        policy lists.
+        """Returns the names of all nodes of a key, primary first. There are as many as the map has
+        replicas, or as many as a named policy lists.
 
         >>> members.locate_all("frank")
         ['db1']
         """
     def prefer(self, key: _Key, n: SupportsIndex) -> list[str]:
-        """Up to n distinct nodes for a key, best first: its own, then those that take over when they
-        are down.
+        """Returns up to n distinct nodes for a key, best first: those that hold the key, then those
+        that take over when these are down.
 
-        All clients get the same list; it is shorter only when the map has fewer nodes.
+        All clients get the same list. It is shorter than n only if the map has fewer nodes.
 
-        Raises InvalidError when n is below 0.
+        Raises InvalidError if n is below 0.
 
         >>> members.prefer("frank", 2)
         ['db1', 'db2']
         """
     def point(self, key: _Key) -> int:
-        """The point of a key, from 0 to 2**64 - 1: its hash, by which it is located.
+        """Returns the point of a key, from 0 to 2**64 - 1. It is the hash by which the key is located.
 
         >>> f"{members.point('frank'):016x}"
         '26253c50741faa9c'
         """
     def locate_point(self, point: SupportsIndex) -> list[str]:
-        """The names of all nodes of a point, primary first.
+        """Returns the names of all nodes of a point, primary first.
 
-        Raises InvalidError when the point is not from 0 to 2**64 - 1.
+        Raises InvalidError if the point is not from 0 to 2**64 - 1.
 
         >>> members.locate_point(0), members.locate_point(2**64 - 1)
         (['db1'], ['db2'])
         """
     def publish(self, path: _Path, previous: Map | None = None) -> None:
-        """Publishes the map to those who open path: whole or not at all, with its history beside it.
+        """Publishes the map at path, completely or not at all, with its history beside it.
 
-        previous: the map that this one was built on, which must still be the one at path; None when
-        there is no map yet.
+        previous: the map that this one was built on, which must still be the one at path; None if
+        there is no map at path yet.
 
-        The history is in path + ".history", the newest 32 epochs, each a map file; `stead history`
-        and `stead rollback` know it.
+        The history is the directory path + ".history", with a map file for each of the newest 32
+        epochs. `stead history` and `stead rollback` use it.
 
-        Raises ConflictError when somebody was faster: nothing was changed then, build again on the
-        map that is there now. IoError and its kin: nothing was changed either. UncertainError: the
-        map is in place, and may be lost in a power cut. InvalidError: path is a symbolic link.
+        Raises ConflictError if another process published meanwhile: nothing was changed, so build
+        again on the new map. Raises UncertainError if the map is in place, but a power cut may
+        lose it; any other IoError means that nothing was changed. Raises InvalidError if path is a
+        symbolic link.
 
         >>> before = stead.Map.open("members.map")
         >>> fleet["node"].append({"name": "db4"})
@@ -202,33 +204,34 @@ class Map:
         2
         """
     def save(self, path: _Path) -> None:
-        """Writes a copy of the map to a file, whole or not at all, in place of what is there; it knows
-        no history and no conflicts.
+        """Writes a copy of the map to a file, completely or not at all, and replaces an existing file.
+        It keeps no history and detects no conflicts.
 
-        Raises IoError and its kin, UncertainError, and InvalidError when path is a symbolic link.
+        Raises IoError and its subclasses, UncertainError among them, and InvalidError if path is a
+        symbolic link.
 
         >>> members.save("copy.map")
         """
     def to_bytes(self) -> bytes:
-        r"""The bytes of the map's file. A map of a fleet with a secret has the secret in them.
+        r"""Returns the bytes of the map's file. If the fleet has a secret, they contain it.
 
         >>> members.to_bytes()[:5]
         b'\x89STD\r'
         """
     def same(self, other: Map) -> bool:
-        """Whether two maps are equal but for epoch and parent, so that publishing the one over the
-        other would change nothing.
+        """Returns whether two maps are equal except for epoch and parent, so that publishing one over
+        the other would change nothing.
 
         >>> again = stead.build(fleet, members)
         >>> again == members, again.same(members)
         (False, True)
         """
     def report(self) -> dict[str, Any]:
-        """What is in the map as a dict, in the shape of `stead diff --json` (docs/cli.md) for a map
-        that changes nothing: each node's weight, share and points, domains and their caps,
-        violations.
+        """Returns the content of the map as a dict: each node's weight, share and points, the domains
+        and their caps, and violations. It has the shape of `stead diff --json` (docs/cli.md) for a
+        map that changes nothing.
 
-        Points are decimal strings there, since 2**64 does not fit a number of JSON.
+        Points are decimal strings in it, because 2**64 does not fit into a JSON number.
 
         >>> [(node["name"], node["points"]) for node in members.report()["nodes"]]
         [('db1', '9223372036854775808'), ('db2', '9223372036854775808')]
@@ -241,21 +244,21 @@ class Map:
         """The number of this version, from 1."""
     @property
     def digest(self) -> bytes:
-        """SHA-256 of the map, 32 bytes: the identity of this version."""
+        """The SHA-256 of the map, 32 bytes, which identifies this version."""
     @property
     def parent(self) -> bytes:
-        """The digest of the map that this one was built on, 32 bytes; all zero for a first map."""
+        """The digest of the map that this one was built on, 32 bytes; all zeros for a first map."""
     @property
     def replicas(self) -> int:
-        """How many nodes hold each point."""
+        """The number of nodes that hold each point."""
     @property
     def hash(self) -> str:
-        """How keys become points: "md5", "sha1", "xxh3" or "siphash"; in the map of an adopted ring
-        also the others of docs/placement.md.
+        """The hash that turns keys into points: "md5", "sha1", "xxh3" or "siphash"; in the map of an
+        adopted ring also one of the others in docs/placement.md.
         """
     @property
     def key(self) -> str:
-        """What of a key is hashed, as a fleet writes it: "whole", or "first 1 segments" and so on.
+        """The part of a key that is hashed, as in a fleet file: "whole", "first 1 segments" and so on.
 
         >>> members.key
         'whole'
@@ -265,11 +268,11 @@ class Map:
         """The labels over which copies are kept apart, outermost first: a tuple of str."""
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes, by name: a tuple of Node."""
+        """The nodes, a tuple of Node sorted by name."""
     @property
     def slices(self) -> tuple[Slice, ...]:
-        """The slices that locate reads, pins applied, by point: a tuple of Slice, which together cover
-        the whole space.
+        """The slices that locate reads, with pins applied: a tuple of Slice sorted by point. Together
+        they cover the whole space.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -278,10 +281,11 @@ class Map:
 
 @final
 class Plan(Sequence[Move]):
-    """What differs between two maps: a sequence of Move, one for each copy that moves, comes or goes,
-    by first point.
+    """The difference between two maps: a sequence of Move, sorted by first point. There is one Move
+    for each run of points of which a copy moves, is added or is dropped.
 
-    Made by plan. Two plans are equal when their maps are. A plan pickles as its two maps.
+    The function plan creates plans. Two plans are equal when their maps are. A plan is pickled as
+    its two maps.
 
     >>> plan = stead.plan(members, grown)
     >>> plan
@@ -299,23 +303,25 @@ class Plan(Sequence[Move]):
         """The map after."""
     @property
     def moved(self) -> int:
-        """Copies of points that rebalancing moves: an int up to replicas * 2**64."""
+        """The number of copies of points that rebalancing moves, an int up to replicas * 2**64."""
     @property
     def lower_bound(self) -> int:
-        """The least that any way to the new shares moves, in copies of points."""
+        """The lower bound on moved: the least that any rebalancing to the new shares moves, in copies
+        of points.
+        """
     @property
     def by_hand(self) -> int:
-        """What pins and policies changed by hand move, in copies of points."""
+        """The number of copies of points that move because pins or policies were changed by hand."""
     @property
     def reordered(self) -> int:
-        """Points whose primary changes although the one before still holds a copy."""
+        """The number of points whose primary changes although the old primary still holds a copy."""
     @property
     def fraction(self) -> float:
-        """Which part of all copies rebalancing moves, from 0 to 1."""
+        """The part of all copies that rebalancing moves, from 0 to 1."""
     def affects(self, key: _Key) -> list[Move]:
-        """The moves that concern a key: a list of Move, empty for a key that stays.
+        """Returns the moves that concern a key: a list of Move, empty for a key that stays.
 
-        Raises TypeError when the key is neither str nor bytes.
+        Raises TypeError if the key is neither str nor bytes.
 
         >>> plan = stead.plan(members, grown)
         >>> [(move.from_, move.to) for move in plan.affects("frank")]
@@ -324,23 +330,23 @@ class Plan(Sequence[Move]):
         [('db2', 'db3')]
         """
     def report(self, *, moves: bool = False) -> dict[str, Any]:
-        """The plan as a dict, in the shape of `stead diff --json` (docs/cli.md).
+        """Returns the plan as a dict, in the shape of `stead diff --json` (docs/cli.md).
 
-        moves: whether to list every move, too.
+        moves: whether the dict also lists every move.
 
         >>> report = stead.plan(members, grown).report()
         >>> report["moved"] == report["lower_bound"], report["by_hand"]["points"]
         (True, '0')
         """
     def index(self, value: object, start: int = 0, stop: int = ...) -> int:
-        """The place of a move in the plan. Raises ValueError when it is not there.
+        """Returns the index of a move in the plan. Raises ValueError if it is not in the plan.
 
         >>> plan = stead.plan(members, grown)
         >>> plan.index(plan[1])
         1
         """
     def count(self, value: object) -> int:
-        """How often a move is in the plan: 0 or 1.
+        """Returns how often a move is in the plan: 0 or 1.
 
         >>> stead.plan(members, grown).count("db3")
         0
@@ -359,15 +365,15 @@ class Plan(Sequence[Move]):
 
 @final
 class Array(Generic[_T_co]):
-    """The nodes of a column of keys, in their order, as a column of Arrow: node names,
-    dictionary-encoded, or node numbers.
+    """The nodes of a column of keys, in the order of the keys. It is an Arrow column of
+    dictionary-encoded node names, or of node numbers.
 
-    `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and all others that know Arrow's PyCapsule
-    interface take it without a copy. It has int32 indices, and the dictionary has the names of all
-    the map's nodes, so that an index is the number of its node in `Map.nodes`.
+    `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and everything else that supports Arrow's
+    PyCapsule interface import it without a copy. Its indices are int32. The dictionary has the
+    names of all the map's nodes, so an index is the number of the node in `Map.nodes`.
 
-    It has rows as a list has, with None for null. (It does not call itself a Sequence: polars would
-    copy it item by item.)
+    Its rows can be read like those of a list, with None for null. (It is not registered as a
+    Sequence, because polars would then copy it item by item.)
 
     >>> import numpy
     >>> nodes = members.locate_many(numpy.array(["frank", "bob"]))
@@ -380,7 +386,7 @@ class Array(Generic[_T_co]):
     DictionaryType(dictionary<values=string, indices=int32, ordered=0>)
     """
     def to_pylist(self) -> list[_T_co]:
-        """The nodes as a list, with None for null.
+        """Returns the nodes as a list, with None for null.
 
         >>> import numpy
         >>> members.locate_many(numpy.array(["frank", None]), numbers=True).to_pylist()
@@ -388,7 +394,7 @@ class Array(Generic[_T_co]):
         """
     @property
     def null_count(self) -> int:
-        """How many of the nodes are null, as their keys are."""
+        """The number of rows that are null, because their keys are."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> _T_co: ...
@@ -408,23 +414,26 @@ class _Moves(Iterator[Move]):
 def build(
     fleet: _Fleet, previous: Map | None = None, *, max_move: str | None = None
 ) -> Map:
-    """Builds the map of a fleet: the first one, or the next epoch of a map, from which as little as is
-    possible moves.
+    """Builds the map of a fleet: the first one or, if previous is given, the next epoch of that map,
+    from which as little as possible moves.
 
     fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or
-    a dict of the same shape (docs/fleet.md). In a dict, weights are int, Decimal, str, or float,
-    which counts as its repr: 0.1 is exactly a tenth. At most 6 places are exact.
+    a dict of the same shape (docs/fleet.md). In a dict, a weight is an int, a Decimal, a str, or a
+    float, which counts as the decimal in its repr: 0.1 is exactly a tenth. A weight has at most 6
+    decimal places.
 
-    previous: the map to build on. It must be of the same cluster. max_move: how much of all copies
-    may move in this epoch, such as "5%". The map then carries its target, and building the same
-    fleet on it takes the next step, until nothing is left to do (same).
+    previous: the map to build on. It must be of the same cluster. max_move: the upper bound on the
+    part of all copies that may move in this epoch, such as "5%". The map then contains its target
+    slices, and building the same fleet on it takes the next step, until nothing is left to do (see
+    same).
 
-    Nothing is written; the same fleet, previous map and options give the same map everywhere. Other
+    No file is written. The same fleet, previous map and options give the same map everywhere. Other
     threads run meanwhile.
 
-    Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError
-    when the fleet is well written and cannot be met; IdentityError when previous is of another
-    cluster or hash; InvalidError for another max_move; NotFoundError and its kin for a file.
+    Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError if
+    the fleet is well formed, but no map can satisfy it; IdentityError if previous is of another
+    cluster or hash; InvalidError if max_move is wrong; NotFoundError, IoError and the like for
+    a file.
 
     >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
     >>> before = stead.build(fleet)
@@ -441,11 +450,12 @@ def build(
     """
 
 def plan(old: Map, new: Map) -> Plan:
-    """What differs between two maps of one cluster: before anything is done, or afterwards.
+    """Returns the difference between two maps of one cluster, before the new one is published or
+    afterwards.
 
-    Costs one pass over the slices of both; other threads run meanwhile.
+    The cost is one pass over the slices of both maps. Other threads run meanwhile.
 
-    Raises IdentityError when the maps are of two clusters or have two hashes.
+    Raises IdentityError if the maps are of two clusters or have two hashes.
 
     >>> plan = stead.plan(members, grown)
     >>> plan.moved == plan.lower_bound
@@ -453,22 +463,22 @@ def plan(old: Map, new: Map) -> Plan:
     """
 
 def _same_nodes(old: Map, new: Map) -> list[int | None]:
-    """For each node of the old map, by its number there, the number of the same node in the new one,
-    by name or by `formerly`; None for a node that is gone. Raises IdentityError.
+    """Returns, for each node of the old map in the order of `nodes`, the number of the same node in
+    the new map, found by name or by `formerly`; None for a node that is gone. Raises IdentityError.
     """
 
 def path(key: _Key, *, levels: _Levels | None = None, fold: _Fold = "none") -> str:
-    """The directories and the file name of a key, by docs/paths.md.
+    """Returns the relative path of a key: directories and a file name, as docs/paths.md defines them.
 
-    key: str, which stands for its UTF-8, or bytes. levels: how many directories there are on each
+    key: bytes, or a str, which stands for its UTF-8. levels: the number of directories on each
     level, 1 to 16 numbers from 1 to 256; an iterable of int, or a str such as "64,64,128", which is
-    the default. fold: "ascii" makes A-Z a-z first, for sites whose names ignore case; "none" is the
-    default.
+    the default. fold: with "ascii" A-Z becomes a-z first, for sites whose names ignore case; "none"
+    is the default.
 
-    The path is relative, has "/" between its parts and none but the characters a-z, 0-9, _ and =.
+    The parts of the path are separated by "/", and have only the characters a-z, 0-9, _ and =.
 
-    Raises PathNameError when the file name would have more than 255 bytes, and InvalidError for
-    wrong levels or fold.
+    Raises PathNameError if the file name would have more than 255 bytes, and InvalidError if levels
+    or fold are wrong.
 
     >>> stead.path("frank")
     '38/37/60/frank'
@@ -484,15 +494,16 @@ def survey(
     members: SupportsIndex | None = None,
     levels: _Levels | None = None,
 ) -> dict[str, Any]:
-    """How evenly the schemes of "Evenly distributing members by MD5" spread names.
+    """Measures how evenly the schemes of "Evenly distributing members by MD5" spread names.
 
-    names: an iterable of keys; a file opened with "rb" keeps its line ends, so strip them. members:
-    with a number also a projection of so many members onto the directories of levels, as in path.
+    names: an iterable of keys; lines of a file opened with "rb" keep their line ends, so strip
+    them. members: a number of members; if given, the result also has a projection of that many
+    members onto the directories. levels: those directories, as in path.
 
-    Gives a dict in the shape of `stead survey --json` (docs/cli.md). Ctrl-C ends it.
+    Returns a dict in the shape of `stead survey --json` (docs/cli.md). Ctrl-C interrupts it.
 
-    Raises TypeError when a name is neither str nor bytes, and InvalidError for wrong members or
-    levels.
+    Raises TypeError if a name is neither str nor bytes, and InvalidError if members or levels are
+    wrong.
 
     >>> report = stead.survey(["frank", "bob", "justin"], members=1_188_968)
     >>> report["names"], [scheme["scheme"] for scheme in report["schemes"]]

@@ -1,4 +1,4 @@
-"""For Django: one map for the whole of a request, and the database that a key lives in.
+"""For Django: one map for a whole request, and the database that a key lives in.
 
 In settings::
 
@@ -9,9 +9,9 @@ and in the code::
 
     Member.objects.using(shard(name)).get(name=name)
 
-A request opens the map when it first asks, which costs one `stat`, and keeps it to its
-end: two lookups never come from two epochs. The next request sees the newest epoch. The
-nodes of the map are named as the databases in `DATABASES` are.
+A request opens the map when it first needs it, which costs one `stat`, and keeps it
+until the request ends, so two lookups never use two epochs. The next request sees the
+newest epoch. The nodes of the map have the names of the databases in `DATABASES`.
 
 Only this module of stead needs Django; it is tested with 5.2.
 """
@@ -42,10 +42,10 @@ _maps: contextvars.ContextVar[dict[str, Map] | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def one_map() -> Iterator[None]:
-    """Keeps the maps that are opened inside to its end, as a request does: for tasks of
-    a queue and for management commands.
+    """Keeps each map that is opened in the block until the block ends, as a request
+    does. It is for tasks of a queue and for management commands.
 
-    Inside another one it changes nothing.
+    Within another `one_map` it has no effect.
     """
     if _maps.get() is not None:
         yield
@@ -58,11 +58,11 @@ def one_map() -> Iterator[None]:
 
 
 def one_map_per_request(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The middleware: what a request asks is answered by one map. Put it before all
-    that asks.
+    """The middleware: all lookups of a request use one map. Put it before all
+    middleware that locates keys.
 
-    It ends where the response begins: what a StreamingHttpResponse computes later sees
-    a map of its own each time.
+    It ends when the response begins: code that a StreamingHttpResponse runs later opens
+    the map again for each lookup.
     """
     if iscoroutinefunction(get_response):
 
@@ -79,29 +79,29 @@ def one_map_per_request(get_response: Callable[[Any], Any]) -> Callable[[Any], A
     return in_one_map
 
 
-# as Django's sync_and_async_middleware does, which has no types, and would take them
-# from the function
+# as Django's sync_and_async_middleware does; that decorator is untyped, so the function
+# would lose its types
 for _capable in ("sync_capable", "async_capable"):
     setattr(one_map_per_request, _capable, True)
 
 
 def current_map(path: AnyPath | None = None) -> Map:
-    """The map of this request; outside of a request, the newest. `path` is for those
-    who have more maps than `settings.STEAD_MAP`.
+    """Returns the map of this request; outside of a request, the newest map. `path`
+    names another map than `settings.STEAD_MAP`.
 
-    Raises what `Map.open` raises.
+    Raises the same exceptions as `Map.open`.
     """
     name = os.fspath(settings.STEAD_MAP if path is None else path)
     maps = _maps.get()
     if maps is None:
         return Map.open(name)
     known = maps.get(name)
-    # of two threads that open at once both get the one that was kept
+    # if two threads open it at the same time, both get the map that was stored first
     return known if known is not None else maps.setdefault(name, Map.open(name))
 
 
 def shard(key: str | bytes, path: AnyPath | None = None) -> str:
-    """The alias of the database that a key lives in:
+    """Returns the alias of the database that a key lives in:
     `Member.objects.using(shard(name))`.
     """
     return current_map(path).locate(key)

@@ -1,20 +1,21 @@
-"""Places the keys of Spark DataFrames and plans the migration of a table, on as many
-machines as Spark has.
+"""Locates the keys of Spark DataFrames and plans the migration of a table, on all
+machines of a Spark cluster.
 
     stead.spark.locate(df, "key", members)          df, and the node of each row
-    stead.spark.moves(df, "key", members, grown)    the rows that change nodes, and where from and to
-    stead.spark.plan(df, "key", members, grown)     how many do, for each pair of nodes
+    stead.spark.moves(df, "key", members, grown)    the rows that change nodes, with the old and the new node
+    stead.spark.plan(df, "key", members, grown)     the number of such rows, for each pair of nodes
 
-All three are lazy, and no row comes to the driver. They are `DataFrame.mapInArrow`:
-Spark hands Arrow batches to a Python process beside each executor, which asks the map
-for a batch at a time. The map goes to the executors as a broadcast of its bytes; each
-Python process verifies and opens it once and keeps it. The executors need stead and
+All three are lazy, and no row comes to the driver. They use `DataFrame.mapInArrow`:
+Spark passes Arrow batches to a Python process beside each executor, which locates one
+batch at a time. The bytes of the map are broadcast to the executors; each Python
+process verifies and opens the map once and keeps it. The executors need stead and
 pyarrow, and no file.
 
-Of several replicas, the primary counts. Importing this module needs no pyspark.
+With several replicas, only the primary counts. Importing this module does not need
+pyspark.
 """
 
-# types are checked where pyspark and pyarrow need not be
+# types are checked on machines that may not have pyspark and pyarrow
 # mypy: disable-error-code="import-not-found, import-untyped"
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ __all__ = ["locate", "moves", "plan"]
 
 
 def locate(df: DataFrame, column: str, map: Map, *, node: str = "node") -> DataFrame:
-    """The rows of `df` with one more column, of strings: the name of the node that the
-    row's key lives on; null for a null key.
+    """Returns the rows of `df` with one more column of strings: the name of the node
+    that the row's key lives on; null for a null key.
 
-    `column` has strings, which stand for their UTF-8, or binary. Raises InvalidError
-    when there is no such column or it has another type, and when there is a column
-    `node` already.
+    The keys in `column` are binary, or strings, which stand for their UTF-8. Raises
+    InvalidError if there is no such column, if it has another type, or if `df` has a
+    column `node` already.
     """
     place = _key_column(df, column)
     schema = _schema(df, node)
@@ -60,12 +61,13 @@ def locate(df: DataFrame, column: str, map: Map, *, node: str = "node") -> DataF
 
 
 def moves(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
-    """The rows of `df` whose node is another one in `new` than in `old`, with two more
-    columns, `from` and `to`: what a migration has to carry, and where.
+    """Returns the rows of `df` whose node in `new` is not the one in `old`, with two
+    more columns, `from` and `to`: the rows that a migration has to move, and their
+    nodes.
 
-    A node renamed by `formerly` is the same node. A null key lives nowhere and does not
-    move. Raises InvalidError as `locate` does, and IdentityError when the maps are not
-    of one cluster.
+    A node that was renamed with `formerly` counts as the same node. A null key has no
+    node and does not move. Raises InvalidError as `locate` does, and IdentityError if
+    the maps are not of one cluster.
     """
     place = _key_column(df, column)
     schema = _schema(df, "from", "to")
@@ -91,11 +93,12 @@ def moves(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
 
 
 def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
-    """How many rows of `df` move, for each pair of nodes that some do: `from`, `to`,
-    `rows`, in no order.
+    """Returns the number of rows of `df` that move, for each pair of nodes between
+    which rows move: columns `from`, `to` and `rows`, in no particular order.
 
-    The same as counting what `moves` gives, and cheaper: only the keys go to Python,
-    and each task sends back one row for a pair of nodes. Raises what `moves` raises.
+    The result is the same as counting the rows of `moves`, but cheaper: only the keys
+    go to Python, and each task sends back one row per pair of nodes. Raises the same
+    exceptions as `moves`.
     """
     place = _key_column(df, column)
     change = _Change(df, old, new)
@@ -112,7 +115,7 @@ def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
             keys = batch.column(0)
             large = _text(keys) == pa.large_string()
             _, was, now = change.of(keys)
-            # a pair as one number: 2**16 nodes at most on each side
+            # a pair as one number; a map has at most 2**16 nodes
             pairs = pc.value_counts(
                 pc.add(pc.multiply(was.cast(pa.int64()), nodes), now.cast(pa.int64()))
             )
@@ -124,7 +127,7 @@ def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
                     )
                 )
             )
-        # without a batch nothing has shown which type Spark expects
+        # without a batch, the type that Spark expects is unknown
         if not rows:
             return
         text = pa.large_string() if large else pa.string()
@@ -150,9 +153,9 @@ def plan(df: DataFrame, column: str, old: Map, new: Map) -> DataFrame:
 
 
 class _Carried:
-    """A map on its way to the Python processes of the executors."""
+    """A map that is broadcast to the Python processes of the executors."""
 
-    # so many maps stay open in a process: those of a job and of the few before it
+    # the number of maps that stay open in a process: those of a job and of a few before
     KEPT = 8
     _open: ClassVar[dict[bytes, Map]] = {}
 
@@ -161,7 +164,7 @@ class _Carried:
         self.bytes = df.sparkSession.sparkContext.broadcast(map.to_bytes())
 
     def open(self) -> Map:
-        """The map, which each process opens once: it serves many tasks."""
+        """Returns the map. A process opens it once and uses it for many tasks."""
         map = _Carried._open.get(self.digest)
         if map is None:
             while len(_Carried._open) >= _Carried.KEPT:
@@ -171,8 +174,8 @@ class _Carried:
 
 
 class _Change:
-    """Two maps of one cluster on their way to the executors, and which keys change
-    nodes between them.
+    """Two maps of one cluster that are broadcast to the executors, to find the keys
+    that change nodes between them.
     """
 
     def __init__(self, df: DataFrame, old: Map, new: Map) -> None:
@@ -180,7 +183,7 @@ class _Change:
         self.maps = _Carried(df, old), _Carried(df, new)
 
     def open(self) -> None:
-        """Opens the maps, where the batches are."""
+        """Opens the maps, in the process that has the batches."""
         import pyarrow as pa
 
         self.old, self.new = (carried.open() for carried in self.maps)
@@ -188,14 +191,14 @@ class _Change:
             pa.array([node.name for node in map.nodes], pa.string())
             for map in (self.old, self.new)
         )
-        # a node that is gone is none of the new ones
+        # -1 for a node that is gone, which equals no number of a new node
         self.renumbered = pa.array(
             [-1 if node is None else node for node in self.same], pa.int32()
         )
 
     def of(self, keys: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-        """Which keys change nodes (null for a null key), and for those that do the
-        number of the old node and of the new one.
+        """Returns which keys change nodes (null for a null key) and, for those that do,
+        the numbers of their old nodes and of their new nodes.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -209,7 +212,7 @@ class _Change:
 
 
 def _key_column(df: DataFrame, column: str) -> int:
-    """The place of the column of keys."""
+    """Returns the index of the column of keys."""
     from pyspark.sql.types import BinaryType, StringType
 
     found = [place for place, name in enumerate(df.columns) if name == column]
@@ -228,18 +231,18 @@ def _key_column(df: DataFrame, column: str) -> int:
 
 
 def _numbered(df: DataFrame) -> DataFrame:
-    """The same rows with other names: mapInArrow of Spark 4.3 fails for a name with a
-    dot, and for one that two columns have.
+    """Returns the same rows with numbered columns: mapInArrow of Spark 4.3 fails for a
+    column name that has a dot, and for one that two columns have.
     """
     return df.toDF(*(f"c{place}" for place in range(len(df.columns))))
 
 
 def _schema(df: DataFrame, *more: str) -> Any:
-    """The columns of `df`, and more, of strings."""
+    """Returns the schema of `df` with more columns of strings."""
     from pyspark.sql.types import StringType, StructField, StructType
 
     for name in more:
-        # Spark does not tell names apart by case
+        # Spark ignores the case of names
         if name.lower() in (column.lower() for column in df.columns):
             raise InvalidError(
                 f"the DataFrame has a column {name!r} already; rename it or drop it first"
@@ -250,8 +253,8 @@ def _schema(df: DataFrame, *more: str) -> Any:
 
 
 def _text(keys: pa.Array) -> pa.DataType:
-    """The type that Spark expects of strings: large ones where it is configured to,
-    which the keys show.
+    """Returns the type of strings that Spark expects: large strings if it is configured
+    so, which the type of the keys shows.
     """
     import pyarrow as pa
 

@@ -1,11 +1,11 @@
-"""What the tests of the engines share."""
+"""Hooks that the tests of the engines share."""
 
 import pytest
 from engine_case import Case
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Skips say why, one line a reason, as all suites of stead do."""
+    """Prints the reasons of skips, one per line, as all suites of stead do."""
     reasons = {
         str(report.longrepr[2]).removeprefix("Skipped: ")
         for report in terminalreporter.stats.get("skipped", [])

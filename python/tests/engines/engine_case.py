@@ -1,5 +1,5 @@
-"""Two maps, a million keys, and what `locate_many` says of them: what every engine is
-held against.
+"""Two maps, a million keys, and the answers of `locate_many` for them, with which every
+engine is compared.
 """
 
 import importlib.util
@@ -15,12 +15,12 @@ ROWS = 1_000_000
 
 
 def key_of(i):
-    """The keys of a test: of different lengths, each once."""
+    """The keys of a test: all different, and of different lengths."""
     return "k" * (i % 13) + str(i)
 
 
 def example(name):
-    """An example as a module."""
+    """Imports an example as a module."""
     spec = importlib.util.spec_from_file_location(
         name, os.path.join(ROOT, "examples", "python", "engines", f"{name}.py")
     )
@@ -34,8 +34,8 @@ def _fleet(*nodes):
 
 
 class Case:
-    """Two maps, and keys with their nodes under both. Between them a node is new, one
-    is gone, one is renamed, and weights change.
+    """Two maps, and keys with their nodes in both. Between the maps one node is added,
+    one is removed, one is renamed, and weights change.
     """
 
     def __init__(self):
@@ -60,7 +60,7 @@ class Case:
             for a, b in zip(self.before, self.after)
             if ("two" if a == "db2" else a) != b
         )
-        # what every engine must count when it compares names
+        # the counts that every engine must get when it compares names
         self.differ = Counter((a, b) for a, b in zip(self.before, self.after) if a != b)
-        # a few keys of all the range, for comparing one by one
+        # a few keys from the whole range, to be compared one by one
         self.sample = range(0, ROWS, 997)

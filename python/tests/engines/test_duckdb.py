@@ -1,4 +1,4 @@
-"""A million keys through DuckDB, by a function of SQL."""
+"""A million keys through DuckDB, with a function in SQL."""
 
 import pytest
 from engine_case import ROWS, example
@@ -10,7 +10,7 @@ register = example("duckdb_locate").register
 
 @pytest.fixture(scope="module")
 def sql(case):
-    """A connection with both maps and a table of the keys, which DuckDB makes itself."""
+    """A connection with both maps and a table of keys that DuckDB generates itself."""
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")
     register(connection, "old_node", case.old)

@@ -1,5 +1,5 @@
-"""What the engines are held against is right itself: the plan, which was not made from
-keys, says the same.
+"""The expected counts are right themselves: they agree with the plan, which was not
+computed from keys.
 """
 
 import stead
@@ -23,8 +23,8 @@ def test_the_counts_for_each_pair_of_nodes_are_those_of_the_plan(case):
         )
     assert case.moved.keys() == expected.keys()
     for pair, rows in case.moved.items():
-        # keys are hashed, so a count has the deviation of its root: six of them never
-        # happen
+        # keys are hashed, so the standard deviation of a count is its square root; a
+        # difference of six of them never happens
         assert abs(rows - expected[pair]) < 6 * expected[pair] ** 0.5, pair
 
 

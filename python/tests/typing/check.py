@@ -1,5 +1,5 @@
-"""Checks the module's types: stubtest, mypy and pyright, all strict. Ends with the
-plain total.
+"""Checks the module's types with stubtest, mypy and pyright, all strict. The last line
+is the total.
 
 rights.py must pass, and every marked line of wrongs.py must be an error, to each
 checker. pyright comes from npm into target/pyright.
@@ -23,9 +23,8 @@ RIGHTS = os.path.join(HERE, "rights.py")
 
 
 def run(*command, cwd=ROOT):
-    """Exit code and what was said."""
-    # pyright --verifytypes asks for the first python of the path, whatever --pythonpath
-    # says
+    """Returns the exit code and the output of a command."""
+    # pyright --verifytypes uses the first python in PATH, whatever --pythonpath says
     env = {
         **os.environ,
         "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"],
@@ -43,7 +42,7 @@ def run(*command, cwd=ROOT):
 
 
 def good(ran):
-    """Whether it ended with 0, and what it said."""
+    """Returns whether a command exited with 0, and its output."""
     code, said = ran
     return code == 0, said
 
@@ -65,8 +64,8 @@ def marked():
 
 
 def no_ignores_are_honoured():
-    """wrongs.py as it would be without its marks, judged by mypy: another way to count,
-    and the control that ignores do something.
+    """Checks wrongs.py without its marks with mypy. This counts the errors in another
+    way, and is the control that the ignores have an effect.
     """
     copy = os.path.join(CACHE, "wrongs_unmarked.py")
     with (
@@ -85,7 +84,7 @@ def no_ignores_are_honoured():
 
 
 def find_pyright():
-    """The command, or why there is none."""
+    """Returns the command, or the reason why there is none."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if not node or not npm:
         return None, "node or npm is not installed, so pyright did not run"
@@ -120,7 +119,7 @@ def find_pyright():
 
 def pyright(command, file, **settings):
     """The errors, as {line: messages}."""
-    # a folder of its own, since a project takes all that it finds
+    # a separate folder, because a project includes every file in its folder
     project = os.path.join(PYRIGHT, os.path.basename(file)[:-3])
     os.makedirs(project, exist_ok=True)
     shutil.copy(file, project)
@@ -156,9 +155,9 @@ def main():
         if not ok:
             print(f"FAILED: {what}\n{said}")
 
-    # in another folder, so that the installed module is judged, not its source
-    # stead.django and stead.spark are their own types; what they import for types
-    # alone, or want a site's settings for, is not there
+    # in another folder, so that the installed module is checked, not its source
+    # stead.django and stead.spark have their types in their source; modules that they
+    # import only for types, or that need a site's settings, are missing here
     beside = os.path.join(CACHE, "beside.txt")
     with open(beside, "w", encoding="ascii") as file:
         file.write("stead\\.django.*\nstead\\.spark\\.(DataFrame|pa)\n")
@@ -191,7 +190,7 @@ def main():
     if command:
         errors = pyright(command, RIGHTS)
         count("pyright, strict, of rights.py", not errors, errors)
-        # a line with no effect is what wrongs.py is made of
+        # wrongs.py consists of lines without effect
         errors = pyright(
             command,
             WRONGS,

@@ -12,7 +12,7 @@ import numpy
 import polars
 import stead
 
-# building, of every shape
+# building, from every kind of fleet
 text: stead.Map = stead.build("name = 'm'\n[[node]]\nname = 'a'\n")
 data: stead.Map = stead.build(b"name = 'm'\n[[node]]\nname = 'a'\n")
 plain: stead.Map = stead.build(
@@ -34,7 +34,7 @@ again: stead.Map = stead.Map.build(fleet, None)
 
 
 def from_file(path: pathlib.Path) -> stead.Map:
-    """The fleet of a file, published."""
+    """Builds the map of a fleet file, and publishes it."""
     map = stead.build(path)
     map.publish(path.with_suffix(".map"))
     map.publish(str(path), map)
@@ -42,7 +42,7 @@ def from_file(path: pathlib.Path) -> stead.Map:
     return stead.Map.open(path, copy=True)
 
 
-# asking
+# locating
 node: str = plain.locate("frank")
 nodes: list[str] = plain.locate_all(b"frank")
 preferred: list[str] = plain.prefer("frank", 2)
@@ -67,7 +67,7 @@ some_of: list[int | None] = from_numpy[1:]
 nulls: int = column.null_count + len(column)
 listed: list[str | None] = list(column)
 
-# looking inside
+# the content of a map
 name: str = plain.name
 epoch: int = plain.epoch
 digest: bytes = plain.digest + plain.parent
@@ -115,7 +115,7 @@ version: str = stead.__version__
 
 
 def safely(path: str | os.PathLike[str]) -> stead.Map | int:
-    """Every failure has a status; some are what Python calls them."""
+    """Every failure has a status; some are also Python's own exceptions."""
     try:
         return stead.Map.open(path)
     except FileNotFoundError:

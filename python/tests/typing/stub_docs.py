@@ -1,7 +1,7 @@
-"""Puts the docstrings of the module, which stand in Rust, into its stub, where editors
-look for them.
+"""Copies the docstrings of the module, which are written in Rust, to its stub, where
+editors look for them.
 
-    python stub_docs.py            says whether the stub has them, as the installed module does
+    python stub_docs.py            checks that the stub has the docstrings of the installed module
     python stub_docs.py --write    writes them
 """
 
@@ -22,7 +22,7 @@ STUB = os.path.join(
 
 
 def literal(doc, indent):
-    """A docstring, indented."""
+    """Returns the lines of an indented docstring."""
     lines = (line and indent + line for line in doc.split("\n"))
     raw = "r" if "\\" in doc else ""
     return [
@@ -36,9 +36,11 @@ def literal(doc, indent):
 
 
 def documented(text):
-    """The stub with the module's docstrings, whether it had some or none."""
+    """Returns the stub with the module's docstrings, whether it had docstrings or
+    not.
+    """
     lines = text.split("\n")
-    edits = []  # first line, last line, what stands there instead
+    edits = []  # (first line, last line, the lines that replace them)
 
     def visit(nodes, owner):
         before = None
@@ -47,7 +49,7 @@ def documented(text):
                 isinstance(node, ast.ClassDef) and node.name.startswith("_")
             ):
                 thing = getattr(owner, node.name)
-                # of overloads, the first one
+                # only the first of several overloads gets one
                 wanted = not node.name.startswith("__") and node.name != before
                 doc = inspect.getdoc(thing) if wanted else None
                 first, end = node.body[0], node.body[0].end_lineno
@@ -58,7 +60,7 @@ def documented(text):
                 )
                 indent = " " * (node.col_offset + 4)
                 if isinstance(node, ast.ClassDef):
-                    # before the first thing in it, and its decorators
+                    # before the first statement in the class, and its decorators
                     start = first.lineno - len(getattr(first, "decorator_list", ()))
                     edits.append((start, end if has else None, literal(doc, indent)))
                     visit(node.body, thing)
@@ -78,7 +80,7 @@ def documented(text):
                 before = node.name
 
     visit(ast.parse(text).body, stead._stead)
-    # not reverse=True: of two in one line, the later one has to go first
+    # not reverse=True: of two edits at one line, the later one must be applied first
     edits.sort(key=lambda edit: edit[0])
     for start, end, new in reversed(edits):
         lines[start - 1 : start - 1 if end is None else end] = new

@@ -1,12 +1,12 @@
-"""Wrong uses: every line that ends in `# type: ignore[...]` is an error of just that
-kind, and no other line is one.
+"""Wrong uses: every line that ends in `# type: ignore[...]` is an error of exactly that
+kind, and no other line is an error.
 
-mypy says so: with --warn-unused-ignores a line that it would let pass is an error. This
-file is never run.
+mypy checks that: with --warn-unused-ignores, a mark on a line without an error is an
+error. This file is never run.
 """
 
-# expressions that say nothing stand here for their types, and after a mark no second
-# comment can stand
+# the expressions here have no effect, since only their types matter; a second comment
+# cannot follow a mark
 # ruff: noqa: B015, B018, PLR0124
 
 import stead
@@ -68,4 +68,4 @@ stead.NoSuchError  # type: ignore[attr-defined]
 
 
 class Mine(stead.Map):  # type: ignore[misc]
-    """Nobody can make one."""
+    """A subclass of a final class."""

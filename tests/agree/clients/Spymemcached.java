@@ -1,4 +1,4 @@
-// Java's spymemcached asked where keys live: `java Spymemcached MODE`, or with `version` behind; clients.py says what goes in and out.
+// Asks Java's spymemcached where keys live: `java Spymemcached MODE` or `java Spymemcached MODE version`; clients.py describes input and output.
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -30,6 +30,6 @@ public class Spymemcached {
             out.print(server.getAddress().getHostAddress() + ":" + server.getPort() + "\n");
         }
         out.flush();
-        System.exit(0); // its threads would go on
+        System.exit(0); // its threads would keep the process alive
     }
 }

@@ -1,4 +1,4 @@
-# Ruby's Dalli asked where keys live: `ruby dalli.rb MODE`, or with `version` behind; clients.py says what goes in and out.
+# Asks Ruby's Dalli where keys live: `ruby dalli.rb MODE` or `ruby dalli.rb MODE version`; clients.py describes input and output.
 
 begin
   require "dalli"
@@ -13,7 +13,7 @@ end
 servers, keys = $stdin.read.split("\n\n", 2)
 Dalli.logger.level = Logger::ERROR
 client = Dalli::Client.new(servers.split("\n"))
-# it has no call that names the server, so the servers say it
+# it has no call that names the server, so the values name it
 keys.split("\n").each_slice(500) do |some|
   found = client.get_multi(*some)
   puts(some.map { |key| found[key] || "" })

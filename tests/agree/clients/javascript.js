@@ -1,11 +1,11 @@
-// JavaScript's clients asked where keys live: `node javascript.js MODE`, or with `version` behind; clients.py says what goes in and out.
+// Asks JavaScript's clients where keys live: `node javascript.js MODE` or `node javascript.js MODE version`; clients.py describes input and output.
 
 "use strict";
 
 const fs = require("fs");
 const path = require("path");
 
-// mode: the package, and a function that makes of it and the servers one that answers for a key
+// mode: the package, and a function that takes it and the servers and returns a function for one key
 const modes = {
     hashring: ["hashring", (HashRing, servers) => { const ring = new HashRing(servers); return (key) => ring.get(key); }],
     memcached: ["memcached", (Memcached, servers) => { const client = new Memcached(servers); return (key) => client.HashRing.get(key); }],
@@ -28,7 +28,7 @@ try {
     process.exit(77);
 }
 if (version) {
-    // not require: a package may keep its package.json to itself
+    // not require: a package may not export its package.json
     let folder = path.dirname(require.resolve(name));
     while (!fs.existsSync(path.join(folder, "package.json")) || path.basename(folder) !== name) folder = path.dirname(folder);
     console.log(JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8")).version);

@@ -1,5 +1,5 @@
-// libmemcached asked where keys live: `libmemcached MODE`, or `libmemcached
-// MODE version`; clients.py says what goes in and out.
+// Asks libmemcached where keys live: `libmemcached MODE` or `libmemcached MODE
+// version`; clients.py describes input and output.
 
 #include <errno.h>
 #include <libmemcached/memcached.h>
@@ -19,7 +19,7 @@ static void set(memcached_st *memc, memcached_behavior_t behavior,
     stop("libmemcached refuses a behaviour");
 }
 
-// A line without its end; NULL after the last.
+// Returns a line without its line end; NULL after the last.
 static char *line(size_t *length) {
   static char *buffer;
   static size_t room;

@@ -1,5 +1,5 @@
 """nginx as a client of memcached (`hash $key`, with or without `consistent`): `python
-nginx.py MODE`, or with `version` behind.
+nginx.py MODE` or `python nginx.py MODE version`.
 """
 
 import re
@@ -26,7 +26,7 @@ http {{
 
 
 def answers(stream, count):
-    """The bodies of so many answers."""
+    """Returns the bodies of this many answers."""
     for _ in range(count):
         status, length = stream.readline(), 0
         for line in iter(stream.readline, b"\r\n"):
@@ -64,7 +64,7 @@ def main(mode, *version):
             socket.create_connection(address) as connection,
         ):
             stream = connection.makefile("rb")
-            # many requests before the first answer is read
+            # send many requests before the first answer is read
             for first in range(0, len(keys), 100):
                 some = keys[first : first + 100]
                 connection.sendall(

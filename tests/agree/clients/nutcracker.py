@@ -1,5 +1,5 @@
-"""twemproxy (Debian: nutcracker) before memcached: `python nutcracker.py MODE`, or with
-`version` behind; clients.py says the rest.
+"""twemproxy (Debian: nutcracker) in front of memcached: `python nutcracker.py MODE` or
+`python nutcracker.py MODE version`; clients.py describes input and output.
 """
 
 import re
@@ -13,8 +13,7 @@ from proxies import free_address, lacking, read_input, running, said_by
 NUTCRACKER = shutil.which("nutcracker") or shutil.which(
     "nutcracker", path="/usr/sbin:/sbin"
 )
-# distribution and hash, as its configuration has them; ketama and fnv1a_64 are what it
-# takes when nothing is said
+# distribution and hash, as in its configuration; ketama and fnv1a_64 are its defaults
 MODES = {
     "default": "",
     "ketama-md5": "  hash: md5\n  distribution: ketama\n",
@@ -30,7 +29,7 @@ def main(mode, *version):
         return 0
     servers, keys = read_input()
     with tempfile.TemporaryDirectory() as scratch:
-        # it insists on a place for its statistics
+        # it requires an address for its statistics
         address, (host, statistics) = free_address(), free_address()
         with open(f"{scratch}/conf", "w", encoding="ascii") as file:
             listen = "{}:{}".format(*address)

@@ -1,11 +1,11 @@
-# Perl's clients asked where keys live: `perl perl.pl MODE`, or with `version` behind; clients.py
-# says what goes in and out.
+# Asks Perl's clients where keys live: `perl perl.pl MODE` or `perl perl.pl MODE version`;
+# clients.py describes input and output.
 
 use strict;
 use warnings;
 
-# They have no call that names the server, so the servers say it: mode => module, and a function
-# that makes of the servers one that gets the values of a list of keys, as a hash
+# They have no call that names the server, so the values name it. mode => the module, and a function
+# that takes the servers and returns a function that gets the values of a list of keys, as a hash
 my %modes = (
     'cache-memcached' => [
         'Cache::Memcached' =>

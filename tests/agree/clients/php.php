@@ -1,11 +1,11 @@
 <?php
 
-// PHP's clients asked where keys live: `php php.php MODE`, or with `version` behind; clients.py
-// says what goes in and out.
+// Asks PHP's clients where keys live: `php php.php MODE` or `php php.php MODE version`; clients.py
+// describes input and output.
 
 declare(strict_types=1);
 
-/** What is not installed: exit code 77 says so to clients.py. */
+/** Reports what is not installed, with exit code 77, which clients.py expects. */
 function lacking(string $why): never
 {
     fwrite(STDERR, "$why\n");
@@ -18,8 +18,8 @@ function extension(string $name): string
 }
 
 /**
- * Each way to ask: the version of what answers, and a function that makes, of the servers, one that
- * answers for a list of keys.
+ * Each entry has a function that returns the version of the client, and one that takes the servers
+ * and returns a function for a list of keys.
  */
 $memcached = static fn (array $options): array => [
     static fn (): string => extension('memcached'),
@@ -37,7 +37,7 @@ $memcached = static fn (array $options): array => [
         }, $keys);
     },
 ];
-// it has no call that names the server, so the servers say it
+// it has no call that names the server, so the values name it
 $memcache = static fn (string $strategy): array => [
     static fn (): string => extension('memcache'),
     static function (array $servers) use ($strategy): callable {

@@ -1,5 +1,5 @@
-"""What nginx.py and nutcracker.py share: a server of ours on a free address of
-loopback, which ends when we do.
+"""Helpers that nginx.py and nutcracker.py share: a server on a free address of loopback
+that stops when this process does.
 """
 
 import contextlib
@@ -13,27 +13,27 @@ import time
 
 
 def lacking(why):
-    """What is not installed: exit code 77 says so to clients.py."""
+    """Reports what is not installed, with exit code 77, which clients.py expects."""
     sys.stderr.write(why + "\n")
     return 77
 
 
 def said_by(*command):
-    """What a command says on both streams."""
+    """Returns the output of a command on both streams."""
     return subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
     ).stdout.decode("utf-8", "replace")
 
 
 def read_input():
-    """Servers as text and keys as bytes, from standard input."""
+    """Reads servers as text and keys as bytes from standard input."""
     servers, _, keys = sys.stdin.buffer.read().partition(b"\n\n")
     return servers.decode().split("\n"), keys.rstrip(b"\n").split(b"\n")
 
 
 def free_address():
-    """An address of loopback that nobody has: the system chooses the port, and chance
-    one of 2^16 hosts, so that nobody takes it before us.
+    """Returns a free address of loopback. The system chooses the port, and one of 2^16
+    hosts is chosen at random, so that no other process takes the address first.
     """
     host = "127.1.{}.{}".format(*os.urandom(2))
     with socket.socket() as probe:
@@ -43,8 +43,8 @@ def free_address():
 
 @contextlib.contextmanager
 def running(address, *command):
-    """The command runs, and listens on the address, while this is open."""
-    # an end by SIGTERM shall go through the `finally` below
+    """Runs the command, which listens on the address, while the context is open."""
+    # so that SIGTERM runs the `finally` below
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with tempfile.TemporaryFile() as complaint:
         process = subprocess.Popen(

@@ -1,5 +1,5 @@
-"""Python's clients asked where keys live: `python python.py MODE`, or with `version`
-behind; clients.py says what goes in and out.
+"""Asks Python's clients where keys live: `python python.py MODE` or `python python.py
+MODE version`; clients.py describes input and output.
 """
 
 import sys
@@ -7,13 +7,15 @@ from importlib import import_module, metadata
 
 
 def each(locate):
-    """Of a function for one key, one for a list; most take text."""
+    """Makes a function for a list of keys from one for a single key. Most clients take
+    text.
+    """
     return lambda keys: [locate(key.decode()) for key in keys]
 
 
 def values(get_multi):
-    """Where a client has no call that names the server, the servers say it. Keys may
-    come back as text, and so may values.
+    """For clients without a call that names the server: returns the values of the keys,
+    which are the names of the servers. The client may return keys and values as text.
     """
     text = lambda found: found.decode() if isinstance(found, bytes) else found
 
@@ -38,8 +40,8 @@ def flexihash(module, servers):
     return each(ring.lookup)
 
 
-# mode: what pip calls it, the module, and a function that makes of module and servers
-# one that answers for a list of keys (bytes)
+# mode: the name of the package, the module, and a function that takes the module and
+# the servers and returns a function for a list of keys (bytes)
 MODES = {
     "uhashring": (
         "uhashring",
@@ -110,7 +112,7 @@ def main(mode, *version):
     try:
         has = metadata.version(package)
         module = import_module(module)
-    except Exception as why:  # noqa: BLE001  a SyntaxError, too: one is Python 2
+    except Exception as why:  # noqa: BLE001  also a SyntaxError: one client is Python 2
         sys.stderr.write(
             f"Python's {package} cannot be imported: {type(why).__name__}: "
             f"{str(why).splitlines()[0]}\n"
@@ -120,7 +122,7 @@ def main(mode, *version):
         print(has)
         return 0
     servers, _, keys = sys.stdin.buffer.read().partition(b"\n\n")
-    # what is below a package comes as the package
+    # make() takes the top-level package
     locate = make(
         sys.modules[module.__name__.partition(".")[0]]
         if mode == "pymemcache"
@@ -134,6 +136,6 @@ def main(mode, *version):
 
 
 if __name__ == "__main__":
-    # beside it lie files with the names of modules
+    # this directory has files with the names of modules
     sys.path.pop(0)
     sys.exit(main(*sys.argv[1:]))

@@ -1,5 +1,5 @@
-"""The plain reference, written from stead's documents alone: reads keys in hex, one a
-line, and prints the node of each.
+"""The reference implementation, written only from stead's documents: reads keys in hex,
+one per line, and prints the node of each.
 """
 
 import os

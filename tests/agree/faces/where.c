@@ -1,5 +1,5 @@
-// stead in C: `where MAP` reads keys in hex, one a line, and prints the node of
-// each.
+// stead in C: `where MAP` reads keys in hex, one per line, and prints the node
+// of each.
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 <?php
 
-// stead in PHP: `php where.php MAP` reads keys in hex, one a line, and prints the node of each.
-// STEAD_LIBRARY says which libstead.
+// stead in PHP: `php where.php MAP` reads keys in hex, one per line, and prints the node of each.
+// STEAD_LIBRARY names libstead.
 
 declare(strict_types=1);
 

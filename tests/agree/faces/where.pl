@@ -1,4 +1,4 @@
-# stead in Perl: `perl where.pl MAP` reads keys in hex, one a line, and prints the node of each.
+# stead in Perl: `perl where.pl MAP` reads keys in hex, one per line, and prints the node of each.
 
 use strict;
 use warnings;

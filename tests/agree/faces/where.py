@@ -1,5 +1,5 @@
-"""stead in Python: `python where.py MAP` reads keys in hex, one a line, and prints the
-node of each.
+"""stead in Python: `python where.py MAP` reads keys in hex, one per line, and prints
+the node of each.
 """
 
 import sys

@@ -19,7 +19,7 @@ use constant {
     STEAD_UNCERTAIN  => 11,
     STEAD_CHANGED    => 12,
     STEAD_NAME       => 13,
-    STEAD_INTERNAL   => 15,    # 14 was never thrown, and is not used again
+    STEAD_INTERNAL   => 15,    # 14 was never thrown, and is not reused
 };
 
 use overload
@@ -27,7 +27,7 @@ use overload
   'bool'   => sub { 1 },
   fallback => 1;
 
-# Stead.xs makes the same hash.
+# Stead.xs creates the same hash.
 sub _new {
     my ( $class, $status, $message, $file, $line ) = @_;
     my $self = {
@@ -74,48 +74,49 @@ Stead::Error - what went wrong, as an object
 
 =head1 DESCRIPTION
 
-Whatever fails in Stead dies with an object of this class. It becomes text as Perl's own messages
-do: C<MESSAGE at FILE line N.>, where file and line are those of the caller. It is always true.
+Every call of Stead that fails dies with an object of this class. As a string, the object looks like
+Perl's own messages: C<MESSAGE at FILE line N.>, where file and line are those of the caller. As a
+boolean, it is always true.
 
-Stead never changes C<$!> and, when it succeeds, not C<$@> either. When the system refused
-something, C<errno> says why: C<< local $! = $error->errno; print "$!" >>.
+Stead never changes C<$!>, and changes C<$@> only when it fails. When a system call failed, C<errno>
+says why: C<< local $! = $error->errno; print "$!" >>.
 
-A wrong number of arguments is Perl's usual C<Usage: ...>, which is plain text.
+For a wrong number of arguments you get Perl's usual C<Usage: ...>, which is plain text.
 
 =head1 METHODS
 
 =head2 status
 
-The number of the failure, the same in every language: see below.
+The status number of the failure, which is the same in every language: see below.
 
 =head2 status_name
 
-Its name in the C library, such as C<STEAD_CONFLICT>, for logs.
+The name of the status in the C library, such as C<STEAD_CONFLICT>, for logs.
 
 =head2 message
 
-One line that says what is wrong, where, and what to do; text, as characters, at most 247 bytes of
-UTF-8.
+One line that says what is wrong, where, and what to do. It is text (a string of characters), at
+most 247 bytes long in UTF-8.
 
 =head2 errno
 
-What the operating system said, or 0.
+The error number of the operating system, or 0.
 
 =head2 file
 
-The file of the call that failed.
+The source file of the call that failed.
 
 =head2 line
 
-Its line there.
+The line of that call.
 
 =head2 as_string
 
-What C<"$error"> gives.
+The string that C<"$error"> gives.
 
 =head1 STATUS NUMBERS
 
-Constants of this package, to be written C<Stead::Error::STEAD_CONFLICT>.
+These are constants of this package: write C<Stead::Error::STEAD_CONFLICT>.
 
 =over
 
@@ -125,19 +126,20 @@ An argument is wrong: a key that is undef or has a character above 0xFF, a numbe
 
 =item STEAD_FLEET (2)
 
-The fleet has a mistake. The message begins with file and line; of a hash, with the place in it.
+The fleet contains a mistake. The message begins with file and line or, for a fleet that is a hash,
+with the place in the hash.
 
 =item STEAD_IMPOSSIBLE (3)
 
-The fleet is well written and cannot be met.
+The fleet is well formed, but no map can satisfy it.
 
 =item STEAD_FORMAT (4)
 
-Not a map, or its structure is damaged.
+The file is not a map, or its structure is damaged.
 
 =item STEAD_DIGEST (5)
 
-A map whose digest does not fit its bytes.
+The digest of a map does not match its bytes.
 
 =item STEAD_VERSION (6)
 
@@ -153,19 +155,19 @@ A file is missing.
 
 =item STEAD_IO (9)
 
-The system refused to read or write; C<errno> says why.
+A system call to read or write failed; C<errno> says why.
 
 =item STEAD_CONFLICT (10)
 
-Somebody else changed the map meanwhile; nothing was changed here.
+Another process changed the map meanwhile; nothing was written.
 
 =item STEAD_UNCERTAIN (11)
 
-The new map is in place, but may not survive a power cut: do not publish again, sync the disk.
+The new map is in place, but may not survive a power cut. Do not publish again; sync the disk.
 
 =item STEAD_CHANGED (12)
 
-A file was overwritten in place while it was open; maps that are open keep their answers.
+A file was overwritten in place while it was open. Maps that are open keep their answers.
 
 =item STEAD_NAME (13)
 
@@ -173,7 +175,7 @@ A key has no path: its file name would be too long.
 
 =item STEAD_INTERNAL (15)
 
-A fault in stead itself: please report it.
+Stead has a bug: please report it.
 
 =back
 

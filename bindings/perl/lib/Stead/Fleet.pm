@@ -1,7 +1,7 @@
 package Stead::Fleet;
 
-# A fleet that is a Perl hash becomes JSON text, so that every rule and every message is that of a
-# fleet file. Each value stands on a line of its own, and messages name the place in the hash
+# Converts a fleet that is a Perl hash to JSON text, so that every rule and every message is that of
+# a fleet file. Each value is on its own line of the text, and messages name the place in the hash
 # instead of the line. Stead.xs calls this.
 
 use strict;
@@ -18,12 +18,12 @@ our $VERSION = '0.001000';
 my %is_number  = map { $_ => 1 } qw(max_slices replicas weight);
 my %is_boolean = map { $_ => 1 } qw(short);
 
-# So deep may hashes and arrays lie in each other; a fleet needs four.
+# The greatest depth of nested hashes and arrays; a fleet needs four.
 my $DEEPEST = 32;
 
 my $json = JSON::PP->new->allow_nonref->utf8;
 
-# (the text, [the place of each line])
+# Returns (the text, [the place of each line]).
 sub _text {
     my ( $fleet, $name ) = @_;
     local $@;
@@ -78,7 +78,7 @@ sub _text {
         return;
     };
 
-    # a closure that names itself would never be freed
+    # a closure that refers to itself would never be freed
     my $done  = eval { $value->( $fleet, "$name\->", '', $DEEPEST ); 1 };
     my $error = $@;
     undef $value;
@@ -86,16 +86,17 @@ sub _text {
     return ( $text, \@places );
 }
 
-# A number as it is written; undef for what is none, which stead is told as a string, and refuses.
+# The text of a number; undef for a value that is not a number, which goes to stead as a string, and
+# stead refuses it.
 sub _number {
     my ($given) = @_;
     my $spelled = "$given";
     if ( _is_float($given) ) {
 
-# the fewest digits that say this float: 0.1 is a tenth, and 0.1 + 0.2 has 17 digits
+# the fewest digits that give this float: 0.1 is a tenth, and 0.1 + 0.2 has 17 digits
         for my $digits ( 15 .. 17 ) {
             $spelled = sprintf "%.${digits}g", $given;
-            $spelled =~ tr/,/./;    # a locale's
+            $spelled =~ tr/,/./;    # the comma of a locale
             last if $spelled == $given;
         }
     }
@@ -104,14 +105,14 @@ sub _number {
       : undef;
 }
 
-# The JSON of a truth as Perl writes it: 1, or 0 or the empty string; undef for what is none, as
-# above.
+# The JSON of a boolean as Perl writes it: 1 is true, 0 and the empty string are false. undef for
+# any other value, as above.
 sub _boolean {
     my ($given) = @_;
     return $given eq '1' ? 'true' : $given =~ /\A0?\z/ ? 'false' : undef;
 }
 
-# A message with places where it names lines of the text.
+# A message in which places in the hash replace the line numbers of the text.
 sub _placed {
     my ( $message, $places, $name ) = @_;
     $message =~ s/\A\Q$name\E:([0-9]+): /_place($places, $1) . ': '/e;
@@ -144,6 +145,6 @@ Stead::Fleet - a fleet that is a hash, for Stead itself
 
 =head1 DESCRIPTION
 
-Nothing for others: L<Stead::Map/build> says what it takes.
+This module is internal. L<Stead::Map/build> describes what a fleet may be.
 
 =cut

@@ -34,75 +34,79 @@ Stead::Map - which nodes hold which keys
 
 =head1 DESCRIPTION
 
-A map is immutable and verified. What it answers does not change, whatever happens to its file.
+A map is immutable and verified. Its answers do not change, whatever happens to its file.
 L<Stead/KEYS> says what a key is.
 
-Methods that give a list give its length in scalar context.
+A method that returns a list returns its length in scalar context.
 
-Everything that fails dies with a L<Stead::Error>.
+Every method that fails dies with a L<Stead::Error>.
 
 =head1 CONSTRUCTORS
 
 =head2 open($path, copy => 0)
 
-The map of a file. The process keeps it: to open it again costs one C<stat> while the file is
-unchanged, and gives the new map as soon as somebody has published one. So open it B<for each
-request>, and use that to its end.
+Opens a map file. The process caches the map: opening the file again costs one C<stat> while it is
+unchanged, and returns the new map as soon as one is published. So open the map B<in each request>,
+and use it until the request ends.
 
-C<$path> is bytes, as for Perl's own C<open>, or an object that becomes a string. Files up to 1 MiB
-are read; larger ones are mapped, and shared by all processes. C<< copy => 1 >> reads those, too:
-then nobody who truncates the file in place can end this process.
+C<$path> is bytes, as for Perl's own C<open>, or an object that overloads string conversion. Files
+up to 1 MiB are read into memory. Larger ones are memory-mapped, and shared by all processes; if
+another program truncates such a file in place, this process is killed by SIGBUS. With C<< copy => 1
+>> they are read into memory, too, and that cannot happen.
 
 =head2 from_bytes($data)
 
-The map of the bytes of a map file.
+Makes a map from the bytes of a map file.
 
 =head2 build($fleet, $previous, max_move => '5%', name => 'fleet.toml')
 
-The map of a fleet: the first one, or the next epoch of C<$previous>, from which as little as is
-possible moves. Nothing is written.
+Builds the map of a fleet: the first one or, if C<$previous> is given, the next epoch of that map,
+from which as little as possible moves. No file is written.
 
-C<$fleet> is the text of a fleet file, as bytes, or a reference to a hash of the same shape. What a
-hash says is text. Its C<weight>, C<replicas> and C<max_slices> are numbers, as strings or as
-Perl's; C<0.1> is a tenth, and C<0.1 + 0.2> is an error, since it has more than 6 places. A
-pin's C<short> is C<1>, C<0> or the empty string; the booleans of L<JSON::PP> do as well.
+C<$fleet> is the text of a fleet file, as bytes, or a reference to a hash of the same shape. The
+strings in a hash are text. Its C<weight>, C<replicas> and C<max_slices> are numbers, written as
+strings or as Perl's numbers; C<0.1> is a tenth, and C<0.1 + 0.2> is an error, because it has more
+than 6 decimal places. The C<short> of a pin is C<1>, C<0>, the empty string, or a boolean of
+L<JSON::PP>.
 
     my $built = Stead::Map->build({ name => 'members', node => [{ name => 'db1' }, { name => 'db2', weight => 1.5 }] });
 
-C<max_move>: how much may move in this epoch; the same call on the map that comes of it takes the
-next step. C<name>: what messages call the text, and where a C<secret_file> is looked for.
+C<max_move> is the upper bound on the part of all copies that may move in this epoch; the same call
+on the resulting map takes the next step. C<name> is the file name that messages use for the text. A
+relative C<secret_file> is looked for in the directory of C<name>.
 
 =head2 build_file($path, $previous, max_move => '5%')
 
-The same of a fleet file.
+Does the same for a fleet file.
 
 =head1 QUESTIONS
 
 =head2 locate($key)
 
-The name of the key's node: its primary, when there are several.
+Returns the name of the key's node, which is its primary when there are several.
 
 =head2 locate_all($key)
 
-All its nodes, primary first.
+Returns the names of all nodes of the key, primary first.
 
 =head2 prefer($key, $n)
 
-Up to C<$n> nodes, best first: its own, then those that take over when they are down. All clients
-get the same list.
+Returns up to C<$n> nodes, best first: those that hold the key, then those that take over when these
+are down. All clients get the same list.
 
 =head2 locate_many(\@keys, numbers => 0)
 
-The primaries of many keys, as a reference to an array. With C<< numbers => 1 >> numbers of nodes in
-C<nodes> in place of names.
+Returns the primaries of many keys, as a reference to an array. With C<< numbers => 1 >> it has the
+indices of the nodes in C<nodes> instead of their names.
 
 =head2 point($key)
 
-The point of a key, an integer from 0 to 2^64 - 1: its hash, by which it is located.
+Returns the point of a key, an integer from 0 to 2^64 - 1. It is the hash by which the key is
+located.
 
 =head2 locate_point($point)
 
-All nodes of a point.
+Returns the names of all nodes of a point, primary first.
 
 =head1 WHAT IS IN IT
 
@@ -116,45 +120,48 @@ The number of this version of the map, from 1.
 
 =head2 digest
 
-Its SHA-256, 32 bytes: two maps with one digest are the same.
+The SHA-256 of the map, 32 bytes: two maps with the same digest are the same.
 
 =head2 replicas
 
-How many nodes hold each point.
+The number of nodes that hold each point.
 
 =head2 nodes
 
-A L<Stead::Node> for each node, by name.
+The nodes, a list of L<Stead::Node>, sorted by name.
 
 =head2 slices
 
-A L<Stead::Slice> for each slice, by points, pins applied; together they cover the whole space.
+The slices with the pins applied, a list of L<Stead::Slice>, sorted by point. Together they cover
+the whole space.
 
 =head2 report
 
-What C<stead diff --json> says of a map, as Perl's data: every node with its share.
+The content of C<stead diff --json> for this map, as a Perl data structure: every node with its
+share.
 
 =head2 same($other)
 
-Whether the two are equal but for epoch and parent, so that publishing the one over the other would
-change nothing.
+Returns whether the two maps are equal except for epoch and parent, so that publishing one over the
+other would change nothing.
 
 =head1 WRITING
 
 =head2 publish($path, $previous)
 
-Publishes the map to those who open C<$path>, whole or not at all, with its history beside it, if
-C<$previous>, on which it was built, is still there (leave it out when there is none yet). If
-somebody was faster, this dies with C<STEAD_CONFLICT> and changes nothing: open the map again, and
-build again.
+Publishes the map at C<$path>, completely or not at all, with its history beside it. C<$previous> is
+the map on which it was built, and must still be the map at C<$path>; omit it when there is no map
+yet. If another process has published meanwhile, this dies with C<STEAD_CONFLICT> and changes
+nothing: open the map again, and build again.
 
 =head2 save($path)
 
-Writes a copy to a file, whole or not at all; it knows no history and no conflicts.
+Writes a copy of the map to a file, completely or not at all. It keeps no history and detects no
+conflicts.
 
 =head2 to_bytes
 
-The bytes of the map's file.
+Returns the bytes of the map's file.
 
 =for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes
 

@@ -7,7 +7,7 @@ use Stead ();
 
 our $VERSION = '0.001000';
 
-# [first, last, from, to, cause], made by Stead.xs
+# [first, last, from, to, cause], created by Stead.xs
 sub first { return $_[0][0] }
 sub last  { return $_[0][1] }
 sub from  { return $_[0][2] }
@@ -37,7 +37,7 @@ Stead::Move - a run of points of which one copy moves
 
 =head1 METHODS
 
-It is read only.
+A move is read-only.
 
 =head2 first
 
@@ -45,7 +45,7 @@ The first point, an integer from 0 to 2^64 - 1.
 
 =head2 last
 
-The last point; it belongs to the move.
+The last point, which is included in the move.
 
 =head2 from
 
@@ -53,10 +53,10 @@ The name of the node that loses the copy; undef when a copy is added.
 
 =head2 to
 
-The name of the node that gets it; undef when a copy is dropped.
+The name of the node that gets the copy; undef when a copy is dropped.
 
 =head2 cause
 
-C<rebalance>, C<pin> or C<policy>.
+Why the copy moves: C<rebalance>, C<pin> or C<policy>.
 
 =cut

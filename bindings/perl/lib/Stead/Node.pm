@@ -7,7 +7,7 @@ use Stead ();
 
 our $VERSION = '0.001000';
 
-# [name, weight, map, number], made by Stead.xs, as label and attribute are
+# [name, weight, map, number], created by Stead.xs, which also has label and attribute
 sub name   { return $_[0][0] }
 sub weight { return $_[0][1] }
 
@@ -33,23 +33,23 @@ Stead::Node - a node of a map: a server, a mount point, a shard
 
 =head1 METHODS
 
-It is read only, and keeps its map.
+A node is read-only, and keeps its map alive.
 
 =head2 name
 
-Its stable name.
+The stable name of the node.
 
 =head2 weight
 
-What it wants, as an exact decimal string.
+The weight of the node, as an exact decimal string.
 
 =head2 label($name)
 
-A label, such as its zone; undef when it has none of this name.
+The label of this name, such as the zone; undef when the node has none.
 
 =head2 attribute($name)
 
-An attribute, such as its address; undef when it has none of this name.
+The attribute of this name, such as the address; undef when the node has none.
 
 =for Pod::Coverage label attribute
 

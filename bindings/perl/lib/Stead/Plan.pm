@@ -15,7 +15,7 @@ __END__
 
 =head1 NAME
 
-Stead::Plan - what differs between two maps
+Stead::Plan - the difference between two maps
 
 =head1 SYNOPSIS
 
@@ -33,32 +33,33 @@ Stead::Plan - what differs between two maps
 
 =head1 DESCRIPTION
 
-C<Stead::plan(OLD, NEW)> makes one: before anything is done, when the new map is built and not
-published, or afterwards. Go through your keys, and copy those that C<affects> names; then publish.
+C<Stead::plan(OLD, NEW)> makes a plan, either before the new map is published or afterwards. To move
+the data, go through your keys and copy each one for which C<affects> returns moves; then publish.
 
 =head1 METHODS
 
 =head2 moves
 
-A L<Stead::Move> for each run of points of which one copy moves, by first point; in scalar context
-how many.
+A list with a L<Stead::Move> for each run of points of which one copy moves, sorted by first point;
+in scalar context, the number of moves.
 
 =head2 count
 
-How many moves there are.
+The number of moves.
 
 =head2 affects($key)
 
-The moves that concern a key: none for a key that stays.
+The moves that concern a key: an empty list for a key that stays.
 
 =head2 fraction
 
-Which part of all copies rebalancing moves, from 0 to 1.
+The part of all copies that rebalancing moves, from 0 to 1.
 
 =head2 report(moves => 0)
 
-What C<stead diff --json> says, as Perl's data: what moves, the least that could, every node's
-share. Counts of points are decimal strings, since they go up to 2^64 times the number of replicas.
+The content of C<stead diff --json>, as a Perl data structure: the amount that moves, its lower
+bound, and every node's share. Counts of points are decimal strings, since they go up to 2^64 times
+the number of replicas.
 
 =for Pod::Coverage moves count affects fraction report
 

@@ -7,7 +7,7 @@ use Stead ();
 
 our $VERSION = '0.001000';
 
-# [first, last, policy, node...], made by Stead.xs
+# [first, last, policy, node...], created by Stead.xs
 sub first  { return $_[0][0] }
 sub last   { return $_[0][1] }
 sub policy { return $_[0][2] }
@@ -26,7 +26,7 @@ __END__
 
 =head1 NAME
 
-Stead::Slice - a run of points, and who holds it
+Stead::Slice - a run of points, and the nodes that hold it
 
 =head1 SYNOPSIS
 
@@ -39,7 +39,7 @@ Stead::Slice - a run of points, and who holds it
 
 =head1 METHODS
 
-It is read only.
+A slice is read-only.
 
 =head2 first
 
@@ -47,14 +47,14 @@ The first point, an integer from 0 to 2^64 - 1.
 
 =head2 last
 
-The last point; it belongs to the slice.
+The last point, which is included in the slice.
 
 =head2 nodes
 
-The names of the nodes, primary first; in scalar context how many.
+The names of the nodes, primary first; in scalar context, their number.
 
 =head2 policy
 
-The name of the policy, when the fleet names it; otherwise undef.
+The name of the policy if the fleet names it, otherwise undef.
 
 =cut

@@ -1,4 +1,4 @@
-//! `stead check MAP`: is the map whole, and does it hold what its fleet asked for?
+//! `stead check MAP`: is the map intact, and does it keep what its fleet asked for?
 
 use std::path::PathBuf;
 
@@ -15,32 +15,38 @@ use crate::text::{count, told};
 
 /// How many violations are listed for people.
 const LISTED: usize = 20;
-/// How many are listed for programs.
+/// How many violations are listed with `--json`.
 const LISTED_JSON: usize = 10_000;
 
-/// Verify a map: digest, structure, replicas, spread, balance, primaries, pins
+/// Verify a map, or compare it with what production does
 ///
-/// Its digest, every rule of the format, and every promise about placement: R nodes for each point,
-/// no domain above its cap, every share and every node's primaries exact, no pin short of copies
-/// that its fleet does not call short. All is computed again from the file alone, and what is
-/// broken is listed.
+/// Checks the digest, every rule of the file format, and every promise about placement: each point
+/// has R nodes, no domain exceeds its cap, every share and every node's number of primaries is
+/// exact, and every pin has its copies unless the fleet marks it as short. Everything is computed
+/// again from the file alone, and what breaks a rule is listed. With --observed it compares the map
+/// with keys that were seen on nodes; if some are elsewhere, it names the rings that fit best.
 #[derive(Args)]
 #[command(after_help = "\
-Example: before a map is shipped
+Examples: check a map before it is shipped; find the ring that production uses
   stead check members.map && rsync members.map host:
-
-Example: is this the ring that production uses? If not, which is it?
   stead check cache.map --observed seen.tsv
 
-Exit codes: 0 all is well; 1 a rule is broken, or a key is elsewhere; 65 the map is damaged or not a map, or a line of KEYS is wrong; 66 no such map")]
+Exit codes:
+  0   no rule is broken, and every key is where the map says
+  1   a rule is broken, or a key is elsewhere
+  64  wrong usage
+  65  the map is damaged or not a map, or a line of KEYS is wrong
+  66  a file is missing
+  74  reading or writing failed
+  77  permission denied")]
 pub struct Check {
-    /// The map
+    /// The map file
     map: PathBuf,
-    /// Compare with production instead: lines of a key, a tab and the node that has it; - is
-    /// standard input
+    /// Compare the map with production instead: KEYS is a file of lines, each a key, a tab, and the
+    /// node that has the key; - is standard input
     #[arg(long, value_name = "KEYS")]
     observed: Option<PathBuf>,
-    /// JSON for programs, see docs/cli.md
+    /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
 }
@@ -70,11 +76,11 @@ struct Checked {
     found: String,
 }
 
-/// A violation or a warning; one that is not about a slice or pin has neither points nor nodes.
+/// A violation or a warning. It has points and nodes only if it is about a slice or a pin.
 #[derive(Serialize)]
 struct Listed<'a> {
     check: &'static str,
-    /// of a pin by key
+    /// the key of a pin by key
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<KeyJson<'a>>,
     #[serde(flatten)]
@@ -90,9 +96,8 @@ struct ListedSlice<'a> {
 }
 
 impl Check {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
-        // opening verifies digest and structure, or fails
+        // opening fails unless the digest and the structure are right
         let map = Map::open_copy(&self.map)?;
         if let Some(pairs) = &self.observed {
             return Observed::of(&map, pairs)?.report(self.json, out);
@@ -145,7 +150,7 @@ impl Check {
     }
 }
 
-/// One line for each check.
+/// Returns the result of each check, in the order of the output.
 fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
     let mut checks = vec![
         Checked {
@@ -156,17 +161,14 @@ fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
         Checked {
             check: "structure",
             ok: true,
-            found: format!(
-                "{} bytes keep every rule of the map format",
-                map.bytes().len()
-            ),
+            found: format!("all {} bytes follow the map format", map.bytes().len()),
         },
     ];
     if map.target_slices().is_some() {
         let found = match verdict.pending_violations {
-            0 => "a change is under way; the rules below are judged for its end".to_owned(),
+            0 => "a change is under way; the rules below are checked for its end".to_owned(),
             n => format!(
-                "a change is under way; the rules below are judged for its end, until \
+                "a change is under way; the rules below are checked for its end; until \
                 then {} not keep them",
                 count_do(n)
             ),
@@ -200,7 +202,7 @@ fn checks(map: &Map, verdict: &Verdict) -> Vec<Checked> {
     checks
 }
 
-/// `1 slice does`, `7 slices do`.
+/// Formats a number of slices with its verb: `1 slice does`, `7 slices do`.
 fn count_do(slices: usize) -> String {
     format!(
         "{} {}",
@@ -209,7 +211,7 @@ fn count_do(slices: usize) -> String {
     )
 }
 
-/// What is well where a rule is kept; `None` where it does not apply.
+/// Returns the words for a rule that is kept, or `None` if the rule does not apply to the map.
 fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
     Some(match (rule, map.replicas()) {
         (Rule::Replicas, replicas) => format!(
@@ -217,11 +219,11 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
             count(replicas as usize, "node")
         ),
         (Rule::Spread, _) if map.spread().len() == 0 => {
-            "the fleet names no labels: any nodes will do".to_owned()
+            "the fleet has no spread labels, so any nodes may hold the copies".to_owned()
         }
         (Rule::Spread, _) => {
             let labels: Vec<&str> = map.spread().collect();
-            // the first is the whole
+            // the first domain is the whole fleet
             let domains = count(verdict.domains.len() - 1, "domain");
             format!(
                 "{domains} of {}: none holds more copies of a point than its cap",
@@ -240,7 +242,7 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
                 map.base_count()
             };
             format!(
-                "{} of at most {}",
+                "{}, and at most {} are allowed",
                 count(slices, "slice"),
                 map.max_slices()?
             )
@@ -249,7 +251,7 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
         (Rule::Pins, replicas) => {
             let short = match verdict.short_pins {
                 0 => String::new(),
-                pins => format!(", but {pins} that the fleet calls short"),
+                pins => format!(", except {pins} that the fleet marks as short"),
             };
             format!(
                 "{}: each has {} or more and keeps the caps{short}",
@@ -260,13 +262,13 @@ fn sound(rule: Rule, map: &Map, verdict: &Verdict) -> Option<String> {
     })
 }
 
-/// What was found where a rule is broken.
+/// Returns the words for a rule that is broken.
 fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
     match rule {
         Rule::Replicas => format!(
-            "{} held by another number of nodes than {}",
+            "{} not held by exactly {}",
             count(broken, "slice"),
-            map.replicas()
+            count(map.replicas() as usize, "node")
         ),
         Rule::Spread => format!("{} of caps or labels", count(broken, "violation")),
         Rule::Balance if verdict.max_share_error == 0 => {
@@ -277,18 +279,24 @@ fn unsound(rule: Rule, broken: usize, map: &Map, verdict: &Verdict) -> String {
             count(broken, "share"),
             verdict.max_share_error
         ),
-        Rule::Primaries => format!(
-            "{} off 1/{} of its points",
-            count(broken, "node"),
-            map.replicas()
-        ),
+        Rule::Primaries => {
+            let (are, their) = match broken {
+                1 => ("is", "its"),
+                _ => ("are", "their"),
+            };
+            format!(
+                "{} {are} not the primary of 1/{} of {their} points",
+                count(broken, "node"),
+                map.replicas()
+            )
+        }
         Rule::MaxSlices => format!(
-            "{} of at most {}",
+            "{}, but at most {} are allowed",
             count(map.base_count(), "slice"),
             map.max_slices().unwrap_or(0)
         ),
         Rule::Pins => format!(
-            "{} of {}: too few nodes, a node twice, or more in a domain than its cap",
+            "{} of {}: too few nodes, a node listed twice, or a domain above its cap",
             verdict.violating_pins,
             count(map.pins().len(), "pin")
         ),
@@ -319,7 +327,7 @@ fn listed<'a>(map: &'a Map, violation: &Violation) -> Listed<'a> {
     }
 }
 
-/// The warnings, for people.
+/// Writes the warnings for people.
 fn warn(map: &Map, warnings: &Violations, out: &mut Out) -> Result {
     for warning in &warnings.listed {
         let meant = match warning.problem {
@@ -335,7 +343,7 @@ fn warn(map: &Map, warnings: &Violations, out: &mut Out) -> Result {
     more(warnings, "warn    ", out)
 }
 
-/// The violations, for people.
+/// Writes the violations for people.
 fn list(map: &Map, verdict: &Verdict, out: &mut Out) -> Result {
     if verdict.is_sound() {
         return Ok(());

@@ -19,31 +19,37 @@ use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
 
-/// Say what differs between two maps, or which keys move
+/// Compare two maps, or list the keys that move between them
 ///
-/// The maps are two epochs of one map, for example one from MAP.history. Nodes are the same by
-/// name, or by `formerly`. A map remembers one former name a node: over several epochs in which a
-/// node was renamed, compare epoch by epoch.
+/// Takes two epochs of one map, for example one from MAP.history. A node is the same in both if its
+/// name is, or if `formerly` says so. A map remembers one former name per node: if a node was
+/// renamed more than once in between, or the fleet dropped its `formerly`, compare epoch by epoch.
 #[derive(Args)]
 #[command(after_help = "\
-Example: which names of a list move?
+Example: list the names that move between two epochs
   stead diff members.map.history/1 members.map --keys < names
   frank<TAB>n1<TAB>n4
 
-Exit codes: 0 done, also when they differ; 64 keys without --keys; 65 a map is damaged, or they are of two clusters; \
-66 no such file")]
+Exit codes:
+  0   done, whether the maps differ or not
+  64  wrong usage, such as keys without --keys
+  65  a map is damaged, or the maps are of two clusters
+  66  a map is missing
+  74  reading or writing failed
+  77  permission denied")]
 pub struct Diff {
-    /// The map before
+    /// The old map file
     old: PathBuf,
-    /// The map after
+    /// The new map file
     new: PathBuf,
     /// Read keys, and print those whose set of nodes changes: KEY<TAB>from<TAB>to
     #[arg(long, conflicts_with = "moves")]
     keys: bool,
-    /// With --keys: the keys; none = one a line from standard input
+    /// With --keys: the keys [default: the lines of standard input]
     #[arg(value_name = "KEY")]
     list: Vec<OsString>,
-    /// With --keys: keys and records end in NUL, and a record is from<TAB>to<TAB>KEY
+    /// With --keys: end keys and output records with NUL instead of a newline; a record is then
+    /// from<TAB>to<TAB>KEY
     #[arg(short = '0', requires = "keys")]
     zero: bool,
     #[command(flatten)]
@@ -61,10 +67,9 @@ struct MovedKey<'a> {
 }
 
 impl Diff {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let (old, new) = (Map::open_copy(&self.old)?, Map::open_copy(&self.new)?);
-        // these name no file of their own
+        // these errors do not name a file themselves
         let place = |error| {
             Failure::from(error).at(&format!("{}, {}", self.old.display(), self.new.display()))
         };
@@ -75,14 +80,14 @@ impl Diff {
         if self.fold.fold != Fold::None {
             return Err(Failure::new(
                 USAGE,
-                "--fold is for keys; add --keys; see --help",
+                "--fold works on keys only; add --keys; see --help",
             ));
         }
         if !self.list.is_empty() {
             return Err(Failure::new(
                 USAGE,
-                "keys are given without --keys; write stead diff OLD \
-                NEW --keys -- KEY...; see --help",
+                "keys are given without --keys; write `stead diff OLD \
+                NEW --keys -- KEY...`; see --help",
             ));
         }
         let change = Change::between(old, new);
@@ -91,7 +96,7 @@ impl Diff {
     }
 
     fn keys(self, old: &Map, new: &Map, same: &[Option<NodeId>], out: &mut Out) -> Result {
-        // for each pair of policies: both lists of names when the sets differ
+        // for each pair of policies: both lists of names if the sets of nodes differ
         let mut known: HashMap<(PolicyId, PolicyId), Option<(String, String)>> = HashMap::new();
         let (json, zero, fold) = (self.show.json(), self.zero, self.fold.fold);
         input::keys(self.list, zero, out, |out, _, key| {
@@ -121,7 +126,7 @@ impl Diff {
     }
 }
 
-/// Whether two policies list different sets of nodes, renames considered.
+/// Returns whether two policies list different sets of nodes. A renamed node is the same node.
 fn set_differs(
     old: &Map,
     before: PolicyId,

@@ -1,4 +1,4 @@
-//! `stead history MAP`: the epochs that are kept.
+//! `stead history MAP`: the epochs of a map that are kept.
 
 use std::path::PathBuf;
 
@@ -14,19 +14,26 @@ use crate::input::hex;
 use crate::output::{Out, HEADING};
 use crate::text::{percent, Table};
 
-/// List the epochs that are kept of a map
+/// List the epochs of a map that are kept
 ///
-/// The newest 32: slices, what each moved against the one before, digest.
+/// The newest 32 are kept. Prints, for each epoch, its number of slices, how much it moved compared
+/// with the epoch before, and its digest.
 #[derive(Args)]
 #[command(after_help = "\
 Example: which epochs can come back?
   stead history members.map
 
-Exit codes: 0 done; 65 the map or an epoch of the history is damaged (the others are listed); 66 no such map")]
+Exit codes:
+  0   done
+  64  wrong usage
+  65  the map or an epoch of the history is damaged; the others are listed
+  66  the map is missing
+  74  reading or writing failed
+  77  permission denied")]
 pub struct History {
-    /// The map
+    /// The map file
     map: PathBuf,
-    /// JSON for programs, see docs/cli.md
+    /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
 }
@@ -39,7 +46,7 @@ struct Epochs<'a> {
     epochs: Vec<Epoch>,
 }
 
-/// An epoch of the history; a damaged one has an error and nothing else.
+/// An epoch of the history. A damaged epoch has an error and no figures.
 #[derive(Serialize)]
 struct Epoch {
     epoch: u64,
@@ -50,7 +57,7 @@ struct Epoch {
     parent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     slices: Option<usize>,
-    /// R of this epoch; 0 of a damaged one
+    /// R of this epoch; 0 if the epoch is damaged
     #[serde(skip)]
     replicas: u32,
     /// null when the epoch before is not kept
@@ -60,7 +67,6 @@ struct Epoch {
 }
 
 impl History {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let store = Store::new(&self.map, KEEP);
         let current = Map::open_copy(&self.map)?;
@@ -101,11 +107,11 @@ impl History {
     }
 }
 
-/// The epochs, oldest first, and the first failure among them.
+/// Returns the epochs, oldest first, and the first failure among them.
 fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)> {
     let numbers = match store.history() {
         Ok(numbers) => numbers,
-        // a map that was shipped without its history
+        // the map was shipped without its history
         Err(error) if error.status() == Status::NotFound => Vec::new(),
         Err(error) => return Err(error.into()),
     };
@@ -117,7 +123,7 @@ fn epochs(store: &Store, current: &Map) -> Result<(Vec<Epoch>, Option<Failure>)>
             .epoch(number)
             .and_then(|map| Ok((epoch(before.as_ref(), &map, is_current)?, map)));
         before = match entry {
-            // the file at the map's place is what counts, and it is listed below
+            // not the file at MAP, which counts and is listed below
             Ok((_, map)) if is_current && map.digest() != current.digest() => before,
             Ok((entry, map)) => {
                 list.push(entry);

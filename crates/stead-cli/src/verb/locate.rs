@@ -1,4 +1,4 @@
-//! `stead locate MAP [KEY...]`: where keys live.
+//! `stead locate MAP [KEY...]`: the nodes on which keys live.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -15,52 +15,60 @@ use crate::input::{self, KeyJson};
 use crate::output::Out;
 use crate::text::joined;
 
-/// Say where keys live
+/// Show on which nodes keys live
 ///
-/// A line for each key, KEY<TAB>node1,node2,... with the primary first. Keys are the arguments, or
-/// the lines of standard input (\n or \r\n stripped). They are bytes: any encoding will do, and
-/// none is guessed.
+/// Prints a line for each key: KEY<TAB>node1,node2,... with the primary node first. The keys are
+/// the arguments, or else the lines of standard input without their \n or \r\n. Keys are bytes:
+/// every encoding works, and none is guessed.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  stead locate members.map frank                 frank<TAB>n1
-  stead locate members.map --count < names       how many of these keys each node is the primary of
-  stead locate members.map --explain frank       digest, point, slice, and why
+  stead locate members.map frank             # prints frank<TAB>n1
+  stead locate members.map --count < names   # counts the keys of each node
+  stead locate members.map --explain frank   # says why frank lives there
 
-Exit codes: 0 done; 64 wrong usage; 65 the map is damaged or not a map; 66 no such map; 74 reading or writing failed")]
+Exit codes:
+  0   done
+  64  wrong usage
+  65  the map is damaged or not a map, or a record of the input is wrong
+  66  the map is missing
+  74  reading or writing failed
+  77  permission denied")]
 pub struct Locate {
-    /// The map
+    /// The map file
     map: PathBuf,
-    /// The keys (after -- when one starts with a dash); none = one a line from standard input
+    /// The keys; write -- before a key that starts with a dash [default: the lines of standard
+    /// input]
     #[arg(value_name = "KEY")]
     keys: Vec<OsString>,
-    /// Keys and records end in NUL, and a record is node1,node2<TAB>KEY
+    /// End keys and output records with NUL instead of a newline; a record is then
+    /// node1,node2<TAB>KEY
     #[arg(short = '0')]
     zero: bool,
-    /// Print totals instead: node<TAB>number of keys that it is the primary of
+    /// Print only totals: node<TAB>number of keys of which it is the primary
     #[arg(long, conflicts_with_all = ["explain", "prefer"])]
     count: bool,
-    /// Also say why: digest, point, slice, policy, labels
+    /// Also print why: the digest, point, slice, policy and labels
     #[arg(long, conflicts_with = "prefer")]
     explain: bool,
-    /// List N distinct nodes instead, best first: those of the key, then those that take over when
-    /// they are down
+    /// List up to N distinct nodes, best first: the nodes of the key, then those that take over
+    /// when they are down
     #[arg(long, value_name = "N", value_parser = at_least_1)]
     prefer: Option<usize>,
-    /// The keys are points already: 16 hex digits each
+    /// Read points instead of keys: 16 hex digits each
     #[arg(long, conflicts_with_all = ["explain", "prefer", "fold"])]
     points: bool,
-    /// The keys are written as hex digits, so that every byte can be given
+    /// Read keys as hex digits, two for each byte, so that every byte can be written
     #[arg(long, conflicts_with_all = ["points", "explain"])]
     hex: bool,
     #[command(flatten)]
     fold: FoldArg,
-    /// A JSON object a line (with --count one object)
+    /// Print a JSON object per line (with --count, one object)
     #[arg(long)]
     json: bool,
 }
 
-/// A list of no nodes would be a record that says nothing.
+/// Parses N of `--prefer`. 0 is refused, because a record without nodes would say nothing.
 fn at_least_1(text: &str) -> std::result::Result<usize, &'static str> {
     text.parse()
         .ok()
@@ -71,7 +79,8 @@ fn at_least_1(text: &str) -> std::result::Result<usize, &'static str> {
 /// The option that `locate`, `diff` and `path` share.
 #[derive(Args)]
 pub struct FoldArg {
-    /// Fold letters before hashing: `ascii` makes A-Z a-z; `none` is the default
+    /// Fold upper-case letters before hashing: `ascii` turns A-Z into a-z, `none` (the default)
+    /// changes nothing
     #[arg(
         long,
         value_name = "HOW",
@@ -106,18 +115,18 @@ struct Total<'a> {
     keys: u64,
 }
 
-/// How a key of the input becomes a point.
+/// How a record of the input becomes a key and a point.
 #[derive(Clone, Copy)]
 struct Placing {
     fold: Fold,
-    /// the input has points
+    /// whether the records are points
     points: bool,
-    /// the input has hex digits
+    /// whether the records are keys in hex digits
     hex: bool,
 }
 
 impl Placing {
-    /// The point of record `number` of the input.
+    /// Returns the point of record `number` of the input.
     fn point(self, map: &Map, number: u64, key: &[u8]) -> Result<Point> {
         if !self.points {
             return Ok(map.point(&self.key(number, key)?));
@@ -134,7 +143,7 @@ impl Placing {
         })
     }
 
-    /// The key that stands in record `number` of the input.
+    /// Returns the key of record `number` of the input, folded.
     fn key(self, number: u64, record: &[u8]) -> Result<Cow<'_, [u8]>> {
         if !self.hex {
             return Ok(self.fold.apply(record));
@@ -170,12 +179,11 @@ impl Locate {
         }
     }
 
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         if self.explain && self.zero && !self.json {
             return Err(Failure::new(
                 USAGE,
-                "--explain has lines for people and does not go with -0; add --json; see --help",
+                "-0 cannot separate the lines of --explain; add --json; see --help",
             ));
         }
         let map = Map::open_copy(&self.map)?;
@@ -286,8 +294,8 @@ fn preferred<'a>(map: &'a Map, key: &[u8], n: usize) -> Vec<&'a str> {
         .collect()
 }
 
-/// `KEY<TAB>nodes` and a newline; with `zero` the nodes first, since then a key may hold tabs and
-/// newlines, and a NUL.
+/// Writes the record of a key: `KEY<TAB>nodes` and a newline. With `zero` it is `nodes<TAB>KEY` and
+/// a NUL; the nodes come first because the key may then contain tabs and newlines.
 fn record(out: &mut Out, key: &[u8], nodes: &[u8], zero: bool) -> Result {
     let parts: [&[u8]; 4] = if zero {
         [nodes, b"\t", key, b"\0"]

@@ -1,4 +1,4 @@
-//! The verbs, one a file: its arguments with their help, and what it does.
+//! The verbs of the program, one per file: the arguments of a verb, its help, and its code.
 
 mod apply;
 mod check;
@@ -19,7 +19,7 @@ use clap::Subcommand;
 use crate::exit::Result;
 use crate::output::Out;
 
-/// What can be done. The first paragraph of each verb's own documentation is its line in `--help`.
+/// The verbs. The first paragraph of each verb's own documentation is its line in `--help`.
 #[derive(Subcommand)]
 pub enum Verb {
     Plan(plan::Plan),
@@ -37,7 +37,6 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         match self {
             Verb::Plan(verb) => verb.run(out),

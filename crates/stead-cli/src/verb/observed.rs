@@ -1,5 +1,5 @@
-//! `stead check MAP --observed KEYS`: is the map what production does, and if it is not, which ring
-//! is?
+//! `stead check MAP --observed KEYS`: does the map agree with production, and if not, which ring
+//! does?
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,24 +14,24 @@ use crate::input;
 use crate::output::Out;
 use crate::text::{count, Table};
 
-/// So many keys that are elsewhere are listed.
+/// The largest number of keys that are listed as elsewhere.
 const LISTED: usize = 10;
-/// So many keys are put to every ring that may be the right one.
+/// The largest number of keys that are tried on each ring.
 const TRIED: usize = 10_000;
-/// And so many rings are named.
+/// The number of rings that are listed.
 const NAMED: usize = 5;
 
-/// What production does, beside what the map says.
+/// The comparison of a map with production.
 #[derive(Serialize)]
 pub struct Observed {
     #[serde(skip)]
     file: String,
     keys: u64,
     elsewhere: u64,
-    /// node names of KEYS that no node of the map has or had, and how many keys they have
+    /// node names in KEYS that no node of the map has or had, with their numbers of keys
     unknown_nodes: BTreeMap<String, u64>,
     listed: Vec<Elsewhere>,
-    /// the rings that would agree best, the best first
+    /// the rings that agree with the most keys, the best first
     rings: Vec<Agreement>,
 }
 
@@ -42,19 +42,20 @@ struct Elsewhere {
     map: String,
 }
 
-/// How a ring of the map's nodes does.
+/// How many keys a ring of the map's nodes agrees with.
 #[derive(Serialize)]
 struct Agreement {
     ring: &'static str,
     set: Vec<&'static str>,
-    /// `map`: the nodes' weights; `1`: all alike
+    /// `map`: the weights of the map's nodes; `1`: equal weights
     weights: &'static str,
     keys: usize,
     agree: usize,
 }
 
 impl Observed {
-    /// Reads the pairs. Errors: a line that is no pair; no line at all.
+    /// Reads the pairs of a key and a node, and compares them with the map. Fails if a line is not
+    /// a pair, or if there are no lines.
     pub fn of(map: &Map, pairs: &Path) -> Result<Observed> {
         let names = names(map);
         let file = pairs.display().to_string();
@@ -70,7 +71,7 @@ impl Observed {
         let mut wrong = None;
         input::lines(pairs, |line| {
             observed.keys += 1;
-            // a key may hold tabs, a node's name cannot be told from one then: the last tab counts
+            // a key may contain tabs and a node name may not, so the last tab separates them
             let pair = line
                 .iter()
                 .rposition(|byte| *byte == b'\t')
@@ -110,7 +111,11 @@ impl Observed {
         if observed.keys == 0 {
             return Err(Failure::new(
                 DATA,
-                format_args!("{}: there are no keys in it", pairs.display()),
+                format_args!(
+                    "{}: contains no keys; write lines of a key, a tab, and the name of the node \
+                    that has it",
+                    pairs.display()
+                ),
             ));
         }
         if observed.elsewhere > 0 {
@@ -119,7 +124,7 @@ impl Observed {
         Ok(observed)
     }
 
-    /// Says it; ends with 1 when a key is elsewhere.
+    /// Writes the comparison. Fails with exit code 1 if a key is elsewhere.
     pub fn report(&self, json: bool, out: &mut Out) -> Result {
         if json {
             out.json(self)?;
@@ -134,8 +139,9 @@ impl Observed {
             ))?;
             for (node, keys) in &self.unknown_nodes {
                 out.line(format_args!(
-                    "the map has no node {node:?}, which has {}",
-                    count(*keys as usize, "key")
+                    "the map has no node {node:?}, where {} {} observed",
+                    count(*keys as usize, "key"),
+                    if *keys == 1 { "was" } else { "were" }
                 ))?;
             }
             if !self.listed.is_empty() {
@@ -183,8 +189,9 @@ fn is_or_are(keys: u64) -> &'static str {
     }
 }
 
-/// Every name by which production may know a node: its own, the one before, the texts of its
-/// attributes. Of names that several have the own one counts.
+/// Returns every name that production may use for a node: its name, its former name, and the values
+/// of its attributes. If nodes share one of them, the node's own name takes precedence, then the
+/// former name.
 fn names(map: &Map) -> BTreeMap<String, NodeId> {
     let mut names = BTreeMap::new();
     for node in map.nodes() {
@@ -202,7 +209,7 @@ fn names(map: &Map) -> BTreeMap<String, NodeId> {
     names
 }
 
-/// How every ring that can be drawn of the map's nodes does, the best first.
+/// Tries every ring that can be made of the map's nodes, and returns the best ones, best first.
 fn agreements(map: &Map, tried: &[(Vec<u8>, NodeId)]) -> Vec<Agreement> {
     let members = |formerly: bool, weighted: bool| -> Vec<Member> {
         let nodes = map.nodes().map(|node| {

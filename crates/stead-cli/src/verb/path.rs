@@ -1,4 +1,4 @@
-//! `stead path [NAME...]`: the directory path of names, by docs/paths.md.
+//! `stead path [NAME...]`: the directory path of names, as docs/paths.md defines it.
 
 use std::ffi::OsString;
 
@@ -11,29 +11,34 @@ use crate::exit::{Failure, Result};
 use crate::input::{self, KeyJson};
 use crate::output::Out;
 
-/// Give the directory path of names, by MD5
+/// Print the directory path of names, computed with MD5
 ///
-/// One path a record. No map is needed.
+/// Prints one path for each name. No map is needed.
 #[derive(Args)]
 #[command(after_help = "\
-Example: where frank's files are
+Example: the directory of frank's files
   stead path frank
   38/37/60/frank
 
-Exit codes: 0 done; 64 wrong usage; 65 a name is too long for a file (the paths before it are written); 74 writing failed")]
+Exit codes:
+  0   done
+  64  wrong usage
+  65  a name is too long for a file name; the paths before it are printed
+  74  reading or writing failed")]
 pub struct Path {
-    /// The names (after -- when one starts with a dash); none = one a line from standard input
+    /// The names; write -- before a name that starts with a dash [default: the lines of standard
+    /// input]
     #[arg(value_name = "NAME")]
     names: Vec<OsString>,
-    /// How many directories each level has: 1 to 16 numbers from 1 to 256
+    /// The number of directories at each level: 1 to 16 numbers from 1 to 256
     #[arg(long, default_value = "64,64,128")]
     levels: Levels,
-    /// Names and paths end in NUL
+    /// End names and paths with NUL instead of a newline
     #[arg(short = '0')]
     zero: bool,
     #[command(flatten)]
     fold: FoldArg,
-    /// A JSON object a line
+    /// Print a JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -45,7 +50,6 @@ struct Placed<'a> {
 }
 
 impl Path {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let Path {
             names,

@@ -1,4 +1,4 @@
-//! `stead plan FLEET [MAP]`: what apply would say, without writing.
+//! `stead plan FLEET [MAP]`: what `apply` would do, without writing anything.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,28 @@ use crate::change::{Change, Pace, Show};
 use crate::exit::Result;
 use crate::output::Out;
 
-/// Say what a fleet would change, and change nothing
+/// Show what applying a fleet would change; write nothing
 ///
-/// Builds the map that the fleet asks for, as apply does, and says what would move.
+/// Builds the map that the fleet asks for, exactly as `stead apply` does, and shows how much would
+/// move and what each node would hold.
 #[derive(Args)]
 #[command(after_help = "\
 Example: what would a fourth node move?
-  stead plan fleet.toml members.map
-  members: epoch 1 -> 2, moves 25.000000 % (lower bound 25.000000 %), 3 slices -> 5
+  stead plan fleet.toml db.map
+  db: epoch 1 -> 2, moves 25.000000 % (lower bound 25.000000 %), 3 slices -> 5
 
-Exit codes: 0 done; 65 the map is damaged or of another cluster; 66 no such file; 78 the fleet is wrong")]
+Exit codes:
+  0   done
+  64  wrong usage
+  65  the map is damaged or of another cluster
+  66  the fleet is missing
+  74  reading or writing failed
+  77  permission denied
+  78  the fleet is wrong, or cannot be met")]
 pub struct Plan {
     /// The fleet file, TOML or JSON
     fleet: PathBuf,
-    /// The map to advance; without it, or when there is no such file, the first map is planned
+    /// The present map; if it is omitted or does not exist, the first map is planned
     map: Option<PathBuf>,
     #[command(flatten)]
     pace: Pace,
@@ -32,7 +40,6 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let old = match &self.map {
             Some(map) => Store::new(map, KEEP).current()?,

@@ -1,4 +1,5 @@
-//! `stead ring KIND SERVERS`: another program's ring as a map, and the fleet that goes on from it.
+//! `stead ring KIND SERVERS`: converts another program's ring to a map, and to the fleet that
+//! continues it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -16,50 +17,56 @@ use crate::exit::{Failure, Result, USAGE};
 use crate::output::{Out, HEADING};
 use crate::text::{count, hash, percent, Table};
 
-/// The longest list of servers that is read, in bytes: 65,536 servers need a tenth of it.
+/// The largest list of servers that is read, in bytes. 65,536 servers need a tenth of it.
 const LONGEST: u64 = 64 << 20;
 
-/// Draw another program's ring as a map
+/// Convert another program's ring to a map; every key stays where it is
 ///
-/// Every key stays where the other program has it. SERVERS is its own list of servers; --list shows
-/// which rings there are, what their lists look like, and what can be set. With -o and --fleet it
-/// writes the map and the fleet that `stead apply FLEET MAP` goes on from; without, it only says
-/// what they would be. Both files must be new.
+/// SERVERS is the list of servers in the syntax of the other program. --list shows the rings, the
+/// syntax of their lists, and the settings. With -o and --fleet it writes the map and a fleet, from
+/// which `stead apply FLEET MAP` continues. Without them it only shows what it would write. Neither
+/// file may exist yet.
 #[derive(Args)]
 #[command(after_help = "\
 Example: adopt the ring of a PHP site, then see what an exact balance would move
   stead ring libmemcached servers.txt -o cache.map --fleet cache.toml
   stead plan cache.toml cache.map
 
-Exit codes: 0 done; 64 wrong usage, MAP or FLEET is there already; 66 no such file; 74 reading or writing failed; 77 not allowed; \
-78 the list of servers is wrong")]
+Exit codes:
+  0   done
+  64  wrong usage, or MAP or FLEET already exists
+  66  the list of servers is missing
+  74  reading or writing failed
+  76  the new map is in place, but writing its report or syncing the disk failed
+  77  permission denied
+  78  the list of servers is wrong, or no share can be computed from it")]
 pub struct Ring {
-    /// Which ring, see --list
+    /// The kind of ring; --list shows them
     #[arg(required_unless_present = "list")]
     kind: Option<String>,
-    /// Its servers, in the ring's own syntax; - is standard input
+    /// The file with the list of servers, in the ring's own syntax; - is standard input
     #[arg(required_unless_present = "list")]
     servers: Option<PathBuf>,
-    /// The map to make
+    /// Write the map to this new file; needs --fleet
     #[arg(short, long, value_name = "MAP", requires = "fleet")]
     output: Option<PathBuf>,
-    /// The fleet to write
+    /// Write the fleet to this new file; needs -o
     #[arg(long, requires = "output")]
     fleet: Option<PathBuf>,
-    /// The cluster's name [default: the file name of MAP without its ending]
+    /// The name of the cluster [default: the file name of MAP without its extension, or KIND]
     #[arg(long)]
     name: Option<String>,
-    /// Something about the ring, see --list; may be given more than once
+    /// A setting of the ring, which --list shows; may be given more than once
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// The nodes' weights: `ring`, the ring's own, is the default; `shares`: what each holds today,
-    /// so that the first apply moves next to nothing
+    /// The weights of the nodes in the fleet: `ring` (the default) takes the ring's own; `shares`
+    /// takes what each node holds today, so that the first apply moves next to nothing
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = Weights::Ring, hide_default_value = true, hide_possible_values = true)]
     weights: Weights,
-    /// Show the rings that there are
+    /// List the kinds of ring, with the syntax of their lists and their settings
     #[arg(long, conflicts_with_all = ["kind", "servers", "output", "fleet", "name", "set", "weights"])]
     list: bool,
-    /// JSON for programs, see docs/cli.md
+    /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
 }
@@ -96,7 +103,7 @@ struct Drawn<'a> {
     replicas: u32,
     slices: usize,
     bytes: usize,
-    /// what the first apply moves at least, when the fleet stays as it is
+    /// the least that the first apply moves if the fleet is not changed
     to_balance: Amount,
     nodes: Vec<DrawnNode<'a>>,
 }
@@ -109,7 +116,6 @@ struct DrawnNode<'a> {
 }
 
 impl Ring {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let (Some(kind), Some(servers)) = (&self.kind, &self.servers) else {
             return list(self.json, out);
@@ -124,10 +130,7 @@ impl Ring {
         if let Some(there) = new.iter().find(|path| path.symlink_metadata().is_ok()) {
             return Err(Failure::new(
                 USAGE,
-                format_args!(
-                    "{} is there already; ring writes new files only",
-                    there.display()
-                ),
+                format_args!("{} already exists; name a new file", there.display()),
             ));
         }
         let (bytes, file) = read(servers)?;
@@ -155,12 +158,12 @@ impl Ring {
             .or(stem)
             .unwrap_or_else(|| kind.name.to_owned());
         let (map, text) = (drawn.map(&name)?, drawn.fleet(&name));
-        Fleet::parse(&text, "the fleet of the ring")?; // what cannot be read again is not written
+        Fleet::parse(&text, "the fleet of the ring")?; // never write a fleet that cannot be read
         let verdict = Verdict::of(&map, 0);
         if !verdict.has_targets() {
             let problem = format!(
                 "map `{}` has fewer nodes with a weight above 0 than replicas, \
-                so there are no shares",
+                so no share can be computed; give more servers a weight",
                 map.name()
             );
             return Err(Error::Impossible { problem }.into());
@@ -171,7 +174,7 @@ impl Ring {
         let written = self
             .report(kind, &map, &verdict, out)
             .and_then(|()| out.flush());
-        // whoever reads only the exit code must learn that the files are there all the same
+        // a script that reads only the exit code must learn that the files exist
         written.map_err(|failure| {
             if self.output.is_some() {
                 failure.in_place(1)
@@ -236,8 +239,8 @@ impl Ring {
     }
 }
 
-/// The points that no way to the targets can do without moving. (With coarse cells a target is
-/// known in points to a cell only.)
+/// Returns the least number of points that any change to the targets must move. (With coarse cells
+/// a target is known in points only to within one cell.)
 fn to_balance(verdict: &Verdict) -> u128 {
     if verdict.max_share_error == 0 {
         return 0;
@@ -291,7 +294,7 @@ fn list(json: bool, out: &mut Out) -> Result {
     Ok(())
 }
 
-/// The bytes of a list of servers, and its name for messages.
+/// Reads a list of servers. Returns its bytes, and its name for messages.
 fn read(path: &Path) -> Result<(Vec<u8>, String)> {
     let mut bytes = Vec::new();
     let name = if path == Path::new("-") {
@@ -312,13 +315,16 @@ fn read(path: &Path) -> Result<(Vec<u8>, String)> {
     if bytes.len() as u64 > LONGEST {
         return Err(Failure::new(
             crate::exit::FLEET,
-            format_args!("{name}: a list of servers of more than {LONGEST} bytes is none"),
+            format_args!(
+                "{name}: longer than {LONGEST} bytes, too long for a list of servers; name \
+                another file"
+            ),
         ));
     }
     Ok((bytes, name))
 }
 
-/// Both files, or neither.
+/// Writes both files, or neither.
 fn write(output: &Path, map: &Map, fleet: &Path, text: &str) -> Result {
     let written = OpenOptions::new()
         .write(true)
@@ -333,7 +339,7 @@ fn write(output: &Path, map: &Map, fleet: &Path, text: &str) -> Result {
     written.map_err(|e| stead::Error::io("write", fleet, e))?;
     match Store::new(output, KEEP).publish(None, map) {
         Ok(()) => Ok(()),
-        // the map is there
+        // the map is in place
         Err(error @ stead::Error::Uncertain { .. }) => Err(error.into()),
         Err(error) => {
             let _ = fs::remove_file(fleet);

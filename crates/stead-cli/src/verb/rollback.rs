@@ -1,4 +1,4 @@
-//! `stead rollback MAP EPOCH`: old content as a new epoch.
+//! `stead rollback MAP EPOCH`: publishes the content of an old epoch as a new epoch.
 
 use std::path::PathBuf;
 
@@ -12,26 +12,32 @@ use crate::exit::{Failure, Result};
 use crate::input::whole;
 use crate::output::Out;
 
-/// Make an old epoch's content the newest epoch
+/// Go back to an old epoch: publish its content as a new epoch
 ///
-/// Epochs only go up: nothing is forgotten, and every reader sees it. Afterwards bring the fleet
-/// file back to that state as well; else the next apply undoes the rollback.
+/// Epoch numbers only go up: the epochs in between stay in the history, and every reader notices
+/// the change. Afterwards restore the fleet file as well, or the next apply undoes the rollback.
 #[derive(Args)]
 #[command(after_help = "\
-Example: back to what epoch 1 was; it becomes epoch 3
-  stead rollback members.map 1
-  members: epoch 2 -> 3, moves 25.000000 % (lower bound 25.000000 %), 5 slices -> 3
+Example: go back to epoch 1; its content becomes epoch 3
+  stead rollback db.map 1
+  db: epoch 2 -> 3, moves 25.000000 % (lower bound 25.000000 %), 5 slices -> 3
 
-Exit codes: 0 done, or nothing to do; 64 this epoch is not in the history, or MAP is a symbolic link; 65 the map or the epoch \
-is damaged; 66 no such map; 74 writing failed, the old map is in place; 75 another process was faster; \
-76 the new map is in place, but something after it failed; 77 not allowed")]
+Exit codes:
+  0   done, or nothing to do
+  64  the epoch is not in the history, MAP is a symbolic link, or wrong usage
+  65  the map or the epoch is damaged
+  66  the map is missing
+  74  writing failed; the old map is in place
+  75  another process changed the map first; nothing was written, run it again
+  76  the new map is in place, but writing its report or syncing the disk failed
+  77  permission denied")]
 pub struct Rollback {
-    /// The map
+    /// The map file
     map: PathBuf,
-    /// The epoch whose content comes back; `stead history` lists them
+    /// The epoch to go back to; `stead history` lists the epochs
     #[arg(value_parser = whole)]
     epoch: u64,
-    /// Say what would move, and change nothing
+    /// Show what would move; write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -39,7 +45,6 @@ pub struct Rollback {
 }
 
 impl Rollback {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let store = Store::new(&self.map, KEEP);
         store.refuse_symlink()?;

@@ -1,4 +1,4 @@
-//! `stead show MAP`: what is in a map.
+//! `stead show MAP`: what a map contains.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,23 +19,29 @@ use crate::input::{hex, shown, KeyJson};
 use crate::output::{Out, HEADING};
 use crate::text::{any_pinned, count, hash, percent, primary, Table};
 
-/// Show what is in a map
+/// Show what a map contains
 ///
-/// Its identity, what is still to come of a gradual change, nodes, fault domains, policies, pins,
-/// and with --slices every slice. Secrets are never shown.
+/// Prints its identity, how much a gradual change has still to move, its nodes, fault domains,
+/// policies and pins, and with --slices every slice. Secrets are never shown.
 #[derive(Args)]
 #[command(after_help = "\
 Example: every slice of a map, for a program
   stead show members.map --json --slices
 
-Exit codes: 0 done; 65 the map is damaged or not a map; 66 no such map")]
+Exit codes:
+  0   done
+  64  wrong usage
+  65  the map is damaged or not a map
+  66  the map is missing
+  74  reading or writing failed
+  77  permission denied")]
 pub struct Show {
-    /// The map
+    /// The map file
     map: PathBuf,
-    /// JSON for programs, see docs/cli.md
+    /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
-    /// Also list every slice, pins applied
+    /// Also list every slice, with the pins applied
     #[arg(long)]
     slices: bool,
 }
@@ -47,7 +53,7 @@ struct Shown<'a> {
     replicas: u32,
     spread: Vec<&'a str>,
     hash: &'a str,
-    /// of an adopted ring whose hash has fewer values than 2^64
+    /// the number of cells of an adopted ring whose hash has fewer than 2^64 values
     #[serde(skip_serializing_if = "Option::is_none")]
     cells: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -74,7 +80,7 @@ struct Shown<'a> {
     pins: Vec<ShownPin<'a>>,
 }
 
-/// The number of base slices, or with --slices the final ones.
+/// The number of base slices, or with --slices the list of final slices.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Slices<'a> {
@@ -103,7 +109,7 @@ struct ShownNode<'a> {
     attributes: BTreeMap<&'a str, &'a str>,
 }
 
-/// A named policy; one without a weight has no share and none of the holder's fields but its name.
+/// A named policy. One without a weight has no share, and of the holder's fields only its name.
 #[derive(Serialize)]
 struct ShownPolicy<'a> {
     #[serde(flatten)]
@@ -120,16 +126,16 @@ struct ShownPin<'a> {
     key: Option<KeyJson<'a>>,
     #[serde(flatten)]
     slice: ShownSlice<'a>,
-    /// fewer copies than R, or more in a domain than its cap, are meant
+    /// whether the fleet allows this pin fewer copies than R, or more copies in a domain than its
+    /// cap
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     short: bool,
 }
 
 impl Show {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let map = Map::open_copy(&self.map)?;
-        // compared with nothing, as a first map is
+        // not compared with another map, like the report of a first map
         let report = Report::of(None, &map, false)?;
         if self.json {
             return out.json(&shown_map(&map, report, self.slices));
@@ -277,7 +283,7 @@ fn heading(map: &Map, out: &mut Out) -> Result {
 
 fn holders(map: &Map, report: &Report) -> Table {
     let (nodes, policies) = (&report.verdict.nodes, &report.verdict.policies);
-    // at one replica everybody is the primary of all that it has
+    // with one replica every node is the primary of all its points
     let copies = map.replicas() > 1;
     let pinned = any_pinned(nodes.iter().chain(policies));
     let mut columns = vec![("node", false), ("weight", true), ("share", true)];
@@ -317,7 +323,7 @@ fn holders(map: &Map, report: &Report) -> Table {
     table
 }
 
-/// The named policies and the pins.
+/// Writes the tables of named policies and of pins.
 fn lists(map: &Map, out: &mut Out) -> Result {
     let mut policies = Table::new(&["policy", "kind", "nodes"], &[]);
     for policy in map.policies() {

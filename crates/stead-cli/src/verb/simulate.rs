@@ -1,4 +1,5 @@
-//! `stead simulate [SCENARIO]`: stead and its peers through a history of fleets, side by side.
+//! `stead simulate [SCENARIO]`: takes stead and its peers through the same history of fleets and
+//! compares them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,49 +16,55 @@ use crate::output::Out;
 use crate::progress;
 use crate::text::{count, percent, Table};
 
-/// Compare stead with other ways to place keys, over a history of fleets
+/// Compare stead with other placement methods over a series of changes
 ///
-/// For each system: how much it moved, against the least that the new shares ask for; how far
-/// shares are from the ideal; rules broken; the size of its table; time. docs/simulate.md says what
-/// is compared and what is fair about it.
+/// Takes each system through the same changes of a fleet. Prints how much it moved, compared with
+/// the lower bound that the new shares set; how far its shares are from the ideal; how many rules
+/// it broke; the size of its table; and the time. docs/simulate.md explains the comparison, and how
+/// far it is fair.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  stead simulate figure-7                      # 4 nodes to 16, beside Riak and others
-  stead simulate figure-6 --write > mine.json  # start your own from a built-in one
+  stead simulate figure-7                      # from 4 nodes to 16
+  stead simulate figure-6 --write > mine.json  # start your own scenario
   stead simulate mine.json --steps
 
-Exit codes: 0 done; 64 wrong usage; 66 no such file; 74 reading or writing failed; 78 the scenario is wrong, or a fleet of it \
-cannot be met")]
+Exit codes:
+  0   done
+  64  wrong usage
+  66  the scenario is missing
+  74  reading or writing failed
+  77  permission denied
+  78  the scenario is wrong, or one of its fleets cannot be met")]
 pub struct Simulate {
-    /// A built-in scenario's name, or a JSON file
+    /// The name of a built-in scenario, or a JSON file
     #[arg(required_unless_present = "list")]
     scenario: Option<PathBuf>,
     /// List the built-in scenarios
     #[arg(long, conflicts_with = "scenario")]
     list: bool,
-    /// Print the scenario's JSON and do nothing
+    /// Print the scenario as JSON, and simulate nothing
     #[arg(long)]
     write: bool,
-    /// Also show each step
+    /// Also show the figures of each step
     #[arg(long)]
     steps: bool,
-    /// Leave the times out, so that every run says the same
+    /// Leave out the times, so that every run prints the same
     #[arg(long)]
     no_times: bool,
-    /// Partitions of Riak's ring, a power of two [default: at least 16 a node]
+    /// The number of partitions of Riak's ring, a power of two [default: the smallest with 16 for
+    /// each node of the largest fleet, and at least 64]
     #[arg(long, value_name = "N", value_parser = whole)]
     partitions: Option<u64>,
-    /// Ring points of a node of average weight [default: 160]
+    /// The number of ring points of a node of average weight [default: 160]
     #[arg(long, value_name = "N", value_parser = whole)]
     ring_points: Option<u64>,
-    /// JSON for programs, see docs/cli.md; has every step
+    /// Print JSON for programs, with every step; docs/cli.md describes it
     #[arg(long)]
     json: bool,
 }
 
 impl Simulate {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let Some(path) = &self.scenario else {
             return list(out);
@@ -78,7 +85,7 @@ impl Simulate {
         let simulated = run(&scenario, sizes, |done, _| bar.set_position(done as u64));
         bar.finish_and_clear();
         let simulated = simulated.map_err(|error| match error {
-            // what is out of range here stands in the scenario
+            // a value that is out of range here comes from the scenario
             Error::Invalid { problem } => Failure::new(FLEET, problem),
             _ => error.into(),
         })?;
@@ -107,7 +114,7 @@ fn list(out: &mut Out) -> Result {
     table.write(out)
 }
 
-/// The scenario, and the sizes that its peers get where the user names none.
+/// Reads the scenario. Returns it with the default sizes of the peers.
 fn read(path: &Path) -> Result<(Scenario, Sizes)> {
     if let Some(built_in) = path.to_str().and_then(built_in) {
         let scenario = built_in.scenario();
@@ -221,7 +228,7 @@ fn steps(simulated: &Simulated, out: &mut Out) -> Result {
     table.write(out)
 }
 
-/// Share error, imbalance and, where there is more than one replica, violations.
+/// Returns the columns share error, imbalance and, with more than one replica, violations.
 fn balance(figures: &Figures, replicas: u32) -> Vec<String> {
     let error = match figures.share_error_points.as_str() {
         "0" => "0".to_owned(),

@@ -1,4 +1,4 @@
-//! `stead survey NAMES`: the paper's table on any list of names.
+//! `stead survey NAMES`: the table of the paper on members and MD5, for any list of names.
 
 use std::path::PathBuf;
 
@@ -11,27 +11,32 @@ use crate::exit::Result;
 use crate::input::{self, whole};
 use crate::output::Out;
 
-/// Measure how evenly placement schemes spread a list of names
+/// Measure how evenly several schemes spread a list of names
 ///
-/// D1 to D3: first letters; N1, N2: sums of characters; M1 to M3: MD5. The figures of "Evenly
-/// distributing members by MD5" stand beside. With --members a projection: how many directories and
-/// files that many members make.
+/// The schemes are first letters (D1 to D3), sums of characters (N1, N2) and MD5 (M1 to M3). The
+/// figures of the paper "Evenly distributing members by MD5" are printed beside them. With
+/// --members it also computes how many directories and files that number of members makes.
 #[derive(Args)]
 #[command(after_help = "\
-Example: how would these names spread, and what do a billion members do?
+Example: measure a list of names, and compute the files of a billion members
   stead survey names --members 1000000000
 
-Exit codes: 0 done; 64 wrong usage; 66 no such file; 74 reading or writing failed")]
+Exit codes:
+  0   done
+  64  wrong usage
+  66  the file is missing
+  74  reading or writing failed
+  77  permission denied")]
 pub struct Survey {
-    /// A file with one name a line; - is standard input
+    /// A file with one name per line; - is standard input
     names: PathBuf,
-    /// Also project so many members onto the directories
+    /// Also compute the directories and files of N members
     #[arg(long, value_name = "N", value_parser = whole)]
     members: Option<u64>,
-    /// The levels of that projection
+    /// With --members: the number of directories at each level
     #[arg(long, default_value = "64,64,128", requires = "members")]
     levels: Levels,
-    /// JSON for programs, see docs/cli.md
+    /// Print JSON for programs; docs/cli.md describes it
     #[arg(long)]
     json: bool,
 }
@@ -45,7 +50,6 @@ struct Surveyed {
 }
 
 impl Survey {
-    /// Does it.
     pub fn run(self, out: &mut Out) -> Result {
         let projection = self
             .members

@@ -1,6 +1,6 @@
-//! What the tests of the program share: a place of their own, fleets, and the program's answers.
+//! What the tests of the program share: a temporary directory, fleets, and the program's answers.
 //!
-//! Every test runs the real program in a temporary directory and judges what a user would see.
+//! Every test runs the real program in its own directory and checks what a user would see.
 
 #![allow(dead_code)] // each test file uses its own part of this one
 
@@ -22,14 +22,15 @@ pub struct Place {
 }
 
 impl Place {
-    /// An empty one.
+    /// Returns an empty directory.
     pub fn new() -> Place {
         Place {
             directory: tempfile::tempdir().unwrap(),
         }
     }
 
-    /// One that has `m.map`, made of [`fleet`]`(3)`, and `next.toml`, a fleet that would change it.
+    /// Returns a directory with `m.map`, made from [`fleet`]`(3)`, and with `next.toml`, a fleet
+    /// that changes it.
     pub fn with_map() -> Place {
         let place = Place::new();
         place.write("fleet.toml", fleet(3));
@@ -43,7 +44,7 @@ impl Place {
         self.directory.path()
     }
 
-    /// A file in it.
+    /// Returns the path of a file in the directory.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
@@ -53,7 +54,7 @@ impl Place {
         fs::write(self.file(name), bytes).unwrap();
     }
 
-    /// The program with these arguments, not yet run.
+    /// Returns the command that runs the program with these arguments.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(STEAD);
         command
@@ -68,7 +69,7 @@ impl Place {
         answer(self.command(arguments).output().unwrap())
     }
 
-    /// Runs it with bytes on standard input.
+    /// Runs the program with bytes on standard input.
     pub fn run_with(&self, arguments: &[&str], input: &[u8]) -> Answer {
         let mut command = self.command(arguments);
         let mut child = command
@@ -97,18 +98,18 @@ impl Place {
         answer(command.output().unwrap())
     }
 
-    /// Runs the program, which must do it without a word on standard error; gives its standard
-    /// output.
+    /// Runs the program, which must succeed and print nothing on standard error. Returns its
+    /// standard output.
     pub fn good(&self, arguments: &[&str]) -> String {
         self.run(arguments).good()
     }
 
-    /// Runs the program, which must do it, and reads its JSON.
+    /// Runs the program, which must succeed, and parses its JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.good(arguments)).unwrap()
     }
 
-    /// Runs the program, which must do it, and reads a JSON value from each line.
+    /// Runs the program, which must succeed, and parses a JSON value from each line.
     pub fn json_lines(&self, arguments: &[&str]) -> Vec<Value> {
         self.good(arguments)
             .lines()
@@ -116,8 +117,8 @@ impl Place {
             .collect()
     }
 
-    /// Every file below, with its bytes; directories with none. What is no file and no directory is
-    /// named and not read.
+    /// Returns every path below the directory, with the bytes of regular files. Anything else, such
+    /// as a directory, is listed without bytes.
     pub fn contents(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
         let mut found = Vec::new();
         let mut open = vec![self.path().to_owned()];
@@ -138,7 +139,7 @@ impl Place {
         found
     }
 
-    /// The names of temporary files below.
+    /// Returns the paths of temporary files below the directory.
     pub fn leftovers(&self) -> Vec<PathBuf> {
         let all = self.contents().into_iter().map(|(path, _)| path);
         all.filter(|path| path.extension().is_some_and(|extension| extension == "tmp"))
@@ -149,7 +150,7 @@ impl Place {
 /// What the program answered.
 #[derive(Debug)]
 pub struct Answer {
-    /// The exit code; 128 + the signal when one ended it.
+    /// The exit code; 128 + the signal if a signal ended the program.
     pub code: i32,
     /// Standard output.
     pub out: Vec<u8>,
@@ -158,21 +159,22 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Standard output of a program that did what it was told.
+    /// Asserts success with nothing on standard error, and returns standard output.
     #[track_caller]
     pub fn good(self) -> String {
         assert_eq!((self.code, self.error.as_str()), (0, ""), "{self:?}");
         String::from_utf8(self.out).unwrap()
     }
 
-    /// One line on standard error with these words, nothing on standard output, this code.
+    /// Asserts this exit code, one line on standard error with these words, and no standard output.
     #[track_caller]
     pub fn bad(self, code: i32, words: &[&str]) {
         assert_eq!(String::from_utf8_lossy(&self.out), "", "{self:?}");
         self.failed(code, words);
     }
 
-    /// One line on standard error with these words, this code, whatever stands on standard output.
+    /// Asserts this exit code and one line on standard error with these words, whatever standard
+    /// output has.
     #[track_caller]
     pub fn failed(&self, code: i32, words: &[&str]) {
         let line = &self.error;
@@ -187,7 +189,7 @@ impl Answer {
     }
 }
 
-/// What the system says of a program that ended.
+/// Converts the output of a program that has ended.
 pub fn answer(output: Output) -> Answer {
     let code = output
         .status
@@ -200,7 +202,7 @@ pub fn answer(output: Output) -> Answer {
     }
 }
 
-/// A fleet of cluster `m` with so many nodes of equal weight: n1, n2, ...
+/// Returns a fleet of the cluster `m` with nodes of equal weight: n1, n2, ...
 pub fn fleet(nodes: usize) -> String {
     let nodes: String = (1..=nodes)
         .map(|i| format!("[[node]]\nname = \"n{i}\"\n"))
@@ -208,7 +210,7 @@ pub fn fleet(nodes: usize) -> String {
     format!("name = \"m\"\n{nodes}")
 }
 
-/// The names of a JSON object's fields, in their order.
+/// Returns the names of a JSON object's fields, in their order.
 pub fn fields(value: &Value) -> Vec<&str> {
     value
         .as_object()
@@ -228,7 +230,7 @@ pub fn has_fields(value: &Value, wanted: &str) {
     assert_eq!(found, wanted);
 }
 
-/// The strings of a JSON array.
+/// Returns the strings of a JSON array.
 pub fn strings(value: &Value) -> Vec<&str> {
     value
         .as_array()
@@ -238,7 +240,7 @@ pub fn strings(value: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// `true` when this process may do everything, so that permissions must be tested as somebody else.
+/// Returns whether this process runs as root, so that permissions must be tested as another user.
 pub fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) == 0)
 }

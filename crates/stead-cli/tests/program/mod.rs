@@ -1,4 +1,4 @@
-//! A directory of its own for each test, and the real program run in it.
+//! A temporary directory for each test, in which it runs the real program.
 #![allow(dead_code, missing_docs)] // each test file uses a part
 
 use std::ffi::OsStr;
@@ -45,14 +45,14 @@ impl Ran {
         std::str::from_utf8(&self.out).expect("UTF-8 output")
     }
 
-    /// It succeeded without a word on standard error.
+    /// Asserts success with nothing on standard error.
     #[track_caller]
     pub fn ok(self) -> Ran {
         assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{self:?}");
         self
     }
 
-    /// It failed with this code and one line that says all of this.
+    /// Asserts a failure with this code and with one line that contains all of these parts.
     #[track_caller]
     pub fn fails(self, code: i32, parts: &[&str]) -> Ran {
         assert_eq!(self.code, Some(code), "{self:?}");
@@ -71,7 +71,7 @@ impl Ran {
     }
 }
 
-/// A directory with the program in it.
+/// A temporary directory in which the program runs.
 pub struct Dir(TempDir);
 
 impl Dir {
@@ -142,7 +142,7 @@ impl Dir {
         self.run(&["apply", "fleet.toml", "m.map"]).ok()
     }
 
-    /// Every file below but fleets and locks: its name, and the MD5 of its contents.
+    /// Returns every file below except fleets and locks: its name, and the MD5 of its contents.
     pub fn everything(&self) -> Vec<(String, String)> {
         let mut files = Vec::new();
         collect(self.0.path(), "", &mut files);
@@ -151,7 +151,7 @@ impl Dir {
         files
     }
 
-    /// No temporary file is left.
+    /// Asserts that no temporary file is left.
     #[track_caller]
     pub fn assert_clean(&self) {
         let left = self.everything();
@@ -184,7 +184,7 @@ fn collect(directory: &Path, prefix: &str, files: &mut Vec<(String, String)>) {
     }
 }
 
-/// The fleet `members` with nodes of weight 1.
+/// Returns the fleet `members` with nodes of weight 1.
 pub fn fleet(nodes: &[&str]) -> String {
     nodes
         .iter()
@@ -193,13 +193,13 @@ pub fn fleet(nodes: &[&str]) -> String {
         })
 }
 
-/// Nodes `n000`, `n001`, ...
+/// Returns the fleet `members` with the nodes `n000`, `n001`, ...
 pub fn many(count: usize) -> String {
     let names: Vec<String> = (0..count).map(|i| format!("n{i:03}")).collect();
     fleet(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// A node, a policy without and one with a weight, and both kinds of pin.
+/// A fleet with three nodes, a policy without a weight, one with a weight, and both kinds of pin.
 pub const RICH: &str = r#"
 name = "members"
 max_slices = 50
@@ -229,7 +229,7 @@ range = ["6.00000%", "6.00001%"]
 nodes = ["c"]
 "#;
 
-/// A number of points, which JSON carries as a decimal string.
+/// Parses a number of points, which JSON carries as a decimal string.
 #[track_caller]
 pub fn points(value: &Value) -> u128 {
     value
@@ -239,7 +239,7 @@ pub fn points(value: &Value) -> u128 {
         .expect("a decimal string")
 }
 
-/// The names of an object's fields, sorted.
+/// Returns the names of an object's fields, sorted.
 #[track_caller]
 pub fn fields(value: &Value) -> Vec<&str> {
     value

@@ -1,4 +1,4 @@
-//! Questions to a backend, on connections apart from the one of the writes.
+//! Sends questions to a backend, on connections apart from the one of the writes.
 
 use std::io;
 
@@ -7,20 +7,20 @@ use crate::connection::Connection;
 use crate::lock::lock;
 use crate::reply::{rebase, Reply};
 
-/// Connections for reads that are kept open while nobody reads.
+/// How many connections for reads are kept open while nobody uses them.
 const IDLE_CONNECTIONS: usize = 8;
 
-/// How many times as long a large answer may take.
+/// How many times longer than other answers a large answer may take.
 const LARGE_PATIENCE: u32 = 6;
 
 impl Backend {
-    /// Asks it something that changes nothing, on a connection apart from the writes, after all
-    /// that it was offered before.
+    /// Asks the backend something that changes nothing, on a connection apart from the writes. The
+    /// question is sent after the backend has answered all writes that it was offered before.
     pub async fn ask(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
         self.caught_up().await?;
         let kept = lock(&self.idle).pop();
         if let Some(mut connection) = kept {
-            // it may have been closed meanwhile: then a new one is asked the same
+            // the backend may have closed it meanwhile; then a new connection asks the same
             match self.in_time(connection.ask(line, binary)).await {
                 Ok(reply) => {
                     self.keep(connection, &reply);
@@ -37,8 +37,8 @@ impl Backend {
         Ok(self.as_ours(reply, binary))
     }
 
-    /// As [`ask`](Backend::ask), on a connection of its own and with more patience: what has a
-    /// large answer. The paths in its lines stay.
+    /// Asks like [`ask`](Backend::ask), for requests with a large answer: on a connection of its
+    /// own, and with more patience. The paths in the lines of the answer are not rewritten.
     pub async fn ask_large(&self, line: &[u8], binary: bool) -> io::Result<Reply> {
         self.caught_up().await?;
         let address = self.access().address;
@@ -58,8 +58,8 @@ impl Backend {
             .map(|reply| self.as_ours(reply, true))
     }
 
-    /// As [`ask`](Backend::ask), on a connection of its own: rrdcached closes it after some errors
-    /// of SUSPEND and RESUME.
+    /// Asks like [`ask`](Backend::ask), on a connection of its own: rrdcached closes it after some
+    /// errors of SUSPEND and RESUME.
     pub async fn ask_apart(&self, line: &[u8]) -> io::Result<Reply> {
         self.caught_up().await?;
         let (_, reply) = self.ask_new(line, false).await?;
@@ -74,13 +74,13 @@ impl Backend {
             .map_err(|error| self.broken(error))?;
         match self.in_time(connection.ask(line, binary)).await {
             Ok(reply) => Ok((connection, reply)),
-            // it stands still; anything else may be this request's fault
+            // the backend hangs; any other error may be the fault of this request
             Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(self.broken(error)),
             Err(error) => Err(error),
         }
     }
 
-    /// A reply with the paths that clients know.
+    /// Rewrites the paths of a reply to those that clients know.
     fn as_ours(&self, reply: Reply, binary: bool) -> Reply {
         let ours = self.shared.options.base.directory();
         match binary {
@@ -92,8 +92,9 @@ impl Backend {
         }
     }
 
-    /// Keeps a connection for the next read. After an error it may be out of step: of an unknown
-    /// column rrdcached answers with memory that it has freed, line ends and all.
+    /// Keeps a connection for the next read, but not after an error, when it may be out of step.
+    /// For an unknown column, for example, rrdcached answers with memory that it has freed, line
+    /// ends included.
     fn keep(&self, connection: Connection, reply: &Reply) {
         let mut idle = lock(&self.idle);
         if idle.len() < IDLE_CONNECTIONS && !reply.is_error() {

@@ -1,5 +1,5 @@
-//! Confirming: a write is on a backend's disk when a FLUSH of its file, sent after the write was
-//! answered, has succeeded.
+//! Confirms writes. A write is on a backend's disk when a FLUSH of its file, sent after the write
+//! was answered, has succeeded.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -13,21 +13,22 @@ use crate::refusals::has_no_file;
 use crate::reply::Reply;
 
 impl Backend {
-    /// Flushes what has waited long enough and confirms what was flushed; never ends.
+    /// Flushes files whose writes have waited long enough and confirms what was flushed. Never
+    /// returns.
     pub async fn confirm(self: Arc<Self>) {
         let age = self.shared.options.flush_after;
         let pause = (age / 10).clamp(Duration::from_millis(10), Duration::from_secs(1));
         loop {
             tokio::time::sleep(pause).await;
             if self.health() == Health::Up {
-                // a backend that fails here is found down by its own task
+                // if the backend fails here, its own task finds it down
                 let _ = self.flush(age).await;
                 let _ = self.look_for_a_journal().await;
             }
         }
     }
 
-    /// Asks for its counters, until they tell whether it keeps a journal of its own.
+    /// Asks for the backend's counters until they show whether it keeps a journal of its own.
     async fn look_for_a_journal(&self) -> io::Result<()> {
         let before = self.standing().own_journal;
         if matches!(before, OwnJournal::Kept | OwnJournal::None) {
@@ -56,7 +57,7 @@ impl Backend {
     /// Flushes every file whose oldest write is older than `age`, and confirms.
     pub async fn flush(&self, age: Duration) -> io::Result<()> {
         let mut flushing = self.flushing.lock().await;
-        // what cannot be flushed now holds up no other
+        // files that cannot be flushed now; they do not hold up the others
         let mut aside = Vec::new();
         let losses_before = self.standing().losses;
         loop {
@@ -74,7 +75,7 @@ impl Backend {
             };
             let mut standing = self.standing();
             if standing.losses != losses {
-                return Ok(()); // what was taken is not known here any more
+                return Ok(()); // the connection was lost: the list that this file came from is gone
             }
             match flushed {
                 Ok(Ok(true)) => standing.unflushed.flushed(&taken),
@@ -82,7 +83,7 @@ impl Backend {
                     standing.unflushed.flushed(&taken);
                     self.shared.lacks.add(&taken.1, self.id);
                 }
-                Ok(_) => aside.push(taken), // suspended, or refused: again at the next turn
+                Ok(_) => aside.push(taken), // suspended or refused: try again at the next turn
                 Err(error) => {
                     standing.unflushed.failed(&taken, Instant::now());
                     drop(standing);
@@ -92,7 +93,7 @@ impl Backend {
             }
         }
         let through = {
-            // before the queue is looked at: all up to here was in the queue or went out of it
+            // read before the queue is: every record up to here is in the queue or has left it
             let offered = self.shared.offered.load(Ordering::Acquire);
             let mut standing = self.standing();
             if standing.health != Health::Up || standing.losses != losses_before {
@@ -108,8 +109,8 @@ impl Backend {
                 .flatten()
                 .min();
             let through = first.map_or(offered, |first| offered.min(first - 1));
-            // a turn later: a file that rrdcached is just writing has nothing that waits, and is
-            // not written yet
+            // confirm what the previous turn found: while rrdcached is writing a file, nothing of
+            // the file waits, although it is not written yet
             standing.flushed.replace(through)
         };
         through.map_or(Ok(()), |through| {
@@ -118,7 +119,7 @@ impl Backend {
     }
 }
 
-/// One of the counters that STATS gives.
+/// Returns one of the counters that STATS gives.
 fn number(reply: &Reply, name: &str) -> Option<u64> {
     reply.each().find_map(|line| {
         std::str::from_utf8(line)

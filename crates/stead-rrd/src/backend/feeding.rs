@@ -1,5 +1,5 @@
-//! The connection of the writes: one task that sends what waits as one BATCH, the busier, the
-//! larger.
+//! Feeds the connection of the writes. One task sends everything that waits as one BATCH, so the
+//! BATCHes grow with the load.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -14,11 +14,11 @@ use crate::health::Health;
 use crate::refusals::{has_no_file, is_repeated};
 use crate::reply::rebase;
 
-/// How long until the next attempt to connect, at first and at most.
+/// The first pause before the next attempt to connect, and the longest.
 const RETRY: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
 impl Backend {
-    /// Keeps it connected and up to date; never ends.
+    /// Keeps the backend connected and up to date. Never returns.
     pub async fn run(self: Arc<Self>) {
         let mut pause = RETRY.0;
         let mut said = false;
@@ -72,12 +72,13 @@ impl Backend {
                 Ok(through) => through,
                 Err(error) => return error,
             };
-            tracing::warn!(backend = %name, %address, state = "behind", record = has, "backend {name} ({address}) is too slow: it goes on from the log");
+            tracing::warn!(backend = %name, %address, state = "behind", record = has, "backend \
+                {name} ({address}) is too slow: it continues from the log");
         }
     }
 
-    /// Sends what waits, while it is up. Ends with the number of the last record when the queue was
-    /// too long and is empty now.
+    /// Sends what waits in the queue while the backend is up. Returns the number of the last record
+    /// when the queue had become too long and has been sent.
     async fn drain(&self, connection: &mut Connection, caught_up: u64) -> io::Result<u64> {
         let mut through = caught_up;
         let (mut works, mut text) = (Vec::new(), Vec::new());
@@ -124,7 +125,7 @@ impl Backend {
         }
     }
 
-    /// Passes the answers on, and notes what has to be flushed.
+    /// Passes the answers on to the tickets, and notes which files have to be flushed.
     fn heard(&self, works: &[Work], failures: Vec<(usize, Vec<u8>)>, caught_up: u64) {
         let now = Instant::now();
         let base = self.base();
@@ -136,8 +137,8 @@ impl Backend {
             while let Some((at, mut text)) = failures.next_if(|(at, _)| *at < end) {
                 self.counters.refused.fetch_add(1, Ordering::Relaxed);
                 if work.ticket.number <= caught_up && is_repeated(&text) {
-                    // it was in the log when that was read, and came again
-                    // through the queue
+                    // the log was read with this record in it, and the record came again through
+                    // the queue
                     continue;
                 }
                 if let Some(line) = work.lines().nth(at - start).filter(|_| has_no_file(&text)) {
@@ -153,7 +154,7 @@ impl Backend {
                 }
                 own.push((at - start, text));
             }
-            // also what was refused: of several values it may have taken the first
+            // refused lines count, too: of several values the backend may have taken the first ones
             let mut standing = self.standing();
             for line in work.lines() {
                 standing

@@ -1,4 +1,4 @@
-//! One backend: an rrdcached, what waits for it, and whether it is up to date.
+//! One backend: an rrdcached, the writes that wait for it, and whether it is up to date.
 //!
 //! ```text
 //!           connected            has all of the log
@@ -8,16 +8,17 @@
 //!                          +-------- queue is full -------+
 //! ```
 //!
-//! `Up`, writes wait in a queue, and one task sends what waits as one BATCH: the busier, the
-//! larger. In every other state nothing waits here: the log has it. A backend that is `Behind`
-//! reads the log from what it has confirmed on, which can repeat writes that it has; what it says
-//! about these ("illegal attempt") is no error.
+//! While a backend is `Up`, its writes wait in a queue. One task sends everything that waits as one
+//! BATCH, so the BATCHes grow with the load. In every other state nothing waits in memory, because
+//! the log has it. A backend that is `Behind` reads the log from its last confirmed record on. That
+//! can repeat writes that the backend has; its refusal of these ("illegal attempt") is not an
+//! error.
 //!
 //! A write counts as confirmed when a FLUSH of its file, sent after the write was answered, has
-//! succeeded. Writes to a file that the backend says it has not are confirmed, too: there is
-//! nothing to keep them in, and the file comes whole, from a replica.
+//! succeeded. Writes to a file that the backend reports as missing are confirmed, too: there is
+//! nothing to keep them in, and the whole file will be copied from a replica.
 //!
-//! A backend that does not answer in time is lost as one that closed the connection is.
+//! A backend that does not answer in time is treated like one that closed the connection.
 
 mod asking;
 mod confirming;

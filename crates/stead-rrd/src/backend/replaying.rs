@@ -1,4 +1,4 @@
-//! What a backend missed: the log from what it has confirmed on, until there is no more.
+//! Replays what a backend missed: the log from the backend's last confirmed record to its end.
 
 use std::io;
 use std::time::Instant;
@@ -13,8 +13,8 @@ use crate::verb::Verb;
 use crate::words::{words, Split};
 
 impl Backend {
-    /// Sends what the log has after `has`, until there is no more; it is up then. Returns the
-    /// number of the last record.
+    /// Sends the records of the log after `has` until there are no more, and then marks the backend
+    /// as up. Returns the number of the last record.
     pub(super) async fn replay(&self, connection: &mut Connection, has: u64) -> io::Result<u64> {
         let mut through = has;
         loop {
@@ -36,7 +36,7 @@ impl Backend {
                     standing.error = None;
                     return Ok(through);
                 }
-                // what was offered is durable, so that the log has it by now
+                // every offered record is durable, so the log has it by now
                 continue;
             }
             let failures = self
@@ -55,7 +55,7 @@ impl Backend {
         }
     }
 
-    /// The next writes of the log that are for this backend.
+    /// Reads the next writes of the log that are for this backend.
     fn stretch(&self, after: u64) -> io::Result<Stretch> {
         let mut stretch = Stretch {
             through: after,
@@ -67,8 +67,8 @@ impl Backend {
                 format!("record {number} of the log is damaged"),
             )
         };
-        // the iterator may touch the disk: short reads, from files that were written a moment ago
-        // in most cases
+        // the iterator may read from the disk: short reads, mostly from files that were written a
+        // moment ago
         for record in self.shared.log.read(after) {
             let (number, bytes) = record?;
             for entry in record::entries(&bytes) {
@@ -76,7 +76,7 @@ impl Backend {
                 if entry.names().any(|name| name == self.name) {
                     let split = Split::of(entry.line);
                     let (name, rest) = split.path().ok_or_else(|| damaged(number))?;
-                    // a file that has moved away, or has not come yet, is none of its own
+                    // skip files that have moved away from this backend, or have not come to it yet
                     if self.shared.layout().now(&name).contains(&self.id) {
                         let is_update = split.verb == Some(Verb::Update);
                         let values = if is_update { rest } else { b"" };
@@ -99,15 +99,16 @@ impl Backend {
 #[derive(Default)]
 struct Stretch {
     text: Vec<u8>,
-    /// for each line its record and its file
+    /// the record and the file of each line
     names: Vec<(u64, Vec<u8>)>,
-    /// the last record that was looked at
+    /// the number of the last record that was read
     through: u64,
 }
 
-/// Appends a write of the log, an update with several values, which end it, as one update each:
-/// rrdcached stops at the first value that it has already, and of a repeated line it may have the
-/// first values only. `each` is called for every line.
+/// Appends a write of the log to `to`. `values` are the values at the end of `line` if it is an
+/// update. An update with several values becomes one update for each: rrdcached stops at the first
+/// value that it has already, and of a repeated line it may have only the first values. Calls
+/// `each` for every line that it appends.
 fn pieces(line: &[u8], values: &[u8], to: &mut Vec<u8>, mut each: impl FnMut()) {
     if words(values).count() < 2 {
         to.extend_from_slice(line);

@@ -1,4 +1,4 @@
-//! One rrdcached, as the router knows it: who it is, what it is offered, and how it is lost.
+//! One rrdcached as the router knows it: its identity, what it is offered, and how it is lost.
 
 use std::future::Future;
 use std::io;
@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::shared::Shared;
 use crate::unflushed::Unflushed;
 
-/// Bytes that may wait in memory; beyond, the log is read instead.
+/// The most bytes that may wait in memory; beyond them, the backend reads the log instead.
 const QUEUE_BYTES: usize = 64 << 20;
 
 /// One rrdcached.
@@ -28,32 +28,32 @@ pub struct Backend {
     pub(super) shared: Arc<Shared>,
     pub(super) standing: Mutex<Standing>,
     pub(super) wake: Notify,
-    /// works taken out of the queue and answered, since the start
+    /// how many works were taken out of the queue and answered since the start
     pub(super) answered: watch::Sender<u64>,
     pub(super) idle: Mutex<Vec<Connection>>,
-    /// for FLUSH alone. Opened before the connection of the writes: so one that works leads to the
-    /// very process that has answered the writes, and not to one that came after it and knows
-    /// nothing of them
+    /// Used for FLUSH only. It is opened before the connection of the writes. So if it works, it
+    /// leads to the same process that answered the writes, and not to a later one that knows
+    /// nothing of them.
     pub(super) flushing: tokio::sync::Mutex<Option<Connection>>,
-    /// rings when it comes up
+    /// notified when the backend comes up
     pub(super) came_up: Arc<Notify>,
     pub(super) counters: Counters,
 }
 
-/// What was counted since the start.
+/// Counters since the start.
 #[derive(Default)]
 pub struct Counters {
-    /// Lines that were answered.
+    /// How many lines were answered.
     pub writes: AtomicU64,
-    /// Lines among them that were refused.
+    /// How many of these lines were refused.
     pub refused: AtomicU64,
-    /// How often it came up.
+    /// How often the backend came up.
     pub ups: AtomicU64,
 }
 
 impl Backend {
-    /// A backend that is down until [`run`](Backend::run) connects it. `came_up` rings whenever it
-    /// has come up.
+    /// Returns a backend that is down until [`run`](Backend::run) connects it. `came_up` is
+    /// notified each time the backend comes up.
     pub fn new(
         name: &str,
         id: BackendId,
@@ -75,32 +75,32 @@ impl Backend {
         }
     }
 
-    /// Its name in the map.
+    /// Returns the backend's name in the map.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its number.
+    /// Returns the backend's number.
     pub fn id(&self) -> BackendId {
         self.id
     }
 
-    /// Where it is.
+    /// Returns the backend's addresses.
     pub fn access(&self) -> Access {
         self.standing().access.clone()
     }
 
-    /// How its files can be reached.
+    /// Returns how the backend's files can be reached.
     pub fn files(&self) -> Option<Files> {
         self.standing().access.files.clone()
     }
 
-    /// What was counted.
+    /// Returns the backend's counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// It is somewhere else from now on.
+    /// Changes the backend's addresses.
     pub fn move_to(&self, access: Access) {
         let mut standing = self.standing();
         if standing.access.address != access.address {
@@ -110,18 +110,18 @@ impl Backend {
         standing.access = access;
     }
 
-    /// What it can do now.
+    /// Returns what the backend can do now.
     pub fn health(&self) -> Health {
         self.standing().health
     }
 
-    /// Its state, since when, and why it is down.
+    /// Returns the backend's state, since when it has it, and why it is down.
     pub fn condition(&self) -> (Health, SystemTime, Option<String>) {
         let standing = self.standing();
         (standing.health, standing.since, standing.error.clone())
     }
 
-    /// Works and bytes that wait, and files that have not been flushed.
+    /// Returns how many works and bytes wait, and how many files have not been flushed.
     pub fn waiting(&self) -> (usize, usize, usize) {
         let standing = self.standing();
         (
@@ -131,15 +131,16 @@ impl Backend {
         )
     }
 
-    /// Whether it keeps a journal of its own, as far as it has shown. After a crash it takes
-    /// updates that came while a file was written for written, and refuses them when they are sent
-    /// again: `wrote` stands behind them in its journal.
+    /// Returns whether the backend is known to keep a journal of its own. In the journal, `wrote`
+    /// stands after updates that came while their file was being written. So after a crash the
+    /// backend believes that these updates were written, and refuses them when they are sent again.
     pub fn has_journal(&self) -> bool {
         self.standing().own_journal == OwnJournal::Kept
     }
 
-    /// Gives it writes; the ticket hears at once when it is not up. Writes to one file come in the
-    /// order of their records; `held` says that those of other files may have overtaken them.
+    /// Offers writes to the backend. If it is not up, the ticket is told at once. Writes to one
+    /// file are offered in the order of their records. `held` means that writes to other files may
+    /// have overtaken these.
     pub fn offer(&self, work: Work, held: bool) {
         let mut standing = self.standing();
         let number = work.ticket.number;
@@ -150,7 +151,7 @@ impl Backend {
                 standing.late = Some(standing.late.map_or(number, |late| late.min(number)));
             }
             if standing.health == Health::Up {
-                standing.health = Health::Behind; // the task sends what waits and goes on from the log
+                standing.health = Health::Behind; // the task empties the queue, then reads the log
                 self.wake.notify_one();
             }
             drop(standing);
@@ -164,7 +165,7 @@ impl Backend {
         self.wake.notify_one();
     }
 
-    /// Waits until all that it was offered up to now is answered.
+    /// Waits until everything that the backend was offered so far is answered.
     pub async fn caught_up(&self) -> io::Result<()> {
         let (pushed, losses) = {
             let standing = self.standing();
@@ -200,7 +201,7 @@ impl Backend {
         }
     }
 
-    /// A failure that concerns all connections.
+    /// Reports a failure that concerns all connections of this backend.
     pub(super) fn broken(&self, error: io::Error) -> io::Error {
         self.standing().broken = Some(error.to_string());
         self.wake.notify_one();
@@ -223,7 +224,7 @@ impl Backend {
             .unwrap_or_else(late)
     }
 
-    /// It is lost, or gone for good: nobody waits for it any more.
+    /// Marks the backend as lost, or as gone for good: nobody waits for it any more.
     pub fn down(&self, error: &io::Error) {
         let mut standing = self.standing();
         if standing.health != Health::Down {
@@ -234,9 +235,9 @@ impl Backend {
         let works = std::mem::take(&mut standing.queue);
         standing.queued_bytes = 0;
         standing.sending = None;
-        standing.late = None; // what it has not confirmed is read again in any case
+        standing.late = None; // everything unconfirmed is read again anyway
         standing.flushed = None;
-        // it may have lost what it had in memory: all that is not confirmed comes again
+        // it may have lost what it had in memory, so everything that is not confirmed is sent again
         standing.unflushed = Unflushed::default();
         let pushed = standing.pushed;
         drop(standing);
@@ -245,7 +246,8 @@ impl Backend {
         self.answered.send_replace(pushed);
     }
 
-    /// The directory of its files as it writes it in answers; empty before the first connection.
+    /// Returns the directory of the backend's files as the backend writes it in answers. It is
+    /// empty before the first connection.
     pub(super) fn base(&self) -> Arc<[u8]> {
         Arc::clone(&self.standing().base)
     }

@@ -1,4 +1,4 @@
-//! How a backend stands: what it can do, what waits for it, and what it has not confirmed.
+//! The state of a backend: what it can do, what waits for it, and what it has not confirmed.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use crate::files::Files;
 use crate::health::Health;
 use crate::unflushed::Unflushed;
 
-/// Lines in one BATCH: rrdcached works on it without answering anyone else on this connection;
-/// 2,000 take it some 3 ms.
+/// The most lines in one BATCH. rrdcached answers nobody else on this connection while it works on
+/// a BATCH; 2,000 lines take it about 3 ms.
 pub(super) const BATCH_LINES: usize = 2000;
 
-/// Where a node is: what its attributes say.
+/// The addresses of a node, from its attributes.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// Where its rrdcached listens.
@@ -23,51 +23,52 @@ pub struct Access {
     pub files: Option<Files>,
 }
 
-/// Whether a backend keeps a journal of its own. It tells no more than how much it has written into
-/// one, so it has to get updates first.
+/// Whether a backend keeps a journal of its own. rrdcached tells only how much it has written into
+/// a journal, so it must get updates before that shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OwnJournal {
     Unknown,
-    /// not known when it had got so many updates, of which some came from a journal
+    /// not known yet; at the first look the backend had received this many updates, perhaps some
+    /// of them from a journal
     UnknownAt(u64),
     Kept,
     None,
 }
 
-/// All that changes about a backend, under one lock.
+/// Everything about a backend that changes, under one lock.
 pub(super) struct Standing {
     pub access: Access,
     pub health: Health,
     pub since: SystemTime,
-    /// why it is down
+    /// why the backend is down
     pub error: Option<String>,
     /// how often the connection was lost
     pub losses: u64,
-    /// something went wrong on another connection: the one of the writes has to be made anew, too
+    /// why another connection failed; then the connection of the writes has to be opened again, too
     pub broken: Option<String>,
     /// the base directory of the files, in the spelling that the backend uses
     pub base: Arc<[u8]>,
     pub queue: VecDeque<Work>,
     pub queued_bytes: usize,
-    /// works ever put into the queue
+    /// how many works were ever put into the queue
     pub pushed: u64,
-    /// the oldest record of the works that are being sent
+    /// the number of the oldest record that is being sent
     pub sending: Option<u64>,
-    /// the newest record that was offered, whether it was taken or not
+    /// the number of the newest record that was offered, whether it was taken or not
     pub offered: u64,
-    /// the version of the layout by which the log was read last
+    /// the version of the layout when the log was last read
     pub version: u64,
-    /// the oldest record that it has to read, though it may have read on: its file has come to be
-    /// here since
+    /// The oldest record that must be read from the log although the backend may have read past it,
+    /// because the record's file came to this backend afterwards.
     pub late: Option<u64>,
     pub unflushed: Unflushed,
-    /// everything up to this record was found flushed at the last turn
+    /// the last turn found everything up to this record flushed
     pub flushed: Option<u64>,
     pub own_journal: OwnJournal,
 }
 
 impl Standing {
-    /// Of a backend that was never connected.
+    /// Returns the state of a backend that was never connected.
     pub fn new(access: Access) -> Standing {
         Standing {
             access,
@@ -95,7 +96,7 @@ impl Standing {
         self.since = SystemTime::now();
     }
 
-    /// What goes out next: works from the queue, as many as fit in a BATCH, and one in any case.
+    /// Moves the next works from the queue to `works`: as many as fit in a BATCH, and at least one.
     pub fn take(&mut self, works: &mut Vec<Work>) {
         let mut lines = 0;
         while let Some(work) = self.queue.front() {

@@ -1,4 +1,4 @@
-//! A backend between its queue and the log.
+//! Tests of a backend between its queue and the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,8 @@ use crate::ticket::Ticket;
 use crate::verb::Verb;
 use crate::writes::Writes;
 
-/// A layout in which a file moves from backend 0, `a`, to backend 1, `b`; and its name.
+/// Returns a layout in which a file moves from backend 0, `a`, to backend 1, `b`; and the file's
+/// name.
 fn a_file_that_moves() -> (Layout, String) {
     let build = |names: &[&str], before: Option<&stead::Map>| {
         let nodes: String = names
@@ -40,7 +41,7 @@ fn a_file_that_moves() -> (Layout, String) {
     (layout, name)
 }
 
-/// An rrdcached that takes every update of one connection, and in the end tells what it got.
+/// Runs an rrdcached that takes every update of one connection, and returns what it got.
 fn server(path: &std::path::Path) -> JoinHandle<Vec<String>> {
     let listener = tokio::net::UnixListener::bind(path).unwrap();
     tokio::spawn(async move {
@@ -59,7 +60,7 @@ fn server(path: &std::path::Path) -> JoinHandle<Vec<String>> {
     })
 }
 
-/// A backend that has read the log past a write before the write's file came to it.
+/// A backend has read the log past a write, and only then the write's file comes to the backend.
 #[tokio::test]
 async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
     let (layout, name) = a_file_that_moves();
@@ -89,7 +90,7 @@ async fn a_write_that_was_held_reaches_a_backend_that_has_read_on() {
     let mut connection = Connection::open(&address).await.unwrap();
     let through = backend.replay(&mut connection, 0).await.unwrap();
     assert_eq!((through, backend.health()), (number, Health::Up));
-    // it is lost, and reads on from here; the file comes to it, and with it what was held
+    // the backend falls behind and continues from here; the file comes to it, with the held write
     backend.standing().become_(Health::Behind);
     shared.layout_mut().moved(name.as_bytes());
     let (ticket, mut answer) = Ticket::new(number, writes);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::ticket::Ticket;
 
-/// Lines of one ticket that are for this backend.
+/// The lines of one ticket that are for this backend.
 pub struct Work {
-    /// The ticket, which hears of the answer, or that there is none.
+    /// The ticket. It is told the answer, or that there is none.
     pub ticket: Arc<Ticket>,
-    /// Which of its lines.
+    /// Which lines of the ticket.
     pub lines: Lines,
 }
 
@@ -16,7 +16,7 @@ pub struct Work {
 pub enum Lines {
     /// All of them.
     All,
-    /// These, ascending.
+    /// The lines with these numbers, ascending.
     These(Vec<u32>),
 }
 
@@ -36,7 +36,7 @@ impl Work {
         }
     }
 
-    /// The memory that it keeps, roughly; a ticket is counted by each backend that has it.
+    /// Returns roughly how much memory this work keeps. Each backend that has a ticket counts it.
     pub(super) fn size(&self) -> usize {
         self.ticket.writes.bytes() + 100 * self.count()
     }

@@ -1,22 +1,22 @@
-//! Which requests a listener takes.
+//! Which requests a listener accepts.
 
 use crate::reply::Reply;
 use crate::verb::Verb;
 use crate::words::Split;
 
-/// How much of a word that is no command comes back.
+/// How many bytes of an unknown command are repeated in the answer.
 const SHOWN_BYTES: usize = 1000;
 
-/// Which requests a listener takes.
+/// The requests that a listener accepts.
 #[derive(Clone, Debug, Default)]
 pub struct Allowed(Option<Vec<Verb>>);
 
 impl Allowed {
-    /// Reads `UPDATE,FLUSH`; the error says which word is none.
+    /// Reads a list such as `UPDATE,FLUSH`. The error names the word that is not a command.
     pub fn parse(text: &str) -> Result<Allowed, String> {
         let verb = |word: &str| {
             Verb::named(word.trim().as_bytes())
-                .ok_or_else(|| format!("{word:?} is no command of rrdcached; see HELP"))
+                .ok_or_else(|| format!("{word:?} is not a command of rrdcached; see HELP"))
         };
         text.split(',')
             .map(verb)
@@ -24,13 +24,13 @@ impl Allowed {
             .map(|verbs| Allowed(Some(verbs)))
     }
 
-    /// The verb of a line, when this client may use it; the error is the answer.
+    /// Returns the verb of a line if this client may use it. The error is the answer to send.
     pub(super) fn permit(&self, line: &Split<'_>) -> Result<Verb, Reply> {
         if line.word.contains(&0) || line.rest.contains(&0) {
             return Err(Reply::error("a request with a NUL byte"));
         }
         if *line.word == *b"." || line.word.eq_ignore_ascii_case(b"WROTE") {
-            // the second is a word of its journal
+            // WROTE is a word of rrdcached's journal
             return Err(not_here(&line.word));
         }
         let verb = line.verb.ok_or_else(|| {
@@ -45,12 +45,12 @@ impl Allowed {
     }
 
     fn has(&self, verb: Verb) -> bool {
-        // whoever may talk at all may end it
+        // any client may end its connection
         verb == Verb::Quit || self.0.as_ref().is_none_or(|verbs| verbs.contains(&verb))
     }
 }
 
-/// The answer to a word that is none where it stands.
+/// Returns the answer to a word that is not allowed at this place.
 pub(super) fn not_here(word: &[u8]) -> Reply {
     Reply::error([b"Can't use '", word, b"' here."].concat())
 }

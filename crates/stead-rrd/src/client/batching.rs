@@ -1,6 +1,6 @@
 //! A client's BATCH: its lines up to the dot, and one answer.
 //!
-//! Writes go into the log in parts; what is no write waits until the parts before it are answered.
+//! Writes go into the log in parts. Any other line waits until the parts before it are answered.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -17,19 +17,19 @@ use crate::verb::Verb;
 use crate::words::Split;
 use crate::writes::Writes;
 
-/// Lines and bytes of a BATCH that go into the log as one record.
+/// The most lines and bytes of a BATCH that go into the log as one record.
 const PART: (usize, usize) = (250, 64 << 10);
 
-/// Parts of one BATCH that wait for their answers.
+/// How many parts of one BATCH may wait for their answers.
 const PARTS: usize = 8;
 
-/// The number of a write of our own, whose failure is no client's.
+/// The line number of a write that the router added; its failure is not reported to the client.
 const NOBODYS: u64 = 0;
 
 /// A BATCH that is being read.
 #[derive(Default)]
 struct Batch {
-    /// of the line that was read last, from 1
+    /// the number of the line that was read last, from 1
     number: u64,
     errors: Errors,
     part: Part,
@@ -40,7 +40,7 @@ struct Batch {
 /// Lines of a BATCH that go into the log together.
 #[derive(Default)]
 struct Part {
-    /// for each write the client's line
+    /// the client's line of each write
     numbers: Vec<u64>,
     writes: Writes,
 }
@@ -53,7 +53,7 @@ struct Waiting {
 }
 
 impl Session {
-    /// The lines up to the dot, and one answer.
+    /// Reads the lines up to the dot, and sends one answer.
     pub(super) async fn batch(&mut self, since: Instant) -> Result<(), Gone> {
         self.answer_all().await;
         self.say(&Reply::ok(GO_AHEAD));
@@ -105,8 +105,8 @@ impl Session {
 }
 
 impl Part {
-    /// Notes whose the writes are that were added: some of our own, then those of the client's
-    /// line.
+    /// Records which lines the added writes belong to: first `own` writes of the router, then those
+    /// of the client's line `number`.
     fn count(&mut self, own: usize, number: u64) {
         self.numbers.resize(self.numbers.len() + own, NOBODYS);
         self.numbers.resize(self.writes.len(), number);
@@ -123,7 +123,7 @@ impl Batch {
         self.errors.add(self.number, reply.text);
     }
 
-    /// What is no write, after what stands before it.
+    /// Handles a line that is not a write, after all lines before it.
     async fn ask(&mut self, router: &Router, verb: Option<Verb>, question: Question) {
         self.submit(router);
         self.settle(0, router).await;
@@ -132,7 +132,7 @@ impl Batch {
             Question::Create(file) => router.create(file).await,
             Question::AllCopies(line) => router.all_copies(line).await,
             Question::Everywhere(verb) => router.everywhere(verb).await,
-            _ => Reply::error(FAULT), // nothing else may stand in a BATCH
+            _ => Reply::error(FAULT), // nothing else is allowed in a BATCH
         };
         match reply.is_error() {
             true => self.refuse(router, verb, asked.elapsed(), reply),
@@ -144,7 +144,7 @@ impl Batch {
         if self.part.writes.is_empty() {
             return;
         }
-        // the next part is as large as this one, as a rule
+        // the next part is usually as large as this one
         let next = Part {
             numbers: Vec::with_capacity(self.part.numbers.len()),
             writes: self.part.writes.another(),
@@ -157,7 +157,7 @@ impl Batch {
         });
     }
 
-    /// Waits until at most `most` parts are without their answers.
+    /// Waits until at most `most` parts have no answer.
     async fn settle(&mut self, most: usize, router: &Router) {
         while self.waiting.len() > most {
             let Some(part) = self.waiting.pop_front() else {
@@ -167,7 +167,7 @@ impl Batch {
         }
     }
 
-    /// Takes the answers to a part.
+    /// Waits for the answers to a part and records its errors.
     async fn take(&mut self, part: Waiting, router: &Router) {
         let numbers = &part.numbers;
         // one line may be several writes
@@ -200,7 +200,7 @@ impl Batch {
             refused += 1;
             self.errors.add(number, text);
         }
-        // nearly all of them; the few FORGETs among them count as updates
+        // nearly all of them are updates; the few FORGETs are counted as updates, too
         router.shared().tally.observe_many(
             Some(Verb::Update),
             part.since.elapsed(),

@@ -1,4 +1,4 @@
-//! What a client sent, line by line.
+//! The bytes that a client sent, line by line.
 
 use std::io;
 use std::ops::Range;
@@ -7,24 +7,24 @@ use tokio::io::AsyncReadExt;
 
 use crate::connection::Stream;
 
-/// What is read at once.
+/// How many bytes are read at once.
 pub(super) const READ_BYTES: usize = 16 << 10;
 
-/// The client has gone, or has to.
+/// The client has left, or must be disconnected.
 pub(super) struct Gone;
 
-/// What a client sent and we did not look at yet.
+/// Bytes that a client sent and that are not processed yet.
 #[derive(Default)]
 pub(super) struct Input {
     pub(super) bytes: Vec<u8>,
-    /// before, all was looked at
+    /// everything before this was processed
     start: usize,
-    /// from `start` to here there is no line end
+    /// there is no line end from `start` to here
     searched: usize,
 }
 
 impl Input {
-    /// The next whole line, by its place in `bytes`, with its end.
+    /// Returns the next whole line, with its end, as its place in `bytes`.
     pub(super) fn line(&mut self) -> Option<Range<usize>> {
         let end = self.bytes[self.searched..].iter().position(|b| *b == b'\n');
         match end {
@@ -40,7 +40,7 @@ impl Input {
         }
     }
 
-    /// Makes room for more, and gives back what an idle client does not need.
+    /// Makes room for more bytes, and frees the buffer of an idle client.
     pub(super) fn tidy(&mut self) {
         self.bytes.drain(..self.start);
         self.searched -= self.start;
@@ -50,11 +50,11 @@ impl Input {
         }
     }
 
-    /// More from the client.
+    /// Reads more bytes from the client.
     pub(super) async fn read(&mut self, stream: &mut Stream) -> Result<(), Gone> {
         while self.bytes.is_empty() {
-            // no buffer while it is idle; a new one is said to be readable once although it is not,
-            // which would leave 4 KiB to each
+            // Keep no buffer while the client is idle. A new socket is reported readable once
+            // although it is not; without the check below, each client would keep 4 KiB.
             stream.readable().await.map_err(|_| Gone)?;
             self.bytes.reserve(READ_BYTES);
             match stream.try_read_buf(&mut self.bytes) {

@@ -1,4 +1,4 @@
-//! Clients: what they may ask for, and their answers in the order of their requests.
+//! Clients: what they may ask, and their answers in the order of their requests.
 
 mod allowed;
 mod batching;

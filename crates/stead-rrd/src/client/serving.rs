@@ -1,8 +1,8 @@
-//! A client's requests, one after the other.
+//! Handles a client's requests, one after the other.
 //!
-//! A client may send the next request before the last is answered. Writes are taken as they come,
-//! so that many share one sync of the log; anything else waits until what the same client asked
-//! before is answered, so that it sees its own writes.
+//! A client may send the next request before the last one is answered. Writes are taken as they
+//! come, so that many share one sync of the log. Any other request waits until the earlier requests
+//! of the same client are answered, so that the client sees its own writes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -23,10 +23,11 @@ use crate::verb::{Verb, VERBS};
 use crate::words::Split;
 use crate::writes::Writes;
 
-/// Requests of one client that wait for their answers; beyond, it is not read from.
+/// How many requests of one client may wait for their answers; beyond, nothing is read from the
+/// client.
 const WAITING: usize = 256;
 
-/// One client, until it goes.
+/// Serves one client until it leaves.
 pub(crate) async fn serve(
     stream: Stream,
     router: Arc<Router>,
@@ -43,9 +44,9 @@ pub(crate) async fn serve(
         allowed,
         ending,
     };
-    // the reasons why a client goes are its own
+    // why a client leaves does not matter here
     let _ = client.run().await;
-    // who has only closed its sending half still reads
+    // a client that has closed only its sending half still reads
     client.answer_all().await;
     let _ = client.flush().await;
 }
@@ -117,7 +118,7 @@ impl Session {
             Question::Batch => return self.batch(since).await,
             _ => {}
         }
-        // it shall see what this client wrote before
+        // the answer must reflect what this client wrote before
         self.answer_all().await;
         self.flush().await?;
         let reply = match question {
@@ -136,8 +137,8 @@ impl Session {
         Ok(())
     }
 
-    /// A FETCH, whose answer may be large: then it is not copied once more, and whoever does not
-    /// read it is not waited for.
+    /// Handles a FETCH. If its answer may be large, the answer is not copied once more, and a
+    /// client that does not read it is disconnected.
     async fn fetch(
         &mut self,
         line: FileLine,

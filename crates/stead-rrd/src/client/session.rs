@@ -1,5 +1,5 @@
-//! One client: what it sent, what waits for its answers, and what goes back to it, in the order of
-//! its requests.
+//! One client: its input, its requests that wait for answers, and its answers, in the order of the
+//! requests.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,13 +21,12 @@ use crate::verb::Verb;
 /// The longest request: eight times what rrdcached reads.
 const LINE_BYTES: usize = 64 << 10;
 
-/// Answers that are more than this are written in pieces, each of which a client has to take in
-/// time.
+/// Answers larger than this are written in pieces, and the client must take each piece in time.
 const MUCH_BYTES: usize = 1 << 20;
 
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The answer when a task has died; none should.
+/// The answer when a task has died, which should never happen.
 pub(super) const FAULT: &str = "a fault in the router";
 
 pub(super) struct Session {
@@ -43,7 +42,7 @@ pub(super) struct Session {
 /// A write that waits for its answer.
 pub(super) struct Pending {
     pub(super) verb: Verb,
-    /// when it was read
+    /// when the request was read
     pub(super) since: Instant,
     pub(super) planned: Planned,
     pub(super) submitted: Submitted,
@@ -72,7 +71,8 @@ impl Pending {
 }
 
 impl Session {
-    /// Writes much; a client that takes none of it for long has to go, as its answer keeps memory.
+    /// Writes a large answer. A client that takes none of it for long is disconnected, because its
+    /// answer keeps memory.
     pub(super) async fn put(&mut self, bytes: &[u8]) -> Result<(), Gone> {
         let patience = self.router.shared().options.patience;
         for piece in bytes.chunks(PIECE_BYTES) {
@@ -84,7 +84,7 @@ impl Session {
         Ok(())
     }
 
-    /// A line that does not end.
+    /// Refuses a line that does not end, and disconnects its client.
     pub(super) async fn check_length(&mut self) -> Result<(), Gone> {
         if self.input.bytes.len() < LINE_BYTES {
             return Ok(());
@@ -95,7 +95,7 @@ impl Session {
         Err(Gone)
     }
 
-    /// An answer that is known at once, in its turn.
+    /// Gives an answer that is known at once, after the answers to earlier requests.
     pub(super) async fn in_turn(
         &mut self,
         reply: Reply,
@@ -112,7 +112,7 @@ impl Session {
         reply.write(&mut self.out);
     }
 
-    /// Says how a write went.
+    /// Answers a write.
     pub(super) async fn answer(
         &mut self,
         pending: &Pending,
@@ -130,7 +130,7 @@ impl Session {
             .observe(verb, since.elapsed(), failed);
     }
 
-    /// Writes down the answers that have come, in order.
+    /// Writes the answers that have arrived, in order.
     pub(super) async fn answer_finished(&mut self) {
         while let Some(first) = self.pending.front_mut() {
             let failures = match first.submitted.answer.try_recv() {
@@ -171,7 +171,7 @@ impl Session {
         Ok(())
     }
 
-    /// Waits for more from the client.
+    /// Waits for more input from the client.
     pub(super) async fn read(&mut self) -> Result<(), Gone> {
         self.input.read(&mut self.stream).await
     }

@@ -1,4 +1,4 @@
-//! The other side of the control socket: a question to a running router, and its answers.
+//! The caller's side of the control socket: a question to a running router, and its answers.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,24 +12,22 @@ use super::command::{Answer, Command, NAME};
 /// A question to a running router, and its answers.
 pub struct Asked {
     from: BufReader<OwnedReadHalf>,
-    /// the router takes its end as ours
+    /// kept open, because the router takes the end of this half for the end of the caller
     _to: OwnedWriteHalf,
     path: PathBuf,
 }
 
 impl Asked {
-    /// Asks the router whose state directory this is; the error says what to do.
+    /// Asks the router with this state directory. The error says what to do.
     pub async fn of(directory: &Path, request: &Command) -> Result<Asked, String> {
         let path = directory.join(NAME);
         let stream = UnixStream::connect(&path).await.map_err(|error| {
             let what = match error.kind() {
                 io::ErrorKind::NotFound if !directory.is_dir() => {
-                    "there is no such directory; \
-                    give the one that the router has as --state"
+                    "there is no such directory; give the router's --state directory"
                 }
                 io::ErrorKind::NotFound => {
-                    "no router runs on this directory; is it the one that \
-                    stead-rrd serve has as --state?"
+                    "no router runs on this directory; is it the router's --state directory?"
                 }
                 io::ErrorKind::ConnectionRefused => {
                     "the router that ran on this directory has \
@@ -59,8 +57,8 @@ impl Asked {
         })
     }
 
-    /// The next answer; the end of the connection is an error, since every answer says when it is
-    /// the last.
+    /// Returns the next answer. The end of the connection is an error, because every answer says
+    /// whether it is the last.
     pub async fn next(&mut self) -> Result<Answer, String> {
         let mut line = String::new();
         let read = self.from.read_line(&mut line).await;
@@ -73,7 +71,7 @@ impl Asked {
                 ))
             }),
             Ok(_) => Err(wrong(
-                &"the router ended before it had answered; its log says more",
+                &"the router stopped before it answered; its messages say more",
             )),
             Err(error) => Err(wrong(&error)),
         }

@@ -1,4 +1,4 @@
-//! What a router is asked on its control socket, and what it answers.
+//! The requests that a router takes on its control socket, and its answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::status::{Progress, Status};
 /// The socket's name in the state directory.
 pub const NAME: &str = "control";
 
-/// What a client asks for.
+/// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// How are you?
+    /// Report the status.
     Status,
-    /// Move files, at most so many bytes a second.
+    /// Move files, at most this many bytes a second.
     Move(Option<u64>),
-    /// Give a backend what it lacks.
+    /// Copy to a backend every file that it should have.
     Repair(String),
 }
 
@@ -25,7 +25,7 @@ struct MoveOptions {
 }
 
 impl Command {
-    /// Reads a line; the error says what is wrong with it.
+    /// Parses a line. The error says what is wrong with it.
     pub fn parse(line: &str) -> Result<Command, String> {
         let (word, rest) = line
             .trim_end()
@@ -45,12 +45,12 @@ impl Command {
             ("repair", "") => Err("repair: which backend? write repair NAME".to_owned()),
             ("repair", node) => Ok(Command::Repair(node.to_owned())),
             _ => Err(format!(
-                "{line:?} is no request: ask for status, move or repair"
+                "{line:?} is not a request: ask for status, move or repair"
             )),
         }
     }
 
-    /// The line that asks for it, with its end.
+    /// Returns the line for this request, with its end.
     pub(super) fn line(&self) -> String {
         match self {
             Command::Status => "status\n".to_owned(),
@@ -61,17 +61,17 @@ impl Command {
     }
 }
 
-/// A line of an answer.
+/// One line of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(clippy::large_enum_variant)] // one at a time
+#[allow(clippy::large_enum_variant)] // only one exists at a time
 pub enum Answer {
-    /// How it is.
+    /// The status of the router.
     Status(Status),
-    /// How far the work is; more comes.
+    /// The progress of the work; more answers follow.
     Progress(Progress),
-    /// How the work ended.
+    /// The end of the work.
     End(Progress),
-    /// Why there is no other answer.
+    /// The error that is sent in place of any other answer.
     Error(String),
 }

@@ -18,38 +18,38 @@ use crate::status::{Progress, Source};
 /// The longest request; the name of a node has at most 255 bytes.
 pub(super) const LINE_BYTES: u64 = 4096;
 
-/// The most that a request may take to arrive: it comes from a program beside us.
+/// The most time that a request may take to arrive; it comes from a program on the same machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between two reports of progress: as often as a person can read them.
+/// The pause between two reports of progress: as often as a person can read them.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// What the router does when it is told so. The error is one line that says why not.
+/// What the router can be told to do. An error is one line that says why the router refuses.
 ///
-/// The receiver gets the newest state of the work; the last has `ended`. When it is dropped, the
-/// work stops after the files in hand.
+/// The receiver gets the newest state of the work; in the last one, `ended` is set. When the
+/// receiver is dropped, the work stops after the files in hand.
 pub trait Operable: Source {
-    /// Moves files to where the newest map has them, at most so many bytes a second.
+    /// Moves files to where the newest map places them, at most this many bytes a second.
     fn start_move(
         &self,
         rate: Option<u64>,
     ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
-    /// Copies to a backend what it should have and lacks.
+    /// Copies to a backend every file that it should have.
     fn start_repair(
         &self,
         node: &str,
     ) -> impl Future<Output = Result<watch::Receiver<Progress>, String>> + Send;
 }
 
-/// The router's side. The socket is removed when it is dropped.
+/// The router's side of the control socket. The socket is removed when this is dropped.
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
 }
 
 impl Control {
-    /// Listens in a state directory, which has to be this process's own: a socket that is there is
-    /// taken as left behind.
+    /// Listens in a state directory that must belong to this process. A socket that exists there is
+    /// taken for one that a dead router left behind.
     pub fn bind(directory: &Path) -> io::Result<Control> {
         let path = directory.join(NAME);
         match std::fs::symlink_metadata(&path) {
@@ -57,10 +57,10 @@ impl Control {
             Ok(_) => {
                 return Err(io::Error::new(
                     io::ErrorKind::AlreadyExists,
-                    "it is there, and no socket; remove it",
+                    "it exists and is not a socket; remove it",
                 ))
             }
-            Err(_) => {} // bind says what is wrong
+            Err(_) => {} // bind reports the error
         }
         let socket = UnixSocket::new_stream()?;
         socket.bind(&path).map_err(|error| match error.kind() {
@@ -78,7 +78,7 @@ impl Control {
         })
     }
 
-    /// Serves; never ends.
+    /// Serves requests. Never returns.
     pub async fn run<W: Operable>(self, work: Arc<W>) {
         loop {
             match self.listener.accept().await {
@@ -86,11 +86,11 @@ impl Control {
                     let work = Arc::clone(&work);
                     tokio::spawn(async move {
                         let (from, mut to) = stream.into_split();
-                        // whoever asked has gone: nobody to tell
+                        // the caller has left: there is nobody to tell
                         let _ = serve(BufReader::new(from), &mut to, work).await;
                     });
                 }
-                // no descriptor is left: some client has to go first
+                // no descriptor is left: a client has to leave first
                 Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
             }
         }
@@ -99,7 +99,7 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path); // taken over at the next start if it stays
+        let _ = std::fs::remove_file(&self.path); // if it stays, the next start takes it over
     }
 }
 
@@ -139,14 +139,14 @@ async fn serve<W: Operable>(
     }
 }
 
-/// Tells what the receiver gets, until it has the end or the client goes.
+/// Sends each state that the receiver gets, until the work has ended or the client leaves.
 async fn report(
     mut from: BufReader<OwnedReadHalf>,
     to: &mut OwnedWriteHalf,
     mut receiver: watch::Receiver<Progress>,
 ) -> io::Result<()> {
     let mut gone = std::pin::pin!(async move {
-        // a client that has asked says nothing more: anything but the end is read and dropped
+        // after its request a client sends nothing more; drop any bytes until the end
         while from.read_u8().await.is_ok() {}
     });
     loop {
@@ -166,16 +166,17 @@ async fn report(
         if lost {
             let last = receiver.borrow().clone();
             let lost = Answer::Error(
-                "the work broke off: a fault in the router, its log says more".to_owned(),
+                "the work broke off: a fault in the router; its messages say more".to_owned(),
             );
             return say(to, &if last.ended { Answer::End(last) } else { lost }).await;
         }
     }
 }
 
-/// Waits for the next state worth a line: not at once after the last, unless it is the end.
+/// Waits for the next state that is worth a line. It pauses after the last one, unless the work has
+/// ended.
 async fn next(receiver: &mut watch::Receiver<Progress>) -> Result<(), watch::error::RecvError> {
-    // of its own, since what it looks at counts as seen
+    // a separate clone, because whatever it looks at counts as seen
     let mut end = receiver.clone();
     if let Ok(ended) = tokio::time::timeout(EVERY, end.wait_for(|progress| progress.ended)).await {
         return ended.map(|_| ());

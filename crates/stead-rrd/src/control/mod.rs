@@ -1,4 +1,4 @@
-//! The socket on which a running router is asked and told: `DIR/control`, for its own user alone.
+//! The control socket of a running router: `DIR/control`, which only the router's user can open.
 //!
 //! ```text
 //! >  status                      <  {"status":{...}}
@@ -6,9 +6,9 @@
 //! >  repair b1                   <  the same
 //! ```
 //!
-//! One request a connection; an answer is one line of JSON. `{"error":"..."}` can come at any time
-//! and is the last. A client that goes ends what it started: the work stops after the files in
-//! hand, and the same request goes on with it later.
+//! A connection carries one request, and each answer is one line of JSON. `{"error":"..."}` can
+//! come at any time and is the last line. When a client leaves, the work that it started stops
+//! after the files in hand; the same request continues it later.
 
 mod caller;
 mod command;

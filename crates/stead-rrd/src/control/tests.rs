@@ -1,4 +1,4 @@
-//! Both sides of the control socket.
+//! Tests of both sides of the control socket.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use super::{Answer, Asked, Command, Control, Operable};
 use crate::sample::sample;
 use crate::status::{Progress, Source, Status};
 
-/// Moves as the test says, which holds the other end.
+/// A router whose moves are what the test sends through the other end.
 struct FakeRouter(watch::Receiver<Progress>);
 
 impl Source for FakeRouter {
@@ -37,7 +37,7 @@ impl Operable for FakeRouter {
     }
 }
 
-/// A router in a directory of its own, and the sender of its progress.
+/// Starts a router in a directory of its own. Returns it with the sender of its progress.
 fn router() -> (tempfile::TempDir, watch::Sender<Progress>) {
     let directory = tempfile::tempdir().unwrap();
     let (sender, receiver) = watch::channel(Progress::default());
@@ -104,7 +104,7 @@ async fn progress_comes_until_the_end() {
             ..Progress::default()
         }))
     );
-    assert!(asked.next().await.unwrap_err().contains("ended before"));
+    assert!(asked.next().await.unwrap_err().contains("stopped before"));
 }
 
 #[tokio::test]
@@ -141,9 +141,9 @@ async fn bad_requests_are_answered_in_words() {
     let (directory, _sender) = router();
     let long = [&b"x"[..]; LINE_BYTES as usize].concat();
     for (request, words) in [
-        (&b"stat\n"[..], "is no request"),
-        (b"\n", "is no request"),
-        (b"status now\n", "is no request"),
+        (&b"stat\n"[..], "is not a request"),
+        (b"\n", "is not a request"),
+        (b"status now\n", "is not a request"),
         (b"move fast\n", "write move"),
         (b"move {\"rate\":-1}\n", "write move"),
         (b"move {\"rat\":1}\n", "unknown field"),

@@ -1,19 +1,19 @@
-//! Files as collectd makes them: by the types of its types.db.
+//! Files as collectd makes them, by the types of its types.db.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::definitions::{named, TYPES};
 
-/// Seconds that collectd's archives reach back, when it is not told otherwise: an hour, a day, a
-/// week, 31 days, 366 days.
+/// The seconds that collectd's archives reach back by default: an hour, a day, a week, 31 days, 366
+/// days.
 const SPANS: [u64; 5] = [3600, 86400, 604_800, 2_678_400, 31_622_400];
 
-/// Rows that each of them shall have at least: collectd's RRARows.
+/// The least number of rows of each archive: collectd's RRARows.
 const ROWS: u64 = 1200;
 
-/// The type in a name of collectd's: HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE].rrd; only an instance
-/// can hold a minus.
+/// Returns the type in a name of collectd: HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE].rrd. Only an
+/// instance can contain a minus.
 pub(super) fn type_of(name: &[u8]) -> Option<&[u8]> {
     let mut parts = name.rsplit(|byte| *byte == b'/');
     let last = parts.next()?.strip_suffix(b".rrd")?;
@@ -23,9 +23,9 @@ pub(super) fn type_of(name: &[u8]) -> Option<&[u8]> {
     last.split(|byte| *byte == b'-').next()
 }
 
-/// The archives that collectd gives to a file: for each span so many steps in a row that its rows
-/// suffice, and as many rows as then reach back that far; for the first span, and where steps are
-/// too few, every step is a row.
+/// Returns the archives that collectd gives to a file. For each span, a row holds as many steps as
+/// leave the archive its least number of rows, and the archive has as many rows as then reach back
+/// that far. For the first span, and where there are too few steps, every step is a row.
 pub(super) fn archives(step: u64) -> String {
     let mut line = String::new();
     for (at, span) in SPANS.into_iter().enumerate() {
@@ -43,8 +43,8 @@ pub(super) fn archives(step: u64) -> String {
     line
 }
 
-/// The types of a types.db, each with its data sources; the error is a line's number and what is
-/// wrong there.
+/// Reads the types of a types.db, each with its data sources. The error has the number of a line
+/// and what is wrong there.
 pub(super) fn types(
     text: &str,
     heartbeat: u64,
@@ -70,7 +70,7 @@ pub(super) fn types(
                 format!("type {name} has no data sources; write {name} value:GAUGE:0:U"),
             ));
         }
-        found.insert(name.to_owned(), sources); // as in collectd, the last of one name counts
+        found.insert(name.to_owned(), sources); // as in collectd, the last one of a name counts
     }
     Ok(found)
 }
@@ -80,16 +80,18 @@ fn source(text: &str, heartbeat: u64) -> Result<String, String> {
         return Err("write NAME:TYPE:MINIMUM:MAXIMUM".to_owned());
     };
     named(name)?;
-    // collectd writes limits with six digits behind the point
+    // collectd writes limits with six digits after the point
     let limit = |text: &str| match text.parse::<f64>() {
         _ if text.eq_ignore_ascii_case("U") => Ok("U".to_owned()),
         Ok(number) if number.is_finite() => Ok(format!("{number:.6}")),
-        _ => Err(format!("the limit {text:?} is no number; write U for none")),
+        _ => Err(format!(
+            "the limit {text:?} is not a number; write U for none"
+        )),
     };
     let kind = kind.to_ascii_uppercase();
     if !TYPES[..4].contains(&&kind[..]) {
         return Err(format!(
-            "{kind} is no type of a data source; there are {}",
+            "{kind} is not a type of a data source; the types are {}",
             TYPES[..4].join(", ")
         ));
     }

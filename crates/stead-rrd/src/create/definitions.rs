@@ -1,19 +1,19 @@
-//! Definitions of a CREATE, as far as a typing error can be seen from here; rrdtool has the last
-//! word when it makes the file.
+//! Checks the definitions of a CREATE for typing errors that can be seen here. rrdtool has the final
+//! say when it makes the file.
 
-/// The longest name of a data source that rrdtool takes.
+/// The longest name of a data source that rrdtool accepts.
 const NAME_BYTES: usize = 19;
 
-/// What a CREATE may hold: rrdcached has room for 128 words, and dies of more; its line with the
-/// name has to fit into 8,191 bytes.
+/// The most words and bytes of a CREATE. rrdcached has room for 128 words and dies of more; its
+/// line, with the name, must fit into 8,191 bytes.
 const MOST: (usize, usize) = (127, 5900);
 
-/// Data sources that count, with what a value is to them.
+/// The types of data sources that take a value from an update; COMPUTE is not among them.
 pub(super) const TYPES: [&str; 6] = [
     "GAUGE", "COUNTER", "DERIVE", "ABSOLUTE", "DCOUNTER", "DDERIVE",
 ];
 
-/// Whether this defines a data source.
+/// Checks the definition of a data source.
 pub(super) fn source(text: &str) -> Result<(), String> {
     let parts: Vec<&str> = text.split(':').collect();
     match parts[..] {
@@ -22,7 +22,7 @@ pub(super) fn source(text: &str) -> Result<(), String> {
             named(name)?;
             if !TYPES.contains(&kind) {
                 return Err(format!(
-                    "{kind} is no type of a data source; there are {} and COMPUTE",
+                    "{kind} is not a type of a data source; the types are {} and COMPUTE",
                     TYPES.join(", ")
                 ));
             }
@@ -30,7 +30,7 @@ pub(super) fn source(text: &str) -> Result<(), String> {
             for limit in [minimum, maximum] {
                 if limit != "U" && limit.parse::<f64>().is_err() {
                     return Err(format!(
-                        "the limit {limit:?} is no number; write U for none"
+                        "the limit {limit:?} is not a number; write U for none"
                     ));
                 }
             }
@@ -40,7 +40,7 @@ pub(super) fn source(text: &str) -> Result<(), String> {
     }
 }
 
-/// Whether this defines an archive.
+/// Checks the definition of an archive.
 pub(super) fn archive(text: &str) -> Result<(), String> {
     let parts: Vec<&str> = text.split(':').collect();
     match parts[..] {
@@ -50,14 +50,13 @@ pub(super) fn archive(text: &str) -> Result<(), String> {
                 .is_ok_and(|share| (0.0..1.0).contains(&share))
             {
                 return Err(format!(
-                    "{share:?} may be unknown: a number from 0 up to, and not, 1 \
-                    has to stand there"
+                    "{share:?} may be unknown: write a number from 0 to less than 1"
                 ));
             }
             duration(steps)?;
             duration(rows)
         }
-        // their arguments are many, and of several kinds
+        // these have many arguments of several kinds
         ["RRA", "HWPREDICT" | "MHWPREDICT" | "SEASONAL" | "DEVSEASONAL" | "DEVPREDICT" | "FAILURES", _, ..] => {
             Ok(())
         }
@@ -73,14 +72,14 @@ pub(super) fn named(name: &str) -> Result<(), String> {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
     {
         return Err(format!(
-            "the name {name:?} is none for a data source: 1 to {NAME_BYTES} \
+            "the name {name:?} is not valid for a data source: write 1 to {NAME_BYTES} \
             letters, digits, _ and -"
         ));
     }
     Ok(())
 }
 
-/// A count, or a time as rrdtool takes it since 1.6: 90, 5m, 1d.
+/// Checks a count, or a time as rrdtool accepts it since 1.6: 90, 5m, 1d.
 fn duration(text: &str) -> Result<(), String> {
     let number = text
         .strip_suffix(['s', 'm', 'h', 'd', 'w', 'M', 'y'])
@@ -91,7 +90,7 @@ fn duration(text: &str) -> Result<(), String> {
     }
 }
 
-/// What stands behind the name in a CREATE.
+/// Returns what follows the name in a CREATE.
 pub(super) fn rest(step: u32, sources: &str, archives: &str) -> Result<Vec<u8>, String> {
     let line = format!(" -s {step} -O{sources}{archives}");
     let definitions = line

@@ -1,10 +1,9 @@
-//! Files that an UPDATE names and that are not there: how the router makes them.
+//! How the router makes files that an UPDATE names and that do not exist.
 //!
-//! Some clients never send CREATE: collectd makes files on its own disk, or leaves it to somebody
-//! else. rrdcached refuses their updates then. A file of templates says what such files shall be:
-//!
+//! Some clients never send CREATE: collectd makes files on its own disk, or leaves that to somebody
+//! else, and rrdcached then refuses its updates. A file of templates says how to make such files:
 //! ```toml
-//! [[create]]                              # the first rule that fits is taken
+//! [[create]]                              # the first rule that matches is used
 //! match = "*/ping/*.rrd"                  # the name relative to the base; * stays within one part, ** does not
 //! step = 60
 //! ds = ["DS:value:GAUGE:120:0:U"]
@@ -16,9 +15,9 @@
 //! types-db = "/usr/share/collectd/types.db"
 //! ```
 //!
-//! A rule with `types-db` fits a name `HOST/PLUGIN/TYPE.rrd` or `HOST/PLUGIN/TYPE-INSTANCE.rrd`
-//! whose type that file knows; so a second rule can name the types.db of one's own. `heartbeat` and
-//! `rra` may stand there too, when collectd has been told other ones.
+//! A rule with `types-db` matches a name `HOST/PLUGIN/TYPE.rrd` or `HOST/PLUGIN/TYPE-INSTANCE.rrd`
+//! whose type is in that file, so a second rule can name a types.db of one's own. Such a rule may
+//! also have `heartbeat` and `rra`, for a collectd that is configured with other values.
 
 mod collectd;
 mod definitions;

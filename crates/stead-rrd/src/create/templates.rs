@@ -1,4 +1,4 @@
-//! The file of templates, read and checked.
+//! Reads and checks the file of templates.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use toml::Spanned;
 use super::collectd;
 use super::definitions::{archive, rest, source};
 
-/// The templates of a file, ready for use. Cheap to ask: one look at each rule's pattern.
+/// The templates of a file, ready for use. A lookup is cheap: it matches one pattern for each rule.
 #[derive(Debug, Default)]
 pub struct Templates(Vec<Rule>);
 
@@ -23,11 +23,11 @@ struct Rule {
     shape: Shape,
 }
 
-/// What stands in a CREATE behind the name and -b.
+/// What follows the name and -b in a CREATE.
 #[derive(Debug)]
 enum Shape {
     Given(Vec<u8>),
-    /// by type of collectd
+    /// for each type of collectd
     Types(HashMap<Vec<u8>, Vec<u8>>),
 }
 
@@ -52,12 +52,12 @@ struct Written {
 
 type Words = Spanned<Vec<Spanned<String>>>;
 
-/// What is wrong, and where in the text.
+/// A mistake: its place in the text, and what is wrong.
 type Mistake = (Range<usize>, String);
 
 impl Templates {
-    /// Reads a file of templates, and the types.db files that it names (relative to its own
-    /// directory); the error is one line with the file and the line in it.
+    /// Reads a file of templates and the types.db files that it names, relative to its own
+    /// directory. The error is one line that names the file and the line in it.
     pub fn load(path: &Path) -> Result<Templates, String> {
         let text = read(path)?;
         let placed = |(at, problem): Mistake| {
@@ -77,7 +77,7 @@ impl Templates {
         })?;
         if document.create.is_empty() {
             return Err(format!(
-                "{}: no [[create]] stands there; write one, as docs/rrd.md shows",
+                "{}: there is no [[create]]; write one, as docs/rrd.md shows",
                 path.display()
             ));
         }
@@ -92,15 +92,16 @@ impl Templates {
         Ok(Templates(rules))
     }
 
-    /// What stands behind the name in the CREATE for a file whose first value has this time, in
-    /// seconds; `None` when no rule fits. Without a time it says no `-b`.
+    /// Returns what follows the name in the CREATE for a file whose first value has the time
+    /// `first_time`, in seconds; `None` when no rule matches. Without a time, the result has no
+    /// `-b`.
     ///
-    /// It says -O: a file that is there stays as it is.
+    /// The result has -O, so a file that exists stays as it is.
     pub fn rest(&self, name: &[u8], first_time: Option<i64>) -> Option<Vec<u8>> {
         let rest = self.0.iter().find_map(|rule| rule.rest(name))?;
         let mut line = Vec::new();
         if let Some(time) = first_time {
-            // a file begins with the time of an update before the first
+            // the begin must lie before the first update
             line.extend_from_slice(format!(" -b {}", time.saturating_sub(1)).as_bytes());
         }
         line.extend_from_slice(rest);
@@ -122,7 +123,7 @@ impl Rule {
 
 enum Problem {
     Here(Mistake),
-    /// In another file: the whole line that says so.
+    /// A mistake in another file: the whole line that reports it.
     Elsewhere(String),
 }
 
@@ -149,7 +150,7 @@ impl Written {
                 return Err(here(types.span(), problem));
             }
             (None, None) => {
-                let problem = "the rule says neither ds nor types-db: add one of them";
+                let problem = "the rule has neither ds nor types-db: add one of them";
                 return Err(here(span, problem));
             }
             (Some(sources), None) => self.given(span, sources, archives)?,
@@ -167,12 +168,12 @@ impl Written {
         pattern
             .map(|pattern| pattern.compile_matcher())
             .map_err(|error| {
-                let problem = format!("match = {text:?} is no pattern: {}", error.kind());
+                let problem = format!("match = {text:?} is not a pattern: {}", error.kind());
                 here(self.pattern.span(), problem)
             })
     }
 
-    /// A rule that says all definitions itself.
+    /// Returns a rule whose definitions are all in the file itself.
     fn given(
         &self,
         span: Range<usize>,
@@ -180,12 +181,12 @@ impl Written {
         archives: Option<String>,
     ) -> Result<Shape, Problem> {
         let Some(archives) = archives else {
-            let problem = "the rule has no rra: say what shall be \
-                kept, as rra = [\"RRA:AVERAGE:0.5:1:1440\"]";
+            let problem = "the rule has no rra: say what to keep, for example rra = \
+                [\"RRA:AVERAGE:0.5:1:1440\"]";
             return Err(here(span, problem));
         };
         if let Some(heartbeat) = &self.heartbeat {
-            let problem = "heartbeat is for types-db; here it stands in each DS";
+            let problem = "heartbeat is for types-db; here each DS has its own";
             return Err(here(heartbeat.span(), problem));
         }
         rest(*self.step.get_ref(), &words(sources, source)?, &archives)
@@ -193,7 +194,7 @@ impl Written {
             .map_err(|problem| here(span, problem))
     }
 
-    /// A rule for the types of a types.db.
+    /// Returns a rule for the types of a types.db.
     fn of_collectd(
         &self,
         path: &Path,
@@ -229,7 +230,7 @@ fn here(span: Range<usize>, problem: impl Into<String>) -> Problem {
     Problem::Here((span, problem.into()))
 }
 
-/// The list as words of a request, each of which `check` finds good.
+/// Joins the list to words of a request, after `check` has accepted each.
 fn words(list: &Words, check: fn(&str) -> Result<(), String>) -> Result<String, Mistake> {
     let mut line = String::new();
     for word in list.get_ref() {
@@ -241,16 +242,16 @@ fn words(list: &Words, check: fn(&str) -> Result<(), String>) -> Result<String, 
             return Err((
                 word.span(),
                 format!(
-                    "{text:?} holds {bad:?}: blanks, backslashes and \
+                    "{text:?} contains {bad:?}: blanks, backslashes and \
                 control characters cannot be sent"
                 ),
             ));
         }
         check(text).map_err(|problem| (word.span(), format!("{text:?}: {problem}")))?;
-        let _ = write!(line, " {text}"); // a String takes everything
+        let _ = write!(line, " {text}"); // writing to a String cannot fail
     }
     match list.get_ref().is_empty() {
-        true => Err((list.span(), "an empty list: name one at least".to_owned())),
+        true => Err((list.span(), "an empty list: name at least one".to_owned())),
         false => Ok(line),
     }
 }

@@ -1,4 +1,4 @@
-//! Templates: what they make, and what is said of mistakes in them.
+//! Tests of templates: what they make, and how their mistakes are reported.
 
 use std::path::Path;
 
@@ -50,7 +50,7 @@ fn the_first_rule_that_fits_makes_the_file() {
     assert!(line(&other_way, "h/ping/ping-a b.rrd")
         .unwrap()
         .contains("-s 10 -O DS:v:GAUGE:20:0.000000:U"));
-    // a type that types.db does not know is left to the next rule, and a star ends at a slash
+    // the next rule gets a type that types.db does not know, and a star ends at a slash
     assert_eq!(
         line(&other_way, "h/ping/other.rrd"),
         line(&both, "h/ping/other.rrd")
@@ -78,8 +78,8 @@ fn files_of_collectd_are_as_collectd_makes_them() {
         TYPES.strip_suffix("if_octets rx:DERIVE:0:U,tx\n").unwrap(),
     )
     .unwrap();
-    // rows as collectd 5.12 makes them every 10 seconds; tests/rrd/test_clients.py compares
-    // with files that it made
+    // the rows that collectd 5.12 makes for 10 seconds; tests/rrd/test_clients.py compares them
+    // with files that collectd made
     let archives: String = [(1, 1200), (7, 1235), (50, 1210), (223, 1202), (2635, 1201)]
         .iter()
         .flat_map(|(steps, rows)| {
@@ -155,18 +155,18 @@ fn a_mistake_is_said_with_its_file_and_line() {
         (
             "*/ping/*.rrd",
             "[",
-            "create.toml:2: match = \"[\" is no pattern",
+            "create.toml:2: match = \"[\" is not a pattern",
         ),
-        ("ds =", "#", "create.toml:1: the rule says neither"),
+        ("ds =", "#", "create.toml:1: the rule has neither"),
         ("rra =", "#", "create.toml:1: the rule has no rra"),
         ("rra = [", "rra = [] #", "create.toml:5: an empty list"),
         (
             "DS:value",
             "DS:va lue",
-            "create.toml:4: \"DS:va lue:GAUGE:120:0:U\" holds ' '",
+            "create.toml:4: \"DS:va lue:GAUGE:120:0:U\" contains ' '",
         ),
         ("DS:value", "DS:a_name_of_twenty_char", "create.toml:4: "),
-        ("GAUGE", "GAUGES", "GAUGES is no type"),
+        ("GAUGE", "GAUGES", "GAUGES is not a type"),
         (":120:", ":x:", "\"x\" is neither"),
         (":0:U\"", ":0\"", "write DS:NAME"),
         (":0:U\"", ":0:V\"", "the limit \"V\""),
@@ -219,7 +219,7 @@ fn a_mistake_in_types_db_is_said_with_its_file_and_line() {
     for (types, said) in [
         (
             TYPES,
-            "types.db:4: type if_octets: \"rx:DERIVE:0:U,tx\": the limit \"U,tx\" is no number",
+            "types.db:4: type if_octets: \"rx:DERIVE:0:U,tx\": the limit \"U,tx\" is not a number",
         ),
         ("a", "types.db:1: type a has no data sources"),
         (
@@ -228,7 +228,7 @@ fn a_mistake_in_types_db_is_said_with_its_file_and_line() {
         ),
         (
             "a v:DCOUNTER:0:U",
-            "types.db:1: type a: \"v:DCOUNTER:0:U\": DCOUNTER is no type",
+            "types.db:1: type a: \"v:DCOUNTER:0:U\": DCOUNTER is not a type",
         ),
         ("a v:GAUGE:inf:U", "the limit \"inf\""),
         ("a :GAUGE:0:U", "the name \"\""),

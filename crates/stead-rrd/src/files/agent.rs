@@ -1,4 +1,5 @@
-//! The agent: `stead-rrd files` beside an rrdcached, which gives its files and takes new ones.
+//! The agent: `stead-rrd files` beside an rrdcached, which reads and writes the files there for the
+//! router.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,14 +16,14 @@ use super::writing::Writing;
 use crate::connection::{Address, Stream};
 use crate::socket::Socket;
 
-/// Clients at once; more wait. Each has at most some 70 open files, and only while it lists the
-/// deepest directory.
+/// How many clients are served at once; more have to wait. Each has at most about 70 open files,
+/// and only while it lists the deepest directory.
 const CLIENTS: usize = 128;
-/// How long a client may be silent. Ours is silent for ten seconds at most while it copies; what it
-/// keeps for later, it opens again.
+/// How long a client may be silent. The router's side is silent for at most ten seconds while it
+/// copies, and it opens an idle connection again if the agent has closed it.
 const SILENT: Duration = Duration::from_secs(300);
 
-/// An agent that listens.
+/// An agent that listens for clients.
 pub struct Agent {
     socket: Socket,
     tree: Tree,
@@ -31,8 +32,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Listens; the directory has to be there. An address that is not loopback is refused unless
-    /// `public`.
+    /// Listens on `address`. The directory must exist. An address that is not loopback is refused
+    /// unless `public` is set.
     pub async fn bind(
         base: impl Into<PathBuf>,
         address: &Address,
@@ -52,17 +53,18 @@ impl Agent {
         })
     }
 
-    /// The address, with the port that the system chose when 0 was asked for.
+    /// Returns the address, with the port that the system chose if port 0 was requested.
     pub fn address(&self) -> io::Result<String> {
         self.socket.address()
     }
 
-    /// Takes clients; never ends. When it is dropped with its runtime, no file stays half-written.
+    /// Serves clients. Never returns. When this is dropped with its runtime, no half-written file
+    /// remains.
     pub async fn run(self) {
         let agent = Arc::new(self);
         let clients = Arc::new(Semaphore::new(CLIENTS));
         loop {
-            // never closed
+            // the semaphore is never closed
             let Ok(room) = Arc::clone(&clients).acquire_owned().await else {
                 return;
             };
@@ -70,13 +72,13 @@ impl Agent {
                 Ok(stream) => {
                     let agent = Arc::clone(&agent);
                     tokio::spawn(async move {
-                        // the reasons why a client goes are its own
+                        // why a client leaves does not matter here
                         let _ = agent.serve(stream).await;
                         drop(room);
                     });
                 }
                 Err(error) => {
-                    // no descriptor is left, most likely: some client has to go first
+                    // probably no descriptor is left: some client has to leave first
                     tracing::error!(%error, "cannot take a client: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -84,7 +86,7 @@ impl Agent {
         }
     }
 
-    /// One client, until it goes.
+    /// Serves one client until it leaves.
     async fn serve(&self, stream: Stream) -> io::Result<()> {
         let mut client = Client {
             wire: Wire::open(stream, self.silent).await?,
@@ -96,7 +98,8 @@ impl Agent {
                 Ok(Some(frame)) => client.answer(frame).await?,
                 Ok(None) => return Ok(()),
                 Err(error) => {
-                    // so that nothing is left when the client reads this
+                    // drop the file first, so that nothing of it remains when the client reads the
+                    // error
                     client.doing = Doing::Nothing;
                     return client.wire.send_error(&error).await;
                 }
@@ -105,12 +108,12 @@ impl Agent {
     }
 }
 
-/// What a client has begun.
+/// The request that a client has begun.
 enum Doing {
     Nothing,
     Reading(Option<Reading>),
     Writing(Option<Writing>),
-    /// A file that could not be written; the answer to `verify`.
+    /// A file could not be written; the error is the answer to `verify`.
     Failed(io::Error),
 }
 
@@ -206,9 +209,7 @@ impl Client<'_> {
             .map(u32::from_le_bytes)
             .map_err(|_| broken("a request without a number"))? as usize;
         if want > CHUNK {
-            return Err(broken(&format!(
-                "{want} bytes at once, where {CHUNK} are the most"
-            )));
+            return Err(broken(&format!("{want} bytes at once; at most {CHUNK}")));
         }
         let Doing::Reading(reading) = &mut self.doing else {
             return Err(broken("more of a file that is not being read"));
@@ -222,7 +223,7 @@ impl Client<'_> {
 
     async fn data(&mut self, body: Vec<u8>) -> io::Result<()> {
         let failed = match &mut self.doing {
-            // not even a thread for what only says that the client lives
+            // an empty frame only shows that the client lives; it needs no thread
             _ if body.is_empty() => return Ok(()),
             Doing::Writing(writing) => {
                 match work(writing, move |writing| writing.write(&body)).await {

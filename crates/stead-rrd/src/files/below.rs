@@ -1,5 +1,5 @@
-//! What is done to a file below an open directory: opened without following links, read, summed up,
-//! and never taken for an RRD when it is none.
+//! Operations on a file below an open directory. No link is followed, and a file that is not an RRD
+//! is never taken for one.
 
 use std::fs::File;
 use std::io;
@@ -12,27 +12,28 @@ use twox_hash::XxHash3_128;
 
 use crate::path::join;
 
-/// What every RRD begins with.
+/// The first bytes of every RRD.
 const MAGIC: &[u8; 4] = b"RRD\0";
 
-/// What our temporary names begin with.
+/// The prefix of the temporary names.
 pub(super) const TEMPORARY: &str = ".stead-rrd-copy.";
 
-/// The most parts of a name; each is an open directory while it is walked.
+/// The most parts of a name. While a name is walked, each part is an open directory.
 pub(super) const DEPTH: usize = 32;
 
-/// Bytes of a name: what a path in Linux may have.
+/// The most bytes of a name: those that a path in Linux may have.
 pub(crate) const NAME_BYTES: usize = 4096;
 
-/// What a file has: bytes and their XXH3-128.
+/// The content of a file in short: its size in bytes and its XXH3-128.
 pub(crate) type Sum = (u64, u128);
 
-/// The directories of a name, and its last part; the error says what is wrong with it.
+/// Splits a name into its directories and its last part. The error says what is wrong with the
+/// name.
 pub(crate) fn parts(name: &[u8]) -> io::Result<(Vec<&[u8]>, &[u8])> {
     let parts: Vec<&[u8]> = name.split(|b| *b == b'/').collect();
     let wrong = if name.is_empty() || name.len() > NAME_BYTES || join(name).as_deref() != Some(name)
     {
-        Some("no name of a file below the base")
+        Some("not the name of a file below the base")
     } else if name.iter().any(u8::is_ascii_control) {
         Some("a name with control characters")
     } else if parts.len() > DEPTH {
@@ -41,7 +42,7 @@ pub(crate) fn parts(name: &[u8]) -> io::Result<(Vec<&[u8]>, &[u8])> {
         .iter()
         .any(|part| part.starts_with(TEMPORARY.as_bytes()))
     {
-        Some("a name that is kept for files in the making")
+        Some("a name that is reserved for unfinished files")
     } else {
         None
     };
@@ -66,26 +67,26 @@ pub(super) fn open_dir(above: BorrowedFd<'_>, part: &[u8]) -> Result<OwnedFd, Er
 }
 
 pub(super) fn open_file(dir: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<File, Errno> {
-    // not to wait for the other end of a pipe
+    // NONBLOCK: do not wait for the other end of a pipe
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     rustix::fs::openat(dir, name, flags, Mode::empty()).map(File::from)
 }
 
 /// Opens an RRD, and nothing else.
 pub(super) fn open_rrd(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<File> {
-    // before it is opened, since to open a device can have an effect
+    // check before opening, since opening a device can have an effect
     let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
-        FileType::Symlink => return Err(invalid("a link, and links are not followed")),
-        FileType::Directory => return Err(invalid("a directory, and no RRD")),
+        FileType::Symlink => return Err(invalid("a link; links are not followed")),
+        FileType::Directory => return Err(invalid("a directory, not an RRD")),
         _ => return Err(invalid("neither a file nor a directory")),
     }
     let file = open_file(dir, name, OFlags::RDONLY)?;
     rrd_bytes(&file)?.map(|_| file).ok_or_else(no_rrd)
 }
 
-/// The bytes of a file that is an RRD.
+/// Returns the size of a file that is an RRD, and `None` for any other file.
 pub(super) fn rrd_bytes(file: &File) -> io::Result<Option<u64>> {
     let stat = file.metadata()?;
     let mut magic = [0; MAGIC.len()];
@@ -106,7 +107,7 @@ pub(super) fn sum_of(file: &File) -> io::Result<Sum> {
     }
 }
 
-/// Reads until there is no room or no more; gives how much was read.
+/// Reads until `bytes` is full or the file ends. Returns how many bytes were read.
 pub(super) fn fill(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
     let mut length = 0;
     while let Some(rest) = bytes.get_mut(length..).filter(|rest| !rest.is_empty()) {
@@ -120,17 +121,19 @@ pub(super) fn fill(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> 
     Ok(length)
 }
 
-/// A file can go to this place: there is a file, or nothing.
+/// Checks that a file can be put at this place: there is a regular file, or nothing.
 pub(super) fn replaceable(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
     match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Ok(()),
-        Ok(_) => Err(invalid("something that is no file stands there; remove it")),
+        Ok(_) => Err(invalid(
+            "something that is not a file has this name; remove it",
+        )),
         Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// `None` instead of the error that there is no such file.
+/// Turns the error that a file does not exist into `None`.
 pub(super) fn missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -144,21 +147,21 @@ pub(super) fn invalid(text: &str) -> io::Error {
 }
 
 pub(super) fn no_rrd() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "a file that is no RRD")
+    io::Error::new(io::ErrorKind::InvalidData, "a file that is not an RRD")
 }
 
-/// Why a part of a name could not be walked.
+/// Returns the error for a part of a name that could not be walked.
 pub(super) fn not_walked(part: &[u8], error: Errno) -> io::Error {
     let part = String::from_utf8_lossy(part);
     match error {
         Errno::NOTDIR | Errno::LOOP => invalid(&format!(
-            "{part} is a link or no directory, and links are not followed"
+            "{part} is a link or not a directory; links are not followed"
         )),
         error => error.into(),
     }
 }
 
-/// One kind for whatever it is that leaves no room.
+/// Gives one kind to all errors that mean a lack of space.
 pub(super) fn no_room(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
@@ -168,7 +171,7 @@ pub(super) fn no_room(error: io::Error) -> io::Error {
     }
 }
 
-/// The error, with the name before it.
+/// Puts the name before the error.
 pub(crate) fn named(name: &[u8], error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", name.escape_ascii()))
 }

@@ -1,4 +1,4 @@
-//! Files beside one rrdcached or another, and the copy from here to there.
+//! The files of one rrdcached, and how they are copied to another.
 
 use std::fmt;
 use std::io;
@@ -18,18 +18,18 @@ use super::wire::CHUNK;
 use super::writing::Writing;
 use crate::connection::Address;
 
-/// How long an agent may take for an answer. It is silent only while it works on one file: some
-/// gigabytes, on a slow disk.
+/// How long an agent may take to answer. It is silent only while it works on one file, which may
+/// have some gigabytes on a slow disk.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How often both sides hear from a copy that has to wait for its turn; far below the time for
-/// which an agent waits.
+/// How often a waiting copy shows both sides that it is alive. It is far less than the time after
+/// which an agent disconnects a silent client.
 const ALIVE: Duration = Duration::from_secs(10);
 
-/// The RRD files of one rrdcached: a directory, or an agent beside them. Cheap to clone; clones
-/// share their connections.
+/// The RRD files of one rrdcached, reached through a directory or an agent. Cloning is cheap, and
+/// clones share their connections.
 ///
 /// A name is a path relative to the directory: parts with one slash between them, none of them
-/// `..`. Every error says where it happened, and with which file.
+/// `..`. Every error names the place and the file.
 #[derive(Clone, Debug)]
 pub struct Files(Kind);
 
@@ -39,52 +39,52 @@ enum Kind {
     Agent(Arc<Remote>),
 }
 
-/// A file that is at its new place, on disk.
+/// A file that has been copied and is on disk at its new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Its XXH3-128, the same in what was read, in what stands at the destination, and in the
-    /// source after that.
+    /// Its XXH3-128. It was the same when the source was read, in the file at the destination, and
+    /// when the source was read again.
     pub sum: u128,
 }
 
 impl Files {
-    /// Reads `/directory`, `unix:/path` or `host:port`; the error says what is wrong.
+    /// Parses `/directory`, `unix:/path` or `host:port`. The error says what is wrong.
     pub fn parse(text: &str) -> Result<Files, String> {
         if text.starts_with('/') {
             return Ok(Files::directory(text));
         }
         let address = Address::parse(text).map_err(|_| {
             format!(
-                "{text:?} is no place of files: \
-            write /directory, or unix:/path or host:port of its agent"
+                "{text:?} is not a place of files: write /directory, or unix:/path or host:port \
+                of its agent"
             )
         });
         address.map(Files::agent)
     }
 
-    /// The files below a directory that this machine sees.
+    /// Returns the files below a directory that this machine sees.
     pub fn directory(base: impl Into<PathBuf>) -> Files {
         Files(Kind::Directory(Tree { base: base.into() }))
     }
 
-    /// The files beside an agent.
+    /// Returns the files of an agent.
     pub fn agent(address: Address) -> Files {
         Files::agent_within(address, LIMIT)
     }
 
-    /// The files beside an agent, of which each answer may take so long.
+    /// Returns the files of an agent, each of whose answers may take as long as `limit`.
     pub fn agent_within(address: Address, limit: Duration) -> Files {
         Files(Kind::Agent(Arc::new(Remote::new(address, limit))))
     }
 
-    /// Gives the name and the size of every RRD to `each`, in no order, while they are found: every
-    /// regular file that begins as an RRD does. Links are not followed. Temporary files that a
-    /// killed copy left are removed.
+    /// Calls `each` with the name and the size of every RRD while it finds them, in no particular
+    /// order. An RRD is any regular file that begins as one. Links are not followed. Temporary
+    /// files that a killed copy left behind are removed.
     ///
-    /// While rrdtool makes a file, it has another name for a moment, which is given, too, and is no
-    /// error: it is gone afterwards.
+    /// While rrdtool makes a file, the file has another name for a moment. That name may be listed,
+    /// too; it is gone afterwards, which is no error.
     pub async fn list(&self, mut each: impl FnMut(Vec<u8>, u64)) -> io::Result<Listed> {
         let listed = match &self.0 {
             Kind::Directory(tree) => {
@@ -101,7 +101,7 @@ impl Files {
         self.said(listed)
     }
 
-    /// The bytes and the XXH3-128 of a file; `None` when there is no such file.
+    /// Returns the size and the XXH3-128 of a file, or `None` if it does not exist.
     pub async fn sum(&self, name: &[u8]) -> io::Result<Option<(u64, u128)>> {
         let name = checked(name)?;
         self.said(match &self.0 {
@@ -113,11 +113,11 @@ impl Files {
         })
     }
 
-    /// Removes an RRD, and the directories that became empty, but never the base; false when there
-    /// is no such file.
+    /// Removes an RRD and the directories that become empty, but never the base. Returns false if
+    /// the file does not exist.
     ///
-    /// If the connection is lost between the removal and the answer, it is asked again, and the
-    /// answer is false.
+    /// If the connection is lost between the removal and the answer, the request is sent again and
+    /// returns false.
     pub async fn remove(&self, name: &[u8]) -> io::Result<bool> {
         let name = checked(name)?;
         self.said(match &self.0 {
@@ -129,14 +129,14 @@ impl Files {
         })
     }
 
-    /// Copies an RRD to the same name, with its mode bits, instead of the file that is there. When
-    /// this returns, it is on disk there, and has been read back and compared; before, and after
-    /// any error but one, what was there is there. The one: what comes after the renaming fails,
-    /// and then the whole new file is there, and may not outlive a power cut.
+    /// Copies an RRD, with its mode bits, to the same name at the destination, replacing any file
+    /// there. When this returns, the copy is on disk, and has been read back and compared. Until
+    /// then, and after an error, the destination keeps what it had, with one exception: if a step
+    /// after the renaming fails, the whole new file is there, but may not survive a power cut.
     ///
-    /// A file that changes meanwhile is an error of the kind `ResourceBusy`, a destination without
-    /// room one of `StorageFull`, a source that is missing one of `NotFound`. If this future is
-    /// dropped, nothing stays at the destination.
+    /// If the file changes during the copy, the error has the kind `ResourceBusy`; if the
+    /// destination has no space, `StorageFull`; if the source does not exist, `NotFound`. If this
+    /// future is dropped, nothing remains at the destination.
     pub async fn copy(from: &Files, to: &Files, name: &[u8], rate: &Rate) -> io::Result<Copied> {
         let (mut source, mode) = from.said(from.open(name).await)?;
         let mut target = to.said(to.create(name, mode).await)?;
@@ -165,7 +165,10 @@ impl Files {
         if to.said(target.verify().await)? != (bytes, sum) {
             return to.said(Err(named(
                 name,
-                io::Error::new(io::ErrorKind::InvalidData, "arrived other than it was read"),
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "arrived different from what was read",
+                ),
             )));
         }
         drop(source);
@@ -213,7 +216,7 @@ impl Files {
         }
     }
 
-    /// The result, whose error says where it happened.
+    /// Adds to an error where it happened.
     fn said<T>(&self, result: io::Result<T>) -> io::Result<T> {
         result.map_err(|error| io::Error::new(error.kind(), format!("{self}: {error}")))
     }
@@ -229,7 +232,7 @@ impl fmt::Display for Files {
 }
 
 enum Origin<'a> {
-    /// Here, unless it is at work.
+    /// `None` while a thread works with it.
     Directory(Option<Reading>),
     Agent(RemoteReading<'a>),
 }
@@ -251,7 +254,7 @@ impl Origin<'_> {
 }
 
 enum Target<'a> {
-    /// Here, unless it is at work.
+    /// `None` while a thread works with it.
     Directory(Option<Writing>),
     Agent(RemoteWriting<'a>),
 }
@@ -289,13 +292,13 @@ impl Target<'_> {
     }
 }
 
-/// The name, when it can be one.
+/// Returns the name if it is valid.
 fn checked(name: &[u8]) -> io::Result<Vec<u8>> {
     parts(name)?;
     Ok(name.to_vec())
 }
 
-/// Does what blocks on a thread that may; what is in `place` is there again afterwards.
+/// Runs blocking work on a thread for such work. The content of `place` is lent to it and put back.
 pub(crate) async fn work<S, T>(
     place: &mut Option<S>,
     work: impl FnOnce(&mut S) -> io::Result<T> + Send + 'static,
@@ -314,7 +317,7 @@ where
     result
 }
 
-/// Does what blocks on a thread that may.
+/// Runs blocking work on a thread for such work.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

@@ -1,4 +1,5 @@
-//! A listing on its way, in pieces: of a million files, only some are in memory at any time.
+//! A listing that is sent in pieces, so that only a part of a million files is in memory at any
+//! time.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -9,12 +10,12 @@ use tokio::task::JoinHandle;
 
 use super::tree::{Entry, Listed, Tree};
 
-/// Bytes of a piece, from which on it is sent.
+/// A piece of at least this many bytes is sent.
 const PIECE: usize = 32 << 10;
-/// How long a piece may wait for more; an empty one says that the listing goes on.
+/// How long a piece may wait for more entries. An empty piece says that the listing continues.
 const WAIT: Duration = Duration::from_secs(1);
 
-/// Entries in one row of bytes: of each its size, the length of its name, its name.
+/// Entries in one sequence of bytes. Each has its size, the length of its name, and its name.
 #[derive(Default)]
 pub(crate) struct Entries(pub(crate) Vec<u8>);
 
@@ -25,7 +26,8 @@ impl Entries {
         self.0.extend_from_slice(name);
     }
 
-    /// Gives each its name and size; `None` when these bytes are no entries.
+    /// Calls `each` with the name and the size of each entry. Returns `None` if the bytes are not
+    /// entries.
     pub(crate) fn read(&self, each: &mut impl FnMut(Vec<u8>, u64)) -> Option<()> {
         let mut rest = &self.0[..];
         while !rest.is_empty() {
@@ -39,7 +41,7 @@ impl Entries {
     }
 }
 
-/// Lists the directory piece by piece; the end says how it went. It ends early when nobody takes
+/// Lists the directory piece by piece. The task returns the result. It stops early if nobody takes
 /// the pieces.
 pub(crate) fn list(
     tree: Tree,
@@ -61,7 +63,7 @@ pub(crate) fn list(
                 Err(_) => ControlFlow::Break(()),
             }
         })?;
-        let _ = out.blocking_send(piece); // when nobody takes it, nobody asks how it went
+        let _ = out.blocking_send(piece); // if nobody takes it, nobody needs the result either
         Ok(listed)
     });
     (pieces, task)

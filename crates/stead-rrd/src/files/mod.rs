@@ -1,8 +1,8 @@
-//! The RRD files beside each rrdcached, and how they are carried from one to another.
+//! The RRD files of each rrdcached, and how they are carried from one to another.
 //!
-//! The protocol of rrdcached cannot ship a file, so there is a second way to each of them: a
-//! directory that this machine sees, or an agent (`stead-rrd files`) on the machine that has the
-//! files. [`Files`] is either; all that can be done to it can be done to both.
+//! The protocol of rrdcached cannot transfer a file. So there is a second way to the files of each
+//! rrdcached: a directory that this machine sees, or an agent (`stead-rrd files`) on the machine
+//! that has the files. [`Files`] is either of them, and both offer the same operations.
 //!
 //! ```text
 //! tree (a directory) \

@@ -1,4 +1,4 @@
-//! How fast files may be carried, all together.
+//! A limit on how fast files are copied, for all copies together.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,19 +7,20 @@ use tokio::time::Instant;
 
 use crate::lock::lock;
 
-/// A limit that many copies share: bytes a second, or none. Whoever asks first goes first.
+/// A limit that many copies share: bytes a second, or none. Requests are served in the order in
+/// which they come.
 #[derive(Clone, Debug, Default)]
 pub struct Rate(Option<Arc<Limit>>);
 
 #[derive(Debug)]
 struct Limit {
     bytes_a_second: u64,
-    /// When all that was asked for so far has had its time.
+    /// The moment when everything that was requested so far has had its time.
     free: Mutex<Instant>,
 }
 
 impl Rate {
-    /// So many bytes a second, at least one; `None`: as fast as it goes.
+    /// Returns a limit of this many bytes a second, and of at least one. `None` means no limit.
     pub fn new(bytes_a_second: Option<u64>) -> Rate {
         let limit = |bytes: u64| {
             Arc::new(Limit {
@@ -30,16 +31,16 @@ impl Rate {
         Rate(bytes_a_second.map(limit))
     }
 
-    /// The moment from which so many bytes may be carried. They are counted at once, whether they
-    /// are carried or not. `None`: now.
+    /// Returns the moment from which `bytes` bytes may be copied; `None` means now. The bytes are
+    /// counted at once, whether they are copied or not.
     pub(crate) fn take(&self, bytes: u64) -> Option<Instant> {
         let limit = self.0.as_ref().filter(|_| bytes > 0)?;
         let mut free = lock(&limit.free);
-        // time that nobody used is gone: there is no burst after a pause
+        // unused time is lost: there is no burst after a pause
         let from = (*free).max(Instant::now());
         let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(limit.bytes_a_second);
         let time = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-        // a limit so low that the clock ends: never
+        // if the limit is so low that the clock overflows, the moment never comes
         *free = from
             .checked_add(time)
             .unwrap_or(from + Duration::from_secs(1 << 30));
@@ -62,7 +63,7 @@ mod tests {
             }
         };
         tokio::join!(one(rate.clone()), one(rate.clone()), one(rate.clone()));
-        // 3000 bytes; the last 100 begin at their moment
+        // 3000 bytes in all; the last 100 begin when it is their turn
         assert_eq!(start.elapsed().as_millis() / 10, 290);
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(rate.take(5000), Some(Instant::now()));

@@ -1,4 +1,4 @@
-//! The files beside an agent: its client. Connections are kept for the next request.
+//! The client of an agent. It keeps connections for later requests.
 
 use std::io;
 use std::sync::Mutex;
@@ -11,10 +11,10 @@ use super::wire::{broken, error_of, kind, sum_from, within, Wire, CHUNK};
 use crate::connection::{Address, Stream};
 use crate::lock::lock;
 
-/// Connections that are kept while nobody uses them; more are closed.
+/// How many unused connections are kept; more are closed.
 const KEPT: usize = 16;
 
-/// An agent, as its client sees it.
+/// An agent as its client sees it.
 #[derive(Debug)]
 pub(crate) struct Remote {
     pub(crate) address: Address,
@@ -30,7 +30,7 @@ impl std::fmt::Debug for Wire {
 
 /// Why there is no answer.
 enum NoAnswer {
-    /// The agent said so; the connection can be used again.
+    /// The agent sent this error; the connection can be used again.
     Said(io::Error),
     /// The connection failed.
     Lost(io::Error),
@@ -53,22 +53,22 @@ impl Remote {
         }
     }
 
-    /// Gives every RRD to `each`.
+    /// Calls `each` with the name and the size of every RRD.
     pub(crate) async fn list(&self, mut each: impl FnMut(Vec<u8>, u64)) -> io::Result<Listed> {
-        // the first answer may be an error of a connection that went meanwhile; what came before it
-        // is none
+        // `begin` tries again when a kept connection was closed meanwhile; nothing was listed
+        // before that
         let (mut wire, mut frame) = self.begin(kind::LIST, &[]).await?;
         loop {
             match frame {
                 (kind::ENTRIES, body) => Entries(body)
                     .read(&mut each)
-                    .ok_or_else(|| broken("an answer that is no list"))?,
+                    .ok_or_else(|| broken("an answer that is not a list"))?,
                 (_, body) => {
                     let numbers = body
                         .split_first_chunk()
                         .and_then(|(files, left_out)| Some((files, left_out.try_into().ok()?)));
                     let (files, left_out) =
-                        numbers.ok_or_else(|| broken("an answer that is no end of a list"))?;
+                        numbers.ok_or_else(|| broken("an answer that is not the end of a list"))?;
                     self.keep(wire);
                     return Ok(Listed {
                         files: u64::from_le_bytes(*files),
@@ -101,7 +101,7 @@ impl Remote {
         Ok(removed)
     }
 
-    /// Opens an RRD to be read, and gives its mode, too; `None` when there is no such file.
+    /// Opens an RRD for reading. Returns it with its mode bits, or `None` if it does not exist.
     pub(crate) async fn open(&self, name: &[u8]) -> io::Result<Option<(RemoteReading<'_>, u32)>> {
         let (wire, (_, body)) = self.begin(kind::GET, &[name]).await?;
         if body.is_empty() {
@@ -110,7 +110,7 @@ impl Remote {
         }
         let mode = body[..]
             .try_into()
-            .map_err(|_| broken("an answer that is no mode of a file"))?;
+            .map_err(|_| broken("an answer that is not the mode of a file"))?;
         Ok(Some((
             RemoteReading {
                 remote: self,
@@ -120,14 +120,14 @@ impl Remote {
         )))
     }
 
-    /// Begins a file.
+    /// Begins to write a file.
     pub(crate) async fn create(&self, name: &[u8], mode: u32) -> io::Result<RemoteWriting<'_>> {
         let (wire, _) = self.begin(kind::PUT, &[&mode.to_le_bytes(), name]).await?;
         Ok(RemoteWriting { remote: self, wire })
     }
 
-    /// Sends the first frame of a request, which may safely be sent twice, and gives the answer to
-    /// it.
+    /// Sends the first frame of a request and returns the answer. The request must be one that may
+    /// safely be sent twice.
     async fn begin(&self, kind: u8, body: &[&[u8]]) -> io::Result<(Wire, (u8, Vec<u8>))> {
         loop {
             let kept = lock(&self.idle).pop();
@@ -142,7 +142,8 @@ impl Remote {
                     self.keep(wire);
                     return Err(error);
                 }
-                // the agent was started anew, or took us for gone, since this connection was used
+                // since this connection was last used, the agent was restarted or has closed it as
+                // silent
                 Err(NoAnswer::Lost(error)) if old && error.kind() != io::ErrorKind::TimedOut => {}
                 Err(NoAnswer::Lost(error)) => return Err(error),
             }
@@ -164,16 +165,17 @@ impl Remote {
     }
 }
 
-/// A file of the agent that is being read; the connection ends if it is dropped in the middle.
+/// A file of the agent that is being read. If this is dropped before the end, the connection is
+/// closed.
 pub(crate) struct RemoteReading<'a> {
     remote: &'a Remote,
-    /// Until the end.
+    /// `None` after the end of the file.
     wire: Option<Wire>,
 }
 
 impl RemoteReading<'_> {
-    /// The next bytes: so many, and fewer only at the end. None at all can be asked for, too, so
-    /// that the agent knows us alive.
+    /// Reads the next `want` bytes, and fewer only at the end. A request for 0 bytes shows the
+    /// agent that the client is alive.
     pub(crate) async fn more(&mut self, want: usize) -> io::Result<Vec<u8>> {
         debug_assert!(want <= CHUNK);
         let Some(wire) = &mut self.wire else {
@@ -193,25 +195,26 @@ impl RemoteReading<'_> {
     }
 }
 
-/// A file of the agent that is being written; the agent removes what there is of it if this is
-/// dropped before it is committed.
+/// A file of the agent that is being written. If this is dropped before it is committed, the agent
+/// removes what it has of the file.
 pub(crate) struct RemoteWriting<'a> {
     remote: &'a Remote,
     wire: Wire,
 }
 
 impl RemoteWriting<'_> {
-    /// Appends; whether there was room for it, [`verify`](Self::verify) says.
+    /// Appends bytes. An error in writing them, such as a full disk, is returned by
+    /// [`verify`](Self::verify).
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.wire.send(kind::DATA, &[bytes]).await
     }
 
-    /// Has it brought to the disk and read back.
+    /// Lets the agent sync the file to disk and read it back.
     pub(crate) async fn verify(&mut self) -> io::Result<Sum> {
         sum_from(&ask(&mut self.wire, kind::VERIFY, &[]).await?.1)
     }
 
-    /// Has it put in its place.
+    /// Lets the agent put the file in its place.
     pub(crate) async fn commit(mut self) -> io::Result<()> {
         ask(&mut self.wire, kind::COMMIT, &[]).await?;
         self.remote.keep(self.wire);

@@ -1,13 +1,13 @@
-//! A directory of RRD files, and the only code that touches them; all of it blocks.
+//! A directory of RRD files. No other code touches such files, and all calls block.
 //!
-//! Names come from afar. They are walked part by part from the base, each part opened below the one
-//! before it and never through a link, so that nothing outside of the base can be read, written or
-//! removed, whatever is renamed meanwhile. Only an RRD can be read or removed: a regular file that
-//! begins with `RRD` and a zero byte.
+//! Names come over the network. They are walked part by part from the base. Each part is opened
+//! relative to the one before it and never through a link. So nothing outside the base can be read,
+//! written or removed, whatever is renamed meanwhile. Only an RRD can be read or removed: a regular
+//! file that begins with `RRD` and a zero byte.
 //!
-//! A file is written under a temporary name beside its place and renamed when it is whole and on
-//! disk. Its writer holds a lock on it: a temporary file that nobody holds is what a killed process
-//! left behind, and goes with the next listing.
+//! A file is written under a temporary name beside its place, and renamed when it is complete and
+//! on disk. Its writer holds a lock on it. A temporary file without a lock was left behind by a
+//! killed process, and the next listing removes it.
 
 use std::fs::File;
 use std::io;
@@ -24,25 +24,25 @@ use super::below::{
 };
 use super::writing::Writing;
 
-/// How often the place for a new file is looked for again, when somebody removes the empty
-/// directory for it at the same moment.
+/// How often the place for a new file is looked up again when somebody removes the empty directory
+/// for it at the same moment.
 const TRIES: usize = 100;
 
-/// What a listing found.
+/// The result of a listing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// RRD files.
+    /// How many RRD files there are.
     pub files: u64,
-    /// Links, directories below 32 others, and names with control characters, which no client of
-    /// rrdcached can write: left out.
+    /// How many entries were left out: links, directories nested deeper than 31 below the base, and
+    /// names with control characters, which no client of rrdcached can write.
     pub left_out: u64,
 }
 
 /// An entry of a listing.
 pub(crate) enum Entry<'a> {
-    /// An RRD: its name relative to the base, and its bytes.
+    /// An RRD: its name relative to the base, and its size in bytes.
     File(&'a [u8], u64),
-    /// Something else; so that whoever waits for files hears that the listing goes on.
+    /// Something else. It shows the receiver that the listing continues.
     Other,
 }
 
@@ -53,8 +53,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Gives every RRD to `each`, in no order, until that breaks off; removes stale temporary files
-    /// if `clean`.
+    /// Calls `each` with every RRD, in no particular order, until `each` breaks off. Removes stale
+    /// temporary files if `clean` is set.
     pub(crate) fn list(
         &self,
         clean: bool,
@@ -100,7 +100,7 @@ impl Tree {
                     match open_dir(dir, name) {
                         Ok(below) => open.push((Dir::new(below)?, path.len())),
                         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                        // of the file system, and root's
+                        // it belongs to the file system and to root
                         Err(Errno::ACCESS) if path == b"lost+found" => {}
                         Err(error) => return Err(failed(error)),
                     }
@@ -130,7 +130,7 @@ impl Tree {
         Ok(listed)
     }
 
-    /// Opens an RRD to be read; `None` when there is no such file.
+    /// Opens an RRD for reading. Returns `None` if it does not exist.
     pub(crate) fn open(&self, name: &[u8]) -> io::Result<Option<Reading>> {
         let (parents, last) = parts(name)?;
         missing(self.open_at(&parents, last)).map_err(|error| named(name, error))
@@ -143,7 +143,7 @@ impl Tree {
         Ok(Reading { file, mode, at: 0 })
     }
 
-    /// What the file has; `None` when there is no such file.
+    /// Returns the size and the checksum of a file, or `None` if it does not exist.
     pub(crate) fn sum(&self, name: &[u8]) -> io::Result<Option<Sum>> {
         let Some(reading) = self.open(name)? else {
             return Ok(None);
@@ -153,7 +153,7 @@ impl Tree {
             .map_err(|error| named(name, error))
     }
 
-    /// Begins a file that will stand at this name, with its directories.
+    /// Begins to write a file of this name, and makes its directories.
     pub(crate) fn create(&self, name: &[u8], mode: u32) -> io::Result<Writing> {
         let (parents, last) = parts(name)?;
         let parents: Vec<Vec<u8>> = parents.into_iter().map(<[u8]>::to_vec).collect();
@@ -169,12 +169,13 @@ impl Tree {
             name,
             io::Error::new(
                 io::ErrorKind::ResourceBusy,
-                "somebody removes its directory again and again",
+                "somebody keeps removing its directory",
             ),
         ))
     }
 
-    /// Removes an RRD and the directories that became empty; false when there is no such file.
+    /// Removes an RRD and the directories that become empty. Returns false if the file does not
+    /// exist.
     pub(crate) fn remove(&self, name: &[u8]) -> io::Result<bool> {
         let (parents, last) = parts(name)?;
         let removed =
@@ -193,7 +194,7 @@ impl Tree {
             }
             dirs.pop();
         }
-        // whatever was removed below is in none of the directories that are left
+        // the removals are synced with the deepest directory that is left; the others are gone
         rustix::fs::fsync(bottom(&dirs)?)?;
         Ok(())
     }
@@ -204,10 +205,10 @@ impl Tree {
             .map_err(|error| at(&self.base, error.into()))
     }
 
-    /// The base and the directories below it, each in the one before it.
+    /// Opens the base and the directories below it, each relative to the one before it.
     fn walk(&self, parents: &[&[u8]]) -> io::Result<Vec<OwnedFd>> {
         let mut dirs = vec![self.open_base().map_err(|error| match error.kind() {
-            // that the base is missing is no answer to where a file is
+            // a missing base does not mean that the file is missing
             io::ErrorKind::NotFound => {
                 io::Error::new(io::ErrorKind::NotADirectory, error.to_string())
             }
@@ -230,7 +231,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// The next bytes: so many, and fewer only at the end.
+    /// Reads the next `want` bytes, and fewer only at the end.
     pub(crate) fn more(&mut self, want: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; want];
         let length = fill(&self.file, &mut bytes, self.at)?;
@@ -240,7 +241,7 @@ impl Reading {
     }
 }
 
-/// What an entry of a directory is; `None` when it has gone.
+/// Returns the type of a directory entry, or `None` if the entry is gone.
 fn kind_of(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Option<FileType>, Errno> {
     if entry.file_type() != FileType::Unknown {
         return Ok(Some(entry.file_type()));
@@ -252,7 +253,8 @@ fn kind_of(dir: BorrowedFd<'_>, entry: &DirEntry) -> Result<Option<FileType>, Er
     }
 }
 
-/// A file of a listing, unless it has gone; a temporary one is none, and removed if `clean`.
+/// Opens a file of a listing. Returns `None` if it is gone or temporary; a stale temporary file is
+/// removed if `clean` is set.
 fn file_of(dir: BorrowedFd<'_>, name: &[u8], clean: bool) -> Result<Option<File>, Errno> {
     if name.starts_with(TEMPORARY.as_bytes()) {
         if clean {
@@ -262,12 +264,12 @@ fn file_of(dir: BorrowedFd<'_>, name: &[u8], clean: bool) -> Result<Option<File>
     }
     match open_file(dir, name, OFlags::RDONLY) {
         Ok(file) => Ok(Some(file)),
-        Err(Errno::NOENT | Errno::LOOP) => Ok(None), // gone, or another thing by now
+        Err(Errno::NOENT | Errno::LOOP) => Ok(None), // gone, or now something else
         Err(error) => Err(error),
     }
 }
 
-/// Removes a temporary file if nobody writes it; if that cannot be, it stays.
+/// Removes a temporary file if nobody is writing it. If it cannot be removed, it stays.
 fn remove_stale(dir: BorrowedFd<'_>, name: &[u8]) {
     let Ok(file) = open_file(dir, name, OFlags::RDONLY) else {
         return;

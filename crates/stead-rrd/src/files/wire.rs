@@ -1,7 +1,7 @@
-//! What an agent and its client say to each other.
+//! The protocol between an agent and its client.
 //!
-//! Each begins with the line [`HELLO`]. Then the client asks and the agent answers, one request at
-//! a time:
+//! Each side begins with the line [`HELLO`]. Then the client sends requests and the agent answers,
+//! one request at a time:
 //!
 //! ```text
 //! frame     bytes of the body (u32)  kind (u8)  body           all numbers little-endian
@@ -9,7 +9,7 @@
 //! list      -                        -> entries ... done (files u64, left out u64)
 //! sum       name                     -> done (nothing, or bytes u64 and XXH3-128)
 //! get       name                     -> done (nothing, or mode u32); then more
-//! more      bytes u32                -> done (so many bytes; fewer only at the end, where it ends)
+//! more      bytes u32                -> done (that many bytes; fewer only at the end of the file, which ends the get)
 //! put       mode u32, name           -> done; then data and verify
 //! data      bytes                    no answer: an error is the answer to verify
 //! verify                             -> done (bytes u64 and XXH3-128 as they are on disk); then commit
@@ -19,8 +19,8 @@
 //! any of these                       -> error (kind u8, text)
 //! ```
 //!
-//! A `get` or `put` that is left in the middle is given up: by any other request, or because the
-//! connection ends.
+//! A `get` or `put` that is not finished is given up when another request comes or the connection
+//! ends.
 
 use std::future::Future;
 use std::io;
@@ -31,14 +31,14 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use super::below::{Sum, NAME_BYTES};
 use crate::connection::Stream;
 
-/// The first line of both; the number is the version.
+/// The first line of both sides; the number is the version.
 pub(crate) const HELLO: &[u8] = b"stead-rrd files 1\n";
-/// Bytes of a file that travel at once.
+/// How many bytes of a file are sent in one frame.
 pub(crate) const CHUNK: usize = 128 << 10;
 /// The most bytes of a body: a chunk, or a piece of a listing with a long name at its end.
 const BODY: usize = CHUNK + NAME_BYTES + 64;
 
-/// Kinds of frames.
+/// The kinds of frames.
 pub(crate) mod kind {
     pub(crate) const LIST: u8 = b'l';
     pub(crate) const SUM: u8 = b's';
@@ -54,7 +54,7 @@ pub(crate) mod kind {
     pub(crate) const ERROR: u8 = b'!';
 }
 
-/// Kinds of errors, by their number in the protocol; another one is 0.
+/// The kinds of errors, by their number in the protocol. Any other kind is sent as 0.
 const ERRORS: [io::ErrorKind; 10] = [
     io::ErrorKind::Other,
     io::ErrorKind::NotFound,
@@ -68,18 +68,18 @@ const ERRORS: [io::ErrorKind; 10] = [
     io::ErrorKind::ResourceBusy,
 ];
 
-/// A frame: its kind and its body.
+/// The content of a frame: its kind and its body.
 pub(crate) type Message = (u8, Vec<u8>);
 
-/// A connection, of either side.
+/// A connection, on either side.
 pub(crate) struct Wire {
     stream: BufReader<Stream>,
-    /// How long a frame may take to come or to go.
+    /// How long a frame may take to arrive or to be sent.
     limit: Duration,
 }
 
 impl Wire {
-    /// Says hello and hears it.
+    /// Exchanges the hello lines.
     pub(crate) async fn open(stream: Stream, limit: Duration) -> io::Result<Wire> {
         let mut wire = Wire {
             stream: BufReader::new(stream),
@@ -87,7 +87,7 @@ impl Wire {
         };
         within(limit, wire.stream.write_all(HELLO)).await?;
         let mut line = Vec::new();
-        // somebody else may say anything, without end
+        // another program may send anything, without end
         within(
             limit,
             (&mut wire.stream).take(256).read_until(b'\n', &mut line),
@@ -99,14 +99,14 @@ impl Wire {
             line => {
                 let (wanted, said) = (HELLO.escape_ascii(), line.escape_ascii());
                 Err(broken(&format!(
-                    "that is no `stead-rrd files` of this version: it \
-                    says \"{said}\" instead of \"{wanted}\""
+                    "that is not `stead-rrd files` of this version: it says \"{said}\" instead \
+                    of \"{wanted}\""
                 )))
             }
         }
     }
 
-    /// Sends a frame whose body is these, one after the other.
+    /// Sends a frame. Its body consists of these parts, one after the other.
     pub(crate) async fn send(&mut self, kind: u8, body: &[&[u8]]) -> io::Result<()> {
         let length: usize = body.iter().map(|part| part.len()).sum();
         let mut bytes = Vec::with_capacity(length + 5);
@@ -116,7 +116,7 @@ impl Wire {
         within(self.limit, self.stream.write_all(&bytes)).await
     }
 
-    /// Sends the error as an answer.
+    /// Sends an error as the answer.
     pub(crate) async fn send_error(&mut self, error: &io::Error) -> io::Result<()> {
         let number = ERRORS
             .iter()
@@ -131,7 +131,8 @@ impl Wire {
         .await
     }
 
-    /// The next frame; `None` when the other side has gone between two of them.
+    /// Receives the next frame. Returns `None` if the other side closed the connection between two
+    /// frames.
     pub(crate) async fn receive(&mut self) -> io::Result<Option<Message>> {
         let stream = &mut self.stream;
         within(self.limit, async move {
@@ -142,7 +143,7 @@ impl Wire {
             let kind = stream.read_u8().await?;
             if length > BODY {
                 return Err(broken(&format!(
-                    "a frame of {length} bytes, where {BODY} are the most"
+                    "a frame of {length} bytes; at most {BODY}"
                 )));
             }
             let mut body = vec![0; length];
@@ -153,7 +154,7 @@ impl Wire {
     }
 }
 
-/// The error that an answer holds.
+/// Returns the error that an answer contains.
 pub(crate) fn error_of(body: &[u8]) -> io::Error {
     let (number, text) = body
         .split_first()
@@ -168,7 +169,7 @@ pub(crate) fn error_of(body: &[u8]) -> io::Error {
     )
 }
 
-/// Bytes and checksum, as they are sent.
+/// Encodes a size and a checksum for the wire.
 pub(crate) fn sum_bytes((bytes, sum): Sum) -> [u8; 24] {
     let mut all = [0; 24];
     let (first, second) = all.split_at_mut(8);
@@ -177,7 +178,7 @@ pub(crate) fn sum_bytes((bytes, sum): Sum) -> [u8; 24] {
     all
 }
 
-/// Bytes and checksum, as they came.
+/// Decodes a size and a checksum from the wire.
 pub(crate) fn sum_from(body: &[u8]) -> io::Result<Sum> {
     let found = body.split_first_chunk().and_then(|(bytes, sum)| {
         Some((
@@ -185,15 +186,15 @@ pub(crate) fn sum_from(body: &[u8]) -> io::Result<Sum> {
             u128::from_le_bytes(sum.try_into().ok()?),
         ))
     });
-    found.ok_or_else(|| broken("an answer that is no checksum"))
+    found.ok_or_else(|| broken("an answer that is not a checksum"))
 }
 
-/// What the other side said is not of this protocol.
+/// Returns the error for bytes of the other side that do not follow this protocol.
 pub(crate) fn broken(text: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// An error when it takes longer.
+/// Fails if `work` takes longer than `limit`.
 pub(crate) async fn within<T>(
     limit: Duration,
     work: impl Future<Output = io::Result<T>>,

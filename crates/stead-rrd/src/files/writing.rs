@@ -1,5 +1,5 @@
-//! A file that is being written: under a temporary name beside its place, and renamed when it is
-//! whole and on disk. Its writer holds a lock on it.
+//! A file that is being written under a temporary name beside its place, and renamed when it is
+//! complete and on disk. Its writer holds a lock on it.
 
 use std::fs::File;
 use std::io;
@@ -16,24 +16,26 @@ use super::below::{
     TEMPORARY,
 };
 
-/// A file that is being written; until it is committed, nothing of it stays when this is dropped.
+/// A file that is being written. If this is dropped before it is committed, nothing of the file
+/// remains.
 pub(crate) struct Writing {
-    /// Until it has its name.
+    /// The temporary name; `None` once the file has its final name.
     temporary: Option<Vec<u8>>,
     last: Vec<u8>,
     file: File,
     bytes: u64,
-    /// In a box: half a kilobyte.
+    /// Boxed, because it has half a kilobyte.
     hash: Box<XxHash3_128>,
     branch: Branch,
 }
 
-/// The directories down to a file that will be, of which the new ones go with it if it never is.
+/// The directories on the way to a new file. If the file is never finished, the new ones among them
+/// are removed.
 struct Branch {
-    /// From the base on.
+    /// The base and the directories below it.
     dirs: Vec<OwnedFd>,
     parents: Vec<Vec<u8>>,
-    /// Which of the parents are new.
+    /// The indices of the parents that are new.
     new: Vec<usize>,
 }
 
@@ -47,7 +49,7 @@ impl Drop for Branch {
     fn drop(&mut self) {
         for depth in self.new.drain(..).rev() {
             if let (Some(above), Some(part)) = (self.dirs.get(depth), self.parents.get(depth)) {
-                // unless another file has come there
+                // this fails, as it should, if another file has been put there
                 let _ = rustix::fs::unlinkat(above, &part[..], AtFlags::REMOVEDIR);
             }
         }
@@ -55,7 +57,7 @@ impl Drop for Branch {
 }
 
 impl Writing {
-    /// Begins a file; `None` when somebody removes the directory for it at the same moment.
+    /// Begins to write a file. Returns `None` if somebody removes its directory at the same moment.
     pub(super) fn begin(
         base: OwnedFd,
         parents: &[Vec<u8>],
@@ -102,8 +104,8 @@ impl Writing {
             hash: Box::default(),
             branch,
         };
-        // a listing that came in between holds the lock, or has removed the file: it took it for
-        // stale. Where there are no locks, nobody takes it for stale
+        // A listing that came in between may hold the lock, or may have removed the file as stale.
+        // On file systems without locks, no file is ever taken for stale.
         let locked = rustix::fs::flock(&writing.file, FlockOperation::NonBlockingLockExclusive)
             != Err(Errno::WOULDBLOCK);
         if !locked || rustix::fs::fstat(&writing.file)?.st_nlink == 0 {
@@ -113,7 +115,7 @@ impl Writing {
         Ok(Some(writing))
     }
 
-    /// Appends.
+    /// Appends bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.file
             .write_all_at(bytes, self.bytes)
@@ -123,7 +125,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Brings it to the disk, reads it back, and gives what it has.
+    /// Syncs the file to disk, reads it back, and returns its size and checksum.
     pub(crate) fn verify(&mut self) -> io::Result<Sum> {
         let read =
             self.file
@@ -135,13 +137,13 @@ impl Writing {
                 });
         let read = read.map_err(|error| self.named(error))?;
         if read != (self.bytes, self.hash.finish_128()) {
-            let text = "reads back other than it was written; look after this disk";
+            let text = "reads back different from what was written; check this disk";
             return Err(self.named(io::Error::new(io::ErrorKind::InvalidData, text)));
         }
         Ok(read)
     }
 
-    /// Puts it in its place, instead of the file that is there.
+    /// Puts the file in its place, replacing any file there.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         self.try_commit()
             .map_err(|error| self.named(no_room(error)))
@@ -155,7 +157,8 @@ impl Writing {
             self.temporary = None;
             self.branch.new.clear();
         }
-        // all of them: who made one of them at the same time may not have come so far
+        // sync all of them: another process that made one of them just now may not have synced it
+        // yet
         self.branch
             .dirs
             .iter()
@@ -182,7 +185,8 @@ impl Drop for Writing {
     }
 }
 
-/// A name that no other file has; should it be there after all, another one is asked for.
+/// Returns a name that no other file has. Should the name exist after all, the caller tries another
+/// one.
 fn temporary_name() -> Vec<u8> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = std::time::SystemTime::now()

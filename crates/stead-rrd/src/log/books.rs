@@ -1,5 +1,5 @@
-//! What the log's threads and its callers share: the segments, what waits to be written, and up to
-//! where each backend has confirmed.
+//! The state that the log's threads and its callers share: the segments, the records that wait to
+//! be written, and how far each backend has confirmed.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -16,13 +16,13 @@ use super::promise::Frontier;
 use super::segment::Segment;
 use crate::lock::lock;
 
-/// How large a log may become, and in which steps it grows and shrinks.
+/// The largest size of a log, and the steps in which it grows and shrinks.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// The size of a segment in bytes: at least 4096 and a multiple of 8. A record has to fit into
-    /// one.
+    /// one segment.
     pub segment: u64,
-    /// The bytes that all segments may have together; at least two segments.
+    /// An upper bound on the bytes of all segments together; at least two segments.
     pub bound: u64,
 }
 
@@ -35,51 +35,52 @@ impl Default for Size {
     }
 }
 
-/// What the log's threads and its callers share.
+/// The state that the log's threads and its callers share.
 pub(super) struct Core {
     pub dir: PathBuf,
     pub id: u64,
     pub size: Size,
     pub disk: Arc<dyn Disk>,
     pub books: Mutex<Books>,
-    /// Rings when the writer has something to do, the keeper has, and when the keeper did it.
+    /// `work` is notified when the writer has something to do, `chores` when the keeper has, and
+    /// `ready` when the keeper has done it.
     pub work: Condvar,
     pub chores: Condvar,
     pub ready: Condvar,
-    /// What [`Log::frontier`] tells.
+    /// The value that [`Log::frontier`] publishes.
     pub frontier: watch::Sender<Frontier>,
     /// Held while the positions are stored and segments trimmed.
     pub pen: Mutex<()>,
 }
 
 pub(super) struct Books {
-    /// The number of the next record, and where in the last segment it goes.
+    /// The number of the next record, and its offset in the last segment.
     pub next: u64,
     pub tail: u64,
     pub newest: u64,
-    /// Oldest first; never empty.
+    /// The segments, oldest first; never empty.
     pub segments: VecDeque<Arc<Segment>>,
     pub total: u64,
     pub spare: Option<(PathBuf, File)>,
     pub spares: u64,
-    /// Why there is no spare segment although there should be room.
+    /// Why there is no spare segment although the bound leaves room for one.
     pub no_spare: Option<(io::ErrorKind, String)>,
     pub positions: Positions,
     /// Whether the positions differ from the stored ones, and why they could not be stored.
     pub unsaved: bool,
     pub not_saved: Option<String>,
-    /// What waits for the writer.
+    /// The chunks that wait for the writer.
     pub queue: Vec<Chunk>,
     pub broken: Option<String>,
     pub closing: bool,
 }
 
-/// Records that follow each other in one segment.
+/// Consecutive records in one segment.
 pub(super) struct Chunk {
     pub segment: Arc<Segment>,
     pub offset: u64,
     pub bytes: Vec<u8>,
-    /// The spare file that becomes the segment with this chunk.
+    /// The spare file that becomes the segment when this chunk is written.
     pub from: Option<PathBuf>,
 }
 
@@ -88,8 +89,8 @@ impl Core {
         lock(&self.books)
     }
 
-    /// The books, with room for a record of this size in the last segment; and the spare file that
-    /// became this segment just now.
+    /// Waits until the last segment has room for a record of this size. Returns the locked books,
+    /// and the spare file if one has just become that segment.
     pub fn room(&self, size: u64) -> io::Result<(MutexGuard<'_, Books>, Option<PathBuf>)> {
         let mut books = self.books();
         books.check_broken()?;
@@ -120,8 +121,8 @@ impl Core {
         Ok((books, from))
     }
 
-    /// The segment that has this record or would get it, and the number with which the one behind
-    /// it begins.
+    /// Returns the segment that has this record or would get it, and the number of the first record
+    /// of the segment after it.
     pub fn locate(&self, number: u64) -> io::Result<(Arc<Segment>, u64)> {
         let books = self.books();
         let behind = books
@@ -145,7 +146,7 @@ impl Core {
         Err(io::Error::new(io::ErrorKind::NotFound, text))
     }
 
-    /// The log takes nothing more from now on, because of this error.
+    /// Stops the log for good because of this error: it takes no more records.
     pub fn give_up(&self, error: &io::Error) {
         let mut books = self.books();
         let text = format!("{error}; the log takes nothing more: repair the disk and start again");
@@ -158,7 +159,8 @@ impl Core {
         }
     }
 
-    /// Why no segment can be had, if it is not only a matter of waiting for the keeper.
+    /// Returns why there is no room for another segment, unless it is only a matter of waiting for
+    /// the keeper.
     pub fn no_room(&self, books: &Books) -> Option<io::Error> {
         if books.total + self.size.segment <= self.size.bound {
             return books
@@ -193,7 +195,7 @@ impl Core {
 }
 
 impl Books {
-    /// Of a log without segments.
+    /// Returns the books of a log without segments.
     pub fn new(positions: Positions) -> Books {
         Books {
             next: 1,
@@ -213,7 +215,7 @@ impl Books {
         }
     }
 
-    /// Queues a record, for which there is room, for the writer; its number.
+    /// Queues a record for the writer and returns its number. There must be room for the record.
     pub fn push(&mut self, id: u64, record: &[u8], from: Option<PathBuf>) -> io::Result<u64> {
         let (number, offset) = (self.next, self.tail);
         let Some(current) = self.segments.back() else {
@@ -247,7 +249,8 @@ impl Books {
             .map_or(Ok(()), |text| Err(io::Error::other(text.clone())))
     }
 
-    /// Whether every backend has confirmed the whole oldest segment, and it is not the last.
+    /// Returns whether every backend has confirmed the whole oldest segment, and it is not the last
+    /// one.
     pub fn trimmable(&self) -> bool {
         let floor = self.positions.floor().unwrap_or(0);
         self.segments

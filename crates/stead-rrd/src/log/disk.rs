@@ -1,19 +1,19 @@
-//! The two calls that make things durable, apart so that tests can let them fail, lie, or tell what
-//! a power cut would leave.
+//! The two calls that make data durable. They are behind a trait so that tests can make them fail
+//! or lie, or find out what a power cut would leave.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
 pub(crate) trait Disk: Send + Sync + 'static {
-    /// The file's bytes and its length survive a power cut once this returns.
+    /// Syncs a file: when this returns, its bytes and its length survive a power cut.
     fn sync(&self, file: &File) -> io::Result<()>;
 
-    /// The names in the directory do.
+    /// Syncs a directory: when this returns, the names in it survive a power cut.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
 }
 
-/// The disk itself.
+/// The real disk.
 pub(crate) struct Real;
 
 impl Disk for Real {

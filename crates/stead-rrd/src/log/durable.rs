@@ -1,4 +1,4 @@
-//! The log on the disk.
+//! The log on disk.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use super::opening::{self, Opened};
 use super::promise::{Extent, Frontier, Log, Record};
 use super::{frame, keeper, reader, writer};
 
-/// A durable log in a directory. Dropping it writes what is waiting and blocks until that is on the
+/// A durable log in a directory. Dropping it writes the queued records and blocks until they are on
 /// disk.
 pub struct Durable {
     pub(super) core: Arc<Core>,
@@ -25,15 +25,15 @@ pub struct Durable {
 }
 
 impl Durable {
-    /// Opens the log in this directory, or begins one there. Reads all of it and proves it, which
-    /// takes about a second a GiB.
+    /// Opens the log in this directory, or starts a new one there. It reads and verifies the whole
+    /// log, which takes about a second per GiB.
     ///
-    /// `WouldBlock` when another router has it open; `InvalidData` when it is damaged, with the
-    /// file and the offset.
+    /// The error is `WouldBlock` if another router has the log open, and `InvalidData`, with the
+    /// file and the offset, if the log is damaged.
     pub fn open(dir: &Path, size: Size) -> io::Result<Durable> {
         Durable::open_on(dir, size, Arc::new(Real))
     }
-    /// One line for the operator when a write that a crash had torn was cut off.
+    /// Returns one line for the operator if opening the log cut off a write that a crash had torn.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -91,7 +91,8 @@ impl Drop for Durable {
         {
             let _ = thread.join();
         }
-        // so that the next one to open it knows where it ended; without this it is as after a crash
+        // tells the next run where the log ended; without it, that run treats the end as after a
+        // crash
         if self.core.books().broken.is_none() {
             let _ = keeper::save(&self.core);
         }
@@ -99,8 +100,8 @@ impl Drop for Durable {
 }
 
 impl Log for Durable {
-    /// Waits only where the next segment is just being made or trimmed away: that is when the disk
-    /// cannot keep up.
+    /// Blocks only while the next segment is being made or trimmed away, which happens when the
+    /// disk cannot keep up.
     fn append(&self, record: &[u8]) -> io::Result<u64> {
         let size = frame::size(record.len()) as u64;
         let most = self.core.size.segment - frame::HEADER as u64;
@@ -113,11 +114,11 @@ impl Log for Durable {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let (mut books, from) = self.core.room(size)?;
-        // the writer takes all that is queued, and looks again before it sleeps: only the first in
-        // the queue has to wake it
+        // the writer takes everything that is queued, and looks again before it sleeps, so only the
+        // first record in the queue has to wake it
         let first = books.queue.is_empty();
         let number = books.push(self.core.id, record, from)?;
-        drop(books); // else the writer would wake up and wait for it
+        drop(books); // otherwise the writer would wake up only to wait for this lock
         if first {
             self.core.work.notify_one();
         }
@@ -147,7 +148,8 @@ impl Log for Durable {
         }
     }
 
-    /// On the disk when it returns: a new backend's records are kept from now on.
+    /// The change is on disk when this returns. From then on, the records of a new backend are
+    /// kept.
     fn follow(&self, backends: &[&str]) -> io::Result<()> {
         if let Some(name) = backends
             .iter()
@@ -173,7 +175,8 @@ impl Log for Durable {
         keeper::save(&self.core)
     }
 
-    /// A number that is not durable yet counts as the newest that is.
+    /// A record that is not durable yet is not confirmed: `through` is limited to the newest
+    /// durable one.
     fn confirm(&self, backend: &str, through: u64) -> io::Result<()> {
         let mut books = self.core.books();
         books.check_broken()?;

@@ -1,4 +1,4 @@
-//! The bytes of a segment: a header, then records one after the other, then zeros up to the
+//! The bytes of a segment: a header, then one record after the other, then zeros up to the
 //! segment's size.
 //!
 //! ```text
@@ -6,36 +6,36 @@
 //! record  0 checksum of the rest   8 number   16 durable   24 length   28 zero   32 the bytes, padded to 8
 //! ```
 //!
-//! Integers are little-endian, checksums XXH3-64 with the log's random id as the seed: so bytes
-//! that a client sends cannot look like a record, and a segment of another log is not taken for one
-//! of this. `durable` is the newest number that was known to be on the disk when the record was
-//! made: a good record proves with it that damage before it is no torn write.
+//! Integers are little-endian. Checksums are XXH3-64, seeded with the random id of the log. So
+//! bytes that a client sends cannot look like a record, and a segment of another log is not
+//! mistaken for one of this log. `durable` is the newest record that was known to be on disk when
+//! this record was made. A good record thereby proves that damage before it is not a torn write.
 
 use twox_hash::XxHash3_64;
 
-/// The bytes of a segment before its first record.
+/// The size of the header of a segment.
 pub(super) const HEADER: usize = 40;
-/// The bytes of a record before its data.
+/// The size of the head of a record, before its data.
 pub(super) const HEAD: usize = 32;
 const MAGIC: &[u8; 8] = b"SRRDLOG1";
 
-/// A record as it lies in a segment, its checksum proved.
+/// A record in a segment, with a verified checksum.
 pub(super) struct Frame<'a> {
     pub number: u64,
     pub durable: u64,
     pub data: &'a [u8],
 }
 
-/// The bytes that a record of this length takes.
+/// Returns how many bytes a record with data of this length takes.
 pub(super) fn size(length: usize) -> usize {
     HEAD + length.next_multiple_of(8)
 }
 
-/// Adds a record to the end of `buffer`, in place: no record is copied to be hashed.
+/// Appends a record to `buffer` and hashes it in place, without copying it.
 pub(super) fn push(buffer: &mut Vec<u8>, id: u64, number: u64, durable: u64, data: &[u8]) {
     let start = buffer.len();
     buffer.reserve(size(data.len()));
-    let length = data.len() as u64; // segments are far below 4 GiB: the upper half is the zero
+    let length = data.len() as u64; // below 4 GiB, so the upper half is the field `zero`
     for word in [0, number, durable, length] {
         buffer.extend_from_slice(&word.to_le_bytes());
     }
@@ -45,12 +45,12 @@ pub(super) fn push(buffer: &mut Vec<u8>, id: u64, number: u64, durable: u64, dat
     buffer.resize(start + size(data.len()), 0);
 }
 
-/// The length of the data of the record that begins here, not proved by anything yet.
+/// Returns the length of the data of the record that begins here. Nothing has verified it yet.
 pub(super) fn length(bytes: &[u8]) -> Option<u64> {
     u64_at(bytes, 24)
 }
 
-/// The record that begins here; `None` when there is no whole and good one.
+/// Returns the record that begins here, or `None` if it is incomplete or damaged.
 pub(super) fn parse(bytes: &[u8], id: u64) -> Option<Frame<'_>> {
     let end = usize::try_from(length(bytes)?).ok()?.checked_add(HEAD)?;
     let rest = bytes.get(8..end)?;
@@ -63,7 +63,7 @@ pub(super) fn parse(bytes: &[u8], id: u64) -> Option<Frame<'_>> {
         .then_some(frame)
 }
 
-/// The header of a segment whose first record has the number `base`.
+/// Returns the header of a segment whose first record has the number `base`.
 pub(super) fn header(id: u64, base: u64, size: u64) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     for word in [id, base, size] {
@@ -73,13 +73,13 @@ pub(super) fn header(id: u64, base: u64, size: u64) -> Vec<u8> {
     bytes
 }
 
-/// The size that a segment should have by its header, when that is good.
+/// Returns the size of the segment according to its header, if the header is good.
 pub(super) fn header_size(bytes: &[u8], id: u64) -> Option<u64> {
     let size = u64_at(bytes, 24)?;
     (bytes.get(..HEADER)? == header(id, u64_at(bytes, 16)?, size)).then_some(size)
 }
 
-/// Little-endian, at this offset.
+/// Reads a little-endian integer at this offset.
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }

@@ -1,8 +1,9 @@
-//! The thread that keeps house: makes the next segment ready, stores positions, removes segments
+//! The keeper: the thread that prepares the next segment, stores positions, and removes segments
 //! that every backend has confirmed.
 //!
-//! Positions are stored when that lets a segment go, else at most once a second: one that is lost
-//! costs a repetition, and storing it competes with the writer for the disk.
+//! Positions are stored when that allows a segment to be removed, and otherwise at most once a
+//! second. Losing a position only means that some records are sent again, and storing it competes
+//! with the writer for the disk.
 
 use std::fs;
 use std::io;
@@ -15,8 +16,8 @@ use super::segment::prepare;
 use crate::dirs::failed;
 use crate::lock::lock;
 
-/// How long positions may wait, and after what time something that failed for want of room is tried
-/// again.
+/// How long positions may wait to be stored, and how long to wait before trying again what failed
+/// for lack of space.
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) fn run(log: &Core) {
@@ -32,7 +33,7 @@ pub(super) fn run(log: &Core) {
         } else if unsaved {
             due = false;
             drop(books);
-            let _ = save(log); // who needs the room is told why
+            let _ = save(log); // a caller that needs the room gets the reason from the books
             books = log.books();
         } else if books.unsaved || books.no_spare.is_some() || books.not_saved.is_some() {
             let (guard, waited) = log
@@ -73,7 +74,7 @@ fn make_spare<'a>(
     books
 }
 
-/// Stores the positions, then removes what they say nobody needs: never the other way round.
+/// Stores the positions, then removes the segments that nobody needs any more. The order matters.
 pub(super) fn save(log: &Core) -> io::Result<()> {
     let _pen = lock(&log.pen);
     let mut books = log.books();
@@ -95,7 +96,7 @@ pub(super) fn save(log: &Core) -> io::Result<()> {
     saved.map_err(Trouble::error)
 }
 
-/// Removes the segments whose records are all at or below `floor`, oldest first; the last one
+/// Removes the segments whose records are all at or below `floor`, oldest first. The last segment
 /// stays.
 fn trim(log: &Core, floor: Option<u64>) -> io::Result<()> {
     let Some(floor) = floor else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The log of `--no-log` and of unit tests: in memory, and gone with the process.
+//! The log of `--no-log` and of unit tests: in memory, and lost with the process.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use super::promise::{Extent, Frontier, Log, Record};
 use crate::lock::lock;
 
-/// A log in memory: for tests, and as the control that must lose updates.
+/// A log in memory, for tests. It is also the control that must lose updates.
 #[derive(Default)]
 pub struct Memory {
     kept: Mutex<Kept>,

@@ -1,5 +1,5 @@
-//! The durable log: what was acknowledged to a client is in it until every backend has confirmed
-//! it, whatever is switched off.
+//! The durable log. It keeps every acknowledged write until every backend has confirmed it, through
+//! any crash or power cut.
 //!
 //! ```text
 //! DIR/lock                      held while the log is open, never removed
@@ -8,15 +8,15 @@
 //! DIR/spare-3.tmp               the segment after the current one, ready and empty
 //! ```
 //!
-//! [`append`](Log::append) puts the record into a buffer; one thread, the writer, takes all
-//! that is waiting, writes it and syncs once: so 64 clients share a sync. Another, the keeper,
-//! makes the next segment ready, stores positions and trims.
+//! [`append`](Log::append) puts a record into a buffer. The writer, a thread, takes all records
+//! that wait, writes them and syncs once, so 64 clients can share a sync. The keeper, another
+//! thread, prepares the next segment, stores positions and trims.
 //!
-//! What a crash leaves: the last segment may end in records of which nobody was told; they are cut
-//! off, and [`Durable::notice`] says so. Damage anywhere else is an error that names file and
-//! offset. A sync that failed is never tried again, since the kernel may have thrown the pages away
-//! and would call the second try a success (as PostgreSQL found in 2018): the log then takes
-//! nothing more.
+//! After a crash, the last segment may end in records whose clients were never answered. They are
+//! cut off, and [`Durable::notice`] says so. Damage anywhere else is an error that names file and
+//! offset. A sync that failed is never tried again: the kernel may have dropped the pages and would
+//! report success the second time (as PostgreSQL found in 2018). The log then takes no more
+//! records.
 
 mod books;
 mod disk;

@@ -1,4 +1,4 @@
-//! Opening a log: what its directory holds is read and proved, and what a crash left is tidied.
+//! Opens a log: reads and verifies what its directory holds, and cleans up after a crash.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -15,16 +15,16 @@ use super::positions::{self, Positions};
 use super::segment::{self, Segment};
 use crate::dirs::{failed, hold};
 
-/// A log as its directory holds it.
+/// A log as found in its directory.
 pub(super) struct Opened {
     /// Held while the log is open.
     pub lock: File,
     pub books: Books,
-    /// A line for the operator, when a torn write was cut off.
+    /// A line for the operator if a torn write was cut off.
     pub notice: Option<String>,
 }
 
-/// Opens the log in this directory, or begins one there.
+/// Opens the log in this directory, or starts a new one there.
 pub(super) fn open(dir: &Path, size: Size, disk: &dyn Disk) -> io::Result<Opened> {
     check_size(dir, size)?;
     make(dir, disk)?;
@@ -60,7 +60,7 @@ fn check_size(dir: &Path, size: Size) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, text))
 }
 
-/// Makes the directory where it is missing.
+/// Makes the directory if it does not exist.
 fn make(dir: &Path, disk: &dyn Disk) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(dir) {
         Ok(()) => {
@@ -75,8 +75,8 @@ fn make(dir: &Path, disk: &dyn Disk) -> io::Result<()> {
     }
 }
 
-/// Removes what was being made when the log was left, and lists the segments by their first
-/// numbers, ascending.
+/// Removes unfinished files of the last run. Returns the numbers of the first records of the
+/// segments, ascending.
 fn tidy(dir: &Path) -> io::Result<Vec<u64>> {
     let mut bases = Vec::new();
     for entry in fs::read_dir(dir).map_err(|e| failed("list", dir, e))? {
@@ -92,7 +92,7 @@ fn tidy(dir: &Path) -> io::Result<Vec<u64>> {
     Ok(bases)
 }
 
-/// The positions in the directory, or fresh ones where no log is.
+/// Returns the positions in the directory, or new ones if there is no log.
 fn positions_of(dir: &Path, is_fresh: bool, disk: &dyn Disk) -> io::Result<Positions> {
     match Positions::load(dir)? {
         Some(positions) => Ok(positions),
@@ -111,8 +111,8 @@ fn positions_of(dir: &Path, is_fresh: bool, disk: &dyn Disk) -> io::Result<Posit
     }
 }
 
-/// Removes the segments that every backend has confirmed: a crash may have undone some of the
-/// removals of a trim, and not the ones of later segments.
+/// Removes the segments that every backend has confirmed. They can exist because a crash may undo
+/// some removals of a trim and keep those of later segments.
 fn remove_confirmed(dir: &Path, bases: &mut Vec<u64>, floor: u64) -> io::Result<()> {
     let needed = bases
         .partition_point(|base| *base <= floor + 1)
@@ -122,7 +122,7 @@ fn remove_confirmed(dir: &Path, bases: &mut Vec<u64>, floor: u64) -> io::Result<
         .try_for_each(|base| remove(&Segment::path_of(dir, base)))
 }
 
-/// Proves every segment, and settles the end of the last one.
+/// Verifies every segment, and settles the end of the last one.
 fn read_segments(
     dir: &Path,
     bases: &[u64],
@@ -141,7 +141,8 @@ fn read_segments(
         let bytes = fs::read(&path).map_err(|e| failed("read", &path, e))?;
         let segment = Segment::new(*base, bytes.len() as u64, path, file);
         let scan = segment.scan(&bytes, id, bases.get(index + 1).copied())?;
-        // what a killed router wrote and did not sync can be read, and yet is not on the disk
+        // records that a killed router wrote and did not sync can be read, although they are not on
+        // disk
         let unsure = scan.torn || scan.end == 0 || scan.next - 1 > books.positions.durable;
         if index + 1 == bases.len() && unsure {
             notice = segment.settle(&bytes, &scan, id, disk)?;
@@ -155,7 +156,7 @@ fn read_segments(
     Ok(notice)
 }
 
-/// Whether segments and positions belong together.
+/// Checks that segments and positions belong together.
 fn check(books: &Books, dir: &Path) -> io::Result<()> {
     let floor = books.positions.floor();
     if let Some((first, floor)) = books
@@ -186,11 +187,13 @@ fn check(books: &Books, dir: &Path) -> io::Result<()> {
             &last.path,
             books.tail,
             books.newest + 1,
-            &format!("`positions` says that {claimed} was on the disk"),
+            &format!("`positions` says that record {claimed} was on the disk"),
         )),
         None => Err(missing(
             dir,
-            &format!("there is no segment, and `positions` says that {claimed} was on the disk"),
+            &format!(
+                "there is no segment, and `positions` says that record {claimed} was on the disk"
+            ),
         )),
     }
 }

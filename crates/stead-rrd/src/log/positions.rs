@@ -1,4 +1,4 @@
-//! The small file beside the segments: the log's identity, and up to where each backend has
+//! The small file beside the segments. It has the identity of the log, and how far each backend has
 //! confirmed.
 //!
 //! ```text
@@ -9,7 +9,7 @@
 //! sum 0c1e5ad2e9b0f3a4 XXH3-64 of the lines before
 //! ```
 //!
-//! A new one is written beside it and renamed over it, so there is always a whole one.
+//! A new version is written beside it and renamed over it, so there is always a complete one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -23,12 +23,12 @@ use super::disk::Disk;
 use crate::dirs::failed;
 
 const FIRST: &str = "stead-rrd log 1";
-/// Its name in the log's directory.
+/// The name of the file in the log's directory.
 pub(super) const NAME: &str = "positions";
-/// The name under which a new one is written.
+/// The name under which a new version is written.
 pub(super) const NEW: &str = "positions.tmp";
 
-/// What the file says.
+/// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Positions {
     pub id: u64,
@@ -36,11 +36,11 @@ pub(super) struct Positions {
     pub backends: BTreeMap<String, u64>,
 }
 
-/// Why a write did not happen, and whether the log may go on.
+/// Why the file was not written, and whether the log may continue.
 pub(super) enum Trouble {
-    /// The file from before is in place.
+    /// The previous file is still in place.
     Later(io::Error),
-    /// A sync or a rename failed: what is on the disk is not known.
+    /// A sync or a rename failed: it is not known what is on disk.
     Final(io::Error),
 }
 
@@ -61,7 +61,7 @@ impl std::fmt::Display for Trouble {
 }
 
 impl Positions {
-    /// The file of this directory; `None` when there is none.
+    /// Loads the file of this directory. Returns `None` if it does not exist.
     pub fn load(dir: &Path) -> io::Result<Option<Positions>> {
         let path = dir.join(NAME);
         match fs::read(&path) {
@@ -125,7 +125,7 @@ impl Positions {
         text + &format!("sum {sum:016x}\n")
     }
 
-    /// Puts this in the place of the file, durably.
+    /// Replaces the file durably.
     pub fn store(&self, dir: &Path, disk: &dyn Disk) -> Result<(), Trouble> {
         let (new, path) = (dir.join(NEW), dir.join(NAME));
         let written = OpenOptions::new()
@@ -143,7 +143,8 @@ impl Positions {
             .map_err(|error| Trouble::Final(failed("sync the directory", dir, error)))
     }
 
-    /// Up to where all backends have confirmed; `None` when there is no backend.
+    /// Returns the record up to which all backends have confirmed, or `None` if there is no
+    /// backend.
     pub fn floor(&self) -> Option<u64> {
         self.backends.values().min().copied()
     }

@@ -1,5 +1,5 @@
-//! Reading records in order while others are added and old segments are trimmed: an iterator that
-//! holds one segment at a time.
+//! Reads records in order while others are added and old segments are trimmed. The iterator holds
+//! only one segment at a time.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -10,12 +10,12 @@ use super::frame::{self, HEAD};
 use super::promise::Record;
 use super::segment::{damaged, Segment};
 
-/// How much is read at a time.
+/// How many bytes are read at once.
 const CHUNK: usize = 64 << 10;
 
 pub(super) struct Records<'a> {
     log: &'a Core,
-    /// The number wanted next, and the newest that is known to be durable.
+    /// The number of the next record to return, and of the newest one that is known to be durable.
     next: u64,
     limit: u64,
     cursor: Option<Cursor>,
@@ -24,12 +24,12 @@ pub(super) struct Records<'a> {
 
 struct Cursor {
     segment: Arc<Segment>,
-    /// The number with which the next segment begins, as far as known.
+    /// The number of the first record of the next segment, as far as known.
     until: u64,
-    /// Of the record to look at next.
+    /// The number of the record at `offset`.
     number: u64,
     offset: u64,
-    /// Bytes of the file from `start` on.
+    /// The bytes of the file from `start` on.
     start: u64,
     bytes: Vec<u8>,
 }
@@ -45,7 +45,7 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The record with the number `next`, which is durable.
+    /// Returns the record with the number `next`, which is durable.
     fn record(&mut self) -> io::Result<Record> {
         if self
             .cursor
@@ -101,7 +101,7 @@ impl Cursor {
         damaged(&self.segment.path, self.offset, self.number, why)
     }
 
-    /// This many bytes from the offset on.
+    /// Returns this many bytes, starting at `offset`.
     fn bytes(&mut self, count: usize) -> io::Result<&[u8]> {
         if self.offset < self.start
             || self.offset + count as u64 > self.start + self.bytes.len() as u64
@@ -135,8 +135,8 @@ impl Iterator for Records<'_> {
         if self.next > self.limit && !self.ended {
             self.limit = self.log.books().newest;
             if let Some(mut cursor) = self.cursor.take().filter(|_| self.next <= self.limit) {
-                // what was read ahead may have been written meanwhile, and the segment may have got
-                // a successor
+                // the bytes that were read ahead may have been written since, and a later segment
+                // may have been added
                 cursor.bytes.clear();
                 let now = self
                     .log

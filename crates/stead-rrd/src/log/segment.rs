@@ -1,8 +1,8 @@
-//! One file of the log: how it is made, and how it is examined when the log is opened.
+//! A file of the log: how it is made, and how it is examined when the log is opened.
 //!
-//! A segment has its whole size from the start, in zeros that are on the disk: so a full disk shows
-//! before a record is taken, and a sync writes data only and no metadata. No file is used twice;
-//! what is not zero behind the last record is a torn write.
+//! A segment has its full size from the start, as zeros that are on disk. So a full disk is noticed
+//! before a record is taken, and a sync writes only data and no metadata. No file is reused; any
+//! bytes other than zero after the last record are a torn write.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -15,26 +15,27 @@ use super::frame::{self, HEAD, HEADER};
 use crate::dirs::failed;
 use crate::lock::lock;
 
-/// How far apart the places are from which a reader can begin.
+/// The least distance between two offsets from which a reader can start.
 const MARK: u64 = 64 << 10;
 
-/// A segment; its file stays readable after it was trimmed, while somebody holds this.
+/// A segment. Its file stays readable after it was trimmed, as long as somebody holds this.
 pub(super) struct Segment {
     /// The number of its first record.
     pub base: u64,
     pub size: u64,
     pub path: PathBuf,
     pub file: File,
-    /// Some records by number and offset, ascending, so that a reader need not begin at the start.
+    /// The numbers and offsets of some records, ascending, so that a reader need not start at the
+    /// beginning.
     marks: Mutex<Vec<(u64, u64)>>,
 }
 
-/// What a look through a segment found.
+/// The result of examining a segment.
 pub(super) struct Scan {
-    /// The number after the last good record, and where that one would begin.
+    /// The number after the last good record, and the offset where that record would begin.
     pub next: u64,
     pub end: u64,
-    /// Whether there is a torn write behind.
+    /// Whether a torn write follows.
     pub torn: bool,
 }
 
@@ -53,7 +54,7 @@ impl Segment {
         dir.join(format!("{base:020}.log"))
     }
 
-    /// Notes where a record begins.
+    /// Remembers where a record begins.
     pub fn mark(&self, number: u64, offset: u64) {
         let mut marks = lock(&self.marks);
         if marks.last().is_none_or(|(_, last)| offset >= last + MARK) {
@@ -61,7 +62,7 @@ impl Segment {
         }
     }
 
-    /// A record at or before this one, and its offset.
+    /// Returns the number and the offset of a record at or before this one.
     pub fn near(&self, number: u64) -> (u64, u64) {
         let marks = lock(&self.marks);
         let behind = marks.partition_point(|(n, _)| *n <= number);
@@ -71,18 +72,18 @@ impl Segment {
             .unwrap_or((self.base, HEADER as u64))
     }
 
-    /// Proves every record. `next` is the base of the segment behind this one, if there is one:
-    /// then all up to it must be here.
+    /// Verifies every record. `next` is the first number of the following segment, if there is one;
+    /// then all records before it must be here.
     ///
-    /// In the last segment the first bad record is a torn write, which was never acknowledged,
-    /// unless a good record behind it says that it was durable.
+    /// In the last segment the first bad record is taken for a torn write, which was never
+    /// acknowledged, unless a good record after it proves that the bad one was durable.
     pub fn scan(&self, bytes: &[u8], id: u64, next: Option<u64>) -> io::Result<Scan> {
         let mut scan = Scan {
             next: self.base,
             end: 0,
             torn: false,
         };
-        // it got its size before it got its name
+        // a segment gets its size before it gets its name
         let size = frame::header_size(bytes, id).unwrap_or(HEADER as u64);
         if (bytes.len() as u64) < size {
             return Err(damaged(
@@ -113,7 +114,7 @@ impl Segment {
                 &format!("the next segment begins with {next}"),
             ));
         }
-        // records lie at multiples of 8; the number is looked at first, since it is cheap
+        // records lie at multiples of 8; checking the number first is cheap
         let numbers = scan.next..=scan.next + (rest.len() / HEAD) as u64;
         let proof = (0..rest.len())
             .step_by(8)
@@ -133,11 +134,11 @@ impl Segment {
         Ok(scan)
     }
 
-    /// Puts on the disk what the scan of `bytes` found good, and zeros over a torn write, of which
-    /// it gives word. An empty segment gets its header again.
+    /// Writes the part that the scan of `bytes` found good, and zeros over a torn write, and syncs
+    /// it. Returns a notice of the torn write. An empty segment gets its header again.
     ///
-    /// All is written once more, not only synced: after a sync that failed, the kernel may hold as
-    /// clean what the disk never got.
+    /// Everything is written again and not only synced: after a failed sync the kernel may treat
+    /// pages as clean that the disk never got.
     pub fn settle(
         &self,
         bytes: &[u8],
@@ -155,8 +156,8 @@ impl Segment {
             .map_err(|e| failed("write", &self.path, e))?;
         disk.sync(&self.file)
             .map_err(|e| failed("sync", &self.path, e))?;
-        let what = "cut off a write that was going on when the router or the machine stopped; \
-            nobody was told that it was durable";
+        let what = "cut off a write that was unfinished when the router or the machine stopped; \
+            no client was told that it was durable";
         Ok(scan
             .torn
             .then(|| format!("{}: offset {}: {what}", self.path.display(), scan.end)))
@@ -167,7 +168,7 @@ fn parse_at(bytes: &[u8], offset: u64, id: u64) -> Option<frame::Frame<'_>> {
     frame::parse(bytes.get(usize::try_from(offset).ok()?..)?, id)
 }
 
-/// The error for a record that should be good and is not.
+/// Returns the error for a record that should be good and is not.
 pub(super) fn damaged(path: &Path, offset: u64, number: u64, why: &str) -> io::Error {
     let todo =
         "restore the file, or move the log away and copy every backend's files from a replica";
@@ -178,7 +179,7 @@ pub(super) fn damaged(path: &Path, offset: u64, number: u64, why: &str) -> io::E
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
-/// Makes a file of zeros which are on the disk. Removes it again when that fails.
+/// Makes a file of zeros that are on disk. If that fails, removes the file again.
 pub(super) fn prepare(path: &Path, size: u64, disk: &dyn Disk) -> io::Result<File> {
     let zeros = vec![0; 64 << 10];
     let made = (|| {
@@ -196,7 +197,7 @@ pub(super) fn prepare(path: &Path, size: u64, disk: &dyn Disk) -> io::Result<Fil
             file.write_all(part)?;
             left -= part.len() as u64;
         }
-        disk.sync(&file)?; // delayed allocation: only now is it sure that there is room
+        disk.sync(&file)?; // because of delayed allocation, only now is the room certain
         Ok(file)
     })();
     made.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The log against a model, and on a disk that loses what was not synced.
+//! Tests of the log against a model, and on a disk that loses whatever was not synced.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -52,7 +52,7 @@ fn durable(log: &Durable, number: u64) -> io::Result<()> {
     wait(super::durable(log, number))
 }
 
-/// A record that tells its number, in lengths from 0 on.
+/// Returns a record that contains its number; the lengths start at 0.
 fn text(number: u64) -> Vec<u8> {
     number
         .to_string()
@@ -64,7 +64,7 @@ fn numbers(log: &Durable, after: u64) -> Vec<u64> {
     log.read(after).map(|record| record.unwrap().0).collect()
 }
 
-/// The name of the newest segment.
+/// Returns the path of the newest segment.
 fn last_segment(dir: &Path) -> std::path::PathBuf {
     let mut names: Vec<_> = fs::read_dir(dir)
         .unwrap()
@@ -102,7 +102,7 @@ proptest! {
     fn any_history_keeps_what_somebody_has_not_confirmed(steps in steps()) {
         let dir = tempfile::tempdir().unwrap();
         let mut log = Durable::open(dir.path(), SMALL).unwrap();
-        let mut records: Vec<Vec<u8>> = Vec::new(); // the model: all of them, number 1 first
+        let mut records: Vec<Vec<u8>> = Vec::new(); // the model: all records, number 1 first
         let mut positions: BTreeMap<usize, u64> = BTreeMap::new();
         for step in steps {
             match step {
@@ -116,8 +116,8 @@ proptest! {
                                 prop_assert_eq!(number, records.len() as u64);
                                 waiting.push(number);
                             }
-                            // full only if what has to stay really needs the room: 4 segments, each
-                            // with more than a half
+                            // it may be full only if the records that must stay need the room: 4
+                            // segments, each more than half used
                             Err(error) => {
                                 prop_assert_eq!(error.kind(), io::ErrorKind::StorageFull, "{}", error);
                                 let floor = positions.values().min().copied().unwrap_or(0) as usize;
@@ -157,13 +157,13 @@ proptest! {
                 }
             }
             let bytes: u64 = fs::read_dir(dir.path()).unwrap().filter_map(|e| e.ok()?.metadata().ok()).map(|m| m.len()).sum();
-            // the positions come on top, twice for a moment
+            // the positions come on top, for a moment twice
             prop_assert!(bytes <= SMALL.bound + 8192, "{} bytes on the disk", bytes);
         }
     }
 }
 
-/// A disk of which a power cut leaves what was synced, and of the rest some sectors.
+/// A disk. A power cut leaves what was synced and, of the rest, some sectors.
 struct Platter {
     honest: bool,
     state: Mutex<State>,
@@ -171,8 +171,8 @@ struct Platter {
 
 #[derive(Default)]
 struct State {
-    /// By inode: the file, kept open so that no other gets the inode, and its bytes at the last
-    /// sync.
+    /// For each inode: the file, kept open so that no other file gets the inode, and its bytes at
+    /// the last sync.
     files: HashMap<u64, (File, Vec<u8>)>,
     names: HashMap<String, u64>,
 }
@@ -190,7 +190,7 @@ impl Disk for Platter {
             let meta = file.metadata()?;
             let mut bytes = vec![0; meta.len() as usize];
             let mut state = self.state.lock().unwrap();
-            // the caller's may be for writing only
+            // the caller's file may be open only for writing
             let own = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
             own.read_exact_at(&mut bytes, 0)?;
             state.files.insert(meta.ino(), (own, bytes));
@@ -208,8 +208,8 @@ impl Disk for Platter {
 }
 
 impl Platter {
-    /// What the disk has after a power cut now, into `to`. `luck` decides which unsynced sectors
-    /// and names made it.
+    /// Writes to `to` what the disk has after a power cut now. `luck` decides which unsynced
+    /// sectors and names reached the disk.
     fn cut(&self, from: &Path, to: &Path, mut luck: u64) {
         let mut chance = || {
             luck = luck
@@ -241,8 +241,8 @@ impl Platter {
     }
 }
 
-/// Appends from several threads, cuts the power at some moment, and opens what is left: `None` when
-/// something acknowledged is lost.
+/// Appends from several threads, cuts the power at some moment, and opens what is left. Returns
+/// `None` if an acknowledged record is lost.
 fn power_cut(honest: bool, luck: u64) -> Option<bool> {
     let (dir, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let disk = Arc::new(Platter {
@@ -323,7 +323,7 @@ fn what_a_killed_router_had_not_synced_is_on_the_disk_before_it_counts() {
     }
     drop(log);
     fs::write(dir.path().join("positions"), &positions).unwrap();
-    // this disk has got nothing yet: all that the log found is in the kernel's memory
+    // nothing has reached this disk yet: everything that the log found is in the kernel's memory
     let disk = Arc::new(Platter {
         honest: true,
         state: Mutex::default(),
@@ -346,7 +346,7 @@ fn a_torn_last_record_is_cut_off_at_whatever_byte() {
     for number in 1..=5 {
         put(&log, &text(number)).unwrap();
     }
-    // as a crash leaves it: without the word of a clean end
+    // as after a crash: with the positions from before the log was closed
     let positions = fs::read(dir.path().join("positions")).unwrap();
     let end = log.core.books().tail as usize;
     put(&log, &text(30)).unwrap();
@@ -357,12 +357,12 @@ fn a_torn_last_record_is_cut_off_at_whatever_byte() {
     let mut torn = 0;
     let data = end + super::frame::HEAD + text(30).len();
     for cut in end..data {
-        // the bytes from the cut on never arrived; then those before it
+        // the bytes from the cut on never arrived; then the bytes before it
         for (from, to) in [(cut, whole), (end, cut + 1)] {
             let mut damaged = bytes.clone();
             damaged[from..to].fill(0);
             if damaged[end..data] == bytes[end..data] {
-                continue; // only zeros went missing
+                continue; // only zeros are missing
             }
             let nothing = damaged[end..].iter().all(|byte| *byte == 0);
             fs::write(&path, &damaged).unwrap();
@@ -393,7 +393,8 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
     let first = log.core.books().segments.front().unwrap().path.clone();
     drop(log);
     let mut refused = 0;
-    // in the last segment, all but the last record, which nothing follows that could tell
+    // in the last segment, all but the last record: no later record could prove anything about that
+    // one
     let last_record = end - super::frame::size(text(190).len());
     for (path, range) in [(first, 0..3000), (last.path.clone(), before..last_record)] {
         let good = fs::read(&path).unwrap();
@@ -412,7 +413,7 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
                     );
                     refused += 1;
                 }
-                // a byte of padding carries nothing
+                // a padding byte carries no information
                 Ok(log) => assert_eq!(
                     numbers(&log, 0),
                     (1..=190).collect::<Vec<_>>(),
@@ -424,7 +425,7 @@ fn damage_before_the_end_is_an_error_that_names_file_and_offset() {
         fs::write(&path, &good).unwrap();
     }
     assert!(refused > 400, "{refused}");
-    // files that are gone or short
+    // files that are missing or too short
     let good = fs::read(&last.path).unwrap();
     fs::write(&last.path, &good[..2000]).unwrap();
     assert!(Durable::open(dir.path(), SMALL)
@@ -473,11 +474,11 @@ fn damage_that_comes_while_the_log_is_open_is_an_error_to_the_reader() {
         .contains(&format!("{}: offset 80: record 2", path.display())));
 }
 
-/// A disk whose syncs fail from some number on, and count.
+/// A disk that counts its syncs, and whose syncs fail from some number on.
 struct Failing {
     good: usize,
     calls: AtomicUsize,
-    /// Whoever holds it holds up every sync.
+    /// Every sync waits while somebody holds this.
     gate: Mutex<()>,
 }
 
@@ -515,8 +516,7 @@ fn a_sync_that_fails_is_never_tried_again() {
             }
             let _ = log.confirm("a", acknowledged);
         };
-        // the keeper's sync of a spare may be the one that fails: then the log cannot grow, and
-        // says so
+        // if the keeper's sync of a spare fails, the log cannot grow, and says so
         assert!(error.to_string().contains("Input/output error"), "{error}");
         if error.to_string().contains("takes nothing more") {
             failed += 1;
@@ -526,15 +526,15 @@ fn a_sync_that_fails_is_never_tried_again() {
                     && log.confirm("a", 1).is_err()
                     && log.follow(&["b"]).is_err()
             );
-            // the newest may be durable when the keeper's sync has failed meanwhile: then nobody
-            // was told
+            // if the keeper's sync failed meanwhile, the newest record may be durable without
+            // having been acknowledged
             assert!(
                 [acknowledged, acknowledged + 1].contains(&log.newest()),
                 "{} {acknowledged}",
                 log.newest()
             );
             drop(log);
-            // a spare that was just being made
+            // one more for a spare that was just being made
             assert!(disk.calls.load(Ordering::SeqCst) <= calls + 1);
         } else {
             drop(log);
@@ -613,7 +613,7 @@ fn all_that_wait_share_a_sync() {
         .into_iter()
         .for_each(|number| durable(&log, number).unwrap());
     let syncs = disk.calls.load(Ordering::SeqCst) - before;
-    // of what the writer took first, of all the rest, and of the spare
+    // one for what the writer took first, one for all the rest, and one for the spare
     assert!(syncs <= 3, "{syncs} syncs");
 }
 

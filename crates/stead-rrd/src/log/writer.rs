@@ -1,5 +1,5 @@
-//! The thread that writes: all that is waiting at once, with one sync, then it tells everybody who
-//! waited.
+//! The writer: the thread that writes all records that wait, syncs once, and then reports them as
+//! durable.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ pub(super) fn run(log: &Core) {
         }
         if books.broken.is_some() {
             books.queue.clear();
-            return; // append takes nothing more, and who waits was told
+            return; // append takes no more records, and its callers have been told
         }
         if books.queue.is_empty() {
             return;
@@ -38,8 +38,8 @@ pub(super) fn run(log: &Core) {
     }
 }
 
-/// Makes a chunk durable. A segment is so as a whole before the next one gets its first byte: only
-/// the last can be torn.
+/// Makes a chunk durable. The whole previous segment is durable before the next one gets its first
+/// byte, so only the last segment can be torn.
 fn put(log: &Core, chunk: Chunk) -> io::Result<()> {
     let path = &chunk.segment.path;
     let file = &chunk.segment.file;

@@ -1,4 +1,4 @@
-//! Families of metrics, as the library of the Prometheus project writes them.
+//! Families of metrics, written with the library of the Prometheus project.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(super) struct Families<'a>(pub(super) DescriptorEncoder<'a>);
 pub(super) type Labels<'l, const N: usize> = [(&'l str, &'l str); N];
 
 impl Families<'_> {
-    /// Begins a family; a name that ends in a unit has it.
+    /// Begins a family. If its name ends in a unit, the family has that unit.
     pub(super) fn begin<'s>(
         &'s mut self,
         name: &'s str,
@@ -31,7 +31,7 @@ impl Families<'_> {
         self.0.encode_descriptor(name, help, unit, kind)
     }
 
-    /// Gauges without labels: name, help and value of each.
+    /// Writes gauges without labels, each with its name, help and value.
     pub(super) fn plain<V: EncodeGaugeValue>(
         &mut self,
         gauges: impl IntoIterator<Item = (&'static str, &'static str, V)>,
@@ -42,7 +42,7 @@ impl Families<'_> {
         })
     }
 
-    /// A gauge with a value for each set of labels.
+    /// Writes a gauge with a value for each set of labels.
     pub(super) fn gauge<'l, const N: usize>(
         &mut self,
         name: &str,
@@ -55,13 +55,13 @@ impl Families<'_> {
         })
     }
 
-    /// A counter without labels; its sample ends in `_total`.
+    /// Writes a counter without labels. The name of its sample ends in `_total`.
     pub(super) fn plain_counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
         let encoder = self.begin(name, help, MetricType::Counter)?;
         ConstCounter::new(value).encode(encoder)
     }
 
-    /// A counter with a value for each set of labels.
+    /// Writes a counter with a value for each set of labels.
     pub(super) fn counter<'l, const N: usize>(
         &mut self,
         name: &str,

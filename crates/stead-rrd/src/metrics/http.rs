@@ -1,4 +1,4 @@
-//! `GET /metrics`: asks the router once, and writes all of it.
+//! `GET /metrics`: asks the router for its status and writes all of it.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -20,27 +20,27 @@ use tokio::sync::Semaphore;
 use super::numbers::encode;
 use crate::status::Source;
 
-/// The type of the text, as OpenMetrics 1.0 names it.
+/// The content type, as OpenMetrics 1.0 defines it.
 const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Connections at once: a few scrapers, and no room for a crowd.
+/// How many connections are served at once: enough for a few scrapers.
 const CONNECTIONS: usize = 32;
 
 /// A connection that does not send its request in this time is closed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Serves the numbers.
+/// Serves the metrics.
 pub struct Metrics {
     listener: TcpListener,
 }
 
 impl Metrics {
-    /// Listens; an address that is not loopback is refused unless `public`.
+    /// Listens on `address`. An address that is not loopback is refused unless `public` is set.
     pub async fn bind(address: &str, public: bool) -> io::Result<Metrics> {
         let found: Vec<SocketAddr> = tokio::net::lookup_host(address).await?.collect();
         if !public && !found.iter().all(|address| address.ip().is_loopback()) {
-            let reason = "not a loopback address: everybody could read the names of your servers; \
-                say --public if the network is safe";
+            let reason = "not a loopback address: everybody could read the names of your \
+                servers; add --public if the network is safe";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
         }
         Ok(Metrics {
@@ -48,12 +48,12 @@ impl Metrics {
         })
     }
 
-    /// The address, with the port that the system chose when 0 was asked for.
+    /// Returns the address, with the port that the system chose if port 0 was requested.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Serves; never ends.
+    /// Serves requests. Never returns.
     pub async fn run<S: Source>(self, source: Arc<S>) {
         let room = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -61,7 +61,7 @@ impl Metrics {
                 return;
             };
             let Ok((stream, _)) = self.listener.accept().await else {
-                // no descriptor is left: some client has to go first
+                // no descriptor is left: a client has to leave first
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             };
@@ -78,9 +78,9 @@ impl Metrics {
                 let served = http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(PATIENCE)
-                    .max_buf_size(16 << 10) // a request of a scraper has some hundred bytes
+                    .max_buf_size(16 << 10) // a scraper's request has some hundred bytes
                     .serve_connection(TokioIo::new(stream), service);
-                let _ = served.await; // a scraper that has gone needs no answer
+                let _ = served.await; // a scraper that has left needs no answer
                 drop(place);
             });
         }

@@ -1,5 +1,5 @@
-//! What monitoring asks for: the numbers of a [`Status`](crate::status::Status) over HTTP, in the
-//! OpenMetrics text that Prometheus and its kin read.
+//! Metrics for monitoring: the numbers of a [`Status`](crate::status::Status) over HTTP, in the
+//! OpenMetrics text that Prometheus and similar programs read.
 
 mod families;
 mod http;

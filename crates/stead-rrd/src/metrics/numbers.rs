@@ -1,4 +1,4 @@
-//! The numbers of a [`Status`] in the OpenMetrics text. Names begin with `stead_rrd_`, units are
+//! The numbers of a [`Status`] as OpenMetrics text. Names begin with `stead_rrd_`; units are
 //! seconds and bytes.
 
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::health::Health;
 use crate::status::{BackendStatus, Status};
 use crate::tally::BOUNDS;
 
-/// The text.
+/// Returns the text.
 pub fn encode(status: Status) -> Result<String, fmt::Error> {
     let mut registry = Registry::with_prefix("stead_rrd");
     registry.register_collector(Box::new(Numbers(status)));
@@ -37,7 +37,7 @@ impl Collector for Numbers {
     }
 }
 
-/// One of the numbers of a backend.
+/// Returns one of the numbers of a backend.
 type Number = fn(&BackendStatus) -> u64;
 
 impl Numbers {
@@ -52,15 +52,15 @@ impl Numbers {
         #[rustfmt::skip]
         let gauges = [
             ("start_time_seconds", "When the router started, in seconds since 1970", status.started),
-            ("map_epoch", "The epoch of the map that files lie by", status.epoch),
-            ("map_next_epoch", "The epoch that files have to be moved to; the epoch itself when there is none", status.next_epoch.unwrap_or(status.epoch)),
-            ("problems", "How many problems stead-rrd status would name; 0 when all is well", status.problems().len() as u64),
+            ("map_epoch", "The epoch of the map that the files are placed by", status.epoch),
+            ("map_next_epoch", "The epoch that files have to be moved to; the same as stead_rrd_map_epoch when there is none", status.next_epoch.unwrap_or(status.epoch)),
+            ("problems", "How many problems stead-rrd status would report; 0 when all is well", status.problems().len() as u64),
         ];
         families.plain(gauges)?;
         #[rustfmt::skip]
         let gauges = [
-            ("unreachable_ratio", "The part of the files of which no copy is up", status.exposed.unreachable),
-            ("single_copy_ratio", "The part of the files of which one copy is up and more should be", status.exposed.single),
+            ("unreachable_ratio", "The fraction of the files of which no copy is up", status.exposed.unreachable),
+            ("single_copy_ratio", "The fraction of the files of which only one copy is up where there should be more", status.exposed.single),
         ];
         families.plain(gauges)
     }
@@ -81,7 +81,7 @@ impl Numbers {
             [Health::Up, Health::Behind, Health::Down]
                 .map(|state| (labels(state), u64::from(backend.state == state)))
         });
-        let help = "1 for the state that the backend is in, 0 for the others";
+        let help = "1 for the state of the backend, 0 for the others";
         families.gauge("backend_state", help, states)?;
         let info = backends.iter().map(|backend| {
             let zone = backend.labels.iter().find(|(key, _)| key == "zone");
@@ -96,14 +96,14 @@ impl Numbers {
         families.gauge("backend_info", help, info)?;
         #[rustfmt::skip]
         let gauges: [(&str, &str, Number); 8] = [
-            ("backend_state_since_timestamp_seconds", "When the backend came into its state, in seconds since 1970", |b| b.since),
+            ("backend_state_since_timestamp_seconds", "When the backend entered its state, in seconds since 1970", |b| b.since),
             ("backend_queued_lines", "Lines that wait in memory to be sent to the backend", |b| b.queued_lines),
-            ("backend_queued_bytes", "Bytes of the lines that wait in memory", |b| b.queued_bytes),
+            ("backend_queued_bytes", "The size of the lines that wait in memory, in bytes", |b| b.queued_bytes),
             ("backend_behind_records", "Durable records that a backend which is not up may lack", |b| b.behind),
             ("backend_unflushed_files", "Files with writes that no FLUSH has confirmed", |b| b.unflushed_files),
             ("backend_confirmed_record", "The record up to which the backend has everything on its disk", |b| b.confirmed),
             ("backend_lacking_files", "Files that the backend should have and lacks", |b| b.lacking),
-            ("backend_journal", "1 when rrdcached keeps a journal of its own, by which it can lose updates when it crashes", |b| b.journal.into()),
+            ("backend_journal", "1 when rrdcached keeps a journal of its own, which can lose updates in a crash", |b| b.journal.into()),
         ];
         for (name, help, number) in gauges {
             families.gauge(name, help, each(number))?;
@@ -112,7 +112,7 @@ impl Numbers {
         let counters: [(&str, &str, Number); 3] = [
             ("backend_writes", "Writes that the backend has answered", |b| b.answered),
             ("backend_write_errors", "Writes that the backend has refused", |b| b.errors),
-            ("backend_reconnects", "How often the connection to the backend was made again", |b| b.reconnects),
+            ("backend_reconnects", "How often the router connected to the backend again", |b| b.reconnects),
         ];
         for (name, help, number) in counters {
             families.counter(name, help, each(number))?;
@@ -129,10 +129,10 @@ impl Numbers {
         };
         #[rustfmt::skip]
         let gauges = [
-            ("log_failed", "1 when the log takes no writes until the router is started again", u64::from(log.failed.is_some())),
-            ("log_short", "1 when the log will refuse writes soon for want of room, or does so already", u64::from(log.short.is_some())),
-            ("log_size_bytes", "Bytes of the log on the disk", log.bytes),
-            ("log_bound_bytes", "The most that the log may grow to", log.bound),
+            ("log_failed", "1 when the log takes no writes until the router is restarted", u64::from(log.failed.is_some())),
+            ("log_short", "1 when the log will soon refuse writes for lack of room, or already does", u64::from(log.short.is_some())),
+            ("log_size_bytes", "The size of the log on disk, in bytes", log.bytes),
+            ("log_bound_bytes", "An upper bound on the size of the log, in bytes", log.bound),
             ("log_oldest_record", "The oldest record that the log keeps", log.oldest),
             ("log_newest_record", "The newest record that survives a crash", log.newest),
         ];
@@ -143,21 +143,21 @@ impl Numbers {
         let clients = &self.0.clients;
         let help = "Clients that are connected";
         families.plain([("clients_connected", help, clients.connected)])?;
-        let help = "Connections that were taken";
+        let help = "Connections that were accepted";
         families.plain_counter("clients_accepted", help, clients.accepted)?;
-        let help = "Connections that could not be taken";
+        let help = "Connections that could not be accepted";
         families.plain_counter("clients_refused", help, clients.refused)?;
         let verbs = || {
             let verbs = clients.verbs.iter();
             verbs.map(|verb| ([("verb", verb.verb.as_str())], verb))
         };
         let requests = verbs().map(|(labels, verb)| (labels, verb.requests));
-        let help = "Answered requests; a line of a BATCH counts as one of its own";
+        let help = "Answered requests; each line of a BATCH counts as one";
         families.counter("requests", help, requests)?;
         let errors = verbs().map(|(labels, verb)| (labels, verb.errors));
         let help = "Requests whose answer was an error";
         families.counter("request_errors", help, errors)?;
-        let help = "From reading a request to its answer";
+        let help = "The time from reading a request to its answer";
         let mut family = families.begin("request_duration_seconds", help, MetricType::Histogram)?;
         for (labels, verb) in verbs() {
             let bounds = BOUNDS
@@ -180,10 +180,10 @@ impl Numbers {
         };
         #[rustfmt::skip]
         let gauges = [
-            ("move_files", "Files that the move has to carry", moving.files),
-            ("move_done_files", "Files that have been carried", moving.done),
-            ("move_failed_files", "Files that could not be carried", moving.failed),
-            ("move_carried_bytes", "Bytes that this run has carried", moving.bytes),
+            ("move_files", "Files that the move or repair has to copy", moving.files),
+            ("move_done_files", "Files that have been copied", moving.done),
+            ("move_failed_files", "Files that could not be copied", moving.failed),
+            ("move_carried_bytes", "Bytes that this run has copied", moving.bytes),
         ];
         families.plain(gauges)
     }
@@ -195,8 +195,8 @@ mod tests {
     use crate::sample::sample;
     use crate::status::Progress;
 
-    /// tests/rrd has a strict parser read a real router's; here: the numbers are those of the
-    /// status.
+    /// The metrics have the numbers of the status. tests/rrd also lets a strict parser read the
+    /// metrics of a real router.
     #[test]
     fn the_numbers_are_those_of_the_status() {
         let mut status = sample();

@@ -1,4 +1,4 @@
-//! Carrying a file, whose writes are held meanwhile, to backends that lack it.
+//! Copies a file to backends that lack it, while its writes are held.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::future::Future;
@@ -21,15 +21,15 @@ use crate::status::Progress;
 use crate::verb::Verb;
 use crate::words::line_of;
 
-/// Files that are on their way at the same time.
+/// How many files are copied at the same time.
 const AT_ONCE: usize = 4;
 
-/// Moves files.
+/// Moves and repairs files.
 pub struct Mover {
     pub(super) router: Arc<Router>,
     pub(super) state: Arc<StateDir>,
     pub(super) epochs: Arc<Epochs>,
-    /// one at a time
+    /// held by the one move or repair that is running
     pub(super) busy: Arc<tokio::sync::Mutex<()>>,
     pub(super) latest: Mutex<Option<Arc<Tell>>>,
 }
@@ -38,7 +38,7 @@ pub struct Mover {
 pub(super) type Found = HashMap<Vec<u8>, Copies>;
 
 impl Mover {
-    /// A mover for this router.
+    /// Returns a mover for this router.
     pub fn new(router: Arc<Router>, state: Arc<StateDir>, epochs: Arc<Epochs>) -> Arc<Mover> {
         Arc::new(Mover {
             router,
@@ -49,7 +49,7 @@ impl Mover {
         })
     }
 
-    /// What the last move or repair has done so far.
+    /// Returns the progress of the last move or repair.
     pub fn progress(&self) -> Option<Progress> {
         lock(&self.latest)
             .as_ref()
@@ -66,7 +66,7 @@ impl Mover {
     {
         let busy = Arc::clone(&self.busy)
             .try_lock_owned()
-            .map_err(|_| "files are being moved or repaired already".to_owned())?;
+            .map_err(|_| "files are already being moved or repaired".to_owned())?;
         let tell = Arc::new(tell);
         *lock(&self.latest) = Some(Arc::clone(&tell));
         let work = work(Arc::clone(&tell));
@@ -80,7 +80,7 @@ impl Mover {
         Ok(progress)
     }
 
-    /// All files of the backends that are up and wanted, and those backends.
+    /// Returns all files of the backends that are up and wanted, and these backends.
     pub(super) async fn found(
         &self,
         wanted: impl Fn(&Backend) -> bool,
@@ -102,7 +102,7 @@ impl Mover {
         Ok((found, listed))
     }
 
-    /// Does something with each file, some at once.
+    /// Runs `work` for each file, for some at the same time.
     pub(super) async fn each<F>(
         self: &Arc<Self>,
         todo: BTreeMap<Vec<u8>, Copies>,
@@ -136,7 +136,7 @@ impl Mover {
     }
 
     /// Copies a file, whose writes are held, from the first source that has all of it to every
-    /// target; the bytes of it all.
+    /// target. Returns how many bytes were copied.
     pub(super) async fn carry(
         &self,
         name: &[u8],
@@ -159,7 +159,8 @@ impl Mover {
             let mut bytes = 0;
             for target in targets {
                 let target = self.router.backends.get(*target);
-                // what it may have waiting for a file of that name from another time
+                // drop values that the target may still hold in memory for an earlier file of that
+                // name
                 let forget = line_of(Verb::Forget, name);
                 target
                     .ask(&forget, false)
@@ -183,12 +184,12 @@ impl Mover {
         Err(reasons.join("; "))
     }
 
-    /// Copies a file to a backend that should have it, from one that has.
+    /// Copies a file to a backend that should have it, from one that has it.
     pub(super) async fn give(&self, name: &[u8], id: BackendId) -> Result<u64, String> {
         let held = Held::new(&self.router, name)?;
         let copies = self.router.shared().layout().now(name);
         if !copies.contains(&id) {
-            return Ok(0); // it has moved away meanwhile
+            return Ok(0); // the file has moved away meanwhile
         }
         let sources: Vec<BackendId> = copies.into_iter().filter(|other| *other != id).collect();
         let bytes = self.carry(name, &sources, &[id]).await?;
@@ -197,7 +198,7 @@ impl Mover {
     }
 }
 
-/// Everything that was sent to the backend for this file is in the file.
+/// Checks that everything that was sent to the backend for this file is in the file.
 async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
     files_of(backend)?;
     for verb in [Verb::Flush, Verb::Pending] {
@@ -211,7 +212,8 @@ async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
         }
         if reply.count > 0 {
             return Err(format!(
-                "{} values wait after a FLUSH: somebody else writes, or it is suspended there",
+                "{} values wait after a FLUSH: something else writes the file, or it is \
+                suspended there",
                 reply.count
             ));
         }
@@ -219,7 +221,7 @@ async fn flushed(backend: &Backend, name: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// Removes a file from where it is no more.
+/// Removes a file from a backend where it does not live any more.
 pub(super) async fn remove(backend: &Backend, name: &[u8]) -> Result<(), String> {
     let forget = line_of(Verb::Forget, name);
     let reply = backend
@@ -246,7 +248,7 @@ pub(super) fn files_of(backend: &Backend) -> Result<Files, String> {
     })
 }
 
-/// The writes to a file, held until this is dropped.
+/// Holds the writes to a file until this is dropped.
 pub(super) struct Held<'a> {
     router: &'a Router,
     name: &'a [u8],
@@ -256,7 +258,7 @@ impl<'a> Held<'a> {
     pub(super) fn new(router: &'a Router, name: &'a [u8]) -> Result<Held<'a>, String> {
         match router.sequence.hold(name) {
             true => Ok(Held { router, name }),
-            false => Err("it is on its way already".to_owned()),
+            false => Err("it is already being moved or copied".to_owned()),
         }
     }
 }

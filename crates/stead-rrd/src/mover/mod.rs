@@ -1,10 +1,10 @@
-//! Files on their way: from the old places to the new ones, and to backends that lack them.
+//! Moves files from their old places to the new ones, and repairs backends that lack files.
 //!
-//! One file at a time is held: its writes are durable and wait in the router. All that was sent
-//! before is answered and flushed, so the file of the source is whole; it is copied, its new places
-//! are noted durably, and the writes go on, to the new places. So no value is sent to a file that
-//! is being copied, and none is missing in the copy. What stops half way leaves the file where it
-//! was.
+//! A file is held while it is copied: its writes become durable and wait in the router. Everything
+//! that was sent before is answered and flushed, so the file at the source is complete. It is
+//! copied, its new places are recorded durably, and then its writes continue at the new places. So
+//! no value is sent to a file while it is copied, and the copy lacks none. If the work stops half
+//! way, the file stays where it was.
 
 mod carrying;
 mod moving;

@@ -1,4 +1,4 @@
-//! A move: every file from the places of the settled map to those of the target.
+//! A move of every file from the places of the settled map to those of the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,33 +12,35 @@ use crate::files::Rate;
 use crate::layout::{BackendId, Copies};
 use crate::status::Progress;
 
-/// Looks for files that are left, before it is said that they cannot be moved.
+/// How often files that are left are tried again before they are reported as not moved.
 const PASSES: usize = 5;
 
-/// What a look at all files found.
+/// The result of looking at all files.
 struct Left {
-    /// Files that have still to move, and where they are.
+    /// The files that still have to move, and where they are.
     todo: BTreeMap<Vec<u8>, Copies>,
-    /// Copies of files that have moved, where they are no more: a crash, or a backend that was
-    /// down, has left them.
+    /// Copies of files that have moved away. A crash, or a backend that was down, has left them
+    /// behind.
     behind: Vec<(Vec<u8>, BackendId)>,
 }
 
 impl Mover {
-    /// Begins to move the files to the places of the target, at most so many bytes a second. Stops
+    /// Starts to move the files to the places of the target, at most `rate` bytes a second. Stops
     /// when nobody listens any more.
     pub async fn start_move(
         self: &Arc<Self>,
         rate: Option<u64>,
     ) -> Result<watch::Receiver<Progress>, String> {
-        // a map that was published a moment ago counts
+        // take up a map that was published a moment ago
         self.epochs.look().await;
         let (from_epoch, to_epoch, done) = {
             let layout = self.router.shared().layout();
             let from = layout.settled().map().epoch();
             let to = layout
                 .target()
-                .ok_or_else(|| format!("no file has to move: all are where epoch {from} has them"))?
+                .ok_or_else(|| {
+                    format!("no file has to move: all are where epoch {from} places them")
+                })?
                 .map()
                 .epoch();
             (from, to, layout.moved_count() as u64)
@@ -75,13 +77,13 @@ impl Mover {
                 .await;
             }
             if tell.nobody_listens() {
-                return Err("stopped; run it again to go on".to_owned());
+                return Err("stopped; run it again to continue".to_owned());
             }
             let failed = tell.sender.borrow().failed;
             if failed > 0 && (pass >= PASSES || failed as usize >= REASONS) {
                 return Err(format!(
-                    "{failed} files could not be moved and are where they were; run \
-                    it again when the reason is gone"
+                    "{failed} files could not be moved and are where they were; fix the cause \
+                    and run it again"
                 ));
             }
             if none && self.settle().await? {
@@ -91,7 +93,8 @@ impl Mover {
         Ok(())
     }
 
-    /// Every file is at its new place, unless one has come into being meanwhile: false then.
+    /// Makes the target the settled map if every file is at its new place. Returns false if a file
+    /// has been created meanwhile and still has to move.
     async fn settle(&self) -> Result<bool, String> {
         let creating = self.router.creating.write().await;
         if !self.left().await?.todo.is_empty() {
@@ -114,7 +117,7 @@ impl Mover {
         self.router.backends.follow()?;
         self.router.backends.retire();
         let epoch = target.epoch();
-        tracing::info!(epoch, "every file is where epoch {epoch} has it");
+        tracing::info!(epoch, "every file is where epoch {epoch} places it");
         self.epochs.again.notify_one(); // a map may be waiting
         Ok(true)
     }
@@ -123,7 +126,7 @@ impl Mover {
         let (found, listed) = self.found(|_| true).await?;
         let layout = self.router.shared().layout();
         let settled = layout.settled();
-        // each file has to have been seen, at one of its places at least
+        // every file must have been seen at one of its places at least
         for policy in settled.map().policies() {
             let copies: Vec<BackendId> = policy
                 .members()
@@ -137,7 +140,7 @@ impl Mover {
                 let names: BTreeSet<&str> = backends.iter().map(|backend| backend.name()).collect();
                 let names: Vec<&str> = names.into_iter().collect();
                 return Err(format!(
-                    "none of {} is up: what they have cannot be seen, and cannot be moved",
+                    "none of {} is up: their files cannot be listed, and cannot be moved",
                     names.join(", ")
                 ));
             }
@@ -155,7 +158,7 @@ impl Mover {
                 .to_move(&name)
                 .is_some_and(|(old, _)| old.iter().any(|id| at.contains(id)))
             {
-                // a file that is only where it should not be is nobody's
+                // a file that exists only at places where it should not be belongs to nobody
                 todo.insert(name, at);
             }
         }
@@ -171,7 +174,8 @@ impl Mover {
                     backend,
                     file = &*file,
                     error,
-                    "{file} has moved away from {backend}, where a copy stays: {error}"
+                    "{file} has moved away from {backend}, but its copy there could not be \
+                    removed: {error}"
                 );
             }
         }
@@ -192,12 +196,12 @@ impl Mover {
         self.router.shared().layout_mut().moved(name);
         drop(held);
         tell.carried(bytes);
-        // the pause comes after the file, not while its writes are held
+        // pause after the file, not while its writes are held
         if let Some(until) = rate.take(bytes) {
             tokio::time::sleep_until(until).await;
         }
-        // what cannot be removed now does no harm: nobody reads it, and it is overwritten if the
-        // file ever comes back
+        // a copy that cannot be removed now does no harm: nobody reads it, and it is overwritten if
+        // the file ever comes back
         self.remove_left_behind(
             old.into_iter()
                 .filter(|id| !new.contains(id))

@@ -1,4 +1,4 @@
-//! A repair: files for backends that should have them and have not.
+//! Repairs: copies files to backends that should have them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,12 +17,13 @@ use crate::status::Progress;
 use crate::verb::Verb;
 use crate::words::line_of;
 
-/// After a backend has come up, until files are looked for that it lacks: others may come up, too.
+/// How long to wait after a backend has come up before looking for files that it lacks, because
+/// others may come up, too.
 const SETTLE: Duration = Duration::from_secs(2);
 
 impl Mover {
-    /// Begins to copy to this backend every file that it should have from another that has it, also
-    /// those that are there.
+    /// Starts to copy to this backend every file that it should have, from another that has it.
+    /// Files that the backend has already are copied, too.
     pub fn start_repair(self: &Arc<Self>, node: &str) -> Result<watch::Receiver<Progress>, String> {
         let backend = self
             .router
@@ -70,15 +71,15 @@ impl Mover {
         })
         .await;
         match (tell.nobody_listens(), tell.sender.borrow().failed) {
-            (true, _) => Err("stopped; run it again to go on".to_owned()),
+            (true, _) => Err("stopped; run it again to continue".to_owned()),
             (_, 0) => Ok(()),
             (_, failed) => Err(format!(
-                "{failed} files could not be copied; run it again when the reason is gone"
+                "{failed} files could not be copied; fix the cause and run it again"
             )),
         }
     }
 
-    /// Gives backends the files that they lack, as soon as that is known; never ends.
+    /// Copies files to backends that lack them, as soon as that is known. Never returns.
     pub async fn keep_whole(self: Arc<Self>) {
         let shared = Arc::clone(self.router.shared());
         let mut said = BTreeSet::new();
@@ -88,8 +89,8 @@ impl Mover {
                 () = self.router.backends.came_up.notified() => {
                     tokio::time::sleep(SETTLE).await;
                     if let Err(reason) = self.look().await {
-                        tracing::warn!(error = reason, "whether a backend lacks files is not \
-                            known: {reason}");
+                        tracing::warn!(error = reason, "cannot find out whether backends lack \
+                            files: {reason}");
                     }
                 }
             }
@@ -98,9 +99,9 @@ impl Mover {
             for (name, id) in shared.lacks.take() {
                 let backend = self.router.backends.get(id);
                 if backend.health() != Health::Up || !self.somebody_has(&name, id).await {
-                    continue; // when it comes up again, that is found out again
+                    continue; // it is found out again when the backend comes up again
                 }
-                // it may have come meanwhile, or it was a file that nobody had made yet
+                // the file may have arrived meanwhile, or nobody had made it yet
                 let flush = line_of(Verb::Flush, &name);
                 if backend
                     .ask(&flush, false)
@@ -114,7 +115,7 @@ impl Mover {
                         let count = given.entry(id).or_default();
                         (count.0, count.1) = (count.0 + 1, count.1 + bytes);
                     }
-                    // once for each backend, or the log would be full of it
+                    // report it once for each backend, or the messages would be full of it
                     Err(reason) if said.insert(id) => {
                         let (backend, file) = (backend.name(), String::from_utf8_lossy(&name));
                         tracing::error!(
@@ -122,7 +123,7 @@ impl Mover {
                             file = &*file,
                             error = reason,
                             "backend {backend} \
-                            lacks {file}, maybe more, and cannot be given it: {reason}"
+                            lacks {file} and perhaps more files, and it cannot be copied: {reason}"
                         );
                     }
                     Err(_) => {}
@@ -142,7 +143,7 @@ impl Mover {
         }
     }
 
-    /// Notes every file that a backend lacks which should have it.
+    /// Finds every file that a backend should have and lacks.
     async fn look(&self) -> Result<(), String> {
         let (found, listed) = self.found(|backend| backend.files().is_some()).await?;
         let shared = self.router.shared();

@@ -1,4 +1,4 @@
-//! How far the work is, as whoever started it hears it.
+//! The progress of the work, as reported to its caller.
 
 use std::time::Instant;
 
@@ -6,10 +6,10 @@ use tokio::sync::watch;
 
 use crate::status::Progress;
 
-/// Reasons that are kept.
+/// How many reasons are kept.
 pub(super) const REASONS: usize = 10;
 
-/// Tells how far it is.
+/// Reports the progress.
 pub(super) struct Tell {
     pub(super) sender: watch::Sender<Progress>,
     began: Instant,

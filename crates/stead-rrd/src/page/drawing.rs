@@ -1,4 +1,5 @@
-//! The page: whether all is well, a table of the backends, the log, the clients, and the move.
+//! The status page: whether all is well, a table of the backends, the log, the clients, and the
+//! move.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use crate::status::{BackendStatus, Status};
 use crate::tally::Requests;
 
 impl Status {
-    /// The page: its first line says whether all is well, or what is not.
+    /// Returns the page. Its first line says whether all is well, or what is wrong.
     pub fn page(&self) -> String {
         let mut page = String::new();
         let problems = self.problems();
@@ -77,7 +78,7 @@ impl Status {
             let mut line = String::new();
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let space = " ".repeat(width.saturating_sub(cell.chars().count()));
-                // words to the left, numbers to the right
+                // words are aligned left, numbers right
                 let (before, after) = if column < 5 {
                     ("", &space[..])
                 } else {
@@ -91,7 +92,7 @@ impl Status {
         page.push('\n');
     }
 
-    /// A backend's row of the table.
+    /// Returns a backend's row of the table.
     fn cells(&self, backend: &BackendStatus) -> [String; 11] {
         let labels: Vec<String> = backend
             .labels

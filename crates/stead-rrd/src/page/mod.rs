@@ -1,8 +1,8 @@
-//! The page that a person reads when something is wrong: of a [`Status`], in words and in units for
+//! The page that a person reads when something is wrong: a [`Status`] in words, with units for
 //! people.
 //!
-//! [`Status::problems`] decides what is wrong and says what to do. Nothing that a backend or a file
-//! has written steers the terminal.
+//! [`Status::problems`] decides what is wrong and says what to do. Text that a backend or a file
+//! contains cannot send control characters to the terminal.
 
 mod drawing;
 mod problems;

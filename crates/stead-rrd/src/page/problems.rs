@@ -1,4 +1,4 @@
-//! What is wrong with a router, the worst first, and what to do.
+//! Finds what is wrong with a router, the worst first, and says what to do.
 
 use indicatif::{HumanBytes, HumanCount};
 
@@ -6,19 +6,19 @@ use super::wording::{ago, many, percent, printable};
 use crate::health::Health;
 use crate::status::{BackendStatus, Status};
 
-/// From this part of its bound on, a log is worth waking somebody.
+/// From this part of its bound on, the log is worth waking somebody.
 const LOG_ALMOST_FULL: f64 = 0.8;
 
-/// A log is never smaller: two segments, as log::Size has them.
+/// The least size of a log: two segments, see log::Size.
 const LOG_LEAST: u64 = 32 << 20;
 
 impl Status {
-    /// Whether files are on their way now.
+    /// Returns whether files are being moved or repaired now.
     pub fn is_moving(&self) -> bool {
         self.moving.as_ref().is_some_and(|moving| !moving.ended)
     }
 
-    /// What is wrong, the worst first, each in one line; nothing when all is well.
+    /// Returns the problems, the worst first, each in one line. The list is empty when all is well.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.exposed.unreachable > 0.0 {

@@ -1,4 +1,4 @@
-//! The page of a router that is well, and of one that is not.
+//! Tests of the page of a router that is well, and of one that is not.
 
 use crate::health::Health;
 use crate::sample::sample;

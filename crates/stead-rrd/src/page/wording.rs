@@ -1,4 +1,4 @@
-//! Numbers, times and the texts of others in words for people.
+//! Numbers, times and foreign texts in words for people.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) fn many(count: u64, what: &str) -> String {
     )
 }
 
-/// With one digit, and never rounded to all or to nothing.
+/// Formats a fraction with one digit. It is never rounded to all or to nothing.
 pub(super) fn percent(part: f64) -> String {
     match part * 100.0 {
         all if all >= 100.0 => "100 %".to_owned(),
@@ -29,7 +29,7 @@ pub(super) fn percent(part: f64) -> String {
     }
 }
 
-/// Text that somebody else has written, safe for a terminal: one line, nothing that steers it.
+/// Makes foreign text safe for a terminal: one line without control characters.
 pub fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })
@@ -37,7 +37,7 @@ pub fn printable(text: &str) -> String {
 }
 
 impl Progress {
-    /// `move to epoch 8` or `repair of b1`.
+    /// Returns a title like `move to epoch 8` or `repair of b1`.
     pub fn title(&self) -> String {
         match &self.repair {
             Some(name) => format!("repair of {}", printable(name)),
@@ -45,10 +45,10 @@ impl Progress {
         }
     }
 
-    /// `12 of 2,000 files, 1 failed, 3.10 MiB, 1.20 MiB/s`.
+    /// Returns figures like `12 of 2,000 files, 1 failed, 3.10 MiB, 1.20 MiB/s`.
     pub fn figures(&self) -> String {
-        // as many are known as are done: before the first look at the servers, and while they are
-        // looked at again
+        // all known files are done: before the first look at the servers, and while they are looked
+        // at again
         let mut text = match !self.ended && self.done + self.failed >= self.files {
             true => format!("{}, looking for more", many(self.done, "file")),
             false => format!("{} of {}", HumanCount(self.done), many(self.files, "file")),

@@ -1,7 +1,7 @@
-//! Answers to questions: of one copy, of all copies of a file, or of all backends.
+//! Answers questions from one copy, from all copies of a file, or from all backends.
 //!
-//! A read goes to the first backend that is up to date, and to the next when that one fails or has
-//! no such file.
+//! A read goes to the first backend that is up to date. If that backend fails or has no such file,
+//! the read goes to the next one.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -24,7 +24,7 @@ use crate::verb::Verb;
 use crate::words::line_of;
 
 impl Router {
-    /// What one copy answers.
+    /// Returns the answer of one copy.
     pub async fn one_copy(&self, asked: FileLine) -> Reply {
         self.first_of(&asked.name, |backend| {
             let line = asked.line.clone();
@@ -33,8 +33,8 @@ impl Router {
         .await
     }
 
-    /// FETCH and FETCHBIN: as [`one_copy`](Router::one_copy), but not more than fits. With a large
-    /// answer comes a permit, to be kept as long as the answer is.
+    /// Answers FETCH and FETCHBIN like [`one_copy`](Router::one_copy), but refuses too large a
+    /// request. A large answer comes with a permit, which must be kept as long as the answer.
     pub async fn fetch(
         &self,
         asked: FileLine,
@@ -58,8 +58,8 @@ impl Router {
         (reply.await, permit)
     }
 
-    /// Whether a FETCH is too much, and a permit when its answer is a large one; the error is the
-    /// answer.
+    /// Checks the size of a FETCH, and returns a permit if its answer will be large. The error is
+    /// the answer to send.
     async fn permit(
         &self,
         name: &[u8],
@@ -97,8 +97,8 @@ impl Router {
         }
     }
 
-    /// Asks the first backend of the file that is up to date, and the next when that fails or has
-    /// no such file.
+    /// Asks the first backend of the file that is up to date. If that one fails or has no such
+    /// file, asks the next.
     async fn first_of<F>(&self, name: &[u8], ask: impl Fn(Arc<Backend>) -> F) -> Reply
     where
         F: Future<Output = io::Result<Reply>>,
@@ -107,7 +107,7 @@ impl Router {
         let copies = {
             let layout = self.shared().layout();
             let mut copies = layout.now(name);
-            // it may have moved a moment ago
+            // the file may have moved a moment ago
             copies.extend(
                 layout
                     .ever(name)
@@ -131,8 +131,8 @@ impl Router {
         refused.unwrap_or_else(|| self.nobody(name))
     }
 
-    /// FLUSH, SUSPEND, RESUME: all backends of the file that are up; the answer of the first of
-    /// them in the file's order.
+    /// Sends FLUSH, SUSPEND or RESUME to all backends of the file that are up. Returns the first
+    /// success in the file's order of backends, or else the first error.
     pub async fn all_copies(&self, asked: FileLine) -> Reply {
         let copies = self.shared().layout().now(&asked.name);
         let replies = self
@@ -148,8 +148,8 @@ impl Router {
         refused.unwrap_or_else(|| self.nobody(&asked.name))
     }
 
-    /// FLUSHALL, SUSPENDALL, RESUMEALL, STATS, QUEUE: every backend that is up, and one answer of
-    /// all.
+    /// Sends FLUSHALL, SUSPENDALL, RESUMEALL, STATS or QUEUE to every backend that is up, and joins
+    /// their answers to one.
     pub async fn everywhere(&self, verb: Verb) -> Reply {
         let replies = self.ask_every(verb.name().as_bytes().to_vec()).await;
         match verb {
@@ -159,7 +159,7 @@ impl Router {
         }
     }
 
-    /// The union of what the backends list.
+    /// Returns the union of the lists of all backends.
     pub async fn list(&self, asked: Listing) -> Reply {
         union(&self.ask_every(asked.line).await)
     }
@@ -169,8 +169,8 @@ impl Router {
         self.ask_all(&all, line, false).await
     }
 
-    /// Asks many at once; the replies in the order of `ids`, without those that could not
-    /// answer.
+    /// Asks several backends at once. Returns the replies in the order of `ids`, without those that
+    /// did not answer.
     async fn ask_all(&self, ids: &[BackendId], line: Vec<u8>, apart: bool) -> Vec<Reply> {
         let line: Arc<[u8]> = line.into();
         let mut tasks = JoinSet::new();

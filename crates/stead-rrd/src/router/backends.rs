@@ -1,4 +1,4 @@
-//! The backends of the maps, by their numbers, with the tasks that keep them up to date.
+//! The backends of the maps, by their numbers, and the tasks that keep them up to date.
 
 use std::collections::HashMap;
 use std::io;
@@ -25,15 +25,15 @@ pub const FILES: &str = "files";
 /// All backends.
 pub struct Backends {
     shared: Arc<Shared>,
-    /// by their numbers; a backend that is in no map any more keeps its number
+    /// indexed by their numbers; a backend that is no longer in a map keeps its number
     list: RwLock<Vec<Arc<Backend>>>,
     tasks: Mutex<HashMap<BackendId, [JoinHandle<()>; 2]>>,
-    /// Rings when a backend has come up.
+    /// Notified when a backend has come up.
     pub came_up: Arc<Notify>,
 }
 
 impl Backends {
-    /// None yet.
+    /// Returns an empty list.
     pub fn new(shared: Arc<Shared>) -> Backends {
         Backends {
             shared,
@@ -43,7 +43,7 @@ impl Backends {
         }
     }
 
-    /// Starts the tasks of all.
+    /// Starts the tasks of all backends.
     pub fn start(&self) {
         for id in self.shared.layout().all() {
             self.start_one(id);
@@ -61,7 +61,7 @@ impl Backends {
         });
     }
 
-    /// Ends the tasks of backends that are in no map any more.
+    /// Stops the tasks of backends that are no longer in a map.
     pub fn retire(&self) {
         let all = self.shared.layout().all();
         lock(&self.tasks).retain(|id, tasks| {
@@ -77,8 +77,8 @@ impl Backends {
         });
     }
 
-    /// A map with the backends of its nodes: those that are known by name, told where they are now,
-    /// and new ones.
+    /// Returns a map with the backends of its nodes. Backends whose names are known get the
+    /// addresses of the map; the others are new.
     pub fn place(&self, map: Map) -> Result<Placement, String> {
         let accesses = map.nodes().map(access).collect::<Result<Vec<_>, _>>()?;
         let known = self.shared.layout().all();
@@ -110,13 +110,13 @@ impl Backends {
         Ok(Placement::new(map, ids))
     }
 
-    /// Tells the log for whom it has to keep records.
+    /// Tells the log which backends to keep records for.
     pub fn follow(&self) -> Result<(), String> {
         let all = self.shared.layout().all();
         self.follow_these(&all)
     }
 
-    /// Tells it to keep them for these.
+    /// Tells the log to keep records for these backends.
     pub fn follow_these(&self, ids: &[BackendId]) -> Result<(), String> {
         let backends: Vec<_> = ids.iter().map(|id| self.get(*id)).collect();
         let names: Vec<&str> = backends.iter().map(|backend| backend.name()).collect();
@@ -126,12 +126,12 @@ impl Backends {
             .map_err(|error| format!("the log: {error}"))
     }
 
-    /// A backend by its number.
+    /// Returns a backend by its number.
     pub fn get(&self, id: BackendId) -> Arc<Backend> {
         Arc::clone(&self.read()[id as usize])
     }
 
-    /// The backends of the map, or of both.
+    /// Returns the backends of the map, or of both maps.
     pub fn all(&self) -> Vec<Arc<Backend>> {
         self.shared
             .layout()
@@ -141,13 +141,13 @@ impl Backends {
             .collect()
     }
 
-    /// All that ever were in a map, by their numbers.
+    /// Returns all backends that ever were in a map, indexed by their numbers.
     pub(super) fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Backend>>> {
         self.list.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where a node is, by its attributes.
+/// Returns the addresses of a node, from its attributes.
 fn access(node: Node<'_>) -> Result<Access, String> {
     let attribute = |name: &str| {
         node.attributes()

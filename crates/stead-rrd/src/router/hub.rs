@@ -1,4 +1,4 @@
-//! The router's parts, and what all of its rooms ask of them.
+//! The router and its parts, which the other files of this module use.
 
 use std::sync::Arc;
 
@@ -14,26 +14,27 @@ use crate::path::Base;
 use crate::reply::Reply;
 use crate::shared::{Options, Shared};
 
-/// Large answers that are kept in memory at the same time, for however many clients.
+/// How many large answers are in memory at the same time, for all clients together.
 pub(super) const LARGE_ANSWERS: usize = 4;
 
-/// Routes requests by the map, or by two while files move.
+/// Routes requests by the map, or by two maps while files move.
 pub struct Router {
     shared: Arc<Shared>,
-    /// The backends of the map, or of both.
+    /// The backends of the map, or of both maps.
     pub backends: Arc<Backends>,
     /// The order of all writes.
     pub sequence: Arc<Sequence>,
-    /// Held by whoever creates files, and exclusively while it has to be sure that nobody does.
+    /// Held for reading while a file is created, and for writing while none may be.
     pub creating: tokio::sync::RwLock<()>,
-    /// for those who fetch much
+    /// limits the large answers
     pub(super) large: Arc<Semaphore>,
 }
 
 impl Router {
-    /// A router whose backends are down until [`start`](Router::start); the error says which node
-    /// lacks what. The log is told for whom to keep records by [`follow`](Backends::follow), when
-    /// all backends are known: whoever is left out once has lost its place.
+    /// Returns a router whose backends are down until [`start`](Router::start) is called. The error
+    /// says which node lacks which attribute. [`follow`](Backends::follow) tells the log which
+    /// backends to keep records for. It must be called when all backends are known, because a
+    /// backend that is left out once loses its position.
     pub fn new(map: Map, log: Arc<dyn Log>, options: Options) -> Result<Router, String> {
         let empty = Placement::new(
             Map::from_bytes(map.bytes().to_vec()).map_err(|error| error.to_string())?,
@@ -58,12 +59,12 @@ impl Router {
         tokio::spawn(Arc::clone(&self.sequence).dispatch());
     }
 
-    /// What router and backends have in common.
+    /// Returns the state that the router and its backends share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    /// The base that clients see.
+    /// Returns the base that clients see.
     pub fn base(&self) -> &Base {
         &self.shared.options.base
     }
@@ -75,7 +76,7 @@ impl Router {
             .any(|id| self.backends.get(*id).health() == Health::Up)
     }
 
-    /// The answer when none of the file's backends is up.
+    /// Returns the answer when none of the file's backends is up.
     pub(super) fn nobody(&self, name: &[u8]) -> Reply {
         let copies = self.shared.layout().now(name);
         let backends: Vec<_> = copies.iter().map(|id| self.backends.get(*id)).collect();

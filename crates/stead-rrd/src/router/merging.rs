@@ -1,4 +1,4 @@
-//! One answer of many.
+//! Joins the answers of several backends to one.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ pub(super) fn no_backend() -> Reply {
     Reply::error("no server is up; try again later")
 }
 
-/// What the backends say of an order to all of them: the first error, a sum of what they count, or
-/// what the first of them says.
+/// Joins the answers to a request to all backends: the first error, else the sum of what they
+/// count, else the first answer.
 pub(super) fn agreed(replies: &[Reply]) -> Reply {
     replies
         .iter()
@@ -20,7 +20,7 @@ pub(super) fn agreed(replies: &[Reply]) -> Reply {
         .unwrap_or_else(no_backend)
 }
 
-/// The queues of many, one after the other.
+/// Joins the queues of several backends, one after the other.
 pub(super) fn queues(replies: &[Reply]) -> Reply {
     match replies {
         [] => no_backend(),
@@ -28,7 +28,7 @@ pub(super) fn queues(replies: &[Reply]) -> Reply {
     }
 }
 
-/// The union of what backends list, in order.
+/// Returns the union of the backends' lists, in order.
 pub(super) fn union(replies: &[Reply]) -> Reply {
     let listed = || replies.iter().filter(|reply| !reply.is_error());
     if listed().next().is_none() {
@@ -38,7 +38,7 @@ pub(super) fn union(replies: &[Reply]) -> Reply {
     Reply::list("RRDs", names)
 }
 
-/// `12 rrds suspend` of many: the sum.
+/// Adds up several answers like `12 rrds suspend`.
 fn counted(replies: &[Reply]) -> Option<Reply> {
     let mut sum = 0u64;
     let mut unit = None;
@@ -51,7 +51,7 @@ fn counted(replies: &[Reply]) -> Option<Reply> {
     Some(Reply::ok(format!("{sum} {}", unit?)))
 }
 
-/// Counters of many: their sums, in the order of the first; of `TreeDepth` the largest.
+/// Adds up counters, in the order of the first answer. For `TreeDepth` it takes the largest.
 pub(super) fn summed(replies: &[Reply]) -> Reply {
     let mut sums: Vec<(String, u64)> = Vec::new();
     for line in replies.iter().flat_map(Reply::each) {

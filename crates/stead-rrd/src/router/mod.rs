@@ -1,4 +1,4 @@
-//! The router: which backends a request goes to, and one answer from theirs.
+//! The router: chooses the backends of a request, and makes one answer of theirs.
 //!
 //! ```text
 //! a write     -> writing  -> ordering -> the log -> backends

@@ -1,9 +1,8 @@
-//! The one order of all writes: a write goes into the log, and when it is durable to the queues of
-//! all its backends that are up, in the order of the log, so that all copies of a file see the same
-//! writes in the same order.
+//! The one order of all writes. A write goes into the log. When it is durable, it goes into the
+//! queues of all its backends that are up, in the order of the log. So all copies of a file get the
+//! same writes in the same order.
 //!
-//! Writes to a file can be held: they are durable, and wait here until the file is where it shall
-//! be.
+//! Writes to a file can be held: they become durable, and wait here until the file is at its place.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -22,35 +21,35 @@ use crate::shared::Shared;
 use crate::ticket::{Failures, Ticket};
 use crate::writes::Writes;
 
-/// Puts writes in order.
+/// Puts all writes in one order.
 pub struct Sequence {
     shared: Arc<Shared>,
     backends: Arc<Backends>,
     order: Mutex<Order>,
 }
 
-/// Writes on their way.
+/// Writes that were submitted.
 pub struct Submitted {
-    /// Their ticket.
+    /// The ticket of the writes.
     pub ticket: Arc<Ticket>,
-    /// Where the answer comes.
+    /// Receives the answer.
     pub answer: oneshot::Receiver<Failures>,
 }
 
-/// What was written to the log and not yet offered.
+/// Records that were written to the log and not yet offered.
 #[derive(Default)]
 struct Order {
-    /// the last record that was looked at
+    /// the number of the last record that was handled
     through: u64,
     waiting: VecDeque<Logged>,
-    /// by file: lines of tickets, in the order of the log
+    /// for each file: lines of tickets, in the order of the log
     held: HashMap<Vec<u8>, Vec<(Arc<Ticket>, usize)>>,
 }
 
 struct Logged {
     ticket: Arc<Ticket>,
     parts: Parts,
-    /// of the layout by which `parts` were made
+    /// the version of the layout by which `parts` were made
     version: u64,
 }
 
@@ -58,7 +57,7 @@ struct Logged {
 type Parts = SmallVec<[(BackendId, Lines); 4]>;
 
 impl Sequence {
-    /// From the end of the log on.
+    /// Returns a sequence that starts at the end of the log.
     pub(super) fn new(shared: Arc<Shared>, backends: Arc<Backends>) -> Sequence {
         let order = Order {
             through: shared.log.newest(),
@@ -71,8 +70,8 @@ impl Sequence {
         }
     }
 
-    /// Takes writes: at once, in the order of the calls. The answer comes when one backend of each
-    /// line, or the log alone, has it.
+    /// Takes writes in the order of the calls, without waiting until they are durable. The answer
+    /// comes when one backend has answered each line, or when only the log has it.
     pub fn submit(&self, writes: Writes) -> Submitted {
         let mut record = Vec::with_capacity(writes.bytes() + 16 * writes.len());
         let mut parts = Parts::new();
@@ -82,7 +81,8 @@ impl Sequence {
             for line in 0..writes.len() {
                 let name = writes.name(line);
                 let now = layout.now(name);
-                // where it may move to gets it from the log if it has moved when that is read
+                // a place that the file may move to gets the write from the log, if the file has
+                // moved there by then
                 let ever = layout.target().map(|_| layout.ever(name));
                 let names = ever
                     .as_ref()
@@ -115,7 +115,7 @@ impl Sequence {
         Submitted { ticket, answer }
     }
 
-    /// Offers to the backends what has become durable; never ends.
+    /// Offers writes to the backends when they have become durable. Never returns.
     pub(super) async fn dispatch(self: Arc<Self>) {
         let mut frontier = self.shared.log.frontier();
         loop {
@@ -123,10 +123,10 @@ impl Sequence {
             self.offer_through(come.newest);
             if let Some(why) = come.broken {
                 for logged in std::mem::take(&mut lock(&self.order).waiting) {
-                    logged.ticket.fail(&not_logged(&why)); // nobody gets it
+                    logged.ticket.fail(&not_logged(&why)); // no backend gets it
                 }
             }
-            // under the same lock as append: what comes later hears of it from there
+            // append runs under the same lock, so later writes get this error from append
             if frontier.changed().await.is_err() {
                 return;
             }
@@ -183,7 +183,7 @@ impl Sequence {
         order.note(&self.shared);
     }
 
-    /// Holds the writes to this file from now on; false when they are held already.
+    /// Holds the writes to this file from now on. Returns false if they are held already.
     pub fn hold(&self, name: &[u8]) -> bool {
         let mut order = lock(&self.order);
         let free = !order.held.contains_key(name);
@@ -193,7 +193,7 @@ impl Sequence {
         free
     }
 
-    /// Lets them go on, to where the file is now.
+    /// Releases the held writes to the places where the file is now.
     pub fn release(&self, name: &[u8]) {
         let mut order = lock(&self.order);
         let copies = self.shared.layout().now(name);
@@ -215,7 +215,7 @@ impl Sequence {
 }
 
 impl Order {
-    /// Tells up to where all was offered: nothing that is held was.
+    /// Publishes the record up to which everything was offered. Held records were not offered.
     fn note(&self, shared: &Shared) {
         let held = self
             .held

@@ -1,4 +1,4 @@
-//! What a write becomes.
+//! Tests of how a write is planned.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::shared::Options;
 use crate::words::words;
 use crate::writes::Writes;
 
-/// A router with one backend, which is down, and a template for every file.
+/// Returns a router with one backend, which is down, and a template for every file.
 fn router() -> Router {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("create.toml");

@@ -1,8 +1,8 @@
-//! What a write becomes: the lines that its backends get, in front of which stands what the router
-//! adds of its own.
+//! Turns a write into the lines that its backends get. The router may put lines of its own before
+//! them.
 //!
-//! The client hears what the first of the backends says. When none is up the log has it, which is
-//! enough to acknowledge an update.
+//! The client gets the answer of the first backend that answers. If none is up, the log has the
+//! write, which is enough to acknowledge an update.
 
 use super::hub::Router;
 use super::ordering::Submitted;
@@ -16,10 +16,10 @@ use crate::verb::Verb;
 use crate::words::words;
 use crate::writes::Writes;
 
-/// How the success of a write is said.
+/// The words of a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Success {
-    /// So many values of an UPDATE.
+    /// An UPDATE with this many values.
     Enqueued(usize),
     /// CREATE.
     Created,
@@ -27,17 +27,17 @@ pub enum Success {
     Gone,
 }
 
-/// What was understood of a write.
+/// How a write was planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// How its success is said.
+    /// The words of its success.
     pub success: Success,
-    /// The first so many of its writes are our own: the client does not hear of their failures.
+    /// How many of its first writes the router added. The client is not told of their failures.
     pub own: usize,
 }
 
 impl Success {
-    /// The reply.
+    /// Returns the reply.
     pub fn reply(self) -> Reply {
         match self {
             Success::Enqueued(count) => Reply::ok(format!("errors, enqueued {count} value(s).")),
@@ -48,11 +48,11 @@ impl Success {
 }
 
 impl Router {
-    /// Adds a write to `writes`: an UPDATE that is too long for one line as several, a FORGET with
-    /// a FLUSH before it.
+    /// Adds a write to `writes`. An UPDATE that is too long for one line becomes several, and a
+    /// FORGET gets a FLUSH before it.
     ///
-    /// While nobody who could say that a file is missing is up, an UPDATE that a template fits has
-    /// a CREATE before it.
+    /// While no backend is up that could say that the file is missing, an UPDATE that matches a
+    /// template gets a CREATE before it.
     pub fn plan(&self, writes: &mut Writes, write: &Write<'_>) -> Planned {
         match write {
             Write::Update {
@@ -72,8 +72,8 @@ impl Router {
                 }
             }
             Write::Forget { name } => {
-                // a read flushes one copy only: what waits is written by all before it is
-                // forgotten, so that all copies stay equal
+                // A read flushes one copy only. So all copies write their waiting values before
+                // these are forgotten, and stay equal.
                 writes.push(Verb::Flush, name, b"", b"");
                 writes.push(Verb::Forget, name, b"", b"");
                 Planned {
@@ -84,14 +84,14 @@ impl Router {
         }
     }
 
-    /// Takes writes: at once, in the order of the calls. The answer comes when one backend of each
-    /// line, or the log alone, has it.
+    /// Takes writes in the order of the calls, without waiting until they are durable. The answer
+    /// comes when one backend has answered each line, or when only the log has it.
     pub fn submit(&self, writes: Writes) -> Submitted {
         self.sequence.submit(writes)
     }
 
-    /// Adds the CREATE of a file that a template fits; false when none does. It says -O: a file
-    /// that is there stays as it is.
+    /// Adds the CREATE of a file that matches a template. Returns false if none matches. The CREATE
+    /// has -O, so a file that exists stays as it is.
     fn push_creation(&self, writes: &mut Writes, name: &[u8], values: &[u8]) -> bool {
         let templates = self.shared().options.create.as_ref();
         let rest = templates.and_then(|templates| {
@@ -104,8 +104,8 @@ impl Router {
         rest.is_some()
     }
 
-    /// Makes the file that an UPDATE named and that nobody has, if a template fits, and updates it
-    /// by the lines of its ticket; `None` when none fits.
+    /// Creates the file that an UPDATE named and that no backend has, if a template matches, and
+    /// repeats the lines of the ticket. Returns `None` if no template matches.
     pub async fn create_and_update(
         &self,
         ticket: &Ticket,
@@ -124,13 +124,13 @@ impl Router {
         writes.push_again(refused, first);
         lines.for_each(|line| writes.push_again(refused, line));
         let failures = self.submit(writes).answer.await.ok()?;
-        // another has made it meanwhile, or some copies were there
+        // "exists" is no failure: another client made it meanwhile, or some copies existed
         let told = |(line, text): &(usize, Vec<u8>)| *line > 0 || !is_there(text);
         let failed = failures.into_iter().find(told);
         Some(failed.map_or(Ok(()), |(_, text)| Err(text)))
     }
 
-    /// Makes a file. Nobody does so while the mover has to be sure that none comes into being.
+    /// Creates a file. This waits while the mover has to be sure that no file is created.
     pub async fn create(&self, file: Creation) -> Reply {
         let _guard = self.creating.read().await;
         let mut more = Vec::new();
@@ -138,15 +138,16 @@ impl Router {
             more.extend_from_slice(b" -O");
         }
         if !file.begins {
-            // rrdcached would take its own time, and each copy another; ten seconds back, as it
-            // does
+            // rrdcached would take its own time, which differs from copy to copy; like rrdcached,
+            // use the time ten seconds ago
             more.extend_from_slice(format!(" -b {}", now().saturating_sub(10)).as_bytes());
         }
         if !self.somebody_is_up(&file.name) {
             return self.nobody(&file.name);
         }
         let mut writes = Writes::default();
-        // what is told first stands first: rrdcached takes options only before the definitions
+        // the router's options come first, because rrdcached takes options only before the
+        // definitions
         writes.push(Verb::Create, &file.name, &more, &file.definitions);
         match self.submit(writes).answer.await {
             Ok(failures) => failures
@@ -158,9 +159,9 @@ impl Router {
     }
 }
 
-/// Adds an UPDATE, as several lines when it is too long for one.
+/// Adds an UPDATE, as several lines if it is too long for one.
 fn push_update(writes: &mut Writes, name: &[u8], values: &[u8]) {
-    // its name twice: each blank may need a backslash
+    // count the name twice: each byte may need a backslash
     let room = LINE_BYTES - 2 * name.len();
     let mut left = values;
     while left.len() > room {

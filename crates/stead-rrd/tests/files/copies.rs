@@ -1,4 +1,4 @@
-//! What a copy, a list and a removal do when nothing goes wrong; every test for every way to the
+//! Tests of copying, listing and removing when nothing fails. Every test runs for every way to the
 //! files.
 
 use std::collections::BTreeSet;
@@ -50,8 +50,7 @@ async fn a_copy_has_the_bytes_and_the_mode_and_stands_in_its_directories() {
                     sum: XxHash3_128::oneshot(&bytes),
                 };
                 for _ in 0..2 {
-                    // to an empty place, then instead of another file, of which a reader keeps what
-                    // it has
+                    // to an empty place, then in place of another file; a reader keeps the old file
                     let old = fs::File::open(to.path().join(name(index))).ok();
                     assert_eq!(
                         Files::copy(a, b, name(index).as_bytes(), &Rate::default())
@@ -124,7 +123,7 @@ async fn a_list_has_every_rrd_and_nothing_else() {
     put(place.path(), &format!("{deep}/deep"), &rrd(8, 0));
     expected.insert((format!("{deep}/deep").into_bytes(), 8));
 
-    // none of these; the first four count as left out
+    // the list has none of these; the first four count as left out
     put(place.path(), &format!("{deep}/d/deeper"), &rrd(8, 0));
     put(place.path(), "new\nline", &rrd(8, 0));
     symlink("top", place.path().join("link")).unwrap();
@@ -144,7 +143,7 @@ async fn a_list_has_every_rrd_and_nothing_else() {
     let _socket = std::os::unix::net::UnixListener::bind(place.path().join("socket")).unwrap();
 
     for (way, files) in &place.ways {
-        // of a process that was killed
+        // left behind by a killed process
         put(place.path(), "top.d/.stead-rrd-copy.1.2.3", &rrd(100, 0));
         let mut found = Vec::new();
         let listed = files
@@ -166,7 +165,7 @@ async fn a_list_has_every_rrd_and_nothing_else() {
             "{way}"
         );
         assert!(!has_temporary(place.path()), "{way}");
-        // another one after it, by the same connection
+        // list again, over the same connection
         assert_eq!(files.list(|_, _| ()).await.unwrap(), listed, "{way}");
     }
     fs::remove_dir_all(place.path().join("top.d")).unwrap();
@@ -184,7 +183,7 @@ async fn a_file_in_the_making_is_not_stale_and_not_listed() {
     .await;
     let bytes = rrd(1000, 1);
     for (way, files) in &place.ways {
-        // blocking reads, while the agent works on other threads' time
+        // the reads block while the agent works on other threads
         let address = address.clone();
         let (first, second) = bytes.split_at(500);
         let (first, second) = (first.to_vec(), second.to_vec());
@@ -192,7 +191,7 @@ async fn a_file_in_the_making_is_not_stale_and_not_listed() {
             let mut raw = Raw::greeted(&address);
             assert_eq!(raw.ask(b'p', b"\xa4\x01\0\0h/new.rrd"), (b'+', vec![]));
             raw.send(b'd', &first);
-            raw.send(b'd', &[]); // it only says that we live
+            raw.send(b'd', &[]); // it only shows that the client is alive
             raw
         })
         .await
@@ -324,10 +323,10 @@ async fn a_rate_is_kept() {
     let (a, b) = (Files::directory(from.path()), Files::directory(to.path()));
     let start = tokio::time::Instant::now();
     Files::copy(&a, &b, b"a", &Rate::default()).await.unwrap();
-    assert!(start.elapsed() < Duration::from_secs(1)); // by a clock that only waiting moves
+    assert!(start.elapsed() < Duration::from_secs(1)); // by a clock that only waiting advances
     let rate = Rate::new(Some(CHUNK as u64 / 20));
     Files::copy(&a, &b, b"a", &rate).await.unwrap();
-    assert_eq!(start.elapsed().as_secs(), 9 * 20); // the last chunk needs no room behind it
+    assert_eq!(start.elapsed().as_secs(), 9 * 20); // no wait after the last chunk
     Files::copy(&a, &b, b"a", &rate).await.unwrap();
     assert_eq!(start.elapsed().as_secs(), 19 * 20);
 }

@@ -1,4 +1,5 @@
-//! Whatever fails, the destination has the whole new file or what it had before, and no remains.
+//! Whatever fails, the destination has the complete new file or the one it had before, and nothing
+//! else.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -15,7 +16,7 @@ use crate::places::{
     agent, contents, has_temporary, put, rrd, until, Between, Process, Raw, CHUNK,
 };
 
-/// What stands at the destination.
+/// The file at the destination.
 #[derive(Debug, PartialEq)]
 enum Found {
     Nothing,
@@ -34,14 +35,14 @@ fn found(path: &Path, old: Option<&[u8]>, new: &[u8]) -> Found {
     }
 }
 
-/// An agent on a unix socket in a directory of its own.
+/// Starts an agent on a unix socket in a directory of its own.
 async fn unix_agent(base: &Path, run: &Path, name: &str) -> Address {
     agent(base, &format!("unix:{}", run.join(name).display()), false).await
 }
 
-/// Copies over a connection that is cut, at every byte up to the end: of the source's, or of the
-/// destination's. How often the old file was there afterwards, how often the new one after an
-/// error, and how often the copy was done in spite of it.
+/// Copies over a connection that is cut at every `step`-th byte up to the end, on the source's side
+/// or on the destination's. Returns how often the old file was there afterwards, how often the new
+/// one after an error, and how often the copy succeeded in spite of the cut.
 async fn cut_everywhere(size: usize, step: usize, old: Option<Vec<u8>>) -> [u64; 3] {
     let dirs: [_; 3] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
     let [from, to, run] = [dirs[0].path(), dirs[1].path(), dirs[2].path()];
@@ -74,7 +75,7 @@ async fn cut_everywhere(size: usize, step: usize, old: Option<Vec<u8>>) -> [u64;
             let (a, b) = (Files::agent(a.clone()), Files::agent(b.clone()));
             let result = Files::copy(&a, &b, b"h/p/a", &Rate::default()).await;
             drop((a, b));
-            // the agent hears of it later
+            // the agent notices it later
             until("the temporary file to go", || !has_temporary(to)).await;
             if old.is_none() {
                 until("the directories to go", || {
@@ -85,7 +86,7 @@ async fn cut_everywhere(size: usize, step: usize, old: Option<Vec<u8>>) -> [u64;
             let state = found(&to.join("h/p/a"), old.as_deref(), &new);
             match (&state, &result) {
                 (Found::New, Ok(_)) => {}
-                (Found::New, Err(_)) => counts[1] += 1, // done, and the answer was lost
+                (Found::New, Err(_)) => counts[1] += 1, // done, but the answer was lost
                 (Found::Old, Err(_)) if old.is_some() => counts[0] += 1,
                 (Found::Nothing, Err(_)) if old.is_none() => counts[0] += 1,
                 wrong => panic!("cut at {at}: {wrong:?}"),
@@ -97,7 +98,7 @@ async fn cut_everywhere(size: usize, step: usize, old: Option<Vec<u8>>) -> [u64;
                 assert!(result.is_ok(), "not cut at {at}");
                 break;
             }
-            // a kept connection that fails is opened again
+            // a kept connection that fails is replaced by a new one
             counts[2] += u64::from(result.is_ok());
             at += step as u64;
         }
@@ -119,7 +120,7 @@ async fn a_connection_cut_at_any_byte_leaves_the_old_file_or_the_new_one() {
         done in spite of it"
     );
     assert!(kept > 70 && done > 0 && again > 0, "{kept} {done} {again}");
-    // through several chunks, at positions in all of them
+    // through several chunks, with cuts in all of them
     let [kept, done, again] = cut_everywhere(3 * CHUNK + 5, 10007, Some(rrd(2 * CHUNK, 1))).await;
     assert!(kept > 70, "{kept} {done} {again}");
 }
@@ -131,7 +132,7 @@ fn a_copy_that_writes_in_place_would_be_caught() {
     let path = dir.path().join("a");
     assert_eq!(found(&path, Some(&old), &new), Found::Nothing);
     for cut in [0, 1, 4, 499] {
-        fs::write(&path, &new[..cut]).unwrap(); // as cp does, and is stopped
+        fs::write(&path, &new[..cut]).unwrap(); // as cp does when it is stopped
         assert_eq!(found(&path, Some(&old), &new), Found::Torn);
     }
 }
@@ -143,7 +144,7 @@ async fn a_file_that_changes_while_it_is_copied_is_an_error_that_says_so() {
     let source = unix_agent(from, run, "a").await;
     let target = unix_agent(to, run, "b").await;
     let new = rrd(3 * CHUNK, 2);
-    // in what was read, there and in what was not, there and at its end, and the whole
+    // change a part that was read, also one that was not, also the end, or remove the file
     for change in 0..4 {
         for to_agent in [false, true] {
             put(from, "a", &new);
@@ -183,7 +184,7 @@ async fn a_file_that_changes_while_it_is_copied_is_an_error_that_says_so() {
             );
             assert_eq!(fs::read(to.join("a")).unwrap(), rrd(100, 1), "{change}");
             until("the temporary file to go", || !has_temporary(to)).await;
-            // the control: without a change, through the same
+            // the control: the same without a change
             put(from, "a", &new);
             Files::copy(
                 &Files::agent(between.address.clone()),
@@ -205,7 +206,7 @@ async fn bytes_that_are_changed_on_the_way_are_an_error() {
     let source = unix_agent(from, run, "a").await;
     put(from, "a", &rrd(3 * CHUNK, 2));
     put(to, "a", &rrd(100, 1));
-    // a place that stores something else than it was given
+    // a destination that stores other bytes than it was given
     let path = run.join("s");
     let listener = tokio::net::UnixListener::bind(&path).unwrap();
     let target = unix_agent(to, run, "b").await;
@@ -244,7 +245,7 @@ async fn bytes_that_are_changed_on_the_way_are_an_error() {
     assert!(
         error
             .to_string()
-            .ends_with("a: arrived other than it was read"),
+            .ends_with("a: arrived different from what was read"),
         "{error}"
     );
     assert_eq!(fs::read(to.join("a")).unwrap(), rrd(100, 1));
@@ -256,7 +257,7 @@ async fn kills_of_the_agent_leave_whole_files() {
     const FILES: u64 = 6;
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let size = |file: u64| 300_000 + file as usize * 70_000;
-    // the version that is there for sure, of each file
+    // for each file, the version that is certainly there
     let acknowledged: Arc<Vec<AtomicU64>> =
         Arc::new((0..FILES).map(|_| AtomicU64::new(0)).collect());
     let (mut lost_connections, mut remains, mut copies) = (0, 0, 0);
@@ -307,7 +308,7 @@ async fn kills_of_the_agent_leave_whole_files() {
             let before = version.load(Ordering::SeqCst);
             let bytes = fs::read(to.path().join(format!("h{}/{file}", file % 2))).ok();
             if bytes == Some(rrd(size(file), before + 1)) {
-                version.store(before + 1, Ordering::SeqCst); // there, and the answer was lost
+                version.store(before + 1, Ordering::SeqCst); // done, but the answer was lost
             } else {
                 assert!(
                     bytes == (before > 0).then(|| rrd(size(file), before)),
@@ -362,7 +363,7 @@ async fn a_client_that_goes_away_leaves_nothing() {
         drop(client);
         until("all to go", || contents(to.path()).is_empty()).await;
     }
-    // and one that begins another thing in the middle
+    // and one that begins another request in the middle
     let mut client = Raw::greeted(&process.address);
     client.ask(b'p', b"\0\0\0\0h/p/a");
     client.send(b'd', &rrd(1000, 0));
@@ -408,7 +409,7 @@ async fn an_agent_that_is_stopped_is_an_error_and_works_when_it_goes_on() {
         );
     }
     process.signal(Signal::CONT);
-    // what was asked for while it stood still may be done now: the removal, too
+    // requests sent while it was stopped may be done now, also the removal
     Files::copy(&source, &process.files(), b"a", &Rate::default())
         .await
         .unwrap();
@@ -436,7 +437,7 @@ async fn an_agent_that_was_started_anew_is_found_again() {
     let files = Files::agent(Address::Unix(path.clone()));
     for _ in 0..3 {
         let (stop, thread) = runtime(base.to_path_buf(), path.clone());
-        // more than one connection is kept
+        // keep more than one connection
         let (first, second) = tokio::join!(files.sum(b"a"), files.sum(b"a"));
         assert!(first.unwrap().is_some() && second.unwrap().is_some());
         drop(stop);
@@ -451,7 +452,7 @@ async fn an_agent_that_was_started_anew_is_found_again() {
     );
 }
 
-/// The destination is full: by what the setup of its agent does.
+/// Fills the destination, by the shell command `setup` of its agent.
 async fn full(setup: &str) -> bool {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let Some(mut process) = Process::start(to.path(), Some(setup), &[]) else {
@@ -480,7 +481,7 @@ async fn full(setup: &str) -> bool {
     }
     assert_eq!(target.sum(b"h/small").await.unwrap(), small);
     assert_eq!(target.list(|_, _| ()).await.unwrap().files, 1);
-    // there is room again for what is small enough
+    // a file that is small enough still fits
     put(from.path(), "h/small", &rrd(2000, 1));
     Files::copy(&source, &target, b"h/small", &Rate::default())
         .await

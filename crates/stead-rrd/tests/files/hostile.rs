@@ -61,7 +61,7 @@ async fn names_that_are_none_are_refused_before_anything_is_touched() {
         }
     }
     assert!(contents(other.path()).is_empty());
-    // the agent does not rely on its clients
+    // the agent does not rely on its clients to check names
     let process = Process::start(place.path(), None, &[]).unwrap();
     for name in NAMES.into_iter().chain([long.as_bytes()]) {
         let mut raw = Raw::greeted(&process.address);
@@ -161,7 +161,7 @@ async fn links_and_other_things_are_neither_read_nor_written_nor_removed() {
                 .or_else(|_| fs::remove_file(source.path().join(name)))
                 .unwrap();
         }
-        // files that are no RRD are not given and not removed; one that a crash left in the place
+        // files that are not RRDs are not sent and not removed; one that a crash left in the place
         // of an RRD is replaced
         for name in ["text", "empty"] {
             let errors = [
@@ -189,7 +189,7 @@ async fn links_and_other_things_are_neither_read_nor_written_nor_removed() {
         assert_eq!(contents(place.path()), kept, "{way}");
         assert_eq!(contents(outside.path()), before, "{way}");
     }
-    // what is no RRD does not get in, either
+    // a file that is not an RRD cannot be written either
     let process = Process::start(place.path(), None, &[]).unwrap();
     let mut raw = Raw::greeted(&process.address);
     raw.ask(b'p', b"\0\0\0\0h/script");
@@ -224,7 +224,7 @@ async fn an_agent_that_may_only_read_changes_nothing() {
     assert_eq!(contents(place.path()), before);
 }
 
-/// Peak of memory, in KiB.
+/// Returns the peak of the agent's memory, in KiB.
 fn peak(process: &Process) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", process.child.id())).unwrap();
     status
@@ -260,7 +260,7 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
             assert_eq!(client.answer(), None);
         }
     }
-    // a long hello, or none
+    // a hello that is too long, or none
     for first in [
         &[b'x'; 100_000][..],
         b"\n",
@@ -276,7 +276,7 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
         let _ = raw.0.read_to_end(&mut answer);
         assert!(HELLO.starts_with(&answer), "{}", answer.escape_ascii());
     }
-    // frames in any order, with any body, and cut
+    // frames in any order, with any body, and cut off
     let mut luck = 7_u64;
     let mut draw = move |below: u64| {
         luck = luck
@@ -294,7 +294,7 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
         b"RRD\0RRD\0",
         b"../../x",
     ];
-    // everything but the removal of the one file, and the writing of it
+    // every request except removing or writing the one file
     let allowed = |kind: u8, body: &[u8]| !(kind == b'r' && body == b"a/b");
     let mut answers = [0_u64; 2];
     for _ in 0..3000 {
@@ -337,13 +337,13 @@ async fn lengths_that_are_claimed_cost_nothing_and_garbage_does_no_harm() {
         before.into_iter().collect::<Vec<_>>()
     );
     let kib = peak(&process);
-    assert!(kib < 200 << 10, "{kib} KiB"); // one claimed GiB would be more
+    assert!(kib < 200 << 10, "{kib} KiB"); // a single claimed GiB would be more
     process.signal(Signal::TERM);
     assert!(process.child.wait().unwrap().success());
     assert_eq!(process.rest(), ""); // no panic
 }
 
-/// A server that answers whatever comes with these bytes, and holds the connection.
+/// Starts a server that answers any request with these bytes and keeps the connection open.
 async fn says(bytes: Vec<u8>, hello: bool) -> (Address, tempfile::TempDir) {
     let run = tempfile::tempdir().unwrap();
     let path = run.path().join("s");
@@ -372,7 +372,8 @@ async fn what_is_no_agent_is_told_from_one() {
     let error = Files::agent(address).sum(b"a").await.unwrap_err();
     assert!(
         error.to_string().contains(
-            "that is no `stead-rrd files` of this version: it says \"-1 Unknown command: stead-rrd"
+            "that is not `stead-rrd files` of this version: it says \"-1 Unknown command: \
+            stead-rrd"
         ),
         "{error}"
     );
@@ -397,7 +398,7 @@ async fn what_is_no_agent_is_told_from_one() {
     ];
     for answer in answers {
         let (address, _run) = says(answer.clone(), true).await;
-        // what is too short is waited for; the others are no matter of time
+        // an answer that is too short makes the client wait; the others need no time limit
         let files = Files::agent_within(
             address,
             std::time::Duration::from_secs(if answer.len() == 4 { 1 } else { 120 }),

@@ -1,4 +1,4 @@
-//! Files are carried whole or not at all, between directories and agents of all kinds.
+//! Files are copied whole or not at all, between directories and agents of all kinds.
 
 mod copies;
 mod faults;

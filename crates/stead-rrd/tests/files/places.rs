@@ -1,5 +1,5 @@
-//! What the tests of files share: places of files, the agent as a process, a connection that fails
-//! when it is told to, raw frames.
+//! Helpers of the tests of files: places with files, the agent as a process, a connection that
+//! fails on demand, and raw frames.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ use stead_rrd::files::{Agent, Files};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// Bytes that travel at once; sizes around it are the interesting ones.
+/// How many bytes are sent at once; sizes around it are the interesting ones.
 pub const CHUNK: usize = 128 << 10;
-/// Generous: the machine may be very busy, and nothing is measured by it.
+/// A generous limit: the machine may be very busy, and nothing is measured by it.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// Waits until it is so.
+/// Waits until `condition` holds.
 pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + LIMIT;
     while !condition() {
@@ -30,7 +30,8 @@ pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The bytes of an RRD of this size, as far as files go; others for another version.
+/// Returns the bytes of an RRD of this size, as far as copying is concerned. They differ for each
+/// version.
 pub fn rrd(size: usize, version: u64) -> Vec<u8> {
     let mut bytes = b"RRD\0".to_vec();
     let mut state = version.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -44,12 +45,12 @@ pub fn rrd(size: usize, version: u64) -> Vec<u8> {
     bytes
 }
 
-/// Everything below the directory: its path, and its bytes if it is a file.
+/// Returns everything below the directory: each path, and the bytes if it is a file.
 pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut left = vec![dir.to_path_buf()];
     while let Some(next) = left.pop() {
-        // what vanishes meanwhile is not there
+        // ignore what vanishes meanwhile
         for entry in fs::read_dir(&next).into_iter().flatten().flatten() {
             let path = entry.path();
             let bytes = match entry.file_type() {
@@ -66,7 +67,7 @@ pub fn contents(dir: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     found
 }
 
-/// Whether one of our temporary files is there.
+/// Returns whether a temporary file of the agent exists.
 pub fn has_temporary(dir: &Path) -> bool {
     contents(dir).keys().any(|path| {
         path.file_name()
@@ -82,7 +83,7 @@ pub fn put(dir: &Path, name: &str, bytes: &[u8]) {
     fs::write(path, bytes).unwrap();
 }
 
-/// An agent in this process; its address.
+/// Starts an agent in this process and returns its address.
 pub async fn agent(base: &Path, listen: &str, read_only: bool) -> Address {
     let agent = Agent::bind(base, &Address::parse(listen).unwrap(), false, read_only)
         .await
@@ -95,7 +96,7 @@ pub async fn agent(base: &Path, listen: &str, read_only: bool) -> Address {
 /// One directory, reached in each way.
 pub struct Place {
     pub dir: TempDir,
-    /// For the agent's socket, apart from the files.
+    /// For the agent's socket, outside the directory of the files.
     _run: TempDir,
     pub ways: Vec<(&'static str, Files)>,
 }
@@ -127,7 +128,7 @@ impl Place {
     }
 }
 
-/// The program `stead-rrd files`, killed when the test ends, however it does.
+/// The program `stead-rrd files`, killed when the test ends, even if it fails.
 pub struct Process {
     pub child: Child,
     pub address: Address,
@@ -136,8 +137,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it on a unix socket, by a shell that does `setup` first. `None` when that is not
-    /// allowed here.
+    /// Starts it on a unix socket, from a shell that first runs `setup`. Returns `None` if that is
+    /// not allowed here.
     pub fn start(base: &Path, setup: Option<&str>, options: &[&str]) -> Option<Process> {
         let run = tempfile::tempdir().unwrap();
         let listen = format!("unix:{}", run.path().join("s").display());
@@ -179,7 +180,7 @@ impl Process {
             let mut line = String::new();
             if process.said.read_line(&mut line).unwrap() == 0 {
                 assert!(setup.is_some(), "{before}");
-                return None; // and what was started is waited for
+                return None; // and the started process is waited for
             }
             if line.contains("listening on ") {
                 return Some(process);
@@ -197,7 +198,7 @@ impl Process {
         Files::agent(self.address.clone())
     }
 
-    /// What it said until its end, which has to come.
+    /// Returns its remaining output. It must have ended or be ending.
     pub fn rest(&mut self) -> String {
         let mut text = String::new();
         self.said.read_to_string(&mut text).unwrap();
@@ -212,18 +213,18 @@ impl Drop for Process {
     }
 }
 
-/// Stands before an agent, and does something when so many bytes have gone through, both ways
-/// together.
+/// A proxy before an agent. It does something when a number of bytes have passed, in both
+/// directions together.
 pub struct Between {
     pub address: Address,
-    /// Bytes so far.
+    /// How many bytes have passed.
     pub passed: Arc<AtomicU64>,
     _run: TempDir,
 }
 
 impl Between {
-    /// `at` bytes are let through; before the next one, `act` is called, and when it says so, all
-    /// ends.
+    /// Lets `at` bytes pass and calls `act` before the next one. If `act` says so, both connections
+    /// are closed.
     pub fn new(
         agent: &Address,
         at: u64,
@@ -248,7 +249,8 @@ impl Between {
                 tokio::spawn(async move {
                     let act = || act();
                     tokio::select! {
-                        // one of them at a time: what is counted is in the order in which it went
+                        // one direction at a time, so that bytes are counted in the order in which
+                        // they passed
                         () = pass(&mut from_client, &mut to_server, &count, at, &act) => {}
                         () = pass(&mut from_server, &mut to_client, &count, at, &act) => {}
                     }
@@ -292,7 +294,7 @@ async fn pass(
 
 pub const HELLO: &[u8] = b"stead-rrd files 1\n";
 
-/// A connection to an agent that says what the test wants.
+/// A connection to an agent that sends whatever the test wants.
 pub struct Raw(pub UnixStream);
 
 impl Raw {
@@ -306,7 +308,7 @@ impl Raw {
         Raw(stream)
     }
 
-    /// After the hello.
+    /// Connects and exchanges the hello lines.
     pub fn greeted(address: &Address) -> Raw {
         let mut raw = Raw::new(address);
         raw.0.write_all(HELLO).unwrap();
@@ -320,7 +322,7 @@ impl Raw {
         self.0.write_all(&frame(kind, body)).unwrap();
     }
 
-    /// The next answer; `None` when there is none any more.
+    /// Returns the next answer, or `None` if there is no more.
     pub fn answer(&mut self) -> Option<(u8, Vec<u8>)> {
         let mut head = [0; 5];
         self.0.read_exact(&mut head).ok()?;

@@ -1,9 +1,9 @@
-//! JSON to the tree: RFC 8259 and nothing looser.
+//! Lowers JSON to the tree: RFC 8259 and nothing looser.
 //!
-//! serde_json judges the grammar, since it accepts JSON and nothing else; it keeps neither places
-//! nor numbers as they were written, so jsonc-parser, which is looser, then reads what is known to
-//! be JSON. (Its versions from 0.28 on can be strict themselves, and need a compiler above our
-//! MSRV.)
+//! Two parsers read the text. serde_json checks the grammar, because it accepts JSON and nothing
+//! else; but it keeps neither places nor the digits of numbers. jsonc-parser keeps both but accepts
+//! more than JSON, so it only reads texts that passed serde_json. (From version 0.28 on it can be
+//! strict itself, but needs a newer compiler than our MSRV.)
 
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
         Mistake::new(at, format!("not valid JSON: {}", words(&error)))
     })?;
     let parsed = parse_to_ast(text, &COLLECT, &STRICT).map_err(|error| {
-        // half a surrogate pair is the one thing that passes the check above
+        // half a surrogate pair is the only mistake that serde_json's check lets pass
         Mistake::new(
             error.range().start,
             "not valid JSON: a string has a wrong escape; check its backslashes",
@@ -60,7 +60,7 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     }
 }
 
-/// Where the nesting gets deeper than parsers should follow.
+/// Returns the byte where the nesting gets deeper than a parser should follow.
 fn too_deep(text: &str) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -80,8 +80,8 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// The offset of a line and a column in bytes, both from 1; a column of 0 is the end of the line
-/// before.
+/// Converts a line and a column in bytes, both from 1, to an offset. Column 0 is the end of the
+/// line before.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let start: usize = text
         .split_inclusive('\n')
@@ -91,8 +91,8 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     (start + column).saturating_sub(1).min(text.len())
 }
 
-/// What is wrong and what to do. The parser's words hold nothing of the text, which may be a
-/// secret.
+/// Says what is wrong and what to do. The parser's message never quotes the text, which may contain
+/// a secret.
 fn words(error: &serde_json::Error) -> String {
     let all = error.to_string();
     let what = all.split(" at line ").next().unwrap_or_default();
@@ -102,7 +102,7 @@ fn words(error: &serde_json::Error) -> String {
             "write names in double quotes, no comma before }; JSON has no comments"
         }
         "expected `:`" => "write \"name\": value",
-        "trailing characters" => "a fleet is one object, remove what stands behind it",
+        "trailing characters" => "a fleet is one object, remove what comes after it",
         "invalid number" => "write a plain decimal number",
         "invalid escape" => "check the backslashes of this string",
         _ if what.starts_with("EOF") => "something is not closed, add its quote, ] or }",
@@ -112,7 +112,7 @@ fn words(error: &serde_json::Error) -> String {
     format!("{what}; {advice}")
 }
 
-/// Lowers an object; a name given twice is a mistake, as it is in TOML.
+/// Lowers an object. A name that occurs twice is a mistake, as in TOML.
 fn entries(object: Object) -> Result<Vec<KeyedTree>, Mistake> {
     let mut seen = HashSet::with_capacity(object.properties.len());
     let mut entries = Vec::with_capacity(object.properties.len());
@@ -196,7 +196,7 @@ mod tests {
             ("{\"a\" 1}", "\"name\": value"),
             ("{\"a\":}", "expected value"),
             ("{\"a\":", "not closed"),
-            ("{} {}", "remove what stands behind"),
+            ("{} {}", "remove what comes after"),
             ("{\"a\": 0x10}", "expected `,`"),
             ("{\"a\": +1}", "expected value"),
             ("{\"a\": .5}", "expected value"),

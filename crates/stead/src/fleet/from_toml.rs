@@ -1,8 +1,9 @@
-//! TOML to the tree: TOML 1.0.
+//! Lowers TOML 1.0 to the tree.
 //!
-//! The parser reads TOML 1.1 as well, and gives up at depths that it chooses itself. A scan of the
-//! bytes refuses what 1.0 has not (so that every other TOML reader can read the fleet too) and what
-//! is deeper than a fleet can be. Of what the scan and the parser find, the earlier is reported.
+//! The parser also reads TOML 1.1, and has its own limits of depth. So a scan of the bytes first
+//! refuses what TOML 1.0 does not have (so that every other TOML reader can read the fleet, too)
+//! and what is nested deeper than a fleet can be. Of the mistakes of the scan and the parser, the
+//! earlier one is reported.
 
 use std::ops::Range;
 
@@ -34,19 +35,19 @@ pub(super) fn tree(text: &str) -> Result<Tree, Mistake> {
     }
 }
 
-/// The parser's words, in one line and with what to do.
+/// Turns the parser's message into one line that also says what to do.
 fn mistake(text: &str, error: &TomlError) -> Mistake {
     let span = error.span().unwrap_or(text.len()..text.len());
     let written = || shown(text.get(span.clone()).unwrap_or_default());
     let problem = match error.message() {
         "duplicate key" => format!("key `{}` is given twice; keep one", written()),
-        // not shown: it may be a secret whose quotes were forgotten
+        // the text is not shown: it may be a secret without its quotes
         "integer number overflowed" | "floating-point number overflowed" => {
             "the number is too large; weights go up to 1000000, other numbers stay below 2^32, and \
-             texts stand in quotes"
+             texts need quotes"
                 .to_owned()
         }
-        // the message names what TOML expects and holds nothing of the text
+        // the message names what TOML expects and never quotes the text
         message => format!(
             "not valid TOML: {}; correct it here",
             shown_message(message)
@@ -61,16 +62,16 @@ fn shown_message(message: &str) -> String {
 
 /// What the scan before the parser found.
 enum Scan {
-    /// Deeper than the parser should follow.
+    /// The text is nested deeper than the parser should follow.
     TooDeep(usize),
-    /// Shallow enough; perhaps with something that TOML 1.0 has not.
+    /// The text is shallow enough, but may have something that TOML 1.0 does not have.
     Passed(Option<Mistake>),
 }
 
-/// Walks over strings, comments and brackets; of what is not TOML at all the parser speaks.
+/// Walks over strings, comments and brackets. What is not TOML at all is left to the parser.
 ///
 /// The depth of a place is the number of brackets around it plus the dots of the dotted keys that
-/// lead there. Dots in numbers count as well: there is one at most.
+/// lead there. The dot of a number counts as well; a number has at most one.
 fn scan(text: &str) -> Scan {
     let bytes = text.as_bytes();
     let mut found = None;
@@ -78,15 +79,16 @@ fn scan(text: &str) -> Scan {
         found.get_or_insert_with(|| {
             Mistake::new(
                 at,
-                format!("{what} is not in TOML 1.0; write it the older way"),
+                format!("{what} is not allowed in TOML 1.0; write it in the older way"),
             )
         });
     };
-    // the brackets, each with the depth outside it
+    // the open brackets, each with the depth outside it
     let mut open: Vec<(u8, usize)> = Vec::new();
-    // the depth inside the innermost bracket; the dots since it, a comma or a line end
+    // the depth inside the innermost bracket, and the dots since it or since the last comma or line
+    // end
     let (mut base, mut dots) = (0, 0);
-    let mut last = (b'\n', 0); // the last byte that is no white space, and where
+    let mut last = (b'\n', 0); // the last byte that is not white space, and its offset
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let here = at;
@@ -114,7 +116,7 @@ fn scan(text: &str) -> Scan {
                     && last.0 == b','
                     && open.last().is_some_and(|(bracket, _)| *bracket == b'{')
                 {
-                    note(last.1, "a comma behind the last value of an inline table");
+                    note(last.1, "a comma after the last value of an inline table");
                 }
                 base = open.pop().map_or(0, |(_, outside)| outside);
                 dots = 0;
@@ -146,8 +148,8 @@ fn find(bytes: &[u8], from: usize, what: impl Fn(u8) -> bool) -> usize {
         .map_or(bytes.len(), |n| from + n)
 }
 
-/// The byte behind the string that starts at `start`. `escape` is called with the byte behind each
-/// backslash of a basic string.
+/// Returns the byte after the string that starts at `start`. Calls `escape` with the byte after
+/// each backslash of a basic string.
 fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usize {
     let quote = bytes[start];
     let long = bytes[start..].starts_with(&[quote; 3]);
@@ -162,7 +164,7 @@ fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usiz
             b'\n' if !long => return at, // never closed: the parser says so
             _ if byte == quote && !long => return at + 1,
             _ if byte == quote && bytes[at..].starts_with(&[quote; 3]) => {
-                // up to two quotes may stand before the three that close it
+                // up to two quotes may come before the three that close the string
                 let run = bytes[at..]
                     .iter()
                     .take(5)
@@ -176,8 +178,8 @@ fn string_end(bytes: &[u8], start: usize, mut escape: impl FnMut(usize)) -> usiz
     bytes.len()
 }
 
-/// Lowers a table, in the order of the text: the parser keeps a table that was opened late where
-/// its parent first named it.
+/// Lowers a table and restores the order of the text: the parser lists a table where its parent
+/// first named it, even if its header comes later.
 fn entries(text: &str, table: &Table, fallback: usize) -> Vec<KeyedTree> {
     let items = table
         .iter()
@@ -268,7 +270,7 @@ mod tests {
         }
     }
 
-    /// `key@byte` of all keys, in the tree's order.
+    /// Collects `key@byte` for all keys, in the tree's order.
     fn keys(tree: &Tree, out: &mut Vec<String>) {
         match &tree.value {
             TreeValue::Table(entries) => {
@@ -337,7 +339,10 @@ mod tests {
         ] {
             let (found, problem) = problem(text);
             assert_eq!(found, at, "{text}: {problem}");
-            assert!(problem.contains("not in TOML 1.0"), "{text}: {problem}");
+            assert!(
+                problem.contains("not allowed in TOML 1.0"),
+                "{text}: {problem}"
+            );
         }
         for text in [
             "a = { b = [\n1,\n], c = '\\x' }",
@@ -403,7 +408,7 @@ mod tests {
                 assert!(problem(&text).1.contains("more than 64 deep"));
             }
         }
-        // an array that is never closed is told as that, however many points follow
+        // an array that is never closed is reported as such, however many dots follow it
         let text = format!("a = [\n{}", "[[node]]\nweight = 1.5\n".repeat(100));
         assert!(problem(&text).1.contains("not valid TOML"));
     }

@@ -1,12 +1,12 @@
-//! The fleet: what there is, and what is wanted, as docs/fleet.md describes it.
+//! The fleet: the nodes you have and the placement you want, as docs/fleet.md describes it.
 //!
 //! ```text
 //! bytes --text--> UTF-8 --from_toml, from_json--> tree --rules--> Fleet --pin--> ranges
 //! ```
 //!
-//! Both languages are lowered to one small tree, so every rule is written once and both give the
-//! same fleet and the same mistakes. Numbers travel as the text that was written; nothing here is
-//! ever a floating-point number.
+//! TOML and JSON are lowered to the same small tree. So every rule is written once, and both
+//! languages give the same fleets and the same mistakes. Numbers are passed on as the text that was
+//! written: nothing here is ever a floating-point number.
 
 mod from_json;
 mod from_toml;

@@ -1,5 +1,4 @@
-//! The types of a fleet, as its reader hands them out: checked, sorted, and with the line that each
-//! part stood in.
+//! The types of a fleet after reading: checked, sorted, and with the line where each part starts.
 
 use std::collections::BTreeMap;
 
@@ -7,50 +6,51 @@ use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 use crate::weight::Weight;
 
-/// A checked fleet: all rules of docs/fleet.md hold, apart from the overlap of pins, which
-/// `lay_pins` checks because a pin by key has no place before the hash is known.
+/// A checked fleet. All rules of docs/fleet.md hold, except that pins may overlap: `lay_pins`
+/// checks this, because the place of a pin by key depends on the hash.
 ///
-/// Two files that differ only in the order of their parts give equal fleets, apart from the lines.
+/// Two files that differ only in the order of their parts give equal fleets, apart from the line
+/// numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fleet {
-    /// The cluster's name; it goes into the map.
+    /// The name of the cluster. The map stores it.
     pub name: String,
     /// How many nodes hold each point.
     pub replicas: u32,
-    /// Label names over which copies are kept apart, outermost first; every node with a weight
-    /// above 0 has them all.
+    /// The label names over which copies are kept apart, outermost first. Every node with a weight
+    /// above 0 has all of these labels.
     pub spread: Vec<String>,
-    /// The hash that the fleet asks for; `None` when it is left out: the map's own, md5 for a first
+    /// The hash that the fleet names. `None` means the hash of the previous map, or md5 for a first
     /// map.
     pub hash: Option<Hash>,
-    /// What of a key is hashed, as the fleet asks for; `None` when it is left out: the map's own,
-    /// the whole key for a first map.
+    /// Which part of a key is hashed. `None` means the rule of the previous map, or the whole key
+    /// for a first map.
     pub key_rule: Option<KeyRule>,
-    /// The largest number of base slices, when the fleet sets one.
+    /// The largest number of base slices, if the fleet sets one.
     pub max_slices: Option<u32>,
     /// The nodes, sorted by the bytes of their names; at most 65,536.
     pub nodes: Vec<Node>,
     /// The named policies, sorted by the bytes of their names; at most 65,536.
     pub policies: Vec<Policy>,
-    /// The pins: those by key first, by the bytes of the key, then those by range; at most
-    /// 1,000,000.
+    /// The pins: first the pins by key, ordered by the bytes of the key, then the pins by range; at
+    /// most 1,000,000.
     pub pins: Vec<Pin>,
-    /// The file's name as the user gave it, for messages.
+    /// The name of the file as the user gave it, for messages.
     pub file: String,
 }
 
 /// A server, mount point or shard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
-    /// Its stable identity, unique in the fleet.
+    /// The stable name of the node, unique in the fleet.
     pub name: String,
-    /// How much it wants; 0 = only what policies and pins give it.
+    /// How large a share it wants; 0 means that it gets only what policies and pins give it.
     pub weight: Weight,
-    /// Where it stands: zone, rack and so on.
+    /// Where the node is: zone, rack and so on.
     pub labels: BTreeMap<String, String>,
-    /// Free texts such as its address; never part of placement.
+    /// Free texts, such as the node's address. They never influence placement.
     pub attributes: BTreeMap<String, String>,
-    /// The name that it had before.
+    /// The name that the node had before.
     pub formerly: Option<String>,
     /// The line where it starts, from 1.
     pub line: usize,
@@ -59,26 +59,26 @@ pub struct Node {
 /// A named policy: an ordered list of nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// Its name, unique among the policies.
+    /// The name of the policy, unique among the policies.
     pub name: String,
     /// Free text that stead stores and does not interpret.
     pub kind: String,
-    /// Its share, when it takes one like a node.
+    /// The weight of its share, if it takes a share as a node does.
     pub weight: Option<Weight>,
-    /// Names of nodes of the fleet, primary first, none twice, at least one.
+    /// The names of nodes of the fleet: at least one, primary first, none twice.
     pub nodes: Vec<String>,
     /// The line where it starts, from 1.
     pub line: usize,
 }
 
-/// A key or a thin range that is given to a policy by hand.
+/// A key or a thin range that is given to certain nodes by hand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pin {
     /// What is pinned.
     pub what: Pinned,
-    /// Who gets it.
+    /// The policy or nodes that get it.
     pub to: PinTo,
-    /// Whether fewer copies than R, or copies that break a cap, are meant.
+    /// Whether the fleet allows this pin to have fewer copies than R or to break a cap.
     pub short: bool,
     /// The line where it starts, from 1.
     pub line: usize,
@@ -87,22 +87,22 @@ pub struct Pin {
 /// What a pin covers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Pinned {
-    /// The cell that this key hashes to.
+    /// The cell of this key's hash.
     Key(Vec<u8>),
-    /// A range of points, as written: not yet rounded to cells.
+    /// A range of points as written in the fleet, not yet rounded to cells.
     Range {
         /// The first point.
         first: Point,
-        /// The first point behind the range, above `first`; 2^64 for `100%`.
+        /// The first point after the range; above `first`, and 2^64 for `100%`.
         end: u128,
     },
 }
 
-/// Who gets what is pinned.
+/// The policy or nodes that a pin gives its points to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PinTo {
     /// A named policy of the fleet.
     Policy(String),
-    /// Names of nodes of the fleet, primary first, none twice, at least one.
+    /// Names of nodes of the fleet: at least one, primary first, none twice.
     Nodes(Vec<String>),
 }

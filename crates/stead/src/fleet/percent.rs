@@ -13,14 +13,14 @@ use crate::point::Share;
 /// 10^18: one percent, in the smallest steps that a percentage can name.
 const ONE: u128 = 1_000_000_000_000_000_000;
 
-/// A part of the space, as a fleet writes percentages: `part("5%")`. The error says why it is none,
-/// ready to follow the text in a message.
+/// Returns the share of the space that a percentage means, written as in a fleet: `part("5%")`. The
+/// error says what is wrong with the text, in words that follow the text in a message.
 pub fn part(text: &str) -> Result<Share, &'static str> {
     point(text).map(Share)
 }
 
-/// The point of a percentage, 2^64 for `100%`; otherwise why it is none, ready to follow the text
-/// in a message.
+/// Returns the point of a percentage, which is 2^64 for `100%`. The error says what is wrong with
+/// the text, in words that follow the text in a message.
 pub(super) fn point(text: &str) -> Result<u128, &'static str> {
     let Some(number) = text.strip_suffix('%') else {
         return Err("does not end in %; write it like \"6.25%\"");

@@ -1,5 +1,5 @@
-//! Pins laid on the points: which run of cells each pin covers, and whether two of them cover the
-//! same point.
+//! Lays pins on the points: which run of cells each pin covers, and whether two pins cover the same
+//! point.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,25 @@ use crate::error::{Error, Result};
 use crate::hash::{Hash, KeyRule};
 use crate::point::Point;
 
-/// A pin as the points that it covers, whole cells.
+/// A pin as the points that it covers, which are whole cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaidPin {
-    /// The first point; a cell bound.
+    /// The first point, which is a cell bound.
     pub first: Point,
-    /// The last point, included; the next point is a cell bound, or the space ends.
+    /// The last point, which the pin covers. The point after it is a cell bound or the end of the
+    /// space.
     pub last: Point,
     /// The index of the pin in [`Fleet::pins`].
     pub pin: usize,
 }
 
 impl Fleet {
-    /// The pins as ranges of whole cells, sorted by their first points: a pin by key covers the
-    /// cell that the key hashes to, a pin by range has both bounds rounded up to cell bounds.
+    /// Returns the pins as ranges of whole cells, sorted by their first points. A pin by key covers
+    /// the cell of the key's hash. A pin by range has both bounds rounded up to cell bounds.
     ///
     /// Fails with [`Error::Fleet`] at the first pin of the file that covers a point of an earlier
-    /// one, or that covers no cell because the cells are wider than its range. Takes n log n steps
-    /// for n pins.
+    /// pin, or whose range covers no cell because the cells are wider. Takes O(n log n) steps for n
+    /// pins.
     pub fn lay_pins(&self, hash: &Hash, key_rule: KeyRule, cells: Cells) -> Result<Vec<LaidPin>> {
         let wrong = |pin: usize, problem: String| Error::Fleet {
             file: self.file.clone(),
@@ -35,8 +36,8 @@ impl Fleet {
         };
         let mut in_file: Vec<usize> = (0..self.pins.len()).collect();
         in_file.sort_by_key(|pin| (self.pins[*pin].line, *pin));
-        // by first point; none overlap, so the one before and the one behind a new pin tell whether
-        // it does
+        // sorted by first point; as none overlap, a new pin only has to be compared with its
+        // neighbours
         let mut laid: BTreeMap<Point, LaidPin> = BTreeMap::new();
         for pin in in_file {
             let (first, end) = match &self.pins[pin].what {
@@ -48,8 +49,8 @@ impl Fleet {
                     (cells.round_up(u128::from(first.0)), cells.round_up(*end))
                 }
             };
-            // an empty range has no last point; both casts lose nothing, since first < end <= 2^64
-            // otherwise
+            // an empty range has no last point; otherwise first < end <= 2^64, so neither cast
+            // loses bits
             if first >= end {
                 let problem = format!(
                     "the range covers none of the {} cells; widen it, or pin a key",
@@ -67,12 +68,12 @@ impl Fleet {
                 .rev()
                 .map(|(_, old)| old)
                 .take_while(|old| old.last >= new.first);
-            // all that it touches are earlier in the file; the walk happens once, since it ends in
-            // an error
+            // every pin that it touches is earlier in the file; this walk happens at most once,
+            // because it ends in an error
             if let Some(line) = touched.map(|old| self.pins[old.pin].line).min() {
                 let why = match (&self.pins[pin].what, key_rule) {
                     (Pinned::Key(_), KeyRule::First(_)) => {
-                        format!(" (of a key its {key_rule} are hashed)")
+                        format!(" (of a key only the {key_rule} are hashed)")
                     }
                     _ => String::new(),
                 };

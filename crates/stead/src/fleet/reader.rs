@@ -1,5 +1,5 @@
-//! The tools that the rules read with: one mistake kept, the one that stands first in the text, and
-//! each kind of value taken from the tree with the words for what it is not.
+//! Helpers for the rules: a reader that keeps the first mistake of the text, and takes each kind of
+//! value from the tree or notes why it cannot.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -28,21 +28,21 @@ pub(super) const TOP_KEYS: [&str; 11] = [
 pub(super) struct Source<'a> {
     /// The file's name, for messages.
     pub file: &'a str,
-    /// Where a relative `secret_file` is looked for.
+    /// The directory of a relative `secret_file`.
     pub directory: &'a Path,
     pub lines: &'a Lines<'a>,
     pub json: bool,
 }
 
-/// Reads trees and remembers the mistake that stands first in the text.
+/// Reads trees and remembers the mistake that comes first in the text.
 ///
-/// Its methods give `None` exactly where they noted a mistake.
+/// Its methods return `None` exactly when they noted a mistake.
 pub(super) struct Reader<'a> {
     pub source: &'a Source<'a>,
     first: Option<(usize, String)>,
 }
 
-/// A text and the byte where it stands.
+/// A value, such as a text, and the byte where it starts.
 pub(super) struct At<T> {
     pub at: usize,
     pub it: T,
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What was read when there was no mistake, otherwise the first mistake.
+    /// Returns the first mistake, or the value that was read if there was none.
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T> {
         let file = self.source.file.to_owned();
         match self.first {
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         self.first.is_none()
     }
 
-    /// Notes a mistake at a byte; returns `None` for the caller to hand on.
+    /// Notes a mistake at a byte. Always returns `None`, which the caller can return.
     pub(super) fn wrong<T>(&mut self, at: usize, problem: impl FnOnce() -> String) -> Option<T> {
         if self.comes_first(at) {
             self.first = Some((at, problem()));
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
         self.source.lines.line(at)
     }
 
-    /// What a value is, in the words of the file's language, to follow "is".
+    /// Returns what a value is, in the terms of the file's language, to follow the word "is".
     fn kind(&self, tree: &Tree) -> &'static str {
         match tree.value {
             TreeValue::Text(_) => "a string",
@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How the file's language writes one of `node`, `policy` or `pin`.
+    /// Returns how the file's language writes one of `node`, `policy` or `pin`.
     pub(super) fn table_name(&self, what: &str) -> String {
         if self.source.json {
             format!("`{what}`")
@@ -115,12 +115,12 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn unknown(&mut self, key: &str, at: usize, place: &str, known: &[&str]) {
-        // a key of the top that slipped below a header is the commonest of these in TOML
+        // the most common case in TOML: a key of the fleet below the header of a table
         let misplaced =
             !self.source.json && known.len() < TOP_KEYS.len() && TOP_KEYS.contains(&key);
         self.wrong::<()>(at, || {
             let hint = if misplaced {
-                "; keys of the fleet itself stand above the first [[...]]"
+                "; keys of the fleet itself must come before the first [[...]]"
             } else {
                 ""
             };
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         self.missing(at, key, &place);
     }
 
-    /// Notes a name that stood before; `lines` holds where.
+    /// Notes a mistake if the name was used before; `lines` has the line of each name.
     pub(super) fn unique(
         &mut self,
         what: &str,
@@ -158,7 +158,7 @@ impl<'a> Reader<'a> {
         if let Some(line) = lines.get(&name.it).copied() {
             self.wrong::<()>(name.at, || {
                 format!(
-                    "{what} name `{}` is used in line {line} already; names must be unique",
+                    "{what} name `{}` is already used in line {line}; names must be unique",
                     shown(&name.it)
                 )
             });
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         lines.insert(name.it.clone(), line);
     }
 
-    /// The tables of `node`, `policy` or `pin`.
+    /// Returns the tables of `node`, `policy` or `pin`.
     pub(super) fn tables(
         &mut self,
         what: &str,
@@ -193,9 +193,7 @@ impl<'a> Reader<'a> {
             let (at, kind) = (item.at, self.kind(&item));
             if i == most {
                 self.wrong::<()>(at, || {
-                    format!(
-                        "more than {most} of {what}, the most that there may be; leave some out"
-                    )
+                    format!("there are more than {most} {what} entries, the maximum; remove some")
                 });
                 break;
             }
@@ -214,7 +212,7 @@ impl<'a> Reader<'a> {
         match tree.value {
             TreeValue::Array(items) => Some(items),
             _ => self.wrong(tree.at, || {
-                format!("{what} must be an array of {of}, and is {kind}; write it in brackets")
+                format!("{what} must be an array of {of}, but is {kind}; write it in brackets")
             }),
         }
     }
@@ -223,24 +221,25 @@ impl<'a> Reader<'a> {
         let TreeValue::Bool(boolean) = tree.value else {
             let kind = self.kind(tree);
             return self.wrong(tree.at, || {
-                format!("{what} must be true or false, and is {kind}; write true, or leave it out")
+                format!("{what} must be true or false, but is {kind}; write true, or leave it out")
             });
         };
         Some(boolean)
     }
 
-    /// A string of any length and content; says its kind and never its content when it is none.
+    /// Returns a string of any length and content. If the value is not a string, the message names
+    /// its kind and never its content.
     pub(super) fn any_text(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
         let (at, kind) = (tree.at, self.kind(&tree));
         match tree.value {
             TreeValue::Text(it) => Some(At { at, it }),
             _ => self.wrong(at, || {
-                format!("{what} must be a string, and is {kind}; write it in quotes")
+                format!("{what} must be a string, but is {kind}; write it in quotes")
             }),
         }
     }
 
-    /// A string of `least` to `most` bytes without control characters.
+    /// Returns a string of `least` to `most` bytes without control characters.
     pub(super) fn text(
         &mut self,
         what: &str,
@@ -286,13 +285,13 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// The name of a node or policy.
+    /// Returns the name of a node or policy.
     pub(super) fn node_name(&mut self, what: &str, tree: Tree) -> Option<At<String>> {
         let name = self.text(what, tree, 1, NAME_MAX)?;
         if name.it.contains(',') {
             return self.wrong(name.at, || {
                 format!(
-                    "{what} `{}` has a comma; choose a name without",
+                    "{what} `{}` has a comma; choose a name without one",
                     shown(&name.it)
                 )
             });
@@ -300,7 +299,7 @@ impl<'a> Reader<'a> {
         Some(name)
     }
 
-    /// A table of strings: names of at least 1 byte, values of at least `least`.
+    /// Returns a table of strings. Names have at least 1 byte, values at least `least`.
     pub(super) fn texts(
         &mut self,
         what: &str,
@@ -318,7 +317,7 @@ impl<'a> Reader<'a> {
         let TreeValue::Table(entries) = tree.value else {
             self.wrong::<()>(at, || {
                 format!(
-                    "{what} must be {place} of strings, and is {kind}; write names and values \
+                    "{what} must be {place} of strings, but is {kind}; write names and values \
                     in braces"
                 )
             });
@@ -339,7 +338,7 @@ impl<'a> Reader<'a> {
         let (TreeValue::Number(text) | TreeValue::Text(text)) = &tree.value else {
             let kind = self.kind(tree);
             return self.wrong(tree.at, || {
-                format!("weight must be a number, and is {kind}; write digits, like 1.5")
+                format!("weight must be a number, but is {kind}; write digits, like 1.5")
             });
         };
         match Weight::parse(text) {
@@ -357,7 +356,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A whole number, written in plain decimal digits.
+    /// Returns a whole number, written in plain decimal digits.
     pub(super) fn integer(
         &mut self,
         what: &str,
@@ -368,7 +367,7 @@ impl<'a> Reader<'a> {
         let TreeValue::Number(text) = &tree.value else {
             let kind = self.kind(tree);
             return self.wrong(tree.at, || {
-                format!("{what} must be a whole number, and is {kind}; write {least} to {most}")
+                format!("{what} must be a whole number, but is {kind}; write {least} to {most}")
             });
         };
         let number = text

@@ -1,8 +1,8 @@
 //! The rules of docs/fleet.md, one after the other, from the tree to a `Fleet`.
 //!
-//! The reader does not stop at a mistake: it goes on and keeps the one that stands first in the
-//! text. What can be judged only when all is read (a policy's nodes, a pin's policy, `formerly`) is
-//! checked at the end, and still reported in its place.
+//! The reader does not stop at a mistake: it continues, and keeps the mistake that comes first in
+//! the text. Some rules need the whole text (a policy's nodes, a pin's policy, `formerly`). They
+//! are checked at the end, but their mistakes are still reported at their place.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -105,21 +105,21 @@ impl Reader<'_> {
         })
     }
 
-    /// What of a key is hashed.
+    /// Returns which part of a key is hashed.
     fn key_rule(&mut self, tree: Tree) -> Option<KeyRule> {
         let text = self.any_text("key", tree)?;
         KeyRule::parse(&text.it).or_else(|| {
             self.wrong(text.at, || {
                 let text = shown(&text.it);
                 format!(
-                    "key is `{text}`, which does not say what of a key is hashed; write whole, \
-                    or first N segments, N from 1 to 255"
+                    "key is `{text}`, which is not a key rule; write whole, or first N segments \
+                     with N from 1 to 255"
                 )
             })
         })
     }
 
-    /// The labels over which copies are kept apart, outermost first.
+    /// Returns the labels over which copies are kept apart, outermost first.
     fn spread(&mut self, tree: Tree) -> Vec<String> {
         let Some(labels) = self.array("spread", tree, "label names") else {
             return Vec::new();
@@ -140,7 +140,7 @@ impl Reader<'_> {
             if !seen.insert(label.it.clone()) {
                 self.wrong::<()>(at, || {
                     format!(
-                        "label `{}` stands twice in spread; keep one",
+                        "label `{}` is listed twice in spread; keep one",
                         shown(&label.it)
                     )
                 });
@@ -208,7 +208,7 @@ impl Reader<'_> {
         nodes
     }
 
-    /// `renamed`: each former name and the present one.
+    /// Checks the former names. `renamed` has each former name with the present one.
     fn check_formerly(
         &mut self,
         renamed: Vec<(At<String>, String)>,
@@ -232,8 +232,8 @@ impl Reader<'_> {
                 self.wrong::<()>(at, || {
                     let formerly = shown(&formerly);
                     format!(
-                        "formerly `{formerly}` is used in line {before} already; only one node \
-                        can be the same node"
+                        "formerly `{formerly}` is already used in line {before}; only one node can \
+                         have had this name"
                     )
                 });
             }
@@ -279,8 +279,8 @@ impl Reader<'_> {
                         if replicas > 1 {
                             self.wrong::<()>(at, || {
                                 format!(
-                                    "a policy takes a share only with replicas = 1, and they \
-                                    are {replicas}; remove its weight"
+                                    "a policy can have a weight only with replicas = 1, but \
+                                     replicas is {replicas}; remove the weight"
                                 )
                             });
                         }
@@ -314,7 +314,7 @@ impl Reader<'_> {
         let policies: HashSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
         for table in tables {
             let (mut what, mut to, mut short) = (None, None, false);
-            // the key that was there first, of either pair
+            // the key of each pair that came first
             let (mut what_key, mut to_key): (Option<String>, Option<String>) = (None, None);
             for KeyedTree { key, at, tree } in table.it {
                 let seen = match key.as_str() {
@@ -413,7 +413,7 @@ impl Reader<'_> {
         }
     }
 
-    /// At least one node, all of them in the fleet, none twice.
+    /// Returns a list of nodes: at least one, all in the fleet, none twice.
     fn node_list(&mut self, tree: Tree, known: &HashSet<&str>) -> Vec<String> {
         let at = tree.at;
         let Some(items) = self.array("nodes", tree, "node names") else {
@@ -441,7 +441,7 @@ impl Reader<'_> {
             }
             if !seen.insert(name.clone()) {
                 self.wrong::<()>(at, || {
-                    format!("node `{}` stands twice in nodes; keep one", shown(&name))
+                    format!("node `{}` is listed twice in nodes; keep one", shown(&name))
                 });
             }
             names.push(name);
@@ -466,7 +466,8 @@ impl Reader<'_> {
             });
         }
     }
-    /// Copies need as many nodes that can hold one.
+
+    /// Checks that there are enough nodes with a weight for `replicas` copies.
     fn enough_nodes(&mut self, replicas: &At<u32>, nodes: &[Node]) {
         let holding = nodes
             .iter()

@@ -1,6 +1,6 @@
-//! `hash`, `secret` and `secret_file`: which hash the fleet asks for.
+//! `hash`, `secret` and `secret_file`: which hash the fleet uses.
 //!
-//! No message shows a secret, nor any text that a secret might stand in by mistake.
+//! No message shows a secret, or a text that may contain a secret by mistake.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,22 +11,22 @@ use super::reader::{At, Reader};
 use super::tree::shown;
 use crate::hash::{Hash, Secret};
 
-/// What the fleet says about the hash.
+/// The three values, as far as the fleet has them.
 #[derive(Default)]
 pub(super) struct Secrets {
     pub hash: Option<At<String>>,
     pub secret: Option<At<String>>,
     pub secret_file: Option<At<String>>,
-    /// One of the three is no string; that is noted already, and what is missing for it is not
-    /// worth a word.
+    /// One of the three is not a string. This mistake is already noted, so a value that is missing
+    /// because of it is not reported.
     pub broken: bool,
 }
 
-/// Any file with 32 hex digits and white space around them is far below this; a device without an
-/// end is not read on.
+/// A file with 32 hex digits and white space around them is far smaller. The limit stops reading
+/// from an endless device.
 const LARGEST: u64 = 4096;
 
-/// The hash, `None` when it is left out or where a mistake was noted.
+/// Returns the hash, or `None` when the fleet names none or a mistake was noted.
 pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
     let Secrets {
         hash,
@@ -61,7 +61,7 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
         "xxh3" => Some(Hash::Xxh3),
         "siphash" => None,
         other => {
-            // long texts are not shown: a secret might have slipped into the wrong line
+            // a long text is not shown: it may be a secret in the wrong line
             let name = if other.len() <= 16 {
                 format!(" `{}`", shown(other))
             } else {
@@ -100,9 +100,9 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
         },
         (None, Some(file)) => {
             if Secret::from_hex(&file.it).is_some() {
-                // not shown: it is a secret, by the look of it
+                // not shown, because it looks like a secret
                 return reader.wrong(file.at, || {
-                    "secret_file holds a secret and not a file's name; \
+                    "secret_file is a secret instead of a file name; \
                     write secret = ..."
                         .to_owned()
                 });
@@ -128,7 +128,7 @@ pub(super) fn hash(reader: &mut Reader, secrets: Secrets) -> Option<Hash> {
     Some(Hash::SipHash(secret))
 }
 
-/// A path in one line, whole: whoever reads the message looks for the file.
+/// Shows a path in one line but in full, because the user has to find the file.
 fn shown_path(path: &Path) -> String {
     path.display()
         .to_string()
@@ -137,7 +137,7 @@ fn shown_path(path: &Path) -> String {
         .collect()
 }
 
-/// Reads a secret; otherwise why there is none, ready to follow the file's name.
+/// Reads a secret. The error says why it could not, in words that follow the file's name.
 fn read(path: &Path) -> Result<Secret, String> {
     let cannot = |error: io::Error| {
         format!("cannot be read ({error}); correct the path or the file's permissions")

@@ -1,5 +1,5 @@
-//! From a file or a text to a fleet: bytes, encoding, the choice between TOML and JSON, and lines
-//! for what went wrong.
+//! Reads a fleet from a file or a text: checks size and encoding, chooses between TOML and JSON,
+//! and adds lines to the mistakes.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,13 +17,14 @@ use crate::error::{Error, Result};
 const LARGEST: usize = 64 << 20;
 
 impl Fleet {
-    /// Reads a fleet file, TOML or JSON, by docs/fleet.md.
+    /// Reads a fleet file, TOML or JSON, as docs/fleet.md describes it. If the fleet names a
+    /// `secret_file`, it is read as well.
     ///
     /// Fails with [`Error::Io`] when the file cannot be read, and with [`Error::Fleet`] and a line
-    /// when it breaks a rule. A `secret_file` is read as well.
+    /// when it breaks a rule.
     pub fn read(path: &Path) -> Result<Fleet> {
         let mut bytes = Vec::new();
-        // a pipe is as good as a file, so the size is known only when all is read
+        // the path may be a pipe, so the size is only known after reading
         File::open(path)
             .map_err(|source| Error::io("open", path, source))?
             .take(LARGEST as u64 + 1)
@@ -36,15 +37,15 @@ impl Fleet {
         )
     }
 
-    /// Reads the text of a fleet. `file` is the name for messages; a relative `secret_file` is
-    /// looked for in its directory.
+    /// Reads the text of a fleet. `file` is its name in messages; a relative `secret_file` is read
+    /// from the directory of `file`.
     ///
     /// Fails as [`Fleet::read`] does.
     pub fn parse(text: &str, file: &str) -> Result<Fleet> {
         Fleet::parse_bytes(text.as_bytes(), file)
     }
 
-    /// As [`Fleet::parse`], of bytes that somebody says are UTF-8.
+    /// Reads the text of a fleet as [`Fleet::parse`] does, from bytes that should be UTF-8.
     pub fn parse_bytes(bytes: &[u8], file: &str) -> Result<Fleet> {
         parse_bytes(
             bytes,
@@ -76,7 +77,7 @@ fn check_size(size: usize, file: &str) -> Result<()> {
     Err(Error::Fleet {
         file: file.to_owned(),
         line: 1,
-        problem: "the file has more than 64 MiB, the most that a fleet may have; is it a fleet?"
+        problem: "the file has more than 64 MiB, the maximum for a fleet; is it a fleet?"
             .to_owned(),
     })
 }
@@ -92,7 +93,7 @@ fn parse_in(text: &str, file: &str, directory: &Path) -> Result<Fleet> {
     if let Some(at) = text.bytes().position(|byte| byte == 0) {
         return Err(wrong(
             at,
-            "a byte is zero, so this is no text; is it a fleet?".to_owned(),
+            "a byte is zero, so this is not a text file; is it a fleet?".to_owned(),
         ));
     }
     let start = text.trim_start();

@@ -1,27 +1,26 @@
-//! The one tree that TOML and JSON are lowered to, and the way back from a byte of the text to its
-//! line.
+//! The tree that TOML and JSON are both lowered to, and the conversion of byte offsets to lines.
 
-/// How deep tables and arrays may stand in one another. A fleet needs 4; the limit keeps the
-/// parsers' recursion, and the freeing of what they built, far from the end of the smallest stack
-/// that a host program gives a thread.
+/// How deep tables and arrays may be nested. A fleet needs 4. The limit keeps the recursion of the
+/// parsers, and of freeing what they built, within the smallest stack that a host program gives a
+/// thread.
 pub(super) const DEEPEST: usize = 64;
 
-/// A value and the byte where it starts. No `Debug`: a tree may hold a secret.
+/// A value and the byte where it starts. It has no `Debug`, because a tree may contain a secret.
 pub(super) struct Tree {
     pub at: usize,
     pub value: TreeValue,
 }
 
-/// What both languages can say.
+/// The values that both languages have.
 pub(super) enum TreeValue {
     Text(String),
-    /// As it was written, except that the underscores of TOML are gone.
+    /// The number as it was written, without the underscores of TOML.
     Number(String),
     Array(Vec<Tree>),
-    /// In the order of the text; no key twice.
+    /// The entries in the order of the text. No key occurs twice.
     Table(Vec<KeyedTree>),
     Bool(bool),
-    /// What no key of a fleet takes: a date, a null; in words.
+    /// A value that no key of a fleet accepts, such as a date or null, described in words.
     Other(&'static str),
 }
 
@@ -32,7 +31,7 @@ pub(super) struct KeyedTree {
     pub tree: Tree,
 }
 
-/// A mistake at a byte of the text, in words that fit in one line.
+/// A mistake at a byte of the text, described in one line.
 pub(super) struct Mistake {
     pub at: usize,
     pub problem: String,
@@ -46,14 +45,15 @@ impl Mistake {
         }
     }
 
-    /// The one that stands earlier in the text; of two at the same byte this one.
+    /// Returns the mistake that comes earlier in the text, or `self` when both are at the same
+    /// byte.
     pub(super) fn or_earlier(self, other: Option<Mistake>) -> Mistake {
         other.filter(|other| other.at < self.at).unwrap_or(self)
     }
 }
 
-/// A text of the user's for a message: control characters escaped, cut after 60 characters, so that
-/// the message stays one readable line.
+/// Prepares a user's text for a message: escapes control characters and cuts the text after 60
+/// characters, so that the message stays one readable line.
 pub(super) fn shown(text: &str) -> String {
     let mut out = String::new();
     for (i, c) in text.chars().enumerate() {
@@ -61,7 +61,7 @@ pub(super) fn shown(text: &str) -> String {
             out.push_str("...");
             break;
         }
-        // U+2028 and U+2029 break lines too
+        // U+2028 and U+2029 also break lines
         if c.is_control() || c == '\u{2028}' || c == '\u{2029}' {
             out.extend(c.escape_default());
         } else {
@@ -71,10 +71,10 @@ pub(super) fn shown(text: &str) -> String {
     out
 }
 
-/// Byte to line.
+/// Converts byte offsets to lines.
 ///
-/// Keeps the number of line ends before each block of 256 bytes and counts the rest: a table of all
-/// line starts would take eight times the size of a 64 MiB file of empty lines.
+/// It stores the number of line ends before each block of 256 bytes, and counts the rest on demand:
+/// a table of all line starts would take eight times the size of a 64 MiB file of empty lines.
 pub(super) struct Lines<'a> {
     text: &'a [u8],
     before: Vec<u32>,
@@ -94,7 +94,7 @@ impl<'a> Lines<'a> {
         Lines { text, before }
     }
 
-    /// The line of the byte `at`, from 1. The end of the text counts to its last line.
+    /// Returns the line of the byte `at`, from 1. The end of the text belongs to the last line.
     pub(super) fn line(&self, at: usize) -> usize {
         let at = at.min(self.text.len().saturating_sub(1));
         let block = at / BLOCK;

@@ -1,5 +1,5 @@
-//! What the rules of the format share: a map whose header and section table are sound, and how a
-//! broken rule is said.
+//! Shared by the rules of the format: a map whose header and section table are sound, and the error
+//! for a broken rule.
 
 use super::layout::Layout;
 use super::records::{Header, Section, Stored};
@@ -22,7 +22,7 @@ impl Check<'_> {
         self.layout.count(section)
     }
 
-    /// Where record `i` of a section starts in the file.
+    /// Returns the offset in the file of record `i` of a section.
     pub(super) fn at<R>(&self, section: Section<R>, i: usize) -> usize {
         self.layout.offset(section, i)
     }
@@ -36,7 +36,7 @@ impl Check<'_> {
     }
 }
 
-/// A broken rule at an offset of the file.
+/// Returns the error for a broken rule at an offset of the file.
 pub(super) fn broken<T>(offset: usize, problem: impl Into<String>) -> Result<T> {
     Err(Error::Format {
         file: None,

@@ -1,4 +1,4 @@
-//! Writing: the one byte string that a map has.
+//! Writing: the only encoding that a map has.
 
 use std::collections::HashSet;
 use std::mem::{offset_of, size_of};
@@ -18,8 +18,8 @@ use crate::point::Point;
 use crate::policy::PolicyId;
 use crate::slice::{lay_over, with_ends, Slice};
 
-/// The bytes of a map. `parts` must be in the order that the format demands: `verify` tells when
-/// they are not.
+/// Returns the bytes of a map. `parts` must be in the order that the format demands. This is not
+/// checked here, but `verify` refuses the result otherwise.
 pub fn encode(parts: &Parts) -> Vec<u8> {
     let mut sections = Sections::default();
     let secret = sections.secret(&parts.hash);
@@ -33,7 +33,7 @@ pub fn encode(parts: &Parts) -> Vec<u8> {
     sections.slices(BASE_POINTS, BASE_POLICIES, parts.base.iter().copied());
     sections.pins(&parts.pins);
     let finals = final_slices(parts);
-    // without pins the base slices serve as the final ones
+    // without pins, the base slices are the final slices
     if !parts.pins.is_empty() {
         let stored = finals.iter().map(|s| (s.first, s.policy));
         sections.slices(FINAL_POINTS, FINAL_POLICIES, stored);
@@ -50,7 +50,7 @@ pub fn encode(parts: &Parts) -> Vec<u8> {
     sections.finish(parts, secret, name, bits)
 }
 
-/// The required features.
+/// Returns the required features.
 fn features(parts: &Parts) -> u64 {
     let mut seen = HashSet::new();
     let repeats = |policy: &PolicyPart| {
@@ -64,12 +64,12 @@ fn features(parts: &Parts) -> u64 {
         | set(SHORT_PIN, parts.pins.iter().any(|pin| pin.short))
 }
 
-/// The number of the hash, with the key rule in it.
+/// Returns the number of the hash, combined with the key rule.
 fn hash_number(parts: &Parts) -> u32 {
     parts.hash.number() | parts.key_rule.stored()
 }
 
-/// The digest that belongs to these bytes.
+/// Returns the digest of these bytes. The digest field itself counts as zeros.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
     let (start, zeros) = (offset_of!(Header, digest), [0; size_of::<Digest>()]);
     let mut hasher = Sha256::new();
@@ -79,7 +79,7 @@ pub(super) fn digest(bytes: &[u8]) -> Digest {
     hasher.finalize().into()
 }
 
-/// The base slices with the pins laid over them.
+/// Returns the base slices with the pins laid over them.
 fn final_slices(parts: &Parts) -> Vec<Slice> {
     let base = with_ends(parts.base.iter().copied());
     lay_over(
@@ -92,12 +92,12 @@ fn final_slices(parts: &Parts) -> Vec<Slice> {
     )
 }
 
-/// A number or a count of records; the format's limits keep all of them below 2^32.
+/// Converts a number or a count of records; the format's limits keep all of them below 2^32.
 fn short(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// The next `count` records after those that are used; uses them.
+/// Takes the next `count` records after the used ones, and counts them as used.
 fn run(used: &mut usize, count: usize) -> Run {
     let first = short(*used);
     *used += count;
@@ -107,7 +107,7 @@ fn run(used: &mut usize, count: usize) -> Run {
     }
 }
 
-/// A flag that is set or not.
+/// Returns the flag if it is set, otherwise 0.
 fn flag(flag: u32, is: bool) -> u32 {
     if is {
         flag
@@ -116,7 +116,7 @@ fn flag(flag: u32, is: bool) -> u32 {
     }
 }
 
-/// The bytes of the sections as they grow.
+/// The bytes of each section, which grow as records are added.
 #[derive(Default)]
 struct Sections([Vec<u8>; SECTIONS.len()]);
 
@@ -125,7 +125,7 @@ impl Sections {
         record.write(section.of_mut(&mut self.0));
     }
 
-    /// Appends a string and says where it lies.
+    /// Appends a string and returns where it lies.
     fn string(&mut self, text: &[u8]) -> StringRef {
         let strings = STRINGS.of_mut(&mut self.0);
         let offset = short(strings.len());
@@ -136,8 +136,8 @@ impl Sections {
         }
     }
 
-    /// The header's field: the secret of the hash, or where its affixes lie, which are the first
-    /// strings.
+    /// Returns the header field: the secret of the hash, or references to the hash's affixes. The
+    /// affixes are the first strings.
     fn secret(&mut self, hash: &Hash) -> [u8; 16] {
         let Some(affixes) = hash.affixes() else {
             return hash.secret().map_or([0; 16], |secret| secret.0);
@@ -240,7 +240,7 @@ impl Sections {
         }
     }
 
-    /// Puts header and sections together and seals them with the digest.
+    /// Joins header and sections and seals them with the digest.
     fn finish(self, parts: &Parts, secret: [u8; 16], name: StringRef, bits: u32) -> Vec<u8> {
         let features = features(parts);
         let sections = section_count(features);
@@ -281,7 +281,8 @@ impl Sections {
         header.write(&mut out);
         out.extend_from_slice(&table);
         for bytes in self.0.into_iter().take(sections) {
-            // also before an empty section, which ends the file when it is the last one
+            // pads before an empty section, too: if it is the last one, its offset is the end of
+            // the file
             out.resize(out.len().next_multiple_of(8), 0);
             out.extend_from_slice(&bytes);
         }

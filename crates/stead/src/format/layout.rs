@@ -1,18 +1,18 @@
-//! Where the sections of one map lie, and single records read where they lie.
+//! Where the sections of a map lie, and reading single records in place.
 
 use std::mem::size_of;
 
 use super::records::{Section, Stored, StringRef, SECTIONS, STRINGS};
 
-/// The bytes of one section.
+/// Where one section lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Extent {
     pub offset: usize,
-    /// records, not bytes
+    /// the number of records, not of bytes
     pub count: usize,
 }
 
-/// Where the sections of a verified map lie; those that it does not have are empty.
+/// Where the sections of a verified map lie. A section that the map does not have is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Layout {
     pub(super) extents: [Extent; SECTIONS.len()],
@@ -20,25 +20,26 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// How many records a section has.
+    /// Returns how many records a section has.
     #[inline]
     pub(crate) fn count<R>(&self, section: Section<R>) -> usize {
         section.of(&self.extents).count
     }
 
-    /// Where record `i` of a section starts in the file.
+    /// Returns the offset in the file of record `i` of a section.
     #[inline]
     pub(crate) fn offset<R>(&self, section: Section<R>, i: usize) -> usize {
         section.of(&self.extents).offset + i * size_of::<R>()
     }
 
-    /// Record `i` of a section.
+    /// Reads record `i` of a section.
     #[inline]
     pub(crate) fn read<R: Stored>(&self, bytes: &[u8], section: Section<R>, i: usize) -> R {
         R::read(bytes, self.offset(section, i))
     }
 
-    /// The bytes of a string; none where they do not lie in the file, which is verified.
+    /// Returns the bytes of a string; empty if they are not inside the file, which a verified map
+    /// rules out.
     pub(crate) fn string<'a>(&self, bytes: &'a [u8], string: StringRef) -> &'a [u8] {
         let start = self.offset(STRINGS, string.offset as usize);
         start
@@ -47,7 +48,7 @@ impl Layout {
             .unwrap_or(&[])
     }
 
-    /// The bits of a point that the search index reads.
+    /// Returns how many high bits of a point the search index uses.
     #[inline]
     pub(crate) fn index_bits(&self) -> u32 {
         self.index_bits

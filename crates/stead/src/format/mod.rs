@@ -1,9 +1,10 @@
 //! The map file, format 1: the bytes in memory are the bytes on disk. Normative:
 //! docs/map-format.md.
 //!
-//! [`Parts`] is a map as plain values; [`encode`] writes the one byte string that it has. `verify`
-//! checks every rule of the format before anything is handed out and returns the `Layout`, with
-//! which single records are read where they lie. `records` says what lies where, for all of them.
+//! [`Parts`] is a map as plain values, and [`encode`] writes its bytes: a map has exactly one
+//! encoding. `verify` checks every rule of the format before any value is handed out, and returns
+//! the `Layout`, through which records are read in place. `records` is the one description of where
+//! everything lies, shared by all of them.
 
 mod check;
 mod encode;

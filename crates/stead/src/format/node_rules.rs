@@ -1,4 +1,4 @@
-//! The rules of strings, spread, nodes and policies, by docs/map-format.md.
+//! The rules for strings, spread, nodes and policies, by docs/map-format.md.
 
 use std::mem::offset_of;
 
@@ -21,7 +21,7 @@ struct Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// The next string, which the field at `place` refers to.
+    /// Returns the next string, which the field at `place` refers to.
     fn next(&mut self, string: StringRef, place: usize) -> Result<&'a [u8]> {
         let (offset, length) = (string.offset as usize, string.length as usize);
         if offset != self.used {
@@ -53,7 +53,7 @@ impl<'a> Strings<'a> {
 }
 
 impl Check<'_> {
-    /// Everything that refers to strings, in the order of the strings.
+    /// Checks everything that refers to strings, in the order of the strings.
     pub(super) fn strings_nodes_policies(&self) -> Result<()> {
         let pool = *STRINGS.of(&self.layout.extents);
         let mut strings = Strings {
@@ -100,8 +100,8 @@ impl Check<'_> {
             let offset = self.at(SPREAD, i);
             let label = strings.next_text(self.read(SPREAD, i), offset)?;
             refuse(offset, "a label name", check_name(label, TEXT_MAX))?;
-            // a handful of levels; more than the nodes' labels can have is nonsense, and quadratic
-            // work is not wanted
+            // a handful of levels is normal; the limit also keeps the search for duplicates from
+            // taking quadratic time
             if seen.contains(&label) || i >= SPREAD_MAX {
                 return broken(
                     offset,
@@ -118,7 +118,7 @@ impl Check<'_> {
         if !(1..=NODES_MAX).contains(&count) {
             return broken(
                 self.at(NODES, 0),
-                format!("a map has 1 to {NODES_MAX} nodes, not {count}"),
+                format!("a map must have 1 to {NODES_MAX} nodes, not {count}"),
             );
         }
         let mut before = "";
@@ -141,7 +141,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The labels or attributes of all nodes; the run of a node stands at `field` of its record.
+    /// Checks the labels or attributes of all nodes. The run of a node is at offset `field` of its
+    /// record.
     fn pairs(
         &self,
         strings: &mut Strings,
@@ -190,8 +191,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The number of records in the run at `place`, which must start where the run before ended and
-    /// stay within `most`. Advances `used`.
+    /// Returns the number of records in the run at `place`. The run must start where the one before
+    /// ended and stay within `most`. Advances `used`.
     fn run(&self, place: usize, used: &mut usize, most: usize) -> Result<usize> {
         let Run { first, count } = Run::read(self.bytes, place);
         if first as usize != *used {
@@ -239,16 +240,19 @@ impl Check<'_> {
                 refuse(offset, "a policy's name", check_node_name(name))?;
                 refuse(kind_at, "a policy's kind", check_text(kind, NAME_MAX))?;
             } else if !name.is_empty() || !kind.is_empty() {
-                return broken(offset, "an unnamed policy has no name and no kind");
+                return broken(offset, "an unnamed policy must not have a name or a kind");
             }
             if !weighted && weight != Weight::ZERO {
-                return broken(weight_at, "a policy without the weight flag has weight 0");
+                return broken(
+                    weight_at,
+                    "a policy without the weight flag must have weight 0",
+                );
             }
             let count = self.run(members_at, &mut used, self.count(MEMBERS))?;
             if count == 0 {
                 return broken(
                     members_at + offset_of!(Run, count),
-                    "a policy has at least one node",
+                    "a policy must have at least one node",
                 );
             }
             let members: Vec<u32> = (used - count..used)
@@ -292,7 +296,7 @@ fn weight(millionths: u64, place: usize) -> Result<Weight> {
         .map_or_else(|| broken(place, "a weight is above 1000000"), Ok)
 }
 
-/// Turns a bad name into a broken rule.
+/// Turns a bad name into the error for a broken rule.
 fn refuse(
     offset: usize,
     what: &str,

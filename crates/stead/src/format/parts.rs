@@ -12,87 +12,90 @@ use crate::weight::Weight;
 pub struct Parts {
     /// The name of the cluster.
     pub name: String,
-    /// From 1.
+    /// The number of the version, from 1.
     pub epoch: u64,
-    /// Zeros in epoch 1.
+    /// The first 16 bytes of the digest of epoch 1; zeros in epoch 1 itself.
     pub map_id: MapId,
-    /// The digest of the epoch before; zeros in epoch 1.
+    /// The digest of the previous epoch; zeros in epoch 1.
     pub parent: Digest,
-    /// Version of the rebalancing algorithm that made the base slices.
+    /// The version of the rebalancing algorithm that made the base slices.
     pub algorithm: u32,
-    /// R.
+    /// The replicas R: how many nodes hold each point.
     pub replicas: u32,
-    /// How keys become points.
+    /// The hash that turns keys into points.
     pub hash: Hash,
-    /// What of a key is hashed.
+    /// Which part of a key is hashed.
     pub key_rule: KeyRule,
     /// How many cells the space has.
     pub cells: Cells,
-    /// The fleet's limit for base slices.
+    /// The largest number of base slices, if the fleet sets one.
     pub max_slices: Option<u32>,
-    /// Label names, outermost first.
+    /// The label names of spread, outermost first.
     pub spread: Vec<String>,
-    /// By name.
+    /// The nodes, in the order of names.
     pub nodes: Vec<NodePart>,
-    /// Named by name, then unnamed by members.
+    /// The policies: the named ones in the order of names, then the unnamed ones in the order of
+    /// their members.
     pub policies: Vec<PolicyPart>,
-    /// First points and who holds the slice; neighbours differ.
+    /// The base slices: the first point of each and the policy that holds it. Neighbours have
+    /// different policies.
     pub base: Vec<(Point, PolicyId)>,
-    /// By first point.
+    /// The pins, in the order of their first points.
     pub pins: Vec<PinPart>,
-    /// While a gradual change is under way.
+    /// The target of a gradual change, while one is under way.
     pub target: Option<TargetPart>,
 }
 
 /// A node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodePart {
-    /// Its stable name.
+    /// The stable name of the node.
     pub name: String,
-    /// The name it had before, or empty.
+    /// The name that the node had before, or empty.
     pub formerly: String,
-    /// What it wants.
+    /// How large a share it wants.
     pub weight: Weight,
-    /// By name.
+    /// The labels, in the order of names.
     pub labels: Vec<(String, String)>,
-    /// By name.
+    /// The attributes, in the order of names.
     pub attributes: Vec<(String, String)>,
 }
 
 /// A policy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PolicyPart {
-    /// `None` for those that stead made.
+    /// The name; `None` for a policy that stead made.
     pub name: Option<String>,
-    /// Free text of a named one.
+    /// The free text of a named policy.
     pub kind: String,
-    /// Of a named policy that takes a share.
+    /// The weight of a named policy that takes a share.
     pub weight: Option<Weight>,
-    /// Primary first.
+    /// The nodes, primary first.
     pub members: Vec<NodeId>,
 }
 
 /// A pin: a slice that lies over the base slices.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PinPart {
-    /// Its first point.
+    /// The first point of the pin.
     pub first: Point,
-    /// Its last point.
+    /// The last point of the pin.
     pub last: Point,
-    /// Who holds it.
+    /// The policy that holds it.
     pub policy: PolicyId,
-    /// The key, of a pin by key.
+    /// The key, if this is a pin by key.
     pub key: Option<Vec<u8>>,
-    /// Whether fewer copies than R, or copies that break a cap, are meant.
+    /// Whether the fleet allows this pin to have fewer copies than R or to break a cap.
     pub short: bool,
 }
 
-/// What a gradual change is to end with.
+/// The state that a gradual change leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TargetPart {
-    /// What the base slices will be; first points and who holds the slice, neighbours differ.
+    /// The slices that the base slices will become: the first point of each and the policy that
+    /// holds it. Neighbours have different policies.
     pub slices: Vec<(Point, PolicyId)>,
-    /// The nodes that the fleet dropped and that base slices still name, ascending; each has weight
-    /// 0.
+    /// The nodes that the fleet dropped and that base slices still name, in ascending order. Each
+    /// has weight 0.
     pub leaving: Vec<NodeId>,
 }

@@ -1,14 +1,14 @@
-//! Peeking: epoch and digest from the header alone, to learn whether a newer map is there.
+//! Peeking: reads epoch and digest from the header alone, to learn whether there is a newer map.
 
 use std::mem::size_of;
 
 use super::records::{Digest, Header, Stored, MAGIC};
 use crate::error::{Error, Result};
 
-/// The number of bytes of a file that peeking needs.
+/// The number of bytes at the start of a file that peeking needs.
 pub(crate) const PEEK: usize = size_of::<Header>();
 
-/// What the header says. Nothing of it is verified.
+/// The epoch and digest in the header of a file. Neither is verified.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Peeked {
     /// The epoch.

@@ -1,25 +1,25 @@
-//! What lies where in a map file: its header, its sections and the fields of their records, as
-//! docs/map-format.md names them. A test holds this file against that page.
+//! The layout of a map file: its header, its sections and the fields of their records, with the
+//! names of docs/map-format.md. A test compares this file with that page.
 //!
-//! A record is a struct with the fields in the order of the file, so that encoder, rules and reader
-//! name a field and none of them knows an offset. A [`Section`] knows the type of its records: the
-//! field of another section's record does not compile.
+//! A record is a struct whose fields have the order of the file, so encoder, rules and reader name
+//! fields and never use offsets. A [`Section`] has the type of its records, so using a field of
+//! another section's record does not compile.
 
 use std::marker::PhantomData;
 use std::mem::{offset_of, size_of};
 
-/// The digest of a map: SHA-256 of the whole file with the digest's own 32 bytes zero.
+/// The digest of a map: the SHA-256 of the whole file with the digest's own 32 bytes as zeros.
 pub type Digest = [u8; 32];
-/// The first 16 bytes of the digest of epoch 1: which cluster's map this is.
+/// The first 16 bytes of the digest of epoch 1, which identify all epochs of one map.
 pub type MapId = [u8; 16];
 
-/// A value that lies in a map file in `size_of::<Self>()` bytes, little-endian.
+/// A value that is stored in `size_of::<Self>()` bytes of a map file, little-endian.
 pub(crate) trait Stored: Copy {
-    /// Reads the bytes from `at`; zeros where the file ends before, which a verified layout rules
-    /// out.
+    /// Reads the value at offset `at`. If the file ends before, reads zeros; a verified layout
+    /// rules this out.
     fn read(bytes: &[u8], at: usize) -> Self;
 
-    /// Appends the bytes.
+    /// Appends the bytes of the value.
     fn write(self, out: &mut Vec<u8>);
 }
 
@@ -67,7 +67,7 @@ struct Field {
     size: usize,
 }
 
-/// Whether the fields follow each other in memory as they do in the file: in order, without gaps.
+/// Whether the fields lie in memory as they lie in the file: in this order, without gaps.
 const fn without_gaps(fields: &[Field], size: usize) -> bool {
     let (mut rest, mut end) = (fields, 0);
     while let [first, others @ ..] = rest {
@@ -121,12 +121,12 @@ record! {
 }
 
 record! {
-    /// Records of another section that belong to this one.
+    /// A run of records in another section that belong to this record.
     Run { first: u32, count: u32, }
 }
 
 record! {
-    /// What a map begins with.
+    /// The header, which a map begins with.
     Header {
         magic: [u8; 8],
         version: u32,
@@ -150,7 +150,8 @@ record! {
 }
 
 record! {
-    /// The two strings that lie in the place of the header's secret, when the hash has affixes.
+    /// References to the two affixes, stored in the place of the header's secret if the hash has
+    /// affixes.
     AffixRefs { prefix: StringRef, suffix: StringRef, }
 }
 
@@ -224,7 +225,7 @@ impl PinRecord {
     }
 }
 
-/// A section, by the type of its records.
+/// A section, typed by its records.
 pub(crate) struct Section<R> {
     /// from 0
     index: usize,
@@ -246,7 +247,7 @@ impl<R> PartialEq for Section<R> {
 }
 
 impl<R> Section<R> {
-    /// A number that the table does not have does not compile.
+    /// Makes a section. A number that is not in the table of sections does not compile.
     const fn new(number: usize) -> Section<R> {
         assert!(1 <= number && number <= SECTIONS.len());
         Section {
@@ -255,20 +256,20 @@ impl<R> Section<R> {
         }
     }
 
-    /// What belongs to it, of a list that has one item for each section.
+    /// Returns the section's item of a list that has one item per section.
     #[allow(clippy::indexing_slicing)] // `new` bounds the index
     pub(super) fn of<T>(self, all: &[T; SECTIONS.len()]) -> &T {
         &all[self.index]
     }
 
-    /// The same, to change it.
+    /// Returns the same item, mutable.
     #[allow(clippy::indexing_slicing)] // `new` bounds the index
     pub(super) fn of_mut<T>(self, all: &mut [T; SECTIONS.len()]) -> &mut T {
         &mut all[self.index]
     }
 }
 
-/// What the section table says of a section.
+/// An entry of the table of sections below.
 pub(super) struct Described {
     pub(super) number: u32,
     pub(super) record_size: u32,
@@ -312,10 +313,10 @@ sections! {
     16 LEAVING         "leaving"         u32,
 }
 
-/// Sections of a map without a gradual change: those before the target points.
+/// The number of sections of a map without a gradual change: those before the target points.
 const PLAIN_SECTIONS: usize = 13;
 
-/// How many sections a map with these features has.
+/// Returns how many sections a map with these features has.
 pub(super) fn section_count(features: u64) -> usize {
     if features & GRADUAL == 0 {
         PLAIN_SECTIONS
@@ -324,23 +325,23 @@ pub(super) fn section_count(features: u64) -> usize {
     }
 }
 
-/// Bytes of header and section table of a map with these features.
+/// Returns how many bytes header and section table take in a map with these features.
 pub(super) fn header_length(features: u64) -> usize {
     size_of::<Header>() + size_of::<SectionEntry>() * section_count(features)
 }
 
-/// Shows 7-bit, text-mode and newline damage, as PNG's does.
+/// Detects damage by 7-bit channels, text mode and newline conversion, as the magic bytes of PNG
+/// do.
 pub(super) const MAGIC: [u8; 8] = [0x89, b'S', b'T', b'D', 0x0D, 0x0A, 0x1A, 0x0A];
 /// The format that this stead reads and writes.
 pub(super) const VERSION: u32 = 1;
-/// The required feature of bit 0: a gradual change is under way, so the map has the last three
-/// sections.
+/// Required feature, bit 0: a gradual change is under way, so the map has the last three sections.
 pub(super) const GRADUAL: u64 = 1;
-/// The required feature of bit 1: the number of the hash is above 4, one of adopted rings.
+/// Required feature, bit 1: the number of the hash is above 4, which means a hash of adopted rings.
 pub(super) const ADOPTED_HASH: u64 = 2;
-/// The required feature of bit 2: an unnamed policy names a node twice, as adopted rings may.
+/// Required feature, bit 2: an unnamed policy names a node twice, as adopted rings may.
 pub(super) const TWICE: u64 = 4;
-/// The required feature of bit 3: a pin is short.
+/// Required feature, bit 3: a pin is short.
 pub(super) const SHORT_PIN: u64 = 8;
 /// The features that this stead knows.
 pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PIN;
@@ -348,7 +349,7 @@ pub(super) const KNOWN_FEATURES: u64 = GRADUAL | ADOPTED_HASH | TWICE | SHORT_PI
 /// The index has at most 2^18 entries, 1 MiB.
 const INDEX_BITS_MAX: u32 = 18;
 
-/// k: the smallest with 2^k >= 4 * slices, from 1 to 18.
+/// Returns k, the smallest number from 1 to 18 with 2^k >= 4 * slices; 18 if there is none.
 pub(super) fn index_bits(slices: usize) -> u32 {
     (slices * 4)
         .next_power_of_two()
@@ -362,14 +363,14 @@ mod tests {
 
     const PAGE: &str = include_str!("../../../../docs/map-format.md");
 
-    /// The words of the lines between two headings of the page.
+    /// Returns the lines between two headings of the page, split into words.
     fn rows(heading: &str) -> impl Iterator<Item = Vec<&'static str>> {
         let (_, after) = PAGE.split_once(&format!("\n## {heading}\n")).unwrap();
         let (text, _) = after.split_once("\n## ").unwrap();
         text.lines().map(|line| line.split_whitespace().collect())
     }
 
-    /// What the page calls a type of this file.
+    /// Returns the page's name for a type of this file.
     fn documented(of: &str) -> &str {
         match of {
             "StringRef" => "string",

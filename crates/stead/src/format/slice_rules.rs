@@ -1,5 +1,5 @@
-//! The rules of slices: base slices, pins, final slices and the index over them, and the target of
-//! a gradual change, by docs/map-format.md.
+//! The rules for slices, by docs/map-format.md: base slices, pins, final slices and their index,
+//! and the target of a gradual change.
 
 use std::mem::offset_of;
 
@@ -14,7 +14,7 @@ use crate::point::{Point, SPACE};
 use crate::policy::PolicyId;
 use crate::slice::{lay_over, Slice};
 
-/// What uses each policy.
+/// For each policy, what uses it.
 pub(super) struct Used(Vec<u8>);
 
 impl Used {
@@ -41,7 +41,7 @@ impl Used {
 }
 
 impl Check<'_> {
-    /// The policy whose number stands at `place`.
+    /// Reads the policy whose number is stored at `place`.
     fn policy(&self, number: u32, place: usize) -> Result<PolicyRecord> {
         if number as usize >= self.count(POLICIES) {
             return broken(place, format!("there is no policy {number}"));
@@ -53,7 +53,7 @@ impl Check<'_> {
         self.whole_space(BASE_POINTS, BASE_POLICIES, "base")
     }
 
-    /// The target slices; none in a map without a gradual change.
+    /// Checks and returns the target slices; none in a map without a gradual change.
     pub(super) fn target_slices(&self, bases: &[Slice]) -> Result<Vec<Slice>> {
         if !self.has(GRADUAL) {
             return Ok(Vec::new());
@@ -68,7 +68,7 @@ impl Check<'_> {
         Ok(targets)
     }
 
-    /// Slices that cover the space, base or target.
+    /// Checks and returns slices that must cover the whole space: base or target.
     fn whole_space(
         &self,
         points: Section<u64>,
@@ -79,7 +79,7 @@ impl Check<'_> {
         if count == 0 || count != self.count(policies) {
             return broken(
                 self.at(points, 0),
-                format!("there must be {what} slices, and as many policies as points"),
+                format!("there must be {what} slices, with as many policies as points"),
             );
         }
         let mut slices: Vec<Slice> = Vec::with_capacity(count);
@@ -128,7 +128,10 @@ impl Check<'_> {
             let pin = self.read(PINS, i);
             let (first, last) = (Point(pin.first), Point(pin.last));
             if first > last || pins.last().is_some_and(|before| before.last >= first) {
-                return broken(offset, "pins must be ordered, not empty and not overlap");
+                return broken(
+                    offset,
+                    "pins must be ordered, must not be empty and must not overlap",
+                );
             }
             let after = u128::from(last.0) + 1;
             if !self.cells.is_bound(first) || self.cells.round_up(after) != after {
@@ -148,7 +151,7 @@ impl Check<'_> {
                 if self.cells.bound(cell) != u128::from(first.0)
                     || self.cells.bound(cell + 1) != after
                 {
-                    return broken(offset, "a pin by key does not cover just its key's cell");
+                    return broken(offset, "a pin by key must cover exactly its key's cell");
                 }
             }
             short |= pin.is_short();
@@ -176,8 +179,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The nodes that the fleet dropped and that base slices still name. Cost: one pass over the
-    /// members, if there are any.
+    /// Checks the nodes that the fleet dropped and that base slices still name. Cost: one pass over
+    /// the members, if there are such nodes.
     pub(super) fn leaving(&self, used: &Used) -> Result<()> {
         let count = self.count(LEAVING);
         if count == 0 {
@@ -208,7 +211,7 @@ impl Check<'_> {
             }
             before = Some(node);
             if self.read(NODES, node as usize).weight != 0 {
-                return broken(offset, "a leaving node has weight 0");
+                return broken(offset, "a leaving node must have weight 0");
             }
             if by & Used::BY_BASE == 0 {
                 return broken(offset, "a leaving node holds no base slice");
@@ -223,7 +226,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Final slices and the index over them.
+    /// Checks the final slices and their index.
     pub(super) fn final_slices(&self, bases: &[Slice], pins: &[Slice]) -> Result<()> {
         let (points, policies) = (self.count(FINAL_POINTS), self.count(FINAL_POLICIES));
         let laid;
@@ -231,7 +234,7 @@ impl Check<'_> {
             if points != 0 || policies != 0 {
                 return broken(
                     self.at(FINAL_POINTS, 0),
-                    "without pins there are no final slices beside the base slices",
+                    "without pins there must be no final slices",
                 );
             }
             bases
@@ -249,7 +252,7 @@ impl Check<'_> {
                 {
                     return broken(
                         self.at(FINAL_POINTS, i),
-                        "the final slices are not the base slices under the pins",
+                        "the final slices must be the base slices with the pins laid over them",
                     );
                 }
             }
@@ -263,13 +266,13 @@ impl Check<'_> {
         if self.layout.index_bits != bits {
             return broken(
                 offset_of!(Header, index_bits),
-                format!("the index of {} slices has {bits} bits", finals.len()),
+                format!("the index of {} slices must have {bits} bits", finals.len()),
             );
         }
         if self.count(INDEX) != (1 << bits) + 1 {
             return broken(
                 self.at(INDEX, 0),
-                format!("the index has {} entries", (1 << bits) + 1),
+                format!("the index must have {} entries", (1 << bits) + 1),
             );
         }
         let mut firsts = finals.iter().map(|s| u128::from(s.first.0)).peekable();

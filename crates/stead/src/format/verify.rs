@@ -1,9 +1,9 @@
-//! Verifying: every rule of docs/map-format.md, in its order, before anything of a map is handed
-//! out.
+//! Verifying: checks every rule of docs/map-format.md, in the order of that page, before anything
+//! of a map is handed out.
 //!
-//! The digest comes first, against accidents; the structure is checked all the same, since whoever
-//! writes a hostile file can write its digest too. All arithmetic on numbers of the file is checked
-//! or in `u128`.
+//! The digest comes first and finds accidental damage. The structure is checked as well, because
+//! the author of a hostile file can write a matching digest. All arithmetic on numbers from the
+//! file is checked or done in `u128`.
 
 use std::mem::{offset_of, size_of};
 
@@ -20,23 +20,23 @@ use crate::error::{Error, Result};
 use crate::hash::{Affixes, Hash, KeyRule, AFFIX_MAX};
 use crate::policy::REPLICAS_MAX;
 
-/// What verifying found out.
+/// What verifying a map yields.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
-    /// Where the sections are.
+    /// Where the sections lie.
     pub(crate) layout: Layout,
-    /// The hash of the map, with its secret.
+    /// The hash of the map, including its secret.
     pub(crate) hash: Hash,
-    /// What of a key is hashed.
+    /// Which part of a key is hashed.
     pub(crate) key_rule: KeyRule,
     /// The cells of the map.
     pub(crate) cells: Cells,
-    /// The digest, which fits.
+    /// The digest, which matches the bytes.
     pub(crate) digest: Digest,
 }
 
-/// Checks every rule. Errors carry the offset of the first broken one, and no file name: the caller
-/// adds it.
+/// Checks every rule. An error has the offset of the first broken rule and no file name, which the
+/// caller adds.
 ///
 /// Cost: one SHA-256 over the bytes and one pass over the records.
 pub(crate) fn verify(bytes: &[u8]) -> Result<Checked> {
@@ -65,7 +65,8 @@ pub(crate) fn verify(bytes: &[u8]) -> Result<Checked> {
     })
 }
 
-/// Checks the rules of the records, in the order of the file; header and section table are sound.
+/// Checks the rules of the records, in the order of the file. Header and section table are already
+/// sound.
 fn records(check: &Check) -> Result<()> {
     check.strings_nodes_policies()?;
     let bases = check.base_slices()?;
@@ -77,14 +78,14 @@ fn records(check: &Check) -> Result<()> {
     check.final_slices(&bases, &pins)
 }
 
-/// What can be said before the digest: is it a map, of this format, whole? The first `PEEK` bytes
-/// of the file are enough, with its length.
+/// Checks what can be checked before the digest: that this is a map, of this format, and not cut.
+/// The first `PEEK` bytes of the file and its length are enough.
 pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
     if bytes.is_empty() {
         return broken(0, "the file is empty");
     }
-    // as far as there are bytes: a short text that was named by mistake is told what it is, not
-    // that it is short
+    // compares as many bytes as there are: a short text file is reported as not a map, rather than
+    // as a map that is too short
     if bytes.iter().zip(MAGIC).any(|(byte, magic)| *byte != magic) {
         return broken(
             0,
@@ -95,7 +96,7 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
         return broken(
             bytes.len(),
             format!(
-                "the file ends after {} bytes, before the header of a stead map does",
+                "the file ends after {} bytes, inside the header of a stead map",
                 bytes.len()
             ),
         );
@@ -103,7 +104,8 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
     let header = Header::read(bytes, 0);
     let version = header.version;
     if version > VERSION {
-        let needs = format!("the map has format {version}, and this stead reads format {VERSION}");
+        let needs =
+            format!("the map has format {version}, but this stead only reads format {VERSION}");
         return Err(Error::Version { file: None, needs });
     }
     if version != VERSION {
@@ -136,13 +138,13 @@ pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
         };
         return broken(
             offset_of!(Header, file_length),
-            format!("the file is {what}: it has {file_length} bytes and should have {length}"),
+            format!("the file is {what}: it has {file_length} bytes but should have {length}"),
         );
     }
     Ok(header)
 }
 
-/// The fixed fields of the header.
+/// Checks the fixed fields of the header.
 fn settings(header: &Header) -> Result<()> {
     if header.epoch == 0 {
         return broken(offset_of!(Header, epoch), "epochs start at 1");
@@ -162,7 +164,7 @@ fn settings(header: &Header) -> Result<()> {
         if is_zero != (header.epoch == 1) {
             return broken(
                 offset,
-                format!("the {what} must be zeros in epoch 1 and only there"),
+                format!("the {what} must be zeros in epoch 1 and must not be in any other"),
             );
         }
     }
@@ -194,8 +196,8 @@ fn settings(header: &Header) -> Result<()> {
     Ok(())
 }
 
-/// The hash, with its secret or its affixes, and the key rule beside it. The section of strings is
-/// inside the file.
+/// Reads the hash, with its secret or its affixes, and the key rule stored in the same field. The
+/// section of strings is known to be inside the file.
 fn hash(bytes: &[u8], header: &Header, layout: &Layout) -> Result<(Hash, KeyRule)> {
     let stored = header.hash;
     let (key_rule, number) = KeyRule::from_stored(stored);
@@ -210,19 +212,19 @@ fn hash(bytes: &[u8], header: &Header, layout: &Layout) -> Result<(Hash, KeyRule
         }
         return broken(
             offset_of!(Header, hash),
-            "the hash is unknown, or has a secret that it does not take",
+            "the hash is unknown, or there is a secret that it does not use",
         );
     };
     if hash.is_modulo() && header.cells == 0 {
         return broken(
             offset_of!(Header, cells),
-            "a hash modulo the cells needs their number, below 2^64",
+            "with a hash modulo the number of cells, that number must be below 2^64",
         );
     }
     Ok((hash, key_rule))
 }
 
-/// The two strings that stand in the place of the secret; they are the first.
+/// Reads the two affixes, whose references replace the secret. They must be the first strings.
 fn affixes(bytes: &[u8], header: &Header, layout: &Layout) -> Result<Affixes> {
     let place = offset_of!(Header, secret);
     let refs = AffixRefs::read(&header.secret, 0);
@@ -233,8 +235,8 @@ fn affixes(bytes: &[u8], header: &Header, layout: &Layout) -> Result<Affixes> {
             return broken(
                 place + field,
                 format!(
-                    "prefix and suffix of the keys are the first strings, of \
-                at most {AFFIX_MAX} bytes"
+                    "the prefix and suffix of keys must be the first strings, of at most \
+                     {AFFIX_MAX} bytes each"
                 ),
             );
         }
@@ -246,12 +248,12 @@ fn affixes(bytes: &[u8], header: &Header, layout: &Layout) -> Result<Affixes> {
         suffix: next(refs.suffix, offset_of!(AffixRefs, suffix))?,
     };
     match affixes == Affixes::default() {
-        true => broken(place, "prefix and suffix of the keys are both empty"),
+        true => broken(place, "the prefix and suffix of keys are both empty"),
         false => Ok(affixes),
     }
 }
 
-/// The section table: order, sizes, places, and zeros in between.
+/// Checks the section table: order, sizes, offsets, and zeros between sections.
 fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
     let needed = section_count(header.features);
     if header.section_count as usize != needed {
@@ -270,7 +272,7 @@ fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
         if entry.number != number || entry.record_size != size {
             return broken(
                 place,
-                format!("section {number} must stand here, with records of {size} bytes"),
+                format!("this must be section {number}, with records of {size} bytes"),
             );
         }
         let start = end.next_multiple_of(8);
@@ -281,7 +283,7 @@ fn sections(bytes: &[u8], header: &Header) -> Result<Layout> {
             );
         }
         let length = u128::from(entry.count) * u128::from(size);
-        // the padding before an empty last section belongs to the file, too
+        // the padding before an empty last section is part of the file, too
         if start > bytes.len() || length > (bytes.len() - start) as u128 {
             return broken(
                 place + offset_of!(SectionEntry, count),

@@ -1,12 +1,12 @@
-//! The open cache: a process opens each map file once.
+//! The cache of open maps: a process opens each map file once.
 //!
-//! An entry is good while one `stat` of its path gives the same device, inode, size and times. It
-//! holds the file open, so that its inode cannot be given to another file, and it outlives the
-//! handles that were given out. Paths are kept as they were given: after a `chdir` a relative one
-//! leads to another inode, which the `stat` shows.
+//! An entry is valid while a `stat` of its path gives the same device, inode, size and times. The
+//! entry holds the file open, so that its inode cannot be reused for another file. It stays in the
+//! cache even after all handles of the map are dropped. Paths are compared as they were given: a
+//! relative path leads to another inode after a `chdir`, which the `stat` shows.
 //!
-//! A process may fork at any time. The child gets the entries, and never a lock that a thread which
-//! it does not have would hold.
+//! A process may fork at any time. The child inherits the entries, but never a lock held by a
+//! thread that does not exist in the child.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -18,30 +18,30 @@ use super::open::{open, Map, Stamp};
 use crate::error::{Error, Result};
 use crate::lock;
 
-/// The least recently used path goes out when a new one comes in.
+/// When a new path comes in and the cache is full, the least recently used path is dropped.
 const PATHS: usize = 16;
 
-/// The paths and what is known of them, most recently used last.
+/// The paths and their maps, the most recently used last.
 type Entries = Vec<(PathBuf, Known)>;
 
-/// A map and the state of its file when it was opened.
+/// A map, and the state that its file had when it was opened.
 #[derive(Clone)]
 struct Known {
     map: Arc<Map>,
     stamp: Stamp,
-    /// also where another thread takes the entry out meanwhile: whoever compares inodes must hold
-    /// the one it compares with
+    /// shared, because another thread may drop the entry: whoever compares inodes must keep the
+    /// file of the known inode open
     _open: Arc<File>,
 }
 
 static ENTRIES: Mutex<Entries> = Mutex::new(Vec::new());
 
-/// Opens a map through the cache of this process: costs one `stat` when the file is unchanged.
+/// Opens a map through the cache of this process. Costs one `stat` when the file is unchanged.
 ///
-/// A new file at the path (published by renaming) is opened and takes the old one's place. The same
-/// file with other contents was overwritten in place: that is an error, and the handles that are
-/// out keep the old map. A path that cannot be opened or is no map leaves the cache as it was.
-/// `copy`: read the file into memory, whatever its size.
+/// A new file at the path (published by renaming) is opened and replaces the old entry. If the same
+/// file has other contents, it was overwritten in place: that is an error, and open handles keep
+/// the old map. A path that cannot be opened or is not a map leaves the cache as it was. With
+/// `copy`, the file is read into memory, whatever its size.
 pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     let meta = std::fs::metadata(path).map_err(|e| Error::io("stat", path, e))?;
     let now = Stamp::of(&meta);
@@ -51,7 +51,7 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
             return Ok(Arc::clone(&known.map));
         }
     }
-    // not under the lock: verifying a large file must not hold up those who ask for others
+    // not under the lock: verifying a large file must not delay threads that ask for others
     let copy_up_to = if copy {
         u64::MAX
     } else {
@@ -59,13 +59,13 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     };
     let opened = open(path, copy_up_to);
     if let Some(before) = &before {
-        // touched, linked or overwritten? the contents tell; what is mapped shows the new bytes,
-        // but its digest is kept
+        // was the file touched, linked or overwritten? The digest tells: that of a mapped file was
+        // stored when it was opened, even if the mapping now shows other bytes
         let overwritten = match &opened {
             Ok((new, _, found)) => {
                 before.stamp.same_file(found) && new.digest() != before.map.digest()
             }
-            // nobody saw the contents: unreadable now, or no descriptor left
+            // the contents are unknown: the file is not readable now, or no descriptor is left
             Err(Error::Io { .. }) => false,
             Err(_) => before.stamp.same_file(&now),
         };
@@ -91,11 +91,11 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     Ok(map)
 }
 
-/// Locks the entries. Before that it registers our fork handlers with the system, so that a fork
-/// finds them whenever the lock is held.
+/// Locks the entries. The first call registers our fork handlers, before it takes the lock, so that
+/// every fork while the lock is held runs them.
 ///
-/// A `Once` would not do: a fork in the middle of one leaves the child waiting for a thread that
-/// it does not have. Without one, two threads may both register, and the handlers may run twice.
+/// This does not use `Once`: after a fork in the middle of one, the child would wait for a thread
+/// that does not exist in it. So two threads may both register, and the handlers may run twice.
 fn entries() -> MutexGuard<'static, Entries> {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     if !WATCHED.load(Ordering::Acquire) {
@@ -105,30 +105,32 @@ fn entries() -> MutexGuard<'static, Entries> {
     locked()
 }
 
-/// A panic while the lock is held leaves whole entries behind: each change is one push or one
+/// A panic while the lock is held cannot leave half an entry: each change is one push or one
 /// remove.
 fn locked() -> MutexGuard<'static, Entries> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
-    /// The lock, while this thread forks.
+    /// The lock, held by this thread while it forks.
     static FORKING: RefCell<Option<MutexGuard<'static, Entries>>> = const { RefCell::new(None) };
 }
 
-/// Waits until nobody is in the middle of a change; nobody stays there long.
+/// Takes the lock, so that no thread is in the middle of a change while this one forks. No thread
+/// holds it for long.
 extern "C" fn before_fork() {
     let _ = FORKING.try_with(|held| {
         held.borrow_mut().get_or_insert_with(locked);
     });
 }
 
-/// In the parent and in the child, which each have a lock of their own now.
+/// Releases the lock. Runs in the parent and in the child, which each have their own copy of the
+/// lock.
 extern "C" fn after_fork() {
     let _ = FORKING.try_with(|held| held.borrow_mut().take());
 }
 
-/// The entry of a path, which becomes the most recently used.
+/// Returns the entry of a path and makes it the most recently used.
 fn known(path: &Path) -> Option<Known> {
     let mut entries = entries();
     let found = entries.iter().position(|(other, _)| other == path)?;

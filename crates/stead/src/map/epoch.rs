@@ -1,5 +1,4 @@
-//! Epochs: whether two maps differ in anything but their number, and the same content under the
-//! next number.
+//! Epochs: whether two maps differ in more than their epoch, and the same content as a new epoch.
 
 use std::mem::size_of;
 
@@ -9,13 +8,13 @@ use crate::format::records::Header;
 use crate::format::{encode, Parts};
 
 impl Map {
-    /// Whether the maps are one but for what a new epoch always changes: epoch, map id, parent and
+    /// Whether the two maps differ only in what every new epoch changes: epoch, map id, parent and
     /// digest.
     ///
-    /// A map is canonical, so this compares bytes. `apply` has nothing to do when the new map is
-    /// the same as the old but for these.
+    /// A map has exactly one encoding, so this compares bytes. `apply` has nothing to do if the new
+    /// map is the same as the old one in this sense.
     pub fn same_but_epoch(&self, other: &Map) -> bool {
-        // epoch 1 has zeros as its map id, so the stored one differs between epoch 1 and 2
+        // epoch 1 stores zeros as its map id, so the stored id differs between epochs 1 and 2
         let lasting = |map: &Map| Header {
             map_id: [0; 16],
             epoch: 0,
@@ -29,20 +28,21 @@ impl Map {
             && self.map_id() == other.map_id()
     }
 
-    /// This map's content as the epoch after `newest`: what a rollback publishes.
+    /// Makes a map with this map's content as the epoch after `newest`: this is what a rollback
+    /// publishes.
     ///
     /// Errors: `Identity` when the two are not epochs of one map; `Impossible` when no epoch can
     /// follow.
     pub fn again_after(&self, newest: &Map) -> Result<Map> {
         if self.map_id() != newest.map_id() {
             let problem = format!(
-                "epoch {} of `{}` is not of the same map as epoch {}",
+                "epoch {} of `{}` and epoch {} are not epochs of the same map",
                 self.epoch(),
                 self.name(),
                 newest.epoch()
             );
             return Err(Error::Identity {
-                problem: format!("{problem}; roll back to an epoch of its own history"),
+                problem: format!("{problem}; roll back to an epoch of the map's own history"),
             });
         }
         let Some(epoch) = newest.epoch().checked_add(1) else {
@@ -56,7 +56,7 @@ impl Map {
             parent: newest.digest(),
             ..self.to_parts()
         };
-        // a node that was renamed meanwhile gets its old name back: said as a renaming, so that
+        // a node that was renamed since gets its old name back; it is marked as renamed, so that
         // nothing seems to move
         for renamed in newest
             .nodes()
@@ -100,7 +100,7 @@ mod tests {
                 && first.same_but_epoch(&first)
         );
         assert!(!second.same_but_epoch(&third));
-        // another cluster's first map of the same size
+        // the first map of another cluster, of the same size
         assert!(!first.same_but_epoch(&build(&fleet(&["a", "c"]), None).unwrap()));
     }
 

@@ -20,7 +20,7 @@ use crate::weight::Weight;
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     map: &'a Map,
-    /// Its number in this map.
+    /// The number of the node in this map.
     pub id: NodeId,
 }
 
@@ -28,18 +28,18 @@ pub struct Node<'a> {
 #[derive(Clone, Copy)]
 pub struct Policy<'a> {
     map: &'a Map,
-    /// Its number in this map.
+    /// The number of the policy in this map.
     pub id: PolicyId,
 }
 
 /// A pin: a slice that lies over the base slices.
 #[derive(Clone, Copy)]
 pub struct Pin<'a> {
-    /// The points, and who holds them.
+    /// The points, and the policy that holds them.
     pub slice: Slice,
-    /// The key, of a pin by key.
+    /// The key, if this is a pin by key.
     pub key: Option<&'a [u8]>,
-    /// Whether the fleet says that fewer copies than R, or copies that break a cap, are meant.
+    /// Whether the fleet allows this pin to have fewer copies than R or to break a cap.
     pub short: bool,
 }
 
@@ -79,32 +79,33 @@ impl Map {
         self.checked.layout.count(section)
     }
 
-    /// Record `i` of a section.
+    /// Reads record `i` of a section.
     pub(super) fn read<R: Stored>(&self, section: Section<R>, i: usize) -> R {
         self.checked.layout.read(&self.bytes, section, i)
     }
 
-    /// The name of the cluster.
+    /// Returns the name of the cluster.
     pub fn name(&self) -> &str {
         self.text(self.header().name)
     }
 
-    /// The number of this version, from 1.
+    /// Returns the number of this version, from 1.
     pub fn epoch(&self) -> u64 {
         self.header().epoch
     }
 
-    /// SHA-256 over the file: the identity of this version.
+    /// Returns the SHA-256 digest of the file, which identifies this version.
     pub fn digest(&self) -> Digest {
         self.checked.digest
     }
 
-    /// The digest of the epoch before; zeros in epoch 1.
+    /// Returns the digest of the previous epoch; zeros in epoch 1.
     pub fn parent(&self) -> Digest {
         self.header().parent
     }
 
-    /// The first 16 bytes of epoch 1's digest: the identity of all versions together.
+    /// Returns the first 16 bytes of the digest of epoch 1, which identify all versions of this
+    /// map.
     pub fn map_id(&self) -> MapId {
         let Header { epoch, map_id, .. } = self.header();
         if epoch == 1 {
@@ -113,42 +114,42 @@ impl Map {
         map_id
     }
 
-    /// The version of the algorithm that made the base slices.
+    /// Returns the version of the algorithm that made the base slices.
     pub fn algorithm(&self) -> u32 {
         self.header().algorithm
     }
 
-    /// R: how many nodes hold each point.
+    /// Returns R: how many nodes hold each point.
     pub fn replicas(&self) -> u32 {
         self.header().replicas
     }
 
-    /// How keys become points.
+    /// Returns the hash that turns keys into points.
     pub fn hash(&self) -> Hash {
         self.checked.hash.clone()
     }
 
-    /// What of a key is hashed.
+    /// Returns which part of a key is hashed.
     pub fn key_rule(&self) -> KeyRule {
         self.checked.key_rule
     }
 
-    /// How many cells the space has.
+    /// Returns how many cells the space has.
     pub fn cells(&self) -> Cells {
         self.checked.cells
     }
 
-    /// The fleet's limit for base slices.
+    /// Returns the fleet's limit on the number of base slices.
     pub fn max_slices(&self) -> Option<u32> {
         Some(self.header().max_slices).filter(|most| *most > 0)
     }
 
-    /// The labels over which copies are kept apart, outermost first.
+    /// Returns the labels over which copies are kept apart, outermost first.
     pub fn spread(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.count(SPREAD)).map(|i| self.text(self.read(SPREAD, i)))
     }
 
-    /// The nodes, by name.
+    /// Returns the nodes, in the order of names.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = Node<'_>> {
         (0..self.count(NODES) as u32).map(|i| Node {
             map: self,
@@ -156,12 +157,12 @@ impl Map {
         })
     }
 
-    /// The node of a number of this map.
+    /// Returns the node with this number in this map.
     pub fn node(&self, id: NodeId) -> Node<'_> {
         Node { map: self, id }
     }
 
-    /// The node of a name.
+    /// Returns the node with this name.
     pub fn node_named(&self, name: &str) -> Option<Node<'_>> {
         let count = self.count(NODES) as u32;
         let (mut low, mut high) = (0, count);
@@ -176,7 +177,8 @@ impl Map {
         Some(self.node(NodeId(low))).filter(|node| low < count && node.name() == name)
     }
 
-    /// The policies: named ones by name, then unnamed ones by their nodes.
+    /// Returns the policies: the named ones in the order of names, then the unnamed ones in the
+    /// order of their nodes.
     pub fn policies(&self) -> impl ExactSizeIterator<Item = Policy<'_>> {
         (0..self.count(POLICIES) as u32).map(|i| Policy {
             map: self,
@@ -184,45 +186,46 @@ impl Map {
         })
     }
 
-    /// The policy of a number of this map.
+    /// Returns the policy with this number in this map.
     pub fn policy(&self, id: PolicyId) -> Policy<'_> {
         Policy { map: self, id }
     }
 
-    /// How many slices rebalancing made.
+    /// Returns how many slices rebalancing made.
     pub fn base_count(&self) -> usize {
         self.count(BASE_POINTS)
     }
 
-    /// The slices that rebalancing made, before pins.
+    /// Returns the slices that rebalancing made, before pins.
     pub fn base_slices(&self) -> impl Iterator<Item = Slice> + '_ {
         self.slices_of(BASE_POINTS, BASE_POLICIES)
     }
 
-    /// While a gradual change is under way, what the base slices will be when all of it is done.
+    /// Returns what the base slices will be when the gradual change under way is done; `None` if
+    /// none is under way.
     ///
-    /// They are never equal to the base slices. `locate` does not read them.
+    /// The target slices are never equal to the base slices. `locate` does not read them.
     pub fn target_slices(&self) -> Option<impl Iterator<Item = Slice> + '_> {
         (self.target_count() > 0).then(|| self.slices_of(TARGET_POINTS, TARGET_POLICIES))
     }
 
-    /// How many target slices there are; 0 when no gradual change is under way.
+    /// Returns how many target slices there are; 0 when no gradual change is under way.
     pub fn target_count(&self) -> usize {
         self.count(TARGET_POINTS)
     }
 
-    /// The slices that `locate` reads: the base slices with the pins over them.
+    /// Returns the slices that `locate` reads: the base slices with the pins laid over them.
     pub fn slices(&self) -> impl Iterator<Item = Slice> + '_ {
         let (points, policies) = self.final_sections();
         self.slices_of(points, policies)
     }
 
-    /// How many slices `locate` reads.
+    /// Returns how many slices `locate` reads.
     pub fn slice_count(&self) -> usize {
         self.count(self.final_sections().0)
     }
 
-    /// The pins, by first point.
+    /// Returns the pins, in the order of their first points.
     pub fn pins(&self) -> impl ExactSizeIterator<Item = Pin<'_>> {
         (0..self.count(PINS)).map(|i| {
             let pin = self.read(PINS, i);
@@ -238,7 +241,7 @@ impl Map {
         })
     }
 
-    /// The map as plain values, for writing an altered one.
+    /// Returns the map as plain values, from which a changed map can be written.
     pub fn to_parts(&self) -> Parts {
         let owned = |pairs: &mut dyn Iterator<Item = (&str, &str)>| {
             pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).collect()
@@ -296,7 +299,7 @@ impl Map {
         }
     }
 
-    /// The sections of the final slices: without pins the base slices serve.
+    /// Returns the sections of the final slices: without pins, these are the base slices.
     pub(super) fn final_sections(&self) -> (Section<u64>, Section<u32>) {
         if self.count(PINS) == 0 {
             (BASE_POINTS, BASE_POLICIES)
@@ -322,7 +325,8 @@ impl Map {
         self.checked.layout.string(&self.bytes, string)
     }
 
-    /// Checked again, because a mapped file that somebody overwrites must not become a false `str`.
+    /// Reads a string as text. Checks again that it is UTF-8, because somebody may have overwritten
+    /// a mapped file, and an invalid `str` must not exist.
     fn text(&self, string: StringRef) -> &str {
         std::str::from_utf8(self.string(string)).unwrap_or("")
     }
@@ -334,8 +338,8 @@ impl Map {
         })
     }
 
-    /// The records of a run, and none that is not there: a mapped file that somebody overwrites
-    /// must not become a loop over billions.
+    /// Returns the numbers of the records of a run, limited to records that exist: if somebody
+    /// overwrites a mapped file, this must not become a loop over billions.
     fn run<R>(&self, section: Section<R>, run: Run) -> std::ops::Range<usize> {
         let there = self.count(section);
         let first = there.min(run.first as usize);
@@ -348,23 +352,23 @@ impl<'a> Node<'a> {
         self.map.read(NODES, self.id.index())
     }
 
-    /// Its stable name.
+    /// Returns the stable name of the node.
     pub fn name(&self) -> &'a str {
         self.map.text(self.record().name)
     }
 
-    /// The name that it had before, when the fleet says so.
+    /// Returns the name that the node had before, if the fleet gives one.
     pub fn formerly(&self) -> Option<&'a str> {
         Some(self.map.text(self.record().formerly)).filter(|name| !name.is_empty())
     }
 
-    /// What it wants.
+    /// Returns the weight: how large a share the node wants.
     pub fn weight(&self) -> Weight {
         Weight::from_millionths(self.record().weight).unwrap_or(Weight::ZERO)
     }
 
-    /// Whether the fleet dropped it and it still holds points, which a gradual change takes away.
-    /// Cost: a binary search.
+    /// Whether the fleet dropped the node, and it still holds points that a gradual change will
+    /// take away. Cost: a binary search.
     pub fn leaving(&self) -> bool {
         let (mut low, mut high) = (0, self.map.count(LEAVING));
         while low < high {
@@ -378,19 +382,19 @@ impl<'a> Node<'a> {
         false
     }
 
-    /// Labels, by name.
+    /// Returns the labels, in the order of names.
     pub fn labels(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.map.pairs(LABELS, self.record().labels)
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn label(&self, name: &str) -> Option<&'a str> {
         self.labels()
             .find(|(label, _)| *label == name)
             .map(|(_, value)| value)
     }
 
-    /// Attributes, by name.
+    /// Returns the attributes, in the order of names.
     pub fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.map.pairs(ATTRIBUTES, self.record().attributes)
     }
@@ -401,18 +405,18 @@ impl<'a> Policy<'a> {
         self.map.read(POLICIES, self.id.index())
     }
 
-    /// The name, of a policy that the fleet names.
+    /// Returns the name, if the fleet names the policy.
     pub fn name(&self) -> Option<&'a str> {
         let policy = self.record();
         policy.is_named().then(|| self.map.text(policy.name))
     }
 
-    /// The free text that the fleet gave it.
+    /// Returns the free text that the fleet gave the policy.
     pub fn kind(&self) -> &'a str {
         self.map.text(self.record().kind)
     }
 
-    /// The weight, of a policy that takes a share.
+    /// Returns the weight, if the policy takes a share.
     pub fn weight(&self) -> Option<Weight> {
         let policy = self.record();
         policy
@@ -420,13 +424,13 @@ impl<'a> Policy<'a> {
             .then(|| Weight::from_millionths(policy.weight).unwrap_or(Weight::ZERO))
     }
 
-    /// Its first node; it has at least one, which was verified.
+    /// Returns the first node. Verifying the map made sure that there is one.
     pub(super) fn primary(&self) -> NodeId {
         let first = self.record().members.first as usize;
         NodeId(self.map.read(MEMBERS, first))
     }
 
-    /// Its nodes, primary first.
+    /// Returns the nodes of the policy, primary first.
     pub fn members(&self) -> Members<'a> {
         let run = self.map.run(MEMBERS, self.record().members);
         Members {
@@ -436,8 +440,8 @@ impl<'a> Policy<'a> {
         }
     }
 
-    /// Its nodes, each once, at its first place. Only in the map of an adopted ring is that less
-    /// than [`Policy::members`].
+    /// Returns the nodes of the policy, each once, at its first place. Only in the map of an
+    /// adopted ring can these be fewer than [`Policy::members`].
     pub fn distinct(&self) -> Vec<NodeId> {
         let mut seen = std::collections::HashSet::new();
         self.members().filter(|node| seen.insert(*node)).collect()

@@ -1,4 +1,4 @@
-//! Locate: the owner of a point is the last slice whose first point is not greater.
+//! Locating: a point belongs to the last slice whose first point is not greater.
 
 use super::inside::Members;
 use super::open::Map;
@@ -8,50 +8,52 @@ use crate::policy::{NodeId, PolicyId};
 use crate::slice::Slice;
 
 impl Map {
-    /// The point of a key, under this map's key rule and hash. The key's bytes are taken as they
-    /// are.
+    /// Returns the point of a key, by this map's key rule and hash. The bytes of the key are taken
+    /// as they are.
     pub fn point(&self, key: &[u8]) -> Point {
         let hashed = self.checked.key_rule.of(key);
-        // points of one cell are one value of the hash: they stand for each other
+        // all points of a cell have the same value of the hash, so the first point of the cell
+        // stands for all
         Point(
             self.cells()
                 .bound(self.checked.hash.cell(hashed, self.cells())) as u64,
         )
     }
 
-    /// Where a key lives: its primary node.
+    /// Returns where a key lives: its primary node.
     pub fn locate(&self, key: &[u8]) -> NodeId {
         self.locate_point(self.point(key))
     }
 
-    /// The primary node of a point.
+    /// Returns the primary node of a point.
     pub fn locate_point(&self, point: Point) -> NodeId {
         self.policy(self.policy_of(point)).primary()
     }
 
-    /// All nodes of a key, primary first.
+    /// Returns all nodes of a key, primary first.
     pub fn locate_all(&self, key: &[u8]) -> Members<'_> {
         self.policy(self.policy_of(self.point(key))).members()
     }
 
-    /// The policy that holds a point, pins applied.
+    /// Returns the policy that holds a point, pins applied.
     pub fn policy_of(&self, point: Point) -> PolicyId {
         PolicyId(self.read(self.final_sections().1, self.slice_number(point)))
     }
 
-    /// The slice that a point is in, pins applied.
+    /// Returns the slice that a point is in, pins applied.
     pub fn slice_of(&self, point: Point) -> Slice {
         let (points, policies) = self.final_sections();
         self.slice_at(points, policies, self.slice_number(point))
     }
 
-    /// The slice of a number, pins applied; they are numbered from 0, by point.
+    /// Returns the slice with this number, pins applied. Slices are numbered from 0, in the order
+    /// of points.
     pub fn slice(&self, number: usize) -> Option<Slice> {
         let (points, policies) = self.final_sections();
         (number < self.slice_count()).then(|| self.slice_at(points, policies, number))
     }
 
-    /// The base slice that a point is in, pins not applied.
+    /// Returns the base slice that a point is in, pins not applied.
     pub fn base_slice_of(&self, point: Point) -> Slice {
         let number = if self.final_sections().0 == BASE_POINTS {
             self.slice_number(point)
@@ -61,7 +63,7 @@ impl Map {
         self.slice_at(BASE_POINTS, BASE_POLICIES, number)
     }
 
-    /// The number of the final slice that a point is in, through the search index.
+    /// Returns the number of the final slice that a point is in, using the search index.
     fn slice_number(&self, point: Point) -> usize {
         let bucket = (point.0 >> (64 - self.checked.layout.index_bits())) as usize;
         let entry = |b| self.read(INDEX, b) as usize;
@@ -73,8 +75,8 @@ impl Map {
         )
     }
 
-    /// Among slices number `low` to `high` - 1, the last that starts at or before the point; the
-    /// one before `low` when none does.
+    /// Among the slices with numbers `low` to `high` - 1, returns the last one that starts at or
+    /// before the point; if none does, the slice before `low`.
     fn last_not_after(
         &self,
         points: Section<u64>,

@@ -1,7 +1,7 @@
-//! The map: opened, verified, and asked.
+//! The map: opening it, verifying it, and asking it for keys.
 //!
-//! A [`Map`] is the bytes of a map file, checked once, and answers from them where they lie. It
-//! never changes; any number of threads may ask it.
+//! A [`Map`] is the bytes of a map file. It is checked once, and answers are then read from the
+//! bytes in place. It never changes, and any number of threads may use it at once.
 
 mod cache;
 mod epoch;

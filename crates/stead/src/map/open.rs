@@ -1,4 +1,4 @@
-//! Opening: from a file or from bytes to a verified map.
+//! Opening: makes a verified map from a file or from bytes.
 
 use std::any::Any;
 use std::fmt;
@@ -14,30 +14,30 @@ use crate::error::{Error, Result};
 use crate::format::{header, verify, Checked, PEEK};
 use crate::mmap::Mapping;
 
-/// A file up to this size is read into memory of our own; a larger one is mapped and shared.
-/// Reading 1 MiB costs less than a millisecond, and a private copy cannot be truncated under us.
+/// A file up to this size is read into our own memory; a larger one is mapped and shared. Reading 1
+/// MiB takes less than a millisecond, and nobody can truncate our own copy.
 pub(super) const COPY_UP_TO: u64 = 1 << 20;
 
-/// A larger file is refused before it is read: 1 GiB is a hundred times a map of 1000 nodes that
-/// joined one by one.
+/// A larger file is refused before it is read. 1 GiB is a hundred times the size of a map of 1000
+/// nodes that joined one by one.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// A file that changes while it is read is tried again so often.
+/// How often a file is read again if it changes while it is read.
 const TRIES: u32 = 3;
 
 /// An immutable, verified map.
 ///
-/// Opening checks the digest and every rule of docs/map-format.md before any answer is given.
-/// `&Map` may be used by any number of threads at once.
+/// Opening checks the digest and every rule of docs/map-format.md before any answer is given. Any
+/// number of threads may use a `&Map` at once.
 pub struct Map {
     pub(super) bytes: Bytes,
     pub(super) checked: Checked,
-    /// what a binding keeps with the map; not a lock, which a process that forks meanwhile would
-    /// leave closed in its child for ever
+    /// what a binding keeps with the map; this must not be a lock, because a process that forks
+    /// while it is held would leave it locked in its child for ever
     kept: OnceBox<Box<dyn Any + Send + Sync>>,
 }
 
-/// Where the bytes are.
+/// Where the bytes of a map are.
 pub(super) enum Bytes {
     Own(Vec<u8>),
     Shared(Mapping),
@@ -54,7 +54,7 @@ impl Deref for Bytes {
     }
 }
 
-/// What tells one state of a file from another.
+/// The state of a file: if it changes, so does the stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stamp {
     pub device: u64,
@@ -75,13 +75,13 @@ impl Stamp {
         }
     }
 
-    /// Nobody wrote meanwhile. A file that is replaced, linked or given other rights has another
-    /// time of change, and the same bytes.
+    /// Whether the file was not written in between. Replacing, linking or chmod changes the time of
+    /// change, but not the bytes.
     fn same_contents(&self, other: &Stamp) -> bool {
         (self.size, self.modified) == (other.size, other.modified)
     }
 
-    /// The same file on disk, whatever was done to it.
+    /// Whether this is the same file on disk, whatever was done to it.
     pub(super) fn same_file(&self, other: &Stamp) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
@@ -96,41 +96,43 @@ impl Map {
         }
     }
 
-    /// Opens a map file: up to 1 MiB it is read, above it is mapped and its memory shared by all
-    /// processes.
+    /// Opens a map file. A file up to 1 MiB is read into memory; a larger one is mapped, so that
+    /// all processes share its memory.
     ///
-    /// Another program that truncates a mapped file in place ends this process (SIGBUS); where that
-    /// can happen, use [`Map::open_copy`]. Cost: one SHA-256 and one pass over the file.
+    /// If another program truncates a mapped file in place, this process is killed (SIGBUS). Where
+    /// that can happen, use [`Map::open_copy`]. Cost: one SHA-256 and one pass over the file.
     pub fn open(path: &Path) -> Result<Map> {
         open(path, COPY_UP_TO).map(|(map, _, _)| map)
     }
 
-    /// Opens a map file and reads it into memory of its own, whatever its size.
+    /// Opens a map file and reads it into memory, whatever its size.
     pub fn open_copy(path: &Path) -> Result<Map> {
         open(path, MOST_BYTES).map(|(map, _, _)| map)
     }
 
-    /// The map of these bytes.
+    /// Verifies these bytes and makes a map of them.
     pub fn from_bytes(bytes: Vec<u8>) -> Result<Map> {
         let checked = verify(&bytes)?;
         Ok(Map::new(Bytes::Own(bytes), checked))
     }
 
-    /// Whether the bytes are in memory of our own, where nobody can truncate them.
+    /// Whether the bytes are in our own memory, where nobody can truncate them.
     pub(super) fn is_copy(&self) -> bool {
         matches!(self.bytes, Bytes::Own(_))
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the map file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// A value that a binding keeps with this map, such as its names as another language has them.
-    /// All who have the map share it, also through the cache, and it lives as long as the map.
+    /// Returns a value that a binding keeps with this map, such as its names in the form of another
+    /// language. Everybody who holds the map shares the value, also through the cache. It lives as
+    /// long as the map.
     ///
-    /// The first call makes it (of several first calls at once each does, and one value stays). A
-    /// map keeps one value: `None` when it keeps one of another type.
+    /// The first call makes the value. (If several first calls run at once, each makes one, and one
+    /// of them stays.) A map keeps a single value: returns `None` if it already keeps one of
+    /// another type.
     pub fn kept<T: Any + Send + Sync>(&self, make: impl FnOnce(&Map) -> T) -> Option<&T> {
         self.kept
             .get_or_init(|| Box::new(Box::new(make(self))))
@@ -150,10 +152,11 @@ impl fmt::Debug for Map {
     }
 }
 
-/// Opens and verifies; also returns the open file and its stamp, for those who watch it.
+/// Opens and verifies a map. Also returns the open file and its stamp, for callers that watch the
+/// file.
 pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
     for _ in 0..TRIES {
-        // O_NONBLOCK: a FIFO at this path must give an error, not wait for a writer
+        // O_NONBLOCK: opening a FIFO must not wait for a writer; the check below then refuses it
         let mut file = OpenOptions::new()
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
@@ -175,7 +178,7 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
             return Err(format_error(
                 path,
                 format!(
-                    "{} bytes are more than a map may have ({MOST_BYTES})",
+                    "the file has {} bytes; a map has at most {MOST_BYTES}",
                     meta.size()
                 ),
             ));
@@ -191,7 +194,7 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
         let after = file.metadata().map_err(|e| Error::io("stat", path, e))?;
         let stamp = Stamp::of(&after);
         if !stamp.same_contents(&Stamp::of(&meta)) {
-            continue; // written while we read: what we have may be half of each
+            continue; // written while we read: our bytes may mix old and new
         }
         let (checked, bytes) = verified.map_err(|e| e.in_file(path))?;
         return Ok((Map::new(bytes, checked), file, stamp));
@@ -201,8 +204,8 @@ pub(super) fn open(path: &Path, copy_up_to: u64) -> Result<(Map, File, Stamp)> {
     })
 }
 
-/// The bytes of a file, in memory of our own. The header is judged before memory is taken for the
-/// rest: a large file that is no map costs none, and too little memory is an error.
+/// Reads a file into our own memory. Checks the header before it allocates memory for the rest: a
+/// large file that is not a map takes no memory, and a lack of memory is an error.
 fn copied(file: &mut File, path: &Path, size: u64) -> Result<Vec<u8>> {
     let read = |e| Error::io("read", path, e);
     let mut bytes = Vec::with_capacity(PEEK);
@@ -210,7 +213,7 @@ fn copied(file: &mut File, path: &Path, size: u64) -> Result<Vec<u8>> {
         .read_to_end(&mut bytes)
         .map_err(read)?;
     header(&bytes, size)?;
-    // one byte more than stat said, to see a file that grows
+    // one byte more than stat said, to notice a file that grows
     let rest = (size + 1).saturating_sub(bytes.len() as u64);
     bytes
         .try_reserve_exact(rest as usize)

@@ -1,4 +1,4 @@
-//! Prefer: who answers when a node is down, the same list for every client. Normative:
+//! Prefer: which nodes answer when a node is down, the same list for every client. Normative:
 //! docs/placement.md.
 
 use std::collections::{BTreeSet, HashSet};
@@ -7,10 +7,11 @@ use super::open::Map;
 use crate::point::Point;
 use crate::policy::NodeId;
 
-/// So many draws find the next node with a chance of 1 - 2^-64 where half of the space is others'.
+/// The number of draws. If other nodes hold half of the space, 64 draws find the next node with a
+/// probability of 1 - 2^-64.
 const DRAWS: u64 = 64;
 
-/// The j-th draw for a point: the output step of SplitMix64.
+/// Returns the j-th draw for a point: the output step of SplitMix64.
 pub fn mix(point: Point, j: u64) -> Point {
     let z = point.0.wrapping_add(j.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,12 +20,12 @@ pub fn mix(point: Point, j: u64) -> Point {
 }
 
 impl Map {
-    /// Up to `n` distinct nodes for a key, best first: its own nodes, then those that take over
-    /// when they are down.
+    /// Returns up to `n` distinct nodes for a key, best first: its own nodes, then those that take
+    /// over when they are down.
     ///
-    /// Shorter than `n` only when the map has fewer nodes. Placement itself never changes when a
-    /// node fails. Cost: up to 64 lookups, and one pass over the nodes when those do not fill the
-    /// list; a map with spread labels reads its policies once more.
+    /// The list is shorter than `n` only when the map has fewer nodes. Placement itself never
+    /// changes when a node fails. Cost: up to 64 lookups, and one pass over the nodes if these do
+    /// not fill the list. A map with spread labels also reads its policies once.
     pub fn prefer(&self, key: &[u8], n: usize) -> Vec<NodeId> {
         let point = self.point(key);
         let mut list = List {
@@ -68,7 +69,8 @@ impl List {
         self.nodes.len() >= self.n
     }
 
-    /// Whether the node was added: not when it is listed already or the list is full.
+    /// Adds the node, unless it is already listed or the list is full. Returns whether it was
+    /// added.
     fn push(&mut self, node: NodeId) -> bool {
         let add = !self.full() && self.listed.insert(node);
         if add {
@@ -78,7 +80,7 @@ impl List {
     }
 }
 
-/// The outermost domains that hold points and have no node in the list yet. Empty in a map without
+/// The outermost domains that hold points and have no node in the list yet. Empty for a map without
 /// spread.
 struct Domains<'a> {
     label: Option<&'a str>,

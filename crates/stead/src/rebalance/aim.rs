@@ -1,4 +1,4 @@
-//! Aim: what a rebalance has to reach, and the proof that it did.
+//! Aim: what a rebalance has to reach, and the check that it did.
 
 use super::domains::Domains;
 use super::holder::{ByHolder, HolderId};
@@ -7,25 +7,25 @@ use super::sets::{SetId, Sets};
 use super::table::Table;
 use crate::error::{Error, Result};
 
-/// What a rebalance aims at.
+/// The goal of a rebalance.
 pub(super) struct Aim {
-    /// The caps, and who can hold.
+    /// The fault domains with their caps, and which holders can hold.
     pub domains: Domains,
-    /// What everybody gets; they add up to R times the space.
+    /// How many cells each holder gets. They add up to R times `cells`.
     pub targets: ByHolder,
     /// How many cells the space has.
     pub cells: u128,
-    /// The largest number of pieces, when the fleet sets one.
+    /// The largest number of pieces, if the fleet limits it.
     pub max_slices: Option<u32>,
 }
 
 impl Aim {
-    /// How many holders there are, with those that leave.
+    /// The number of holders, including those that leave.
     pub(super) fn holders(&self) -> usize {
         self.targets.len()
     }
 
-    /// R.
+    /// The number of replicas, R.
     pub(super) fn replicas(&self) -> u32 {
         self.domains.replicas()
     }
@@ -36,18 +36,20 @@ impl Aim {
             && self.domains.broken(sets.holders(set)).is_none()
     }
 
-    /// The least and the most cells that a holder may be the primary of: its target / R, rounded
-    /// down and up.
+    /// The smallest and the largest number of cells of which a holder may be the primary: its
+    /// target divided by R, rounded down and rounded up.
     pub(super) fn primary_range(&self, holder: HolderId) -> (u128, u128) {
         let (target, r) = (self.targets[holder], u128::from(self.replicas()));
         (target / r, target.div_ceil(r))
     }
 
-    /// How many cells each holder is to be the primary of.
+    /// The number of cells of which each holder is to be the primary.
     ///
-    /// Whoever can stay as it is (`primaries`) does; the others come as near to that as they can.
-    /// Where that does not add up to `cells`, those whose target changed (it is not in `loads`) are
-    /// changed first, by the largest remainder.
+    /// A holder keeps its present number (`primaries`) if that is in its range; otherwise it gets
+    /// the nearest number in the range. Where the numbers do not add up to `cells`, some are
+    /// changed by one. Holders whose target differs from what they held before (`loads`) come
+    /// first. Among them, the largest remainder is rounded up first and the smallest is rounded
+    /// down first.
     pub(super) fn primaries(&self, loads: &ByHolder, primaries: &ByHolder) -> ByHolder {
         let near = |holder| {
             let (low, high) = self.primary_range(holder);
@@ -83,7 +85,8 @@ impl Aim {
         wanted
     }
 
-    /// What every later guarantee stands on; a wrong map must not leave this module.
+    /// Checks that every holder has its target and that every set keeps the caps. All later
+    /// guarantees rest on this, so a wrong map must not leave this module.
     pub(super) fn prove(&self, pieces: &[Piece], sets: &Sets) -> Result<()> {
         let wrong = |problem: &str| {
             Err(Error::Internal {
@@ -114,7 +117,8 @@ impl Aim {
 
 #[cfg(test)]
 impl Aim {
-    /// For tests: these targets for holders in these zones, or zones and racks ("-" cannot hold).
+    /// For tests: an aim with these targets, for holders in these zones, or zones and racks ("-":
+    /// cannot hold).
     pub(super) fn zoned(zones: &[&str], replicas: u32, targets: &[u128]) -> Aim {
         let paths: Vec<Option<Vec<&str>>> = zones
             .iter()
@@ -123,7 +127,7 @@ impl Aim {
         Aim::of(Domains::new(&paths, replicas), targets)
     }
 
-    /// For tests: these targets for holders without domains.
+    /// For tests: an aim with these targets, for holders without domains.
     pub(super) fn free(replicas: u32, targets: &[u128]) -> Aim {
         let free = vec![Some(Vec::new()); targets.len()];
         Aim::of(Domains::new(&free, replicas), targets)
@@ -145,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_can_stay_does_and_those_that_change_anyway_are_rounded_the_other_way_first() {
+    fn primaries_stay_in_range_and_changed_holders_are_rounded_first() {
         // 3, 3 and 2 cells at R = 2 are 1 or 2, 1 or 2, and 1 primaries, 4 in all
         let wanted = |loads: &[u128], before: &[u128]| {
             let (loads, before) = (loads.to_vec().into(), before.to_vec().into());
@@ -155,7 +159,8 @@ mod tests {
         };
         assert_eq!(wanted(&[3, 3, 2], &[2, 1, 1]), [2, 1, 1]);
         assert_eq!(wanted(&[3, 3, 2], &[1, 2, 1]), [1, 2, 1]);
-        // one too many: of equal remainders the earlier, but 1 has changed
+        // one too many: of equal remainders the earlier holder loses it; but where only 1 has
+        // changed, 1 loses it
         assert_eq!(wanted(&[3, 3, 2], &[4, 4, 0]), [1, 2, 1]);
         assert_eq!(wanted(&[3, 2, 2], &[4, 4, 0]), [2, 1, 1]);
         // one too few

@@ -1,4 +1,4 @@
-//! Build: a fleet and the map before it, or none, give the next map.
+//! Build: computes the next map from a fleet and the map before it, if there is one.
 
 use super::aim::Aim;
 use super::compose::Composer;
@@ -16,31 +16,31 @@ use crate::map::Map;
 use crate::point::{Share, SPACE};
 use crate::weight::Weight;
 
-/// The version of the algorithm of this module; it stands in every map that it makes.
+/// The version of the rebalancing algorithm. Every map that is built records it.
 pub const ALGORITHM: u32 = 1;
 
-/// The map that this fleet gets: the first one, or the one after `previous` with the least
+/// Returns the map for this fleet: the first one, or the successor of `previous` with the least
 /// movement.
 ///
-/// The result is always a new epoch, also when nothing changed: see [`Map::same_but_epoch`]. The
-/// same fleet and the same previous map give the same bytes, on every machine. A gradual change
-/// that is under way for this fleet is brought to its end.
+/// The result always has a new epoch, even when nothing changed: see [`Map::same_but_epoch`]. The
+/// same fleet and the same previous map give the same bytes on every machine. A gradual change that
+/// is under way for this fleet is completed.
 ///
-/// Errors: `Identity` when the map is of another cluster or has another hash; `Fleet` where pins
-/// overlap; `Impossible` when `max_slices` is too low, or when there are fewer nodes that can hold
-/// than replicas.
+/// Errors: `Identity` when the previous map belongs to another cluster or has another hash or key
+/// rule; `Fleet` when pins overlap; `Impossible` when `max_slices` is too low, or when fewer nodes
+/// can hold than there are replicas.
 pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
     next(fleet, previous, None)
 }
 
-/// As [`build`], one step of the way: at most R * `part` points change their node, and the map
-/// carries its target until it is there.
+/// Like [`build`], but takes only one step towards the result: at most R * `part` points change
+/// their node, and the map carries its target slices until they are reached.
 ///
-/// The next step comes from the same fleet again; another fleet gets a new target from where the
-/// slices are then. A first map moves nothing and is whole at once.
+/// Calling it again with the same fleet takes the next step. A changed fleet gets a new target,
+/// computed from the slices as they are then. A first map moves nothing, so it is complete at once.
 ///
-/// Errors: as `build`; and `Impossible` when `part` is less than a cell, or when a weighted policy
-/// would have to leave step by step.
+/// Errors: as for `build`; also `Impossible` when `part` is less than a cell, or when a weighted
+/// policy would have to leave step by step.
 pub fn build_step(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Result<Map> {
     next(fleet, previous, Some(part))
 }
@@ -88,7 +88,7 @@ fn next(fleet: &Fleet, previous: Option<&Map>, part: Option<Share>) -> Result<Ma
     Map::from_bytes(encode(&parts))
 }
 
-/// Step 1: what everybody is to get.
+/// Step 1: computes what each holder is to get.
 fn aim(fleet: &Fleet, roster: &Roster, cells: Cells) -> Result<Aim> {
     let domains = roster.domains(fleet);
     let targets = targets(&roster.weights(), &domains, cells.count());
@@ -100,8 +100,8 @@ fn aim(fleet: &Fleet, roster: &Roster, cells: Cells) -> Result<Aim> {
     })
 }
 
-/// Steps 2 to 7: the base pieces of the next map, and its target pieces where they differ, which
-/// needs a `part`. A gradual change that is under way for this fleet keeps its target.
+/// Steps 2 to 7: returns the base pieces of the next map and, if `part` leaves something to later
+/// steps, its target pieces. A gradual change that is under way for this fleet keeps its target.
 fn pieces(
     fleet: &Fleet,
     previous: Option<&Map>,
@@ -127,11 +127,10 @@ fn pieces(
     Ok((base, target))
 }
 
-/// How many cells of copies a step may move: R times those of `part`, and enough for R copies of
-/// one cell, so that every step gets on.
+/// The number of copies of cells that a step may move: R times the cells of `part`. A `part` of
+/// less than one cell is an error, so every step can move all copies of a cell and makes progress.
 fn budget(fleet: &Fleet, cells: u128, part: Share) -> Result<u128> {
-    // a part of the space is at most 2^64, as the cells are: their product fits except for the
-    // whole space
+    // `part` and `cells` are both at most 2^64, so their product fits except for the whole space
     let of_space = if part.0 >= SPACE {
         cells
     } else {
@@ -148,7 +147,7 @@ fn budget(fleet: &Fleet, cells: u128, part: Share) -> Result<u128> {
     Ok(of_space * u128::from(fleet.replicas))
 }
 
-/// The same failure, naming the fleet that asks for the impossible.
+/// Puts the name of the fleet's file in front of an `Impossible` error.
 fn in_fleet(fleet: &Fleet, error: Error) -> Error {
     match error {
         Error::Impossible { problem } => Error::Impossible {
@@ -182,7 +181,9 @@ fn too_few_nodes(fleet: &Fleet) -> Error {
     Error::Impossible { problem }
 }
 
-/// Hash and key rule never change; left out, they are the map's own, or md5 of the whole key.
+/// The hash, the key rule and the cells of the next map. A map never changes them; where the fleet
+/// does not name a hash or a key rule, those of the previous map are used, or else md5 of the whole
+/// key.
 fn settings(fleet: &Fleet, previous: Option<&Map>) -> Result<(Hash, KeyRule, Cells)> {
     let Some(map) = previous else {
         return Ok((

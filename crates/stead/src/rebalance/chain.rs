@@ -1,4 +1,4 @@
-//! A chain of pieces from which single ones are taken out and into which others are put: a doubly
+//! A chain of pieces from which pieces are removed and into which others are inserted: a doubly
 //! linked list whose links stand in a table.
 
 use super::piece::{join, Piece, PieceId};
@@ -6,7 +6,7 @@ use super::table::Table;
 
 use std::ops::{Index, IndexMut};
 
-/// Pieces, or whatever covers the space as they do, in an order that may change.
+/// Pieces, or other values that together cover the space, in an order that may change.
 pub(super) struct Chain<T> {
     links: Table<PieceId, Link<T>>,
     first: Option<PieceId>,
@@ -20,7 +20,7 @@ struct Link<T> {
 }
 
 impl<T: Copy> Chain<T> {
-    /// A chain of these pieces, whose ids are their places.
+    /// A chain of these pieces. The id of each is its position.
     pub(super) fn new(pieces: impl IntoIterator<Item = T>) -> Chain<T> {
         let mut chain = Chain {
             links: Table::default(),
@@ -34,12 +34,12 @@ impl<T: Copy> Chain<T> {
         chain
     }
 
-    /// How many pieces are in the chain.
+    /// The number of pieces in the chain.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The ids of all pieces, also of those that were taken out.
+    /// The ids of all pieces, including those that were removed.
     pub(super) fn ids(&self) -> impl Iterator<Item = PieceId> {
         self.links.ids()
     }
@@ -50,12 +50,12 @@ impl<T: Copy> Chain<T> {
         [*left, *right]
     }
 
-    /// Puts a new piece on the left of another.
+    /// Inserts a new piece to the left of another.
     pub(super) fn put_left(&mut self, of: PieceId, piece: T) -> PieceId {
         self.put(piece, self.links[of].left, Some(of))
     }
 
-    /// Puts a new piece on the right of another.
+    /// Inserts a new piece to the right of another.
     pub(super) fn put_right(&mut self, of: PieceId, piece: T) -> PieceId {
         self.put(piece, Some(of), self.links[of].right)
     }
@@ -68,14 +68,14 @@ impl<T: Copy> Chain<T> {
         id
     }
 
-    /// Takes a piece out; its id stays its own.
+    /// Removes a piece. Its id is not used again.
     fn take_out(&mut self, id: PieceId) {
         let [left, right] = self.neighbours(id);
         self.join_up(left, right);
         self.count -= 1;
     }
 
-    /// Makes two pieces, or the end of the chain and one, neighbours.
+    /// Makes two pieces neighbours. `None` stands for the end of the chain.
     fn join_up(&mut self, left: Option<PieceId>, right: Option<PieceId>) {
         match left {
             Some(left) => self.links[left].right = right,
@@ -114,16 +114,17 @@ impl<T> IndexMut<PieceId> for Chain<T> {
 }
 
 impl Chain<Piece> {
-    /// The pieces from left to right, neighbours of one set as one.
+    /// The pieces from left to right; neighbours with the same set are joined.
     pub(super) fn into_pieces(self) -> Vec<Piece> {
         join(self.in_order())
     }
 
-    /// Takes a piece out and gives its cells to its neighbours: `to_left` of them to the left one
-    /// where there are two. The piece stays behind without cells. When both neighbours have one set
-    /// then, the left one becomes both. Returns the neighbours that are left.
+    /// Removes a piece and gives its cells to its neighbours: `to_left` of them to the left one and
+    /// the rest to the right one, or all of them to the only neighbour. The removed piece keeps its
+    /// id, with no cells. If both neighbours then have the same set, the left one absorbs the right
+    /// one. Returns the neighbours that are left.
     ///
-    /// The only piece of a chain stays as it is.
+    /// The only piece of a chain is not removed.
     pub(super) fn give(&mut self, id: PieceId, to_left: u128) -> [Option<PieceId>; 2] {
         let [left, right] = self.neighbours(id);
         match (left, right) {
@@ -142,7 +143,7 @@ impl Chain<Piece> {
         [left, right]
     }
 
-    /// Takes a piece out and gives all its cells to another.
+    /// Removes a piece and gives all its cells to another.
     fn merge(&mut self, id: PieceId, into: PieceId) {
         self[into].cells += std::mem::take(&mut self[id].cells);
         self.take_out(id);
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_out_goes_to_its_neighbours() {
+    fn a_removed_piece_gives_its_cells_to_its_neighbours() {
         let mut sets = Sets::default();
         let start = sets.pieces(&[(5, &[0]), (3, &[1]), (4, &[0]), (2, &[2])]);
         let mut chain = Chain::new(start.iter().copied());
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_stands_beside_its_neighbour() {
+    fn an_inserted_piece_stands_beside_its_neighbour() {
         let mut chain = Chain::new([1, 2]);
         let [one, two]: [PieceId; 2] = chain.ids().collect::<Vec<_>>().try_into().unwrap();
         let zero = chain.put_left(one, 0);

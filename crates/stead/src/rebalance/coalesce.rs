@@ -1,5 +1,5 @@
-//! Coalesce: fewer pieces before a rebalance, bought with movement, for fleets that set
-//! `max_slices`.
+//! Coalesce: reduces the number of pieces before a rebalance, at the cost of more movement, for
+//! fleets that set `max_slices`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,13 +10,14 @@ use super::holder::{ByHolder, HolderId};
 use super::piece::{loads, Piece, PieceId};
 use super::sets::{SetId, Sets};
 
-/// Absorbs the pieces that cost least (length times the roles that a neighbour has and the piece
-/// has not) into a neighbour each, until `keep` are left or only one. A neighbour's set is legal
-/// wherever it stands.
+/// Absorbs the cheapest pieces, each into one of its neighbours, until `keep` pieces are left or
+/// only one. The cost of a piece is its length times the number of roles that the neighbour has and
+/// the piece has not. A set is legal at every place of the space, so a neighbour's set may cover
+/// the piece.
 ///
-/// Of two neighbours that cost the same the one whose holders are further below their targets takes
-/// the piece, so that the rebalance which follows has less to take back. At most twice the absorbed
-/// length times those holders is moved in the end.
+/// Of two neighbours with the same cost, the one whose holders are further below their targets
+/// takes the piece, so that the following rebalance has less to undo. All in all, coalescing adds
+/// at most twice the absorbed length, times the holders that the neighbours add, to what is moved.
 pub(super) fn coalesce(pieces: &[Piece], sets: &Sets, aim: &Aim, keep: usize) -> Vec<Piece> {
     let mut work = Coalescing {
         chain: Chain::new(pieces.iter().copied()),
@@ -55,8 +56,8 @@ struct Coalescing<'a> {
 }
 
 impl Coalescing<'_> {
-    /// How many roles `set` has that `other` has not: another primary has to be put right as
-    /// another holder has.
+    /// The number of roles that `set` has and `other` has not. A changed primary counts like a
+    /// changed holder, since both must be corrected later.
     fn roles_beyond(&self, set: SetId, other: SetId) -> usize {
         let others = self.sets.roles(other);
         self.sets
@@ -66,8 +67,8 @@ impl Coalescing<'_> {
             .count()
     }
 
-    /// Length times the roles that the cheaper neighbour adds; `None` for what is absorbed, or the
-    /// last piece.
+    /// The cost of absorbing a piece: its length times the roles that the cheaper neighbour adds.
+    /// `None` for a piece that was absorbed, and for the last piece.
     fn cost(&self, id: PieceId) -> Option<u128> {
         let piece = self.chain[id];
         let added = |beside: PieceId| self.roles_beyond(self.chain[beside].set, piece.set);
@@ -76,12 +77,12 @@ impl Coalescing<'_> {
         Some(piece.cells * fewest as u128)
     }
 
-    /// Gives a piece to the better neighbour; returns the neighbours that are left.
+    /// Gives a piece to the better neighbour and returns the neighbours that are left.
     fn absorb(&mut self, id: PieceId) -> [Option<PieceId>; 2] {
         let piece = self.chain[id];
         let worth = |beside: Option<PieceId>| {
             let set = self.chain[beside?].set;
-            // both at most 2^64
+            // both numbers are at most 2^64
             let need =
                 |holder: HolderId| self.aim.targets[holder] as i128 - self.loads[holder] as i128;
             let gained: i128 = self.sets.beyond(set, piece.set).map(need).sum();
@@ -143,16 +144,16 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_is_length_times_the_roles_that_change() {
-        // two cells of two roles cost 4, three cells of one role 3
+    fn the_cost_is_length_times_the_roles_that_change() {
+        // two cells of two roles cost 4; three cells of one role cost 3
         made(
             &[(2, &[0, 1]), (9, &[2, 3]), (3, &[2, 4])],
             &[2, 2, 12, 9, 3],
             2,
             &[(2, &[0, 1]), (12, &[2, 3])],
         );
-        // another primary is a role as well: four cells that only change theirs cost 8, three with
-        // another holder 3
+        // a changed primary counts as a changed role: four cells where only the primary changes
+        // cost 8, three cells with another holder cost 3
         made(
             &[(3, &[0, 3]), (9, &[0, 1]), (4, &[1, 0])],
             &[16, 13, 0, 3],

@@ -1,4 +1,4 @@
-//! Compose: pieces become the nodes, policies and slices of a map.
+//! Compose: turns pieces into the nodes, policies and slices of a map.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::point::Point;
 use crate::policy::{NodeId, PolicyId, NODES_MAX};
 use crate::weight::Weight;
 
-/// What a map is made of beside its header.
+/// The parts of a map besides its header.
 pub(super) struct Composed {
     pub nodes: Vec<NodePart>,
     pub policies: Vec<PolicyPart>,
@@ -26,7 +26,7 @@ pub(super) struct Composed {
     pub target: Option<TargetPart>,
 }
 
-/// The base pieces, and the target pieces of a gradual change, as parts of a map.
+/// Turns the base pieces, and the target pieces of a gradual change, into parts of a map.
 pub(super) struct Composer<'a> {
     pub fleet: &'a Fleet,
     pub roster: &'a Roster<'a>,
@@ -36,7 +36,7 @@ pub(super) struct Composer<'a> {
     pub cells: Cells,
 }
 
-/// A fault of this module.
+/// An error that only a bug in this module can cause.
 fn internal(problem: String) -> Error {
     Error::Internal { problem }
 }
@@ -83,7 +83,7 @@ impl Composer<'_> {
         })
     }
 
-    /// For each pin of the fleet the nodes that it lists, if it lists any.
+    /// The nodes that each pin of the fleet lists; `None` for a pin to a named policy.
     fn pinned(&self, nodes: &Nodes) -> Result<Vec<Option<Vec<NodeId>>>> {
         let members = |pin: &fleet::Pin| match &pin.to {
             PinTo::Policy(_) => Ok(None),
@@ -95,7 +95,7 @@ impl Composer<'_> {
     fn slices(&self, pieces: &[Piece], policies: &Policies) -> Result<Vec<(Point, PolicyId)>> {
         let mut cell = 0;
         let slice = |piece: &Piece| {
-            let first = Point(self.cells.bound(cell) as u64); // below G, so the bound is below 2^64
+            let first = Point(self.cells.bound(cell) as u64); // cell < G, so the bound is < 2^64
             cell += piece.cells;
             Ok((first, policies.by_set(piece.set)?))
         };
@@ -103,12 +103,12 @@ impl Composer<'_> {
     }
 }
 
-/// The nodes of the new map: the fleet's, and those that leave and still hold points.
+/// The nodes of the new map: those of the fleet, and those that are leaving and still hold points.
 struct Nodes {
-    /// By name.
+    /// All nodes, sorted by name.
     parts: Vec<NodePart>,
     leaving: Vec<NodeId>,
-    /// The number of each holder that is one of them.
+    /// The number of each holder that is one of these nodes.
     ids: Table<HolderId, Option<NodeId>>,
 }
 
@@ -162,7 +162,7 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// The nodes of these names.
+    /// The numbers of the nodes with these names.
     fn named(&self, names: &[String]) -> Result<Vec<NodeId>> {
         let id = |name: &String| {
             let place = self.parts.binary_search_by(|node| node.name.cmp(name));
@@ -179,7 +179,7 @@ impl Nodes {
         for holder in sets.holders(set) {
             let id = self.ids[holder]
                 .ok_or_else(|| internal("a holder that left still has points".into()))?;
-            list.push((Some(holder) != primary, id)); // numbers follow names
+            list.push((Some(holder) != primary, id)); // ids are in the order of the names
         }
         list.sort_unstable();
         Ok(list.into_iter().map(|(_, id)| id).collect())
@@ -200,7 +200,7 @@ fn of_fleet(node: &fleet::Node) -> NodePart {
     }
 }
 
-/// A node of the old map that leaves.
+/// A node of the old map that is leaving.
 fn of_map(node: map::Node) -> NodePart {
     let owned = |(k, v): (&str, &str)| (k.to_owned(), v.to_owned());
     NodePart {
@@ -212,13 +212,13 @@ fn of_map(node: map::Node) -> NodePart {
     }
 }
 
-/// The policies of the new map, in the order of the format: the fleet's named ones, then the lists
-/// of nodes that stead chose.
+/// The policies of the new map, in the order of the format: first the named ones of the fleet, then
+/// the unnamed ones, which are the lists of nodes that stead chose.
 struct Policies {
     list: Vec<PolicyPart>,
-    /// The numbers of the named ones.
+    /// The numbers of the named policies.
     names: BTreeMap<String, PolicyId>,
-    /// The policy of each set that a slice has.
+    /// The policy of each set that occurs in a slice.
     of_set: Table<SetId, Option<PolicyId>>,
 }
 
@@ -269,7 +269,8 @@ impl Policies {
         PolicyId(self.list.len() as u32 - 1)
     }
 
-    /// Enters the sets that are a named policy, and returns the nodes of the others.
+    /// Records the policy of each set that is a named policy. Returns the node lists of the other
+    /// sets.
     fn enter_sets<'a>(
         &mut self,
         composer: &Composer,
@@ -278,7 +279,7 @@ impl Policies {
     ) -> Result<Vec<(Vec<NodeId>, Option<SetId>)>> {
         let Composer { roster, sets, .. } = composer;
         let mut lists = Vec::new();
-        // each set once, however many pieces have it
+        // handles each set once, however many pieces have it
         let mut seen = Table::filled(sets.count(), false);
         for set in pieces.map(|piece| piece.set) {
             if std::mem::replace(&mut seen[set], true) {

@@ -1,5 +1,5 @@
-//! Copies: what the greedy steps could not settle goes along shortest paths, so that the copies
-//! that move are the fewest there are.
+//! Copies: moves what the greedy steps could not settle along shortest paths, so that the number of
+//! copies that move is the minimum.
 
 use super::aim::Aim;
 use super::domains::Domains;
@@ -9,9 +9,9 @@ use super::holder::{HolderId, Role};
 use super::piece::{loads, overlay, Piece};
 use super::sets::{SetId, Sets};
 
-/// The pieces with every exchange made that costs at most `limit` a cell and brings a holder nearer
-/// to its target. `old` is where they started: there each set costs the least that it can, which
-/// keeps the graph free of negative cycles.
+/// Makes every exchange that costs at most `limit` a cell and brings a holder nearer to its target,
+/// and returns the resulting pieces. `old` is where the rebalance started. In `old` each set has
+/// its least possible cost, which keeps the graph free of negative cycles.
 pub(super) fn settle(
     old: &[Piece],
     now: &[Piece],
@@ -29,13 +29,14 @@ pub(super) fn settle(
     flow.into_pieces()
 }
 
-/// Any holder may take a copy over that has none of the point and whose domains are not full.
+/// The exchange of copies: a copy may go to any holder that has no copy of the point and whose
+/// domains are not full.
 struct Copies<'a> {
     domains: &'a Domains,
 }
 
 impl Copies<'_> {
-    /// -1 when the copy is not where it was, so that giving it up is a refund.
+    /// -1 when the copy was not there at the start, so that giving it up is a refund; otherwise 0.
     fn refund(sets: &Sets, run: &Run, from: HolderId) -> i64 {
         if sets.role_of(run.old, from).is_none() {
             -1
@@ -50,7 +51,7 @@ impl Exchange for Copies<'_> {
         sets.roles(set)
     }
 
-    /// Back to where a copy was.
+    /// Holders that had a copy at the start and may have it back.
     fn direct(&self, sets: &Sets, run: &Run, from: HolderId) -> Vec<(HolderId, i64)> {
         if run.set == run.old {
             return Vec::new();
@@ -71,7 +72,7 @@ impl Exchange for Copies<'_> {
     }
 
     fn is_sound(&self, sets: &Sets, set: SetId) -> bool {
-        // no holder comes in twice: a path meets each once
+        // no holder can be in the set twice, since a path visits each holder once
         self.domains.broken(sets.holders(set)).is_none()
     }
 }
@@ -82,9 +83,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_third_holder_passes_on_what_the_second_may_not_take() {
-        // 0 is to give 2 cells to 2, which holds all that 0 holds: 0 -> 1 or 3 in one piece, and
-        // that one -> 2 in the other
+    fn a_copy_reaches_its_target_through_a_third_holder() {
+        // 0 has to give 2 cells to 2, but 2 is in every set that 0 is in. So 0 gives to 1 or 3 in
+        // one piece, and that one gives to 2 in the other piece
         let mut sets = Sets::default();
         let start = sets.pieces(&[(4, &[0, 2]), (4, &[1, 3])]);
         let aim = Aim::free(2, &[2, 4, 6, 4]);
@@ -99,8 +100,8 @@ mod tests {
 
     #[test]
     fn no_copy_goes_where_a_domain_is_full() {
-        // zones a: 0, 1; b: 2, 3; c: 4. 3 may not take the place of 0 beside 2, so 1 or 4 does and
-        // gives way to 3 in the other piece
+        // zones: a has 0 and 1; b has 2 and 3; c has 4. 3 may not replace 0 beside 2, so 1 or 4
+        // replaces it and gives way to 3 in the other piece
         let aim = Aim::zoned(&["a", "a", "b", "b", "c"], 2, &[3, 4, 4, 1, 4]);
         let mut sets = Sets::default();
         let start = sets.pieces(&[(4, &[0, 2]), (4, &[1, 4])]);
@@ -110,7 +111,7 @@ mod tests {
             (&aim.targets, 2)
         );
         assert!(made.iter().all(|piece| aim.fits(piece.set, &sets)));
-        // control: without zones 3 takes it at once
+        // control: without zones 3 takes the copy at once
         let free = Aim::free(2, &[3, 4, 4, 1, 4]);
         let made = settle(&start, &start, &mut sets, &free, i64::MAX);
         assert_eq!(moved(&start, &made, &sets), 1);
@@ -126,7 +127,7 @@ mod tests {
             (moved(&old, &now, &sets), moved(&old, &made, &sets)),
             (4, 1)
         );
-        // control: what was not there before is no refund, and not free
+        // control: giving up a copy that was there at the start is no refund, so it is not free
         assert_eq!(settle(&now, &now, &mut sets, &aim, 0), now);
     }
 }

@@ -1,4 +1,4 @@
-//! Demand: what each role has too much and too little, which steps 3 to 5 take down to nothing.
+//! Demand: how much each role has too much or too little. Steps 3 to 5 reduce it to zero.
 
 use super::aim::Aim;
 use super::holder::{ByRole, Role};
@@ -7,15 +7,15 @@ use super::sets::Sets;
 
 /// By how much each role must shrink, and by how much it must grow.
 pub(super) struct Demand {
-    /// What a role has too much.
+    /// How many cells a role has too many.
     pub surplus: ByRole,
-    /// What a role has too little.
+    /// How many cells a role has too few.
     pub deficit: ByRole,
 }
 
 impl Demand {
-    /// The demand of the holders of these pieces: never more in both roles than in all, so that all
-    /// surplus is what must move.
+    /// The demand of the holders of these pieces. The two roles of a holder together never have
+    /// more surplus (or deficit) than the holder itself, so all of the surplus has to move.
     pub(super) fn of(pieces: &[Piece], sets: &Sets, aim: &Aim) -> Demand {
         let now = role_loads(pieces, sets, aim.holders());
         let loads = now.by_holder();

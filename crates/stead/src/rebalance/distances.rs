@@ -1,4 +1,5 @@
-//! Distances: how far each holder is from those who have too much, along the arcs of a graph.
+//! Distances: how far each holder is from the nearest holder with a surplus, along the arcs of a
+//! graph.
 
 use std::collections::VecDeque;
 
@@ -8,32 +9,32 @@ use super::holder::HolderId;
 use super::sets::SetId;
 use super::table::Table;
 
-/// A distance: cost first, then the number of arcs.
+/// The length of a path: compared by cost first, then by the number of arcs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Distance(i64);
 
-/// What a cost of 1 adds to a distance; a path never has as many arcs.
+/// What a cost of 1 adds to a distance. A path always has fewer arcs than this.
 const COST: i64 = 1 << 32;
 
 impl Distance {
     const LEAST: Distance = Distance(i64::MIN);
     const ZERO: Distance = Distance(0);
-    /// The distance of whoever cannot be reached.
+    /// The distance of a holder that cannot be reached.
     pub(super) const FAR: Distance = Distance(i64::MAX);
 
-    /// The distance one arc further.
+    /// The distance after one more arc, which costs `cost`.
     pub(super) fn after(self, cost: i64) -> Distance {
         Distance(self.0 + cost * COST + 1)
     }
 
-    /// The cost of the path.
+    /// The cost of the path, without its number of arcs.
     pub(super) fn cost(self) -> i64 {
         self.0.div_euclid(COST)
     }
 }
 
-/// The distance of each holder from the nearest of `sources`. Costs may be negative; `None` if a
-/// cycle were, which the theory rules out.
+/// Computes the distance of each holder from the nearest of `sources`. Costs may be negative.
+/// Returns `None` if there is a negative cycle, which the theory rules out.
 pub(super) fn distances<E: Exchange>(
     graph: &Graph<E>,
     sources: &[HolderId],
@@ -53,7 +54,7 @@ pub(super) fn distances<E: Exchange>(
     let mut visits: Table<HolderId, usize> = Table::filled(holders, 0);
     while let Some(from) = search.queue.pop_front() {
         search.queued[from] = false;
-        // without negative cycles nobody is visited more often than there are holders
+        // without negative cycles, no holder is visited more often than there are holders
         // (Bellman-Ford with a queue)
         visits[from] += 1;
         if visits[from] > holders {
@@ -68,16 +69,16 @@ pub(super) fn distances<E: Exchange>(
 struct Search<'a, 'b, E> {
     graph: &'a Graph<'b, E>,
     distance: Table<HolderId, Distance>,
-    /// those that came nearer since they were visited
+    /// The holders that came nearer since they were last visited.
     queue: VecDeque<HolderId>,
     queued: Table<HolderId, bool>,
-    /// for each domain an upper bound of the distances in it
+    /// For each domain, an upper bound on the distances of the holders in it.
     farthest: Table<DomainId, Distance>,
     farthest_of_all: Distance,
 }
 
 impl<E: Exchange> Search<'_, '_, E> {
-    /// Goes along all arcs of a holder.
+    /// Follows all arcs of a holder.
     fn visit(&mut self, from: HolderId) {
         let Graph { exchange, sets, .. } = self.graph;
         let start = self.distance[from];
@@ -99,7 +100,7 @@ impl<E: Exchange> Search<'_, '_, E> {
         }
     }
 
-    /// Lets a holder be as near as this, if it is not nearer already.
+    /// Lowers the distance of a holder to `distance`, unless it is already as low.
     fn reach(&mut self, holder: HolderId, distance: Distance) {
         if self.distance[holder] > distance {
             self.distance[holder] = distance;
@@ -109,9 +110,9 @@ impl<E: Exchange> Search<'_, '_, E> {
         }
     }
 
-    /// Lets all that are not in the set, and in no full domain, be as near as this. Domains in
-    /// which all are as near already are skipped. Returns how far the farthest inside is then, or
-    /// more.
+    /// Lowers the distance of every holder inside that is neither in the set nor in a full domain.
+    /// Skips domains in which all holders are as near already. Returns an upper bound on the
+    /// distances inside.
     fn reach_inside(
         &mut self,
         inside: &Inside,

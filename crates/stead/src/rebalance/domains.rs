@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::holder::HolderId;
 use super::table::{Id, Lists, Table};
 
-/// A domain by its place in the list, which is ordered by the names from the outside in: parts
-/// follow their whole.
+/// A domain, identified by its position in the list of domains. The list is ordered by path, so the
+/// parts of a domain follow it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct DomainId(pub u32);
 
@@ -24,9 +24,9 @@ impl Id for DomainId {
 /// The holders that share the values of the first spread labels.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Domain {
-    /// The labels' values, from the outside in; as many as the domain is deep.
+    /// The values of the labels, from the outside in. A domain at level j has j values.
     pub path: Vec<String>,
-    /// How many copies of one point it may hold.
+    /// How many copies of one point the domain may hold.
     pub cap: u32,
     /// How many nodes in it can hold.
     pub nodes: u32,
@@ -34,33 +34,33 @@ pub struct Domain {
     pub inside: Inside,
 }
 
-/// What stands directly in a domain, or in none.
+/// What stands directly in a domain, or outside all domains.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Inside {
     /// The domains.
     pub parts: Vec<DomainId>,
-    /// The holders that can hold.
+    /// The holders. Only those that can hold are listed.
     pub members: Vec<HolderId>,
 }
 
-/// All domains of a fleet, and who can hold at all.
+/// All domains of a fleet, and which holders can hold at all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Domains {
     list: Table<DomainId, Domain>,
     outermost: Inside,
     replicas: u32,
-    /// how deep the deepest domain is
+    /// The depth of the deepest domain.
     levels: usize,
-    /// for each holder its domains from the outside in
+    /// For each holder, its domains from the outside in.
     around: Lists<HolderId, DomainId>,
     can_hold: Table<HolderId, bool>,
 }
 
 impl Domains {
-    /// For each holder the values of its spread labels, or `None` when it cannot hold (weight 0, or
-    /// it leaves).
+    /// Builds the domains from the values of the spread labels of each holder. `None` stands for a
+    /// holder that cannot hold, because it has weight 0 or is leaving.
     ///
-    /// At one replica no cap binds, and the labels may be left out: then there are no domains.
+    /// At one replica no cap binds, so the labels may be left out. Then there are no domains.
     pub fn new(holders: &[Option<Vec<&str>>], replicas: u32) -> Domains {
         let (list, ids) = list(holders);
         let mut domains = Domains {
@@ -97,7 +97,7 @@ impl Domains {
         domains
     }
 
-    /// What stands directly in a domain, or in none.
+    /// What stands directly in the domain `whole`, or outside all domains.
     fn inside_mut(&mut self, whole: Option<DomainId>) -> &mut Inside {
         match whole {
             Some(whole) => &mut self.list[whole].inside,
@@ -105,13 +105,13 @@ impl Domains {
         }
     }
 
-    /// From the outside in: the smallest cap with which the parts together can hold what the whole
-    /// may.
+    /// Computes the caps, from the outside in. The cap of the parts of a domain is the smallest
+    /// with which they can together hold as many copies as the domain may.
     fn caps(&self) -> Table<DomainId, u32> {
         let mut caps = Table::filled(self.list.len(), 0);
         self.cap_parts(&self.outermost, self.replicas, &mut caps);
         for (id, whole) in self.list.iter() {
-            // a whole comes before its parts, so its own cap is set
+            // a domain comes before its parts, so its own cap is already set
             self.cap_parts(&whole.inside, caps[id], &mut caps);
         }
         caps
@@ -133,27 +133,27 @@ impl Domains {
         }
     }
 
-    /// All of them; parts follow their whole.
+    /// All domains; the parts of a domain follow it.
     pub fn list(&self) -> &Table<DomainId, Domain> {
         &self.list
     }
 
-    /// The domains that are in no other, and the holders that can hold and are in no domain.
+    /// The outermost domains, and the holders that can hold and are in no domain.
     pub fn outermost(&self) -> &Inside {
         &self.outermost
     }
 
-    /// R.
+    /// The number of replicas, R.
     pub fn replicas(&self) -> u32 {
         self.replicas
     }
 
-    /// How many holders there are.
+    /// The number of holders.
     pub fn holders(&self) -> usize {
         self.can_hold.len()
     }
 
-    /// How many holders can hold.
+    /// The number of holders that can hold.
     pub fn holding(&self) -> usize {
         self.can_hold.values().iter().filter(|can| **can).count()
     }
@@ -163,18 +163,18 @@ impl Domains {
         self.can_hold[holder]
     }
 
-    /// The domains that a holder is in, from the outside in; none when it cannot hold.
+    /// The domains of a holder, from the outside in; none when it cannot hold.
     pub fn of(&self, holder: HolderId) -> &[DomainId] {
         &self.around[holder]
     }
 
-    /// A domain's cap.
+    /// The cap of a domain.
     pub fn cap(&self, domain: DomainId) -> u32 {
         self.list[domain].cap
     }
 
-    /// Whether `holder` may join `others`: it can hold, is none of them, and no domain of it is
-    /// full.
+    /// Whether `holder` may join `others`: it can hold, it is not one of them, and none of its
+    /// domains is full.
     pub fn may_join(
         &self,
         holder: HolderId,
@@ -210,7 +210,7 @@ impl Domains {
             .collect()
     }
 
-    /// An innermost domain of which `holders` has more than its cap allows.
+    /// One of the innermost domains that have more of `holders` than their cap allows.
     pub fn broken(&self, holders: impl Iterator<Item = HolderId> + Clone) -> Option<DomainId> {
         (0..self.levels).rev().find_map(|level| {
             let domain = |holder: HolderId| self.of(holder).get(level).copied();
@@ -228,7 +228,7 @@ impl Domains {
     }
 }
 
-/// The domains of these paths without their caps, and the id of each path.
+/// The domains of these paths, still without caps, and the id of each path.
 fn list<'a>(
     holders: &'a [Option<Vec<&'a str>>],
 ) -> (Table<DomainId, Domain>, BTreeMap<&'a [&'a str], DomainId>) {
@@ -248,7 +248,7 @@ fn list<'a>(
     (list, ids)
 }
 
-/// The first value of a path, the first two, and so on up to all.
+/// All prefixes of a path, from the shortest one (one value) to the whole path.
 fn prefixes<'a, 'b>(path: &'b [&'a str]) -> impl Iterator<Item = &'b [&'a str]> {
     (1..=path.len()).filter_map(|depth| path.get(..depth))
 }
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cap_is_the_smallest_with_which_all_copies_find_a_place() {
+    fn a_cap_is_the_smallest_that_leaves_room_for_all_copies() {
         assert_eq!(
             caps(&["a", "b", "c"], 3),
             named(&[("a", 1), ("b", 1), ("c", 1)])
@@ -285,8 +285,8 @@ mod tests {
             caps(&["a", "b", "c", "d", "e"], 3),
             named(&[("a", 1), ("b", 1), ("c", 1), ("d", 1), ("e", 1)])
         );
-        // zone a holds up to 2, its three racks one each; zone b has a single rack, so that rack
-        // may hold 2
+        // zone a may hold 2 copies and each of its three racks 1; zone b has a single rack, so that
+        // rack may hold 2
         assert_eq!(
             caps(&["a/1", "a/2", "a/3", "b/1", "b/1", "-"], 3),
             named(&[
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_join_depends_on_every_level() {
+    fn whether_a_holder_may_join_depends_on_every_level() {
         let paths: Vec<Option<Vec<&str>>> = ["a/1", "a/1", "a/2", "b/1", "b/1", "-"]
             .iter()
             .map(|h| (*h != "-").then(|| h.split('/').collect()))

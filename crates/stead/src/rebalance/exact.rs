@@ -1,4 +1,4 @@
-//! Exact: one rebalance with the least movement, whatever number of pieces it makes: steps 2 to 7.
+//! Exact: steps 2 to 7, a rebalance with the least movement, however many pieces it makes.
 
 use super::aim::Aim;
 use super::demand::Demand;
@@ -11,14 +11,15 @@ use super::shift::shift;
 use super::{copies, primaries};
 use crate::error::Result;
 
-/// New pieces in which every holder has exactly its target, with the least movement there is.
+/// Returns new pieces in which every holder has exactly its target, with the least movement
+/// possible.
 ///
-/// `start` covers the space; holders without a target lose all they have.
+/// `start` covers the space. Holders without a target lose all their cells.
 ///
-/// Cost: O(s log s) for s pieces where steps 3 to 5 settle it.
+/// Cost: O(s log s) for s pieces, where steps 3 to 5 reach every target.
 pub(super) fn rebalance(start: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let mut pieces = match fit(start, sets, aim) {
-        // exchanges that move nothing come before those that do
+        // exchanges that move nothing come before exchanges that move copies
         Some(fitted) => copies::settle(start, &fitted, sets, aim, 0),
         None => start.to_vec(),
     };
@@ -33,8 +34,8 @@ pub(super) fn rebalance(start: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<V
     Ok(pieces)
 }
 
-/// Exchanges between one who has too much and one who has too little: as many as there are, or
-/// nearly. Steps 3 to 5, while they bring anything.
+/// Repeats steps 3 to 5 while they make progress. They make direct exchanges between a holder that
+/// has too much and one that has too little, and find all of them or nearly all.
 fn greedy(mut pieces: Vec<Piece>, sets: &mut Sets, aim: &Aim) -> Vec<Piece> {
     let mut before = u128::MAX;
     loop {

@@ -1,4 +1,4 @@
-//! Fill: what was released goes to the roles that must still grow.
+//! Fill: gives the released cells to the roles that must still grow.
 
 use std::collections::VecDeque;
 
@@ -9,14 +9,14 @@ use super::piece::{join, Piece};
 use super::release::Released;
 use super::sets::{SetId, Sets};
 
-/// A run of cells: held by a whole set, or by one that is a copy short.
+/// A run of cells that either a whole set holds, or a set that is one copy short.
 enum Stretch {
     Held(Piece),
     Gap(Gap),
 }
 
-/// A run that waits for a copy: who holds the others, and who gave up how much of it, from left to
-/// right.
+/// A run of cells that lacks one copy: the set of the other holders, and the roles that gave up the
+/// copy, with the number of cells of each, from left to right.
 struct Gap {
     rest: SetId,
     given: VecDeque<(Role, u128)>,
@@ -27,7 +27,7 @@ impl Gap {
         self.given.iter().map(|(_, cells)| cells).sum()
     }
 
-    /// Takes cells off the left end, or off the right one.
+    /// Removes cells from the left end, or from the right end.
     fn shorten(&mut self, mut cells: u128, from_left: bool) {
         while cells > 0 {
             let end = if from_left {
@@ -50,12 +50,13 @@ impl Gap {
     }
 }
 
-/// The pieces with the gaps given to those with a deficit, which is taken down. What nobody may
-/// take goes back to who gave it.
+/// Fills the gaps with copies of the roles that have a deficit, reduces their deficits, and returns
+/// the pieces. Cells that no such role may take go back to the role that gave them.
 ///
-/// First a gap's neighbours grow into it, which costs no piece. What is left is filled from left to
-/// right, one role after the other in their order: at most one piece a gap and one a role, which is
-/// the fewest unless some sums happen to fit.
+/// First the neighbours of each gap grow into it, which makes no new piece. The rest is filled from
+/// left to right, one role after the other, in the order of the roles. This makes at most one piece
+/// for each gap and one for each role, which is the fewest possible unless some sums happen to
+/// match.
 pub(super) fn fill(
     released: Vec<Released>,
     sets: &mut Sets,
@@ -79,7 +80,7 @@ pub(super) fn fill(
     join(out)
 }
 
-/// Those who must still grow.
+/// The roles that must still grow.
 struct Takers<'a> {
     roles: Vec<Role>,
     domains: &'a Domains,
@@ -87,7 +88,7 @@ struct Takers<'a> {
 }
 
 impl Takers<'_> {
-    /// Gives a gap to those who may take it, and the rest of it back.
+    /// Gives a gap to the roles that may take it, and what is left back to the roles that gave it.
     fn fill(&mut self, mut gap: Gap, sets: &mut Sets, out: &mut Vec<Piece>) {
         let mut cells = gap.cells();
         while cells > 0 {
@@ -111,7 +112,7 @@ impl Takers<'_> {
         }
     }
 
-    /// The first role that may complete a set.
+    /// The first role that may complete the set `rest`.
     fn first_for(&self, rest: SetId, sets: &Sets) -> Option<Role> {
         let wants_primary = sets.primary(rest).is_none();
         let may = |role: &&Role| {
@@ -122,7 +123,8 @@ impl Takers<'_> {
     }
 }
 
-/// What each piece keeps, with the gaps in between; gaps that touch and lack the same are one.
+/// The kept part of each piece, with the gaps in between. Gaps that touch and lack the same copy
+/// are joined.
 fn stretches(released: Vec<Released>, sets: &mut Sets) -> Vec<Stretch> {
     let mut out: Vec<Stretch> = Vec::with_capacity(released.len() + released.len() / 2);
     for Released { piece, left, right } in released {
@@ -140,7 +142,7 @@ fn stretches(released: Vec<Released>, sets: &mut Sets) -> Vec<Stretch> {
     out
 }
 
-/// Adds what a role of the set gave up, if anything.
+/// Adds a gap for the cells that a role of the set gave up, if any.
 fn push_gap(out: &mut Vec<Stretch>, sets: &mut Sets, set: SetId, given: Option<(Role, u128)>) {
     let Some(given) = given else { return };
     let rest = sets.without(set, given.0);
@@ -153,7 +155,7 @@ fn push_gap(out: &mut Vec<Stretch>, sets: &mut Sets, set: SetId, given: Option<(
     }
 }
 
-/// The role that completes `rest` to the set.
+/// The role that is in `set` and missing in `rest`, if they differ by that role alone.
 fn completes(sets: &Sets, rest: SetId, set: SetId) -> Option<Role> {
     let (rest, all) = (sets.roles(rest), sets.roles(set));
     let extra = all
@@ -164,7 +166,7 @@ fn completes(sets: &Sets, rest: SetId, set: SetId) -> Option<Role> {
     fits.then_some(extra)
 }
 
-/// Lets the neighbours of each gap that must grow do so: the left one first, then the right one.
+/// Lets the neighbours of each gap grow into it where they have a deficit, the left one first.
 fn grow_into_gaps(stretches: Vec<Stretch>, sets: &Sets, deficit: &mut ByRole) -> Vec<Stretch> {
     let mut out: Vec<Stretch> = Vec::with_capacity(stretches.len());
     let mut stretches = stretches.into_iter().peekable();

@@ -1,10 +1,12 @@
 //! First layout: the slices of a fleet that has no map yet.
 //!
-//! One replica: one contiguous run a holder. More: the space is cut into chunks, and in each the
-//! holders are laid end to end in an order of its own and wrapped around (McNaughton 1959), domain
-//! beside domain, so that every point gets R different holders and every domain at most its cap.
-//! Different orders bring many different sets about: when a node fails, many others take part in
-//! the rebuild, and later moves find legal exchanges nearly everywhere.
+//! At one replica, each holder gets one contiguous run. At more replicas, the space is cut into
+//! chunks. In each chunk the holders are laid end to end, each time in another order, and the line
+//! is wrapped around the chunk (McNaughton 1959). Holders of one domain lie beside each other. So
+//! every point gets R different holders, and no domain holds more copies than its cap.
+//!
+//! Different orders make many different sets. When a node fails, many others can therefore take
+//! part in the rebuild, and later moves find a legal exchange nearly everywhere.
 
 use std::cmp::Reverse;
 
@@ -17,14 +19,15 @@ use super::table::Table;
 use crate::map::mix;
 use crate::point::Point;
 
-/// The most chunks, the fewest, and about how many pieces a first layout has at most between the
-/// two: 64 chunks up to 256 holders, 16 at 1,000, 4 at 4,000 and more. Measured
-/// (docs/rebalance.md): more chunks make later moves cheaper and the table larger.
+/// The largest and the smallest number of chunks. In between, chunks * holders is at most `PIECES`:
+/// 64 chunks up to 256 holders, 16 at 1,000, 4 at 4,000 and more. Measured (docs/rebalance.md):
+/// more chunks make later moves cheaper and the table larger.
 const CHUNKS_MOST: u32 = 64;
 const CHUNKS_LEAST: u32 = 4;
 const PIECES: u32 = 16_384;
 
-/// How many chunks a first layout has: a power of two, fewer where `most` pieces would be passed.
+/// The number of chunks of a first layout: a power of two, and fewer where they would make more
+/// than `most` pieces.
 pub(super) fn chunks(holding: usize, replicas: u32, most: usize) -> u32 {
     if replicas == 1 || holding <= replicas as usize {
         return 1;
@@ -32,12 +35,12 @@ pub(super) fn chunks(holding: usize, replicas: u32, most: usize) -> u32 {
     let holding = u32::try_from(holding).unwrap_or(u32::MAX);
     let wish = (PIECES / holding).max(1).ilog2();
     let chunks = (1 << wish).clamp(CHUNKS_LEAST, CHUNKS_MOST);
-    // primaries cut about as often as holders do
+    // primaries make about as many cuts as holders do
     let fit = (most as u64 / (2 * u64::from(holding))).max(1).ilog2();
     chunks.min(1u32.checked_shl(fit).unwrap_or(CHUNKS_MOST))
 }
 
-/// The first pieces: every holder has its target, every set R holders within the caps.
+/// The first pieces. Every holder has its target; every set has R holders and keeps the caps.
 pub(super) fn first_layout(sets: &mut Sets, aim: &Aim, chunks: u32) -> Vec<Piece> {
     let domains = &aim.domains;
     if aim.replicas() == 1 {
@@ -68,9 +71,9 @@ pub(super) fn first_layout(sets: &mut Sets, aim: &Aim, chunks: u32) -> Vec<Piece
     join(pieces)
 }
 
-/// What each holder gets of a chunk, which is one of `parts` equal ones that are left: its part
-/// rounded down or up, so that every domain's is, too (from the outside in, by largest remainder),
-/// and so that R * `length` are given out.
+/// Computes what each holder gets of one chunk, when `parts` equal chunks are left. Each holder,
+/// and each domain, gets its part rounded down or up (from the outside in, by largest remainder),
+/// so that R * `length` cells are given out in all.
 fn share_of_chunk(left: &ByHolder, domains: &Domains, length: u128, parts: u128) -> ByHolder {
     let mut of_domain = Table::zeros(domains.list().len());
     for (holder, cells) in left.iter() {
@@ -90,21 +93,21 @@ fn share_of_chunk(left: &ByHolder, domains: &Domains, length: u128, parts: u128)
     chunk.shares
 }
 
-/// One chunk of `parts` that are left.
+/// One chunk, while `parts` chunks are left.
 struct Chunk<'a> {
-    /// What each holder gets of all of them.
+    /// How many cells each holder gets in all chunks that are left.
     left: &'a ByHolder,
-    /// What each domain gets of all of them.
+    /// How many cells each domain gets in all chunks that are left.
     of_domain: Table<DomainId, u128>,
     domains: &'a Domains,
     parts: u128,
-    /// What each holder gets of this one.
+    /// How many cells each holder gets in this chunk.
     shares: ByHolder,
 }
 
 impl Chunk<'_> {
-    /// Shares `total` among the domains and the holders inside, each of which gets its part of the
-    /// chunk rounded down or up.
+    /// Shares `total` among the domains and holders directly inside. Each gets its part of the
+    /// chunk, rounded down or up.
     fn share(&mut self, total: u128, inside: &Inside) {
         let Inside { parts, members } = inside;
         let of_parts = parts.iter().map(|id| self.of_domain[*id]);
@@ -121,8 +124,8 @@ impl Chunk<'_> {
     }
 }
 
-/// Each of the numbers divided by `parts` and rounded down or up, by largest remainder, of equal
-/// ones the first, so that they add up to `total`.
+/// Divides each number by `parts` and rounds it down or up so that the results add up to `total`.
+/// The numbers with the largest remainders are rounded up; of equal ones, the first.
 fn round(total: u128, all: &[u128], parts: u128) -> Vec<u128> {
     let mut given: Vec<u128> = all.iter().map(|number| number / parts).collect();
     let over = total.saturating_sub(given.iter().sum());
@@ -137,8 +140,8 @@ fn round(total: u128, all: &[u128], parts: u128) -> Vec<u128> {
     given
 }
 
-/// Lays the line around the chunk, R times: a point's holders are those above it in each round.
-/// None has more than `length`, so none meets itself.
+/// Wraps the line around the chunk R times. The holders of a point are the ones that lie over it,
+/// one in each round. No holder has more than `length` cells, so none lies over a point twice.
 fn wrap(
     line: &[(HolderId, u128)],
     length: u128,
@@ -162,8 +165,8 @@ fn wrap(
             }
         }
     }
-    // whose turn it is to be the primary rotates, so that few have to be changed for everybody's
-    // share of primaries
+    // the primary is taken from each round in turn, so that few primaries have to be changed later
+    // to give every holder its share of them
     let mut turn = pieces.len();
     loop {
         let now = rounds.iter_mut().filter_map(|round| round.peek().copied());
@@ -185,8 +188,8 @@ fn wrap(
     }
 }
 
-/// Random numbers that are the same everywhere: the draws of [`mix`] for point 0, which is
-/// SplitMix64.
+/// Random numbers that are the same on every machine: the draws of [`mix`] for point 0, which are
+/// those of SplitMix64.
 struct Random {
     drawn: u64,
 }
@@ -197,7 +200,8 @@ impl Random {
         mix(Point(0), self.drawn).0
     }
 
-    /// All that can hold inside, domain beside domain at every level, in a random order.
+    /// Appends all holders inside that can hold, in a random order in which the holders of each
+    /// domain, at every level, stand beside each other.
     fn shuffle_inside(&mut self, inside: &Inside, domains: &Domains, order: &mut Vec<HolderId>) {
         let Inside {
             mut parts,
@@ -211,7 +215,7 @@ impl Random {
         order.extend(members);
     }
 
-    /// Fisher-Yates. The bias of `%` is below 2^-48 for 65,536 holders.
+    /// Fisher-Yates shuffle. The bias of `%` is below 2^-48 for 65,536 holders.
     fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let other = (self.next() % (last as u64 + 1)) as usize;
@@ -238,7 +242,7 @@ mod tests {
             [9, 256, 257, 1000, 4096, 65_536].map(number),
             [64, 64, 32, 16, 4, 4]
         );
-        // nine holders make about 18 pieces a chunk
+        // nine holders make about 18 pieces in each chunk
         assert_eq!(
             [10, 36, 300, 1151, 1152].map(|most| chunks(9, 3, most)),
             [1, 2, 16, 32, 64]
@@ -246,16 +250,16 @@ mod tests {
     }
 
     #[test]
-    fn one_replica_is_one_run_a_holder() {
+    fn at_one_replica_each_holder_gets_one_run() {
         let mut sets = Sets::default();
         let made = first_layout(&mut sets, &Aim::free(1, &[3, 0, 2]), 1);
         assert_eq!(made, sets.pieces(&[(3, &[0]), (2, &[2])]));
     }
 
     #[test]
-    fn a_line_is_wrapped_around_so_that_nobody_meets_itself() {
-        //  0 0 0 1
-        //  1 2 2 2      and the turn to be the primary goes around
+    fn a_wrapped_line_gives_no_point_to_a_holder_twice() {
+        //   0 0 0 1
+        //   1 2 2 2      and the primary comes from each round in turn
         let mut sets = Sets::default();
         let mut pieces = Vec::new();
         wrap(
@@ -277,14 +281,15 @@ mod tests {
             let aim = Aim::zoned(&["a", "a", "b", "b"], 2, &left);
             share_of_chunk(&aim.targets, &aim.domains, length, parts).into_values()
         };
-        // of 10 cells a zone 5, the odd ones to the largest remainder, of equal ones to the earlier
+        // each zone gets 5 of 10 cells; odd cells go to the largest remainder, of equal ones to the
+        // earlier
         assert_eq!(share_of_chunk([3, 7, 5, 5], 5, 2), [2, 3, 3, 2]);
-        // 6 and 4 of 5 chunks: both are 1.2 and 0.8, so the second is rounded up
+        // 6 and 4 cells over 5 chunks are 1.2 and 0.8, so the second is rounded up
         assert_eq!(share_of_chunk([6, 4, 10, 0], 2, 5), [1, 1, 2, 0]);
     }
 
     #[test]
-    fn every_chunk_number_gives_everybody_the_target_within_the_caps() {
+    fn any_number_of_chunks_gives_every_holder_its_target_within_the_caps() {
         let zones = ["a/1", "a/2", "b/1", "b/1", "c/1", "-"];
         let aim = Aim::zoned(&zones, 3, &[667, 333, 499, 501, 1000, 0]);
         for chunks in [1, 2, 4, 64] {

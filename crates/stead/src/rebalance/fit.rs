@@ -1,9 +1,9 @@
-//! Fit: pieces whose sets cannot stay as they are, because R or the caps changed, get sets that
-//! can.
+//! Fit: gives a new set to each piece whose set cannot stay, because R or the caps changed.
 //!
-//! Each such piece keeps as many of its copies as R and the caps allow, so what is added here has
-//! to move in any way. Who is dropped and who is added is a good guess by who has too much and who
-//! too little; `copies` puts right what it got wrong.
+//! Each such piece keeps as many of its copies as R and the caps allow, so a copy that is added
+//! here has to move in any case. Which copies are dropped and which holders are added is a guess,
+//! made from who has too much and who has too little. The guess is usually good; `copies` corrects
+//! it where it was wrong.
 
 use super::aim::Aim;
 use super::holder::{ByHolder, HolderId, Role};
@@ -11,7 +11,7 @@ use super::piece::{join, loads, Piece};
 use super::sets::{SetId, Sets};
 use super::table::Table;
 
-/// The pieces with R copies each that keep the caps; `None` when all of them do already.
+/// Returns pieces with R copies each that keep the caps, or `None` when all pieces do so already.
 pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Piece>> {
     let mut known: Table<SetId, Option<bool>> = Table::filled(sets.count(), None);
     let mut fits = |set| *known[set].get_or_insert_with(|| aim.fits(set, sets));
@@ -24,7 +24,7 @@ pub(super) fn fit(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Option<Vec<Pi
         loads: loads(pieces, sets, aim.holders()),
         out: Vec::with_capacity(pieces.len()),
     };
-    // all that is given up first, so that what is missing is known before it is given out
+    // first give up all copies that must go, so that all deficits are known before any is filled
     let keep = |(piece, broken): (&Piece, bool)| {
         let roles = broken.then(|| fitting.keep(piece.cells, sets.roles(piece.set)));
         (*piece, roles)
@@ -46,13 +46,14 @@ struct Fitting<'a> {
 }
 
 impl Fitting<'_> {
-    /// By how much a holder has too much.
+    /// By how much a holder has too much; negative when it has too little.
     fn excess(&self, holder: HolderId) -> i128 {
         self.loads[holder] as i128 - self.aim.targets[holder] as i128 // both at most 2^64
     }
 
-    /// The roles that stay: at most R, within the caps, and as many as can. What is dropped for an
-    /// inner domain counts for those around it, so the innermost comes first.
+    /// The roles that stay: as many as possible, but at most R and within the caps. A copy that is
+    /// dropped from an inner domain also leaves the domains around it, so the innermost broken
+    /// domain comes first.
     fn keep(&mut self, cells: u128, roles: &[Role]) -> Vec<Role> {
         let domains = &self.aim.domains;
         let mut kept = roles.to_vec();
@@ -64,8 +65,8 @@ impl Fitting<'_> {
             let inside = |role: &&Role| {
                 full.is_none_or(|domain| domains.of(role.holder()).contains(&domain))
             };
-            // those that cannot hold first, then others before primaries, then who has most too
-            // much
+            // drop holders that cannot hold first, then other copies before the primary, then the
+            // holder with the largest surplus
             let rank = |role: &&Role| {
                 (
                     !domains.can_hold(role.holder()),
@@ -82,8 +83,9 @@ impl Fitting<'_> {
         }
     }
 
-    /// Adds the roles that are missing: those with too little, in their order, as much as they
-    /// lack; when nobody who may join lacks any, whoever has least too much.
+    /// Adds the missing roles. Holders with a deficit come first, in their order, each for as many
+    /// cells as it lacks. When no holder that may join has a deficit, the one with the smallest
+    /// surplus gets all cells.
     fn complete(&mut self, cells: u128, mut kept: Vec<Role>, sets: &mut Sets) {
         let has_primary = kept.iter().any(|role| role.is_primary());
         let is_whole = kept.len() >= self.aim.replicas() as usize;
@@ -92,7 +94,7 @@ impl Fitting<'_> {
             if let Some(first) = kept.first_mut().filter(|_| is_whole && !has_primary) {
                 *first = Role::primary(first.holder());
             }
-            // where nobody could join a set that is not whole, the proof of the rebalance says so
+            // if no holder could join a set that is not whole, `Aim::prove` will report it
             let set = sets.id(kept);
             self.out.push(Piece { cells, set });
             return;
@@ -108,7 +110,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// Who joins these roles.
+    /// The holder that joins these roles, if any may.
     fn joining(&self, kept: &[Role]) -> Option<HolderId> {
         let others = kept.iter().map(|role| role.holder());
         let may = |holder: &HolderId| self.aim.domains.may_join(*holder, others.clone());
@@ -125,7 +127,8 @@ mod tests {
 
     type List<'a> = &'a [(u128, &'a [u32])];
 
-    /// What `fit` makes of pieces of holders in these zones ("-" cannot hold) with these targets.
+    /// Checks what `fit` makes of pieces of holders in these zones ("-" cannot hold) with these
+    /// targets.
     fn fitted(
         zones: &[&str],
         replicas: u32,
@@ -142,12 +145,12 @@ mod tests {
     #[test]
     fn sets_that_fit_stay() {
         fitted(&["a", "b"], 2, &[4, 4], &[(4, &[0, 1])], None);
-        // a holder that leaves is a donor like any other: it breaks no cap
+        // a holder that leaves gives up cells like any other donor: it breaks no cap
         fitted(&["-", "a", "b"], 2, &[0, 4, 4], &[(4, &[0, 1])], None);
     }
 
     #[test]
-    fn a_copy_too_few_goes_to_those_who_lack_some_in_their_order() {
+    fn a_missing_copy_goes_to_holders_with_a_deficit_in_their_order() {
         fitted(
             &["a", "b", "c"],
             2,
@@ -155,7 +158,7 @@ mod tests {
             &[(4, &[0])],
             Some(&[(3, &[0, 1]), (1, &[0, 2])]),
         );
-        // nobody who may join lacks any: whoever has least too much
+        // no holder that may join has a deficit, so the one with the smallest surplus joins
         fitted(
             &["a", "b", "c"],
             2,
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_too_many_goes_from_the_full_domain_and_not_from_the_primary() {
+    fn a_surplus_copy_leaves_the_full_domain_and_is_not_the_primary() {
         fitted(
             &["a", "a", "b"],
             2,
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_hold_goes_first_and_then_another_is_the_primary() {
+    fn a_holder_that_cannot_hold_is_dropped_first_and_another_becomes_primary() {
         fitted(
             &["-", "a", "b"],
             2,

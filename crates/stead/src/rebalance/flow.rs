@@ -1,14 +1,14 @@
-//! Flow: exchanges along shortest paths until everybody has the target, with the least cost there
-//! is.
+//! Flow: exchanges along shortest paths until every holder has its target, with the least cost.
 //!
-//! An arc of the graph costs 1 onto a holder that has no old copy, -1 when such a holder is left
-//! again (a refund), else 0. Successive shortest paths from those who have too much to those who
-//! have too little keep the whole at the least cost for what is settled so far (Ahuja, Magnanti,
-//! Orlin, Network Flows, chapter 9). The pieces can be cut at any cell, which makes the exchanges
-//! of one set independent of each other; among paths of one cost those with the fewest arcs are
-//! taken, so that exchanges within one piece do not stand in each other's way.
+//! An arc of the graph costs 1 when it leads to a holder that had no copy at the start, -1 when it
+//! leaves such a holder again (a refund), and otherwise 0. The algorithm is successive shortest
+//! paths, from the holders that have too much to those that have too little. At any time, the cost
+//! of what is settled so far is the minimum (Ahuja, Magnanti, Orlin, Network Flows, chapter 9).
+//! Pieces can be cut at any cell, so the exchanges of one set are independent of each other. Among
+//! paths of the same cost, those with the fewest arcs are taken, so that exchanges within one piece
+//! do not block each other.
 //!
-//! A round finds the distances of all holders and then pushes along all shortest paths.
+//! Each round computes the distances of all holders and then pushes cells along all shortest paths.
 
 use std::collections::BTreeMap;
 
@@ -20,19 +20,19 @@ use super::piece::Piece;
 use super::sets::Sets;
 use super::table::Table;
 
-/// Exchanges in a graph, and what is still to be settled by them.
+/// Exchanges in a graph, and the surplus and deficit that they still have to settle.
 pub(super) struct Flow<'a, E> {
     graph: Graph<'a, E>,
-    /// What each holder has too much.
+    /// How many cells each holder has too many.
     pub excess: ByHolder,
-    /// What each holder has too little.
+    /// How many cells each holder has too few.
     pub deficit: ByHolder,
 }
 
 /// How a flow ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
-    /// Everybody who had too much got rid of it.
+    /// No holder has a surplus any more, or none has a deficit.
     Settled,
     /// The next path would cost more than the limit.
     TooDear,
@@ -41,7 +41,7 @@ pub(super) enum Outcome {
 }
 
 impl<'a, E: Exchange> Flow<'a, E> {
-    /// A flow over the runs, in their order, from `now` to `wanted`.
+    /// A flow over these runs, in their order, from the loads `now` to the loads `wanted`.
     pub(super) fn new(
         exchange: E,
         runs: Vec<Run>,
@@ -56,7 +56,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
         }
     }
 
-    /// Settles what can be settled at a cost of at most `limit` a path.
+    /// Settles everything that paths of a cost of at most `limit` can settle.
     pub(super) fn settle(&mut self, limit: i64) -> Outcome {
         loop {
             if self.excess.sum() == 0 || self.deficit.sum() == 0 {
@@ -83,7 +83,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
         self.graph.into_pieces()
     }
 
-    /// Pushes along shortest paths until none is left; whether there was one.
+    /// Pushes cells along shortest paths until none is left. Returns whether there was one.
     fn push(&mut self, sources: &[HolderId], limit: i64, mut walk: Walk) -> bool {
         let mut pushed = false;
         for source in sources {
@@ -93,7 +93,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
                 };
                 match self.take(*source, &path) {
                     Ok(()) => pushed = true,
-                    // another run must serve for this arc
+                    // this arc needs another run
                     Err(arc) => walk.cursor[arc.from].next_run(),
                 }
             }
@@ -119,7 +119,8 @@ impl<'a, E: Exchange> Flow<'a, E> {
         }
     }
 
-    /// The next arc from a holder that lies on a shortest path and may still lead somewhere.
+    /// The next arc from the holder `from` that is part of a shortest path and is not known to be a
+    /// dead end.
     fn next_arc(&self, from: HolderId, walk: &mut Walk) -> Option<Arc> {
         loop {
             let cursor = walk.cursor[from];
@@ -134,7 +135,7 @@ impl<'a, E: Exchange> Flow<'a, E> {
         }
     }
 
-    /// The next holder that replaces `from` in the run on a shortest path.
+    /// The next holder that can replace `from` in the run on a shortest path.
     fn next_in_run(&self, run: &Run, from: HolderId, walk: &mut Walk) -> Option<HolderId> {
         let Graph { exchange, sets, .. } = &self.graph;
         let start = walk.distance[from];
@@ -160,10 +161,11 @@ impl<'a, E: Exchange> Flow<'a, E> {
         Some(*to)
     }
 
-    /// Exchanges along a path, as much as can be; otherwise the arc that stands in the way.
+    /// Makes all exchanges of a path, for as many cells as possible. If that is not possible,
+    /// returns the arc that prevents it.
     ///
-    /// A run that serves twice is cut for it, one part an exchange. Only a single cell cannot be
-    /// cut: then both exchanges are made in it when its set may have both.
+    /// A run that the path uses twice is cut into one part for each exchange. A single cell cannot
+    /// be cut: then both exchanges are made in it, if the resulting set is allowed.
     fn take(&mut self, source: HolderId, path: &[Arc]) -> Result<(), Arc> {
         let sink = path.last().map_or(source, |arc| arc.to);
         let mut cells = self.excess[source].min(self.deficit[sink]);
@@ -188,8 +190,8 @@ impl<'a, E: Exchange> Flow<'a, E> {
     }
 }
 
-/// How far a walk got with a holder's arcs: the place in its list of runs, and among the holders
-/// that are as near as need be.
+/// How far a walk has tried the arcs of a holder: the position in its list of runs, and the
+/// position among the holders at the right distance.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
     run: usize,
@@ -205,13 +207,13 @@ impl Cursor {
     }
 }
 
-/// A walk along shortest paths: no arc is tried twice once it led nowhere.
+/// A walk along shortest paths. An arc that led nowhere is not tried again.
 struct Walk {
     distance: Table<HolderId, Distance>,
     cursor: Table<HolderId, Cursor>,
-    /// those from which no path is left
+    /// The holders from which no path is left.
     dead: Table<HolderId, bool>,
-    /// those that can hold, by their distance
+    /// The holders that can hold, by their distance.
     near: BTreeMap<Distance, Vec<HolderId>>,
 }
 
@@ -240,8 +242,9 @@ mod tests {
     use super::super::table::Id;
     use super::*;
 
-    /// A set has a chain of four holders: each but the last may be replaced by the next number at
-    /// a cost of 1. `sound`: whether sets of several exchanges are.
+    /// An exchange for four holders, numbered 0 to 3. Each but the last may be replaced by the next
+    /// number, at a cost of 1. `sound` says whether a set that results from several exchanges is
+    /// allowed.
     struct Next {
         sound: bool,
     }
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_go_along_a_path_and_are_cut_where_they_make_no_border() {
+    fn cells_move_along_a_path_and_are_cut_off_where_they_add_no_border() {
         let settled = |excess, deficit, limit| {
             let (mut sets, domains) = (Sets::default(), four());
             let start = sets.pieces(&[(5, &[0]), (5, &[1]), (5, &[2])]);
@@ -311,7 +314,7 @@ mod tests {
             settled([2, 0, 0, 0], [0, 0, 2, 0], 2),
             (Outcome::Settled, 0, vec![3, 5, 7])
         );
-        // nobody goes down
+        // no arc leads to a lower number
         assert_eq!(
             settled([0, 0, 2, 0], [2, 0, 0, 0], i64::MAX),
             (Outcome::Stuck, 2, vec![5, 5, 5])
@@ -319,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_who_lacks_some_is_served_first_and_more_than_there_is_stays_undone() {
+    fn the_nearest_deficit_is_filled_first_and_the_rest_stays_open() {
         let (mut sets, domains) = (Sets::default(), four());
         let start = sets.pieces(&[(5, &[0]), (5, &[1]), (5, &[2])]);
         let (excess, deficit) = ([3, 0, 0, 0], [0, 2, 0, 9]);
@@ -338,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_serves_twice_is_cut_and_a_single_cell_has_both_exchanges_or_none() {
+    fn a_run_used_twice_is_cut_and_a_single_cell_takes_both_exchanges_or_none() {
         // 0 -> 1 in the first run, 1 -> 2 in the second, 2 -> 3 in the first again
         let path = [(0, 0, 1), (1, 1, 2), (0, 2, 3)].map(|(run, from, to)| Arc {
             run: PieceId::new(run),
@@ -377,8 +380,7 @@ mod tests {
             taken(1, false),
             (Some((0, 2)), 9, vec![(1, vec![0, 2]), (1, vec![1])])
         );
-        // three cells: one for each exchange, and one stays; nothing asks whether both together are
-        // sound
+        // three cells: one for each exchange, and one is left; `is_sound` is not asked
         let expected = [
             (1, vec![1, 2]),
             (1, vec![0, 3]),

@@ -1,4 +1,4 @@
-//! Gradual change: one step of the way from the base slices to the target slices. Normative:
+//! Gradual change: computes one step from the base slices towards the target slices. Normative:
 //! docs/placement.md, "Gradual change".
 
 use super::piece::{copies_moved, join, overlay, Piece};
@@ -7,8 +7,8 @@ use crate::fleet::Fleet;
 use crate::map::Map;
 use crate::weight::Weight;
 
-/// The base pieces after a step from `base` towards `target`, from the first cell on until the next
-/// cell would move more copies than `budget`.
+/// Returns the base pieces after a step from `base` towards `target`. The step starts at the first
+/// cell and stops where the next cell would move more copies than are left of `budget`.
 pub(super) fn advance(
     base: &[Piece],
     target: &[Piece],
@@ -19,7 +19,7 @@ pub(super) fn advance(
     let mut goes_on = true;
     for (cells, now, then) in overlay(base, target) {
         let copies = copies_moved(sets, now, then);
-        let affordable = budget.checked_div(copies).unwrap_or(cells); // all where none moves
+        let affordable = budget.checked_div(copies).unwrap_or(cells); // all if no copy moves
         let taken = if goes_on { cells.min(affordable) } else { 0 };
         budget -= taken * copies;
         goes_on &= taken == cells;
@@ -35,8 +35,8 @@ pub(super) fn advance(
     join(out)
 }
 
-/// Whether a map's target slices are what this fleet asks for: everything that decides about shares
-/// is as it was.
+/// Whether the target slices of a map are what this fleet asks for: nothing that influences the
+/// shares has changed.
 pub(super) fn is_for(fleet: &Fleet, map: &Map) -> bool {
     let labels = |value: &dyn Fn(&str) -> Option<String>| -> Vec<Option<String>> {
         fleet.spread.iter().map(|label| value(label)).collect()
@@ -87,7 +87,7 @@ mod tests {
             let expected = sets.pieces(expected);
             assert_eq!(advance(&base, &target, &sets, budget), expected);
         };
-        // 4 copies, then a new order for nothing, then two copies a cell
+        // 4 cells that move one copy each, then 4 that move none, then 12 that move two copies each
         check(0, &[(10, ab), (10, ba)]);
         check(3, &[(3, ac), (7, ab), (10, ba)]);
         check(5, &[(4, ac), (4, ba), (2, ab), (10, ba)]);

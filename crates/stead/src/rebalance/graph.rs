@@ -1,10 +1,11 @@
-//! Graph: the exchanges that are possible, as arcs between holders.
+//! Graph: all possible exchanges, as arcs between holders.
 //!
-//! The holders are the vertices; where a run of cells lets holder `a` be replaced by `b`, there is
-//! an arc from `a` to `b` with the run's length as its capacity. The cost of an arc is what it
-//! moves. What differs between exchanging copies and exchanging primaries is in `Exchange`.
+//! The holders are the vertices. Where holder `b` may replace holder `a` in a run of cells, there
+//! is an arc from `a` to `b` with the length of the run as its capacity. The cost of an arc is what
+//! the exchange moves. `Exchange` holds what differs between exchanging copies and exchanging
+//! primaries.
 //!
-//! An exchange in a part of a run cuts the run, so a graph keeps its runs in a chain.
+//! An exchange in a part of a run cuts the run, so the graph keeps its runs in a chain.
 
 use super::chain::Chain;
 use super::domains::{DomainId, Domains};
@@ -13,54 +14,56 @@ use super::piece::{join, Piece, PieceId};
 use super::sets::{SetId, Sets};
 use super::table::Table;
 
-/// A run of cells that has the same set, and had the same set before.
+/// A run of cells that have the same set now, and had the same set at the start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    /// How many cells.
+    /// The number of cells.
     pub cells: u128,
-    /// Who has them now.
+    /// The set that has them now.
     pub set: SetId,
-    /// Who had them.
+    /// The set that had them at the start.
     pub old: SetId,
 }
 
-/// What is exchanged.
+/// A kind of exchange: of copies, or of primaries.
 pub(super) trait Exchange {
     /// The roles of a set whose holders can be replaced.
     fn sources<'a>(&self, sets: &'a Sets, set: SetId) -> &'a [Role];
     /// Holders that may replace `from` in the run, each at a cost of its own.
     fn direct(&self, sets: &Sets, run: &Run, from: HolderId) -> Vec<(HolderId, i64)>;
-    /// The cost at which any other holder may replace `from` as far as the caps allow, if any may.
+    /// The cost at which any other holder may replace `from`, as far as the caps allow. `None` when
+    /// only the holders of `direct` may.
     fn broad(&self, sets: &Sets, run: &Run, from: HolderId) -> Option<i64>;
-    /// The set with `to` in the place of `from`.
+    /// The set after `to` has replaced `from`.
     fn exchanged(&self, sets: &mut Sets, set: SetId, from: HolderId, to: HolderId) -> SetId;
-    /// Whether a set that came of several exchanges is one that may be.
+    /// Whether a set that results from several exchanges is allowed.
     fn is_sound(&self, sets: &Sets, set: SetId) -> bool;
 }
 
-/// An exchange in a run.
+/// An exchange in a run: an arc of the graph.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arc {
-    /// In which run.
+    /// The run.
     pub run: PieceId,
-    /// Who is replaced.
+    /// The holder that is replaced.
     pub from: HolderId,
-    /// By whom.
+    /// The holder that replaces it.
     pub to: HolderId,
 }
 
-/// All exchanges that are possible.
+/// All possible exchanges.
 pub(super) struct Graph<'a, E> {
     pub exchange: E,
     pub sets: &'a mut Sets,
     pub domains: &'a Domains,
     runs: Chain<Run>,
-    /// for each holder the runs in which it can be replaced, and some in which it was
+    /// For each holder, all runs in which it can be replaced. The list may also contain runs in
+    /// which it no longer can.
     of: Table<HolderId, Vec<PieceId>>,
 }
 
 impl<'a, E: Exchange> Graph<'a, E> {
-    /// The graph of these runs, in their order, for as many holders as `domains` has.
+    /// The graph of these runs, in their order. It has as many holders as `domains`.
     pub(super) fn new(
         exchange: E,
         runs: Vec<Run>,
@@ -80,7 +83,7 @@ impl<'a, E: Exchange> Graph<'a, E> {
         graph
     }
 
-    /// Enters a run for each holder that can be replaced in it.
+    /// Adds a run to the list of each holder that can be replaced in it.
     fn enter(&mut self, id: PieceId) {
         for role in self.exchange.sources(self.sets, self.runs[id].set) {
             self.of[role.holder()].push(id);
@@ -92,8 +95,8 @@ impl<'a, E: Exchange> Graph<'a, E> {
         self.runs[id]
     }
 
-    /// The first of a holder's runs, from the one with this number in its list on, in which it can
-    /// still be replaced: its number and itself.
+    /// The first run in a holder's list, from the position `from` on, in which the holder can still
+    /// be replaced. Returns the position and the run.
     pub(super) fn next_run(&self, holder: HolderId, from: usize) -> Option<(usize, PieceId)> {
         let live = |(_, id): &(usize, PieceId)| {
             let sources = self.exchange.sources(self.sets, self.runs[*id].set);
@@ -103,14 +106,15 @@ impl<'a, E: Exchange> Graph<'a, E> {
         runs.enumerate().skip(from).find(live)
     }
 
-    /// The domains that take no more copies of a run when `from` gives its up.
+    /// The domains that can take no further copy of a run after `from` has given up its copy.
     pub(super) fn full(&self, run: &Run, from: HolderId) -> Vec<DomainId> {
         let rest = self.sets.holders(run.set);
         self.domains.full(rest.filter(|holder| *holder != from))
     }
 
     /// Makes the exchange of an arc in `cells` cells of its run: in the whole run, or in a part
-    /// that is cut off at the end where it makes no new border.
+    /// that is cut off. The part is cut off beside a neighbour that has the new set already, if
+    /// there is one, so that no border is added.
     pub(super) fn apply(&mut self, arc: Arc, cells: u128) {
         let run = self.runs[arc.run];
         let exchange = &self.exchange;
@@ -132,7 +136,7 @@ impl<'a, E: Exchange> Graph<'a, E> {
         self.enter(cut_off);
     }
 
-    /// Whether a run of one cell may have all exchanges that the path makes in it.
+    /// Whether a run of one cell may take all exchanges that the path makes in it.
     pub(super) fn may_all(&mut self, id: PieceId, path: &[Arc]) -> bool {
         let Run { cells, mut set, .. } = self.runs[id];
         if cells != 1 {

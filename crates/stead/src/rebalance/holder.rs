@@ -1,13 +1,13 @@
-//! Holders, the two roles that a holder can have, and numbers of cells for each of both.
+//! Holders, the two roles that a holder can have, and tables of cells by holder and by role.
 //!
-//! Everything that moves copies moves roles: who takes a copy over takes its role over as well. So
-//! the numbers of primaries follow the numbers of copies, and only what is left needs an exchange
-//! of roles between holders that both stay.
+//! Every step that moves a copy moves its role too: a holder that takes a copy over also takes over
+//! the role of that copy. So the numbers of primaries follow the numbers of copies, and only the
+//! difference that is left needs exchanges of roles between holders that both stay.
 
 use super::table::{Id, Table};
 
-/// A holder by its place in the list of all that take a share: nodes by name, then weighted
-/// policies by name, then those that leave.
+/// A holder, identified by its position in the list of all holders: the nodes by name, then the
+/// weighted policies by name, then the holders that are leaving.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HolderId(pub u32);
 
@@ -24,7 +24,7 @@ impl Id for HolderId {
 /// A number of cells for each holder.
 pub type ByHolder = Table<HolderId, u128>;
 
-/// A holder as the primary of a point, or as one of its other copies. Ordered by holder.
+/// A holder as the primary of a point, or as one of its other copies. Roles are ordered by holder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Role(u32);
 
@@ -59,12 +59,12 @@ impl Role {
         Role::of(holder, self.is_primary())
     }
 
-    /// Who has the role.
+    /// The holder that has the role.
     pub(super) fn holder(self) -> HolderId {
         HolderId(self.0 / 2)
     }
 
-    /// Whether it is a primary's.
+    /// Whether it is the role of a primary.
     pub(super) fn is_primary(self) -> bool {
         self.0 % 2 == 0
     }
@@ -74,13 +74,13 @@ impl Role {
 pub(super) type ByRole = Table<Role, u128>;
 
 impl ByRole {
-    /// Of each holder both roles together.
+    /// The cells of each holder, in both roles together.
     pub(super) fn by_holder(&self) -> ByHolder {
         let holders = self.values().chunks(2);
         holders.map(|roles| roles.iter().sum()).collect()
     }
 
-    /// Of each holder the cells that it is the primary of.
+    /// The cells of which each holder is the primary.
     pub(super) fn primaries(&self) -> ByHolder {
         self.values().iter().step_by(2).copied().collect()
     }

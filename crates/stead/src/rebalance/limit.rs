@@ -1,5 +1,5 @@
-//! Limit: a rebalance, or a first layout, with at most `max_slices` pieces where the fleet sets
-//! that.
+//! Limit: a rebalance or a first layout with at most `max_slices` pieces, where the fleet sets that
+//! limit.
 
 use super::aim::Aim;
 use super::coalesce::coalesce;
@@ -30,7 +30,7 @@ fn too_few(aim: &Aim, least: usize) -> Error {
     }
 }
 
-/// The first pieces of a fleet.
+/// Computes the first pieces of a fleet.
 pub(super) fn first(sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let nobody = [Piece {
         cells: aim.cells,
@@ -51,10 +51,10 @@ pub(super) fn first(sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     }
 }
 
-/// Rebalances as `exact::rebalance` does. Where the fleet sets `max_slices`, the result has at most
+/// Rebalances like `exact::rebalance`. Where the fleet sets `max_slices`, the result has at most
 /// that many pieces, and more points may move.
 ///
-/// Cost: about twelve times that of `exact::rebalance` when `max_slices` bites.
+/// Cost: about twelve times that of `exact::rebalance` when the result of that has too many pieces.
 pub(super) fn rebalance(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let made = exact::rebalance(pieces, sets, aim)?;
     if made.len() <= most(aim) {
@@ -70,12 +70,13 @@ pub(super) fn rebalance(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<
     within_one(pieces, sets, aim)
 }
 
-/// One replica: of the rebalances that stay within the limit, among a dozen coalesced starts and a
-/// few fresh layouts, the one with the least movement.
+/// Rebalances within the limit at one replica. Tries about a dozen starts, coalesced to different
+/// degrees, and a few fresh layouts. Of the results within the limit, takes the one with the least
+/// movement.
 ///
-/// Halving finds about how much must be coalesced: the fewer pieces are kept, the fewer come out
-/// and the more moves, nearly. A fresh layout has few, and is often better where the limit is
-/// tight.
+/// Binary search finds about how much must be coalesced: in nearly all cases, the fewer pieces are
+/// kept, the fewer come out and the more moves. A fresh layout has few pieces and is often better
+/// where the limit is tight.
 fn within_one(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let mut tried = fresh(pieces, sets, aim);
     let (mut works, mut fails) = (0, pieces.len().max(2));
@@ -90,23 +91,25 @@ fn within_one(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>
         }
     }
     let fewest = tried.iter().map(Vec::len).min().unwrap_or(usize::MAX);
-    // of equal ones the first
+    // of equal results the first
     let fits = tried.into_iter().filter(|made| made.len() <= most(aim));
     fits.min_by_key(|made| moved(pieces, made, sets))
         .ok_or_else(|| too_few(aim, fewest))
 }
 
-/// Several replicas: of the rebalances that stay within the limit, among a dozen coalesced starts,
-/// the one that moves least for each piece of room that it leaves; a fresh layout, which moves
-/// nearly everything, only when nothing else fits.
+/// Rebalances within the limit at several replicas. Tries about a dozen starts, coalesced to
+/// different degrees. Of the results within the limit, takes the one with the least movement for
+/// each piece of room that it leaves below the limit. A fresh layout moves nearly everything, so it
+/// is taken only when nothing else fits.
 ///
-/// Coalescing puts all holders off their targets, and to put them right takes about two cuts each,
-/// however little was coalesced. So it must not be done at every step.
+/// Coalescing moves all holders off their targets, and correcting that takes about two cuts each,
+/// however little was coalesced. So it must not be necessary at every step; leaving room avoids
+/// that.
 fn within_several(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let laid = first_layout(sets, aim, 1);
     let fresh = primaries::put_right(pieces, &laid, sets, aim)?;
     let mut tried = Vec::new();
-    // ten by ten per cent, and the last of them halved until one is left
+    // keep nine tenths, eight tenths, ... one tenth; then 1/16, 1/32, ... until one piece is left
     let tenths = (1..10).rev().map(|tenths| pieces.len() * tenths / 10);
     let halves = (4..)
         .map(|k| pieces.len() >> k)
@@ -123,7 +126,7 @@ fn within_several(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Pi
         let room = most(aim).checked_sub(made.len())? as u128;
         Some((moved(pieces, &made, sets), 1 + room, made))
     };
-    // of equal ones the first; at most 2^72 copies and 2^32 pieces
+    // of equal results the first; the products fit: at most 2^72 copies and 2^32 pieces
     let better = |best: (u128, u128, Vec<Piece>), next: (u128, u128, Vec<Piece>)| {
         if next.0 * best.1 < best.0 * next.1 {
             next
@@ -137,10 +140,10 @@ fn within_several(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Pi
         .ok_or_else(|| too_few(aim, fewest))
 }
 
-/// Layouts of one replica with few pieces: in the order in which the holders have their longest
-/// pieces now, those that have none in between, at five places.
+/// Layouts of one replica with few pieces. The holders lie in the order of their longest present
+/// pieces. Holders that have no piece yet are inserted together, at five different positions.
 fn fresh(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Vec<Vec<Piece>> {
-    // length and middle of each holder's longest piece, of equal ones the first
+    // length and middle of each holder's longest piece; of equal ones the first
     let mut longest: Table<HolderId, (u128, u128)> = Table::filled(aim.holders(), (0, 0));
     let mut start = 0;
     for piece in pieces {

@@ -1,37 +1,47 @@
-//! Rebalancing: from the slices of today and the weights of tomorrow to new slices, exactly
-//! balanced, with the least movement.
+//! Rebalancing: computes the slices of the next map from the slices of the map before it and the
+//! weights of the new fleet. The result is exactly balanced, and as little as possible moves.
 //!
-//! A slice is held by a set of R holders, one of which is its primary. The steps, each in its file,
-//! all in one fixed order, all in whole cells; docs/rebalance.md tells them in words:
+//! A slice is held by a set of R holders, one of which is its primary; a holder is a node, or at
+//! one replica also a policy that has a weight. A *piece* is a slice during a rebalance: its length
+//! in cells and its set. The other words are those of docs/placement.md.
 //!
-//! 1. [`targets`]: how many cells each holder gets under the caps of [`Domains`], as integers that
-//!    add up exactly.
-//! 2. `fit`: sets that R, the caps or the labels no longer allow change as little as can be.
-//! 3. `shift`: a holder that must grow grows over its neighbours' slices. Makes no slice, often
-//!    removes one.
-//! 4. `release`: holders that must shrink give up whole slices and, next to those or to each other,
-//!    one cut each.
-//! 5. `fill`: what was given up goes to those who still must grow.
-//! 6. `copies`, at several replicas: what is left goes along the shortest paths of `flow`.
-//! 7. `primaries`, at several replicas: the same paths, over exchanges within a set.
+//! A rebalance takes the steps below, each in its own file. Every step counts in whole cells and
+//! loops in one fixed order, so that all machines compute the same result. docs/rebalance.md
+//! explains the steps in more words.
 //!
-//! `build` makes an `Aim` of step 1 and hands it to `limit`. That file calls `exact`, which is
-//! steps 2 to 7 and the proof that they came out right. It calls `coalesce`, which spends movement
-//! on fewer slices, where the fleet sets `max_slices` and there would be more. A first map comes
-//! from `first_layout` instead of steps 2 to 6. `gradual` goes a part of the way, and `compose`
-//! turns pieces into a map.
+//! 1. [`targets`] computes how many cells each holder gets under the caps of [`Domains`], as
+//!    integers that add up exactly.
+//! 2. `fit` repairs the sets that R, the caps or the labels no longer allow, and changes as few of
+//!    their copies as possible.
+//! 3. `shift` lets a holder that must grow take cells from the slices beside its own. This adds no
+//!    slice and often removes one.
+//! 4. `release` lets the holders that must shrink give up the rest: whole slices first, then one
+//!    cut for each holder, beside such a slice or beside another holder's cut where possible.
+//! 5. `fill` gives the released cells to the holders that must still grow.
+//! 6. `copies` (several replicas only) settles what steps 3 to 5 left over, by exchanges along the
+//!    shortest paths of `flow`.
+//! 7. `primaries` (several replicas only) gives each holder its share of primaries, by shortest
+//!    paths over exchanges of the primary within a set.
 //!
-//! In steps 3 to 5 a holder that shrinks never gains a cell and one that grows never loses one, so
-//! the cells that move are exactly the sum of the gains. Where they settle everything, as always at
-//! one replica, no way to the same targets moves less; else step 6 makes it the least.
+//! How the files work together: `build` runs step 1, which gives an `Aim`, and passes it to
+//! `limit`. `limit` calls `exact`, which runs steps 2 to 7 and checks that the result meets the
+//! aim. When the fleet sets `max_slices` and `exact` made more slices, `limit` first lets
+//! `coalesce` join slices, which costs movement, and calls `exact` again. For a first map,
+//! `first_layout` replaces steps 2 to 6. `gradual` takes only a part of a change, and `compose`
+//! turns pieces into the parts of a map.
 //!
-//! Why these steps: finding the fewest slices is strongly NP-hard (research: debt clearing with
-//! minimum edges), so they are a heuristic, judged by the slice counts of docs/rebalance.md. Their
-//! version stands in each map; a change of any step is a new version.
+//! In steps 3 to 5, a holder that must shrink never gains a cell, and a holder that must grow never
+//! loses one. The number of cells moved is therefore exactly the sum of all gains. Where these
+//! steps reach every target, as they always do at one replica, no way to the same targets moves
+//! less. Otherwise step 6 makes the movement minimal.
+//!
+//! Finding the fewest slices is strongly NP-hard (research: debt clearing with minimum edges).
+//! Steps 3 to 5 are therefore a heuristic, which docs/rebalance.md judges by its slice counts. Each
+//! map records the version of the algorithm; changing any step requires a new version.
 //!
 //! # The files
 //!
-//! A file uses only files to its left.
+//! A file uses only files in groups to the left of its own:
 //!
 //! ```text
 //! table | holder | sets domains | piece targets | chain aim | demand | fit shift release coalesce first_layout graph | fill distances | flow | copies primaries | exact | limit | gradual roster | compose | build
@@ -39,15 +49,16 @@
 //!
 //! # Wrong ids
 //!
-//! Holders, roles, domains, sets and pieces are known by ids, and each value about one of them
-//! stands in a [`Table`] that only its id indexes. A wrong id panics. libstead turns a panic into
-//! the status of an internal fault, the command into one line and an exit code, Python into an
-//! exception. An `Err` would be as loud, but nearly every line of the steps would have to pass it
-//! on, and no reader could tell it from the errors that do happen.
+//! Holders, roles, domains, sets and pieces are identified by ids. All values that belong to them
+//! are kept in a [`Table`] (or in `table::Lists`), which only ids of the right kind can index. A
+//! wrong id panics. libstead turns the panic into the status for an internal fault, the command
+//! prints one line and exits with an error code, and Python raises an exception. Returning `Err`
+//! instead would report the fault just as clearly, but nearly every line of the steps would have to
+//! propagate it, and readers could not tell it from the errors that can really happen.
 //!
-//! No fleet and no map can cause that panic: every id is given out in this module, for a table of
-//! that length. The node and policy numbers of an old map are looked up in `roster` alone, where a
-//! wrong one is an `Error::Internal`.
+//! No fleet and no map can cause this panic: this module creates every id, and only for a table of
+//! that length. The node and policy numbers of an old map are looked up only in `roster`, where a
+//! wrong number is an `Error::Internal`.
 
 mod aim;
 mod build;

@@ -1,19 +1,20 @@
-//! Pieces: the slices while they are being rebalanced, as lengths in cells.
+//! Pieces: the slices during a rebalance, as lengths in cells.
 
 use super::holder::{ByHolder, ByRole};
 use super::sets::{SetId, Sets};
 use super::table::Id;
 
-/// A run of cells that one set of roles has. The pieces in their order cover the whole space.
+/// A run of cells that are held by one set of roles. The pieces, in order, cover the whole space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
-    /// How many cells; up to G, which may be 2^64.
+    /// The number of cells; up to G, which may be 2^64.
     pub cells: u128,
-    /// Who has them.
+    /// The set that holds them.
     pub set: SetId,
 }
 
-/// A piece by its place among the pieces that a step starts with, and those that it cuts off.
+/// A piece, identified by its position among the pieces that a step starts with, followed by the
+/// pieces that the step cuts off.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct PieceId(u32);
 
@@ -27,7 +28,7 @@ impl Id for PieceId {
     }
 }
 
-/// What each holder has, of `holders`.
+/// The number of cells of each holder. There are `holders` holders.
 pub(super) fn loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByHolder {
     let mut loads = ByHolder::zeros(holders);
     for piece in pieces {
@@ -38,7 +39,7 @@ pub(super) fn loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByHolder {
     loads
 }
 
-/// What each holder has in each of its roles.
+/// The number of cells that each holder has in each of its roles.
 pub(super) fn role_loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByRole {
     let mut loads = ByRole::zeros(holders * 2);
     for piece in pieces {
@@ -49,7 +50,7 @@ pub(super) fn role_loads(pieces: &[Piece], sets: &Sets, holders: usize) -> ByRol
     loads
 }
 
-/// Drops empty pieces and joins neighbours of one set.
+/// Drops empty pieces and joins neighbours that have the same set.
 pub(super) fn join(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     let pieces = pieces.into_iter();
     let mut out: Vec<Piece> = Vec::with_capacity(pieces.size_hint().0);
@@ -63,8 +64,8 @@ pub(super) fn join(pieces: impl IntoIterator<Item = Piece>) -> Vec<Piece> {
     out
 }
 
-/// The runs on which two lists of pieces, which cover the same space, both stay the same: cells,
-/// and the set in each.
+/// Cuts two lists of pieces that cover the same space at the bounds of both. Yields for each run
+/// its number of cells, its set in `old` and its set in `new`.
 pub(super) fn overlay<'a>(
     old: &'a [Piece],
     new: &'a [Piece],
@@ -90,7 +91,7 @@ pub(super) fn overlay<'a>(
     })
 }
 
-/// How many copies of a cell move when its set `before` becomes `after`.
+/// How many copies of each cell move when its set changes from `before` to `after`.
 pub(super) fn copies_moved(sets: &Sets, before: SetId, after: SetId) -> u128 {
     if before == after {
         return 0;
@@ -98,7 +99,7 @@ pub(super) fn copies_moved(sets: &Sets, before: SetId, after: SetId) -> u128 {
     sets.beyond(after, before).count() as u128
 }
 
-/// How many copies have another holder in `new` than in `old`.
+/// How many copies have a different holder in `new` than in `old`.
 pub(super) fn moved(old: &[Piece], new: &[Piece], sets: &Sets) -> u128 {
     overlay(old, new)
         .map(|(cells, before, after)| cells * copies_moved(sets, before, after))
@@ -107,7 +108,7 @@ pub(super) fn moved(old: &[Piece], new: &[Piece], sets: &Sets) -> u128 {
 
 #[cfg(test)]
 impl Sets {
-    /// For tests: one piece for each number of cells and its holders, the first of them the
+    /// For tests: pieces with these numbers of cells and these holders. The first holder is the
     /// primary.
     pub(super) fn pieces(&mut self, list: &[(u128, &[u32])]) -> Vec<Piece> {
         let mut piece = |(cells, holders): &(u128, &[u32])| Piece {

@@ -1,5 +1,5 @@
-//! A bug on purpose: every cap of the rebalancer is one too high. So a test can tell that the
-//! verdict does not take the rebalancer's word for it.
+//! A deliberate bug: every cap of the rebalancer is one too high. A test uses it to show that the
+//! verdict does not rely on the rebalancer's own caps.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ pub fn too_high() -> u32 {
     TOO_HIGH.get()
 }
 
-/// Runs something with the bug in place.
+/// Runs a function with the bug active.
 pub fn with_caps_too_high<T>(run: impl FnOnce() -> T) -> T {
     TOO_HIGH.set(1);
     let result = run();

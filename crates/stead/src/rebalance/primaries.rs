@@ -1,5 +1,5 @@
-//! Primaries: each holder is the primary of as many points as its share says, and the fewest points
-//! change theirs. Normative: docs/placement.md, "Primaries".
+//! Primaries: makes each holder the primary of as many points as its share says, and changes the
+//! primary of as few points as possible. Normative: docs/placement.md, "Primaries".
 
 use super::aim::Aim;
 use super::flow::{Flow, Outcome};
@@ -9,8 +9,8 @@ use super::piece::{loads, overlay, role_loads, Piece};
 use super::sets::{SetId, Sets};
 use crate::error::{Error, Result};
 
-/// The pieces with their primaries put right. `old` is where they started; what it lacks of R, as
-/// all of it before a first map, counts as nobody's.
+/// Returns the pieces with corrected primaries. `old` is where the rebalance started. Where it has
+/// fewer than R copies (before a first map it has none), the missing copies belonged to no holder.
 pub(super) fn put_right(
     old: &[Piece],
     now: &[Piece],
@@ -26,9 +26,10 @@ pub(super) fn put_right(
     settle(old, now, sets, aim, &wanted)
 }
 
-/// The pieces with `wanted` cells of each primary. `old` has the primaries as they were.
+/// Returns the pieces with `wanted` cells for each primary or, where the slices do not allow these
+/// numbers, with others that are rounded differently. `old` has the former primaries.
 ///
-/// Errors: `Internal` when it could not be done, which the theory rules out.
+/// Errors: `Internal` when no rounding is possible, which the theory rules out.
 fn settle(
     old: &[Piece],
     now: &[Piece],
@@ -62,7 +63,7 @@ fn settle(
     Ok(flow.into_pieces())
 }
 
-/// The set with the primary that it had, if that one still holds a copy: it is the cheapest.
+/// The set with its former primary, if that one still holds a copy. Keeping it costs nothing.
 fn with_old_primary(old: SetId, set: SetId, sets: &mut Sets) -> SetId {
     let stays = |primary: &HolderId| old != set && sets.role_of(set, *primary).is_some();
     match sets.primary(old).filter(stays) {
@@ -71,15 +72,15 @@ fn with_old_primary(old: SetId, set: SetId, sets: &mut Sets) -> SetId {
     }
 }
 
-/// When not everybody can be rounded as wanted: others are rounded up or down instead.
+/// Rounds other holders up or down, when not every holder can be rounded as wanted.
 fn round_otherwise(flow: &mut Flow<Primaries>, aim: &Aim, wanted: &ByHolder) {
     let one = |may: bool| u128::from(may);
-    // who may have one more takes what is too much
+    // holders that may have one cell more take what is left of the surplus
     let up = |holder| one(wanted[holder] < aim.primary_range(holder).1 && flow.excess[holder] == 0);
     let up = wanted.ids().map(up).collect();
     let too_little = std::mem::replace(&mut flow.deficit, up);
     flow.settle(i64::MAX);
-    // and who may have one less gives what is too little
+    // and holders that may have one cell less give what is left of the deficit
     let down =
         |holder| one(wanted[holder] > aim.primary_range(holder).0 && too_little[holder] == 0);
     let down = wanted.ids().map(down).collect();
@@ -89,7 +90,7 @@ fn round_otherwise(flow: &mut Flow<Primaries>, aim: &Aim, wanted: &ByHolder) {
     flow.excess = too_much;
 }
 
-/// Any other holder of the set may become its primary.
+/// The exchange of primaries: any other holder of the set may become the primary.
 struct Primaries;
 
 impl Exchange for Primaries {
@@ -123,7 +124,7 @@ impl Exchange for Primaries {
 mod tests {
     use super::*;
 
-    /// What `settle` makes of the pieces with these targets and these wanted primaries.
+    /// Calls `settle` on the pieces with these targets and these wanted numbers of primaries.
     fn settled(
         sets: &mut Sets,
         (old, now): (&[Piece], &[Piece]),
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_the_primary_and_still_holds_a_copy_stays_it() {
+    fn the_former_primary_stays_primary_if_it_still_holds_a_copy() {
         let mut sets = Sets::default();
         let (old, now) = (sets.pieces(&[(4, &[0, 1])]), sets.pieces(&[(4, &[2, 0])]));
         let made = settled(&mut sets, (&old, &now), &[4, 0, 4], &[3, 0, 1]).unwrap();
@@ -154,13 +155,13 @@ mod tests {
     }
 
     #[test]
-    fn where_the_slices_do_not_allow_the_numbers_others_are_rounded() {
-        // each piece has one primary, whatever is wished; every number stays 0 or 1
+    fn other_holders_are_rounded_when_the_slices_do_not_allow_the_wanted_numbers() {
+        // each piece has one primary, whatever is wanted; every number stays 0 or 1
         let mut sets = Sets::default();
         let start = sets.pieces(&[(1, &[0, 1]), (1, &[2, 3])]);
         let made = settled(&mut sets, (&start, &start), &[1; 4], &[1, 1, 0, 0]).unwrap();
         assert_eq!(made, sets.pieces(&[(1, &[1, 0]), (1, &[3, 2])]));
-        // control: where no rounding allows it there is an error
+        // control: where no rounding helps, there is an error
         assert!(settled(&mut sets, (&start, &start), &[2, 2, 0, 0], &[1, 1, 0, 0]).is_err());
     }
 }

@@ -1,25 +1,28 @@
-//! Release: roles that must shrink give up cells, so that the gaps are few and old pieces vanish.
+//! Release: roles that must shrink give up cells, so that there are few gaps and old pieces vanish.
 //!
-//! Each gap costs a piece and each piece that is given up whole saves one. A role that must shrink
-//! by a generic amount needs one cut somewhere, so what can be saved is to let cuts share a gap:
+//! Each gap costs a piece, and each piece that is given up whole saves one. Whole pieces rarely add
+//! up to what a role must give up, so it needs one cut somewhere. Gaps can be saved by letting two
+//! cuts share one:
 //!
 //! ```text
 //!   a a a a b b b b b     a gives up 1, b gives up 2:     a a a . . . b b b     one gap serves both
 //!   a a a c b b b b b     c gives up its piece whole:     a a . . . b b b b     c's gap takes both cuts for nothing
 //! ```
 //!
-//! With several copies two cuts can share a gap where the rest of the two sets is the same: where
-//! they differ by one exchange. A piece gives up one copy at a time, and only where somebody who
-//! must grow may take its place.
+//! With several copies, two cuts can share a gap where the two sets differ by one exchange: then
+//! the rest of both sets is the same. A piece gives up only one copy at a time, and only where a
+//! role that must grow may take the place of that copy.
 //!
-//! 1. Whole pieces, shortest first, while they fit.
-//! 2. A cut beside a piece that was given up whole, in the role's shortest such piece.
-//! 3. Pairs: a cut at each side of a border between two roles. The role with the fewest such
-//!    borders chooses first (a matching that leaves few alone), and takes the border whose two
+//! 1. Give up whole pieces that fit, shortest first.
+//! 2. Cut beside pieces that were given up whole. Each role cuts the shortest piece that it has
+//!    there.
+//! 3. Cut in pairs, on both sides of a border between two roles. The role with the fewest such
+//!    borders chooses first (a matching that leaves few roles alone). It takes the border whose two
 //!    pieces are shortest together, so that short pieces wear away and vanish in a later step.
-//!    Measured, growing one by one to 300: 22,723 slices, against 24,607 when the shortest border
-//!    of all is taken first (a variant tried once), and 24,967 of the prototype.
-//! 4. Who is left cuts beside a gap if it can, else at the left end of its shortest piece.
+//!    Measured while growing one by one to 300 nodes: 22,723 slices. With the shortest border of
+//!    all first (a variant tried once) there were 24,607, and the prototype had 24,967.
+//! 4. A role that is left over cuts beside a gap if it can, else at the left end of its shortest
+//!    piece that is long enough.
 
 use std::cmp::Reverse;
 
@@ -30,12 +33,12 @@ use super::piece::{Piece, PieceId};
 use super::sets::{SetId, Sets};
 use super::table::Table;
 
-/// A piece with the cells that it gives up at its two ends, and the role that does.
+/// A piece, the cells that it gives up at each end, and the role that gives them up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Released {
     /// The piece as it was.
     pub piece: Piece,
-    /// Given up at the left end; the whole piece when it equals its length.
+    /// Given up at the left end. If this is the length of the piece, the whole piece is given up.
     pub left: Option<(Role, u128)>,
     /// Given up at the right end.
     pub right: Option<(Role, u128)>,
@@ -70,8 +73,8 @@ enum End {
     Right,
 }
 
-/// The pieces, and what of each is given up: of each role's surplus as much as can be, which is
-/// taken down.
+/// Gives up as much of each role's surplus as possible and reduces the surplus by it. Returns the
+/// pieces with what was given up of each.
 pub(super) fn release(
     pieces: Vec<Piece>,
     sets: &Sets,
@@ -97,7 +100,7 @@ pub(super) fn release(
     work.pieces.into_values()
 }
 
-/// Those who must grow.
+/// The holders that must grow, as primaries and as other copies.
 struct Takers<'a> {
     sets: &'a Sets,
     domains: &'a Domains,
@@ -118,7 +121,7 @@ impl<'a> Takers<'a> {
         }
     }
 
-    /// Whether anybody may take this role's place in the set.
+    /// Whether any holder may take the place of this role in the set.
     fn any_for(&self, set: SetId, role: Role) -> bool {
         let takers = if role.is_primary() {
             &self.primaries
@@ -147,42 +150,42 @@ struct Releasing<'a> {
 
 /// A border at which two roles could share a gap.
 struct Border {
-    /// The pieces on its left and on its right.
+    /// The pieces to its left and to its right.
     pieces: [PieceId; 2],
-    /// The roles that would give up cells on its left and on its right.
+    /// The roles that would give up cells to its left and to its right.
     roles: (Role, Role),
-    /// How long the two pieces are together.
+    /// The length of both pieces together.
     cells: u128,
 }
 
-/// The untouched pieces of each role that still has something to give.
+/// For each role that still has something to give, its untouched pieces.
 type Owned = Table<Role, Vec<PieceId>>;
 
 impl Releasing<'_> {
-    /// A piece, while nothing of it is given up.
+    /// The piece, if nothing of it has been given up.
     fn untouched(&self, id: PieceId) -> Option<Piece> {
         let released = &self.pieces[id];
         released.untouched().then_some(released.piece)
     }
 
-    /// Whether the role still has something to give, and somebody may take its place in the set.
+    /// Whether the role still has something to give and a holder may take its place in the set.
     fn gives(&self, set: SetId, role: Role) -> bool {
         self.surplus[role] > 0 && self.takers.any_for(set, role)
     }
 
-    /// Gives up all that the role still has to give of a piece, at that end.
+    /// Gives up as much of a piece as the role still has to give, at the given end.
     fn cut(&mut self, id: PieceId, end: End, role: Role) {
         let released = &mut self.pieces[id];
         let given = self.surplus.take(role, released.piece.cells);
         match end {
-            // a piece that goes whole goes from its left end
+            // a piece that is given up whole is recorded at its left end
             End::Right if given < released.piece.cells => released.right = Some((role, given)),
             _ => released.left = Some((role, given)),
         }
     }
 
-    /// The end of a piece at which a gap already lacks the same: where the cut of `role` costs no
-    /// gap of its own.
+    /// The end of a piece at which a gap already lacks the same copy, so that a cut of `role` there
+    /// needs no gap of its own.
     fn open_end(&self, id: PieceId, role: Role) -> Option<End> {
         let set = self.pieces[id].piece.set;
         let lacks = |beside: PieceId, open: fn(&Released) -> Option<Role>| {
@@ -200,7 +203,7 @@ impl Releasing<'_> {
         }
     }
 
-    /// Step 1.
+    /// Step 1: gives up whole pieces.
     fn give_wholes(&mut self) {
         let mut order: Vec<(u128, PieceId, Role)> = Vec::new();
         for (id, Released { piece, .. }) in self.pieces.iter() {
@@ -220,7 +223,7 @@ impl Releasing<'_> {
         }
     }
 
-    /// Step 2.
+    /// Step 2: cuts beside whole pieces.
     fn cut_beside_wholes(&mut self) {
         let mut order: Vec<(u128, PieceId, Role)> = Vec::new();
         for (id, whole) in self.pieces.iter().filter(|(_, r)| r.whole()) {
@@ -248,7 +251,7 @@ impl Releasing<'_> {
         }
     }
 
-    /// The untouched pieces of each role that still has something to give.
+    /// For each role that still has something to give, its untouched pieces.
     fn owned(&self) -> Owned {
         let mut owned = Owned::filled(self.surplus.len(), Vec::new());
         for (id, Released { piece, .. }) in self.pieces.iter().filter(|(_, r)| r.untouched()) {
@@ -291,7 +294,7 @@ impl Releasing<'_> {
         })
     }
 
-    /// Step 3.
+    /// Step 3: cuts in pairs.
     fn cut_in_pairs(&mut self, owned: &Owned) {
         let mut order: Vec<(usize, Role)> = self
             .surplus
@@ -313,8 +316,8 @@ impl Releasing<'_> {
         }
     }
 
-    /// Step 4. Takes a long enough piece where there is one, else the longest ones until nothing is
-    /// left to give.
+    /// Step 4: cuts alone. Takes a piece that is long enough if there is one, otherwise the longest
+    /// pieces until nothing is left to give.
     fn cut_alone(&mut self, owned: &Owned) {
         let left_over: Vec<Role> = self.surplus.above_zero().collect();
         for role in left_over {
@@ -328,8 +331,8 @@ impl Releasing<'_> {
         }
     }
 
-    /// The piece that a role cuts alone: the shortest that is long enough, where there is one
-    /// beside a gap; else the longest of all.
+    /// The piece that a role cuts alone: the shortest one beside a gap that is long enough, else
+    /// the shortest one anywhere that is long enough, else the longest of all.
     fn best_alone(&self, role: Role, owned: &[PieceId]) -> Option<PieceId> {
         let free = || {
             let untouched = owned

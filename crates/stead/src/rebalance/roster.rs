@@ -1,5 +1,5 @@
-//! Roster: who takes part in a build. The fleet's nodes by name, its weighted policies by name,
-//! then those of the old map that leave.
+//! Roster: the holders that take part in a build. First the nodes of the fleet by name, then its
+//! weighted policies by name, then the nodes and policies of the old map that are leaving.
 
 use std::collections::BTreeMap;
 
@@ -36,29 +36,30 @@ impl Id for PolicyId {
     }
 }
 
-/// What a holder is.
+/// What kind of thing a holder is.
 #[derive(Clone, Copy)]
 pub(super) enum Holder<'a> {
     /// A node of the fleet.
     Node(&'a fleet::Node),
     /// A policy of the fleet that has a weight.
     Policy(&'a fleet::Policy),
-    /// A node of the old map that the fleet has no more.
+    /// A node of the old map that the fleet no longer has.
     LeavingNode(map::Node<'a>),
-    /// A weighted policy of the old map that the fleet has no more, or no more with a weight.
+    /// A weighted policy of the old map that the fleet no longer has, or no longer has with a
+    /// weight.
     LeavingPolicy,
 }
 
 /// All holders of a build.
 pub(super) struct Roster<'a> {
     holders: Table<HolderId, Holder<'a>>,
-    /// the set of holders that each policy of the old map is
+    /// For each policy of the old map, the set of its holders.
     sets_before: Table<PolicyId, SetId>,
 }
 
 impl<'a> Roster<'a> {
-    /// Lists the holders of the fleet and those of the previous map, and adds the sets of that
-    /// map's policies to `sets`.
+    /// Lists the holders of the fleet and those of the previous map, and adds the sets of the
+    /// previous map's policies to `sets`.
     pub(super) fn of(fleet: &'a Fleet, previous: Option<&'a Map>, sets: &mut Sets) -> Result<Self> {
         let nodes = fleet.nodes.iter().map(Holder::Node);
         let weighted = fleet.policies.iter().filter(|p| p.weight.is_some());
@@ -80,12 +81,13 @@ impl<'a> Roster<'a> {
         Ok(roster)
     }
 
-    /// The holder of each node of the old map.
+    /// Finds the holder of each node of the old map.
     fn follow_nodes(&mut self, fleet: &Fleet, map: &'a Map) -> Table<NodeId, HolderId> {
         let ids = || fleet.nodes.iter().zip((0..).map(HolderId));
         let wanted: BTreeMap<&str, HolderId> =
             ids().map(|(node, id)| (node.name.as_str(), id)).collect();
-        // formerly: the new name is unknown to the map, and the old name to the fleet
+        // `formerly` applies when the map does not know the new name and the fleet does not have
+        // the old one
         let renamed: BTreeMap<&str, HolderId> = ids()
             .filter(|(node, _)| map.node_named(&node.name).is_none())
             .filter_map(|(node, id)| Some((node.formerly.as_deref()?, id)))
@@ -100,7 +102,7 @@ impl<'a> Roster<'a> {
         map.nodes().map(holder).collect()
     }
 
-    /// The holder of each weighted policy of the old map.
+    /// Finds the holder of each weighted policy of the old map.
     fn follow_policies(&mut self, map: &Map) -> BTreeMap<PolicyId, HolderId> {
         let weighted = |(id, holder): (HolderId, &Holder<'a>)| match holder {
             Holder::Policy(policy) => Some((policy.name.as_str(), id)),
@@ -117,12 +119,12 @@ impl<'a> Roster<'a> {
         holders
     }
 
-    /// What each holder is.
+    /// All holders.
     pub(super) fn holders(&self) -> &Table<HolderId, Holder<'a>> {
         &self.holders
     }
 
-    /// The weight of each holder; of those that leave it is 0.
+    /// The weight of each holder; 0 for holders that are leaving.
     pub(super) fn weights(&self) -> Vec<Weight> {
         let weight = |holder: &Holder| match holder {
             Holder::Node(node) => node.weight,
@@ -132,7 +134,8 @@ impl<'a> Roster<'a> {
         self.holders.values().iter().map(weight).collect()
     }
 
-    /// The domains of those that can hold. At one replica no cap binds, so there are none.
+    /// The domains of the holders that can hold. At one replica no cap binds, so there are no
+    /// domains.
     pub(super) fn domains(&self, fleet: &Fleet) -> Domains {
         let spread: &[String] = if fleet.replicas > 1 {
             &fleet.spread
@@ -153,7 +156,7 @@ impl<'a> Roster<'a> {
         Domains::new(&paths, fleet.replicas)
     }
 
-    /// Slices of the old map as pieces of these holders, in its cells.
+    /// Turns slices of the old map into pieces of these holders, in the cells of that map.
     pub(super) fn pieces(
         &self,
         map: &Map,
@@ -161,7 +164,7 @@ impl<'a> Roster<'a> {
     ) -> Result<Vec<Piece>> {
         let cells = map.cells();
         let piece = |slice: Slice| {
-            // bounds are cell bounds, so the difference of cells is exact
+            // slice bounds are cell bounds, so the difference of cells is exact
             let after = if slice.last == Point::LAST {
                 cells.count()
             } else {
@@ -181,7 +184,7 @@ impl<'a> Roster<'a> {
     }
 }
 
-/// The roles of a policy of the old map. A node that stands in it twice counts once.
+/// The roles of a policy of the old map. A node that the policy lists twice counts once.
 fn roles(policy: map::Policy, holders: &Table<NodeId, HolderId>) -> Result<Vec<Role>> {
     let mut roles: Vec<Role> = Vec::new();
     for node in policy.members() {
@@ -218,7 +221,8 @@ mod tests {
             weight,
             members: members.iter().copied().map(NodeId).collect(),
         };
-        // a policy that holds nothing, one with a weight, a node that leaves, and a node twice
+        // a named policy that holds nothing, one with a weight, a node that leaves, and a node
+        // listed twice
         let map = Map::from_bytes(encode(&Parts {
             name: "f".into(),
             epoch: 1,
@@ -250,7 +254,7 @@ mod tests {
         let fleet = Fleet::parse("name = 'f'\nnode = [{name = 'b'}, {name = 'c'}]", "f").unwrap();
         let mut sets = Sets::default();
         let roster = Roster::of(&fleet, Some(&map), &mut sets).unwrap();
-        // 0 = b, 1 = c, 2 = a, which leaves, 3 = the policy, which leaves
+        // 0 = b, 1 = c, 2 = a, which leaves, 3 = the weighted policy, which leaves
         let expected = sets.pieces(&[(1 << 62, &[3]), (1 << 62, &[2]), (1 << 63, &[0])]);
         assert_eq!(roster.pieces(&map, map.base_slices()).unwrap(), expected);
         assert!(build(&fleet, Some(&map)).is_ok());

@@ -1,12 +1,12 @@
-//! Sets of roles: who holds a piece. Each different set is kept once and known by its id, so that
-//! pieces stay small and equal sets compare as numbers.
+//! Sets of roles: who holds a piece. Each different set is stored once and identified by its id, so
+//! that pieces stay small and sets can be compared by number.
 
 use hashbrown::HashTable;
 
 use super::holder::{HolderId, Role};
 use super::table::{Id, Lists};
 
-/// A set by its place among all sets.
+/// A set, identified by its position among all sets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct SetId(u32);
 
@@ -20,18 +20,18 @@ impl Id for SetId {
     }
 }
 
-/// All sets there are. Roles in a set are sorted; no holder is in one twice. A set that waits for a
+/// All sets. The roles of a set are sorted, and no holder is in a set twice. A set that waits for a
 /// copy is one role short.
 #[derive(Default)]
 pub(super) struct Sets {
     roles: Lists<SetId, Role>,
     known: HashTable<SetId>,
-    /// the set that is being looked up; kept for its memory alone
+    /// The set that is being looked up. It is kept only to reuse its memory.
     draft: Vec<Role>,
 }
 
-/// FNV-1a over the roles, with a finish that spreads the low bits. Order in the table is never
-/// looked at.
+/// FNV-1a over the roles, with a final step that spreads the low bits. The order of the hash table
+/// is never used.
 fn hash(roles: &[Role]) -> u64 {
     let all = roles.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, role| {
         (hash ^ u64::from(role.place())).wrapping_mul(0x0100_0000_01b3)
@@ -40,12 +40,12 @@ fn hash(roles: &[Role]) -> u64 {
 }
 
 impl Sets {
-    /// How many there are.
+    /// The number of sets.
     pub(super) fn count(&self) -> usize {
         self.roles.len()
     }
 
-    /// The id of a set; `roles` in any order.
+    /// The id of the set with these roles, which may be in any order.
     pub(super) fn id(&mut self, roles: impl IntoIterator<Item = Role>) -> SetId {
         self.draft.clear();
         self.draft.extend(roles);
@@ -68,7 +68,8 @@ impl Sets {
         id
     }
 
-    /// The id of a set's roles, each as `change` says; without those that it makes `None`.
+    /// The id of the set in which each role is replaced by what `change` returns. `None` removes
+    /// the role.
     fn changed(&mut self, id: SetId, change: impl Fn(Role) -> Option<Role>) -> SetId {
         self.draft.clear();
         let roles = self.roles[id].iter();
@@ -76,12 +77,12 @@ impl Sets {
         self.id_of_draft()
     }
 
-    /// The roles of a set, by holder.
+    /// The roles of a set, ordered by holder.
     pub(super) fn roles(&self, id: SetId) -> &[Role] {
         &self.roles[id]
     }
 
-    /// The holders of a set, in their order.
+    /// The holders of a set, in order.
     pub(super) fn holders(&self, id: SetId) -> impl Iterator<Item = HolderId> + Clone + '_ {
         self.roles(id).iter().map(|role| role.holder())
     }
@@ -104,18 +105,18 @@ impl Sets {
             .find(|role| role.holder() == holder)
     }
 
-    /// The holders that `set` has and `other` has not.
+    /// The holders that are in `set` and not in `other`.
     pub(super) fn beyond(&self, set: SetId, other: SetId) -> impl Iterator<Item = HolderId> + '_ {
         self.holders(set)
             .filter(move |holder| self.role_of(other, *holder).is_none())
     }
 
-    /// The set without a role.
+    /// The set with a role removed.
     pub(super) fn without(&mut self, id: SetId, role: Role) -> SetId {
         self.changed(id, |other| (other != role).then_some(other))
     }
 
-    /// The set with one more role.
+    /// The set with a role added.
     pub(super) fn with(&mut self, id: SetId, role: Role) -> SetId {
         self.draft.clear();
         self.draft.extend_from_slice(&self.roles[id]);
@@ -123,7 +124,7 @@ impl Sets {
         self.id_of_draft()
     }
 
-    /// The set with `to` in the place and the role of `from`.
+    /// The set in which `to` has the role of `from`.
     pub(super) fn swap(&mut self, id: SetId, from: HolderId, to: HolderId) -> SetId {
         self.changed(id, |role| {
             let stays = role.holder() != from;
@@ -131,7 +132,7 @@ impl Sets {
         })
     }
 
-    /// The set with another of its holders as the primary.
+    /// The set in which another of its holders is the primary.
     pub(super) fn with_primary(&mut self, id: SetId, primary: HolderId) -> SetId {
         self.changed(id, |role| {
             let holder = role.holder();
@@ -139,8 +140,8 @@ impl Sets {
         })
     }
 
-    /// The only role that `from` has and `to` has not, and the only one the other way round, when
-    /// that is all that differs.
+    /// If the sets differ by exactly one role each: the role that only `from` has and the role that
+    /// only `to` has. Otherwise `None`.
     pub(super) fn exchange(&self, from: SetId, to: SetId) -> Option<(Role, Role)> {
         let (from, to) = (self.roles(from), self.roles(to));
         if from.len() != to.len() {
@@ -153,8 +154,8 @@ impl Sets {
     }
 }
 
-/// The only role that `these` have beyond `those`, both sorted and equally many; `None` when there
-/// is none or another.
+/// The only role of `these` that is not in `those`; `None` when there is none, or more than one.
+/// Both are sorted and have the same length.
 fn only(these: &[Role], those: &[Role]) -> Option<Role> {
     let mut found = None;
     for role in these {
@@ -167,7 +168,7 @@ fn only(these: &[Role], those: &[Role]) -> Option<Role> {
 
 #[cfg(test)]
 impl Sets {
-    /// For tests: the set of these holders, the first of them the primary.
+    /// For tests: the set of these holders. The first one is the primary.
     pub(super) fn of(&mut self, holders: &[u32]) -> SetId {
         let role = |(i, h): (usize, &u32)| Role::of(HolderId(*h), i == 0);
         self.id(holders.iter().enumerate().map(role))
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_sets_have_one_number_and_differ_by_one_exchange_or_not() {
+    fn equal_sets_have_one_id_and_exchange_finds_a_single_difference() {
         let mut sets = Sets::default();
         let (a, b, c) = (
             sets.of(&[1, 2, 3]),

@@ -1,7 +1,7 @@
-//! Shift: roles that must grow take from the pieces beside their own, which makes no new piece.
+//! Shift: roles that must grow take cells from pieces beside their own, which makes no new piece.
 //!
-//! A border can be shifted where the two sets differ by one exchange: the left one has `a` where
-//! the right one has `b`.
+//! A border can move where the sets on its two sides differ by one exchange: the left one has role
+//! `a` where the right one has role `b`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,15 +13,15 @@ use super::piece::{join, Piece, PieceId};
 use super::sets::{SetId, Sets};
 use super::table::Table;
 
-/// Moves borders between a role that must shrink and one beside it that must grow, and takes the
-/// demand down by what moved.
+/// Moves borders between a role that must shrink and a role beside it that must grow, and reduces
+/// the demand by what moved.
 ///
-/// First whole pieces, shortest first, until none fits: each one removed is a piece less, two less
-/// where both neighbours are the same. Then parts, shortest piece first: each uses up a surplus or
-/// a deficit.
+/// First takes whole pieces, shortest first, until none fits. Each one saves a piece, or two where
+/// both its neighbours have the same set. Then takes parts of pieces, shortest piece first. Each
+/// part uses up a surplus or a deficit.
 pub(super) fn shift(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
     if !pieces.iter().any(|p| has(sets, p.set, &demand.deficit)) {
-        return pieces; // those who grow have no pieces yet
+        return pieces; // the roles that must grow have no pieces yet
     }
     let pieces = take_wholes(pieces, sets, demand);
     take_parts(pieces, sets, demand)
@@ -32,9 +32,9 @@ fn has(sets: &Sets, set: SetId, table: &ByRole) -> bool {
     sets.roles(set).iter().any(|role| table[*role] > 0)
 }
 
-/// Takes donors' pieces that fit into their neighbours' deficits. What is refused once stays
-/// refused, since surpluses and deficits only shrink, unless its neighbour changes: then it is
-/// tried again.
+/// Takes pieces of donors that fit into the deficits of their neighbours. Surpluses and deficits
+/// only shrink, so a piece that did not fit is tried again only after one of its neighbours has
+/// changed.
 fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piece> {
     let mut chain = Chain::new(pieces);
     let gives = |demand: &Demand, piece: Piece| has(sets, piece.set, &demand.surplus);
@@ -46,7 +46,7 @@ fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piec
     while let Some(Reverse((cells, id))) = shortest.pop() {
         let piece = chain[id];
         if piece.cells == 0 || piece.cells != cells {
-            continue; // it is gone, or it has changed and stands in the heap again
+            continue; // it is gone, or it changed and is in the heap a second time
         }
         let exchange = |beside: Option<PieceId>| {
             sets.exchange(piece.set, chain[beside?].set)
@@ -61,7 +61,7 @@ fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piec
             demand.deficit[to] -= part;
         }
         let to_left = taken.left.map_or(0, |(_, part)| part);
-        // a donor's piece that stood beside the one that is gone now stands beside a receiver
+        // the neighbours of the piece now stand beside another piece: try those of donors again
         for beside in chain.give(id, to_left).into_iter().flatten() {
             if gives(demand, chain[beside]) {
                 shortest.push(Reverse((chain[beside].cells, beside)));
@@ -71,7 +71,7 @@ fn take_wholes(pieces: Vec<Piece>, sets: &Sets, demand: &mut Demand) -> Vec<Piec
     chain.into_pieces()
 }
 
-/// Who gives up a whole piece, and who gets how much of it on either side.
+/// Which role gives up a whole piece, and which roles get how much of it on either side.
 struct Taken {
     from: Role,
     left: Option<(Role, u128)>,
@@ -79,8 +79,9 @@ struct Taken {
 }
 
 impl Taken {
-    /// How a whole piece goes to its neighbours, by the exchanges with them: to the left one as far
-    /// as it has room, the rest to the right one; `None` when it does not fit.
+    /// Decides how a whole piece goes to its neighbours, given the exchanges with them: the left
+    /// one gets as much as it has room for, the right one the rest. `None` when the piece does not
+    /// fit.
     fn of(
         cells: u128,
         left: Option<(Role, Role)>,

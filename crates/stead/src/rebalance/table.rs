@@ -1,22 +1,22 @@
-//! Tables: one value for each holder, role, domain, set or piece, reached by the id of that thing
-//! and by nothing else.
+//! Tables: one value for each holder, role, domain, set or piece, accessible only by the id of that
+//! thing.
 //!
-//! This is the one place of `rebalance` that indexes. An id of another kind does not compile, and
-//! an id that the table does not have panics; the front page of `rebalance` says why it may.
+//! Only this file of `rebalance` indexes. An id of another kind does not compile. An id that the
+//! table does not have panics; the front page of `rebalance` says why that is acceptable.
 
 use std::any::type_name;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut, Range};
 
-/// The place of a thing among all things of its kind, counted from 0.
+/// The position of a thing among all things of its kind, counted from 0.
 pub trait Id: Copy {
-    /// The id of a place.
+    /// The id of a position.
     fn new(place: u32) -> Self;
-    /// The place.
+    /// The position of an id.
     fn place(self) -> u32;
 }
 
-/// A value for each id from 0 on.
+/// A table with one value for each id, from 0 on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Table<I, T> {
     values: Vec<T>,
@@ -32,24 +32,24 @@ impl<I: Id, T> Table<I, T> {
         vec![value; len].into()
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// Whether the table has no values.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Adds a value behind the others and returns its id.
+    /// Appends a value and returns its id.
     pub fn push(&mut self, value: T) -> I {
         let id = id_at(self.values.len());
         self.values.push(value);
         id
     }
 
-    /// The value of an id that comes from a file; `None` when there is none.
+    /// The value of an id that comes from a file, or `None` when there is no such value.
     pub fn find(&self, id: I) -> Option<&T> {
         self.values.get(id.place() as usize)
     }
@@ -76,13 +76,13 @@ impl<I: Id, T> Table<I, T> {
         &self.values
     }
 
-    /// All values, in order.
+    /// Returns all values, in order.
     pub fn into_values(self) -> Vec<T> {
         self.values
     }
 }
 
-/// The id of a place.
+/// The id of a position.
 fn id_at<I: Id>(place: usize) -> I {
     match u32::try_from(place) {
         Ok(place) => I::new(place),
@@ -144,14 +144,14 @@ impl<I, T> Default for Table<I, T> {
     }
 }
 
-/// Tables of numbers of cells.
+/// Methods of tables of numbers of cells.
 impl<I: Id> Table<I, u128> {
     /// A table of `len` zeros.
     pub fn zeros(len: usize) -> Self {
         Table::filled(len, 0)
     }
 
-    /// Takes up to `cells` from the number of `id` and returns how many it took.
+    /// Takes up to `cells` from the number of `id`. Returns how many it took.
     pub fn take(&mut self, id: I, cells: u128) -> u128 {
         let number = &mut self[id];
         let taken = cells.min(*number);
@@ -159,7 +159,7 @@ impl<I: Id> Table<I, u128> {
         taken
     }
 
-    /// For each id, by how much `self` is above `other`; 0 where it is not.
+    /// For each id, the amount by which `self` is above `other`, or 0.
     pub fn above(&self, other: &Self) -> Self {
         let pairs = self.values.iter().zip(&other.values);
         pairs.map(|(a, b)| a.saturating_sub(*b)).collect()
@@ -172,13 +172,13 @@ impl<I: Id> Table<I, u128> {
             .map(|(id, _)| id)
     }
 
-    /// All numbers together.
+    /// The sum of all numbers.
     pub fn sum(&self) -> u128 {
         self.values.iter().sum()
     }
 }
 
-/// A list of values for each id, all lists in one array.
+/// A list of values for each id. All lists share one array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lists<I, T> {
     ranges: Table<I, Range<usize>>,
@@ -186,12 +186,12 @@ pub struct Lists<I, T> {
 }
 
 impl<I: Id, T> Lists<I, T> {
-    /// How many lists there are.
+    /// The number of lists.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// Adds a list behind the others and returns its id.
+    /// Appends a list and returns its id.
     pub fn push(&mut self, list: impl IntoIterator<Item = T>) -> I {
         let start = self.values.len();
         self.values.extend(list);

@@ -1,14 +1,15 @@
 //! Targets: the weighted shares as integers, as far as the caps allow. Normative:
 //! docs/placement.md, "Targets".
 //!
-//! Progressive filling: one level rises for all holders until a bound (a node, a domain, the whole)
-//! is reached; those under it are frozen, the others go on. Each freezing is by largest remainder,
-//! so everything stays in whole cells.
+//! The method is progressive filling. One level rises for all holders until it reaches a bound (of
+//! a node, of a domain or of the whole). The holders under that bound are frozen, and the level of
+//! the others rises further. Each freezing rounds by largest remainder, so all numbers are whole
+//! cells.
 //!
-//! Nothing overflows: a bound is at most 255 * 2^64 < 2^72 cells, a weight at most 10^12 < 2^40
-//! millionths, and 65,536 of them are at most 2^56 in all. Policies can double that, but they take
-//! part at one replica only, where a bound is at most 2^64. So a product of a bound and a sum of
-//! weights is below 2^128.
+//! Nothing overflows. A bound is at most 255 * 2^64 < 2^72 cells. A weight is at most 10^12 < 2^40
+//! millionths, so 65,536 weights add up to at most 2^56. Policies can double that sum, but they
+//! take part only at one replica, where a bound is at most 2^64. So the product of a bound and a
+//! sum of weights is below 2^128.
 
 use std::cmp::Reverse;
 
@@ -17,29 +18,29 @@ use super::holder::{ByHolder, HolderId};
 use super::table::Table;
 use crate::weight::Weight;
 
-/// What stops a holder from getting more.
+/// What keeps a holder from getting more cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
-    /// It holds one copy of every point.
+    /// The holder already has one copy of every point.
     Node(HolderId),
-    /// Its domain is full.
+    /// A domain of the holder is full.
     Domain(DomainId),
-    /// There is no more: it has its fair share of what others leave.
+    /// Nothing is left: the holder has its fair share of what the others leave.
     Whole,
 }
 
-/// Targets, and what bounds each.
+/// The targets of all holders, and what bounds each of them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Targets {
     /// How many cells each holder gets.
     pub cells: ByHolder,
-    /// For each holder what froze it; `None` for those without a weight.
+    /// For each holder, the bound that froze it; `None` for a holder without a weight.
     pub bounds: Table<HolderId, Option<Bound>>,
 }
 
-/// How many cells each holder gets by its weight, of R * `cells`, as far as the caps allow.
+/// Divides R * `cells` cells among the holders by weight, as far as the caps allow.
 ///
-/// `None` when fewer than R holders have a weight.
+/// Returns `None` when fewer than R holders have a weight, or none has.
 pub fn targets(weights: &[Weight], domains: &Domains, cells: u128) -> Option<Targets> {
     let holding = weights
         .iter()
@@ -55,8 +56,8 @@ pub fn targets(weights: &[Weight], domains: &Domains, cells: u128) -> Option<Tar
     Some(filling.targets)
 }
 
-/// The share of each holder without any cap: R * `cells` by weight, by largest remainder. Zeros
-/// when nobody has a weight.
+/// Divides R * `cells` cells among the holders by weight and largest remainder, without any caps.
+/// All shares are 0 when no holder has a weight.
 pub fn wanted(weights: &[Weight], replicas: u32, cells: u128) -> ByHolder {
     let weights: Table<HolderId, Weight> = weights.to_vec().into();
     let all: Vec<(HolderId, u128)> = weights
@@ -70,8 +71,9 @@ pub fn wanted(weights: &[Weight], replicas: u32, cells: u128) -> ByHolder {
     shares
 }
 
-/// Splits `left` cells by weight: floors first, then one more each for the largest remainders, of
-/// equal ones for the earlier. Whoever is in a domain that has no room left is passed over.
+/// Splits `left` cells by weight: each holder gets its share rounded down, and the holders with the
+/// largest remainders get one more cell each (of equal remainders the earlier). A holder in a
+/// domain that has no room left is skipped.
 fn split(
     left: u128,
     weights: &[(HolderId, u128)],
@@ -104,14 +106,15 @@ fn split(
     shares.map(|(holder, share, _)| (holder, share)).collect()
 }
 
-/// How many cells each domain can still take.
+/// How many more cells each domain can take.
 struct Room<'a> {
     domains: &'a Domains,
     cells: Table<DomainId, u128>,
 }
 
 impl Room<'_> {
-    /// Takes the room for a holder's cells in all its domains; `false` when one has none.
+    /// Takes room for these cells in all domains of the holder. Returns `false`, and takes nothing,
+    /// when one of them has too little.
     fn take(&mut self, holder: HolderId, cells: u128) -> bool {
         let domains = self.domains.of(holder);
         let fits = domains.iter().all(|id| self.cells[*id] >= cells);
@@ -124,10 +127,10 @@ impl Room<'_> {
     }
 }
 
-/// A level that rises.
+/// The state of progressive filling: the rising level and what it has frozen so far.
 struct Filling<'a> {
     domains: &'a Domains,
-    /// the domains from the outermost level inwards and, within a level, from the last to the first
+    /// The domains from the outermost level inwards; within a level, from the last to the first.
     inwards: Vec<DomainId>,
     weights: Table<HolderId, u128>,
     cells: u128,
@@ -137,17 +140,17 @@ struct Filling<'a> {
     of_whole: Left,
 }
 
-/// What a domain, or the whole, still has.
+/// What a domain, or the whole, still has to give.
 #[derive(Clone, Copy)]
 struct Left {
-    /// Cells that can still be had.
+    /// The cells that are left.
     cells: u128,
-    /// The weights that still rise.
+    /// The sum of the weights of the holders that still rise.
     weights: u128,
 }
 
 impl Left {
-    /// Whether the rising level gets here before it gets to `other`.
+    /// Whether the rising level reaches this bound before it reaches `other`.
     fn is_before(self, other: Left) -> bool {
         // cells / weights, compared by cross-multiplication
         self.cells * other.weights < other.cells * self.weights
@@ -188,7 +191,7 @@ impl<'a> Filling<'a> {
         filling
     }
 
-    /// The rising holders among those that `wanted` takes, with their weights.
+    /// The rising holders for which `wanted` is true, with their weights.
     fn rising(&self, wanted: impl Fn(HolderId) -> bool) -> Vec<(HolderId, u128)> {
         let rising = |holder: &HolderId| self.rising[*holder] && wanted(*holder);
         let holders = self.weights.ids().filter(rising);
@@ -197,7 +200,7 @@ impl<'a> Filling<'a> {
             .collect()
     }
 
-    /// Changes what is left in every domain of a holder, and in the whole.
+    /// Applies `change` to what is left in each domain of a holder and in the whole.
     fn each_left(&mut self, holder: HolderId, change: impl Fn(&mut Left)) {
         for domain in self.domains.of(holder) {
             change(&mut self.of_domain[*domain]);
@@ -205,8 +208,8 @@ impl<'a> Filling<'a> {
         change(&mut self.of_whole);
     }
 
-    /// The bound that is reached first, of equal ones the innermost, then the earlier; `None` when
-    /// nobody rises.
+    /// The bound that is reached first. Of equal ones, the innermost, then the earlier. `None` when
+    /// no holder rises any more.
     fn next_bound(&self) -> Option<Bound> {
         if self.of_whole.weights == 0 {
             return None;
@@ -220,7 +223,7 @@ impl<'a> Filling<'a> {
             (left, Bound::Node(holder))
         };
         let nodes = self.rising(|_| true);
-        // the later wins a tie
+        // on a tie the later one in this order wins
         let bounds = self.inwards.iter().map(of_domain);
         let bounds = bounds.chain(nodes.into_iter().rev().map(of_node));
         let first = bounds.filter(|(left, _)| left.weights > 0).fold(
@@ -320,7 +323,8 @@ mod tests {
                 let targets = flat(&list, cells);
                 assert_eq!(targets.iter().sum::<u128>(), cells);
                 for (weight, target) in list.iter().zip(&targets) {
-                    // |target - cells * w / W| < 1, without fractions: |target * W - cells * w| < W; split as in the code
+                    // |target - cells * w / W| < 1 without fractions:
+                    // |target * W - cells * w| < W; the product is split as in the code
                     let w = u128::from(*weight);
                     let floor = cells / total * w + cells % total * w / total;
                     assert!(*target == floor || *target == floor + 1);
@@ -354,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_as_many_as_replicas_hold_one_copy_each_whatever_their_weights() {
+    fn with_as_many_zones_as_replicas_each_zone_holds_one_copy_whatever_the_weights() {
         assert_eq!(
             fill(&["a=1", "a=3", "b=5", "c=1", "c=1"], 3, 100).unwrap(),
             [25, 75, 100, 50, 50]
@@ -362,14 +366,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_full_domain_cannot_take_goes_to_the_others_by_weight() {
-        // two copies over three zones: a wants 2 * 100 * 8 / 12 = 133, and can hold 100; b and c
+    fn cells_that_a_full_domain_cannot_take_go_to_the_others_by_weight() {
+        // two copies over three zones: a wants 2 * 100 * 8 / 12 = 133 and can hold 100; b and c
         // share the rest 3 : 1
         assert_eq!(
             fill(&["a=4", "a=4", "b=3", "c=1"], 2, 100).unwrap(),
             [50, 50, 75, 25]
         );
-        // and a node that may hold one copy of everything, inside a zone that may hold two
+        // a node may hold only one copy of everything, even in a zone that may hold two
         assert_eq!(
             fill(&["a=100", "a=1", "a=1", "b=1"], 3, 100).unwrap(),
             [100, 50, 50, 100]
@@ -378,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_tie_freezes_the_innermost_bound_and_no_bound_is_passed() {
-        // both zones are reached together with the whole; each zone's odd cells stay in it
+        // both zones are reached at the same level as the whole; the odd cells of a zone stay in it
         assert_eq!(
             fill(&["a=1", "a=1", "a=1", "b=1", "b=1", "b=1"], 2, 100).unwrap(),
             [34, 33, 33, 34, 33, 33]
@@ -387,8 +391,8 @@ mod tests {
 
     #[test]
     fn a_remainder_passes_over_a_domain_that_is_full() {
-        // 3 * 10 cells over a (cap 1), b, c, d (cap 1 each): a is just not tight, its nodes have
-        // the largest remainders
+        // 3 * 10 cells over a, b, c and d (cap 1 each): a is just below its bound, and its nodes
+        // have the largest remainders
         let filled = fill(
             &["a=332", "a=332", "a=332", "b=668", "c=668", "d=668"],
             3,

@@ -7,17 +7,17 @@ use super::system::Sizes;
 
 /// A scenario that needs no file.
 pub struct BuiltIn {
-    /// Its name.
+    /// The name of the scenario.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// What the scenario does, in one line.
     pub about: &'static str,
-    /// Partitions of Riak's ring where the source of the scenario has another number than
-    /// [`Sizes::of`].
+    /// The number of partitions of Riak's ring, if the source of the scenario uses another number
+    /// than [`Sizes::of`].
     partitions: Option<u32>,
     make: fn(&mut Draft),
 }
 
-/// All of them, in the order of the list that people read.
+/// All built-in scenarios, in the order in which they are listed to users.
 pub const BUILT_INS: [BuiltIn; 19] = [
     entry(
         "figure-5",
@@ -147,20 +147,20 @@ const fn entry(name: &'static str, about: &'static str, make: fn(&mut Draft)) ->
     }
 }
 
-/// The built-in scenario of a name.
+/// Finds a built-in scenario by its name.
 pub fn built_in(name: &str) -> Option<&'static BuiltIn> {
     BUILT_INS.iter().find(|built_in| built_in.name == name)
 }
 
 impl BuiltIn {
-    /// The scenario; the same at every call.
+    /// Builds the scenario. Every call returns the same one.
     pub fn scenario(&self) -> Scenario {
         let mut draft = Draft::new(self.name);
         (self.make)(&mut draft);
         draft.done()
     }
 
-    /// The sizes that its peers get.
+    /// The sizes that the peers get in this scenario.
     pub fn sizes(&self, scenario: &Scenario) -> Sizes {
         let sizes = Sizes::of(scenario.largest());
         Sizes {
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_one_is_a_scenario_that_can_be_written_and_read() {
+    fn every_built_in_scenario_can_be_written_and_read_back() {
         let names: BTreeSet<&str> = BUILT_INS.iter().map(|built_in| built_in.name).collect();
         assert_eq!(names.len(), BUILT_INS.len());
         for built_in in &BUILT_INS {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn they_have_the_sizes_that_their_lines_name() {
+    fn built_in_scenarios_have_the_sizes_that_their_descriptions_name() {
         let sizes = |name: &str| {
             let scenario = built_in(name).unwrap().scenario();
             (
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tight_one_keeps_its_shape_and_changes_in_every_way() {
+    fn a_tight_scenario_keeps_its_shape_and_has_every_kind_of_change() {
         for built_in in BUILT_INS
             .iter()
             .filter(|built_in| built_in.name.starts_with("tight"))

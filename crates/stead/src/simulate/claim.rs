@@ -1,12 +1,13 @@
-//! Riak's ring: a power of two of equal partitions, and nodes that claim them.
+//! Riak's ring: a power of two of equal partitions, which nodes claim.
 //!
-//! The plain claim: partitions of nodes that left go to the nodes with the fewest; then, as long as
-//! two nodes differ by two partitions or more, the one with the fewest claims one from the one with
-//! the most. So every node ends with floor(Q / n) or one more, and no more partitions move than
-//! that takes. Weights and domains play no part, as they play none in Riak. A point's N copies are
-//! at its partition and the next N - 1; claims avoid a partition that would put two of them on one
-//! node, where another one can be had. Nothing mends what a first, round-robin layout does where
-//! the ring's end meets its start.
+//! This is the plain claim. Partitions of nodes that left go to the nodes with the fewest
+//! partitions. Then, as long as two nodes differ by two partitions or more, the node with the
+//! fewest claims one from the node with the most. So in the end every node has floor(Q / n)
+//! partitions or one more, and no more partitions move than necessary. Weights and domains have no
+//! influence, as in Riak. The N copies of a point are at its partition and at the next N - 1. A
+//! claim avoids partitions that would put two copies on one node, if it can get another one. A
+//! first layout is dealt round-robin, which may break this where the end of the ring meets its
+//! start; nothing repairs that.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use crate::error::Result;
 use crate::fleet::Fleet;
 use crate::point::SPACE;
 
-/// The owner of each partition.
+/// Riak's ring, with the owner of each partition.
 pub struct Claim {
     partitions: u32,
     replicas: usize,
@@ -25,7 +26,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// A ring of so many partitions, a power of two.
+    /// A ring with this number of partitions, which is a power of two.
     pub fn new(partitions: u32) -> Claim {
         Claim {
             partitions,
@@ -43,8 +44,8 @@ impl Claim {
         })
     }
 
-    /// The first of the partitions that the node can take without being too near itself, or else
-    /// the first of all.
+    /// The index of the first partition in the list that does not put two copies of a point on the
+    /// node; 0 when there is none.
     fn choose(&self, partitions: &[usize], node: NodeNumber) -> usize {
         partitions
             .iter()
@@ -73,7 +74,7 @@ impl System for Claim {
                 .copied()
                 .collect();
         }
-        // each node's partitions, in the order of the ring
+        // the partitions of each node, in the order of the ring
         let mut held: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
         let places: BTreeMap<NodeNumber, usize> = nodes.iter().copied().zip(0..).collect();
         let mut orphans = Vec::new();
@@ -87,7 +88,8 @@ impl System for Claim {
             let mut poorest: Vec<usize> = (0..nodes.len()).collect();
             poorest.sort_by_key(|i| held[*i].len());
             let least = held[poorest[0]].len();
-            // one partition more is levelled below; two copies of a point on one node are not
+            // the loop below can correct one partition too many, but not two copies of a point on
+            // one node
             let can =
                 |i: &&usize| held[**i].len() <= least + 1 && !self.too_near(partition, nodes[**i]);
             let taker = poorest.iter().find(can).copied().unwrap_or(poorest[0]);
@@ -95,7 +97,7 @@ impl System for Claim {
             held[taker].push(partition);
         }
         loop {
-            // of equal ones the first by name, either way
+            // of equal nodes: the first by name, in both cases
             let poor = (0..nodes.len()).min_by_key(|i| held[*i].len()).unwrap_or(0);
             let rich = (0..nodes.len())
                 .rev()
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_ends_with_the_floor_or_one_more() {
+    fn every_node_gets_the_floor_or_one_more() {
         let (mut claim, mut known) = (Claim::new(64), Names::default());
         for size in [4, 7, 10, 13, 64, 30, 5, 6, 80, 1] {
             let held = follow(&mut claim, &names(size), 1, &mut known);
@@ -164,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_must_moves_and_only_to_nodes_that_come() {
+    fn only_necessary_partitions_move_and_only_to_new_nodes() {
         let (mut claim, mut known) = (Claim::new(16), Names::default());
         follow(&mut claim, &names(4), 1, &mut known);
         let before = claim.owners.clone();
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_lie_on_different_nodes_but_where_the_ring_meets_itself() {
+    fn copies_are_on_different_nodes_except_where_the_ring_closes() {
         let mut known = Names::default();
         let broken = |claim: &Claim| {
             (0..claim.owners.len())
@@ -194,7 +196,7 @@ mod tests {
         assert_eq!(broken(&even), 0);
         follow(&mut even, &names(9), 3, &mut known);
         assert_eq!(broken(&even), 0);
-        // 64 = 7 * 9 + 1: laid out for 9 nodes, the last partition is n00's again, as the first is
+        // 64 = 7 * 9 + 1: in a layout for 9 nodes, n00 has the last partition as well as the first
         let mut tail = Claim::new(64);
         follow(&mut tail, &names(9), 3, &mut known);
         assert_eq!(broken(&tail), 2);

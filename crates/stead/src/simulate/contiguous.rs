@@ -1,5 +1,6 @@
-//! Contiguous: one interval a node, drawn anew by name at every step. The article's figure 5, and
-//! how at least one published crate that is called Random Slicing rebuilds its table.
+//! Contiguous: one interval for each node, drawn anew at every step, in the order of the names.
+//! This is figure 5 of the article. At least one published crate that calls itself Random Slicing
+//! rebuilds its table like this.
 
 use super::ideal::{Names, NodeNumber, Wanted};
 use super::placement::Placement;
@@ -7,7 +8,7 @@ use super::system::System;
 use crate::error::Result;
 use crate::fleet::Fleet;
 
-/// The intervals of today.
+/// The present intervals.
 #[derive(Default)]
 pub struct Contiguous {
     pieces: Vec<(NodeNumber, u128)>,

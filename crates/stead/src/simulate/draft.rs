@@ -1,5 +1,5 @@
-//! A built-in scenario while it is being made: growth, and random histories from a fixed integer
-//! generator.
+//! Builds the built-in scenarios: growth, and random histories from an integer generator with a
+//! fixed seed.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -9,38 +9,40 @@ use crate::map::mix;
 use crate::point::Point;
 use crate::weight::Weight;
 
-/// The scenario so far.
+/// The scenario as far as it is built.
 pub struct Draft {
     scenario: Scenario,
-    /// The draws of the generator so far: SplitMix64 from state 0, whose j-th draw is `mix(0, j)`.
+    /// How many numbers were drawn so far. The generator is SplitMix64 from state 0, whose j-th
+    /// number is `mix(0, j)`.
     draws: u64,
-    /// Today's nodes of a random history: name and place, in the order in which they came.
+    /// The present nodes of a random history: name and place, in the order in which they were
+    /// added.
     there: Vec<(String, ZoneAndRack)>,
-    /// How many nodes there ever were.
+    /// The number of nodes that were ever created, which gives the next name.
     named: usize,
 }
 
-/// Zone and rack, from 0.
+/// The numbers of a zone and of a rack in it, counted from 0.
 type ZoneAndRack = (usize, usize);
 
-/// The fleet of a random history.
+/// The shape of the fleets of a random history.
 pub struct Shape {
-    /// R.
+    /// The number of replicas, R.
     pub replicas: u32,
-    /// Zones.
+    /// The number of zones.
     pub zones: usize,
-    /// Racks of a zone.
+    /// The number of racks in each zone.
     pub racks: usize,
-    /// Nodes of a rack at the start.
+    /// The number of nodes in each rack at the start.
     pub nodes: usize,
-    /// The most nodes that a rack may have.
+    /// The largest number of nodes that a rack may have.
     pub most: usize,
-    /// Whole weights, all as likely.
+    /// The range of the weights, which are whole numbers. All are equally likely.
     pub weights: RangeInclusive<u64>,
 }
 
 impl Draft {
-    /// Nothing yet.
+    /// An empty scenario with this name.
     pub fn new(name: &str) -> Draft {
         let (name, file) = (name.to_owned(), name.to_owned());
         let scenario = Scenario {
@@ -59,13 +61,13 @@ impl Draft {
         }
     }
 
-    /// What was made.
+    /// Returns the finished scenario.
     pub fn done(self) -> Scenario {
         self.scenario
     }
 
-    /// From `first` nodes of weight 1 to `last`, `batch` at a time: n0, n1, ..., padded so that
-    /// names are in the order of the numbers.
+    /// Starts with `first` nodes of weight 1 and grows to `last` nodes, `batch` at a time. The
+    /// names are n0, n1, ..., padded so that they sort in the order of their numbers.
     pub fn batches(&mut self, first: usize, batch: usize, last: usize) {
         let width = (last - 1).to_string().len();
         let nodes = |from: usize, to: usize| {
@@ -85,7 +87,7 @@ impl Draft {
         }
     }
 
-    /// One node gets another weight.
+    /// Adds a step that gives a node another weight.
     pub fn reweight(&mut self, name: &str, millionths: u64) {
         let weight = Weight::from_millionths(millionths).unwrap_or(Weight::ONE);
         self.push(Step {
@@ -94,8 +96,8 @@ impl Draft {
         });
     }
 
-    /// A small fleet whose caps bind, and 60 random changes: racks of one to `most` nodes, weights
-    /// 1 to 9.
+    /// A small fleet whose caps bind, and 60 random changes of it. Racks have up to `most` nodes;
+    /// weights are 1 to 9.
     pub fn tight(&mut self, replicas: u32, zones: usize, racks: usize, most: usize) {
         self.random(
             &Shape {
@@ -110,9 +112,10 @@ impl Draft {
         );
     }
 
-    /// So many random changes of a fleet of this shape: a node comes to a random rack, leaves, or
-    /// gets another weight, each as likely as the others. What cannot be (a full rack, the last
-    /// node of its zone, fewer nodes than replicas) is drawn again.
+    /// A fleet of this shape and `steps` random changes of it. With equal probability, a node is
+    /// added to a random rack, a node is removed, or a node gets another weight. A change that is
+    /// not possible (the rack is full, the node is the last of its zone, there would be fewer nodes
+    /// than replicas) is drawn again.
     pub fn random(&mut self, shape: &Shape, steps: usize) {
         self.scenario.replicas = shape.replicas;
         if shape.replicas > 1 {
@@ -172,7 +175,7 @@ impl Draft {
         })
     }
 
-    /// A new node; zones are a, b, ..., and their racks a1, a2, ...
+    /// Creates a new node. Zones are named a, b, ..., and the racks of zone a are a1, a2, ...
     fn node(&mut self, place: ZoneAndRack, shape: &Shape) -> ScenarioNode {
         let zone = char::from(b'a' + place.0 as u8).to_string();
         let rack = format!("{zone}{}", place.1 + 1);
@@ -196,8 +199,8 @@ impl Draft {
         self.scenario.steps.push(Step { line: 1, ..step });
     }
 
-    /// A number below `end`. (The upper half of the product: no number is favoured by more than end
-    /// / 2^64.)
+    /// A random number below `end`: the upper half of a product. The relative bias is at most end /
+    /// 2^64.
     fn below(&mut self, end: u64) -> u64 {
         self.draws += 1;
         ((u128::from(mix(Point(0), self.draws).0) * u128::from(end)) >> 64) as u64

@@ -1,4 +1,4 @@
-//! Figures: what a run measures, and how it is shown.
+//! Figures: what a run measures, in the form in which it is shown.
 
 use serde::Serialize;
 
@@ -8,119 +8,119 @@ use super::system::LeftOut;
 use crate::point::SPACE;
 use crate::report::Amount;
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Simulated {
-    /// The scenario's name.
+    /// The name of the scenario.
     pub name: String,
-    /// R.
+    /// The number of replicas, R.
     pub replicas: u32,
     /// The labels over which copies are kept apart.
     pub spread: Vec<String>,
-    /// The first fleet (step 0), and each step.
+    /// The first fleet (step 0) and all steps.
     pub steps: Vec<StepReport>,
-    /// The sum of the steps' lower bounds.
+    /// The sum of the lower bounds of all steps.
     pub lower_bound: Amount,
-    /// What each system did.
+    /// The figures of each system.
     pub systems: Vec<SystemReport>,
-    /// Those that take no part.
+    /// The systems that do not take part.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A step of the history, the same for all systems.
+/// The figures of a step that are the same for all systems.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct StepReport {
-    /// Its number; 0 is the first fleet.
+    /// The number of the step; 0 is the first fleet.
     pub step: usize,
-    /// How many nodes there are after it.
+    /// The number of nodes after the step.
     pub nodes: usize,
-    /// How many came.
+    /// The number of nodes that were added.
     pub added: usize,
-    /// How many left.
+    /// The number of nodes that were removed.
     pub removed: usize,
-    /// How many got another weight.
+    /// The number of nodes that got another weight.
     pub reweighted: usize,
     /// The sum of the positive differences of the ideal shares; 0 for the first fleet.
     pub lower_bound: Amount,
 }
 
-/// What a system did.
+/// The figures of one system.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SystemReport {
-    /// Its name.
+    /// The name of the system.
     pub system: &'static str,
     /// The size that it was given, in words.
     pub size: String,
-    /// The whole history in one line.
+    /// The figures of the whole history.
     pub total: Total,
-    /// Each step, the first fleet included.
+    /// The figures of each step, including the first fleet.
     pub steps: Vec<StepFigures>,
 }
 
-/// What one step, or its worst, shows of balance and rules.
+/// Balance and violations: of one step, or the worst of all steps.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Figures {
-    /// The largest |share - ideal| / ideal of a node.
+    /// The largest |share - ideal| / ideal of all nodes.
     pub share_error: f64,
-    /// The largest |share - ideal| of a node, in points.
+    /// The largest |share - ideal| of all nodes, in points.
     pub share_error_points: String,
-    /// The fullest node: the largest share / ideal.
+    /// The largest share / ideal of all nodes.
     pub fullest: f64,
-    /// The fullest node against the emptiest, each measured by its ideal share; `None` when one has
-    /// nothing. It is the article's imbalance factor, which compares nodes with nodes.
+    /// The largest share / ideal of all nodes divided by the smallest; `None` when a node has
+    /// nothing. This is the imbalance factor of the article, which compares nodes with each other.
     pub imbalance: Option<f64>,
-    /// Runs of points that have not R nodes, name a node twice, or have more copies in a domain
-    /// than its cap.
+    /// The number of runs of points that do not have R nodes, name a node twice or one that wants
+    /// nothing, or have more copies in a domain than its cap.
     pub violations: usize,
-    /// The points in them; the fraction is of 2^64.
+    /// The points in these runs; the fraction is of 2^64.
     pub violating: Amount,
 }
 
-/// What a system did in one step.
+/// The figures of one system in one step.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct StepFigures {
-    /// The step's number; 0 is the first fleet.
+    /// The number of the step; 0 is the first fleet.
     pub step: usize,
-    /// Copies that came to a node which had them not; 0 for the first fleet.
+    /// The copies that came to a node that did not have them; 0 for the first fleet.
     pub moved: Amount,
-    /// moved / lower bound; `None` where the bound is 0.
+    /// moved / lower bound; `None` when the lower bound is 0.
     pub moved_over_bound: Option<f64>,
-    /// Balance and rules after the step.
+    /// Balance and violations after the step.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Slices, partitions or ring points after the step.
+    /// The number of slices, partitions or ring points after the step.
     pub slices: usize,
-    /// What the step took on this machine; `None` when times are not wanted.
+    /// The time that the step took on this machine; `None` when times are not wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }
 
-/// What a system did over the whole history.
+/// The figures of one system over the whole history.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Total {
-    /// The sum over the steps.
+    /// The sum of what the steps moved.
     pub moved: Amount,
     /// That sum / the sum of the lower bounds.
     pub moved_over_bound: Option<f64>,
-    /// The largest moved / lower bound of a step.
+    /// The largest moved / lower bound of all steps.
     pub worst_moved_over_bound: Option<f64>,
-    /// The worst of each figure at any time, the first fleet included.
+    /// The worst value of each figure at any time, including the first fleet.
     #[serde(flatten)]
     pub worst: Figures,
-    /// Slices, partitions or ring points of the first fleet.
+    /// The number of slices, partitions or ring points of the first fleet.
     pub slices_first: usize,
-    /// And after the last step.
+    /// The same number after the last step.
     pub slices_last: usize,
-    /// The median of the steps' times, the first fleet left out where there is another.
+    /// The median time of a step. The first fleet is left out if there are other steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_seconds: Option<f64>,
-    /// The longest of them.
+    /// The longest time of a step, from the same steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst_seconds: Option<f64>,
 }
 
 impl Simulated {
-    /// The same without times, which no two runs share.
+    /// Removes the times, which differ from run to run.
     #[must_use]
     pub fn without_times(mut self) -> Simulated {
         for system in &mut self.systems {
@@ -142,7 +142,7 @@ pub(super) fn ratio(moved: u128, bound: u128) -> Option<f64> {
     (bound > 0).then(|| moved as f64 / bound as f64)
 }
 
-/// Balance and rules of a placement.
+/// Computes balance and violations of a placement.
 pub(super) fn figures(placement: &Placement, wanted: &Wanted, names: usize) -> Figures {
     let loads = placement.loads(names);
     let (mut share_error, mut points, mut fullest, mut emptiest) =

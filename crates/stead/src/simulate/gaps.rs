@@ -1,10 +1,10 @@
-//! Random Slicing as public programs do it: nodes that must shrink give up gaps, walking over the
-//! intervals in order, and nodes that must grow fill the gaps in order. How the gaps are collected
-//! is what differs.
+//! Random Slicing as public programs implement it: nodes that must shrink give up gaps, in one walk
+//! over the intervals, and nodes that must grow fill the gaps in order. The programs differ in how
+//! they collect the gaps.
 //!
-//! Written from descriptions of the rules (docs/simulate.md names the sources). The programs
-//! compute in floating point or in fractions; here all get the same exact integers as stead, so
-//! that rounding is not held against them.
+//! This file is written from descriptions of the rules (docs/simulate.md names the sources). The
+//! programs themselves compute in floating point or in fractions. Here all of them get the same
+//! exact integers as stead, so that rounding does not count against them.
 
 use std::collections::HashMap;
 
@@ -18,25 +18,26 @@ use crate::point::SPACE;
 /// How gaps are collected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Collect {
-    /// CutShift, the strategy of the paper: an interval shorter than what its node must still give
-    /// is taken whole; any other is cut, in turn at its end and at its start, so that two cuts in a
-    /// row meet in one gap.
+    /// CutShift, the strategy of the paper. An interval that is shorter than what its node must
+    /// still give up is taken whole. Any other interval is cut, alternately at its end and at its
+    /// start, so that two consecutive cuts meet in one gap.
     CutShift,
-    /// hibari's and machi's: the same walk, and every cut interval keeps its left part.
+    /// The rule of hibari and machi: the same walk, but every interval that is cut keeps its left
+    /// part.
     LeftToRight,
 }
 
-/// The intervals of today, and the rule.
+/// The present intervals, and the rule.
 pub struct Slicing {
     collect: Collect,
     pieces: Vec<(NodeNumber, u128)>,
 }
 
-/// An interval while gaps are collected: `None` is a gap.
+/// An interval while gaps are collected. `None` stands for a gap.
 type Interval = (Option<NodeNumber>, u128);
 
 impl Slicing {
-    /// Nothing is placed yet.
+    /// A system that has not placed anything yet.
     pub fn new(collect: Collect) -> Slicing {
         Slicing {
             collect,
@@ -44,13 +45,13 @@ impl Slicing {
         }
     }
 
-    /// The intervals with gaps where `give` was taken from.
+    /// The intervals after each node gave up what `give` says, with gaps in these places.
     fn with_gaps(&self, mut give: HashMap<NodeNumber, u128>) -> Vec<Interval> {
         let mut pieces: Vec<Interval> = Vec::with_capacity(self.pieces.len() * 2);
         let mut at_end = true;
         for (node, points) in self.pieces.iter().copied() {
             let owes = give.entry(node).or_insert(0);
-            // an interval of exactly what is owed counts as a cut, of which nothing is left
+            // an interval of exactly the missing length counts as a cut that leaves nothing
             let cut = *owes > 0 && points >= *owes;
             let given = points.min(*owes);
             *owes -= given;
@@ -65,7 +66,8 @@ impl Slicing {
     }
 }
 
-/// Adds a piece; an empty one is dropped, and one like its neighbour joined to it.
+/// Appends a piece. Drops it if it is empty, and joins it to the last one if both have the same
+/// node.
 fn push<T: PartialEq>(pieces: &mut Vec<(T, u128)>, piece: (T, u128)) {
     match pieces.last_mut() {
         _ if piece.1 == 0 => {}
@@ -74,7 +76,7 @@ fn push<T: PartialEq>(pieces: &mut Vec<(T, u128)>, piece: (T, u128)) {
     }
 }
 
-/// Gives the gaps from left to right to those that want points, in their order.
+/// Gives the gaps, from left to right, to the nodes that want points, in their order.
 fn fill(
     pieces: Vec<Interval>,
     wants: impl Iterator<Item = (NodeNumber, u128)>,

@@ -1,5 +1,5 @@
-//! A scenario's fleets: the first one, and the one after each step, made through the public reader
-//! of fleet texts, so that every rule of docs/fleet.md holds for each of them.
+//! The fleets of a scenario: the first one, and the one after each step. They are built through the
+//! public reader of fleet texts, so every rule of docs/fleet.md holds for each of them.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 use crate::weight::Weight;
 
-/// Where a node stands.
+/// Where a node stands: pairs of a label and its value.
 type Labels = Vec<(String, String)>;
 
-/// The fleets of a scenario, one after the other. Made when they are asked for: a thousand fleets
-/// of a thousand nodes are large.
+/// The fleets of a scenario, one after the other. Each is built when it is asked for, since a
+/// thousand fleets of a thousand nodes are large.
 pub struct History<'a> {
     scenario: &'a Scenario,
     nodes: BTreeMap<String, (Weight, Labels)>,
-    /// How many fleets there were.
+    /// The number of fleets that were yielded so far.
     next: usize,
 }
 
 impl Scenario {
-    /// The first fleet, and then the fleet after each step.
+    /// Yields the first fleet, and then the fleet after each step.
     ///
     /// Errors of an item: those of [`Fleet::parse`], with the line and the number of the step.
     pub fn fleets(&self) -> History<'_> {
@@ -32,8 +32,8 @@ impl Scenario {
         }
     }
 
-    /// The same failure of fleet `number`, placed in the scenario and not in the text that was made
-    /// of it.
+    /// Changes an error of fleet `number` so that it names the place in the scenario and not the
+    /// text that was generated from it.
     pub(super) fn placed(&self, error: Error, number: usize) -> Error {
         let file = self.file.clone();
         let line = number
@@ -45,7 +45,7 @@ impl Scenario {
         } else {
             format!("step {number}")
         };
-        // what speaks of a whole fleet starts with its file
+        // a problem of a whole fleet starts with the name of the file
         let bare = |text: &str| {
             text.strip_prefix(&format!("{file}: "))
                 .unwrap_or(text)

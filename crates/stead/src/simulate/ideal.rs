@@ -1,8 +1,7 @@
-//! What a fleet wants, by docs/placement.md alone: the caps of its domains and the ideal share of
-//! each node.
+//! What a fleet wants: the caps of its domains and the ideal share of each node.
 //!
-//! It is written from that page and not from `rebalance`, so that stead is measured with the same
-//! stick as its peers, and not with its own.
+//! The code is written from docs/placement.md alone and uses nothing of `rebalance`; only the tests
+//! compare both. So stead is measured by the same independent rules as its peers.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,15 +9,15 @@ use crate::fleet::Fleet;
 use crate::point::SPACE;
 use crate::weight::Weight;
 
-/// A node over a whole history: the number that its name got when it was first seen.
+/// A node over a whole history, identified by the number that its name got when it was first seen.
 pub type NodeNumber = u32;
 
-/// Names to numbers; a name keeps its number when its node leaves and comes back.
+/// Maps names to numbers. A name keeps its number when its node leaves and comes back.
 #[derive(Default)]
 pub struct Names(HashMap<String, NodeNumber>);
 
 impl Names {
-    /// The name's number.
+    /// The number of a name. A new name gets the next number.
     pub fn number(&mut self, name: &str) -> NodeNumber {
         let next = self.0.len() as NodeNumber;
         self.0.get(name).copied().unwrap_or_else(|| {
@@ -27,7 +26,7 @@ impl Names {
         })
     }
 
-    /// How many there are.
+    /// The number of names.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -36,20 +35,20 @@ impl Names {
 /// A node that wants a share.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
-    /// Its number.
+    /// The number of the node.
     pub node: NodeNumber,
-    /// Its name.
+    /// The name of the node.
     pub name: String,
-    /// Its weight, above 0.
+    /// The weight of the node, which is above 0.
     pub weight: Weight,
-    /// The domains that it stands in, outermost first.
+    /// The domains that the node stands in, outermost first.
     pub domains: Vec<usize>,
 }
 
 /// What a fleet wants.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// How many nodes hold each point.
+    /// The number of replicas, R: how many nodes hold each point.
     pub replicas: u32,
     /// The nodes with a weight above 0, by name.
     pub holders: Vec<Holder>,
@@ -59,16 +58,17 @@ pub struct Wanted {
     pub caps: Vec<u32>,
 }
 
-/// A limit for some holders together: a node, a domain, or the whole.
+/// An upper bound on the points of some holders together: those of a node, of a domain, or of the
+/// whole.
 struct Limit {
-    /// Points that are not given yet.
+    /// The points that are not given out yet.
     left: u128,
-    /// The holders under it, in their order.
+    /// The holders under this limit, in order.
     holders: Vec<usize>,
 }
 
 impl Wanted {
-    /// Reads it off a fleet; every holder has the labels of its spread.
+    /// Computes what a fleet wants. Every holder must have all labels of the spread.
     pub fn of(fleet: &Fleet, names: &mut Names) -> Wanted {
         let mut domains: BTreeMap<Vec<&str>, usize> = BTreeMap::new();
         let mut holders = Vec::new();
@@ -100,8 +100,8 @@ impl Wanted {
     }
 }
 
-/// Of a parent with the cap k, c is the smallest integer with sum of min(c, n_d) >= k, and part d
-/// has the cap min(c, n_d).
+/// The caps of all domains. Of a parent with the cap k, whose parts d have n_d nodes: c is the
+/// smallest integer with sum of min(c, n_d) >= k, and part d has the cap min(c, n_d).
 fn caps(domains: &BTreeMap<Vec<&str>, usize>, holders: &[Holder], replicas: u32) -> Vec<u32> {
     let mut sizes = vec![0u32; domains.len()];
     holders
@@ -130,7 +130,8 @@ fn caps(domains: &BTreeMap<Vec<&str>, usize>, holders: &[Holder], replicas: u32)
     caps
 }
 
-/// Progressive filling: a level rises, and what reaches its limit first freezes.
+/// Progressive filling: a level rises for all holders, and the limit that is reached first freezes
+/// the holders under it.
 ///
 /// Nothing overflows: left <= 255 * 2^64 < 2^72, and all weights together are at most 65,536 *
 /// 10^12 < 2^55.9.
@@ -140,8 +141,8 @@ fn fill(
     caps: &[u32],
     replicas: u32,
 ) -> Vec<u128> {
-    // in the order in which limits that are reached together freeze: nodes, the deepest domains
-    // first, the whole; at a level by name
+    // limits that are reached together freeze in this order: nodes, domains from the deepest level
+    // outwards, the whole; within a level, by name
     let mut limits: Vec<Limit> = (0..holders.len())
         .map(|i| Limit {
             left: SPACE,
@@ -214,7 +215,8 @@ fn fill(
         .collect()
 }
 
-/// The limit with rising nodes that has the least left / weights, of equal ones the first.
+/// The limit that is reached first: of those with rising holders, the one with the least left /
+/// weights, and of equal ones the first.
 fn reached_first(limits: &[Limit], rising: &[u128]) -> Option<usize> {
     let mut first: Option<usize> = None;
     for (b, limit) in limits.iter().enumerate().filter(|(b, _)| rising[*b] > 0) {
@@ -230,7 +232,7 @@ pub(super) mod tests {
     use super::*;
     use crate::rebalance::{targets, Domains};
 
-    /// A fleet of `zone/rack/name=weight`.
+    /// A fleet of nodes that are written as `zone/rack/name=weight`.
     pub(in crate::simulate) fn fleet(replicas: u32, spread: &[&str], nodes: &[&str]) -> Fleet {
         let mut text = String::from("name = 'f'\n");
         for node in nodes {
@@ -271,7 +273,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn at_one_replica_it_is_the_largest_remainder() {
+    fn at_one_replica_shares_are_rounded_by_largest_remainder() {
         for weights in [
             vec!["1"],
             vec!["1"; 3],
@@ -306,7 +308,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn zones_hold_one_copy_each_where_there_are_as_many_as_replicas() {
+    fn with_as_many_zones_as_replicas_each_zone_holds_one_copy() {
         let nodes = ["a/1/x=5", "b/1/x=1", "b/2/y=3", "c/1/x=1", "c/1/y=1"];
         let (points, caps) = ideal(3, &["zone"], &nodes);
         assert_eq!(
@@ -318,8 +320,8 @@ pub(super) mod tests {
 
     #[test]
     fn caps_go_from_the_outside_to_the_inside() {
-        // zones a, b with 3 and 1 nodes at R = 3: c = 2; in zone a racks of 1 and 2 nodes under the
-        // cap 2
+        // zones a and b with 3 nodes and 1 node at R = 3: c = 2; in zone a, racks of 1 and 2 nodes
+        // under the cap 2
         let (_, caps) = ideal(3, &["zone", "rack"], &["a/1/x", "a/2/x", "a/2/y", "b/1/x"]);
         assert_eq!(caps, [2, 1, 1, 1, 1]);
         let (_, caps) = ideal(3, &["zone", "rack"], &["a/1/x", "a/1/y", "a/1/z", "b/1/x"]);
@@ -332,7 +334,8 @@ pub(super) mod tests {
 
     #[test]
     fn on_a_tie_the_inner_bound_freezes_first() {
-        // zone a reaches its cap exactly when the whole is reached; its remainders must stay inside
+        // zone a reaches its cap exactly when the whole is reached; its remainders must stay in the
+        // zone
         let nodes = [
             "a/1/u", "a/1/v", "a/1/w", "b/1/u", "b/1/v", "b/1/w", "c/1/u", "c/1/v", "c/1/w",
         ];

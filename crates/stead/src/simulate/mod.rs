@@ -1,6 +1,6 @@
-//! Simulation: stead and its peers follow the same history of fleets, and what each of them moves
-//! and how evenly it places is measured with one stick. docs/simulate.md says what the figures
-//! mean, and what each peer's rule is.
+//! Simulation: stead and its peers follow the same history of fleets. What each of them moves, and
+//! how evenly it places, is measured in the same way. docs/simulate.md says what the figures mean
+//! and what rule each peer follows.
 //!
 //! ```text
 //! JSON    --reading--\
@@ -20,8 +20,8 @@
 //! # }
 //! ```
 //!
-//! Points and shares are exact integers; floats stand only in the figures that are shown. Nothing
-//! in stead places by this module.
+//! Points and shares are exact integers. Floats appear only in the figures that are shown. No
+//! placement of stead depends on this module.
 
 mod builtin;
 mod claim;

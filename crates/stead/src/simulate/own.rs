@@ -1,4 +1,4 @@
-//! stead itself: [`build`], as `stead apply` calls it.
+//! stead itself: calls [`build`] in the same way as `stead apply`.
 
 use super::ideal::{Names, Wanted};
 use super::placement::Placement;
@@ -8,7 +8,7 @@ use crate::fleet::Fleet;
 use crate::map::Map;
 use crate::rebalance::build;
 
-/// The map of the present epoch.
+/// stead as a system, with the map of the present epoch.
 #[derive(Default)]
 pub struct Own {
     map: Option<Map>,

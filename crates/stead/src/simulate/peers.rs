@@ -1,4 +1,4 @@
-//! Peers: the list of the systems that take part in a simulation, stead among them.
+//! Peers: the list of the systems that take part in a simulation. stead is one of them.
 
 use super::claim::Claim;
 use super::contiguous::Contiguous;
@@ -7,7 +7,8 @@ use super::own::Own;
 use super::system::{LeftOut, Sizes, System};
 use super::vnodes::Vnodes;
 
-/// The peers, and those that are left out because they do not say where a second copy goes.
+/// The peers that take part, and those that are left out because their rules do not say where a
+/// second copy goes.
 pub fn peers(replicas: u32, sizes: Sizes) -> (Vec<Box<dyn System>>, Vec<LeftOut>) {
     let single: Vec<Box<dyn System>> = vec![
         Box::new(Slicing::new(Collect::CutShift)),
@@ -32,7 +33,7 @@ pub fn peers(replicas: u32, sizes: Sizes) -> (Vec<Box<dyn System>>, Vec<LeftOut>
     (rings, left_out)
 }
 
-/// stead and its peers.
+/// stead and its peers, and the systems that are left out.
 pub fn systems(replicas: u32, sizes: Sizes) -> (Vec<Box<dyn System>>, Vec<LeftOut>) {
     let (peers, left_out) = peers(replicas, sizes);
     let own: Box<dyn System> = Box::new(Own::default());

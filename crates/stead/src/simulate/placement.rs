@@ -1,44 +1,43 @@
-//! Placement: the table that a system keeps, in one shape for all systems, and what is measured on
-//! it.
+//! Placement: the table of a system, in one form for all systems, and what is measured on it.
 
 use super::ideal::{NodeNumber, Wanted};
 use crate::point::SPACE;
 
-/// Who holds which points: runs of points in order, each with the nodes that hold a copy.
+/// Which nodes hold which points: runs of points in order, each with the nodes that hold a copy.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Placement {
-    /// The first point of each run; the first one is 0.
+    /// The first point of each run. The first run starts at 0.
     firsts: Vec<u64>,
-    /// Where the nodes of each run end in `nodes`.
+    /// For each run, the end of its nodes in `nodes`.
     ends: Vec<usize>,
     nodes: Vec<NodeNumber>,
-    /// How many entries the system's own table has: slices, partitions or ring points.
+    /// The number of entries in the system's own table: slices, partitions or ring points.
     pub entries: usize,
 }
 
-/// Points that break a rule, and in how many runs.
+/// The points that break a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Breaches {
-    /// Runs.
+    /// The number of runs of such points.
     pub runs: usize,
-    /// The points in them.
+    /// The number of points in these runs.
     pub points: u128,
 }
 
 impl Placement {
-    /// Adds the run that starts at `first`; runs come in order and cover the space.
+    /// Appends the run that starts at `first`. Runs must come in order and cover the space.
     pub fn push(&mut self, first: u64, nodes: impl IntoIterator<Item = NodeNumber>) {
         self.firsts.push(first);
         self.nodes.extend(nodes);
         self.ends.push(self.nodes.len());
     }
 
-    /// A placement of pieces with one node each, of so many points each; an entry a piece.
+    /// A placement of pieces, each with one node and its number of points. Each piece is an entry.
     pub fn of_pieces(pieces: impl IntoIterator<Item = (NodeNumber, u128)>) -> Placement {
         let mut placement = Placement::default();
         let mut first = 0u128;
         for (node, points) in pieces {
-            // below 2^64, since pieces are not empty and add up to 2^64
+            // below 2^64, since no piece is empty and all pieces add up to 2^64
             placement.push(first as u64, [node]);
             first += points;
         }
@@ -46,7 +45,7 @@ impl Placement {
         placement
     }
 
-    /// The runs: first point, the first point behind it (up to 2^64), nodes.
+    /// The runs: the first point, the first point after the run (up to 2^64), and the nodes.
     pub fn runs(&self) -> impl Iterator<Item = (u128, u128, &[NodeNumber])> {
         let behind = self
             .firsts
@@ -66,7 +65,7 @@ impl Placement {
             .map(|((first, behind), nodes)| (first, behind, nodes))
     }
 
-    /// The copies of points that each node holds, by number; a point that a node holds twice counts
+    /// The number of copies of points that each node holds. A point that a node holds twice counts
     /// twice.
     pub fn loads(&self, count: usize) -> Vec<u128> {
         let mut loads = vec![0; count];
@@ -78,7 +77,8 @@ impl Placement {
         loads
     }
 
-    /// The copies that `new` places on a node that has not as many of the same point here.
+    /// The number of copies that `new` places on a node that does not have as many of the same
+    /// point here.
     pub fn moved(&self, new: &Placement) -> u128 {
         let (mut old, mut moved) = (self.runs().peekable(), 0);
         for (first, behind, nodes) in new.runs() {
@@ -95,8 +95,8 @@ impl Placement {
         moved
     }
 
-    /// The runs that have not R nodes, name a node twice, or have more copies in a domain than its
-    /// cap.
+    /// Counts the runs that do not have R nodes, name a node twice or one that wants nothing, or
+    /// have more copies in a domain than its cap.
     pub fn violations(&self, wanted: &Wanted) -> Breaches {
         let count = wanted
             .holders
@@ -115,7 +115,7 @@ impl Placement {
         for (first, behind, nodes) in self.runs() {
             let mut broken = nodes.len() != wanted.replicas as usize;
             for (node, i) in nodes.iter().zip(1..) {
-                // a node that wants nothing, or has left, must hold nothing
+                // a node that wants nothing, or that has left, must hold nothing
                 broken |= nodes[i..].contains(node) || domains_of(node).is_none();
                 for domain in domains_of(node).unwrap_or_default() {
                     copies[*domain] += 1;
@@ -134,7 +134,7 @@ impl Placement {
     }
 }
 
-/// How many of `after` are not in `before`, a node that stands there twice counted twice.
+/// How many entries of `after` are not in `before`. A node that is listed twice counts twice.
 fn new_copies(before: &[NodeNumber], after: &[NodeNumber]) -> u128 {
     let count = |list: &[NodeNumber], node: NodeNumber| list.iter().filter(|n| **n == node).count();
     let is_new = |i: usize| count(&after[..=i], after[i]) > count(before, after[i]);
@@ -157,10 +157,10 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_is_what_another_node_holds() {
+    fn a_copy_moves_when_another_node_holds_it() {
         let before = placement(&[(0, &[0, 1]), (2 * QUARTER, &[1, 2])]);
         assert_eq!(before.moved(&before), 0);
-        // another order is no movement; on the second half 0 comes in for 2, on its first half only
+        // a new order moves nothing; in the third quarter, 0 replaces 2
         let after = placement(&[(0, &[1, 0]), (2 * QUARTER, &[0, 1]), (3 * QUARTER, &[1, 2])]);
         assert_eq!(before.moved(&after), u128::from(QUARTER));
         assert_eq!(after.moved(&before), u128::from(QUARTER));
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(pieces.runs().map(|r| r.1).last(), Some(SPACE));
     }
 
-    /// The control: every kind of broken run is seen, and a whole one is not.
+    /// The control: every kind of broken run is detected, and a correct run is not.
     #[test]
     fn violations_are_seen() {
         let holder = |node, domain| Holder {

@@ -1,7 +1,7 @@
-//! Reading a scenario from JSON.
+//! Reads a scenario from JSON.
 //!
-//! serde_json judges the grammar. Nodes and steps are kept as they were written until their turn
-//! comes, so that a mistake is told with its line and its step, and a weight never becomes a
+//! serde_json checks the grammar. Nodes and steps are kept as raw text until they are processed, so
+//! that an error message can name the line and the step, and no weight ever becomes a
 //! floating-point number.
 
 use std::collections::BTreeSet;
@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::weight::Weight;
 
 impl Scenario {
-    /// Reads a scenario's file.
+    /// Reads a scenario from a file.
     ///
-    /// Errors: [`Error::Io`] when it cannot be read, and those of [`Scenario::parse`].
+    /// Errors: [`Error::Io`] when the file cannot be read, and those of [`Scenario::parse`].
     pub fn read(path: &Path) -> Result<Scenario> {
         let bytes = fs::read(path).map_err(|source| Error::io("read", path, source))?;
         let file = path.display().to_string();
@@ -38,11 +38,12 @@ impl Scenario {
         }
     }
 
-    /// Reads a scenario's text. `file` is the name for messages.
+    /// Reads a scenario from a text. `file` is the name for error messages.
     ///
-    /// What a step adds is new, what it removes or reweighs is there before it, and no node is
-    /// named twice in it. The rules of fleets (names, labels, a weight above 0 somewhere) are
-    /// applied when the fleets are made. Errors: [`Error::Fleet`] with the line and the step.
+    /// A node that a step adds must be new, and one that it removes or reweighs must exist before
+    /// the step. No step may name a node twice. The rules of fleets (names, labels, a weight above
+    /// 0 somewhere) are checked when the fleets are built. Errors: [`Error::Fleet`] with the line
+    /// and the step.
     pub fn parse(text: &str, file: &str) -> Result<Scenario> {
         let reading = Reading { text, file };
         let raw: RawScenario = reading.read(text, "")?;
@@ -113,8 +114,8 @@ fn one() -> u32 {
     1
 }
 
-/// An object whose names must differ, in the order of the text. (serde's maps keep the last of
-/// two.)
+/// A JSON object whose keys must all differ, in the order of the text. (serde's maps silently keep
+/// the last of two equal keys.)
 struct Pairs<V>(Vec<(String, V)>);
 
 impl<V> Default for Pairs<V> {
@@ -151,7 +152,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Pairs<V> {
     }
 }
 
-/// A text that is being read, and where: for messages.
+/// The text that is being read and its name, for error messages.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     text: &'a str,
@@ -179,7 +180,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Reads a part of the text that serde_json knows to be JSON, or the whole.
+    /// Reads a part of the text that serde_json has accepted as JSON, or the whole text.
     fn read<T: Deserialize<'a>>(&self, part: &'a str, place: &str) -> Result<T> {
         serde_json::from_str(part).or_else(|error| {
             let line = self.line(part) + error.line().saturating_sub(1);
@@ -215,7 +216,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What is wrong and what to do, in our words.
+/// The problem and its remedy, in the words of this project.
 fn words(error: &serde_json::Error) -> String {
     let all = error.to_string();
     let what = all.split(" at line ").next().unwrap_or_default();
@@ -238,7 +239,7 @@ fn words(error: &serde_json::Error) -> String {
     format!("not valid JSON: {what}; check the commas, brackets and quotes here")
 }
 
-/// Reads a step and does it to the names that are there.
+/// Reads a step and applies it to `there`, the names of the present nodes.
 fn step<'a>(
     reading: Reading<'a>,
     part: &'a RawValue,
@@ -247,7 +248,7 @@ fn step<'a>(
 ) -> Result<Step> {
     let place = format!("step {number}");
     let line = reading.line(part.get());
-    // its parts must borrow from the whole text, so that their lines are known
+    // the parts must borrow from the whole text, so that their lines are known
     let raw: RawStep = reading.read(part.get(), &place)?;
     let mut touched = BTreeSet::new();
     let mut there_before = |name: &str| {
@@ -305,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn a_written_scenario_is_read_back() {
         let text = r#"{"name": "a \"b\"", "replicas": 3, "spread": ["zone", "rack"],
             "nodes": [{"name": "n1", "weight": 1.5, "labels": {"zone": "a", "rack": "a1"}}, {"name": "n2", "weight": "0.000001"}],
             "steps": [{}, {"add": [{"name": "n3"}], "remove": ["n1"], "reweight": {"n2": 2.50}},
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line_and_its_step() {
+    fn a_mistake_is_reported_with_its_line_and_its_step() {
         let with = |steps: &str| {
             format!("{{\"name\": \"s\",\n\"nodes\": [{{\"name\": \"a\"}}, {{\"name\": \"b\"}}],\n\"steps\": [{{}},\n{steps}]}}")
         };

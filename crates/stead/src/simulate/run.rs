@@ -1,4 +1,4 @@
-//! A run: every system follows the history step by step, and is measured after each.
+//! A run: every system follows the history step by step and is measured after each step.
 
 use std::time::Instant;
 
@@ -12,11 +12,11 @@ use super::scenario::Scenario;
 use super::system::{LeftOut, Sizes, System};
 use crate::error::{Error, Result};
 
-/// Lets stead and its peers follow a scenario. After each step `progress` is told how many fleets
-/// are done, of how many.
+/// Runs a scenario for stead and its peers. After each step, calls `progress` with the number of
+/// fleets that are done and the number of all fleets.
 ///
-/// Errors: [`Error::Invalid`] when a size cannot be, those of [`Scenario::fleets`], and those of
-/// [`crate::rebalance::build`].
+/// Errors: [`Error::Invalid`] when a size is not allowed, those of [`Scenario::fleets`], and those
+/// of [`crate::rebalance::build`].
 pub fn run(
     scenario: &Scenario,
     sizes: Sizes,
@@ -26,7 +26,7 @@ pub fn run(
     follow(scenario, scenario.fleets(), systems, left_out, progress)
 }
 
-/// Lets these systems follow these fleets, which are the scenario's.
+/// Runs these fleets, which are those of the scenario, for these systems.
 fn follow(
     scenario: &Scenario,
     fleets: impl Iterator<Item = Result<crate::fleet::Fleet>>,
@@ -82,7 +82,7 @@ fn follow(
     })
 }
 
-/// The sum of what the holders' ideal shares gain.
+/// The sum of the gains of all holders, by their ideal shares.
 fn lower_bound(before: &Wanted, after: &Wanted) -> u128 {
     let was: std::collections::HashMap<_, _> = before
         .holders
@@ -96,7 +96,7 @@ fn lower_bound(before: &Wanted, after: &Wanted) -> u128 {
     after.holders.iter().zip(&after.ideal).map(gain).sum()
 }
 
-/// A system on its way.
+/// A system during a run, with its figures so far.
 struct Track {
     system: Box<dyn System>,
     placement: Option<Placement>,
@@ -210,7 +210,7 @@ mod tests {
     use crate::fleet::Fleet;
     use crate::point::SPACE;
 
-    /// A system that is wrong on purpose: what it does at each step.
+    /// A system with a deliberate fault: the function returns the nodes that it uses at each step.
     struct Rigged(
         fn(usize, &[NodeNumber]) -> Vec<NodeNumber>,
         usize,
@@ -234,8 +234,7 @@ mod tests {
         }
     }
 
-    /// A scenario of three replicas, before fleets of several are read: its fleets are made for
-    /// one, and altered.
+    /// Runs a scenario at three replicas. Its fleets are parsed with one replica and then changed.
     fn at_three(systems: Vec<Box<dyn System>>, nodes: &str, steps: &str) -> Simulated {
         let text = format!("{{\"name\": \"s\", \"nodes\": [{nodes}], \"steps\": [{steps}]}}");
         let single = Scenario::parse(&text, "s.json").unwrap();
@@ -265,9 +264,9 @@ mod tests {
 
     const ADD: &str = r#"{"add": [{"name": "z", "labels": {"zone": "0"}}]}"#;
 
-    /// The control: what is wrong is seen, of every kind.
+    /// The control: every kind of fault is detected.
     #[test]
-    fn a_rigged_system_is_found_out() {
+    fn the_faults_of_a_rigged_system_are_detected() {
         let rigged = |rule| -> Vec<Box<dyn System>> { vec![Box::new(Rigged(rule, 0, Vec::new()))] };
         let fine = at_three(rigged(|_, nodes| nodes.to_vec()), &nodes(&[0, 1, 2]), "{}");
         let total = &fine.systems[0].total;
@@ -287,7 +286,7 @@ mod tests {
             (0, Some(1.0), 1.0)
         );
 
-        // one node has all three copies
+        // one node has all three copies of each point
         let total = &at_three(
             rigged(|_, nodes| vec![nodes[0]; 3]),
             &nodes(&[0, 1, 2]),
@@ -309,7 +308,7 @@ mod tests {
         );
         assert_eq!(total.worst.share_error_points, (2 * SPACE).to_string());
 
-        // two copies in one zone, and a third of all copies moves for nothing at the step
+        // two copies are in one zone, and the step moves a third of all copies without need
         let swaps: fn(usize, &[NodeNumber]) -> Vec<NodeNumber> =
             |step, nodes| vec![nodes[0], nodes[1], nodes[2 + step]];
         let simulated = at_three(rigged(swaps), &nodes(&[0, 0, 1, 2]), "{}");
@@ -349,7 +348,7 @@ mod tests {
             let loads = system.steps[1].moved.fraction;
             assert!(loads > 0.0 && loads < 0.2, "{system:?}");
         }
-        // without zones in the fleet nothing is wrong with them
+        // where no two nodes share a zone, the rings have no violations
         let (systems, _) = peers(
             3,
             Sizes {
@@ -364,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_cannot_be_are_refused() {
+    fn sizes_that_are_not_allowed_are_refused() {
         let check = |partitions, ring_points| {
             Sizes {
                 partitions,

@@ -1,45 +1,45 @@
-//! A scenario: a first fleet and the steps that change it, and its text in JSON.
+//! A scenario: a first fleet and the steps that change it. This file also writes it as JSON.
 
 use crate::weight::Weight;
 
-/// A first fleet and the steps that change it. Its rules hold: see [`Scenario::parse`].
+/// A first fleet and the steps that change it. It satisfies the rules of [`Scenario::parse`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scenario {
-    /// The name, which is the fleet's name as well.
+    /// The name of the scenario, which is also the name of its fleets.
     pub name: String,
-    /// How many nodes hold each point.
+    /// The number of replicas, R: how many nodes hold each point.
     pub replicas: u32,
     /// The labels over which copies are kept apart, outermost first.
     pub spread: Vec<String>,
     /// The nodes of the first fleet.
     pub nodes: Vec<ScenarioNode>,
-    /// What happens then.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// The file, or the name of the built-in one, for messages.
+    /// The file, or the name of the built-in scenario. Error messages name it.
     pub file: String,
 }
 
 /// A node as a scenario lists it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioNode {
-    /// Its name.
+    /// The name of the node.
     pub name: String,
-    /// Its weight.
+    /// The weight of the node.
     pub weight: Weight,
-    /// Where it stands: label and value.
+    /// Where the node stands: pairs of a label and its value.
     pub labels: Vec<(String, String)>,
 }
 
-/// One change of the fleet; all of it happens at once.
+/// One change of the fleet. All parts of a step take effect at once.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Step {
-    /// Nodes that come.
+    /// The nodes that are added.
     pub add: Vec<ScenarioNode>,
-    /// Names of nodes that leave.
+    /// The names of the nodes that are removed.
     pub remove: Vec<String>,
-    /// Nodes that stay with another weight.
+    /// The nodes that stay and get another weight.
     pub reweight: Vec<(String, Weight)>,
-    /// The line where the step starts, from 1.
+    /// The line at which the step starts, counted from 1.
     pub line: usize,
 }
 
@@ -54,8 +54,8 @@ impl Scenario {
         after.max().unwrap_or(0).max(self.nodes.len())
     }
 
-    /// The scenario as JSON that [`Scenario::parse`] reads: a node a line, a step a line; ends with
-    /// a newline.
+    /// Writes the scenario as JSON that [`Scenario::parse`] reads: one node a line, one step a
+    /// line, with a newline at the end.
     pub fn to_json(&self) -> String {
         let mut json = format!("{{\n  \"name\": {},\n", text(&self.name));
         if self.replicas != 1 {

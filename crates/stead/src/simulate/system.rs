@@ -1,4 +1,4 @@
-//! A system that can be simulated: its interface, and the sizes that it is given.
+//! A system that can be simulated: its interface, and the sizes that the peers get.
 
 use serde::Serialize;
 
@@ -7,38 +7,39 @@ use super::placement::Placement;
 use crate::error::{Error, Result};
 use crate::fleet::Fleet;
 
-/// A way to place keys that has a state and follows a history of fleets.
+/// A method of placing keys that has a state and follows a history of fleets.
 pub trait System {
-    /// What it is called in tables.
+    /// The name of the system in tables.
     fn name(&self) -> &'static str;
 
-    /// The size that it was given, in words; empty when there is none to choose.
+    /// The size that the system was given, in words; empty when it has no size to choose.
     fn size(&self) -> String {
         String::new()
     }
 
-    /// Follows the fleet. This is what is timed.
+    /// Changes the placement so that it follows the fleet. This call is timed.
     fn step(&mut self, fleet: &Fleet, wanted: &Wanted) -> Result<()>;
 
-    /// Who holds what now.
+    /// The current placement: which nodes hold which points.
     fn placement(&self, names: &mut Names) -> Placement;
 }
 
-/// What the peers are given.
+/// The sizes that the peers are given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
-    /// Partitions of Riak's ring: a power of two, which never changes.
+    /// The number of partitions of Riak's ring: a power of two, which never changes.
     pub partitions: u32,
-    /// Points on the ring of a node of average weight.
+    /// The number of points on the ring for a node of average weight.
     pub ring_points: u32,
 }
 
 impl Sizes {
-    /// The most partitions or ring points a node: with 65,536 nodes the tables still fit a machine.
+    /// The upper bound on partitions and on ring points a node. With 65,536 nodes the tables still
+    /// fit into memory.
     pub const MOST: u32 = 1 << 20;
 
-    /// What fits a history whose largest fleet has so many nodes: at least 16 partitions a node and
-    /// at least Riak's default of 64; 160 ring points a node, as libketama gives.
+    /// The sizes for a history whose largest fleet has `nodes` nodes: at least 16 partitions a node
+    /// and at least 64, which is Riak's default; 160 ring points a node, as in libketama.
     pub fn of(nodes: usize) -> Sizes {
         let partitions = (nodes * 16)
             .next_power_of_two()
@@ -49,7 +50,7 @@ impl Sizes {
         }
     }
 
-    /// The same sizes when they can be.
+    /// Returns the sizes, or `Invalid` when they are not allowed.
     pub fn check(self) -> Result<Sizes> {
         if !self.partitions.is_power_of_two() || self.partitions > Self::MOST {
             let problem = format!(
@@ -71,11 +72,11 @@ impl Sizes {
     }
 }
 
-/// A system that does not take part.
+/// A system that does not take part in a simulation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct LeftOut {
-    /// Its name.
+    /// The name of the system.
     pub system: &'static str,
-    /// Why.
+    /// Why it does not take part.
     pub reason: &'static str,
 }

@@ -1,10 +1,10 @@
 //! A ring with virtual nodes: each node has many points on a circle, and a key belongs to the next
-//! one clockwise (Karger et al., 1997; Amazon's Dynamo, 2007).
+//! point clockwise (Karger et al., 1997; Amazon's Dynamo, 2007).
 //!
-//! The points of a node are the MD5 points of `NAME-0`, `NAME-1`, ... Their number is in proportion
-//! to its weight, so many for the mean weight of the first fleet; that measure stays, so that a
-//! node's points change only when its own weight does. The copies of a key are on the first R
-//! different nodes clockwise.
+//! The points of a node are the MD5 points of `NAME-0`, `NAME-1`, ... Their number is proportional
+//! to its weight; a node with the mean weight of the first fleet has `points_per_node` points. That
+//! mean is never updated, so the points of a node change only when its own weight does. The copies
+//! of a key are on the first R different nodes clockwise.
 
 use std::collections::HashMap;
 
@@ -16,20 +16,20 @@ use crate::fleet::Fleet;
 use crate::hash::Hash;
 use crate::weight::Weight;
 
-/// The ring of today.
+/// The present ring.
 pub struct Vnodes {
     points_per_node: u32,
     replicas: usize,
-    /// All weights of the first fleet, in millionths, and how many they were.
+    /// The sum of all weights of the first fleet, in millionths, and the number of its nodes.
     measure: Option<(u128, u128)>,
-    /// The points of each node, however many were needed so far.
+    /// The points of each node: as many as were needed at any time so far.
     points: HashMap<NodeNumber, Vec<u64>>,
-    /// All points of today's nodes, in order.
+    /// All points of the present nodes, in order.
     ring: Vec<(u64, NodeNumber)>,
 }
 
 impl Vnodes {
-    /// A ring on which a node of average weight has so many points.
+    /// A ring on which a node of average weight has this number of points.
     pub fn new(points_per_node: u32) -> Vnodes {
         Vnodes {
             points_per_node,
@@ -40,10 +40,10 @@ impl Vnodes {
         }
     }
 
-    /// How many points a weight gets: rounded half up, at least one and at most 2^20.
+    /// The number of points for a weight: rounded half up, at least one and at most 2^20.
     fn count(&self, weight: Weight, measure: (u128, u128)) -> usize {
         let (total, nodes) = measure;
-        // below 2^20 * 2^40 * 2^16
+        // less than 2^20 * 2^40 * 2^16
         let scaled = u128::from(self.points_per_node) * u128::from(weight.millionths()) * nodes;
         ((scaled * 2 + total) / (total * 2)).clamp(1, u128::from(Sizes::MOST)) as usize
     }
@@ -78,7 +78,7 @@ impl System for Vnodes {
             self.ring
                 .extend(points.iter().take(count).map(|point| (*point, holder.node)));
         }
-        // of two nodes at one point the one that was seen first has it
+        // if two nodes share a point, the node that was seen first keeps it
         self.ring.sort_unstable();
         self.ring.dedup_by_key(|(point, _)| *point);
         Ok(())
@@ -88,8 +88,8 @@ impl System for Vnodes {
         let mut placement = Placement::default();
         let mut copies: Vec<NodeNumber> = Vec::with_capacity(self.replicas);
         let count = self.ring.len();
-        // the run up to and with each point, then the rest of the space, which belongs to the first
-        // point
+        // each run ends at a ring point and includes it; the rest of the space belongs to the first
+        // ring point
         let firsts =
             std::iter::once(Some(0)).chain(self.ring.iter().map(|(point, _)| point.checked_add(1)));
         for (first, i) in firsts.zip(0..) {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_node_that_comes_gets_points() {
+    fn only_a_new_node_gets_points() {
         let (mut ring, mut known) = (Vnodes::new(160), Names::default());
         let before = follow(&mut ring, &["z/r/a", "z/r/b", "z/r/c"], 1, &mut known);
         let after = follow(

@@ -1,10 +1,10 @@
-//! The upper tail of the binomial distribution, for members by the billion: how full the fullest of
-//! many directories gets.
+//! The upper tail of the binomial distribution, for billions of members. It tells how full the
+//! fullest of many directories gets.
 
-/// The smallest k with P(Bin(n, p) > k) <= chance.
+/// Returns the smallest k with P(Bin(n, p) > k) <= chance.
 pub(super) fn fullest(n: u64, p: f64, chance: f64) -> u64 {
-    // P(Bin > n) = 0 and the tail falls as k grows. No more than the chance at `high`; `low` is
-    // below the answer or 0
+    // the tail falls as k grows, and P(Bin > n) = 0. Invariant: tail(high) <= chance, and low is at
+    // most the answer
     let (mut low, mut high) = (0, n);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -17,11 +17,12 @@ pub(super) fn fullest(n: u64, p: f64, chance: f64) -> u64 {
     high
 }
 
-/// P(Bin(n, p) > k) where it is small; 1 where k is below the mean, which is enough to search with.
+/// P(Bin(n, p) > k) for a k at or above the mean. Below the mean, returns 1, which is enough for
+/// the binary search.
 ///
-/// The terms from k + 1 on, until they no longer count: some standard deviations. Where a standard
-/// deviation has many terms, the middle one of each block stands for its block, 1/256 of a
-/// deviation wide: an error of 10^-6 of the sum.
+/// Adds the terms from k + 1 on until they no longer count, which takes some standard deviations.
+/// Where a standard deviation has many terms, they are added in blocks of 1/256 of a deviation, and
+/// the middle term stands for its block. The error is 10^-6 of the sum.
 fn tail(n: u64, p: f64, k: u64) -> f64 {
     if k >= n {
         return 0.0;
@@ -44,9 +45,9 @@ fn tail(n: u64, p: f64, k: u64) -> f64 {
     sum
 }
 
-/// P(Bin(n, p) = k), 0 < k <= n, by the saddle point of C. Loader, "Fast and accurate computation
-/// of binomial probabilities" (2000): no large numbers are subtracted, so it is right for a billion
-/// members as for three.
+/// P(Bin(n, p) = k) for 0 < k <= n, by the saddle-point method of C. Loader, "Fast and accurate
+/// computation of binomial probabilities" (2000). No large numbers are subtracted, so the result is
+/// as accurate for a billion members as for three.
 fn binomial(n: u64, p: f64, k: u64) -> f64 {
     let (nf, kf) = (n as f64, k as f64);
     if k == n {
@@ -61,8 +62,8 @@ fn binomial(n: u64, p: f64, k: u64) -> f64 {
     exponent.exp() * (nf / (std::f64::consts::TAU * kf * rest)).sqrt()
 }
 
-/// ln(n!) less Stirling's formula, n > 0: the series 1/12n - 1/360n^3 + ...; below 16, where that
-/// is coarse, ln(n!) itself.
+/// ln(n!) minus Stirling's formula, for n > 0: the series 1/12n - 1/360n^3 + ... Below 16 the
+/// series is too coarse, so ln(n!) is computed directly.
 fn stirling_error(n: u64) -> f64 {
     let x = n as f64;
     if n < 16 {
@@ -73,7 +74,7 @@ fn stirling_error(n: u64) -> f64 {
     (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / 1680.0 / square) / square) / square) / x
 }
 
-/// x ln(x / mean) + mean - x, without loss where x is near the mean.
+/// x ln(x / mean) + mean - x, without loss of precision where x is near the mean.
 fn deviance(x: f64, mean: f64) -> f64 {
     if (x - mean).abs() >= 0.1 * (x + mean) {
         return x * (x / mean).ln() + mean - x;
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn small_probabilities_are_the_textbooks() {
+    fn probabilities_agree_with_textbook_values() {
         // C(4, k) / 16, and Bin(10, 0.3)
         for (n, p, k, expected) in [
             (4, 0.5, 1, 0.25),
@@ -116,7 +117,7 @@ mod tests {
             );
         }
         assert!(near(tail(10, 0.3, 4), 0.1502683326, 1e-9));
-        // blocks: one of 5 terms against every term by itself
+        // with blocks: one block has 5 terms; compare with the sum of all terms
         let (n, p, k) = (1 << 24, 0.125, (1 << 21) + 4_000);
         let every: f64 = (k + 1..k + 20_000).map(|j| binomial(n, p, j)).sum();
         assert!(
@@ -128,7 +129,8 @@ mod tests {
             (tail(10, 0.3, 10), tail(10, 0.3, 1), tail(10, 1.0, 9)),
             (0.0, 1.0, 1.0)
         );
-        // P(Bin(2n, 1/2) = n) = 1/sqrt(pi n) (1 - 1/8n + ...), far beyond the reach of factorials
+        // P(Bin(2n, 1/2) = n) = 1/sqrt(pi n) (1 - 1/8n + ...), for an n far too large for
+        // factorials
         let n = 1u64 << 50;
         assert!(near(
             binomial(2 * n, 0.5, n),

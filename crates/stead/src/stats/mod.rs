@@ -1,7 +1,8 @@
-//! How evenly placement methods spread a list of names, and how full a tree of directories gets.
+//! Statistics: how evenly placement methods spread a list of names, and how full a tree of
+//! directories gets.
 //!
-//! Counts, and the sums for the variance, are exact integers; floats appear in the last step only,
-//! and nothing is placed by them.
+//! Counts, and the sums for the variance, are exact integers. Floats appear only in the last step
+//! of each computation, and no placement depends on them.
 
 mod binomial;
 mod projection;

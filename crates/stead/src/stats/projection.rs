@@ -1,4 +1,4 @@
-//! What a number of members does to the directories of [`crate::path`].
+//! Projection: how full the directories of [`crate::path`] get with a given number of members.
 
 use std::fmt::Write;
 
@@ -9,10 +9,10 @@ use super::survey::digits;
 use crate::error::{Error, Result};
 use crate::path::Levels;
 
-/// What a number of members does to a tree of directories.
+/// How full a tree of directories gets with a given number of members.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Projection {
-    /// How many members there are, each with one entry in a directory of the last level.
+    /// The number of members. Each has one entry in a directory of the last level.
     pub members: u64,
     /// The levels, outermost first.
     pub levels: Vec<LevelProjection>,
@@ -21,28 +21,29 @@ pub struct Projection {
 /// One level of a [`Projection`].
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LevelProjection {
-    /// The level, from 1.
+    /// The number of the level, counted from 1.
     pub level: usize,
-    /// How many directories the level has in the whole tree.
+    /// The number of directories that the level has in the whole tree.
     pub directories: u64,
-    /// How many entries each of them has: the directories of the next level, on the last level the
-    /// mean number of members.
+    /// The number of entries in each of them: the directories of the next level or, on the last
+    /// level, the mean number of members.
     pub entries: f64,
     /// The mean number of members at or below a directory.
     pub members: f64,
-    /// At least as likely as not, no directory of the level has more members at or below it than
-    /// this.
+    /// An upper bound on the members at or below any directory of the level, which holds with a
+    /// probability of at least 1/2.
     ///
-    /// A directory's members are binomial, Bin(members, p), as MD5 gives each name a directory at
-    /// random. The figure is the smallest k with directories * P(Bin > k) <= 1/2, by the union
-    /// bound: the chance that any of them has more is at most the sum of their chances. p is that
-    /// of the likeliest directory: the product over the levels of the byte values that it gets,
-    /// ceil(256 / directories), over 256.
+    /// The number of members of a directory is binomially distributed, Bin(members, p), since MD5
+    /// gives each name a random directory. The figure is the smallest k with directories * P(Bin >
+    /// k) <= 1/2. This is the union bound: the chance that any directory has more than k members is
+    /// at most the sum of the chances of all directories. p is the chance of the likeliest
+    /// directory: the product, over the levels, of ceil(256 / directories) / 256, where ceil(256 /
+    /// directories) is the number of byte values that lead to it.
     pub fullest: u64,
 }
 
 impl Projection {
-    /// Projects so many members onto the levels.
+    /// Projects `members` members onto the levels.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the tree would have 2^64 directories or more.
@@ -78,7 +79,7 @@ impl Projection {
         })
     }
 
-    /// The projection as a table for people; ends with a newline.
+    /// The projection as a table for people, with a newline at the end.
     pub fn table(&self) -> String {
         let mut text = String::new();
         let mut row = |cells: [&str; 5]| {
@@ -132,8 +133,8 @@ mod tests {
             (3, 524_288, 1907.0, 1907.0),
         ];
         assert_eq!(figures, expected);
-        // 1907.35 + 4.9 * 43.67: the normal quantile of 1 / (2 * 524,288) is 4.76, and counts lean
-        // to the right
+        // 1907.35 + 4.9 * 43.67: the normal quantile of 1 / (2 * 524,288) is 4.76, and the
+        // distribution is skewed to the right
         assert!(
             (2115..2130).contains(&projection.levels[2].fullest),
             "{projection:?}"
@@ -142,8 +143,9 @@ mod tests {
     }
 
     #[test]
-    fn the_fullest_directory_is_no_more_often_exceeded_than_not() {
-        // 3 members in 2 directories: one has more than 1 always, more than 2 with 1/4
+    fn the_fullest_directory_is_exceeded_with_a_chance_of_at_most_half() {
+        // 3 members in 2 directories: one directory always has more than 1; one has more than 2 in
+        // 1 of 4 cases
         let fullest = |members, levels| {
             let projection = Projection::new(members, &Levels::new(levels).unwrap()).unwrap();
             projection.levels.last().unwrap().fullest
@@ -154,9 +156,9 @@ mod tests {
             (0, 1, 7)
         );
         assert_eq!(fullest(u64::MAX, &[1, 1]), u64::MAX);
-        // 255 directories, of which the first has 2 of 256 byte values
+        // 255 directories, of which the first gets 2 of the 256 byte values
         assert!(fullest(256_000, &[255]) > 2000 && fullest(256_000, &[256]) < 1200);
-        // keys counted: the names "0", "1", ... in 64 x 64
+        // compare with counted keys: the names "0", "1", ... in 64 x 64
         let mut counted = Survey::new();
         (0..200_000).for_each(|i: u32| counted.add(i.to_string().as_bytes()));
         let (found, bound) = (

@@ -1,5 +1,5 @@
-//! The survey of "Evenly distributing members by MD5", on any list of names: eight schemes counted
-//! at once.
+//! The survey of the paper "Evenly distributing members by MD5", on any list of names. It counts
+//! eight schemes at once.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::baseline::{letter_bucket, n1, n2, LETTERS};
 use crate::hash;
 
-/// The schemes of the paper, in the order of reports: name, number of buckets, what they are.
+/// The schemes of the paper, in the order of the reports: name, number of buckets, description.
 const SCHEMES: [(&str, usize, &str); 8] = [
     ("D1", LETTERS, "first letter"),
     ("D2", LETTERS * LETTERS, "first two letters"),
@@ -22,13 +22,13 @@ const SCHEMES: [(&str, usize, &str); 8] = [
 
 /// Counts names in the buckets of the paper's schemes.
 ///
-/// Takes 2.3 MB, and per name one MD5 and eight additions.
+/// Takes 2.3 MB of memory and, for each name, one MD5 and eight additions.
 pub struct Survey {
     names: u64,
     counts: [Count; 8],
 }
 
-/// The buckets of one scheme. A bucket holds up to 2^32 - 1 names; beyond that it stays there.
+/// The buckets of one scheme. A bucket counts up to 2^32 - 1 names and then stays at that number.
 struct Count {
     buckets: Vec<u32>,
     skipped: u64,
@@ -55,7 +55,7 @@ impl Survey {
         }
     }
 
-    /// Counts a name: its bytes as they are, so the caller has stripped the line end.
+    /// Counts a name. All bytes are used as they are, so the caller must have removed the line end.
     pub fn add(&mut self, name: &[u8]) {
         let digest = hash::md5(name);
         let [x, y, z] = [digest[0] % 64, digest[1] % 64, digest[2] % 128].map(usize::from);
@@ -75,7 +75,7 @@ impl Survey {
         }
     }
 
-    /// The figures of all schemes.
+    /// Computes the figures of all schemes.
     pub fn finish(&self) -> SurveyReport {
         let schemes = SCHEMES.iter().zip(&self.counts);
         SurveyReport {
@@ -93,10 +93,10 @@ impl Default for Survey {
     }
 }
 
-/// What a [`Survey`] found; as JSON it is the output of `stead survey --json`.
+/// The result of a [`Survey`]. As JSON it is the output of `stead survey --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SurveyReport {
-    /// How many names were added.
+    /// The number of names that were added.
     pub names: u64,
     /// One for each scheme, in the order D1, D2, D3, N1, N2, M1, M2, M3.
     pub schemes: Vec<SchemeReport>,
@@ -107,20 +107,20 @@ pub struct SurveyReport {
 pub struct SchemeReport {
     /// The paper's name of the scheme.
     pub scheme: &'static str,
-    /// The number of buckets, empty ones included.
+    /// The number of buckets, including empty ones.
     pub buckets: u64,
-    /// The ideal mean: names, without the skipped ones, over buckets.
+    /// The ideal mean: the number of names that were not skipped, divided by the number of buckets.
     pub mean: f64,
     /// The population standard deviation of all buckets about that mean.
     pub sd: f64,
-    /// `sd / mean`; none when there is no name.
+    /// `sd / mean`; `None` when there is no name.
     pub sd_over_mean: Option<f64>,
     /// The number of names in the fullest bucket.
     pub fullest: u64,
-    /// What uniform random placement of as many names would give: sqrt((1 - 1/buckets) / mean);
-    /// none when there is no name.
+    /// The value of `sd_over_mean` that uniform random placement of as many names would give:
+    /// sqrt((1 - 1/buckets) / mean); `None` when there is no name.
     pub random_sd_over_mean: Option<f64>,
-    /// How many names the scheme cannot place.
+    /// The number of names that the scheme cannot place.
     pub skipped: u64,
 }
 
@@ -132,8 +132,9 @@ impl SchemeReport {
             .map(|n| u128::from(*n) * u128::from(*n))
             .sum();
         let b = buckets.len() as u128;
-        // variance = squares/b - (names/b)^2 = (b * squares - names^2) / b^2; Cauchy-Schwarz: never
-        // negative. With b < 2^20 buckets below 2^32 both products stay under 2^104
+        // variance = squares/b - (names/b)^2 = (b * squares - names^2) / b^2, which is never
+        // negative (Cauchy-Schwarz). With b < 2^20 buckets below 2^32, both products are below
+        // 2^104
         let deviation = ((b * squares - names * names) as f64).sqrt();
         let (n, b) = (names as f64, b as f64);
         let mean = n / b;
@@ -151,9 +152,9 @@ impl SchemeReport {
     }
 }
 
-/// What the paper prints of a scheme, in its words, for its 1,188,968 names; none where it says
-/// nothing. (D1's deviation over its mean is the quotient of the two figures; the paper calls them
-/// "almost equivalent".)
+/// The figures that the paper prints for a scheme, in its words, for its 1,188,968 names; `None`
+/// where it gives no figure. (D1's deviation over its mean is the quotient of its two figures; the
+/// paper calls them "almost equivalent".)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PaperFigures {
     /// The mean of the buckets.
@@ -166,14 +167,15 @@ pub struct PaperFigures {
     pub fullest: Option<&'static str>,
 }
 
-/// The number of names that the paper's figures are about.
+/// The number of names behind the paper's figures.
 pub const PAPER_NAMES: u64 = 1_188_968;
 
-/// The paper's figures of a scheme; none for a name that is no scheme.
+/// Returns the paper's figures of a scheme, or `None` when there is no scheme of this name.
 ///
-/// Two of them cannot follow from its own counts. D1: 1,188,968 names in 37 buckets have a mean of
-/// 32,134, not 35,651. M3: the deviation of 2.27 names a bucket is 0.664 of the mean when placement
-/// is random, not "almost half"; that fits the 64 x 64 x 64 buckets of its recipe (0.470).
+/// Two of the figures cannot follow from the paper's own counts. D1: 1,188,968 names in 37 buckets
+/// have a mean of 32,134, not 35,651. M3: with 2.27 names a bucket and random placement, the
+/// deviation is 0.664 of the mean, not "almost half". That would fit the 64 x 64 x 64 buckets of
+/// the paper's recipe (0.470).
 pub fn paper(scheme: &str) -> Option<PaperFigures> {
     let (mean, sd, sd_over_mean, fullest) = match scheme {
         "D1" => (Some("35,651"), Some("30,504"), Some("0.856"), None),
@@ -195,7 +197,8 @@ pub fn paper(scheme: &str) -> Option<PaperFigures> {
 }
 
 impl SurveyReport {
-    /// The figures as a table for people, the paper's beside ours; ends with a newline.
+    /// The figures as a table for people, with the paper's figures beside them and a newline at the
+    /// end.
     pub fn table(&self) -> String {
         let mut text = String::new();
         let mut row = |cells: [&str; 11]| {
@@ -247,7 +250,8 @@ impl SurveyReport {
     }
 }
 
-/// A figure for people: a whole number from 1,000, one or two places down to 1, four below.
+/// Formats a figure for people: no decimal places from 1,000 on, one or two down to 1, four below
+/// 1.
 pub(super) fn digits(figure: Option<f64>) -> String {
     match figure {
         None => "-".to_owned(),
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_survey_counts_by_hand_what_can_be_counted_by_hand() {
+    fn a_small_survey_agrees_with_counting_by_hand() {
         let report = survey(["bob", "bo", "Bob", "bob.", "", "anna"]);
         assert_eq!(report.names, 6);
         let skipped: Vec<_> = report

@@ -1,4 +1,4 @@
-//! A map file with its history: publishing the next epoch, listing and reading the old ones.
+//! A map file and its history: publishing the next epoch, listing and reading old epochs.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Read};
@@ -15,10 +15,10 @@ use crate::format::{peek, Peeked};
 use crate::lock::Lock;
 use crate::map::Map;
 
-/// How many epochs the history keeps unless told otherwise.
+/// How many epochs the history keeps by default.
 pub const KEEP: usize = 32;
 
-/// A map file with its history.
+/// A map file and its history.
 #[derive(Clone, Debug)]
 pub struct Store {
     map: PathBuf,
@@ -26,8 +26,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// The store of this map file; nothing is touched yet. `keep` epochs stay in the history, at
-    /// least the newest.
+    /// Returns the store of this map file, without touching any file. The history keeps `keep`
+    /// epochs, and at least the newest.
     pub fn new(map: &Path, keep: usize) -> Store {
         Store {
             map: map.to_owned(),
@@ -35,8 +35,8 @@ impl Store {
         }
     }
 
-    /// The newest epoch, verified; `None` when there is no file. Read into memory, so that it stays
-    /// good whatever happens to the file.
+    /// Reads and verifies the newest epoch; `None` when there is no file. The map is read into
+    /// memory, so that it stays valid whatever happens to the file.
     pub fn current(&self) -> Result<Option<Map>> {
         match Map::open_copy(&self.map) {
             Ok(map) => Ok(Some(map)),
@@ -45,10 +45,10 @@ impl Store {
         }
     }
 
-    /// Epoch and digest of the file at the map's place, from its header alone: cheap, and not
+    /// Reads the epoch and digest from the header of a map file. This is cheap, and nothing is
     /// verified.
     ///
-    /// A reader asks this to learn whether it should open the map again.
+    /// A reader uses it to learn whether it should open the map again.
     pub fn peek(path: &Path) -> Result<Peeked> {
         let mut header = Vec::new();
         let file = OpenOptions::new()
@@ -63,20 +63,21 @@ impl Store {
         peek(&header).map_err(|e| e.in_file(path))
     }
 
-    /// Makes `new` the newest epoch, if `base`, on which it was built, still is (`None`: if there
-    /// is no map yet).
+    /// Makes `new` the newest epoch, if the file is still `base`, the map that `new` was built on.
+    /// `base` is `None` for a first map.
     ///
-    /// When this returns, the new epoch survives a power cut. Errors: `Invalid` when `new` was
+    /// When this returns `Ok`, the new epoch survives a power cut. Errors: `Invalid` when `new` was
     /// built on another map; `Conflict` when another process was faster or is publishing right now;
-    /// `Uncertain` when the new epoch is in place and its directory could not be synced; otherwise
-    /// nothing has changed.
+    /// `Uncertain` when the new epoch is in place but its directory could not be synced. After any
+    /// error but `Uncertain` nothing has changed.
     pub fn publish(&self, base: Option<&Map>, new: &Map) -> Result<()> {
         self.refuse_symlink()?;
         let _lock = self.lock()?;
         self.check_base(base)?;
         if let Some(base) = base.filter(|base| new.parent() != base.digest()) {
             let problem = format!(
-                "epoch {} was not built on epoch {} that it is to follow; build it on that one",
+                "epoch {} was not built on epoch {}, the epoch that it should follow; build it on \
+                 that one",
                 new.epoch(),
                 base.epoch()
             );
@@ -88,7 +89,7 @@ impl Store {
         remove_leftovers(&directory, &self.map);
         remove_leftovers(&history, &self.map);
         let access = Access::of(&self.map, new)?;
-        // who may read the map may list its history
+        // whoever may read the map may list its history
         match DirBuilder::new()
             .mode(access.mode | (access.mode & 0o444) >> 2)
             .create(&history)
@@ -98,20 +99,19 @@ impl Store {
             }
             _ => {}
         }
-        // a crash right after the rename of MAP leaves its epoch out of the history: put it there
+        // after a crash right after the rename of MAP, its epoch is missing in the history: add it
         // now
         if let Some(base) = base.filter(|base| !history.join(base.epoch().to_string()).exists()) {
             self.keep_copy(base, access)?;
         }
-        // listed now, since std panics when a directory cannot be closed
+        // listed before the rename, because std panics when closing a directory fails
         let outdated = self.outdated(new.epoch());
-        // all that can fail for want of room comes before the rename of MAP, and all else is only a
-        // rename
+        // everything that can fail for lack of space comes before the rename of MAP; what follows
+        // is only renames
         let spare = Temporary::write(&history, &self.map, new, access)?;
         Temporary::write(&directory, &self.map, new, access)?.rename(&self.map)?;
-        // MAP is in place, so that nothing from here on is a failure but a directory that is not
-        // synced: a history that lacks its epoch is mended by the next publish, and an epoch too
-        // many is removed by it
+        // MAP is in place. From here on only an unsynced directory is an error: the next publish
+        // repairs a history that lacks its epoch, and removes epochs that should be gone
         let synced = sync_directory(&directory);
         if spare.rename(&history.join(new.epoch().to_string())).is_ok() {
             let _ = sync_directory(&history);
@@ -135,8 +135,8 @@ impl Store {
         sync_directory(&history).map_err(|e| Error::io("sync", &history, e))
     }
 
-    /// The epochs in the history, oldest first, up to the newest published one; all of them when
-    /// the map's own header is damaged, since then they are needed most.
+    /// Returns the epochs in the history, oldest first, up to the newest published one. Returns all
+    /// of them if the map's own header is damaged, because then they are needed most.
     pub fn history(&self) -> Result<Vec<u64>> {
         let newest = match Store::peek(&self.map) {
             Ok(peeked) => peeked.epoch,
@@ -149,7 +149,7 @@ impl Store {
         Ok(epochs)
     }
 
-    /// An epoch of the history, verified.
+    /// Reads and verifies an epoch of the history.
     pub fn epoch(&self, epoch: u64) -> Result<Map> {
         let path = self.history_dir().join(epoch.to_string());
         let map = Map::open_copy(&path).map_err(|error| match error.status() {
@@ -162,7 +162,7 @@ impl Store {
             _ => error,
         })?;
         if map.epoch() != epoch {
-            let problem = format!("the file has epoch {} and is named {epoch}", map.epoch());
+            let problem = format!("the file is named {epoch} but has epoch {}", map.epoch());
             return Err(Error::Format {
                 file: Some(path),
                 offset: offset_of!(Header, epoch) as u64,
@@ -182,9 +182,9 @@ impl Store {
         self.with_suffix(".history")
     }
 
-    /// `Invalid` when the map's place is a symbolic link: renaming over it would replace the link
-    /// and leave its target behind, and the target's history is not beside the link. `publish` asks
-    /// this itself.
+    /// Returns `Invalid` when the path of the map is a symbolic link: renaming over it would
+    /// replace the link and leave its target unchanged, and the target's history is not beside the
+    /// link. `publish` checks this itself.
     pub fn refuse_symlink(&self) -> Result<()> {
         refuse_symlink(&self.map)
     }
@@ -195,7 +195,7 @@ impl Store {
             io::ErrorKind::WouldBlock => {
                 self.conflict("another stead is publishing right now; run it again".into())
             }
-            // the lock is made when it is not there, so it is the directory that is missing
+            // the lock file is created if it is missing, so what is missing is its directory
             io::ErrorKind::NotFound => Error::io("open", &directory_of(&self.map), error),
             _ => Error::io("lock", &path, error),
         })
@@ -208,7 +208,7 @@ impl Store {
         }
     }
 
-    /// Whether the file is what the new epoch was built on.
+    /// Checks that the file is still the map that the new epoch was built on.
     fn check_base(&self, base: Option<&Map>) -> Result<()> {
         match (base, self.current()?) {
             (None, None) => {
@@ -224,12 +224,11 @@ impl Store {
                 Ok(())
             }
             (None, Some(now)) => Err(self.conflict(format!(
-                "somebody made this map meanwhile (epoch {}); nothing was changed, run it again",
+                "somebody made this map in the meantime (epoch {}); nothing was changed, run it again",
                 now.epoch()
             ))),
             (Some(_), None) => Err(self.conflict(
-                "the map was removed meanwhile; nothing was \
-                changed"
+                "the map was removed in the meantime; nothing was changed, run it again"
                     .into(),
             )),
             (Some(base), Some(now)) if base.digest() == now.digest() => self.check_history(&now),
@@ -242,8 +241,8 @@ impl Store {
         }
     }
 
-    /// Whether the history belongs to this map and holds nothing newer than it: otherwise
-    /// publishing would write over epochs that somebody may still need.
+    /// Checks that the history belongs to this map and has no newer epoch: otherwise publishing
+    /// would overwrite epochs that somebody may still need.
     fn check_history(&self, now: &Map) -> Result<()> {
         let kept = self.kept().unwrap_or_default();
         let history = self.history_dir();
@@ -256,7 +255,7 @@ impl Store {
                 history.display()
             )));
         }
-        // unreadable epochs are not judged; `stead history` tells of them
+        // epochs that cannot be read are ignored here; `stead history` reports them
         let before = kept
             .into_iter()
             .filter(|epoch| *epoch <= now.epoch())
@@ -264,15 +263,15 @@ impl Store {
             .and_then(|epoch| self.epoch(epoch).ok());
         match before {
             Some(before) if before.map_id() != now.map_id() => Err(self.conflict(format!(
-                "the map is not the one of {}: somebody put another map here; move one of the two \
-                 away",
+                "the map does not belong to the history {}: somebody put another map here; move \
+                 one of the two away",
                 history.display()
             ))),
             _ => Ok(()),
         }
     }
 
-    /// The numbers of the files in the history.
+    /// Returns the numbers of the files in the history.
     fn kept(&self) -> Result<Vec<u64>> {
         let directory = self.history_dir();
         let entries = fs::read_dir(&directory).map_err(|e| Error::io("list", &directory, e))?;
@@ -280,7 +279,7 @@ impl Store {
         for entry in entries {
             let entry = entry.map_err(|e| Error::io("list", &directory, e))?;
             let name = entry.file_name();
-            // `parse` would take "+7" and "007" as well
+            // `parse` would also accept "+7" and "007"
             let number = name
                 .to_str()
                 .and_then(|n| n.parse::<u64>().ok().filter(|epoch| epoch.to_string() == n));
@@ -289,7 +288,7 @@ impl Store {
         Ok(epochs)
     }
 
-    /// The files of the epochs that are one too many once `newest` is there.
+    /// Returns the files of the epochs that are too many once `newest` is there.
     fn outdated(&self, newest: u64) -> Vec<PathBuf> {
         let mut epochs = self.kept().unwrap_or_default();
         epochs.retain(|epoch| newest.saturating_sub(*epoch) >= self.keep as u64);

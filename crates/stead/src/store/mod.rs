@@ -1,16 +1,16 @@
-//! The store: one map file, its history, and how a new epoch gets there whole or not at all.
+//! The store: one map file and its history, and how a new epoch is published whole or not at all.
 //!
 //! ```text
-//! MAP                      the newest epoch; renaming over it is the moment of truth
-//! MAP.history/7            every epoch, a copy each, the newest 32
-//! MAP.lock                 held while publishing, never removed
-//! .MAP.8.4711.RANDOM.tmp   epoch 8 while process 4711 writes it; 16 digits tell its writers apart.
-//!                          What a killed process left is removed by the next one that writes
+//! MAP                      the newest epoch; renaming a new file over it publishes an epoch
+//! MAP.history/7            a copy of epoch 7; the newest 32 epochs are kept
+//! MAP.lock                 locked while publishing, never removed
+//! .MAP.8.4711.RANDOM.tmp   epoch 8 while process 4711 writes it; RANDOM is 16 hex digits that tell
+//!                          writers apart. If a process is killed, the next writer removes its file
 //! ```
 //!
-//! A published file is never written again. History has copies rather than links, so that somebody
-//! who damages MAP in place does not damage the epoch in the history with it; the price is the
-//! map's size once more.
+//! A published file is never written again. The history has copies rather than links, so that
+//! damaging MAP in place does not damage the same epoch in the history. The price is the size of
+//! one more map on disk.
 
 mod epochs;
 mod whole;

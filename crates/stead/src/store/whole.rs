@@ -1,8 +1,8 @@
-//! Writing one map file so that readers find the old one or the new one, never a part.
+//! Writes one map file so that readers find the old file or the new one, never a part.
 //!
-//! The bytes go to a temporary file beside the target, which is made durable, read back, and
-//! renamed over the target. Any number of threads, processes and hosts may do this to one target at
-//! once: each has a temporary file that it alone created, and the last rename wins.
+//! The bytes go to a temporary file beside the target. It is made durable, read back, and renamed
+//! over the target. Any number of threads, processes and hosts may do this to one target at once:
+//! each creates a temporary file of its own, and the last rename wins.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -16,12 +16,12 @@ use crate::error::{Error, Result};
 use crate::lock::try_lock;
 use crate::map::Map;
 
-/// Writes a map to a file, whole or not at all, in place of what is there: a copy for another
-/// machine, say.
+/// Writes a map to a file, replacing the file that is there, whole or not at all; for instance a
+/// copy for another machine.
 ///
-/// It knows no history and no conflicts: where a map is published to readers, [`Store::publish`] is
-/// the way. Errors: `Uncertain` when the file is in place and its directory could not be synced;
-/// otherwise what was there is untouched.
+/// This keeps no history and detects no conflicts: to publish a map to readers, use
+/// [`Store::publish`]. Errors: `Uncertain` when the file is in place but its directory could not be
+/// synced. After any other error the old file is untouched.
 ///
 /// [`Store::publish`]: super::Store::publish
 pub fn save(map: &Map, path: &Path) -> Result<()> {
@@ -36,8 +36,8 @@ pub fn save(map: &Map, path: &Path) -> Result<()> {
     })
 }
 
-/// `Invalid` when the target is a symbolic link: renaming over it would replace the link and leave
-/// the file behind to which it points.
+/// Returns `Invalid` when the target is a symbolic link: renaming over it would replace the link,
+/// and leave the file that it points to unchanged.
 pub(super) fn refuse_symlink(target: &Path) -> Result<()> {
     match fs::symlink_metadata(target) {
         Ok(meta) if meta.is_symlink() => Err(Error::Invalid {
@@ -50,7 +50,7 @@ pub(super) fn refuse_symlink(target: &Path) -> Result<()> {
     }
 }
 
-/// The directory that a file is in.
+/// Returns the directory that a file is in.
 pub(super) fn directory_of(file: &Path) -> PathBuf {
     match file.parent() {
         Some(parent) if parent != Path::new("") => parent.to_owned(),
@@ -58,23 +58,24 @@ pub(super) fn directory_of(file: &Path) -> PathBuf {
     }
 }
 
-/// Makes what was renamed in a directory survive a power cut.
+/// Makes the renames in a directory survive a power cut.
 pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Mode and owner for a new file.
+/// The mode and owner of a new file.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
     /// The nine bits of `chmod`.
     pub mode: u32,
-    /// of the file that is replaced; a first map has none
+    /// the owner of the file that is replaced; a first map has none
     owner: Option<(u32, u32)>,
 }
 
 impl Access {
-    /// Who may read the new file: those who may read the present one, which an operator may have
-    /// set by hand; of a first map everybody, or with a secret the owner alone.
+    /// Returns who may read the new file: the same users as for the present file, whose mode an
+    /// operator may have set by hand. A first map is readable by everybody, or, if it has a secret,
+    /// by its owner alone.
     pub(super) fn of(target: &Path, new: &Map) -> Result<Access> {
         match fs::metadata(target) {
             Ok(meta) => Ok(Access {
@@ -89,8 +90,9 @@ impl Access {
         }
     }
 
-    /// Sets both on a new file, whatever the umask. Only root can give files away: where it cannot
-    /// be done and does not matter, the owner stays.
+    /// Sets both on a new file, whatever the umask. Only root can give files away. If changing the
+    /// owner fails, the file stays ours; but this is an error if the mode lets nobody but the owner
+    /// read it.
     fn set(self, file: &File) -> io::Result<()> {
         let Some((user, group)) = self.owner else {
             return Ok(());
@@ -100,18 +102,19 @@ impl Access {
             let given =
                 fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group)));
             if given.is_err() && self.mode & 0o077 == 0 {
-                return given; // nobody but the old owner could read it, and now could not
+                return given; // only the old owner could read it, and then nobody could
             }
         }
         file.set_permissions(fs::Permissions::from_mode(self.mode))
     }
 }
 
-/// A file that this process created and that is not in its place yet; dropping it removes it.
+/// A file that this process created and that is not yet in its place. Dropping it removes the file.
 #[must_use]
 pub(super) struct Temporary {
     path: PathBuf,
-    /// open and locked as long as this value lives, which tells others that it is not abandoned
+    /// open and locked as long as this value lives, which shows other processes that it is not
+    /// abandoned
     file: File,
     in_place: bool,
 }
@@ -125,9 +128,9 @@ impl Drop for Temporary {
 }
 
 impl Temporary {
-    /// Writes a map that shall become `target` to a new file in `directory`, makes it durable, and
-    /// reads it back: a file system that lies about a write must not be believed. An fsync is never
-    /// tried again, since a second one may succeed after the data is lost.
+    /// Writes a map that will replace `target` to a new file in `directory`, makes it durable, and
+    /// reads it back, because a file system may report a write that it did not do. An fsync is
+    /// never tried again, since a second one may succeed after the data is lost.
     pub(super) fn write(
         directory: &Path,
         target: &Path,
@@ -167,8 +170,9 @@ impl Temporary {
                 file,
                 in_place: false,
             };
-            // between these two steps another process may have taken it for abandoned, and holds
-            // the lock or has removed the file; where there are no locks nobody removes anything
+            // between the creation and the lock another process may have taken the file for
+            // abandoned: it then holds the lock or has removed the file. Where locks do not work,
+            // nobody removes anything
             let locked = try_lock(&temporary.file);
             let taken = locked.is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock);
             let removed = matches!(temporary.path.try_exists(), Ok(false));
@@ -178,7 +182,7 @@ impl Temporary {
         }
     }
 
-    /// Puts the file into its place. When that fails, what was there is untouched.
+    /// Renames the file to its place. If that fails, the old file is untouched.
     pub(super) fn rename(mut self, to: &Path) -> Result<()> {
         fs::rename(&self.path, to).map_err(|e| Error::io("replace", to, e))?;
         self.in_place = true;
@@ -202,23 +206,23 @@ fn holds(path: &Path, mut bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// The start of the names of a target's temporary files.
+/// Returns how the names of a target's temporary files begin.
 fn prefix(target: &Path) -> Vec<u8> {
     let name = target.file_name().unwrap_or_default();
     [b".", name.as_bytes(), b"."].concat()
 }
 
-/// `.TARGET.EPOCH.PID.RANDOM.tmp`. The number of a process is not enough: threads share it, and so
-/// do processes of several containers or hosts that write into one directory.
+/// Returns `.TARGET.EPOCH.PID.RANDOM.tmp`. The process id alone is not unique: threads share it,
+/// and processes of different containers or hosts that write into one directory may have the same.
 fn name(target: &Path, epoch: u64) -> Vec<u8> {
-    // std keys each of these hashers at random
+    // std seeds each of these hashers at random
     let random = RandomState::new().build_hasher().finish();
     let unique = format!("{epoch}.{}.{random:016x}.tmp", std::process::id());
     [prefix(target), unique.into_bytes()].concat()
 }
 
-/// Whether `name` made this name for this target. `.m.8.9.4711.0123456789abcdef.tmp` belongs to a
-/// map `m.8`, not to a map `m`.
+/// Whether `name` made this file name for this target. `.m.8.9.4711.0123456789abcdef.tmp` belongs
+/// to the map `m.8`, not to the map `m`.
 fn is_name(file: &OsStr, target: &Path) -> bool {
     let middle = file
         .as_bytes()
@@ -237,8 +241,8 @@ fn is_name(file: &OsStr, target: &Path) -> bool {
     }
 }
 
-/// Removes the temporary files of a target that killed processes left in a directory. Failing to is
-/// no reason to fail.
+/// Removes the temporary files of a target that killed processes left in a directory. A file that
+/// cannot be removed is not an error.
 pub(super) fn remove_leftovers(directory: &Path, target: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
@@ -248,8 +252,9 @@ pub(super) fn remove_leftovers(directory: &Path, target: &Path) {
     }
 }
 
-/// Removes a temporary file whose writer is gone: while it lives, it holds the lock. Ours is held
-/// until the file is removed, so that a writer that was about to lock it sees that it is gone.
+/// Removes a temporary file whose writer is gone: a live writer holds its lock. We hold the lock
+/// until the file is removed, so that a writer that is about to lock the file notices that it is
+/// gone.
 fn remove_abandoned(path: &Path) {
     let opened = OpenOptions::new()
         .read(true)

@@ -1,14 +1,14 @@
 //! The fault domains of a map and their caps: docs/placement.md, "Fault domains and caps".
 //!
-//! The domains are kept as one list, level by level and at each level by name from the outside in.
-//! So parents stand before their parts, and the order of the list is the order in which the
+//! The domains are kept in one list, level by level, and within a level by name from the outermost
+//! in. So parents come before their parts, and the order of the list is the order in which the
 //! document breaks ties.
 
 use std::iter::successors;
 
-/// A node as far as its place matters.
+/// A node, as far as the caps depend on it.
 pub(super) struct Place<'a> {
-    /// Its weight is above 0.
+    /// Whether its weight is above 0.
     pub can_hold: bool,
     /// Its values of the spread labels, outermost first, up to the first label that it lacks.
     pub values: Vec<&'a str>,
@@ -16,31 +16,31 @@ pub(super) struct Place<'a> {
 
 /// The nodes that share the values of the first spread labels.
 pub(super) struct Part<'a> {
-    /// 0 is the whole, 1 the outermost label.
+    /// The level: 0 for the whole, 1 for the outermost label.
     pub level: usize,
-    /// Its value of the label of this level; empty for the whole.
+    /// The value of the label of this level; empty for the whole.
     pub value: &'a str,
-    /// `None` for the whole.
+    /// The index of the domain around it; `None` for the whole.
     pub parent: Option<usize>,
-    /// How many of its nodes can hold.
+    /// How many of its nodes can hold points.
     pub can_hold: usize,
     /// How many copies of one point it may hold.
     pub cap: usize,
 }
 
-/// The whole, which is number 0, and all domains.
+/// The whole, with index 0, and all domains.
 pub(super) struct Domains<'a> {
     pub all: Vec<Part<'a>>,
-    /// for each node the innermost domain that it is in
+    /// for each node, the innermost domain that it is in
     homes: Vec<usize>,
 }
 
 impl<'a> Domains<'a> {
-    /// The domains of these nodes, with their caps at so many replicas. Cost: a sort of the nodes
-    /// for each level.
+    /// Returns the domains of these nodes, with their caps for this number of replicas. Cost: one
+    /// sort of the nodes per level.
     ///
-    /// A node that lacks a label is in no domain of that level or below; to the caps it is a part
-    /// by itself.
+    /// A node that lacks a label is in no domain of that level or below. The caps count it as a
+    /// part of its own.
     pub fn of(places: &[Place<'a>], replicas: usize) -> Domains<'a> {
         let can_hold = places.iter().filter(|place| place.can_hold).count();
         let mut all = vec![Part {
@@ -90,14 +90,15 @@ impl<'a> Domains<'a> {
         domains
     }
 
-    /// The domains that a node is in, from its innermost to the whole. A holder that is no node is
+    /// Yields the domains that a node is in, from the innermost to the whole. A holder that is not
+    /// a node is only in the whole.
     /// in the whole only.
     pub fn around(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         let home = self.homes.get(node).copied().unwrap_or(0);
         successors(Some(home), |domain| self.all.get(*domain)?.parent)
     }
 
-    /// The values of a domain's labels, from the outside in; none for the whole.
+    /// Returns the values of a domain's labels, outermost first. The whole has none.
     pub fn names(&self, domain: usize) -> Vec<&'a str> {
         let around = successors(self.all.get(domain), |part| self.all.get(part.parent?));
         let mut names: Vec<&str> = around
@@ -115,7 +116,7 @@ impl<'a> Domains<'a> {
                 siblings.push(number);
             }
         }
-        // parents stand first, so that a parent's cap is known when its parts need it
+        // parents come first, so the cap of a parent is known when its parts need it
         for (parent, parts) in parts.into_iter().enumerate() {
             let Some(&Part { can_hold, cap, .. }) = self.all.get(parent) else {
                 continue;
@@ -135,8 +136,8 @@ impl<'a> Domains<'a> {
     }
 }
 
-/// The smallest c with sum of min(c, size) >= copies, for parts of these sizes and so many single
-/// nodes; the largest size where there is none.
+/// Returns the smallest c for which the sum of min(c, size) over all parts, plus the number of
+/// single nodes, is at least `copies`. Returns the largest size if there is none.
 fn cap_of_parts(copies: usize, sizes: &[usize], single: usize) -> usize {
     let largest = sizes.iter().copied().max().unwrap_or(0);
     let room = |c: usize| sizes.iter().map(|size| c.min(*size)).sum::<usize>() + c.min(1) * single;
@@ -147,7 +148,8 @@ fn cap_of_parts(copies: usize, sizes: &[usize], single: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Nodes written as `a/r1`, those with weight 0 as `!a/r1`; the caps as `level:value cap`.
+    /// Nodes are written as `a/r1`, or `!a/r1` with weight 0. Caps are written as `level:value
+    /// cap`.
     fn caps(nodes: &[&str], replicas: usize) -> Vec<String> {
         let places: Vec<Place> = nodes
             .iter()

@@ -13,62 +13,63 @@ use crate::policy::PolicyId;
 use crate::slice::Slice;
 use crate::weight::Weight;
 
-/// What holds of a map, by the map alone.
+/// The facts about a map that follow from the map alone.
 ///
-/// Shares, caps and primaries are judged over the base slices. In a gradual change they are judged
-/// over the target slices, at which it ends; of the base slices only those are violations that the
-/// target leaves broken. Pins are judged as they are. Targets are counted in cells; see
-/// [`Verdict::in_points`].
+/// Shares, caps and primaries are judged over the base slices. While a gradual change is under way,
+/// they are judged over the target slices instead, where the change will end; a base slice is then
+/// a violation only if the target leaves it broken. Pins are judged as they are. Targets are
+/// counted in cells; see [`Verdict::in_points`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict<'a> {
-    /// Every node, by name: in the order of the map.
+    /// Every node, in the order of the map, which is by name.
     pub nodes: Vec<Holder<'a>>,
-    /// At one replica every named policy that has a weight, by name; with more replicas none holds
-    /// anything.
+    /// With one replica, every named policy that has a weight, in the order of names. With more
+    /// replicas these hold nothing.
     pub policies: Vec<Holder<'a>>,
-    /// The whole first, then the domains of each level, by their names from the outside in.
+    /// The whole first, then the domains of each level, in the order of their names from the
+    /// outermost in.
     pub domains: Vec<Domain<'a>>,
-    /// What is broken.
+    /// The broken rules.
     pub violations: Violations,
-    /// What is no violation and should be known: pins that their fleet calls short, and nodes of
-    /// weight 0 that only pins and policies keep in use.
+    /// Things that are no violations but that the user should know: pins that the fleet declares
+    /// short, and nodes of weight 0 that only pins and policies keep in use.
     pub warnings: Violations,
-    /// The base slices that break a cap or have not R nodes, without those that a gradual change
+    /// The base slices that break a cap or do not have R nodes, without those that a gradual change
     /// repairs.
     pub violating_slices: usize,
-    /// The base slices that break a cap or have not R nodes until a gradual change repairs them.
-    /// They are no violations.
+    /// The base slices that break a cap or do not have R nodes until a gradual change repairs them.
+    /// They are not violations.
     pub pending_violations: usize,
-    /// The pins that have fewer than R nodes, break a cap or list a node twice.
+    /// The pins that have fewer than R nodes, break a cap or list a node twice, and are not
+    /// declared short.
     pub violating_pins: usize,
-    /// The pins of which the same is true, and which their fleet calls short. They are no
-    /// violations.
+    /// The pins with such a fault that the fleet declares short. They are not violations.
     pub short_pins: usize,
-    /// The largest difference between a holder's points and its target, in points.
+    /// The largest difference between the points of a holder and its target.
     pub max_share_error: u128,
-    /// The cells that there are.
+    /// The number of cells in the space.
     space: u128,
 }
 
-/// A node or a weighted policy.
+/// A node, or a policy with a weight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder<'a> {
-    /// Its name.
+    /// The name of the node or policy.
     pub name: &'a str,
-    /// Its weight.
+    /// The weight of the node or policy.
     pub weight: Weight,
-    /// Cells: its share without caps.
+    /// Its share without caps, in cells.
     pub wanted: u128,
-    /// Cells: its share within the caps. `None` where fewer nodes than replicas can hold.
+    /// Its share under the caps, in cells. `None` when fewer nodes than replicas can hold points.
     pub target: Option<u128>,
-    /// What keeps it from more; `None` where it has no weight or there are no targets.
+    /// What keeps it from more. `None` when it has no weight or there are no targets.
     pub bound: Option<Bound>,
-    /// What the base slices give it.
+    /// What it holds in the base slices.
     pub now: Held,
-    /// What the slices give it that are judged: at the end of a gradual change, else the same as
-    /// `now`.
+    /// What it holds in the slices that are judged: those at the end of a gradual change, otherwise
+    /// the same as `now`.
     pub then: Held,
-    /// Points that pins and named policies give it beyond `now`.
+    /// The additional points that pins and named policies give it.
     pub pinned_points: u128,
 }
 
@@ -77,30 +78,29 @@ pub struct Holder<'a> {
 pub struct Domain<'a> {
     /// 0 for the whole, 1 for the outermost label.
     pub level: usize,
-    /// The value of the label of this level; empty for the whole. [`Verdict::names`] gives those
-    /// around it too.
+    /// The value of the label of this level; empty for the whole. [`Verdict::names`] also gives the
+    /// values of the outer levels.
     pub name: &'a str,
-    /// The domain around it, by its place in [`Verdict::domains`]; `None` for the whole.
+    /// The domain around it, as its index in [`Verdict::domains`]; `None` for the whole.
     pub parent: Option<usize>,
     /// How many copies of one point it may hold.
     pub cap: usize,
     /// How many of its nodes have a weight above 0.
     pub can_hold: usize,
-    /// Cells: what its nodes want.
+    /// What its nodes want, in cells.
     pub wanted: u128,
-    /// Cells: the targets of its nodes.
+    /// The targets of its nodes, in cells.
     pub target: Option<u128>,
-    /// What the base slices give its nodes.
+    /// What its nodes hold in the base slices.
     pub now: Held,
-    /// What the slices give its nodes that are judged.
+    /// What its nodes hold in the slices that are judged.
     pub then: Held,
 }
 
 impl<'a> Verdict<'a> {
-    /// Judges a map, and lists at most `most` violations and as many warnings.
+    /// Judges a map. Lists at most `most` violations and as many warnings.
     ///
-    /// Cost: for n nodes, domains or slices about n log n, and one step for each node of each
-    /// policy.
+    /// Cost: O(n log n) for n nodes, domains or slices, and one step for each node of each policy.
     pub fn of(map: &'a Map, most: usize) -> Verdict<'a> {
         let domains = Domains::of(&places(map), map.replicas() as usize);
         let base: Vec<Slice> = map.base_slices().collect();
@@ -130,26 +130,27 @@ impl<'a> Verdict<'a> {
         verdict
     }
 
-    /// No rule is broken.
+    /// Whether no rule is broken.
     pub fn is_sound(&self) -> bool {
         self.violations.count() == 0
     }
 
-    /// Whether as many nodes as replicas, or at one replica a policy, have a weight above 0.
+    /// Whether targets exist: there are as many nodes with a weight above 0 as replicas, where with
+    /// one replica a policy counts as well.
     pub fn has_targets(&self) -> bool {
         let mut holders = self.nodes.iter().chain(&self.policies);
         holders.any(|holder| holder.target.is_some())
     }
 
-    /// So many cells in points: exact where a cell is a point, otherwise cells * 2^64 / G rounded
-    /// down.
+    /// Converts cells to points. This is exact if a cell is a point; otherwise it is cells * 2^64 /
+    /// G, rounded down.
     pub fn in_points(&self, cells: u128) -> u128 {
         // in two parts, since 255 * G * 2^64 needs more than 128 bits
         cells / self.space * SPACE + cells % self.space * SPACE / self.space
     }
 
-    /// The names of a domain, by its place in [`Verdict::domains`], from the outside in; none for
-    /// the whole.
+    /// Returns the names of a domain, given by its index in [`Verdict::domains`], outermost first.
+    /// The whole has none.
     pub fn names(&self, domain: usize) -> Vec<&'a str> {
         let around = std::iter::successors(self.domains.get(domain), |domain| {
             self.domains.get(domain.parent?)
@@ -162,7 +163,7 @@ impl<'a> Verdict<'a> {
         names
     }
 
-    /// `points`, or `cells` where a cell is more than a point.
+    /// Returns `points`, or `cells` if a cell is more than a point.
     fn unit(&self) -> &'static str {
         if self.space == SPACE {
             "points"
@@ -171,7 +172,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// What is broken whatever the slices are, and their number.
+    /// Judges what does not depend on the slices, and their number.
     fn judge_map(&mut self, map: &Map, slices: usize) {
         if !self.has_targets() {
             let nodes = self.nodes.iter();
@@ -200,7 +201,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// The pins, which lie over the base slices and answer for them.
+    /// Judges the pins. Where pins lie, they are judged instead of the base slices below.
     fn judge_pins(&mut self, map: &Map, policies: &mut Policies) {
         let mut kept: HashMap<PolicyId, Option<Problem>> = HashMap::new();
         for (number, pin) in map.pins().enumerate() {
@@ -231,9 +232,10 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// A weighted policy may keep a drained node in use without a pin.
+    /// Warns of nodes of weight 0 that a policy with a weight keeps in use without any pin.
     fn warn_of_policies(&mut self, map: &Map) {
-        // the same policies in the same order; at several replicas none holds anything
+        // `self.policies` has the same policies in the same order; with several replicas it is
+        // empty
         let weighted = map.policies().filter(|policy| policy.weight().is_some());
         for (policy, holder) in weighted.zip(&self.policies) {
             if holder.now.points > 0 {
@@ -244,7 +246,8 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// The nodes of a policy that have weight 0 and no points of their own.
+    /// Returns the warning about the nodes of a policy that have weight 0 and no share of their
+    /// own.
     fn kept(&self, map: &Map, policy: PolicyId, by: Option<&str>) -> Option<Problem> {
         let nodes = map.policy(policy).distinct();
         let mut drained = nodes
@@ -273,7 +276,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Counts the base slices that are broken: those that the target repairs are pending.
+    /// Counts the base slices that are broken. Those that the target repairs are pending.
     fn judge_base(&mut self, base: &[Slice], target: Option<&[Slice]>, policies: &mut Policies) {
         let mut is_broken = |slice: &Slice| !policies.under_slice(slice.policy).is_empty();
         for slice in base {
@@ -348,7 +351,7 @@ fn place<'a>(node: Node<'a>, spread: &[&str]) -> Place<'a> {
     }
 }
 
-/// The nodes, and the named policies that take a share.
+/// Returns the nodes, and the named policies that take a share.
 fn holders<'a>(
     map: &'a Map,
     domains: &Domains,
@@ -390,7 +393,7 @@ fn holders<'a>(
     (all, policies)
 }
 
-/// A holder by its number in the lists, before it is known what it wants and may have.
+/// Makes a holder from its number in the lists; `wanted`, `target` and `bound` are filled in later.
 fn holder<'a>(
     name: &'a str,
     weight: Weight,
@@ -410,7 +413,8 @@ fn holder<'a>(
     }
 }
 
-/// The domains with the sums of their nodes; the whole has what the policies hold too.
+/// Returns the domains with the sums over their nodes. The whole also includes what the policies
+/// hold.
 fn shares_of_domains<'a>(
     domains: &Domains<'a>,
     nodes: &[Holder],

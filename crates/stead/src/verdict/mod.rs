@@ -1,11 +1,11 @@
-//! The verdict on a map: caps, targets and primaries computed again from the map alone, and
-//! everything that breaks them. It is the one judgement of a map: `plan`, `apply`, `diff`, `show`,
-//! `check` and the languages all tell it.
+//! The verdict on a map: computes caps, targets and primaries again from the map alone, and finds
+//! everything that breaks them. It is the only judgement of a map: `plan`, `apply`, `diff`, `show`,
+//! `check` and the language bindings all report it.
 //!
-//! It shares no code with the rebalancer, so that a mistake there is found here and not repeated.
-//! Normative: docs/placement.md, "Fault domains and caps", "Targets", "Primaries", "What every map
-//! keeps". Integers only; all products stay below 2^128: 255 * 2^64 cells * 10^12 millionths <
-//! 2^112.
+//! It shares no code with the rebalancer, so that a mistake there is found here rather than
+//! repeated. Normative: docs/placement.md, "Fault domains and caps", "Targets", "Primaries", "What
+//! every map keeps". It uses integers only. All products stay below 2^128: 255 * 2^64 cells * 10^12
+//! millionths < 2^112.
 //!
 //! ```
 //! use stead::verdict::Verdict;

@@ -1,7 +1,7 @@
-//! What is wrong with the nodes of a policy: under a slice, and under a pin.
+//! Finds what is wrong with the nodes of a policy, under a slice and under a pin.
 //!
-//! This follows from the policy alone, so each policy is looked at once. Faults are numbers; names
-//! are looked up only for those that are listed.
+//! This depends on the policy alone, so each policy is examined once. A fault has numbers only;
+//! names are looked up for the faults that are listed.
 
 use std::collections::HashMap;
 
@@ -13,17 +13,17 @@ use crate::policy::{NodeId, PolicyId};
 /// What is wrong with a policy.
 #[derive(Clone, Copy)]
 pub(super) enum Fault {
-    /// It has another number of nodes than R, or under a pin fewer.
+    /// It does not have R nodes; under a pin, it has fewer.
     Nodes { has: usize },
-    /// It is named, and R is above 1.
+    /// It is a named policy, and R is above 1.
     Named,
-    /// A domain has more of its nodes than it may.
+    /// A domain has more of its nodes than its cap.
     Cap {
         domain: usize,
         copies: usize,
         cap: usize,
     },
-    /// Under a pin: it lists a node twice.
+    /// It lists a node twice. Only a fault under a pin.
     Twice(NodeId),
 }
 
@@ -37,7 +37,7 @@ impl Fault {
     }
 }
 
-/// Looks at the policies of a map.
+/// Examines the policies of a map.
 pub(super) struct Policies<'a> {
     map: &'a Map,
     domains: &'a Domains<'a>,
@@ -55,21 +55,21 @@ impl<'a> Policies<'a> {
         }
     }
 
-    /// The faults of a slice of this policy.
+    /// Returns the faults of a slice that this policy holds.
     pub fn under_slice(&mut self, policy: PolicyId) -> &[Fault] {
         let (map, domains) = (self.map, self.domains);
         let look = || under_slice(map, domains, map.policy(policy));
         self.of_slices.entry(policy).or_insert_with(look)
     }
 
-    /// The faults of a pin to this policy.
+    /// Returns the faults of a pin that this policy holds.
     pub fn under_pin(&mut self, policy: PolicyId) -> &[Fault] {
         let (map, domains) = (self.map, self.domains);
         let look = || under_pin(map, domains, map.policy(policy));
         self.of_pins.entry(policy).or_insert_with(look)
     }
 
-    /// A fault of a slice, with the names that belong to it.
+    /// Describes a fault of a slice, with names.
     pub fn problem(&self, fault: Fault, policy: PolicyId) -> Problem {
         let replicas = self.map.replicas() as usize;
         match fault {
@@ -95,7 +95,7 @@ impl<'a> Policies<'a> {
         }
     }
 
-    /// A fault of a pin, with the names that belong to it.
+    /// Describes a fault of a pin, with names.
     pub fn problem_of_pin(&self, fault: Fault, policy: PolicyId) -> Problem {
         match fault {
             Fault::Nodes { has } => Problem::Short {
@@ -110,7 +110,7 @@ impl<'a> Policies<'a> {
 fn under_slice(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
     let replicas = map.replicas() as usize;
     if policy.name().is_some() {
-        // at one replica it is a holder like any other, and in no domain
+        // with one replica it is a holder like any other, and in no domain
         return (replicas > 1).then_some(Fault::Named).into_iter().collect();
     }
     let nodes = policy.distinct();
@@ -131,8 +131,8 @@ fn under_slice(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
     faults
 }
 
-/// A pin may have more nodes than R, and one in a domain where no node can hold. What counts is
-/// that the loss of a domain leaves as many copies as it leaves of a slice.
+/// A pin may have more nodes than R, and may have one in a domain where no node can hold points.
+/// What counts is that after the loss of a domain as many copies are left as of a slice.
 fn under_pin(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
     let replicas = map.replicas() as usize;
     let nodes = policy.distinct();
@@ -153,7 +153,7 @@ fn under_pin(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
     }
     if has < policy.members().len() {
         let mut nodes = nodes.into_iter();
-        // `distinct` keeps first places, so the first difference is a repetition
+        // `distinct` keeps the first occurrences, so the first difference is a repetition
         faults.extend(
             policy
                 .members()
@@ -164,8 +164,8 @@ fn under_pin(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
     faults
 }
 
-/// How many of these nodes each domain has, and its cap: from the outside in, by name. How many
-/// are in the whole is not a matter of caps.
+/// Returns, for each domain, how many of these nodes it has, and its cap; ordered from the
+/// outermost in and by name. The whole is left out, because it has no cap to keep.
 fn copies(domains: &Domains, nodes: &[NodeId]) -> Vec<(usize, usize, usize)> {
     let mut around: Vec<usize> = nodes
         .iter()

@@ -1,19 +1,20 @@
-//! Who wants and who gets how many cells: docs/placement.md, "Targets".
+//! How many cells every holder wants and gets: docs/placement.md, "Targets".
 //!
-//! *Progressive filling.* Each bound (a holder, a domain, the whole) knows what is left of it and
-//! the weights that still rise in it; it is reached at left / weights. The bound that is reached
-//! first shares what is left of it among its rising holders, which freezes them. No bound is
-//! reached earlier because another was: what an inner bound took from an outer one until then is
-//! just what its holders would have taken by rising. So a heap serves whose entries are looked at
-//! again when they come up.
+//! *Progressive filling.* All shares rise together, in proportion to the weights. Each bound (of a
+//! holder, of a domain, of the whole) knows how many cells it has left and the sum of the weights
+//! that still rise in it; it is reached at the level left / weights. The bound that is reached
+//! first divides what it has left among its rising holders, which freezes them. This never lowers
+//! the level of another bound: what an inner bound has taken from an outer one is exactly what its
+//! holders would have taken by rising to that level. So a heap is enough: when an entry comes to
+//! the top, its level is computed again.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::caps::Domains;
 
-/// What each holder wants: the total shared by weight, without caps. All 0 where no weight is above
-/// 0.
+/// Returns what each holder wants: the total divided by weight, without caps. All are 0 if no
+/// weight is above 0.
 pub(super) fn wanted(total: u128, weights: &[u128]) -> Vec<u128> {
     let (mut parts, order, over) = divide(total, weights);
     for place in order.into_iter().take(over) {
@@ -29,25 +30,25 @@ pub(super) fn wanted(total: u128, weights: &[u128]) -> Vec<u128> {
 pub enum Bound {
     /// It has one copy of every point.
     Own,
-    /// Its domain is full; the domain's place in `Verdict::domains`.
+    /// Its domain is full. The number is the domain's index in `Verdict::domains`.
     Domain(usize),
-    /// Nothing is left: it has its fair share of what the others leave.
+    /// Nothing is left: it has its fair share of what the other holders leave.
     Whole,
 }
 
-/// What each holder gets within the caps.
+/// What each holder gets under the caps.
 pub(super) struct Targets {
     pub cells: Vec<u128>,
-    /// What froze each holder; `None` for those without a weight.
+    /// What froze each holder; `None` for a holder without a weight.
     pub bounds: Vec<Option<Bound>>,
 }
 
-/// What each holder gets within the caps; `None` where fewer holders than replicas have a weight
-/// above 0.
+/// Computes what each holder gets under the caps. `None` when fewer holders than replicas have a
+/// weight above 0.
 ///
-/// `weights`: of the nodes by number, then of the other holders. `space`: the cells there are.
-/// Cost: a few passes over holders and domains, and one over the holders of each domain that
-/// reaches its bound.
+/// `weights` are the weights of the nodes by number, then of the other holders. `space` is the
+/// number of cells. Cost: a few passes over holders and domains, and one over the holders of each
+/// domain that reaches its bound.
 pub(super) fn targets(
     weights: &[u128],
     domains: &Domains,
@@ -72,23 +73,24 @@ pub(super) fn targets(
     Some(filling.targets)
 }
 
-/// A number of cells that may not be passed.
+/// A bound: a number of cells that must not be exceeded.
 struct Room {
-    /// What frozen holders left of it.
+    /// The cells that the frozen holders have left.
     left: u128,
-    /// The weights of its rising holders.
+    /// The sum of the weights of the rising holders in it.
     rising: u128,
-    /// Which holders are in it.
+    /// The holders in it.
     holders: Vec<usize>,
-    /// 0 for the whole; holders are deepest.
+    /// The level: 0 for the whole; holders are deepest.
     depth: usize,
 }
 
-/// When a bound is reached, and its place among those that are reached together: the innermost
-/// first, at one level by name.
+/// The level at which a bound is reached. Bounds that are reached together are ordered: the
+/// innermost first, and within a level by name.
 ///
-/// The order is the document's. The cells would be the same in any other: an inner bound that is
-/// reached together with an outer one has room for just the cells over that are its own.
+/// This is the order of the document. Any other order would give the same cells: when an inner
+/// bound is reached together with an outer one, it has room for exactly the leftover cells that are
+/// its own.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     level: Fraction,
@@ -98,9 +100,9 @@ struct Entry {
 
 struct Filling<'a> {
     domains: &'a Domains<'a>,
-    /// domains by number, then holders by number
+    /// the domains by number, then the holders by number
     bounds: Vec<Room>,
-    /// weights of the holders; 0 as soon as they are frozen
+    /// the weights of the holders; 0 once they are frozen
     rising: Vec<u128>,
     targets: Targets,
 }
@@ -133,7 +135,7 @@ impl<'a> Filling<'a> {
         filling
     }
 
-    /// `None` for a bound in which nothing rises.
+    /// Returns the heap entry of a bound; `None` if nothing rises in it.
     fn entry(&self, bound: usize) -> Option<Entry> {
         let Room {
             left,
@@ -148,7 +150,7 @@ impl<'a> Filling<'a> {
         })
     }
 
-    /// Shares what is left of a bound among its rising holders.
+    /// Divides what a bound has left among its rising holders, and freezes them.
     fn freeze(&mut self, bound: usize) {
         let Some(Room { left, holders, .. }) = self.bounds.get_mut(bound) else {
             return;
@@ -183,9 +185,9 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Never more than is left of each bound: rounded down, a part is at most what the holder's
-    /// weight takes at this level, which no other bound has reached before; and one cell more is
-    /// given where there is room.
+    /// Gives cells to a holder. This is never more than any of its bounds has left. A part that was
+    /// rounded down is at most what the holder's weight takes at this level, and no other bound was
+    /// reached before this level. A leftover cell is given only where there is room.
     fn give(&mut self, holder: usize, cells: u128) {
         self.each_bound_of(holder, |bound| bound.left -= cells);
         if let Some(sum) = self.targets.cells.get_mut(holder) {
@@ -209,14 +211,14 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// The total shared by weight, rounded down; the places in the order in which the cells over go to
-/// them, one each; how many those are.
+/// Divides the total by weight, rounding down. Returns the parts, the order in which places get one
+/// leftover cell each, and the number of leftover cells.
 fn divide(total: u128, weights: &[u128]) -> (Vec<u128>, Vec<usize>, usize) {
     let sum: u128 = weights.iter().sum();
     if sum == 0 {
         return (vec![0; weights.len()], Vec::new(), 0);
     }
-    // below 2^72 cells times 2^40 millionths
+    // the products are below 2^72 cells times 2^40 millionths
     let parts: Vec<u128> = weights.iter().map(|weight| total * weight / sum).collect();
     let mut order: Vec<(Reverse<u128>, usize)> = weights
         .iter()
@@ -225,7 +227,7 @@ fn divide(total: u128, weights: &[u128]) -> (Vec<u128>, Vec<usize>, usize) {
         .collect();
     order.sort_unstable();
     let over = total - parts.iter().sum::<u128>();
-    // less than one each
+    // fewer than one cell for each place
     (
         parts,
         order.into_iter().map(|(_, place)| place).collect(),
@@ -233,11 +235,11 @@ fn divide(total: u128, weights: &[u128]) -> (Vec<u128>, Vec<usize>, usize) {
     )
 }
 
-/// A fraction, compared exactly whatever its size; the lower number is not 0.
+/// A fraction that is compared exactly, whatever its size. The denominator is not 0.
 struct Fraction(u128, u128);
 
 impl Ord for Fraction {
-    /// By continued fractions, since a product of two such numbers may need 129 bits.
+    /// Compares by continued fractions, since a product of two such numbers may need 129 bits.
     fn cmp(&self, other: &Fraction) -> Ordering {
         let (Fraction(mut a, mut b), Fraction(mut c, mut d)) = (self, other);
         loop {
@@ -246,7 +248,7 @@ impl Ord for Fraction {
             if whole != others || a == 0 || c == 0 {
                 return whole.cmp(&others).then((a > 0).cmp(&(c > 0)));
             }
-            // both are below 1, and a / b < c / d when d / c < b / a
+            // both are below 1, and a / b < c / d exactly when d / c < b / a
             (a, b, c, d) = (d, c, b, a);
         }
     }
@@ -273,7 +275,7 @@ mod tests {
     use super::super::caps::Place;
     use super::*;
 
-    /// Nodes written as `a/r1 2`: the names of their domains and their weight.
+    /// Parses nodes written as `a/r1 2`: the names of their domains and their weight.
     fn nodes<'a>(texts: &[&'a str]) -> Vec<(Vec<&'a str>, u128)> {
         let node = |text: &'a str| {
             let (path, weight) = text.rsplit_once(' ').unwrap();

@@ -1,4 +1,4 @@
-//! What is broken in a map: which rule, where, and in words.
+//! A violation: which rule is broken, where, and the words for it.
 
 use std::fmt;
 
@@ -13,16 +13,16 @@ pub enum Rule {
     Spread,
     /// Every holder has its target.
     Balance,
-    /// A node is primary of its share / R, rounded down or up.
+    /// A node is the primary of its share / R, rounded down or up.
     Primaries,
     /// There are at most `max_slices` slices.
     MaxSlices,
-    /// A pin has R nodes or more, each once, and keeps the caps.
+    /// A pin has at least R nodes, each once, and keeps the caps.
     Pins,
 }
 
 impl Rule {
-    /// As the reports write it.
+    /// Returns the name that reports use.
     pub fn name(self) -> &'static str {
         match self {
             Rule::Replicas => "replicas",
@@ -42,16 +42,16 @@ pub struct Violation {
     pub rule: Rule,
     /// The slice or pin that breaks it; `None` for a rule about nodes or about the whole map.
     pub slice: Option<Slice>,
-    /// The number of the pin among the map's pins, from 0, where it is one.
+    /// The index of the pin among the map's pins, if it is one.
     pub pin: Option<usize>,
     /// What is wrong.
     pub problem: Problem,
 }
 
-/// What is wrong, as facts. `Display` gives the words.
+/// What is wrong, as facts. `Display` puts it into words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Problem {
-    /// A slice is held by another number of nodes than R.
+    /// A slice does not have R nodes.
     Nodes {
         /// The number of its nodes.
         has: usize,
@@ -70,63 +70,63 @@ pub enum Problem {
         /// The node.
         node: String,
     },
-    /// No violation but a warning: a node with weight 0 and no share still has points.
+    /// A warning, not a violation: a node with weight 0 and no share still has points.
     Kept {
         /// The node.
         node: String,
-        /// How many other nodes of the same pin or policy are like it.
+        /// How many other nodes of the same pin or policy are in the same state.
         more: usize,
-        /// The named policy that gives it points; `None` where the pin does.
+        /// The named policy that gives it points; `None` if the pin does.
         policy: Option<String>,
     },
     /// A slice is held by a named policy although R is above 1.
     NamedPolicy {
-        /// Its name.
+        /// The name of the policy.
         name: String,
     },
-    /// A slice or pin has more copies in a domain than its cap.
+    /// A slice or pin has more copies in a domain than the domain's cap.
     Cap {
-        /// Label names and values, from the outside in.
+        /// The names and values of the domain's labels, outermost first.
         domain: Vec<(String, String)>,
         /// How many copies it has there.
         copies: usize,
-        /// How many it may have.
+        /// The cap.
         cap: usize,
     },
-    /// A node that can hold lacks a label of the spread.
+    /// A node that can hold points lacks a label of the spread.
     Label {
         /// The node.
         node: String,
         /// The outermost label that it lacks.
         label: String,
     },
-    /// Fewer nodes can hold than there are replicas, so that no targets exist.
+    /// Fewer nodes can hold points than there are replicas, so no targets exist.
     TooFew {
-        /// How many nodes can.
+        /// How many nodes can hold points.
         can_hold: usize,
         /// R.
         replicas: usize,
     },
-    /// A share is not its target.
+    /// A share differs from its target.
     Share {
         /// `node` or `policy`.
         kind: &'static str,
-        /// Its name.
+        /// The name of the node or policy.
         name: String,
-        /// Cells that it has.
+        /// The cells that it has.
         has: u128,
-        /// Cells that it should have.
+        /// The cells that it should have.
         target: u128,
-        /// `points`, or `cells` where a cell is more than a point.
+        /// `points`, or `cells` if a cell is more than a point.
         unit: &'static str,
     },
     /// A node is the primary of too many or too few of its cells.
     Primaries {
         /// The node.
         node: String,
-        /// Cells of which it is the primary.
+        /// The cells of which it is the primary.
         primary: u128,
-        /// Cells that it has.
+        /// The cells that it has.
         has: u128,
         /// R.
         replicas: u128,
@@ -137,7 +137,7 @@ pub enum Problem {
     Slices {
         /// How many slices there are.
         has: usize,
-        /// How many there may be.
+        /// How many slices the fleet allows.
         most: usize,
     },
 }
@@ -166,7 +166,7 @@ impl fmt::Display for Problem {
             }
             Problem::NamedPolicy { name } => write!(
                 f,
-                "policy `{name}` takes a share, which it may at one replica only"
+                "policy `{name}` takes a share, which is allowed only with one replica"
             ),
             Problem::Cap {
                 domain,
@@ -179,18 +179,18 @@ impl fmt::Display for Problem {
                     .collect();
                 write!(
                     f,
-                    "{} in {}, at most {cap} may be",
+                    "{} in {}, at most {cap} allowed",
                     count(*copies as u128, "copies"),
                     names.join(", ")
                 )
             }
             Problem::Label { node, label } => {
-                write!(f, "node {node} can hold and has no label `{label}`")
+                write!(f, "node {node} can hold points but has no label `{label}`")
             }
             Problem::TooFew { can_hold, replicas } => {
                 write!(
                     f,
-                    "{} can hold, fewer than {replicas}: there are no targets",
+                    "{} can hold points, but {replicas} replicas need {replicas}: there are no targets",
                     count(*can_hold as u128, "nodes")
                 )
             }
@@ -228,14 +228,14 @@ impl fmt::Display for Problem {
             }
             Problem::Slices { has, most } => write!(
                 f,
-                "{}, at most {most} may be",
+                "{}, at most {most} allowed",
                 count(*has as u128, "slices")
             ),
         }
     }
 }
 
-/// `2 nodes`, `1 node`.
+/// Writes `2 nodes`, `1 node`.
 fn count(n: u128, what: &str) -> String {
     match (n, what) {
         (1, "copies") => "1 copy".to_owned(),
@@ -244,19 +244,19 @@ fn count(n: u128, what: &str) -> String {
     }
 }
 
-/// All violations of a map counted, and the first of them.
+/// The number of violations per rule, and the first violations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violations {
-    /// The first ones: of the whole map, then of pins and of slices by their first point, then of
-    /// holders by name.
+    /// The first violations: of the whole map, then of pins and of slices by their first points,
+    /// then of holders by name.
     pub listed: Vec<Violation>,
-    /// How many are listed at most.
+    /// How many violations are listed at most.
     most: usize,
     counts: [usize; 6],
 }
 
 impl Violations {
-    /// None yet.
+    /// Returns an empty list.
     pub(super) fn new(most: usize) -> Violations {
         Violations {
             listed: Vec::new(),
@@ -265,22 +265,22 @@ impl Violations {
         }
     }
 
-    /// How many there are.
+    /// Returns how many violations there are.
     pub fn count(&self) -> usize {
         self.counts.iter().sum()
     }
 
-    /// How many of them break this rule.
+    /// Returns how many violations break this rule.
     pub fn of(&self, rule: Rule) -> usize {
         self.counts.get(rule as usize).copied().unwrap_or(0)
     }
 
-    /// How many are not listed.
+    /// Returns how many violations are not listed.
     pub fn unlisted(&self) -> usize {
         self.count() - self.listed.len()
     }
 
-    /// Counts one, and has it made where it is among the first.
+    /// Counts a violation. Makes and lists it if it is among the first.
     pub(super) fn add(&mut self, rule: Rule, make: impl FnOnce() -> Violation) {
         if let Some(count) = self.counts.get_mut(rule as usize) {
             *count += 1;
@@ -290,7 +290,7 @@ impl Violations {
         }
     }
 
-    /// The same for one that is not about a slice.
+    /// Counts a violation that is not about a slice or pin.
     pub(super) fn add_of_map(&mut self, rule: Rule, make: impl FnOnce() -> Problem) {
         self.add(rule, || Violation {
             rule,
@@ -325,7 +325,7 @@ mod tests {
                 copies: 2,
                 cap: 1
             }),
-            "2 copies in zone a, rack 7, at most 1 may be"
+            "2 copies in zone a, rack 7, at most 1 allowed"
         );
         assert_eq!(
             text(Problem::Cap {
@@ -333,7 +333,7 @@ mod tests {
                 copies: 1,
                 cap: 0
             }),
-            "1 copy in zone a, rack 7, at most 0 may be"
+            "1 copy in zone a, rack 7, at most 0 allowed"
         );
         let share = |has, target| Problem::Share {
             kind: "node",
@@ -383,7 +383,7 @@ mod tests {
                 can_hold: 1,
                 replicas: 3
             }),
-            "1 node can hold, fewer than 3: there are no targets"
+            "1 node can hold points, but 3 replicas need 3: there are no targets"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Random fleets with replicas and fault domains, and what may happen to them.
+//! Random fleets with replicas and fault domains, and random changes of them.
 
 use proptest::prelude::*;
 use stead::Fleet;
@@ -13,7 +13,7 @@ const SPREADS: [&[&str]; 6] = [
     &["shelf", "zone"],
 ];
 
-/// Which zone, rack and shelf.
+/// The numbers of a zone, a rack and a shelf.
 pub type Place = [usize; 3];
 
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub enum Change {
     Spread(usize),
 }
 
-/// Weights in millionths: usual ones, any, the least, the most.
+/// Weights in millionths: usual ones, random ones, very small ones, the largest.
 pub fn weight() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(MILLION), 2 => Just(2 * MILLION), 4 => 1u64..10 * MILLION, 1 => 1u64..10, 1 => Just(1_000_000_000_000u64)]
 }
@@ -45,7 +45,7 @@ pub fn replicas() -> impl Strategy<Value = usize> {
     1usize..6
 }
 
-/// Everything that can happen.
+/// All kinds of changes.
 pub fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
         8 => inside_zones(),
@@ -58,7 +58,7 @@ pub fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// What changes neither the zones nor a label.
+/// Changes that leave the zones and all labels as they are.
 pub fn inside_zones() -> impl Strategy<Value = Change> {
     prop_oneof![
         4 => (weight(), place()).prop_map(|(weight, place)| Change::Add(weight, place)),
@@ -74,12 +74,12 @@ pub fn nodes(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<(u64, P
     prop::collection::vec((weight(), place()), count)
 }
 
-/// So many plans of one to three changes each.
+/// `steps` plans of one to three changes each.
 pub fn plans(steps: usize) -> impl Strategy<Value = Vec<Vec<Change>>> {
     prop::collection::vec(prop::collection::vec(change(), 1..4), steps)
 }
 
-/// A fleet to start with.
+/// A random fleet to start with.
 pub fn wanted(most: usize) -> impl Strategy<Value = Wanted> {
     (replicas(), 0..SPREADS.len(), nodes(0..6)).prop_map(move |(replicas, spread, nodes)| {
         let mut wanted = Wanted {
@@ -105,24 +105,25 @@ pub struct Node {
     formerly: Option<String>,
 }
 
-/// A fleet as the test writes it: what it takes to write its text.
+/// A fleet in the form of the test, with everything that its text needs.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     pub replicas: usize,
     spread: usize,
     pub nodes: Vec<Node>,
     pub max_slices: Option<usize>,
-    /// no more nodes than these are added
+    /// No nodes are added beyond this number.
     most: usize,
-    /// the zones are numbered below this
+    /// The zones are numbered below this.
     zones: usize,
-    /// so many nodes, the first, always stay as they are
+    /// This many nodes, the first ones, always stay as they are.
     fixed: usize,
     next: usize,
 }
 
 impl Wanted {
-    /// One node that stays in each of as many zones as there are replicas, in racks of zones.
+    /// A fleet with as many zones as replicas and, in each zone, one node that always stays. Copies
+    /// are spread over zones and racks.
     pub fn with_a_zone_for_each_copy(replicas: usize, most: usize) -> Wanted {
         let mut wanted = Wanted {
             replicas,
@@ -138,7 +139,7 @@ impl Wanted {
 
     fn add(&mut self, weight: u64, [zone, rack, shelf]: Place) {
         if self.nodes.len() < self.most {
-            // names that do not sort by age
+            // names whose order is not the order of age
             let name = format!("n{}-{}", (self.next * 7919) % 1000, self.next);
             self.next += 1;
             self.nodes.push(Node {
@@ -150,7 +151,7 @@ impl Wanted {
         }
     }
 
-    /// One plan: all these changes, and then as many nodes as the copies need.
+    /// Makes all changes of one plan, and then adds as many nodes as the copies need.
     pub fn change(&mut self, changes: &[Change]) {
         self.nodes.iter_mut().for_each(|node| node.formerly = None);
         for change in changes {
@@ -167,13 +168,13 @@ impl Wanted {
         }
     }
 
-    /// The number of one of the nodes that may change.
+    /// The index of one of the nodes that may change.
     fn some(&self, i: usize) -> Option<usize> {
         i.checked_rem(self.nodes.len() - self.fixed)
             .map(|i| self.fixed + i)
     }
 
-    /// Drops the nodes that are in the same domain as a node.
+    /// Drops the nodes that are in the same domain as the node `i`, at this number of levels.
     fn lose(&mut self, i: usize, levels: usize) {
         let (lost, fixed) = (self.nodes[i].place, self.fixed);
         let mut number = 0..;
@@ -229,7 +230,8 @@ impl Wanted {
         }
     }
 
-    /// `scale` multiplies all weights; `turned` writes everything in the opposite order.
+    /// The text of the fleet. `scale` multiplies all weights; `turned` reverses the order of
+    /// everything.
     pub fn text(&self, scale: u64, turned: bool) -> String {
         let spread: Vec<String> = SPREADS[self.spread]
             .iter()

@@ -1,4 +1,4 @@
-//! A map's bytes, by docs/map-format.md alone: numbers, texts and sections, for both judges.
+//! The bytes of a map, by docs/map-format.md alone: numbers, texts and sections, for both judges.
 
 pub fn u32_at(bytes: &[u8], at: usize) -> usize {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
@@ -8,7 +8,8 @@ pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// Offset and number of records of a section, numbered from 1 as in the document.
+/// Returns the offset and the number of records of a section. Sections are numbered from 1, as in
+/// the document.
 pub fn section(bytes: &[u8], number: usize) -> (usize, usize) {
     let entry = 176 + 24 * (number - 1);
     (
@@ -17,7 +18,7 @@ pub fn section(bytes: &[u8], number: usize) -> (usize, usize) {
     )
 }
 
-/// The text that is referred to at `at`.
+/// The text to which the reference at offset `at` points.
 pub fn text(bytes: &[u8], at: usize) -> String {
     let start = section(bytes, 1).0 + u32_at(bytes, at);
     String::from_utf8(bytes[start..start + u32_at(bytes, at + 4)].to_vec()).unwrap()

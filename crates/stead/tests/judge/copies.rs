@@ -1,6 +1,6 @@
-//! A judge of maps with replicas and fault domains that shares no code with what it judges: it
-//! reads the bytes by docs/map-format.md alone and does its own arithmetic, in cells. It knows no
-//! named policies: they hold nothing at R > 1.
+//! A judge of maps with replicas and fault domains that shares no code with what it judges. It
+//! reads the bytes by docs/map-format.md alone and does its own arithmetic, in cells. It does not
+//! know named policies, since they hold nothing at R > 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,22 +12,22 @@ pub struct Node {
     pub name: String,
     pub formerly: String,
     pub weight: u128,
-    /// the values of the spread labels, outermost first
+    /// The values of the spread labels, outermost first.
     pub domain: Vec<String>,
 }
 
-/// What the judge reads of a map.
+/// The parts of a map that the judge reads.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub replicas: usize,
     pub cells: u128,
     pub spread: Vec<String>,
     pub nodes: Vec<Node>,
-    /// first cell of each base slice, and its nodes, the primary first
+    /// The first cell of each base slice, and its nodes, the primary first.
     pub slices: Vec<(u128, Vec<usize>)>,
 }
 
-/// What a step moved and reordered, and the least that the targets allow, in cells.
+/// What a step moved and reordered, and the lower bound on what it had to move, in cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     pub moved: u128,
@@ -101,11 +101,11 @@ pub fn read(bytes: &[u8]) -> Judged {
     }
 }
 
-/// Cells, the old nodes by their new numbers, the new nodes.
+/// The number of cells, the old nodes by their new numbers, and the new nodes.
 type Piece<'a> = (u128, Vec<Option<usize>>, &'a [usize]);
 
 impl Judged {
-    /// Each slice's number of cells and nodes.
+    /// The number of cells and the nodes of each slice.
     pub fn runs(&self) -> impl Iterator<Item = (u128, &Vec<usize>)> {
         let ends = self
             .slices
@@ -119,7 +119,7 @@ impl Judged {
             .map(|((first, list), end)| (end - first, list))
     }
 
-    /// The cells of each node.
+    /// The number of cells of each node.
     pub fn loads(&self) -> Vec<u128> {
         let mut loads = vec![0; self.nodes.len()];
         self.runs()
@@ -127,7 +127,7 @@ impl Judged {
         loads
     }
 
-    /// The cells of which each node is the primary.
+    /// The number of cells of which each node is the primary.
     pub fn primaries(&self) -> Vec<u128> {
         let mut counts = vec![0; self.nodes.len()];
         self.runs()
@@ -135,7 +135,7 @@ impl Judged {
         counts
     }
 
-    /// Guarantee 1.
+    /// Guarantee 1: each node has exactly its target.
     pub fn check_targets(&self) -> Result<(), String> {
         let (loads, targets) = (self.loads(), self.targets());
         for ((node, load), target) in self.nodes.iter().zip(loads).zip(targets) {
@@ -149,7 +149,8 @@ impl Judged {
         Ok(())
     }
 
-    /// Guarantee 2.
+    /// Guarantee 2: every slice has R different nodes, and no domain holds more copies of a point
+    /// than its cap.
     pub fn check_caps(&self) -> Result<(), String> {
         let caps = self.caps();
         for (first, list) in &self.slices {
@@ -178,8 +179,8 @@ impl Judged {
         Ok(())
     }
 
-    /// Of its target T each node is the primary of T / R, rounded down or up; the others stand by
-    /// name.
+    /// Checks the primaries: a node with the target T is the primary of T / R cells, rounded down
+    /// or up, and the nodes after the primary are in the order of their names.
     pub fn check_primaries(&self) -> Result<(), String> {
         let r = self.replicas as u128;
         for ((node, load), first) in self.nodes.iter().zip(self.loads()).zip(self.primaries()) {
@@ -198,7 +199,7 @@ impl Judged {
         }
     }
 
-    /// For each node its number in a later map.
+    /// For each node of this map, its number in a later map.
     fn in_later(&self, new: &Judged) -> Vec<Option<usize>> {
         let named =
             |judged: &Judged, name: &str| judged.nodes.iter().position(|node| node.name == name);
@@ -213,8 +214,7 @@ impl Judged {
         self.nodes.iter().map(later).collect()
     }
 
-    /// The space cut at the bounds of both maps: cells, the old nodes by their new numbers, and the
-    /// new nodes.
+    /// Cuts the space at the bounds of both maps.
     fn pieces<'a>(&'a self, new: &'a Judged) -> Vec<Piece<'a>> {
         let later = self.in_later(new);
         let mut cuts: Vec<u128> = self
@@ -260,9 +260,9 @@ impl Judged {
         }
     }
 
-    /// Whether the least movement is the lower bound by the page: one replica, or as many outermost
-    /// domains as replicas with one copy each before and after, and no label, number of replicas or
-    /// spread changed.
+    /// Whether docs/placement.md promises that the least movement is the lower bound. That is so at
+    /// one replica; and when there are as many outermost domains as replicas, with one copy each
+    /// before and after, and no label, number of replicas or spread has changed.
     pub fn bound_can_be_reached(&self, new: &Judged) -> bool {
         let one_each = |judged: &Judged| {
             let caps: Vec<usize> = judged
@@ -284,9 +284,9 @@ impl Judged {
                 && self.nodes.iter().zip(self.in_later(new)).all(stays)
     }
 
-    /// The fewest cells that can move on any way from these slices to the targets of `new`: from
-    /// each set of old nodes through the domains to the nodes, where a copy that stays costs
-    /// nothing.
+    /// The smallest number of cells that can move from these slices to the targets of `new`. This
+    /// is a flow from each set of old nodes through the domains to the nodes, in which a copy that
+    /// stays costs nothing.
     pub fn least_moved(&self, new: &Judged) -> u128 {
         let (targets, caps, later) = (new.targets(), new.caps(), self.in_later(new));
         let mut groups: BTreeMap<BTreeSet<usize>, u128> = BTreeMap::new();
@@ -306,7 +306,7 @@ impl Judged {
             .zip(&targets)
             .for_each(|(holder, target)| network.add(*holder, sink, *target, 0));
         for (kept, cells) in groups {
-            // a domain comes after its parent
+            // a parent comes before its parts
             let mut vertices: BTreeMap<&[String], usize> = BTreeMap::new();
             for (domain, cap) in &caps {
                 let vertex = network.vertex();
@@ -339,8 +339,8 @@ impl Judged {
         cost
     }
 
-    /// The fewest cells that can be reordered when the slices of `new` keep their nodes, and the
-    /// nodes their number of primaries.
+    /// The smallest number of cells that can be reordered when the slices of `new` keep their nodes
+    /// and each node keeps its number of primaries.
     pub fn least_reordered(&self, new: &Judged) -> u128 {
         let mut groups: BTreeMap<(Option<usize>, Vec<usize>), u128> = BTreeMap::new();
         for (cells, old, now) in self.pieces(new) {
@@ -372,15 +372,15 @@ impl Judged {
         network.send(source, sink).1
     }
 
-    /// Guarantees 1 and 2, and the primaries.
+    /// Checks guarantees 1 and 2, and the primaries.
     pub fn check(&self) -> Result<(), String> {
         self.check_targets()
             .and_then(|()| self.check_caps())
             .and_then(|()| self.check_primaries())
     }
 
-    /// Guarantee 3, and that no more primaries change than must; `exact` also works the least
-    /// movement out.
+    /// Checks guarantee 3, and that no more primaries change than necessary. `exact` also computes
+    /// the least movement.
     pub fn check_step(&self, new: &Judged, exact: bool) -> Result<(), String> {
         let Step {
             moved,

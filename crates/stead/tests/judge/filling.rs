@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::copies::Judged;
 
-/// What holders may have together. Bounds are sorted by rank (nodes, the deepest domains, ..., the
-/// whole), then name.
+/// An upper bound on the cells of some holders together. Bounds are sorted by rank (nodes, the
+/// deepest domains, ..., the whole), then by name.
 struct Bound {
     rank: usize,
     name: Vec<String>,
@@ -15,7 +15,7 @@ struct Bound {
 }
 
 impl Judged {
-    /// The nodes that can hold of each domain; the whole is the domain without a name.
+    /// For each domain, its nodes that can hold. The whole is the domain with an empty name.
     fn domains(&self) -> BTreeMap<Vec<String>, Vec<usize>> {
         let mut domains: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
         for (i, node) in self
@@ -55,7 +55,7 @@ impl Judged {
         caps
     }
 
-    /// What each node is to have.
+    /// The target of each node, in cells.
     pub fn targets(&self) -> Vec<u128> {
         let bounds = self.bounds();
         let mut target: Vec<Option<u128>> = self
@@ -67,7 +67,7 @@ impl Judged {
             bound.most - bound.nodes.iter().filter_map(|i| target[*i]).sum::<u128>()
         };
         while target.contains(&None) {
-            // the bound reached first: the least left / weight, of equal ones the first
+            // the bound that is reached first: the least left / weight; of equal ones the first
             let mut first: Option<(u128, u128, Vec<usize>)> = None;
             for bound in &bounds {
                 let rising: Vec<usize> = bound
@@ -89,7 +89,7 @@ impl Judged {
                 target[*i] = Some(share);
                 over -= share;
             }
-            // of equal ones the earlier
+            // of equal remainders the earlier
             rising.sort_by_key(|i| std::cmp::Reverse(room * self.nodes[*i].weight % weight));
             for i in rising {
                 if over > 0

@@ -1,5 +1,5 @@
-//! The cheapest flow through a small network, exact: successive shortest paths with potentials, all
-//! paths of one length at once.
+//! The cheapest flow through a small network, computed exactly: successive shortest paths with
+//! potentials, where all paths of the same length are used at once.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,8 +10,8 @@ struct Arc {
     cost: i64,
 }
 
-/// A network whose arcs have a capacity and a cost of at least 0. Arc `a ^ 1` is the way back of
-/// arc `a`.
+/// A network whose arcs have a capacity and a cost of at least 0. Arc `a ^ 1` is the reverse of arc
+/// `a`.
 #[derive(Default)]
 pub struct Network {
     arcs: Vec<Arc>,
@@ -31,7 +31,8 @@ impl Network {
         }
     }
 
-    /// As much as can be sent from `source` to `sink`, and the least that it costs.
+    /// Sends as much as possible from `source` to `sink`. Returns the amount and its least possible
+    /// cost.
     pub fn send(&mut self, source: usize, sink: usize) -> (u128, u128) {
         let mut height = vec![0i64; self.out.len()];
         let (mut amount, mut cost) = (0, 0);
@@ -46,7 +47,7 @@ impl Network {
         (amount, cost)
     }
 
-    /// Adds the shortest distances from `source` to the potentials; says whether `sink` can be
+    /// Adds the shortest distances from `source` to the potentials. Returns whether `sink` can be
     /// reached.
     fn raise(&self, height: &mut [i64], source: usize, sink: usize) -> bool {
         let mut distance = vec![i64::MAX; self.out.len()];
@@ -68,7 +69,7 @@ impl Network {
                 }
             }
         }
-        // what cannot be reached now never can be again: no path leads there
+        // a vertex that cannot be reached now can never be reached again: no path leads there
         height
             .iter_mut()
             .zip(&distance)
@@ -77,8 +78,8 @@ impl Network {
         distance[sink] < i64::MAX
     }
 
-    /// How many arcs each vertex is from `source` over arcs that lie on a shortest path; `None`
-    /// when that does not reach `sink`.
+    /// For each vertex, the number of arcs from `source`, over arcs that lie on a shortest path.
+    /// `None` when `sink` cannot be reached in this way.
     fn levels(&self, height: &[i64], source: usize, sink: usize) -> Option<Vec<usize>> {
         let mut levels = vec![usize::MAX; self.out.len()];
         levels[source] = 0;

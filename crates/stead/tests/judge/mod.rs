@@ -1,4 +1,4 @@
-//! A judge of maps that shares no code with what it judges: it reads the bytes by
+//! A judge of maps that shares no code with what it judges. It reads the bytes by
 //! docs/map-format.md alone and does its own arithmetic.
 
 mod bytes;
@@ -14,11 +14,11 @@ pub enum Holder {
     Policy(String),
 }
 
-/// What the judge reads of a map.
+/// The parts of a map that the judge reads.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub weights: BTreeMap<Holder, u128>,
-    /// first point of each base slice, and who holds it
+    /// The first point and the holder of each base slice.
     pub slices: Vec<(u64, Holder)>,
 }
 
@@ -79,7 +79,7 @@ impl Judged {
         sums
     }
 
-    /// Guarantee 1: each holder has its share rounded down, or one more where its remainder is
+    /// Guarantee 1: each holder has its share rounded down, or one point more if its remainder is
     /// among the largest.
     pub fn check_balance(&self) -> Result<(), String> {
         let total: u128 = self.weights.values().sum();
@@ -87,7 +87,7 @@ impl Judged {
         let mut remainders: Vec<(u128, &Holder)> = Vec::new();
         let mut left: u128 = 1 << 64;
         for (holder, weight) in &self.weights {
-            // 2^64 * w / W by long division, 32 bits at a time, so that nothing can overflow
+            // 2^64 * w / W by long division, 32 bits at a time, so that nothing overflows
             let (mut share, mut rest) = (0u128, *weight);
             for _ in 0..2 {
                 share = (share << 32) + (rest << 32) / total;
@@ -100,11 +100,11 @@ impl Judged {
                 return Err(format!("{holder:?} has {had} points, its share is {share}"));
             }
             if had == share + 1 {
-                remainders.last_mut().unwrap().0 += 1 << 100; // marks those that got one more
+                remainders.last_mut().unwrap().0 += 1 << 100; // marks holders that got one more
             }
         }
-        // the marked ones must be the first `left` by remainder, of equal ones the earlier by kind
-        // and name
+        // the marked holders must be the first `left` ones by remainder; of equal remainders, the
+        // earlier by kind and name
         let mut order: Vec<(u128, &Holder)> = remainders
             .iter()
             .map(|(r, h)| (r & ((1 << 100) - 1), *h))
@@ -121,8 +121,8 @@ impl Judged {
         Ok(())
     }
 
-    /// The points whose holder is another in `new`; `renamed` says what a holder of `self` is
-    /// called there.
+    /// The points that have another holder in `new`. `renamed` returns the name in `new` of a
+    /// holder of `self`.
     pub fn moved(&self, new: &Judged, renamed: &dyn Fn(&Holder) -> Holder) -> u128 {
         let owner = |slices: &[(u64, Holder)], at: u64| {
             slices[slices.partition_point(|(first, _)| *first <= at) - 1]
@@ -151,7 +151,7 @@ impl Judged {
             .sum()
     }
 
-    /// The sum of what the holders gain.
+    /// The sum of the gains of all holders.
     pub fn bound(&self, new: &Judged, renamed: &dyn Fn(&Holder) -> Holder) -> u128 {
         let mut had: BTreeMap<Holder, u128> = BTreeMap::new();
         for (holder, points) in self.points() {
@@ -163,7 +163,7 @@ impl Judged {
             .sum()
     }
 
-    /// Guarantee 3.
+    /// Guarantee 3: no more points move than the lower bound.
     pub fn check_movement(
         &self,
         new: &Judged,

@@ -1,4 +1,5 @@
-//! Pins by the words of docs/placement.md, "Pins": which break a rule, and what they give.
+//! Pins by the words of docs/placement.md, "Pins": which pins break a rule, and what pins give to
+//! nodes.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ pub struct Pin {
     pub short: bool,
 }
 
-/// The pins of a map, by their first point.
+/// Reads the pins of a map, in the order of their first points.
 pub fn read(bytes: &[u8]) -> Vec<Pin> {
     let ((pins, count), (policies, _), (members, _)) =
         (section(bytes, 10), section(bytes, 6), section(bytes, 7));
@@ -34,8 +35,8 @@ pub fn read(bytes: &[u8]) -> Vec<Pin> {
 }
 
 impl Judged {
-    /// Whether a pin has fewer nodes than R, lists one twice, or may lose more copies with a domain
-    /// than a slice that keeps the caps; a single copy may be anywhere.
+    /// Whether a pin has fewer nodes than R, lists a node twice, or can lose more copies with a
+    /// domain than a slice that keeps the caps. A single copy may be anywhere.
     pub fn breaks(&self, pin: &Pin) -> bool {
         let (caps, nodes) = (self.caps(), pin.nodes.iter().collect::<BTreeSet<_>>());
         let inside = |domain: &[String]| {
@@ -55,7 +56,7 @@ impl Judged {
             })
     }
 
-    /// The points that pins give each node where no base slice does.
+    /// For each node, the points that pins give it and its base slices do not have.
     pub fn pinned(&self, pins: &[Pin]) -> Vec<u128> {
         let mut points = vec![0; self.nodes.len()];
         let bound = |cell: u128| match self.cells {

@@ -7,16 +7,18 @@ from .places import places
 
 
 class Members(models.Manager):
-    """Queries that say their key."""
+    """Queries that name their key."""
 
     def for_key(self, name):
-        """The rows of the database where this key is written:
+        """The rows of the database to which this key is written:
         `.for_key(name).filter(name=name)`, `.create(name=name)`.
         """
         return self.using(shard(name))
 
     def find(self, name):
-        """The member, also while rows are moving; DoesNotExist when there is none."""
+        """Returns the member, also while rows are moving. Raises DoesNotExist if there
+        is none.
+        """
         for place in places(name):
             found = self.using(place).filter(name=name).first()
             if found:
@@ -24,19 +26,19 @@ class Members(models.Manager):
         raise self.model.DoesNotExist(f"there is no member {name!r}")
 
     def remove(self, name):
-        """Deletes the member wherever it is: in the old place first, or it would be
-        moved after it was deleted in the new one.
+        """Deletes the member in all its places. The old place comes first, since
+        otherwise the row could be moved to the new place after it was deleted there.
         """
         for place in reversed(list(dict.fromkeys(places(name)))):
             self.using(place).filter(name=name).delete()
 
 
 class Member(models.Model):
-    """A member; `name` decides where the row lives, so it is no automatic number, and
-    does not change.
+    """A member. `name` decides where the row lives, so the primary key is not an
+    automatic number, and the name never changes.
     """
 
-    shard_key = "name"  # for the router
+    shard_key = "name"  # read by the router
 
     name = models.CharField(max_length=100, primary_key=True)
     visits = models.PositiveIntegerField(default=0)

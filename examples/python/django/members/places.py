@@ -1,9 +1,9 @@
 """Where a row may be while rows are moving.
 
-`stead_plan --move` first keeps the map in use as settings.STEAD_MAP_BEFORE, then
-publishes the new one, then moves the rows. Meanwhile everybody writes to the new place,
-and a row that is not there yet is still in the old one. When the rows are where the new
-map says, the map before is removed.
+`stead_plan --move` first keeps the current map as settings.STEAD_MAP_BEFORE, then
+publishes the new one, then moves the rows. Meanwhile all requests write to the new
+place, and a row that is not there yet is still in the old one. When all rows are where
+the new map says, the old map is removed.
 """
 
 import stead
@@ -12,11 +12,12 @@ from stead.django import shard
 
 
 def places(key):
-    """The databases to look into, one after the other, until the row is found.
+    """Yields the databases in which to look, one after the other, until the row is
+    found.
 
-    The new place comes first, and costs all that there is to pay when the row is there:
-    later ones are only asked for after a miss. It comes last, too, since the row may
-    have left the old place for it after we looked.
+    The new place comes first. If the row is there, that is the only cost: the others
+    are needed only after a miss. The new place also comes last, because the row may
+    have been moved there from the old place after the first look.
     """
     new = shard(key)
     yield new

@@ -1,16 +1,17 @@
-"""A router that places rows by their key. To be copied: it knows nothing of this
-project but the name of the app and of the database that has the rest.
+"""A router that chooses databases by the key of a row. You can copy it: the only things
+it knows about this project are the name of the app and the name of the database for the
+other tables.
 
-Django tells a router the model and, at times, an instance; never the key that a query
-asks for. So:
+Django tells a router the model and sometimes an instance, but never the key that a
+query looks for. So:
 
 * with an instance (`member.save()`, `.delete()`, `.refresh_from_db()`, related objects)
-  the key is there, in the field that its model names as `shard_key`, and the map gives
-  the database;
-* without one (`Member.objects.filter(...)`) nobody knows the database. The router then
-  refuses. A guess would find nothing in the wrong shard, and look like an empty answer.
-  Say the key: `Member.objects.for_key(name)`, which is
-  `Member.objects.using(shard(name))`, and Django does not ask the router.
+  the router finds the key in the field that the model names as `shard_key`, and the map
+  gives the database;
+* without one (`Member.objects.filter(...)`) the database is unknown, and the router
+  refuses the query. A guess would find nothing in a wrong shard, which looks like an
+  empty answer. Name the key: `Member.objects.for_key(name)`, which is
+  `Member.objects.using(shard(name))`, for which Django does not ask the router.
 """
 
 from stead.django import shard
@@ -20,14 +21,16 @@ REST = "default"
 
 
 class NoKey(LookupError):
-    """A query of a sharded model does not say which key it is about."""
+    """A query of a sharded model does not name its key."""
 
 
 class Router:
-    """What settings.DATABASE_ROUTERS names."""
+    """The router that settings.DATABASE_ROUTERS names."""
 
     def db_for_read(self, model, **hints):
-        """The database of the hint's key; the rest lives in one database."""
+        """The database for the key of the instance; other models live in one
+        database.
+        """
         if model._meta.app_label != SHARDED_APP:
             return REST
         instance = hints.get("instance")
@@ -43,11 +46,11 @@ class Router:
     db_for_write = db_for_read
 
     def allow_relation(self, one, other, **hints):
-        """Foreign keys hold inside of a database only."""
+        """Foreign keys work only within one database."""
         return one._state.db == other._state.db
 
     def allow_migrate(self, db, app_label, **hints):
-        """Shards have the tables of the sharded app, whether the map knows them yet or
-        not; the other database has the rest.
+        """Shards have the tables of the sharded app, even before the map contains them;
+        the other database has all other tables.
         """
         return (app_label == SHARDED_APP) == (db != REST)

@@ -10,7 +10,7 @@ from .models import Member
 
 @require_http_methods(["GET", "POST", "DELETE"])
 def member(request, name):
-    """/members/NAME. However often the map is asked below, this request has one."""
+    """/members/NAME. All lookups below use one map, that of the request."""
     if request.method == "DELETE":
         Member.objects.remove(name)
         return HttpResponse(status=204)
@@ -31,8 +31,8 @@ def member(request, name):
 
 
 def visit(name):
-    """Counts. The transaction is in the place where the row will be written, so that it
-    is not moved there between reading and writing.
+    """Counts a visit. The transaction is in the database to which the row will be
+    written, so that the row is not moved there between reading and writing.
     """
     with transaction.atomic(using=shard(name)):
         try:
@@ -40,6 +40,7 @@ def visit(name):
         except Member.DoesNotExist:
             found = Member(name=name)
         found.visits += 1
-        # the router sees the instance: this goes to the new place, wherever it was read
+        # the router sees the instance, so this writes to the new place, wherever the
+        # row was read
         found.save()
     return found

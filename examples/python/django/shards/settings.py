@@ -1,4 +1,4 @@
-"""Settings: a database for each shard, named as its node is in the map."""
+"""Settings: a database for each shard, with the name of its node in the map."""
 
 import os
 from pathlib import Path
@@ -7,11 +7,11 @@ DATA = Path(
     os.environ.get("MEMBERS_DATA", Path(__file__).resolve().parent.parent / "data")
 )
 
-# The map, and the one before it while rows are being moved (members/places.py)
+# The map and, while rows are being moved, the old map (members/places.py)
 STEAD_MAP = DATA / "members.map"
 STEAD_MAP_BEFORE = DATA / "members.map.before"
 
-# First, so that views and all other middleware are inside
+# First in the list, so that it encloses the views and all other middleware
 MIDDLEWARE = [
     "stead.django.one_map_per_request",
     "django.middleware.common.CommonMiddleware",
@@ -19,8 +19,8 @@ MIDDLEWARE = [
 
 
 def database(name):
-    """A shard; in earnest a server of its own. IMMEDIATE makes SQLite lock at a
-    transaction's begin, as the moving of rows needs it.
+    """A shard; in production it would be a separate server. IMMEDIATE makes SQLite lock
+    at the start of a transaction, as the moving of rows requires.
     """
     options = {
         "timeout": 20,
@@ -34,8 +34,8 @@ def database(name):
     }
 
 
-# A new shard is added here, and migrated, before it is added to the fleet. `default`
-# has what is not sharded.
+# Add a new shard here, and migrate it, before you add it to the fleet. `default` has
+# the tables that are not sharded.
 DATABASES = {
     name: database(name)
     for name in ("default", "db1", "db2", "db3", "db4", "db5", "db6")

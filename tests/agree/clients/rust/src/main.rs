@@ -1,14 +1,15 @@
-//! Rust's hash rings asked where keys live: `rings MODE`, or with `version` behind; clients.py says
-//! what goes in and out.
+//! Asks Rust's hash rings where keys live: `rings MODE` or `rings MODE version`; clients.py
+//! describes input and output.
 
 #![forbid(unsafe_code)]
 
 use std::io::{Read, Write};
 
-/// What a ring that is made of servers answers for a key.
+/// A function that returns the server of a key in a ring.
 type Where = Box<dyn Fn(&str) -> String>;
 
-/// Points of a server, where a crate wants to be told: as many as most rings take by themselves.
+/// The number of points per server for crates that take it as an argument: the default of most
+/// rings.
 const POINTS: usize = 160;
 
 #[derive(Clone)]
@@ -20,7 +21,7 @@ impl conhash::Node for Server {
     }
 }
 
-/// A point of a server, as the manual of `hashring` has more than one.
+/// One of several points of a server, as in the manual of `hashring`.
 #[derive(Clone, Hash)]
 struct Virtual {
     id: usize,

@@ -1,16 +1,16 @@
-"""`manage.py stead_plan NEW`: how many rows a new map moves, from where to where; with
---move it is published and they are moved.
+"""`manage.py stead_plan NEW`: counts the rows that a new map moves, from which database
+to which. With --move, it publishes the map and moves the rows.
 
-NEW is a fleet (.toml, .json), of which the next map is made here; or a map that was
-made on a copy of the map in use, which keeps a history of its own and so wants an empty
-directory:
+NEW is a fleet (.toml, .json), from which the command builds the next map; or a map that
+was built on a copy of the current map. Such a copy has its own history, so it needs an
+empty directory:
 
     mkdir next && cp data/members.map next && stead apply --max-move 5% fleet.toml next/members.map
 
---move keeps the map in use as STEAD_MAP_BEFORE, publishes the new one, waits until
+--move keeps the current map as STEAD_MAP_BEFORE, publishes the new one, waits until
 requests that began with the old one have ended, moves the rows, waits again, and
-removes STEAD_MAP_BEFORE. members/places.py is the readers' side. Interrupted at any
-place, it goes on when it is called again.
+removes STEAD_MAP_BEFORE. members/places.py has the code for readers. If the command is
+interrupted at any point, it continues when it is called again.
 """
 
 import time
@@ -25,7 +25,7 @@ from django.db import transaction
 from members.models import Member
 from members.router import REST
 
-BATCH = 100  # rows of one transaction, for whose time the old place is locked
+BATCH = 100  # rows per transaction; the old place is locked during the transaction
 SHARDS = [name for name in settings.DATABASES if name != REST]
 
 
@@ -45,7 +45,7 @@ class Command(BaseCommand):
             "--most",
             type=int,
             default=10_000,
-            help="move nothing when it were more rows (default: %(default)s)",
+            help="move nothing if more rows would move (default: %(default)s)",
         )
         parser.add_argument(
             "--grace",
@@ -95,8 +95,8 @@ class Command(BaseCommand):
 
 
 def next_map(now, file):
-    """The map of a file, be it a fleet or a map; the map in use when the fleet changes
-    nothing.
+    """Returns the map of a file, which is a fleet or a map. If the fleet changes
+    nothing, returns the current map.
     """
     if file.suffix not in (".toml", ".json"):
         return stead.Map.open(file)
@@ -105,8 +105,8 @@ def next_map(now, file):
 
 
 def misplaced(new):
-    """The names of rows that are not where the map says, by (where they are, where they
-    belong).
+    """Returns the names of rows that are not where the map says, by (current database,
+    new database).
     """
     rows = {}
     for database in SHARDS:
@@ -120,7 +120,7 @@ def misplaced(new):
 
 
 def publish(now, new):
-    """Publishes the new map, with the old one beside it; does nothing when that was
+    """Publishes the new map, and keeps the old one beside it. Does nothing if that was
     done before.
     """
     if now == new:
@@ -139,7 +139,7 @@ def publish(now, new):
 
 
 def carry(old, to, names):
-    """Moves rows; returns how many. A row that somebody wrote in its new place
+    """Moves rows, and returns their number. A row that a request wrote in the new place
     meanwhile is newer, and stays as it is.
     """
     count = 0
