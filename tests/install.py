@@ -234,7 +234,7 @@ def check_tree(prefix, lib="lib"):
         [prefix] if prefix in closed else [],
     )
     listed = read(prefix, "share/stead/installed").split("\n")[:-1]
-    TALLY.equal("the list names just these files", sorted(listed), sorted(wanted))
+    TALLY.equal("the list names exactly these files", sorted(listed), sorted(wanted))
     for program in PROGRAMS:
         TALLY.equal(
             f"{program} says the version",
@@ -249,7 +249,7 @@ def check_tree(prefix, lib="lib"):
         r"lib(c|m|gcc_s|dl|rt|pthread|util)\.so\.\d+$|ld-linux.*|ld64.*|libc\.musl.*"
     )
     TALLY.equal(
-        "the library needs only the system",
+        "the library needs only the system's libraries",
         [n for n in library["NEEDED"] if not of_the_system.match(n)],
         [],
     )
@@ -299,7 +299,7 @@ def check_pages(prefix):
         TALLY.equal("every page renders without a warning", bad, {})
         shown = Done(["man", "-M", man, "stead_map_locate"]).out
         TALLY.that(
-            "man stead_map_locate is the library's page",
+            "man stead_map_locate shows the library's page",
             "stead_map_locate" in shown and "LIBSTEAD(3)" in shown,
             shown[:300],
         )
@@ -329,7 +329,7 @@ def check_pages(prefix):
             r"STYLE: |WARNING: missing date|WARNING: \.so is fragile|^$"
         )
         TALLY.equal(
-            "mandoc warns of nothing else",
+            "mandoc gives no other warning",
             [line for line in lint.split("\n") if not allowed.search(line)],
             [],
         )
@@ -343,7 +343,7 @@ def check_pages(prefix):
         same = {path: read(again, path) for path in below(again)} == {
             path: read(TARGET, "pages", path) for path in below(again)
         }
-        TALLY.that("pages made again are the same", same)
+        TALLY.that("pages that are made again are the same", same)
 
 
 def check_completions(prefix):
@@ -457,7 +457,7 @@ def check_program(what, program, scratch, stead, env, static):
     ]
     wanted = "".join(f"{key}\t{node}\t{ADDRESS[node]}\n" for key, node in wanted)
     TALLY.equal(
-        f"{what}: says what stead locate says",
+        f"{what}: its answers are those of stead locate",
         Done([program, members, *KEYS], env=env).out,
         wanted,
     )
@@ -469,7 +469,7 @@ def check_program(what, program, scratch, stead, env, static):
         and not done.out
     )
     TALLY.that(
-        f"{what}: a map that is missing is one line and no success",
+        f"{what}: a missing map is an error of one line",
         one_line,
         f"exit {done.code}: {done.said}{done.out}",
     )
@@ -630,16 +630,15 @@ def check_again(prefix):
             "a second install works", made.code == 0 and not made.said, made.said
         )
         answer, _ = running.communicate(b"frank\n")
-        TALLY.equal(
-            "a program that runs meanwhile goes on", answer, b"38/37/60/frank\n"
-        )
+        TALLY.equal("a running program continues", answer, b"38/37/60/frank\n")
     TALLY.equal(
-        "the second install leaves what the first did",
+        "the second install gives the same files as the first",
         {path: read_bytes(prefix, path) for path in below(prefix)} == before,
         True,
     )
     TALLY.that(
-        "a file of an older install goes", not os.path.exists(os.path.join(prefix, old))
+        "a file of an older install is removed",
+        not os.path.exists(os.path.join(prefix, old)),
     )
 
 
@@ -661,7 +660,7 @@ def check_staged(scratch):
     TALLY.that(
         "an install below DESTDIR works", made.code == 0 and not made.said, made.said
     )
-    TALLY.equal("all of it lies below DESTDIR/PREFIX", os.listdir(dest), ["usr"])
+    TALLY.equal("every file is below DESTDIR/PREFIX", os.listdir(dest), ["usr"])
     prefix = os.path.join(dest, "usr")
     check_tree(prefix, lib)
     plain = [
@@ -676,7 +675,7 @@ def check_staged(scratch):
     )
     package = read(prefix, lib, "pkgconfig/stead.pc")
     TALLY.that(
-        "stead.pc is for the place without DESTDIR",
+        "stead.pc has the paths without DESTDIR",
         package.startswith(f"prefix=/usr\nlibdir=${{prefix}}/{lib}\n"),
         package,
     )
@@ -694,7 +693,7 @@ def check_staged(scratch):
     )
     TALLY.equal("nothing is left", below(dest), {})
     own = [where for where, _, _ in os.walk(dest) if os.path.basename(where) == "stead"]
-    TALLY.equal("no directory of stead's own is left", own, [])
+    TALLY.equal("no directory named stead is left", own, [])
 
 
 def check_uninstall(prefix):
@@ -712,7 +711,7 @@ def check_uninstall(prefix):
             os.chmod(os.path.join(prefix, path), 0o644)
     gone = make("uninstall", PREFIX=prefix)
     TALLY.that("uninstall works", gone.code == 0 and not gone.said, gone.said)
-    TALLY.equal("foreign files stay, all else goes", below(prefix), foreign)
+    TALLY.equal("foreign files stay, all others are removed", below(prefix), foreign)
     says_one_line(
         "a second uninstall",
         make("uninstall", PREFIX=prefix),
@@ -731,7 +730,7 @@ def says_one_line(what, done, words):
         and lines[0].startswith("stead: ")
         and words in lines[0]
     )
-    TALLY.that(f"{what} ends with one line", good, f"exit {done.code}: {done.said}")
+    TALLY.that(f"{what} fails with one line", good, f"exit {done.code}: {done.said}")
 
 
 def check_refusals(scratch):
@@ -765,9 +764,9 @@ def check_refusals(scratch):
         "is a directory",
     )
     half = [path for path in below(os.path.join(scratch, "taken")) if "/." in path]
-    TALLY.equal("an install that failed leaves nothing half there", half, [])
+    TALLY.equal("an install that failed leaves no incomplete file", half, [])
     says_one_line(
-        "what is unknown", Done(["scripts/install", "--instal"]), "unknown argument"
+        "an unknown argument", Done(["scripts/install", "--instal"]), "unknown argument"
     )
 
     locked = os.path.join(scratch, "locked")
@@ -784,17 +783,17 @@ def check_refusals(scratch):
         and Done(["test", "-r", "include/stead.h", "-a", "-x", TARGET], **nobody).code
     ):
         TALLY.without(
-            "as root, and nobody else can read the sources: what a user may not write was not tried"
+            "this is root, and other users cannot read the sources: a directory without write permission was not tried"
         )
         return
     done = Done(["scripts/install"], env={"PREFIX": locked}, **nobody)
     says_one_line(
-        "a directory that may not be written",
+        "a directory without write permission",
         done,
         f"cannot write to {locked}/include; run it as root",
     )
     TALLY.equal(
-        "nothing was made before all was seen to be writable",
+        "nothing is created unless every directory can be written",
         os.listdir(locked),
         ["include"],
     )
@@ -813,11 +812,13 @@ def check_built(scratch):
     shutil.copytree(os.path.join(ROOT, "scripts"), os.path.join(tree, "scripts"))
     shutil.copy(os.path.join(ROOT, "Cargo.toml"), tree)
     ask = ["env", "-u", "CARGO_TARGET_DIR", os.path.join(tree, "scripts", "install")]
-    TALLY.equal("in a new tree there is", Done([*ask, "--built"]).code, 3)
-    says_one_line("installing what is not built", Done(ask), "run 'make build'")
+    TALLY.equal(
+        "in a new tree there is something to build", Done([*ask, "--built"]).code, 3
+    )
+    says_one_line("an install before the build", Done(ask), "run 'make build'")
     if os.getuid():
         TALLY.without(
-            "not root: that root does not build in another user's directory was not tried"
+            "this is not root: a build by root in another user's directory was not tried"
         )
         return
     os.chown(tree, 65534, 65534)

@@ -95,13 +95,13 @@ class Shares(unittest.TestCase):
         found = measure.ideals(fleet("n1 100 a 1", "n2 1 a 1", "n3 3 a 1"), [], 2)
         self.assertEqual(found, {"n1": 1, "n2": Fraction(1, 4), "n3": Fraction(3, 4)})
 
-    def test_a_node_of_weight_0_is_due_nothing(self):
+    def test_the_ideal_share_of_a_node_of_weight_0_is_0(self):
         self.assertEqual(
             measure.ideals(fleet("n1 0 a 1", "n2 1 b 1"), ["zone"], 1),
             {"n1": 0, "n2": 1},
         )
 
-    def test_every_node_has_a_full_bound_in_which_none_stands_higher(self):
+    def test_every_node_has_a_full_bound_in_which_no_other_level_is_higher(self):
         # this is the definition of weighted max-min fairness, and not the loop of
         # `ideals` again
         draws = scenario.splitmix64(1)
@@ -210,7 +210,7 @@ class Scenario(unittest.TestCase):
         self.assertEqual(whole["steps"][:20], some["steps"])
         self.assertNotEqual(whole["nodes"], scenario.make(seed=6)["nodes"])
 
-    def test_its_generator_is_splitmix64(self):
+    def test_the_generator_is_splitmix64(self):
         numbers = list(itertools.islice(scenario.splitmix64(1234567), 3))
         self.assertEqual(
             numbers, [6457827717110365317, 3203168211198807973, 9817491932198370423]

@@ -88,7 +88,7 @@ class Histories(unittest.TestCase):
 
 
 class Judging(unittest.TestCase):
-    def test_a_step_that_moves_the_least_is_told_from_one_that_starts_anew(self):
+    def test_a_step_that_moves_the_least_is_distinguished_from_a_new_layout(self):
         description, old, least, bound = conflict()
         found = tight_fleets.judge(
             description, old, make(description, old), report(least, bound), 0
@@ -128,7 +128,7 @@ class Judging(unittest.TestCase):
             self.assertEqual((found["share_error"], found["violations"]), wrong)
 
     @unittest.skipUnless(tight_fleets.min_cost_flow, "OR-tools is not there")
-    def test_the_second_solver_says_so_where_the_optimum_is_another(self):
+    def test_the_second_solver_objects_to_a_wrong_optimum(self):
         description, old, least, bound = conflict()
         m = read_map(old)
         fleet = tight_fleets.fleet_of(description, old)
@@ -154,7 +154,7 @@ class Scatter(unittest.TestCase):
             (1, 1),
         )
 
-    def test_a_step_of_the_scenario_is_taken(self):
+    def test_a_step_of_the_scenario_is_applied(self):
         nodes = {name: {"name": name, "weight": 1} for name in "ab"}
         scatter.change(
             nodes,

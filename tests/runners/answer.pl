@@ -271,7 +271,9 @@ sub million {
               if $primaries->[$i] ne $lines[$i]
               && index( $lines[$i], "$primaries->[$i]," ) != 0;
         }
-        print encode( 'UTF-8', join( '', map { "$_\n" } @lines ) );
+        my $text = join( "\n", @lines ) . "\n";
+        utf8::encode($text);
+        print $text;
     }
 }
 

@@ -278,9 +278,9 @@ def numbers(count):
 
 
 def golden(stead, v, scratch):
-    """A line for each key, and an object for each. The output is taken apart in pieces
-    of whole lines, and points are cut out of the objects: a call for each line, or
-    json.loads, would take longer than the program.
+    """Asks for a line for each key, and then for a JSON object for each. The output is
+    read in pieces of many lines, and the points are cut out of the objects, because a
+    loop over lines, or json.loads, would take longer than all the rest.
     """
     file_of_keys = os.path.join(scratch, "keys")
     with open(file_of_keys, "wb") as file:
