@@ -17,7 +17,7 @@ sys.path.insert(0, str(HERE))
 import damage
 import make_vectors
 import stead_reference as reference
-from hashes import point_of, siphash, xxh3
+from hashes import point_of, siphash, xxh3, xxh64
 
 MAPS = {p.stem: p.read_bytes() for p in (HERE.parent / "maps").glob("*.map")}
 
@@ -53,6 +53,13 @@ class Hashes(unittest.TestCase):
         self.assertEqual(xxh3(b"abc"), 0x78AF5F94892F3950)
         for n, value in XXH3.items():
             self.assertEqual(xxh3(bytes(i % 251 for i in range(n))), value, n)
+
+    def test_xxh64_of_the_published_program(self):
+        # xxhash 3.6.0 of PyPI, which has the C program in it: of n bytes i % 251, seeds 0
+        # and 1
+        for n, values in XXH64.items():
+            key = bytes(i % 251 for i in range(n))
+            self.assertEqual((xxh64(key), xxh64(key, 1)), values, n)
 
 
 XXH3 = {

@@ -157,6 +157,8 @@ pub enum stead_hash {
     STEAD_DJB2 = 23,
     /// The digits at the start of the key as a number, 64 bits: sharding by `user_id % n`.
     STEAD_DECIMAL = 24,
+    /// XXH64, 64 bits, seed 0: Envoy.
+    STEAD_XXH64 = 25,
 }
 
 /// What happens to the letters of a key before anything else, for stead_path.
