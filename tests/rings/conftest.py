@@ -29,12 +29,12 @@ def draw(tmp_path):
 
 @pytest.fixture
 def envoy(tmp_path):
-    """envoy(keys, hosts, weights, cluster): the host of each key; envoy.about is its
-    version.
+    """envoy(keys, hosts, weights, cluster): the host of each key, as
+    envoy_asked.asked; envoy.about is its version.
     """
 
-    def ask(keys, hosts, weights, cluster):
-        return envoy_asked.asked(keys, hosts, weights, cluster, tmp_path)
+    def ask(*asked, **more):
+        return envoy_asked.asked(*asked, directory=tmp_path, **more)
 
     ask.about = envoy_asked.version()
     if not ask.about:

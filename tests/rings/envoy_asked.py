@@ -40,7 +40,7 @@ def listed(hosts, weights):
 
 
 def names(count):
-    """The hostnames of that many hosts."""
+    """A hash_key for each of some hosts."""
     return [f"name{i}.example" for i in range(count)]
 
 
@@ -72,9 +72,9 @@ def listener(name, address_, route, **more):
     }
 
 
-def configuration(port, hosts, weights, cluster):
-    """Envoy's, whose cluster has these hosts and settings. `x-host` of a response is
-    the host that was chosen.
+def configuration(port, hosts, weights, cluster, hash_keys):
+    """A configuration of Envoy whose cluster has these hosts and settings. `x-host` of a
+    response is the host that was chosen.
     """
     route = {
         "cluster": "fleet",
@@ -91,11 +91,13 @@ def configuration(port, hosts, weights, cluster):
     back["additional_addresses"] = [{"address": address(host)} for host in hosts[1:]]
     endpoints = [
         {
-            "endpoint": {"address": address(host), "hostname": name},
+            "endpoint": {"address": address(host)},
             "load_balancing_weight": weight,
         }
-        for host, name, weight in zip(hosts, names(len(hosts)), weights)
+        for host, weight in zip(hosts, weights)
     ]
+    for endpoint, hash_key in zip(endpoints, hash_keys):
+        endpoint["metadata"] = {"filter_metadata": {"envoy.lb": {"hash_key": hash_key}}}
     fleet = {
         "name": "fleet",
         "type": "STATIC",
@@ -108,14 +110,15 @@ def configuration(port, hosts, weights, cluster):
     return {"static_resources": {"listeners": [front, back], "clusters": [fleet]}}
 
 
-def asked(keys, hosts, weights, cluster, directory):
-    """The host of each key. `cluster`: what the cluster's configuration has besides its
-    hosts.
+def asked(keys, hosts, weights, cluster, directory, hash_keys=()):
+    """The host of each key. `cluster`: the cluster's settings besides its hosts;
+    `hash_keys`: the hash_key of each host, if it has one.
     """
     conf = directory / "envoy.json"
 
     def command(port):
-        conf.write_text(json.dumps(configuration(port, hosts, weights, cluster)))
+        written = configuration(port, hosts, weights, cluster, hash_keys)
+        conf.write_text(json.dumps(written))
         words = "--concurrency 1 --disable-hot-restart --log-level error".split()
         return [ENVOY, "-c", conf, *words]
 
