@@ -183,6 +183,8 @@ typedef enum {
   STEAD_DJB2 = 23,
   // The digits at the start of the key as a number, 64 bits: for sharding by `user_id % n`.
   STEAD_DECIMAL = 24,
+  // XXH64, 64 bits, seed 0: Envoy.
+  STEAD_XXH64 = 25,
 } stead_hash;
 
 // What stead_path does to the letters of a key before anything else.

@@ -50,6 +50,7 @@ typedef enum {
   STEAD_RIAK_TYPED = 22,
   STEAD_DJB2 = 23,
   STEAD_DECIMAL = 24,
+  STEAD_XXH64 = 25,
 } stead_hash;
 
 typedef enum {

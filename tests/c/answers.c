@@ -135,7 +135,8 @@ static void check_keys(void) {
                 {STEAD_RIAK, 0x137e5f3cf70cf1e6},
                 {STEAD_RIAK_TYPED, 0x1db1b993475371b1},
                 {STEAD_DJB2, 0x310f74f1f7},
-                {STEAD_DECIMAL, 0}};
+                {STEAD_DECIMAL, 0},
+                {STEAD_XXH64, 0x6434664bbbd2dfb2}};
   const unsigned char secret[] = {0, 1, 2,  3,  4,  5,  6,  7,
                                   8, 9, 10, 11, 12, 13, 14, 15};
   for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {

@@ -1,9 +1,10 @@
 """The hashes of docs/placement.md, written out in plain Python: stead's own four, and
 those of adopted rings.
 
-MD5 and SHA-1 come from the standard library. XXH3 (64 bits, seed 0) follows the
-specification of xxHash, "XXH3 algorithm overview"; SipHash-2-4 follows Aumasson and
-Bernstein, "SipHash: a fast short-input PRF". Slow and literal on purpose.
+MD5 and SHA-1 come from the standard library. XXH3 (64 bits, seed 0) and XXH64 follow the
+specification of xxHash, "XXH3 algorithm overview" and "XXH64 algorithm description";
+SipHash-2-4 follows Aumasson and Bernstein, "SipHash: a fast short-input PRF". Slow and
+literal on purpose.
 """
 
 import binascii
@@ -36,6 +37,7 @@ ADOPTED = {
     "riak-typed": (22, 64),
     "djb2": (23, 64),
     "decimal": (24, 64),
+    "xxh64": (25, 64),
 }
 NUMBERS = {**HASHES, **{name: number for name, (number, _) in ADOPTED.items()}}
 MODULO, AFFIXED, SEGMENTS = 256, 512, 65536
@@ -104,6 +106,8 @@ def number_of(hash_name, key):
         return functools.reduce(
             lambda number, c: (number * 10 + c - 48) & MASK, digits, 0
         )
+    if name == "xxh64":
+        return xxh64(key)
     if name == "fnv1a-fold16":
         h = fnv("fnv1a-32", key)
         return h >> 16 ^ h & 0xFFFF
@@ -368,3 +372,46 @@ def avalanche64(h):
     h ^= h >> 29
     h = h * PRIME64_3 & MASK
     return h ^ h >> 32
+
+
+# ---------------------------------------------------------------------- XXH64
+
+
+def xxh64(key, seed=0):
+    """XXH64: stripes of 32 bytes for four lanes, then what is left by 8, 4 and 1 bytes."""
+    n, at = len(key), 0
+    if n < 32:
+        h = seed + PRIME64_5
+    else:
+        lanes = [
+            seed + PRIME64_1 + PRIME64_2 & MASK,
+            seed + PRIME64_2 & MASK,
+            seed,
+            seed - PRIME64_1 & MASK,
+        ]
+        while at + 32 <= n:
+            lanes = [
+                xxh64_round(lane, word(key, at + 8 * i)) for i, lane in enumerate(lanes)
+            ]
+            at += 32
+        h = sum(rotate(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18))) & MASK
+        for lane in lanes:
+            h = (h ^ xxh64_round(0, lane)) * PRIME64_1 + PRIME64_4 & MASK
+    h = h + n & MASK
+    while at + 8 <= n:
+        h ^= xxh64_round(0, word(key, at))
+        h = rotate(h, 27) * PRIME64_1 + PRIME64_4 & MASK
+        at += 8
+    if at + 4 <= n:
+        h ^= word(key, at, 4) * PRIME64_1 & MASK
+        h = rotate(h, 23) * PRIME64_2 + PRIME64_3 & MASK
+        at += 4
+    for byte in key[at:]:
+        h ^= byte * PRIME64_5 & MASK
+        h = rotate(h, 11) * PRIME64_1 & MASK
+    return avalanche64(h)
+
+
+def xxh64_round(lane, value):
+    """Add 8 bytes of the key to a lane."""
+    return rotate(lane + value * PRIME64_2 & MASK, 31) * PRIME64_1 & MASK

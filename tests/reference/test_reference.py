@@ -19,7 +19,7 @@ sys.path.insert(0, str(HERE))
 import damage
 import make_vectors
 import stead_reference as reference
-from hashes import point_of, siphash, xxh3
+from hashes import point_of, siphash, xxh3, xxh64
 
 MAPS = {p.stem: p.read_bytes() for p in (HERE.parent / "maps").glob("*.map")}
 
@@ -64,6 +64,13 @@ class Hashes(unittest.TestCase):
         for n, value in XXH3.items():
             self.assertEqual(xxh3(bytes(i % 251 for i in range(n))), value, n)
 
+    def test_xxh64_of_the_published_program(self):
+        # xxhash 3.6.0 of PyPI, which has the C program in it: of n bytes i % 251, seeds 0
+        # and 1
+        for n, values in XXH64.items():
+            key = bytes(i % 251 for i in range(n))
+            self.assertEqual((xxh64(key), xxh64(key, 1)), values, n)
+
 
 XXH3 = {
     2: 0xD6645FC3051A9457,
@@ -90,6 +97,25 @@ XXH3 = {
     1025: 0xE95C42288F28186E,
     1088: 0x1A848D807034C403,
     4096: 0x7135FFA504F1BC71,
+}
+
+# of seeds 0 and 1
+XXH64 = {
+    0: (0xEF46DB3751D8E999, 0xD5AFBA1336A3BE4B),
+    1: (0xE934A84ADB052768, 0x771917C7F6EE2451),
+    3: (0xE5C7BB4533BC65DD, 0xA2168D89C582B451),
+    4: (0xFFCED8604453CC1E, 0x94506F8C7E5870A9),
+    7: (0x14CC643F630C72D2, 0xAF4C5311C47C77B7),
+    8: (0x884A173614B81B8D, 0x9D2B7C7354FE4E23),
+    11: (0x652A564A95365ACA, 0x693ECB9E603D77B9),
+    12: (0x424AF23F1F08DCA5, 0x797CF4FAC65D4C13),
+    31: (0xC346D2B59B4D8EE1, 0xF031031D65977DFC),
+    32: (0xCBF59C5116FF32B4, 0xD74E6766CE9DBA94),
+    33: (0x0C535D1ACAFB8EAD, 0xA371825F4210FE99),
+    63: (0xE26AA9E2A95F8E4F, 0x5264EC0719E10595),
+    64: (0xF7C67301DB6713F0, 0x3CE5BDF7575926C0),
+    100: (0x6AC1E58032166597, 0x3D19A3A2098A7023),
+    1000: (0xF306F04AA88B54D3, 0x3DD8A345CC37DE33),
 }
 
 

@@ -34,13 +34,14 @@ pub enum Function {
     RiakTyped,
     Djb2,
     Decimal,
+    Xxh64,
 }
 
 use Char::{Signed, Unsigned};
 use Function::*;
 
 /// Number in the map, name, function, and the width of its numbers in bits.
-const REGISTRY: [(u32, &str, Function, u32); 23] = [
+const REGISTRY: [(u32, &str, Function, u32); 24] = [
     (1, "md5", Md5, 64),
     (2, "sha1", Sha1, 64),
     (3, "xxh3", Xxh3, 64),
@@ -65,6 +66,7 @@ const REGISTRY: [(u32, &str, Function, u32); 23] = [
     (22, "riak-typed", RiakTyped, 64),
     (23, "djb2", Djb2, 64),
     (24, "decimal", Decimal, 64),
+    (25, "xxh64", Xxh64, 64),
 ];
 
 impl Function {
@@ -135,6 +137,7 @@ impl Function {
             Riak | RiakTyped => first_8(&Sha1::digest(self.term(key))),
             Djb2 => djb2(key),
             Decimal => decimal(key),
+            Xxh64 => twox_hash::XxHash64::oneshot(0, key),
         }
     }
 
@@ -343,6 +346,16 @@ mod tests {
             (hash.len(), Riak.remainder(b"artist/REM", 1_000_007)),
             (40, 280_799)
         );
+        // Envoy's test/common/common/hash_test.cc
+        for (key, hash) in [
+            ("foo", 3_728_699_739_546_630_719),
+            ("bar", 5_234_164_152_756_840_025),
+            ("foo\nbar", 8_917_841_378_505_826_757),
+            ("lyft", 4_400_747_396_090_729_504),
+            ("", 17_241_709_254_077_376_921),
+        ] {
+            assert_eq!(Xxh64.value(key.as_bytes()), hash, "{key:?}");
+        }
         // seed 3's seven names, in the low 8 bits
         let names = [
             "host01.example.com:cpu",

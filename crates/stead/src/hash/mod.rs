@@ -282,7 +282,8 @@ mod tests {
         assert_eq!(Hash::from_stored(1, [1; 16], Affixes::default()), None);
         assert_eq!(Hash::from_stored(0x201, [0; 16], Affixes::default()), None);
         assert_eq!(Hash::from_stored(1, [0; 16], affixes.clone()), None);
-        for number in [0, 25, 0x104, 0x401, u32::MAX] {
+        let last = Function::all().map(Function::number).max().unwrap();
+        for number in [0, last + 1, 0x104, 0x401, u32::MAX] {
             assert_eq!(
                 Hash::from_stored(number, [0; 16], Affixes::default()),
                 None,

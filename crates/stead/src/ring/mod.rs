@@ -25,6 +25,8 @@ compile_error!(
 mod choices;
 mod compile;
 mod draw;
+mod envoy;
+mod hashkit;
 mod kind;
 mod kinds;
 mod md5_words;

@@ -5,6 +5,9 @@ use crate::error::{Error, Result};
 use crate::name::check_node_name;
 use crate::weight::Weight;
 
+/// The largest whole weight that `Weight` can be.
+pub(crate) const WEIGHT_MAX: u64 = 1_000_000;
+
 /// A list of servers: a file's bytes, and its name for messages.
 pub struct Servers<'a> {
     /// What is in it.
@@ -69,6 +72,23 @@ pub(crate) fn names_and_weights(members: &[Member]) -> String {
         .collect()
 }
 
+/// A server of a list of NAME [WEIGHT] lines whose weights are whole numbers.
+pub(crate) struct Whole<'a> {
+    pub(crate) line: Line<'a>,
+    pub(crate) name: &'a str,
+    /// At most `WEIGHT_MAX`; 1 where the line has none.
+    pub(crate) weight: u64,
+}
+
+impl Whole<'_> {
+    /// The server as a node.
+    pub(crate) fn member(&self) -> Result<Member> {
+        let millionths = Weight::from_millionths(self.weight * 1_000_000);
+        let weight = millionths.unwrap_or(Weight::MAX);
+        Ok(Member::new(self.line.name(self.name)?, weight))
+    }
+}
+
 /// A mistake in a line of a file.
 pub(crate) fn wrong(file: &str, line: usize, problem: impl Into<String>) -> Error {
     Error::Fleet {
@@ -107,5 +127,19 @@ impl<'a> Servers<'a> {
             return Err(wrong(self.file, 1, "there are no servers in it"));
         }
         Ok(lines)
+    }
+
+    /// The servers of NAME [WEIGHT] lines whose weights are whole numbers. Errors: as `lines`, and
+    /// where a line is something else.
+    pub(crate) fn whole_weights(&self) -> Result<Vec<Whole<'a>>> {
+        let whole = |line: Line<'a>| {
+            let (name, weight) = match line.words()[..] {
+                [name] => (name, 1),
+                [name, weight] => (name, line.number_of(weight, "weight", WEIGHT_MAX)?),
+                _ => return Err(line.wrong("a server is written NAME or NAME WEIGHT")),
+            };
+            Ok(Whole { line, name, weight })
+        };
+        self.lines()?.into_iter().map(whole).collect()
     }
 }

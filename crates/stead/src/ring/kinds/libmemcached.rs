@@ -23,14 +23,15 @@
 
 use crate::cell::Cells;
 use crate::error::{Error, Result};
-use crate::hash::{Char, Function, Hash};
+use crate::hash::Hash;
 use crate::ring::choices::{Choice, Choices, Values};
 use crate::ring::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
 use crate::ring::draw::{Member, Ring};
+use crate::ring::hashkit::function;
 use crate::ring::kind::Kind;
 use crate::ring::md5_words::points_of;
 use crate::ring::remainder::{remainders, PARTS};
-use crate::ring::servers::{self, Servers};
+use crate::ring::servers::{self, Servers, WEIGHT_MAX};
 use crate::weight::Weight;
 
 pub(super) const KIND: Kind = Kind {
@@ -102,8 +103,6 @@ const DEFAULT_PORT: u64 = 11211;
 /// `MEMCACHED_POINTS_PER_SERVER`.
 const LABELS: u32 = 100;
 const PORT_MAX: u64 = 65_535;
-/// The most that `Weight` can be.
-const WEIGHT_MAX: u64 = 1_000_000;
 
 /// A server of the list.
 struct Server {
@@ -148,11 +147,12 @@ fn draw(file: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     }
     let mode = choices.text("mode");
     let spy = mode.starts_with("spy");
-    let function = function(
-        choices.text("hash"),
-        matches!(mode, "weighted" | "spy"),
-        choices.text("char"),
-    );
+    let hash = match choices.text("hash") {
+        "of-mode" if matches!(mode, "weighted" | "spy") => "md5",
+        "of-mode" => "one_at_a_time",
+        hash => hash,
+    };
+    let function = function(hash, choices.text("char"));
     let affixes = choices.namespace()?;
     if mode == "modula" {
         let server_of: Vec<u32> = (0u32..).take(list.len()).collect();
@@ -216,25 +216,6 @@ fn too_many(file: &Servers<'_>, advice: &str) -> Error {
 fn digests(weight: u64, all: u64, servers: usize) -> u32 {
     let part = weight as f32 / all as f32;
     (part * 160f32 / 4f32 * servers as f32 + 1e-10f32).floor() as u32
-}
-
-/// The hash of keys; what libhashkit calls fnv1a_64 is one of 32 bits.
-fn function(name: &str, md5: bool, char: &str) -> Function {
-    let char = if char == "unsigned" {
-        Char::Unsigned
-    } else {
-        Char::Signed
-    };
-    match name {
-        "md5" => Function::Md5Le32,
-        "crc" => Function::Crc32Of15,
-        "fnv1_64" => Function::Fnv1Of64(char),
-        "fnv1a_64" => Function::Fnv1aOf64(char),
-        "fnv1_32" => Function::Fnv1Of32(char),
-        "fnv1a_32" => Function::Fnv1aOf32(char),
-        "of-mode" if md5 => Function::Md5Le32,
-        _ => Function::OneAtATime(char),
-    }
 }
 
 fn read(file: &Servers<'_>) -> Result<Vec<Server>> {
@@ -456,7 +437,7 @@ mod tests {
             ] {
                 let set = [format!("mode={mode}"), format!("hash={hash}")];
                 let set: Vec<&str> = set.iter().map(String::as_str).collect();
-                let number = |text: &str| function(hash, false, "signed").value(text.as_bytes());
+                let number = |text: &str| function(hash, "signed").value(text.as_bytes());
                 let plain: Vec<(u64, u32)> = match mode {
                     "weighted" | "spy" => (0..)
                         .zip(labels)
@@ -503,7 +484,7 @@ mod tests {
             assert_eq!(ring.cells.count(), cells);
             for i in 0..2000 {
                 let key = format!("clé {i}");
-                let number = function(hash, false, "signed").value(key.as_bytes());
+                let number = function(hash, "signed").value(key.as_bytes());
                 assert_eq!(
                     ring.locate(key.as_bytes()),
                     Some((number % 7) as u32),

@@ -28,6 +28,9 @@ kinds! {
     redis_slots,
     carbon,
     swift,
+    twemproxy,
+    envoy_maglev,
+    envoy_ring_hash,
 }
 
 impl Kind {

@@ -15,8 +15,7 @@ use crate::ring::compile::{in_order, owners, Owner, RingPoint, Tie, POINTS_MAX};
 use crate::ring::draw::{Member, Ring};
 use crate::ring::kind::Kind;
 use crate::ring::md5_words::points_of;
-use crate::ring::servers::{names_and_weights, Servers};
-use crate::weight::Weight;
+use crate::ring::servers::{names_and_weights, Servers, Whole};
 
 pub(super) const KIND: Kind = Kind {
     name: "uhashring",
@@ -61,34 +60,25 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         n => n,
     });
     let replicas = choices.number("replicas") as usize;
-    let lines = servers.lines()?;
-    let mut members: Vec<Member> = Vec::new();
-    let mut weights: Vec<u128> = Vec::new();
-    for line in &lines {
-        let (name, weight) = match line.words()[..] {
-            [name] => (name, 1),
-            [name, weight] => (name, line.number_of(weight, "weight", 1_000_000)?),
-            _ => return Err(line.wrong("a server is written NAME or NAME WEIGHT")),
-        };
-        let millionths = Weight::from_millionths(weight * 1_000_000).unwrap_or(Weight::MAX);
-        members.push(Member::new(line.name(name)?, millionths));
-        weights.push(u128::from(weight));
-    }
-    let (nodes, all) = (weights.len() as u128, weights.iter().sum::<u128>().max(1));
+    let listed = servers.whole_weights()?;
+    let members: Vec<Member> = listed.iter().map(Whole::member).collect::<Result<_>>()?;
+    let nodes = listed.len() as u128;
+    let all = listed.iter().map(|one| u128::from(one.weight)).sum::<u128>();
     let mut points: Vec<RingPoint> = Vec::new();
-    for (((member, weight), line), server) in members.iter().zip(&weights).zip(&lines).zip(0u32..) {
+    for (one, server) in listed.iter().zip(0u32..) {
+        let weight = u128::from(one.weight);
         let count = if ketama {
-            vnodes * nodes * weight / all
+            vnodes * nodes * weight / all.max(1)
         } else {
             vnodes * weight
         };
         if points.len() as u128 + 4 * count > POINTS_MAX {
-            return Err(line.wrong(format!(
+            return Err(one.line.wrong(format!(
                 "the ring has more than {POINTS_MAX} points; set fewer vnodes, or smaller weights"
             )));
         }
         for i in 0..count {
-            let label = format!("{}-{i}", member.name);
+            let label = format!("{}-{i}", one.name);
             match ketama {
                 true => points.extend(points_of(&label, server).take(replicas)),
                 false => points.push((u128::from(Function::Md5.value(label.as_bytes())), server)),

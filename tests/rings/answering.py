@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Servers that say which of them was asked: `answering.py PLACE...`, each place HOST:PORT
+or the path of a socket.
+
+Every one answers `get KEY...` of memcached's protocol and `GET KEY` of Redis' with its
+number, from 0. Writes a line when all listen, or ends with 3 when a place is taken, and
+ends when its standard input does.
+"""
+
+import asyncio
+import sys
+
+
+async def answer(number, reader, writer):
+    """Serves a connection."""
+    own = b"%d" % number
+    while line := await reader.readline():
+        if line.startswith(b"*"):  # an array of bulk strings: GET and the key
+            for _ in range(int(line[1:])):
+                length = int((await reader.readline())[1:])
+                await reader.readexactly(length + 2)
+            said = b"$%d\r\n%b\r\n" % (len(own), own)
+        else:
+            said = b"".join(
+                b"VALUE %b 0 %d\r\n%b\r\n" % (key, len(own), own)
+                for key in line.rstrip(b"\r\n").split(b" ")[1:]
+                if key
+            )
+            said += b"END\r\n"
+        writer.write(said)
+        await writer.drain()
+    writer.close()
+
+
+async def main(places):
+    """Listens at all of them."""
+    for number, place in enumerate(places):
+
+        async def serve(reader, writer, number=number):
+            await answer(number, reader, writer)
+
+        host, _, port = place.rpartition(":")
+        try:
+            if place.startswith("/"):
+                await asyncio.start_unix_server(serve, place)
+            else:
+                await asyncio.start_server(serve, host, int(port))
+        except OSError:
+            sys.exit(3)
+    print("listening", flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+asyncio.run(main(sys.argv[1:]))
