@@ -39,6 +39,8 @@ class Client:
 
     def answer(self):
         line = self.file.readline()
+        if not line:
+            raise ConnectionError("the server closed the connection")
         kind, rest = line[:1], line[1:-2]
         if kind == b":":
             return int(rest)

@@ -322,10 +322,13 @@ class Server:
 
     command: a function from the port to the words that start it. When somebody takes
     the port first, another is tried.
+    serves: a function from the port that asks the program something; it raises an
+    OSError when the program ends before it answers. A program that opens several ports
+    needs it: it takes connections on the first before it has found another taken.
     """
 
-    def __init__(self, command, log):
-        self.command, self.log = command, log
+    def __init__(self, command, log, serves=None):
+        self.command, self.log, self.serves = command, log, serves
 
     def __enter__(self):
         for _ in range(20):
@@ -348,6 +351,8 @@ class Server:
         while self.process.poll() is None and time.monotonic() < deadline:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
+                if self.serves:
+                    self.serves(self.port)
             except OSError:
                 time.sleep(0.05)
                 continue

@@ -31,6 +31,12 @@ def until(condition, what):
         time.sleep(0.1)
 
 
+def ping(port):
+    """Asks a server whether it serves."""
+    with contextlib.closing(Client(port)) as client:
+        client.ask("PING")
+
+
 @contextlib.contextmanager
 def cluster(directory, nodes):
     """Nodes of a cluster that know each other and hold nothing."""
@@ -58,19 +64,25 @@ def cluster(directory, nodes):
 
     with contextlib.ExitStack() as stack:
         servers = [
-            stack.enter_context(rings.Server(command(n), directory / f"{n}.log"))
+            stack.enter_context(rings.Server(command(n), directory / f"{n}.log", ping))
             for n in range(nodes)
         ]
         clients = [
             stack.enter_context(contextlib.closing(Client(server.port)))
             for server in servers
         ]
-        for client in clients[1:]:
+        addresses = []
+        for client in clients:
             address = client.ask("CLUSTER", "NODES").split()[1].decode().split(",")[0]
-            port, bus = address.rpartition(":")[2].split("@")
-            clients[0].ask("CLUSTER", "MEET", "127.0.0.1", port, bus)
+            addresses.append(address.rpartition(":")[2].split("@"))
 
         def met():
+            # a node gives up a handshake that takes too long, as it may while the disk is
+            # busy; then it has to be asked again
+            known = clients[0].ask("CLUSTER", "NODES").decode()
+            for port, bus in addresses[1:]:
+                if f":{port}@" not in known:
+                    clients[0].ask("CLUSTER", "MEET", "127.0.0.1", port, bus)
             listed = [client.ask("CLUSTER", "NODES").decode() for client in clients]
             return all(
                 len(text.splitlines()) == nodes
