@@ -105,8 +105,8 @@ pub extern "C" fn stead_map_locate_many(
         if let Some(i) = offsets.windows(2).position(|pair| key(pair).is_none()) {
             let (from, to) = (offsets[i], offsets[i + 1]);
             return Err(c.invalid(format_args!(
-                "offsets {i} and {} are {from} and {to}; offsets must not decrease or exceed \
-                 length, {length}",
+                "offsets {i} and {} are {from} and {to}; they must not decrease, and must stay \
+                 within the {length} bytes of keys",
                 i + 1
             )));
         }
