@@ -477,8 +477,8 @@ int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, 
 // weight and share. Free the text with stead_text_free.
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
-// Frees a text that a function of this library made. Do not change a text before that. NULL is
-// allowed and does nothing.
+// Frees a text that a function of this library made. The text must be unchanged. NULL is allowed
+// and does nothing.
 void stead_text_free(char *text);
 
 // Compares two maps of one cluster. Call it before a change, with a new_map that is built and not
