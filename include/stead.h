@@ -276,13 +276,13 @@ const char *stead_version(void);
 // a status. Do not free it.
 const char *stead_status_name(int32_t status);
 
-// Opens and verifies a map file.
-// path: the file. flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+// Opens and verifies a map file. Cost: one stat when this process has the file open already and it
+// is unchanged. Otherwise the whole file is read and verified. A file that was replaced (by
+// renaming another over it, as stead does) is opened anew, and the maps that are open keep their
+// answers. If the file was overwritten in place while this process had it open, this returns
+// STEAD_CHANGED.
+// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 // map: where the handle goes; free it with stead_map_free.
-// Cost: one stat when this process has the file open already and it is unchanged. Otherwise the
-// whole file is read and verified. A file that was replaced (by renaming another over it, as stead
-// does) is opened anew, and the maps that are open keep their answers. If the file was overwritten
-// in place while this process had it open, this returns STEAD_CHANGED.
 int32_t stead_map_open(const char *path, uint32_t flags, stead_map **map, stead_error *error);
 
 // Makes a map from the bytes of a map file, wherever they come from. It copies and verifies the
