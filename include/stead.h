@@ -349,8 +349,8 @@ void stead_map_free(stead_map *map);
 // guessed. NULL with length 0 is the empty key.
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
-// Returns the node that stead_map_locate finds, or -1 when map or key is NULL, or after a fault of
-// stead's own. Use this from languages in which every argument of a call costs time.
+// Returns the node that stead_map_locate finds; -1 when an argument is wrong, or when a bug in
+// stead stops the call. Use this from languages in which every argument of a call costs time.
 int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
 
 // Finds all nodes of a key, primary first.

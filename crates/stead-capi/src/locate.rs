@@ -31,8 +31,8 @@ pub extern "C" fn stead_map_locate(
     })
 }
 
-/// Returns the node that stead_map_locate finds, or -1 when map or key is NULL, or after a fault of
-/// stead's own. Use this from languages in which every argument of a call costs time.
+/// Returns the node that stead_map_locate finds; -1 when an argument is wrong, or when a bug in
+/// stead stops the call. Use this from languages in which every argument of a call costs time.
 #[no_mangle]
 pub extern "C" fn stead_map_node_of(
     map: Foreign<*const stead_map>,
