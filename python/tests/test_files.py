@@ -99,7 +99,9 @@ def test_of_two_writers_one_wins(path, members, grown):
         match="planned on epoch 1, and epoch 2 is there now; nothing was changed",
     ):
         other.publish(path, members)
-    with pytest.raises(stead.ConflictError, match="somebody made this map in the meantime"):
+    with pytest.raises(
+        stead.ConflictError, match="somebody made this map in the meantime"
+    ):
         members.publish(path)
     assert stead.Map.open(path) == grown
     now = stead.Map.open(path)

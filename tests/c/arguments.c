@@ -119,14 +119,14 @@ static void check_locating_many(void) {
                stead_map_locate_many(map, "kk", 2, good, 2, ODD(int32_t), at));
   REFUSES_WITH(STEAD_INVALID, "offsets 1 and 2 are 2 and 1",
                stead_map_locate_many(map, "kk", 2, falls, 2, out.nodes, at));
-  REFUSES_WITH(STEAD_INVALID, "of 2 bytes",
+  REFUSES_WITH(STEAD_INVALID, "within the 2 bytes",
                stead_map_locate_many(map, "kk", 2, above, 2, out.nodes, at));
   REFUSES_WITH(
       STEAD_INVALID, "offsets 0 and 1",
       stead_map_locate_many(map, "kk", 2, starts_above, 1, out.nodes, at));
   REFUSES_WITH(STEAD_INVALID, "offsets 0 and 1",
                stead_map_locate_many(map, "kk", 2, wraps, 2, out.nodes, at));
-  REFUSES_WITH(STEAD_INVALID, "of 0 bytes",
+  REFUSES_WITH(STEAD_INVALID, "within the 0 bytes",
                stead_map_locate_many(map, NULL, 0, good, 1, out.nodes, at));
   for (size_t i = 0; i < IMPOSSIBLE; i++) {
     REFUSES(STEAD_INVALID, stead_map_locate_many(map, "kk", 2, good,

@@ -310,8 +310,8 @@ pub(crate) fn text_of(report: &Report) -> stead_core::Result<String> {
     })
 }
 
-/// Frees a text that a function of this library made. Do not change a text before that. NULL is
-/// allowed and does nothing.
+/// Frees a text that a function of this library made. The text must be unchanged. NULL is allowed
+/// and does nothing.
 #[no_mangle]
 pub extern "C" fn stead_text_free(text: Foreign<*mut c_char>) {
     value("stead_text_free", (), |c| {

@@ -31,8 +31,8 @@ pub extern "C" fn stead_map_locate(
     })
 }
 
-/// Returns the node that stead_map_locate finds, or -1 when map or key is NULL, or after a fault of
-/// stead's own. Use this from languages in which every argument of a call costs time.
+/// Returns the node that stead_map_locate finds; -1 when an argument is wrong, or when a bug in
+/// stead stops the call. Use this from languages in which every argument of a call costs time.
 #[no_mangle]
 pub extern "C" fn stead_map_node_of(
     map: Foreign<*const stead_map>,
@@ -105,8 +105,8 @@ pub extern "C" fn stead_map_locate_many(
         if let Some(i) = offsets.windows(2).position(|pair| key(pair).is_none()) {
             let (from, to) = (offsets[i], offsets[i + 1]);
             return Err(c.invalid(format_args!(
-                "offsets {i} and {} are {from} and {to}; offsets must not decrease or exceed \
-                 length, {length}",
+                "offsets {i} and {} are {from} and {to}; they must not decrease, and must stay \
+                 within the {length} bytes of keys",
                 i + 1
             )));
         }

@@ -9,13 +9,13 @@ use stead_core::{build, build_step, Fleet, Map, Result, Store};
 use crate::boundary::{status, value, Caller, Foreign};
 use crate::types::{stead_error, stead_map, stead_open_flags};
 
-/// Opens and verifies a map file.
-/// path: the file. flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+/// Opens and verifies a map file. Cost: one stat when this process has the file open already and it
+/// is unchanged. Otherwise the whole file is read and verified. A file that was replaced (by
+/// renaming another over it, as stead does) is opened anew, and the maps that are open keep their
+/// answers. If the file was overwritten in place while this process had it open, this returns
+/// STEAD_CHANGED.
+/// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 /// map: where the handle goes; free it with stead_map_free.
-/// Cost: one stat when this process has the file open already and it is unchanged. Otherwise the
-/// whole file is read and verified. A file that was replaced (by renaming another over it, as stead
-/// does) is opened anew, and the maps that are open keep their answers. A file that was overwritten
-/// in place is STEAD_CHANGED.
 #[no_mangle]
 pub extern "C" fn stead_map_open(
     path: Foreign<*const c_char>,

@@ -136,19 +136,19 @@ pub enum stead_hash {
     STEAD_FNV1A_32 = 12,
     /// FNV-1a, 32 bits, with char signed.
     STEAD_FNV1A_32_SIGNED = 13,
-    /// The low 32 bits of FNV-1, 64 bits: libmemcached.
+    /// The low 32 bits of 64-bit FNV-1: libmemcached.
     STEAD_FNV1_64 = 14,
-    /// The low 32 bits of FNV-1, 64 bits, with char signed.
+    /// The low 32 bits of 64-bit FNV-1, with char signed.
     STEAD_FNV1_64_SIGNED = 15,
-    /// The low 32 bits of FNV-1a, 64 bits: libmemcached.
+    /// The low 32 bits of 64-bit FNV-1a: libmemcached.
     STEAD_FNV1A_64 = 16,
-    /// The low 32 bits of FNV-1a, 64 bits, with char signed.
+    /// The low 32 bits of 64-bit FNV-1a, with char signed.
     STEAD_FNV1A_64_SIGNED = 17,
     /// Jenkins' one-at-a-time, 32 bits: libmemcached.
     STEAD_ONE_AT_A_TIME = 18,
     /// Jenkins' one-at-a-time, 32 bits, with char signed.
     STEAD_ONE_AT_A_TIME_SIGNED = 19,
-    /// FNV-1a, 32 bits, folded to 16 bits by XOR of its halves: carbon.
+    /// 32-bit FNV-1a, folded to 16 bits by XOR of its halves: carbon.
     STEAD_FNV1A_FOLD16 = 20,
     /// The first 8 bytes of the SHA-1 that Riak computes for the key BUCKET/KEY.
     STEAD_RIAK = 21,

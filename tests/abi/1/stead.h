@@ -161,19 +161,19 @@ typedef enum {
   STEAD_FNV1A_32 = 12,
   // FNV-1a, 32 bits, with char signed.
   STEAD_FNV1A_32_SIGNED = 13,
-  // The low 32 bits of FNV-1, 64 bits: libmemcached.
+  // The low 32 bits of 64-bit FNV-1: libmemcached.
   STEAD_FNV1_64 = 14,
-  // The low 32 bits of FNV-1, 64 bits, with char signed.
+  // The low 32 bits of 64-bit FNV-1, with char signed.
   STEAD_FNV1_64_SIGNED = 15,
-  // The low 32 bits of FNV-1a, 64 bits: libmemcached.
+  // The low 32 bits of 64-bit FNV-1a: libmemcached.
   STEAD_FNV1A_64 = 16,
-  // The low 32 bits of FNV-1a, 64 bits, with char signed.
+  // The low 32 bits of 64-bit FNV-1a, with char signed.
   STEAD_FNV1A_64_SIGNED = 17,
   // Jenkins' one-at-a-time, 32 bits: libmemcached.
   STEAD_ONE_AT_A_TIME = 18,
   // Jenkins' one-at-a-time, 32 bits, with char signed.
   STEAD_ONE_AT_A_TIME_SIGNED = 19,
-  // FNV-1a, 32 bits, folded to 16 bits by XOR of its halves: carbon.
+  // 32-bit FNV-1a, folded to 16 bits by XOR of its halves: carbon.
   STEAD_FNV1A_FOLD16 = 20,
   // The first 8 bytes of the SHA-1 that Riak computes for the key BUCKET/KEY.
   STEAD_RIAK = 21,
@@ -276,13 +276,13 @@ const char *stead_version(void);
 // a status. Do not free it.
 const char *stead_status_name(int32_t status);
 
-// Opens and verifies a map file.
-// path: the file. flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
+// Opens and verifies a map file. Cost: one stat when this process has the file open already and it
+// is unchanged. Otherwise the whole file is read and verified. A file that was replaced (by
+// renaming another over it, as stead does) is opened anew, and the maps that are open keep their
+// answers. If the file was overwritten in place while this process had it open, this returns
+// STEAD_CHANGED.
+// flags: STEAD_OPEN_SHARED or STEAD_OPEN_COPY.
 // map: where the handle goes; free it with stead_map_free.
-// Cost: one stat when this process has the file open already and it is unchanged. Otherwise the
-// whole file is read and verified. A file that was replaced (by renaming another over it, as stead
-// does) is opened anew, and the maps that are open keep their answers. A file that was overwritten
-// in place is STEAD_CHANGED.
 int32_t stead_map_open(const char *path, uint32_t flags, stead_map **map, stead_error *error);
 
 // Makes a map from the bytes of a map file, wherever they come from. It copies and verifies the
@@ -349,8 +349,8 @@ void stead_map_free(stead_map *map);
 // guessed. NULL with length 0 is the empty key.
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
-// Returns the node that stead_map_locate finds, or -1 when map or key is NULL, or after a fault of
-// stead's own. Use this from languages in which every argument of a call costs time.
+// Returns the node that stead_map_locate finds; -1 when an argument is wrong, or when a bug in
+// stead stops the call. Use this from languages in which every argument of a call costs time.
 int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
 
 // Finds all nodes of a key, primary first.
@@ -477,8 +477,8 @@ int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, 
 // weight and share. Free the text with stead_text_free.
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
 
-// Frees a text that a function of this library made. Do not change a text before that. NULL is
-// allowed and does nothing.
+// Frees a text that a function of this library made. The text must be unchanged. NULL is allowed
+// and does nothing.
 void stead_text_free(char *text);
 
 // Compares two maps of one cluster. Call it before a change, with a new_map that is built and not
