@@ -1,6 +1,5 @@
 """Fixtures and helpers that the tests of the module share."""
 
-import json
 import os
 import signal
 import subprocess
@@ -94,15 +93,7 @@ def program():
     """
     if os.environ.get("STEAD_PROGRAM"):
         return os.environ["STEAD_PROGRAM"]
-    command = [
-        os.environ.get("CARGO", "cargo"),
-        "build",
-        "--locked",
-        "-q",
-        "-p",
-        "stead-cli",
-        "--message-format=json",
-    ]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    messages = [json.loads(line) for line in done.stdout.splitlines()]
-    return next(m["executable"] for m in messages if m.get("executable"))
+    sys.path.append(os.path.join(ROOT, "tests"))
+    import built
+
+    return built.programs()["stead"]
