@@ -1,5 +1,5 @@
-//! The hash of an adopted ring: a function, perhaps with bytes put around the key, perhaps taken
-//! modulo the number of cells.
+//! The hash of an adopted ring: a function, optionally with a prefix and a suffix around the key,
+//! optionally modulo the number of cells.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use super::function::Function;
 /// secret, so they are never printed.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Affixes {
-    /// Before the key; at most 255 bytes.
+    /// The bytes before the key; at most 255.
     pub prefix: Vec<u8>,
-    /// After it; at most 255 bytes.
+    /// The bytes after the key; at most 255.
     pub suffix: Vec<u8>,
 }
 
@@ -30,16 +30,16 @@ impl fmt::Debug for Affixes {
 pub struct Adopted {
     /// The function.
     pub function: Function,
-    /// The cell is the key's number modulo the number of cells, instead of the one that the number
-    /// falls into.
+    /// Whether the cell is the key's number modulo the number of cells, instead of the cell that
+    /// the number falls into.
     pub modulo: bool,
-    /// What is put around the key. Not both empty.
+    /// The bytes around the key; at least one of the two is not empty.
     pub affixes: Option<Arc<Affixes>>,
 }
 
-/// In the number of a hash: the cell is the remainder.
+/// The bit of a hash's number that says: the cell is the remainder.
 pub(super) const MODULO: u32 = 0x100;
-/// In the number of a hash: there are affixes.
+/// The bit of a hash's number that says: there are affixes.
 pub(super) const AFFIXED: u32 = 0x200;
 
 impl Adopted {
@@ -49,7 +49,7 @@ impl Adopted {
         self.function.number() | modulo | affixed
     }
 
-    /// Hands the key with what is put around it on.
+    /// Calls `take` with prefix + key + suffix.
     pub(super) fn around<T>(&self, key: &[u8], take: impl FnOnce(&[u8]) -> T) -> T {
         match &self.affixes {
             None => take(key),

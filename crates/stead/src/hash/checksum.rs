@@ -1,11 +1,11 @@
 //! CRC-32 and CRC-16 as hashes.
 
-/// CRC-32 as zlib has it: reflected, polynomial 0xEDB88320, all bits turned before and after.
+/// CRC-32 as in zlib: reflected, polynomial 0xEDB88320, all bits inverted before and after.
 pub(crate) fn crc32(key: &[u8]) -> u32 {
     crc32_add(0, key)
 }
 
-/// CRC-32 of what came before, with more bytes behind it.
+/// The CRC-32 of some bytes and `more`, from the CRC-32 of those bytes.
 pub(crate) fn crc32_add(before: u32, more: &[u8]) -> u32 {
     !more.iter().fold(!before, |crc, byte| {
         let entry = CRC32
@@ -16,7 +16,7 @@ pub(crate) fn crc32_add(before: u32, more: &[u8]) -> u32 {
     })
 }
 
-/// CRC-16/XMODEM: polynomial 0x1021, from 0, nothing turned.
+/// CRC-16/XMODEM: polynomial 0x1021, starting at 0, nothing reflected or inverted.
 pub(super) fn crc16(key: &[u8]) -> u16 {
     key.iter().fold(0, |crc, byte| {
         let entry = CRC16

@@ -1,9 +1,9 @@
-//! The functions of the hash registry: each gives a number of a fixed width. Normative:
-//! docs/placement.md, "Hash".
+//! The functions of the hash registry, each of which gives a number of a fixed width.
+//! docs/placement.md, "Hash", is normative.
 //!
-//! The first three are stead's own as well; the others are what adopted rings hash their keys with
-//! (`ring`). Where a program in C reads its keys through `char`, bytes from 0x80 differ between
-//! processors: plain `char` is signed on x86 and not on ARM. Those functions are here twice.
+//! The first three are stead's own as well; adopted rings (`ring`) hash their keys with the others.
+//! A program in C that reads its keys through `char` hashes bytes from 0x80 differently on x86,
+//! where plain `char` is signed, and on ARM, where it is not. Such functions are here twice.
 
 use md5::{Digest, Md5};
 use sha1::Sha1;
@@ -40,7 +40,7 @@ pub enum Function {
 use Char::{Signed, Unsigned};
 use Function::*;
 
-/// Number in the map, name, function, and the width of its numbers in bits.
+/// For each function: its number in the map, its name, and the width of its numbers in bits.
 const REGISTRY: [(u32, &str, Function, u32); 24] = [
     (1, "md5", Md5, 64),
     (2, "sha1", Sha1, 64),
@@ -70,7 +70,7 @@ const REGISTRY: [(u32, &str, Function, u32); 24] = [
 ];
 
 impl Function {
-    /// All of them, in the order of their numbers.
+    /// All functions, in the order of their numbers.
     pub fn all() -> impl Iterator<Item = Function> {
         REGISTRY.iter().map(|row| row.2)
     }
@@ -85,14 +85,14 @@ impl Function {
         self.row().1
     }
 
-    /// How many bits its numbers have: 14 to 64.
+    /// The width of its numbers in bits: 14 to 64.
     pub fn bits(self) -> u32 {
         self.row().3
     }
 
     fn row(self) -> &'static (u32, &'static str, Function, u32) {
         let [first, ..] = &REGISTRY;
-        // every function is there: tested
+        // a test holds that every function is there
         REGISTRY.iter().find(|row| row.2 == self).unwrap_or(first)
     }
 
@@ -106,7 +106,7 @@ impl Function {
         REGISTRY.iter().find(|row| row.1 == name).map(|row| row.2)
     }
 
-    /// The number of a key, of `bits` bits.
+    /// The number of a key; it has `bits` bits.
     pub fn value(self, key: &[u8]) -> u64 {
         match self {
             Md5 => match short_md5::words_of(key) {
@@ -141,8 +141,9 @@ impl Function {
         }
     }
 
-    /// The remainder of the key's whole hash: of all 16 bytes of MD5 and all 20 of SHA-1, as
-    /// big-endian numbers; else of the number. `divisor` is not 0.
+    /// The remainder of the key's whole hash by `divisor`, which is not 0. The whole hash is all 16
+    /// bytes of MD5 or all 20 of SHA-1, as a big-endian number; for other functions it is the
+    /// number.
     pub fn remainder(self, key: &[u8], divisor: u64) -> u64 {
         match self {
             Md5 | Sha1 | Riak | RiakTyped => {
@@ -174,9 +175,9 @@ impl Function {
         }
     }
 
-    /// What Riak hashes: Erlang's external form of `{Bucket, Key}` or `{{Type, Bucket}, Key}`, all
-    /// binaries. The key is BUCKET/KEY or TYPE/BUCKET/KEY, split at the first slashes; what is not
-    /// there is empty.
+    /// The bytes that Riak hashes: Erlang's external form of `{Bucket, Key}` or `{{Type, Bucket},
+    /// Key}`, all binaries. The key is BUCKET/KEY or TYPE/BUCKET/KEY, split at the first slashes; a
+    /// missing part is empty.
     fn term(self, key: &[u8]) -> Vec<u8> {
         let first = |key: &[u8]| key.iter().position(|byte| *byte == b'/');
         let split = |key: &[u8]| match first(key) {
@@ -211,8 +212,8 @@ impl Function {
     }
 }
 
-/// Redis Cluster hashes what stands between the first `{` and the first `}` after it, unless that
-/// is empty.
+/// The part of a key that Redis Cluster hashes: the text between the first `{` and the first `}`
+/// after it, or the whole key if there is no such text or it is empty.
 fn tag(key: &[u8]) -> &[u8] {
     let inside = || {
         let open = key.iter().position(|byte| *byte == b'{')?;
@@ -223,8 +224,8 @@ fn tag(key: &[u8]) -> &[u8] {
     inside().unwrap_or(key)
 }
 
-/// What sites shard by that take `user_id % n`, or ranges of ids: the digits at the start of the
-/// key as a number, modulo 2^64.
+/// The digits at the start of the key as a number, modulo 2^64: for sites that shard by `user_id %
+/// n` or by ranges of ids.
 fn decimal(key: &[u8]) -> u64 {
     let digits = key.iter().take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number: u64, digit| {
@@ -289,7 +290,7 @@ mod tests {
                 header.contains(&constant),
                 "include/stead.h lacks {constant}"
             );
-            // the first three are hashes of our own
+            // the first three are stead's own hashes, which have no row
             let row = format!("    \"{name}\": ({number}, {bits}),\n");
             assert!(
                 number < 4 || reference.contains(&row),
@@ -356,7 +357,7 @@ mod tests {
         ] {
             assert_eq!(Xxh64.value(key.as_bytes()), hash, "{key:?}");
         }
-        // seed 3's seven names, in the low 8 bits
+        // the names of the article's example, in the low 8 bits
         let names = [
             "host01.example.com:cpu",
             "host01.example.com:memory",

@@ -1,27 +1,28 @@
-//! The key rule: what of a key is hashed, the whole of it or its first segments, by
-//! docs/placement.md.
+//! The key rule, which says what part of a key is hashed: all of it, or its first segments.
+//! docs/placement.md defines it.
 
 use std::fmt;
 use std::num::NonZeroU8;
 
-/// What of a key is hashed. A map keeps its key rule for ever, like its hash.
+/// The part of a key that is hashed. A map keeps its key rule for ever, like its hash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum KeyRule {
-    /// All of it, as it is.
+    /// The whole key, unchanged.
     #[default]
     Whole,
-    /// Its first segments, so many of them: keys that have these in common live together.
+    /// The first segments of the key, this many: keys that have them in common live together.
     First(NonZeroU8),
 }
 
-/// Where the number of segments stands in the number that a map stores for its hash: bits 16 to 23.
+/// The position of the number of segments in the number that a map stores for its hash: bits 16 to
+/// 23.
 const SHIFT: u32 = 16;
 
 impl KeyRule {
     /// The bits of the stored number that belong to the key rule and not to the hash.
     const BITS: u32 = 0xff << SHIFT;
 
-    /// Splits the number that a map stores: the rule, and the number of the hash.
+    /// Splits the number that a map stores into the rule and the number of the hash.
     pub(crate) fn from_stored(stored: u32) -> (KeyRule, u32) {
         let [_, segments, _, _] = stored.to_be_bytes();
         (
@@ -30,7 +31,7 @@ impl KeyRule {
         )
     }
 
-    /// What the number that a map stores has for the rule, beside the number of the hash.
+    /// The bits of the rule in the number that a map stores, without those of the hash.
     pub(crate) fn stored(self) -> u32 {
         match self {
             KeyRule::Whole => 0,
@@ -38,15 +39,14 @@ impl KeyRule {
         }
     }
 
-    /// Reads what a fleet says: `whole`, or `first N segments` with N from 1 to 255 (`first 1
-    /// segment` is right, too).
+    /// Reads the rule as a fleet writes it: `whole`, or `first N segments` with N from 1 to 255
+    /// (`first 1 segment` is accepted, too).
     pub fn parse(text: &str) -> Option<KeyRule> {
         if text == "whole" {
             return Some(KeyRule::Whole);
         }
         let (number, unit) = text.strip_prefix("first ")?.split_once(' ')?;
-        // the number's own parser takes a sign and zeros before, and one rule is to be written in
-        // one way
+        // the parser of numbers accepts a sign and leading zeros, but a rule has one spelling only
         if !number.bytes().all(|digit| digit.is_ascii_digit()) || number.starts_with('0') {
             return None;
         }
@@ -54,7 +54,7 @@ impl KeyRule {
         number.parse().ok().filter(|_| right).map(KeyRule::First)
     }
 
-    /// What of a key is hashed. The bytes are taken as they are; only `/` means something.
+    /// Returns the part of a key that is hashed. Only the byte `/` has a meaning.
     #[inline]
     pub fn of(self, key: &[u8]) -> &[u8] {
         match self {
@@ -65,7 +65,7 @@ impl KeyRule {
 }
 
 impl fmt::Display for KeyRule {
-    /// As a fleet writes it.
+    /// Writes the rule as a fleet does.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeyRule::Whole => f.write_str("whole"),
@@ -74,8 +74,8 @@ impl fmt::Display for KeyRule {
     }
 }
 
-/// The key from its first byte that is no slash up to the slash that ends the last segment, or to
-/// its end.
+/// Returns the key from its first byte that is not a slash up to the slash that ends the last
+/// segment, or to the end of the key.
 ///
 /// Slashes at the start are skipped: otherwise all absolute paths would have the same first
 /// segment, the empty one, and live in one place.

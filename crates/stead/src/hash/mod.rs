@@ -1,4 +1,4 @@
-//! The hash: key -> point, by docs/placement.md.
+//! The hash, which takes a key to a point, as docs/placement.md defines it.
 
 mod adopted;
 mod bytewise;
@@ -56,22 +56,22 @@ pub enum Hash {
     Md5,
     /// The first 8 bytes of SHA-1, big-endian.
     Sha1,
-    /// XXH3, 64 bits, seed 0: the fastest, for keys that nobody chooses with ill will.
+    /// XXH3, 64 bits, seed 0: the fastest, for keys that no attacker chooses.
     Xxh3,
     /// SipHash-2-4 under a secret: for keys that users choose.
     SipHash(Secret),
-    /// What an adopted ring hashes its keys with. Not one of the three above without anything
-    /// beside it: see [`Hash::of`].
+    /// The hash of an adopted ring. A plain `md5`, `sha1` or `xxh3` is never stored here but as one
+    /// of the three above: see [`Hash::of`].
     Adopted(Adopted),
 }
 
 impl Hash {
-    /// The names that a fleet may write, in the order of their numbers. Those of adopted rings come
-    /// from the ring alone.
+    /// The names that a fleet may write, in the order of their numbers. The hashes of adopted rings
+    /// are not among them: only a ring brings one.
     pub const NAMES: [&'static str; 4] = ["md5", "sha1", "xxh3", "siphash"];
 
-    /// The hash of a function; `modulo`: its number modulo the cells; affixes that are both empty
-    /// are none.
+    /// The hash of a function. With `modulo`, the cell of a key is its number modulo the number of
+    /// cells. Affixes that are both empty count as none.
     pub fn of(function: Function, modulo: bool, affixes: Affixes) -> Hash {
         let affixes = (affixes != Affixes::default()).then(|| Arc::new(affixes));
         match function {
@@ -86,7 +86,7 @@ impl Hash {
         }
     }
 
-    /// The name, as the fleet writes it; of an adopted ring that of its function.
+    /// The name, as the fleet writes it; for an adopted ring, the name of its function.
     pub fn name(&self) -> &'static str {
         match self {
             Hash::Md5 => "md5",
@@ -108,10 +108,10 @@ impl Hash {
         }
     }
 
-    /// The number of `siphash`. Those above it are of adopted rings.
+    /// The number of `siphash`. Larger numbers are those of adopted rings.
     pub const SIPHASH: u32 = 4;
 
-    /// The secret, of the hash that takes one.
+    /// The secret, if the hash takes one.
     pub fn secret(&self) -> Option<Secret> {
         match self {
             Hash::SipHash(secret) => Some(*secret),
@@ -119,12 +119,12 @@ impl Hash {
         }
     }
 
-    /// Whether it has a secret or affixes, which not everybody may read.
+    /// Whether the hash has a secret or affixes, so that only the owner may read its map.
     pub fn is_secret(&self) -> bool {
         self.secret().is_some() || self.affixes().is_some()
     }
 
-    /// What is put around each key, of an adopted ring that has it.
+    /// The bytes that an adopted ring puts around each key, if it does.
     pub fn affixes(&self) -> Option<&Affixes> {
         match self {
             Hash::Adopted(adopted) => adopted.affixes.as_deref(),
@@ -137,7 +137,7 @@ impl Hash {
         matches!(self, Hash::Adopted(Adopted { modulo: true, .. }))
     }
 
-    /// Whether a number says that the map has affixes in the place of the secret.
+    /// Whether the number of a hash says that the map stores affixes in the place of the secret.
     pub(crate) fn is_affixed(number: u32) -> bool {
         number & adopted::AFFIXED != 0
     }
@@ -148,9 +148,9 @@ impl Hash {
             || Function::of_number(number & !(adopted::MODULO | adopted::AFFIXED)).is_some()
     }
 
-    /// The hash of a number and what a map stores beside it: the 16 bytes of the secret, or affixes
-    /// instead. `None` when the number is unknown, or when there is something beside it that it
-    /// does not take.
+    /// The hash that a map stores: its number, and beside it the 16 bytes of the secret, or affixes
+    /// instead. `None` if the number is unknown, or if the hash does not take the secret or the
+    /// affixes that are there.
     pub fn from_stored(number: u32, secret: [u8; 16], affixes: Affixes) -> Option<Hash> {
         if number == Hash::SIPHASH {
             return (affixes == Affixes::default()).then_some(Hash::SipHash(Secret(secret)));
@@ -163,8 +163,8 @@ impl Hash {
     }
 
     /// The whole digest of a key, for people who compare it with another program's: 16 bytes of
-    /// MD5, 20 of SHA-1; the others have no more than their number, 8 bytes of stead's own. For
-    /// those the point is its first 8 bytes.
+    /// MD5, 20 of SHA-1. Other hashes have no more than their number, which is 8 bytes for stead's
+    /// own. For stead's own hashes the point is the first 8 bytes of the digest.
     pub fn digest(&self, key: &[u8]) -> Vec<u8> {
         match self {
             Hash::Md5 => Function::Md5.digest(key),
@@ -174,8 +174,8 @@ impl Hash {
         }
     }
 
-    /// The point of a key, before it is taken to its cell; without regard to `modulo`. The key's
-    /// bytes are taken as they are.
+    /// The point of a key, which `modulo` does not change. The bytes of the key are hashed as they
+    /// are.
     pub fn point(&self, key: &[u8]) -> Point {
         match self {
             Hash::Md5 => Point(Function::Md5.value(key)),
@@ -196,7 +196,7 @@ impl Hash {
         }
     }
 
-    /// The cell of a key, of so many.
+    /// The cell of a key, out of `cells`.
     pub fn cell(&self, key: &[u8], cells: Cells) -> u128 {
         match self {
             Hash::Adopted(adopted) if adopted.modulo => {

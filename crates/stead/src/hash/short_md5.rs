@@ -1,16 +1,16 @@
 //! MD5 of a short key: one block, straight from the key.
 //!
-//! Most keys are names of a few bytes, and the chain of 64 steps is all that an MD5 of one costs: a
-//! buffer to collect blocks in, as a general MD5 has it, adds nearly half (`make bench-md5`). So a
-//! key of up to 55 bytes, which is one block with its padding, is hashed here, and longer ones by
-//! the crate that the tests compare this with. Source: RFC 1321.
+//! Most keys are names of a few bytes, so the 64 steps of one block are nearly all the cost of
+//! their MD5. The buffer in which a general MD5 collects blocks adds nearly half to that (`make
+//! bench-md5`). So keys of up to 55 bytes, which fit in one block with the padding, are hashed
+//! here, and longer ones by the crate that the tests compare this with. Source: RFC 1321.
 
 /// The longest key that is one block: 64 bytes less one byte 0x80 and eight of length.
 const LONGEST: usize = 55;
 
 /// The MD5 of a key as four words, little-endian; `None` when the key is longer than one block.
 pub(super) fn words_of(key: &[u8]) -> Option<[u32; 4]> {
-    // with few words, the steps that would add a zero vanish
+    // in a digest of few words the compiler drops the steps that would add a zero
     match key.len() {
         0..=15 => Some(digest::<4>(key)),
         16..=31 => Some(digest::<8>(key)),
@@ -41,7 +41,8 @@ fn digest<const LIVE: usize>(key: &[u8]) -> [u32; 4] {
         };
     }
     macro_rules! step {
-        // the two halves of g have no bit in common: added apart, they need not wait for each other
+        // the two halves of g have no bit in common, so they can be added separately, and neither
+        // addition waits for the other half
         (g, $a:ident, $b:ident, $c:ident, $d:ident, $i:tt, $turn:literal, $k:literal) => {
             $a = $a
                 .wrapping_add($k)

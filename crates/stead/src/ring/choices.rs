@@ -1,4 +1,4 @@
-//! What may be chosen about a ring: `--set NAME=VALUE`.
+//! The choices of a ring, which users set with `--set NAME=VALUE`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use crate::error::{Error, Result};
 use crate::hash::{Affixes, AFFIX_MAX};
 
-/// Something about a ring that its users can set.
+/// A setting of a ring.
 pub struct Choice {
     /// Its name.
     pub name: &'static str,
-    /// What it may be, and what it is when nothing is said.
+    /// The values that it may have, and its default.
     pub values: Values,
-    /// One line of words.
+    /// One line that describes it.
     pub about: &'static str,
 }
 
@@ -20,9 +20,9 @@ pub struct Choice {
 pub enum Values {
     /// A whole number.
     Number {
-        /// The least.
+        /// The smallest value.
         least: u64,
-        /// The most.
+        /// The largest value.
         most: u64,
         /// The default.
         default: u64,
@@ -34,7 +34,7 @@ pub enum Values {
 }
 
 impl fmt::Display for Values {
-    /// What it may be: `1..255`, `md5|ketama`, `TEXT`.
+    /// Writes the possible values: `1..255`, `md5|ketama`, `TEXT`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Values::Number { least, most, .. } => write!(f, "{least}..{most}"),
@@ -45,7 +45,7 @@ impl fmt::Display for Values {
 }
 
 impl Values {
-    /// The default, as it would be written.
+    /// The default, as a user would write it.
     pub fn default_text(&self) -> String {
         match self {
             Values::Number { default, .. } => default.to_string(),
@@ -54,7 +54,7 @@ impl Values {
         }
     }
 
-    /// Why a text is none of the values, in words that can stand after it.
+    /// Why a text is not one of the values, in words that can follow the text; `None` if it is one.
     fn refuses(&self, text: &str) -> Option<String> {
         match self {
             Values::Number { least, most, .. } => {
@@ -73,11 +73,11 @@ impl Values {
     }
 }
 
-/// The choices of a ring, checked; what was not set has its default.
+/// The checked choices of a ring. A choice that was not set has its default.
 pub struct Choices(BTreeMap<&'static str, String>);
 
 impl Choices {
-    /// Reads `NAME=VALUE` words. `ring`: its name, for messages.
+    /// Reads `NAME=VALUE` words. `ring` is the name of the kind, for messages.
     pub(crate) fn of(ring: &str, known: &[Choice], set: &[impl AsRef<str>]) -> Result<Choices> {
         let mut values: BTreeMap<&'static str, String> = known
             .iter()
@@ -106,17 +106,17 @@ impl Choices {
         Ok(Choices(values))
     }
 
-    /// The text of a choice.
+    /// The value of a choice as text.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// The number of a choice that has one.
+    /// The value of a choice as a number, if its values are numbers.
     pub(crate) fn number(&self, name: &str) -> u64 {
         self.text(name).parse().unwrap_or(0)
     }
 
-    /// The choice `namespace`: what the original puts before every key that it hashes.
+    /// The choice `namespace`: the prefix that the original puts before every key that it hashes.
     pub(crate) fn namespace(&self) -> Result<Affixes> {
         let text = self.text("namespace");
         if text.len() > AFFIX_MAX {

@@ -1,42 +1,44 @@
-//! Compile: from the points of a ring to the cells that each point owns. The one place where rings
-//! become slices.
+//! Compiles the points of a ring to the cells that each point owns. All kinds with points become
+//! slices here.
 
 use std::collections::HashMap;
 
-/// The number of a point of a ring, by position.
+/// The index of a point in the points of a ring, which are sorted by position.
 type PointId = usize;
 
-/// First cells, ascending, the first 0, and the servers of the cells from there on, primary first.
+/// Rows of a first cell and the servers of the cells from there on, primary first. First cells
+/// ascend, and the first one is 0.
 pub(crate) type Table = Vec<(u128, Vec<u32>)>;
 
-/// A point of a ring: where it stands, in cells, and the number of its server. A position may lie
+/// A point of a ring: its position, in cells, and the number of its server. A position may lie
 /// behind the last cell.
 pub(crate) type RingPoint = (u128, u32);
 
-/// The most points of a ring: what a map of it has slices for, and more than anybody draws.
+/// The largest number of points of a ring: a map can have as many slices, and real rings have
+/// fewer.
 pub(crate) const POINTS_MAX: u128 = 1 << 24;
 
-/// Which point of a ring owns a position.
+/// The rule that says which point of a ring owns a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
-    /// The first point that stands there or after it.
+    /// The first point at the position or after it.
     AtOrAfter,
-    /// The first point that stands after it.
+    /// The first point after the position.
     After,
-    /// The last point that stands there or before it.
+    /// The last point at the position or before it.
     AtOrBefore,
 }
 
-/// Which of several points of one position stands.
+/// The rule that says which of several points at one position stays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tie {
-    /// The one that was put there first.
+    /// The one that was inserted first.
     First,
-    /// The one that was put there last.
+    /// The one that was inserted last.
     Last,
 }
 
-/// The points in order, one for each position.
+/// Sorts the points by position and keeps one for each position.
 pub(crate) fn in_order(mut points: Vec<RingPoint>, tie: Tie) -> Vec<RingPoint> {
     if tie == Tie::Last {
         points.reverse();
@@ -46,10 +48,10 @@ pub(crate) fn in_order(mut points: Vec<RingPoint>, tie: Tie) -> Vec<RingPoint> {
     points
 }
 
-/// The cells that each point owns: runs as first cell and owner, the first at cell 0; a run ends
-/// where the next starts.
+/// The cells that each point owns, as runs of a first cell and an owner. The first run starts at
+/// cell 0, and each run ends where the next one starts.
 ///
-/// `points`: in order, at least one. Past either end the ring goes on at the other.
+/// `points` has at least one point and is sorted. The ring wraps at both ends.
 fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)> {
     let last = points.len().saturating_sub(1);
     let mut runs: Vec<(u128, PointId)> = Vec::with_capacity(points.len() + 1);
@@ -78,8 +80,7 @@ fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)>
     runs
 }
 
-/// The table of a ring whose keys have one server each; nobody holds anything when there are no
-/// points.
+/// The table of a ring whose keys have one server each. Without points, the cells have no server.
 pub(crate) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
     let server = |point: PointId| points.get(point).map(|point| point.1).into_iter().collect();
     runs(points, owner, cells)
@@ -88,18 +89,17 @@ pub(crate) fn owners(points: &[RingPoint], owner: Owner, cells: u128) -> Table {
         .collect()
 }
 
-/// The table of a ring whose keys have this many servers: those that a walk finds, clockwise, each
-/// once.
+/// The table of a ring whose keys have up to `most` servers: those that a clockwise walk finds,
+/// each once.
 pub(crate) fn walks(points: &[RingPoint], owner: Owner, cells: u128, most: usize) -> Table {
     walks_apart(points, owner, cells, most, |server| server)
 }
 
-/// The same where each server is of a group, and a walk passes over those of whose group it has
-/// one.
+/// As `walks`, but each server has a group, and a walk skips servers whose group it has already.
 ///
-/// The list of a point is its own server and then the list of the next point without the group of
-/// this one; so all lists come of going around backwards twice, however far a walk from one point
-/// would go.
+/// The list of a point is its own server, followed by the list of the next point without the
+/// servers of this one's group. So going around the ring backwards twice gives all lists, however
+/// long the walk from a single point would be.
 pub(crate) fn walks_apart<G: PartialEq>(
     points: &[RingPoint],
     owner: Owner,
@@ -116,7 +116,7 @@ pub(crate) fn walks_apart<G: PartialEq>(
             list.retain(|other| group(*other) != group(*server));
             list.insert(0, *server);
             list.truncate(most);
-            // the first time around it does not have what comes past the end
+            // the first time around, the list lacks the servers past the end of the ring
             if let Some(place) = lists.get_mut(&point).filter(|_| second) {
                 place.clone_from(&list);
             }
@@ -131,7 +131,7 @@ pub(crate) fn walks_apart<G: PartialEq>(
 mod tests {
     use super::*;
 
-    /// Who owns a position by walking, as the originals do.
+    /// The owner of a position, found by a walk as in the originals.
     fn walked(points: &[RingPoint], owner: Owner, position: u128) -> PointId {
         match owner {
             Owner::AtOrAfter => points.iter().position(|p| p.0 >= position).unwrap_or(0),
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn every_cell_has_the_owner_that_a_walk_finds() {
         let cells = 16;
-        // all sets of up to four positions, the last of which lie behind the last cell
+        // all sets of these positions, of which the last two lie behind the last cell
         let positions = [0u128, 1, 2, 7, 14, 15, 16, 40];
         for set in 1u32..1 << positions.len() {
             let points: Vec<RingPoint> = (0..)
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(in_order(points, Tie::Last), [(3, 3), (5, 2)]);
     }
 
-    /// The servers from a point on, of different groups, by walking.
+    /// The servers of different groups that a walk from a point finds.
     fn found(
         points: &[RingPoint],
         from: PointId,

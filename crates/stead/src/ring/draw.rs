@@ -1,4 +1,4 @@
-//! Draw: a ring becomes a map, and the fleet that goes on from it.
+//! Draws a ring as a map, and writes the fleet with which the map evolves.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,21 +12,21 @@ use crate::policy::{NodeId, PolicyId, NODES_MAX};
 use crate::rebalance::ALGORITHM;
 use crate::weight::Weight;
 
-/// A server of a ring: it becomes a node.
+/// A server of a ring, which becomes a node of the map.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Member {
     /// Its name, as the original knows it.
     pub name: String,
     /// Its weight in the original.
     pub weight: Weight,
-    /// Where it stands, when the original knows.
+    /// Its labels, if the original has places for servers.
     pub labels: BTreeMap<String, String>,
-    /// What else the original knows about it.
+    /// Its attributes: whatever else the original knows about it.
     pub attributes: BTreeMap<String, String>,
 }
 
 impl Member {
-    /// One without labels and attributes.
+    /// A member without labels and attributes.
     pub fn new(name: String, weight: Weight) -> Member {
         Member {
             name,
@@ -37,33 +37,34 @@ impl Member {
     }
 }
 
-/// A ring, compiled: what its map is made of.
+/// A compiled ring: everything that its map is made of.
 #[derive(Clone, Debug)]
 pub struct Ring {
     /// The original's hash of keys.
     pub hash: Hash,
-    /// How many different places the original knows.
+    /// The number of different places that the original knows.
     pub cells: Cells,
-    /// How many servers hold a key.
+    /// The number of servers that hold a key.
     pub replicas: u32,
     /// The servers, in the original's order.
     pub members: Vec<Member>,
-    /// First cells, ascending, the first 0, and who holds the cells from there on, primary first:
-    /// numbers of members.
+    /// Rows of a first cell and the holders of the cells from there on, primary first, as numbers
+    /// of members. First cells ascend, and the first one is 0.
     pub table: Vec<(u128, Vec<u32>)>,
 }
 
-/// The weights that the nodes of an adopted ring get.
+/// Selects the weights of the nodes of an adopted ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Weights {
-    /// Those of the original: the first `apply` brings every node to what they ask for.
+    /// The original's weights: the first `apply` brings every node to its weight.
     Ring,
-    /// What each holds today, in percent: the first `apply` moves next to nothing.
+    /// What each node holds today, in percent: the first `apply` moves next to nothing.
     Shares,
 }
 
 impl Ring {
-    /// Errors: what the servers of a file cannot be.
+    /// Checks the servers, and sets `replicas` to what the table has. Errors: too many servers, two
+    /// of one name, no points.
     pub(crate) fn checked(mut self, file: &str) -> Result<Ring> {
         let refuse = |problem: String| {
             Err(Error::Impossible {
@@ -91,7 +92,7 @@ impl Ring {
             return refuse("no server has a point on the ring; give one a weight".to_owned());
         }
         self.table.dedup_by(|next, before| next.1 == before.1);
-        // the ring may have fewer servers than replicas are asked for
+        // the ring may have fewer servers than the list asks for copies
         let longest = self
             .table
             .iter()
@@ -102,7 +103,7 @@ impl Ring {
         Ok(self)
     }
 
-    /// The cells that each member holds, all copies counted.
+    /// The number of cells that each member holds; every copy counts.
     pub fn held(&self) -> Vec<u128> {
         let mut held = vec![0; self.members.len()];
         let ends = self
@@ -121,13 +122,13 @@ impl Ring {
         held
     }
 
-    /// The same ring whose members have these weights.
+    /// The same ring, with these weights of its members.
     pub fn with(mut self, weights: Weights) -> Ring {
         if weights == Weights::Shares {
             let held = self.held();
             let all: u128 = held.iter().sum::<u128>().max(1);
             for (member, held) in self.members.iter_mut().zip(held) {
-                // percent in millionths, to the nearest; held < 2^72, so the product fits
+                // percent in millionths, rounded to the nearest; held < 2^72, so the product fits
                 let millionths = (held * 100_000_000 + all / 2) / all;
                 member.weight = Weight::from_millionths(millionths as u64).unwrap_or(Weight::ZERO);
             }
@@ -135,7 +136,7 @@ impl Ring {
         self
     }
 
-    /// The node of a key, as the original answers: a number of `members`.
+    /// The node of a key, as the original answers: an index into `members`.
     pub fn locate(&self, key: &[u8]) -> Option<u32> {
         let cell = self.hash.cell(key, self.cells);
         let run = self
@@ -145,7 +146,7 @@ impl Ring {
         self.table.get(run)?.1.first().copied()
     }
 
-    /// The map: epoch 1, whose slices are the ring.
+    /// The map of the ring, with epoch 1.
     pub fn map(&self, name: &str) -> Result<Map> {
         let mut order: Vec<usize> = (0..self.members.len()).collect();
         let name_of = |i: &usize| self.members.get(*i).map(|member| member.name.as_str());
@@ -218,7 +219,7 @@ impl Ring {
         Map::from_bytes(encode(&parts))
     }
 
-    /// The fleet that `stead apply FLEET MAP` goes on from, as TOML.
+    /// The fleet for the next `stead apply FLEET MAP`, as TOML.
     pub fn fleet(&self, name: &str) -> String {
         let mut text = String::from(
             "# The servers of an adopted ring. The map keeps the ring's hash, so this file names none.\n\
@@ -250,8 +251,8 @@ impl Ring {
     }
 }
 
-/// A TOML string; JSON escapes the same characters in the same way. (Names have no control
-/// characters, so DEL cannot be there.)
+/// A TOML string. JSON escapes the same characters in the same way, but for DEL, which cannot
+/// occur: names have no control characters.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,11 +1,11 @@
-//! A kind of ring: what `stead ring` knows about another program's rule of placement.
+//! A kind of ring: everything that `stead ring` knows about another program's rule of placement.
 
 use super::choices::{Choice, Choices};
 use super::draw::{Member, Ring};
 use super::servers::Servers;
 use crate::error::Result;
 
-/// A rule of placement of another program.
+/// Another program's rule of placement.
 pub struct Kind {
     /// Its name: `stead ring NAME`.
     pub name: &'static str,
@@ -13,31 +13,31 @@ pub struct Kind {
     pub about: &'static str,
     /// One line: what the list of servers looks like.
     pub servers: &'static str,
-    /// What may be chosen, each with its default.
+    /// The choices of `--set`, each with its default.
     pub choices: &'static [Choice],
-    /// Draws it.
+    /// Draws the ring of a list of servers with checked choices.
     pub(crate) draw: fn(&Servers<'_>, &Choices) -> Result<Ring>,
-    /// Writes a list of servers from names and weights, in the original's syntax; `None` where a
-    /// list is more than that.
+    /// Writes a list of servers from names and weights, in the original's syntax. `None` if a list
+    /// needs more than names and weights.
     pub(crate) list: Option<fn(&[Member]) -> String>,
-    /// The choices worth a try when nobody knows how a ring was drawn, each as `NAME=VALUE` words;
-    /// the defaults are tried always.
+    /// The sets of choices, as `NAME=VALUE` words, that are tried when nobody knows how a ring was
+    /// drawn. The defaults are always tried.
     pub(crate) variants: &'static [&'static [&'static str]],
 }
 
 impl Kind {
-    /// Draws the ring of a list of servers. `set`: choices, each as `NAME=VALUE`.
+    /// Draws the ring of a list of servers. `set` has choices as `NAME=VALUE`.
     ///
-    /// Errors: `Fleet` with file and line where the list is wrong; `Invalid` where a choice is;
-    /// `Impossible` where there is nothing to draw.
+    /// Errors: `Fleet` with file and line if the list is wrong, `Invalid` if a choice is wrong,
+    /// `Impossible` if nothing can be drawn.
     pub fn draw(&self, servers: &Servers<'_>, set: &[impl AsRef<str>]) -> Result<Ring> {
         let choices = Choices::of(self.name, self.choices, set)?;
         let ring = (self.draw)(servers, &choices)?;
         ring.checked(servers.file)
     }
 
-    /// The rings that this kind draws for servers of these names and weights, each with the choices
-    /// that it was drawn with: what production may be using. Those that cannot be drawn are left
+    /// The rings that this kind draws for servers of these names and weights, each with its
+    /// choices: candidates for the ring that production uses. Rings that cannot be drawn are left
     /// out.
     pub fn guesses(&self, members: &[Member]) -> Vec<(Vec<&'static str>, Ring)> {
         let Some(list) = self.list else {

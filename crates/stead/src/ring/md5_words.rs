@@ -1,9 +1,10 @@
-//! MD5 words: the four points of 32 bits that a label has on the rings of ketama's family.
+//! The four points of 32 bits that a label has on the rings of ketama's family: the words of its
+//! MD5.
 
 use super::compile::RingPoint;
 use crate::hash::md5;
 
-/// The points of a label: the words of its MD5, each little-endian, in their order.
+/// The points of a label: the words of its MD5, each little-endian, in order.
 pub(crate) fn points_of<'a>(label: &str, server: u32) -> impl Iterator<Item = RingPoint> + 'a {
     let digest = md5(label.as_bytes());
     let word = move |at: usize| {

@@ -2,18 +2,19 @@
 //! and how to add one.
 //!
 //! A kind of ring is one file of `kinds` and one line of its list. It reads the list of servers as
-//! the original's users write it, computes the original's points, and hands them to `compile`,
-//! which makes the table of cells that all kinds share. The map of that table has the original's
-//! key hash and cells for ever; only its slices evolve.
+//! the original's users write it, computes the original's points, and passes them to `compile`,
+//! which makes the table of cells. All kinds have such a table. The map of that table keeps the
+//! original's key hash and cells for ever; only its slices evolve.
 //!
 //! ```text
 //! servers (the list), choices (--set) --one of kinds--> points --compile--> table --draw--> Ring, Map
 //!                                                       ranges, remainder --> table
 //! ```
 //!
-//! Floats are in the rules of some originals, single precision included. They are in the files of
-//! those kinds and nowhere else: sums, products, quotients and roundings of IEEE 754, which every
-//! processor computes alike. The old floating-point unit of x86 does not: it rounds to 80 bits.
+//! The rules of some originals compute with floats, some of them in single precision. Floats are in
+//! the files of those kinds and nowhere else: sums, products, quotients and roundings of IEEE 754,
+//! which every processor computes alike. The exception is the old floating-point unit of x86, which
+//! rounds to 80 bits.
 
 #[cfg(all(target_arch = "x86", not(target_feature = "sse2")))]
 compile_error!(

@@ -1,12 +1,12 @@
-//! Ranges: a table of cells that people or programs list themselves, range by range. Together the
-//! ranges cover every cell once.
+//! Ranges: a table of cells that a list itself gives, range by range. Together the ranges cover
+//! every cell once.
 
 use super::compile::Table;
 use super::servers::wrong;
 use crate::cell::Cells;
 use crate::error::Result;
 
-/// The cells from the first to the last, who holds them, and the line of the list that says so.
+/// The cells from the first to the last, their holders, and the line of the list that says so.
 pub(crate) struct Range {
     pub(crate) first: u128,
     pub(crate) last: u128,
@@ -14,7 +14,7 @@ pub(crate) struct Range {
     pub(crate) line: usize,
 }
 
-/// The table of ranges. `what`: the word for a cell in messages.
+/// The table of ranges. `what` is the word for a cell in messages.
 ///
 /// Errors: a cell that is in no range, or in two.
 pub(crate) fn table(file: &str, mut ranges: Vec<Range>, cells: Cells, what: &str) -> Result<Table> {

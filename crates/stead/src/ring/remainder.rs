@@ -1,23 +1,23 @@
-//! Remainder: rings that are none, where the server of a key is its number modulo a count.
+//! Remainder: rules without a ring, in which the server of a key is its number modulo a count.
 //!
-//! Such a rule knows only as many places as it has servers, and places are never split, so a map
-//! with one cell for each could not grow. The map therefore asks for the remainder by a multiple of
-//! the count: n = q * count + r, and r says the server still. A hash of few bits needs no such
-//! thing: each of its values is a cell.
+//! Such a rule knows only as many places as it has servers, and cells are never split, so a map
+//! with one cell for each server could not grow. The map therefore takes the remainder by a
+//! multiple of the count, which still determines the remainder by the count. A hash of few bits
+//! needs no multiple: each of its values is a cell.
 
 use super::compile::{Table, POINTS_MAX};
 use crate::cell::Cells;
 use crate::hash::{Affixes, Function, Hash};
 
-/// The cells of each remainder, when nothing is said.
+/// The default number of cells of each remainder.
 pub(crate) const PARTS: u64 = 100;
 
-/// The widest numbers whose values are cells themselves.
+/// The largest width, in bits, of hashes whose values are cells themselves.
 const NARROW: u32 = 16;
 
-/// Hash, cells and table of the keys whose server is `server_of[number % server_of.len()]`;
-/// `parts`: cells of each remainder, where the hash is wide. `None`: that would be more cells than
-/// a map should have. `zero`: what a number of 0 counts as.
+/// The hash, cells and table of keys whose server is `server_of[number % server_of.len()]`. `parts`
+/// is the number of cells of each remainder, if the hash is wide. A number of 0 counts as `zero`.
+/// Returns `None` if there would be more cells than a map should have.
 pub(crate) fn remainders(
     function: Function,
     affixes: Affixes,

@@ -1,4 +1,4 @@
-//! Lists of servers: their lines, words and weights, with errors that say the line.
+//! Lists of servers: their lines, words and weights, with errors that name the line.
 
 use super::draw::Member;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ pub(crate) const WEIGHT_MAX: u64 = 1_000_000;
 
 /// A list of servers: a file's bytes, and its name for messages.
 pub struct Servers<'a> {
-    /// What is in it.
+    /// The bytes of the file.
     pub bytes: &'a [u8],
     /// Its name, as the user gave it.
     pub file: &'a str,
@@ -19,29 +19,29 @@ pub struct Servers<'a> {
 /// A line of a list that is neither empty nor a comment.
 pub(crate) struct Line<'a> {
     file: &'a str,
-    /// From 1.
+    /// The number of the line, from 1.
     pub number: usize,
-    /// Without what stands after `#`, and without blanks at its ends.
+    /// The text without its comment, which starts at `#`, and without blanks at its ends.
     pub text: &'a str,
 }
 
 impl<'a> Line<'a> {
-    /// A mistake in this line.
+    /// An error about this line.
     pub(crate) fn wrong(&self, problem: impl Into<String>) -> Error {
         wrong(self.file, self.number, problem)
     }
 
-    /// Its words.
+    /// The words of the line.
     pub(crate) fn words(&self) -> Vec<&'a str> {
         self.text.split_whitespace().collect()
     }
 
-    /// A weight as stead has them.
+    /// Reads a weight as fleets have it.
     pub(crate) fn weight(&self, text: &str) -> Result<Weight> {
         Weight::parse(text).map_err(|why| self.wrong(format!("the weight `{text}` {why}")))
     }
 
-    /// A whole number.
+    /// Reads a whole number. `what` is its name in messages.
     pub(crate) fn number_of(&self, text: &str, what: &str, most: u64) -> Result<u64> {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let number = text.parse().ok().filter(|n| digits && *n <= most);
@@ -52,19 +52,19 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The name of a node.
+    /// Checks the name of a node.
     pub(crate) fn name(&self, text: &str) -> Result<String> {
         check_name(self.file, self.number, text)?;
         Ok(text.to_owned())
     }
 }
 
-/// Errors: the text is no name of a node.
+/// Fails if the text cannot be the name of a node.
 pub(crate) fn check_name(file: &str, line: usize, text: &str) -> Result<()> {
     check_node_name(text).map_err(|why| wrong(file, line, format!("the name `{text}` {why}")))
 }
 
-/// A list of NAME WEIGHT lines, which several kinds read.
+/// Writes a list of NAME WEIGHT lines, which several kinds read.
 pub(crate) fn names_and_weights(members: &[Member]) -> String {
     members
         .iter()
@@ -89,7 +89,7 @@ impl Whole<'_> {
     }
 }
 
-/// A mistake in a line of a file.
+/// An error about a line of a file.
 pub(crate) fn wrong(file: &str, line: usize, problem: impl Into<String>) -> Error {
     Error::Fleet {
         file: file.to_owned(),
@@ -99,7 +99,7 @@ pub(crate) fn wrong(file: &str, line: usize, problem: impl Into<String>) -> Erro
 }
 
 impl<'a> Servers<'a> {
-    /// The text.
+    /// The bytes as text.
     pub(crate) fn text(&self) -> Result<&'a str> {
         std::str::from_utf8(self.bytes).map_err(|error| {
             let line = 1 + self
@@ -112,7 +112,8 @@ impl<'a> Servers<'a> {
         })
     }
 
-    /// The lines, without comments and empty ones. Errors: not UTF-8; no line at all.
+    /// The lines that are neither empty nor comments. Errors: the list is not UTF-8, or has no such
+    /// line.
     pub(crate) fn lines(&self) -> Result<Vec<Line<'a>>> {
         let line = |(number, text): (usize, &'a str)| {
             let text = text.split('#').next().unwrap_or("").trim();
@@ -129,8 +130,8 @@ impl<'a> Servers<'a> {
         Ok(lines)
     }
 
-    /// The servers of NAME [WEIGHT] lines whose weights are whole numbers. Errors: as `lines`, and
-    /// where a line is something else.
+    /// The servers of NAME [WEIGHT] lines whose weights are whole numbers. Errors: those of
+    /// `lines`, and a line of another form.
     pub(crate) fn whole_weights(&self) -> Result<Vec<Whole<'a>>> {
         let whole = |line: Line<'a>| {
             let (name, weight) = match line.words()[..] {

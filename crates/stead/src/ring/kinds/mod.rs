@@ -3,7 +3,7 @@
 use super::kind::Kind;
 use crate::error::{Error, Result};
 
-/// Makes a module of each file, and the list of their `KIND`s.
+/// Declares a module for each file, and the list of their `KIND`s.
 macro_rules! kinds {
     ($($file:ident,)+) => {
         $(mod $file;)+
@@ -34,7 +34,7 @@ kinds! {
 }
 
 impl Kind {
-    /// The kind of a name. Errors: `Invalid`, which lists the names.
+    /// The kind of a name. Error: `Invalid`, which lists the names.
     pub fn named(name: &str) -> Result<&'static Kind> {
         KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| {
             let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
@@ -59,7 +59,7 @@ mod tests {
         Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
     }
 
-    /// The stems of the files of a directory that have this beginning and this ending.
+    /// For each file of a directory whose name begins and ends so, the part between.
     fn files(directory: &str, begins: &str, ends: &str) -> BTreeSet<String> {
         let entries = fs::read_dir(root().join(directory)).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
