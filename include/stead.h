@@ -418,8 +418,8 @@ int32_t stead_map_digest(const stead_map *map, uint8_t *digest, stead_error *err
 // the other would change nothing; otherwise 0; -1 when one of them is NULL.
 int32_t stead_map_same(const stead_map *map, const stead_map *other);
 
-// Gets the bytes of the map's file, which include the secret of the hash if there is one. They live
-// as long as the map.
+// Gets the bytes of the map's file, which include the secret of the hash if there is one. They
+// live as long as the map.
 int32_t stead_map_bytes(const stead_map *map, const void **bytes, size_t *length, stead_error *error);
 
 // Returns how many nodes hold each point; 0 when map is NULL. A named policy may list more nodes,

@@ -128,6 +128,12 @@ SUITES = [
         ),
     ),
     (
+        "pages: links and code blocks",
+        [PYTHON, "-m", "unittest", "discover", "-s", "tests/pages"],
+        unittest_counts,
+        None,
+    ),
+    (
         "every file is formatted",
         [PYTHON, "scripts/format", "--check"],
         None,
@@ -300,7 +306,7 @@ def failures(text):
     PHPUnit's.
     """
     return re.findall(
-        r"^(?:(?:FAILED|ERROR) .*|test .* \.\.\. FAILED|(?:FAIL|ERROR): .*|not ok .*"
+        r"^(?:(?:FAILED|ERROR) \S+\.py.*|test .* \.\.\. FAILED|(?:FAIL|ERROR): .*|not ok .*"
         r"|\d+\) .*)$",
         text,
         re.MULTILINE,

@@ -78,8 +78,8 @@ pub extern "C" fn stead_map_same(
     })
 }
 
-/// Gets the bytes of the map's file, which include the secret of the hash if there is one. They live
-/// as long as the map.
+/// Gets the bytes of the map's file, which include the secret of the hash if there is one. They
+/// live as long as the map.
 #[no_mangle]
 pub extern "C" fn stead_map_bytes(
     map: Foreign<*const stead_map>,

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Each line of a client is parsed once, into a [`Request`](request::Request). Its path is the name
-//! of a file, the name is a key, and the map says which backends have the key. A write is durable in
-//! the log before any backend gets it and before the client gets an answer. A question goes to a
+//! of a file, the name is a key, and the map says which backends have the key. A write is durable
+//! in the log before any backend gets it and before the client gets an answer. A question goes to a
 //! backend that has all writes.
 //!
 //! The project uses these words in one meaning each:

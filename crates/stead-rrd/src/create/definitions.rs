@@ -1,5 +1,5 @@
-//! Checks the definitions of a CREATE for typing errors that can be seen here. rrdtool has the final
-//! say when it makes the file.
+//! Checks the definitions of a CREATE for typing errors that can be seen here. rrdtool has the
+//! final say when it makes the file.
 
 /// The longest name of a data source that rrdtool accepts.
 const NAME_BYTES: usize = 19;

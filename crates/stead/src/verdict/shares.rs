@@ -362,7 +362,8 @@ mod tests {
     #[test]
     fn bounds_that_are_reached_together_freeze_from_the_inside() {
         // both zones (cap 1 each) and the whole are reached at level 10/3: 10 = 4 + 3 + 3 in each
-        // zone. Of 20 cells shared by six, 3 2/6 each, the two leftover cells would both go to zone a.
+        // zone. Of 20 cells shared by six, 3 2/6 each, the two leftover cells would both go to zone
+        // a.
         assert_eq!(
             filled(&["a 1", "a 1", "a 1", "b 1", "b 1", "b 1"], 2, 10),
             [4, 3, 3, 4, 3, 3]
