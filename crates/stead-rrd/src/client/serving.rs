@@ -80,7 +80,7 @@ impl Session {
                     if let Some((failures, pending)) =
                         failures.and_then(|failures| Some((failures, self.pending.pop_front()?)))
                     {
-                        self.answer(&pending, failures).await;
+                        self.answer(&pending, failures.ok()).await;
                     }
                 }
             }

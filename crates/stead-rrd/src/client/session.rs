@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::io::AsyncWriteExt;
-use tokio::sync::oneshot::error::{RecvError, TryRecvError};
-use tokio::sync::watch;
+use tokio::sync::oneshot::error::TryRecvError;
+use tokio::sync::{oneshot, watch};
 
 use super::allowed::Allowed;
 use super::input::{Gone, Input, READ_BYTES};
@@ -49,12 +49,9 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    async fn reply(&self, router: &Router, failures: Result<Failures, RecvError>) -> Reply {
-        let Ok(failures) = failures else {
-            return Reply::error(FAULT);
-        };
+    async fn reply(&self, router: &Router, outcome: Outcome) -> Reply {
         let own = self.planned.own;
-        let Some((_, text)) = failures.into_iter().find(|(at, _)| *at >= own) else {
+        let Some(text) = failure(outcome, own) else {
             return self.planned.success.reply();
         };
         if is_missing(&text) {
@@ -67,6 +64,30 @@ impl Pending {
             }
         }
         Reply::error(text)
+    }
+}
+
+/// What became of the lines of a write: those that failed, or `None` when the task that would have
+/// said so has died.
+type Outcome = Option<Failures>;
+
+/// The outcome of a write, when it is known.
+fn arrived(answer: &mut oneshot::Receiver<Failures>) -> Option<Outcome> {
+    match answer.try_recv() {
+        Ok(failures) => Some(Some(failures)),
+        Err(TryRecvError::Empty) => None,
+        Err(TryRecvError::Closed) => Some(None),
+    }
+}
+
+/// The error that the client gets, if any. The client did not send the lines before line `own`: what
+/// became of those is not its business, unless nobody knows what became of any.
+fn failure(outcome: Outcome, own: usize) -> Option<Vec<u8>> {
+    match outcome {
+        None => Some(FAULT.into()),
+        Some(failures) => failures
+            .into_iter()
+            .find_map(|(at, text)| (at >= own).then_some(text)),
     }
 }
 
@@ -113,12 +134,8 @@ impl Session {
     }
 
     /// Answers a write.
-    pub(super) async fn answer(
-        &mut self,
-        pending: &Pending,
-        failures: Result<Failures, RecvError>,
-    ) {
-        let reply = pending.reply(&self.router, failures).await;
+    pub(super) async fn answer(&mut self, pending: &Pending, outcome: Outcome) {
+        let reply = pending.reply(&self.router, outcome).await;
         self.count(Some(pending.verb), pending.since, reply.is_error());
         self.say(&reply);
     }
@@ -133,21 +150,19 @@ impl Session {
     /// Writes the answers that have arrived, in order.
     pub(super) async fn answer_finished(&mut self) {
         while let Some(first) = self.pending.front_mut() {
-            let failures = match first.submitted.answer.try_recv() {
-                Ok(failures) => Ok(failures),
-                Err(TryRecvError::Empty) => return,
-                Err(TryRecvError::Closed) => Ok(vec![(0, FAULT.into())]),
+            let Some(outcome) = arrived(&mut first.submitted.answer) else {
+                return;
             };
             if let Some(pending) = self.pending.pop_front() {
-                self.answer(&pending, failures).await;
+                self.answer(&pending, outcome).await;
             }
         }
     }
 
     pub(super) async fn answer_next(&mut self) {
         if let Some(mut pending) = self.pending.pop_front() {
-            let failures = (&mut pending.submitted.answer).await;
-            self.answer(&pending, failures).await;
+            let outcome = (&mut pending.submitted.answer).await.ok();
+            self.answer(&pending, outcome).await;
         }
     }
 
@@ -174,5 +189,35 @@ impl Session {
     /// Waits for more input from the client.
     pub(super) async fn read(&mut self) -> Result<(), Gone> {
         self.input.read(&mut self.stream).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_of_which_nobody_knows_what_became_is_no_success() {
+        // the client's own lines begin behind a line that the router put before them
+        for own in [0, 1] {
+            let (sender, mut answer) = oneshot::channel::<Failures>();
+            assert!(arrived(&mut answer).is_none());
+            drop(sender);
+            let outcome = arrived(&mut answer).unwrap();
+            assert_eq!(failure(outcome, own), Some(FAULT.into()));
+        }
+    }
+
+    #[test]
+    fn a_client_hears_of_the_first_failure_of_its_own_lines() {
+        let outcome = |at| {
+            Some(vec![
+                (0, b"not its own".to_vec()),
+                (at, b"its own".to_vec()),
+            ])
+        };
+        assert_eq!(failure(outcome(1), 1), Some(b"its own".to_vec()));
+        assert_eq!(failure(outcome(1), 2), None);
+        assert_eq!(failure(Some(vec![]), 0), None);
     }
 }
