@@ -1,4 +1,4 @@
-"""What the tests of rings share; the helpers are in rings.py."""
+"""Fixtures that the tests of rings share; the helpers are in rings.py."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ import rings
 
 @pytest.fixture
 def draw(tmp_path):
-    """Draws a ring: draw(kind, servers, **choices) is a rings.Ring; each has its own
+    """draw(kind, servers, **choices) draws a ring, as a rings.Ring with its own
     directory.
     """
     drawn = []
@@ -46,8 +46,8 @@ def envoy(tmp_path):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Each skip with its reason, as scripts/suites.py reads it; and what the tests
-    counted.
+    """Writes each skip with its reason, as scripts/suites.py reads it, and the tests'
+    figures.
     """
     for report in terminalreporter.stats.get("skipped", []):
         terminalreporter.write_line(
