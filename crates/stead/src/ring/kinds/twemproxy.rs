@@ -18,7 +18,8 @@
 //!
 //! The hash of keys is `fnv1a_64` unless the configuration names another. Those of the FNV family
 //! and one_at_a_time read bytes through `char`, so keys outside of ASCII differ between x86 and
-//! ARM: `char`. With one server twemproxy hashes nothing.
+//! ARM: `char`. With one server twemproxy hashes nothing. The empty key, which Redis' protocol
+//! allows, has the hash 0 there; here it has the hash of no bytes, so its server may differ.
 //!
 //! Missing: `distribution: random`, which is no rule; `hash_tag`; the hashes crc16, hsieh, murmur
 //! and jenkins; and what `auto_eject_hosts` does while a server is out.
