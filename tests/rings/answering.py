@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Runs servers that tell which of them was asked: `answering.py PLACE...`, where each
 PLACE is HOST:PORT or the path of a socket.
 

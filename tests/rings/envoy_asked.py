@@ -119,22 +119,23 @@ def asked(keys, hosts, weights, cluster, directory, hash_keys=()):
     def command(port):
         written = configuration(port, hosts, weights, cluster, hash_keys)
         conf.write_text(json.dumps(written))
-        words = "--concurrency 1 --disable-hot-restart --log-level error".split()
-        return [ENVOY, "-c", conf, *words]
+        more = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
+        return [ENVOY, "-c", conf, *more]
 
     found = []
-    with rings.Server(command, directory / "envoy.log") as server:
-        with socket.create_connection(("127.0.0.1", server.port)) as connection:
-            answers = connection.makefile("rb")
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for at in range(0, len(keys), 500):
-                some = keys[at : at + 500]
-                requests = [
-                    b"GET / HTTP/1.1\r\nhost: x\r\nx-key: %b\r\n\r\n" % key
-                    for key in some
-                ]
-                connection.sendall(b"".join(requests))
-                found += [chosen_host(answers) for _ in some]
+    with (
+        rings.Server(command, directory / "envoy.log") as server,
+        socket.create_connection(("127.0.0.1", server.port)) as connection,
+    ):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        answers = connection.makefile("rb")
+        for at in range(0, len(keys), 500):
+            some = keys[at : at + 500]
+            requests = [
+                b"GET / HTTP/1.1\r\nhost: x\r\nx-key: %b\r\n\r\n" % key for key in some
+            ]
+            connection.sendall(b"".join(requests))
+            found += [chosen_host(answers) for _ in some]
     return found
 
 

@@ -78,12 +78,14 @@ class Pool:
             statistics = str(rings.free_port())
             return [NUTCRACKER, "-c", conf, "-a", "127.0.0.1", "-s", statistics]
 
-        with rings.Server(command, self.log) as proxy:
-            with contextlib.closing(Client(proxy.port)) as client:
-                if memcached:
-                    found = through_memcached(client, keys)
-                else:
-                    found = client.ask_many([("GET", key) for key in keys])
+        with (
+            rings.Server(command, self.log) as proxy,
+            contextlib.closing(Client(proxy.port)) as client,
+        ):
+            if memcached:
+                found = through_memcached(client, keys)
+            else:
+                found = client.ask_many([("GET", key) for key in keys])
         return [self.nodes[int(number)] for number in found]
 
 
