@@ -11,7 +11,11 @@ digest again. The length in the header is not corrected.
 import struct
 
 from damage_records import RECORDS
+from hashes import ADOPTED
 from write_map import finish, lay_out, pack, seal
+
+# the first number that no hash has
+UNKNOWN_HASH = 1 + max(number for number, _ in ADOPTED.values())
 
 
 def damaged(files, descriptions):
@@ -438,7 +442,15 @@ def header_cases(files):
     more("three", 128, "<I", (0,), "hash number", "hash")
     more("three", 128, "<I", (5, 2**32 - 513), "feature bit 1", "hash")
     more("hash-crc32", 128, "<I", (1, 4), "feature bit 1", "hash")
-    more("hash-crc32", 128, "<I", (25, 260, 1031), "hash number", "hash", "version")
+    more(
+        "hash-crc32",
+        128,
+        "<I",
+        (UNKNOWN_HASH, 260, 1031),
+        "hash number",
+        "hash",
+        "version",
+    )
     more(
         "hash-crc32",
         128,
@@ -472,7 +484,7 @@ def header_cases(files):
         "keys-first-1",
         128,
         "<I",
-        (65536, 65561, 65796, 66561, 2**24 + 65537, 2**31 + 65537),
+        (65536, 65536 + UNKNOWN_HASH, 65796, 66561, 2**24 + 65537, 2**31 + 65537),
         "hash number",
         "key rule with hash",
         "version",

@@ -1,10 +1,9 @@
-#!/usr/bin/env python3
-"""Servers that say which of them was asked: `answering.py PLACE...`, each place HOST:PORT
-or the path of a socket.
+"""Runs servers that tell which of them was asked: `answering.py PLACE...`, where each
+PLACE is HOST:PORT or the path of a socket.
 
-Every one answers `get KEY...` of memcached's protocol and `GET KEY` of Redis' with its
-number, from 0. Writes a line when all listen, or ends with 3 when a place is taken, and
-ends when its standard input does.
+Each server answers `get KEY...` of memcached's protocol and `GET KEY` of Redis' protocol
+with its number, from 0. The program prints a line when all servers listen, or exits with
+3 if a place is taken. It runs until its standard input ends.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What the tests of rings share; the helpers are in rings.py."""
+"""Fixtures that the tests of rings share; the helpers are in rings.py."""
 
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ from summary import pytest_terminal_summary  # noqa: F401  pytest calls it
 
 @pytest.fixture
 def draw(tmp_path):
-    """Draws a ring: draw(kind, servers, **choices) is a rings.Ring; each has its own
+    """draw(kind, servers, **choices) draws a ring, as a rings.Ring with its own
     directory.
     """
     drawn = []

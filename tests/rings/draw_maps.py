@@ -20,7 +20,7 @@ from ring_examples import examples
 
 
 def draw(program, example, directory):
-    """The bytes of the map."""
+    """Returns the bytes of the map of an example."""
     servers, drawn = directory / "servers", directory / f"{example.name}.map"
     servers.write_bytes(
         example.servers
@@ -53,7 +53,7 @@ def draw(program, example, directory):
 
 
 def main(check):
-    """Draws all, or says which differ."""
+    """Draws all maps, or names those that differ."""
     program, wrong, count = built.program(), [], 0
     with tempfile.TemporaryDirectory() as directory:
         for example in examples():

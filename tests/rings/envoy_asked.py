@@ -119,16 +119,16 @@ def asked(keys, hosts, weights, cluster, directory, hash_keys=()):
     def command(port):
         written = configuration(port, hosts, weights, cluster, hash_keys)
         conf.write_text(json.dumps(written))
-        words = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
-        return [ENVOY, "-c", conf, *words]
+        more = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
+        return [ENVOY, "-c", conf, *more]
 
     found = []
     with (
         rings.Server(command, directory / "envoy.log") as server,
         socket.create_connection(("127.0.0.1", server.port)) as connection,
     ):
-        answers = connection.makefile("rb")
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        answers = connection.makefile("rb")
         for at in range(0, len(keys), 500):
             some = keys[at : at + 500]
             requests = [

@@ -1,5 +1,5 @@
-"""Where the real libketama says that each key lives: `ketama_where.py SERVERS`, keys in
-hex on standard input, an address a line.
+"""Prints where the real libketama places each key: `ketama_where.py SERVERS` reads keys
+in hex from standard input and prints an address a line.
 
 It runs in .venv-rings-tests, where the package ketama is, a shared object with
 libketama in it. Its functions are called directly: the package's own binding hashes

@@ -1,4 +1,4 @@
-# Where Cache::Memcached::Fast puts each key: sets them all, then asks every server by itself.
+# Prints where Cache::Memcached::Fast puts each key: it sets them all, then asks every server by itself.
 #
 #     memcached_fast_where.pl SERVERS KETAMA_POINTS NAMESPACE < keys
 #

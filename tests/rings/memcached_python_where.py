@@ -1,5 +1,5 @@
-"""Where python-memcached puts each key: `memcached_python_where.py SERVERS`, JSON of
-[address, weight] pairs, keys in hex, an address a line.
+"""Prints where python-memcached puts each key: `memcached_python_where.py SERVERS` reads
+keys in hex and prints an address a line. SERVERS is JSON of [address, weight] pairs.
 
 It runs in .venv-rings-tests, where the package python-memcached is. The servers must
 answer, or it would take the next one.

@@ -1,9 +1,9 @@
-/* Where libmemcached says that each key lives.
+/* Prints where libmemcached places each key.
  *
  *     memcached-where MODE HASH NAMESPACE-OR-DASH HOST:PORT:WEIGHT... < keys
  *
- * Keys come each with a line of its length before it. The answer is one index
- * of a server a line.. */
+ * Before each key comes a line with the key's length. The answer is the index
+ * of a server on each line. */
 #include <libmemcached/memcached.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 <?php
 
-// Reads a task as JSON from standard input, answers with one HOST:PORT a line: where php-memcached
-// says that each key lives. keys: in hex. options: pairs of constant and value, set before the
-// servers are added. servers: what addServers takes.
+// Reads a task as JSON from standard input and prints where php-memcached places each key, one
+// HOST:PORT a line. `keys` are in hex. `options` are pairs of constant and value, set before the
+// servers are added. `servers` is the argument of addServers.
 $task = json_decode(stream_get_contents(STDIN), true);
 $memcached = new Memcached();
 foreach ($task['options'] as [$option, $value]) {

@@ -1,5 +1,5 @@
-"""What the tests of rings share: drawing a ring with the program, asking its map,
-growing it, and running the real programs beside it.
+"""Helpers of the tests of rings: they draw a ring with the program, ask its map, grow
+it, and run the real programs beside it.
 """
 
 import json
@@ -20,13 +20,15 @@ sys.path[:0] = [
 ]
 
 SPACE = 2**64
-# How long a program may take that is asked something; the machine may be very busy
+# Seconds that a program may take to answer; the machine may be very busy.
 PATIENCE = 300
 _program = []
 
 
 def program():
-    """The path of `stead`, built once: as it is shipped, or what STEAD_PROGRAM names."""
+    """Returns the path of `stead`: a release build, made once, or what STEAD_PROGRAM
+    names.
+    """
     if not _program:
         if "STEAD_PROGRAM" in os.environ:
             _program.append(os.environ["STEAD_PROGRAM"])
@@ -38,8 +40,8 @@ def program():
 
 
 def stead(*arguments, ends=(0,)):
-    """Runs the program; what it wrote. Fails the test when it ends with another number
-    than one of `ends`.
+    """Runs the program and returns its output. Fails the test if its exit status is not
+    one of `ends`.
     """
     done = subprocess.run(
         [program(), *map(str, arguments)],
@@ -55,8 +57,8 @@ def stead(*arguments, ends=(0,)):
 
 
 class Ring:
-    """A ring that the program drew: `map` and `fleet` are paths, `servers` the list's
-    text.
+    """A ring that the program drew. `map` and `fleet` are paths, `servers` is the text
+    of the list.
     """
 
     def __init__(self, kind, servers, directory, name="ring", **choices):
@@ -84,13 +86,13 @@ class Ring:
         )
 
     def locate(self, keys):
-        """The node of each key: keys are bytes, any bytes."""
+        """Returns the node of each key; a key is any bytes."""
         import stead as module
 
         return module.Map.open(self.map).locate_many(keys)
 
     def locate_all(self, keys):
-        """All nodes of each key, primary first."""
+        """Returns all nodes of each key, primary first."""
         import stead as module
 
         opened = module.Map.open(self.map)
@@ -137,13 +139,13 @@ def cell_bound(value, cells):
 
 
 def is_cell_bound(point, cells):
-    """Whether a point is the first of a cell."""
+    """Returns whether a point is the first of a cell."""
     return cell_bound(point * cells // SPACE, cells) == point
 
 
 def grown_well(ring, node, cells):
-    """Adds a node; asserts that what moves is the least that can, and that no cell is
-    split. `cells`: how many the ORIGINAL has.
+    """Adds a node, and asserts that no more moves than must and that no cell is split.
+    `cells` is the number of cells of the ORIGINAL.
     """
     assert all(is_cell_bound(first, cells) for first, _, _ in ring.slices()), (
         "the adopted map splits a cell"
@@ -161,7 +163,7 @@ def grown_well(ring, node, cells):
 
 
 def plain_keys(count):
-    """Keys as sites have them: ASCII."""
+    """Keys as sites have them, in ASCII."""
     shapes = ["user:%d", "session/%d", "member.%d.profile", "img_%d.jpg", "%d"]
     return [(shapes[i % len(shapes)] % (i * 7919 + 13)).encode() for i in range(count)]
 
@@ -173,8 +175,8 @@ def accented_keys(count):
 
 
 def odd_keys(empty=True, binary=True, longest=5000):
-    """Keys at the edges: empty, of one byte, of the lengths around MD5's blocks, long,
-    and binary (also NUL, and no UTF-8).
+    """Edge cases: the empty key, keys of one byte, of lengths around MD5's blocks, long
+    and binary ones (with NUL, and invalid UTF-8).
     """
     keys = [bytes([byte]) for byte in range(0x21, 0x7F)]
     keys += [
@@ -233,8 +235,8 @@ def odd_keys(empty=True, binary=True, longest=5000):
 
 
 def sample(count=100_000, accented=True, **odd):
-    """`count` keys: plain ones, a fifth of them accented, and the odd ones; `odd` as in
-    odd_keys.
+    """Returns `count` keys: a fifth of them accented, the odd ones, and plain ones.
+    `odd` is as in odd_keys.
     """
     edge = odd_keys(**odd)
     some = accented_keys(count // 5) if accented else []
@@ -244,14 +246,14 @@ def sample(count=100_000, accented=True, **odd):
 
 
 def disagreements(ours, theirs):
-    """How many answers differ."""
+    """Returns how many answers differ."""
     assert len(ours) == len(theirs), (len(ours), len(theirs))
     return sum(a != b for a, b in zip(ours, theirs))
 
 
 def agreed(record, ring, keys, theirs, against):
-    """Compares the answers of a ring for keys with the original's; records the figures;
-    fails when one differs.
+    """Compares the answers of a ring for keys with the original's, and records the
+    figures. Fails if one answer differs.
 
     record: pytest's record_property; against: the program and its version, or "the
     reference, no program".
@@ -273,7 +275,7 @@ def agreed(record, ring, keys, theirs, against):
 
 
 def measured(record, ring):
-    """Records slices and file size."""
+    """Records the number of slices and the size of the file."""
     record(
         f"{ring.kind} {ring.choices or ''} size",
         f"{len(ring.slices())} slices, {ring.size()} bytes",
@@ -281,8 +283,8 @@ def measured(record, ring):
 
 
 def output(command, text=None, **more):
-    """Runs a program, hands it bytes, returns what it wrote; fails the test with what
-    it said when it fails.
+    """Runs a program with `text` as its input and returns its output. If it fails,
+    fails the test with its error output.
     """
     done = subprocess.run(
         command, input=text, capture_output=True, timeout=PATIENCE, check=False, **more
@@ -294,7 +296,7 @@ def output(command, text=None, **more):
 
 
 def works(*command):
-    """Whether a command can be run and ends well: for skips."""
+    """Returns whether a command can be run and succeeds: for skips."""
     try:
         return (
             subprocess.run(
@@ -311,20 +313,22 @@ def works(*command):
 
 
 def free_port():
-    """A port of loopback that nobody has now."""
+    """Returns a port of loopback that is free now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
 
 
 class Server:
-    """A context: a real program on a free port of loopback, ended by its process id.
+    """A context in which a real program runs on a free port of loopback.
 
-    command: a function from the port to the words that start it. When somebody takes
-    the port first, another is tried.
-    serves: a function from the port that asks the program something; it raises an
+    command: a function from the port to the words that start the program. If another
+    process takes the port first, another port is tried.
+
+    serves: a function from the port that asks the program something. It raises an
     OSError when the program ends before it answers. A program that opens several ports
-    needs it: it takes connections on the first before it has found another taken.
+    needs it, because it accepts connections on the first before it notices that another
+    is taken.
     """
 
     def __init__(self, command, log, serves=None):

@@ -1,4 +1,4 @@
-"""The rules of Cache::Memcached::Fast, and of python-memcached, against both with real
+"""The rules of Cache::Memcached::Fast and python-memcached, against both, with real
 memcached servers.
 """
 
@@ -86,7 +86,7 @@ def where(tmp_path):
 
 
 def text(addresses, weights):
-    """The list as Perl has it, in each of its ways."""
+    """The list in each of the notations that Perl's module takes."""
     ways = [
         "{ address => '%s', weight => %s },",
         "['%s', %s],",
@@ -105,7 +105,9 @@ def text(addresses, weights):
 
 
 def keys(count):
-    """Keys that memcached's protocol takes: 1 to 250 bytes, no blanks and controls."""
+    """Keys that memcached's protocol takes: 1 to 250 bytes, without blanks and control
+    characters.
+    """
     return [
         key
         for key in rings.sample(count, binary=False, empty=False, longest=240)
@@ -189,7 +191,7 @@ def test_python_memcached_has_the_same_buckets(memcached, draw, record_property)
         .decode()
         .split("\n")[:-1]
     )
-    # up to 1.59 it counts a hash of 0 as 1
+    # up to 1.59 python-memcached counts a hash of 0 as 1
     old = tuple(map(int, about.split()[1].split("."))) <= (1, 59)
     rings.agreed(
         record_property,

@@ -94,8 +94,7 @@ def test_every_metric_goes_where_carbon_sends_it(
     ):
         servers = other.pop("listed", listed)
         if other and ("'" in servers or "[" in servers):
-            # carbon-c-relay does not quote as Python does; the lists are not of its
-            # kind
+            # carbon-c-relay does not quote as Python does, so its list has another form
             continue
         wrong = draw(
             "carbon",
@@ -110,13 +109,13 @@ def test_every_metric_goes_where_carbon_sends_it(
 
 @needs_carbon
 def test_a_ring_with_more_points_than_positions_is_carbons(draw, record_property):
-    # points pass position 65535, and copies are found there
+    # points pass position 65535, and walks for copies find them there
     listed = ", ".join(f"h{n}:2004" for n in range(660))
     metrics = METRICS[:20]
     ring = draw("carbon", listed, replication_factor=3)
     keys = metrics + KEYS[:300]
-    # carbon takes the square of the points to make such a ring: from the reference,
-    # which is compared with carbon above
+    # carbon needs time in the square of the points for such a ring, so the answers are
+    # the reference's, which is compared with carbon above
     rows = carbon.parse(listed)
     lists = [carbon.place(key, rows, {"replication_factor": 3}) for key in keys]
     assert rings.disagreements(ring.locate_all(keys), lists) == 0
@@ -124,8 +123,8 @@ def test_a_ring_with_more_points_than_positions_is_carbons(draw, record_property
 
 
 def relayed(tmp_path, listed, metrics, hash="carbon_ch", factor=1):
-    """Where carbon-c-relay says it would send each metric (`-t` tells routes and sends
-    nothing): destinations as they are listed.
+    """Where carbon-c-relay would send each metric: destinations as they are listed.
+    With `-t` it prints routes and sends nothing.
     """
     conf = tmp_path / "relay.conf"
     conf.write_text(

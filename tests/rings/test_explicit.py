@@ -1,6 +1,4 @@
-"""Tables of bounds and buckets, against what the sites that have such tables compute
-themselves.
-"""
+"""Tables of bounds and buckets, against what sites with such tables compute themselves."""
 
 import hashlib
 import zlib
@@ -9,7 +7,7 @@ import explicit
 import rings
 
 KEYS = rings.sample()
-# also with something behind the number
+# some keys have text behind the number
 IDS = [
     b"%d%b" % (n * n * 7919 % 10**9 + n % 97, [b"", b"", b":profile", b"/x1"][n % 4])
     for n in range(100_000)
@@ -83,7 +81,7 @@ def test_every_example_is_as_the_reference_has_it(draw, record_property):
             record_property, ring, keys, [nodes[0] for nodes in lists], "the reference"
         )
         assert rings.disagreements(ring.locate_all(keys), lists) == 0
-    # of one node each
+    # ranges of one node each
     assert (
         rings.disagreements(ring.locate_all(keys), [nodes[::-1] for nodes in lists])
         == 0

@@ -26,12 +26,13 @@ from rings import PATIENCE, ROOT, Server, stead, works
 GUIDE = ROOT / "docs" / "adopt.md"
 EXAMPLES = ROOT / "examples" / "adopt"
 LANGUAGES = ("php", "perl", "python")
-# Items of each language: what it reads all the while, what nobody reads while the fleet
-# grows, what it writes meanwhile, what all want
+# The numbers of items of each language: those that it reads all the time, those that no
+# client reads while the fleet grows, those that it writes meanwhile, those that all
+# languages want.
 OWN, QUIET, WRITTEN, SHARED = 10_000, 2_000, 200, 1_000
-# Items that hosts write of which some have switched and some have not
+# Items that hosts write while some of them have switched and some have not.
 HOSTS = 500
-# Lines that go to a program at once: less than a pipe holds, both ways
+# Lines that go to a program at once: fewer than a pipe holds, in both directions.
 LINES = 200
 
 NEEDED = [
@@ -81,18 +82,18 @@ def written(language):
 
 
 def shared(language):
-    """Keys that a language sets and all read."""
+    """Keys that one language sets and all languages read."""
     return keys_of("all", f"from-{language}", SHARED)
 
 
 def value(key, version=1):
-    """What stands under a key."""
+    """Returns the value of a key."""
     return f"{version} of {key}, as it was set"
 
 
 class Reads(NamedTuple):
-    """What a client counted: reads, hits and misses of the application, and items that
-    the second look found.
+    """The figures of a client: reads, hits and misses of the application, and the items
+    that the second look found.
     """
 
     reads: int
@@ -152,12 +153,12 @@ class App:
         self.log.close()
 
     def complaint(self):
-        """The end of what it wrote to the log."""
+        """Returns the end of its log."""
         with open(self.log.name, "rb") as log:
             return log.read()[-2000:].decode(errors="replace")
 
     def ask(self, lines):
-        """Sends commands; the answers, in their order."""
+        """Sends commands and returns the answers in order."""
         answers = []
         watch = threading.Timer(PATIENCE, self.process.kill)
         watch.start()
@@ -185,7 +186,9 @@ class App:
         ][:3]
 
     def get(self, keys, version=1):
-        """Reads items; counts. What is found must be what was set."""
+        """Reads items and counts. Every value that is found must be the one that was
+        set.
+        """
         before = self.number("copied")
         answers = self.ask([f"get {key}" for key in keys])
         for key, answer in zip(keys, answers):
@@ -200,8 +203,8 @@ class App:
 
 
 class Load(threading.Thread):
-    """An application at work: it reads all its own items, again and again, and writes
-    some, and reads these.
+    """An application at work: it reads all its own items again and again, writes some,
+    and reads those.
     """
 
     def __init__(self, walk, language, *arguments):
@@ -221,7 +224,7 @@ class Load(threading.Thread):
         try:
             version = 1
             while not self.stop.is_set():
-                # amid a pass, too, since an epoch may come at any time
+                # within a pass, too, since a new epoch may come at any time
                 version += 1
                 keys = own(self.app.language)
                 self.epochs.append(self.app.number("epoch"))
@@ -243,7 +246,7 @@ class Load(threading.Thread):
             time.sleep(0.02)
 
     def end(self):
-        """Ends it; what it counted."""
+        """Ends the application and returns its figures."""
         self.stop.set()
         self.join(PATIENCE)
         assert not self.is_alive()
@@ -254,8 +257,8 @@ class Load(threading.Thread):
 
 
 class Walk:
-    """The way of the guide, from its first section to its last. What was counted stands
-    in `count`, what was foreseen in `said`.
+    """The steps of the guide, from its first section to its last. `count` has the
+    figures that were counted, `said` those that stead predicted.
     """
 
     def __init__(self, directory, servers, ends):
@@ -308,7 +311,7 @@ class Walk:
         for block in re.findall(
             r"^```console\n(.*?)^```", found[1], re.MULTILINE | re.DOTALL
         ):
-            # a command may go on in the next lines, which begin with "> "
+            # a command may continue in lines that begin with "> "
             for command in re.findall(r"^\$ (.*(?:\n> .*)*)", block, re.MULTILINE):
                 words = command.replace("\n> ", "\n")
                 here = re.sub(
@@ -327,7 +330,7 @@ class Walk:
                     timeout=PATIENCE,
                     check=False,
                 )
-                # check says by 1 that keys are elsewhere
+                # check exits with 1 if keys are elsewhere
                 assert done.returncode == 0 or (
                     done.returncode == 1 and "stead check" in words
                 ), f"{here}\n{done.stdout}{done.stderr}"
@@ -343,7 +346,7 @@ class Walk:
         )
 
     def statistics(self, address):
-        """What a server says of itself."""
+        """Returns the statistics of a server."""
         host, port = address.split(":")
         with (
             socket.create_connection((host, int(port)), PATIENCE) as connection,
@@ -354,8 +357,8 @@ class Walk:
             return dict(line.decode().split()[1:3] for line in lines)
 
     def read(self, name, language, keys, *arguments, version=1):
-        """A fresh process of an application reads keys; counted as `name`, by it and by
-        the servers.
+        """Has a fresh process of an application read keys. The application and the
+        servers count them as `name`.
         """
         before = self.misses_of_servers()
         with self.app(language, *arguments) as app:
@@ -403,7 +406,7 @@ class Walk:
     # the way
 
     def today(self):
-        """Everybody sets and reads with the client of today."""
+        """Has each language set and read its items with its old client."""
         rules = {
             "php": ("libmemcached",),
             "perl": ("cache-memcached-fast", "--set", "ketama_points=150"),
@@ -494,8 +497,8 @@ class Walk:
                     )
 
     def snippets(self):
-        """The guide's own lines of PHP, Perl and Python, each after what they stand on;
-        what they then find.
+        """Runs the guide's own lines of PHP, Perl and Python, each after the lines that
+        they need, and counts what they find.
         """
         servers, (php, perl, python) = self.old[1], self.code()
         key = shared("python")[0]
@@ -542,8 +545,8 @@ class Walk:
         return [found[0] for found in blocks]
 
     def hosts(self):
-        """A host that has not switched yet writes what one that has switched reads: as
-        it is, and as the guide says.
+        """A host that has not switched yet writes, and one that has switched reads:
+        without the guide's advice, and with it.
         """
         for language in ("perl", "python"):
             careless, careful = (
@@ -566,14 +569,14 @@ class Walk:
                     for key, answer in zip(careless, found)
                 )
                 self.count[f"hosts, {language}, careful"] = both.get(careful, 2)
-                # what a host that has switched sets or deletes, others see at once
+                # others see at once what a host that has switched sets or deletes
                 self.both_places(
                     f"hosts, {language}", keys_of(language, "told", HOSTS), both, old
                 )
 
     def both_places(self, name, keys, now, before):
-        """One client sets and deletes, with the second look; another, which knows the
-        places of before only, reads.
+        """One client sets and deletes with the second look. Another, which knows only
+        the places of before, reads.
         """
         before.set(keys)
         now.get(keys)
@@ -676,9 +679,9 @@ class Walk:
             )
 
     def drain(self):
-        """A server is emptied in several epochs; all is read in each."""
-        # since nobody takes a second look now, the copies in places of before keep the
-        # first version
+        """Empties a server in several epochs, and reads everything in each."""
+        # no client takes a second look now, so the copies in the places of before keep
+        # the first version
         for language in ("php", "python"):
             with self.app(language, "sessions.map") as app:
                 app.set(own(language), 2)
@@ -717,7 +720,7 @@ class Walk:
 
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory):
-    """The whole walk, done once; the tests look at what was counted on it."""
+    """The whole walk, done once; the tests check its figures."""
     for command, reason in NEEDED:
         if not works(*command):
             pytest.skip(reason)
@@ -799,7 +802,8 @@ def test_a_sample_of_keys_names_the_rule_of_each_client(walk):
         for command, text in walk.output["1. Find the rule"].items()
         if "stead check" in command
     ]
-    # several may agree on all keys, as the ketamas do on equal servers
+    # several rings may agree on all keys, as those of ketama's family do on equal
+    # servers
     agree = [re.findall(r"^ *100\.000 %  (.*?)  ", text, re.MULTILINE) for text in said]
     for rules, rule in zip(
         agree,
@@ -835,7 +839,7 @@ def test_perl_and_python_find_elsewhere_what_check_says_and_miss_nothing(
 ):
     said, keys = walk.said[f"map, {language}"], OWN + QUIET + WRITTEN
     assert said > keys // 2
-    # the control: without the second look these are the misses
+    # the control: these are the misses without the second look
     assert counted(record_property, walk, f"map, {language}, no second look") == Reads(
         keys, said
     )
@@ -967,7 +971,7 @@ def test_a_server_is_emptied_in_steps_without_a_miss(walk, record_property):
     for moved, found in steps:
         record_property("a step of 5 %", str(found))
         assert (found.misses, found.copied) == (0, moved)
-    # the control: of what was not swept some came back as it was when it left
+    # the control: some items that were not swept came back as they were when they left
     assert walk.count["drained, php, out of date"] > 0
     shares = {
         node["name"]: node["points"]

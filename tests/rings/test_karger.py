@@ -1,5 +1,5 @@
-"""The ring of the RRD article, against the article's words in plain Python: there is no
-program of it to install.
+"""The ring of the RRD article, against the article's rule in plain Python: the article
+has no program to install.
 """
 
 from functools import lru_cache
@@ -14,8 +14,8 @@ LIST = "".join(f"rrd{i}.example.com {1 + i % 3}\n" for i in range(10))
 
 
 def expected(listed, some, **choices):
-    """All servers of each key, by the reference; keys of one place share the walk,
-    since a ring of 8 bits has 256 of them.
+    """All servers of each key, by the reference. Keys at one place share a walk, since
+    a ring of 8 bits has only 256 places.
     """
     servers, bits = karger.parse(listed), choices.get("bits", 64)
     walk = lru_cache(None)(lambda key: karger.place(key, servers, choices))

@@ -1,4 +1,4 @@
-"""libketama's ring against libketama itself, which a package of PyPI has in it."""
+"""libketama's ring, against libketama itself, which a package of PyPI contains."""
 
 import pytest
 import rings
@@ -14,8 +14,8 @@ EQUAL = {
     n: "".join(f"10.0.{i // 200}.{i % 200}:11211 512\n" for i in range(n))
     for n in (25, 61, 100)
 }
-# a comment, an empty line, an end of DOS, and a last line whose memory loses its last
-# digit
+# a comment, an empty line, a DOS line ending, and a last line whose memory loses its
+# last digit
 ODD = (
     "# caches\n10.0.1.1:11211\t600\n\n10.0.1.2:11212 300\r\n"
     "10.0.1.3:11211 200 # the third\n10.0.1.4:11211 600"
@@ -79,7 +79,7 @@ def test_the_controls_are_caught(where, draw):
     others.append(draw("libmemcached", TEN.replace("\t", " ")))
     for other in others:
         assert rings.disagreements(other.locate(asked), theirs) > 500
-    # and where it does not, 25 equal servers still differ: its arithmetic is single
+    # at another port 25 equal servers still differ: libmemcached computes in single
     # precision throughout
     servers = EQUAL[25].replace(":11211", ":11212")
     assert (

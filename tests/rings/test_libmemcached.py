@@ -1,4 +1,4 @@
-"""libmemcached's rings against libmemcached itself, through a C program and through
+"""libmemcached's rings, against libmemcached itself, through a C program and through
 php-memcached.
 """
 
@@ -106,8 +106,8 @@ def test_single_precision(count, where, draw, record_property):
 
 def test_a_namespace_that_is_hashed(where, draw, record_property):
     ring = draw("libmemcached", text(EQUAL), namespace="site:")
-    # it takes no more than 250 bytes together, and copies the key with strncpy, which
-    # ends at a NUL
+    # libmemcached takes no more than 250 bytes together, and copies the key with
+    # strncpy, which stops at a NUL
     keys = [key for key in rings.sample(20_000) if len(key) <= 240 and b"\0" not in key]
     rings.agreed(
         record_property, ring, keys, where(EQUAL, keys, namespace="site:"), where.about
@@ -126,8 +126,8 @@ def test_the_controls_are_caught(where, draw):
     ]:
         ours = draw("libmemcached", text(servers), **choices).locate(keys)
         assert rings.disagreements(ours, theirs) > 500, choices
-    # with exact arithmetic 25 equal servers would have 160 points each: what uhashring
-    # does, but for its bisect
+    # with exact arithmetic 25 equal servers would have 160 points each, as in
+    # uhashring, which differs in its bisect only
     trap = TRAPS[25]
     exact = draw(
         "uhashring", "\n".join(host for host, _, _ in trap), hash="ketama"

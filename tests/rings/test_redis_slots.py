@@ -1,5 +1,5 @@
-"""Redis Cluster's slots, against redis-server: nodes of a cluster on loopback, their
-CLUSTER NODES, KEYSLOT and SLOTS.
+"""Redis Cluster's slots, against redis-server: the CLUSTER NODES, KEYSLOT and SLOTS of
+a cluster on loopback.
 """
 
 import contextlib
@@ -117,7 +117,7 @@ def settled(tmp_path_factory):
             whole = all(
                 span in text for span in ("0-5460", "5461-10922 16383", "10923-16382")
             )
-            # CLUSTER SLOTS names a replica when it has its first data
+            # CLUSTER SLOTS names a replica once the replica has its first data
             return (
                 text.count(" slave ") == 1
                 and whole
@@ -194,7 +194,7 @@ def test_a_slot_on_its_way_is_refused(tmp_path, settled):
     path = tmp_path / "nodes"
     path.write_bytes(client.ask("CLUSTER", "NODES"))
     client.ask("CLUSTER", "SETSLOT", 7, "STABLE")
-    # ends with anything but 0, and says the line
+    # the exit status is not 0, and the message names the line
     done = rings.subprocess.run(
         [
             rings.program(),

@@ -1,5 +1,5 @@
-"""Riak Core's ring, against the reference: there is no Riak to install. The reference
-gives the hashes and partitions that Riak's sources print.
+"""Riak Core's ring, against the reference, since Riak cannot be installed. The
+reference gives the hashes and partitions that Riak's sources print.
 """
 
 import pytest
@@ -11,7 +11,9 @@ KEYS = rings.sample()
 
 
 def table(partitions, nodes, indexed=False):
-    """Who owns what: nodes take turns, as in a ring of Riak that was claimed at once."""
+    """The owners of partitions: nodes take turns, as in a ring of Riak that was claimed
+    at once.
+    """
     step = 2**160 // partitions if indexed else 1
     return "".join(
         f"{p * step} riak@10.0.0.{p % nodes + 1}\n" for p in range(partitions)
@@ -24,7 +26,7 @@ def expected(listed, some, **choices):
     return [riak.place(key, owners, choices) for key in some]
 
 
-# key, what it is, hash, partitions and where it goes: Riak's docs/claim-fixes.md, and
+# key, kind of key, hash, partitions and nodes: from Riak's docs/claim-fixes.md, and
 # what its chash.erl gives
 @pytest.mark.parametrize(
     ("key", "keys", "number", "where"),
@@ -111,7 +113,7 @@ def test_a_node_that_is_named_twice_is_listed_and_mended(draw):
     ring = draw("riak", table(64, 7), cells="partitions")
     twice = [nodes for _, _, nodes in ring.slices() if len(set(nodes)) < len(nodes)]
     assert len(twice) == 2, twice
-    # Riak's own shortfall is no broken file: check names both slices
+    # a shortfall of Riak's own does not make a file damaged: check names both slices
     assert (
         rings.stead("check", ring.map, ends=range(1, 100)).count(": 2 nodes, not 3")
         == 2

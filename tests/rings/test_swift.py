@@ -1,6 +1,4 @@
-"""OpenStack Swift's part rings: rings that its RingBuilder makes, asked through its own
-Ring.
-"""
+"""OpenStack Swift's part rings: its RingBuilder makes rings, and its own Ring is asked."""
 
 import json
 
@@ -44,7 +42,7 @@ json.dump([importlib.metadata.version("swift"), found], sys.stdout)
 
 
 def devices(count, zones=4):
-    """Some devices of other weights, one of them of IPv6."""
+    """Devices of different weights, one of them with an IPv6 address."""
     return [
         {
             "region": 1 + n % 2,
@@ -59,7 +57,7 @@ def devices(count, zones=4):
 
 
 def built(path, power, replicas, count=8, **more):
-    """The file of a ring that Swift built."""
+    """Returns the file of a ring that Swift built."""
     asked = {
         "path": str(path),
         "power": power,
@@ -113,7 +111,7 @@ def test_every_path_has_the_devices_that_swift_has(
     draw, record_property, tmp_path, power, replicas, affixes
 ):
     path = tmp_path / "object.ring.gz"
-    # one device is gone, and leaves a hole in the numbers
+    # one device is gone and leaves a gap in the ids
     data, keys = built(path, power, replicas, removed=[3]), keys_of(100_000)
     version, lists = asked(path, keys, **affixes)
     paths = [b"/" + b"/".join(key) for key in keys]

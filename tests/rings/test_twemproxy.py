@@ -180,6 +180,14 @@ def test_before_memcached(pool, draw, record_property):
     rings.agreed(record_property, ring, keys, theirs, f"{pool.about}, memcached")
 
 
+def test_the_empty_key_has_the_hash_0_there(pool, draw):
+    """The one key that the map has elsewhere: docs/rings.md says so."""
+    servers = pool(LISTS["61 equal"])
+    ring = draw("twemproxy", servers.servers)
+    _, _, (at_0,) = ring.slices()[0]
+    assert servers.asked([b""]) == [at_0] != ring.locate([b""])
+
+
 def test_the_controls_are_caught(pool, draw):
     servers = pool(UNEVEN)
     keys = rings.sample(20_000, empty=False)

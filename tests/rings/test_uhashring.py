@@ -1,4 +1,4 @@
-"""uhashring's two rings against uhashring itself."""
+"""uhashring's two rings, against uhashring itself."""
 
 import json
 
@@ -13,7 +13,7 @@ WEIGHTS = {
     for i, weight in enumerate([1, 3, 2, 5, 1, 0, 4, 2])
 }
 EQUAL = {n: dict.fromkeys((f"cache{i}" for i in range(n)), 1) for n in (3, 25, 61, 100)}
-# options of HashRing, and the choices of the ring that are the same
+# options of HashRing, each with the choices of the ring that mean the same
 WAYS = [
     ({}, {}),
     ({"vnodes": 7}, {"vnodes": 7}),

@@ -1,5 +1,5 @@
-"""Wallaroo's partitions, against the rule in plain Python: Wallaroo is not to be had
-any more.
+"""Wallaroo's partitions, against the rule in plain Python: Wallaroo can no longer be
+had.
 """
 
 import rings

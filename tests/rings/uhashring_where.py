@@ -1,5 +1,5 @@
-"""Where the real uhashring says that each key lives: `uhashring_where.py NODES
-OPTIONS`, both JSON, keys in hex on standard input, a node a line.
+"""Prints where the real uhashring places each key: `uhashring_where.py NODES OPTIONS`,
+both JSON, reads keys in hex from standard input and prints a node a line.
 
 It runs in .venv-rings-tests, where the package uhashring is.
 """

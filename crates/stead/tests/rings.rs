@@ -1,5 +1,5 @@
-//! Every kind of ring: what it draws can be adopted, evolved with the least movement, and renamed;
-//! seed 3's tables come out.
+//! Tests of every kind of ring: what it draws can be adopted, evolved with the least movement, and
+//! renamed. The tables of the RRD article come out, too.
 #![allow(missing_docs)]
 
 use stead::ring::{Kind, Member, Ring, Servers, Weights, KINDS};

@@ -10,7 +10,7 @@ EXAMPLES = [
         "".join(f"10.0.0.{i}:8080 {1 + i % 3}\n" for i in range(1, 12)),
         {"table_size": "251"},
     ),
-    # the weights 1 / 7 and 2 / 7 are no exact doubles
+    # the weights 1 / 7 and 2 / 7 have no exact double
     ("envoy-maglev-names", "one 1\ntwo 2\nthree 4\n", {"table_size": "101"}),
 ]
 

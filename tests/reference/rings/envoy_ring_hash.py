@@ -9,7 +9,7 @@ import hashes
 
 MASK = 2**64 - 1
 EXAMPLES = [
-    # 7 / 3, 14 / 3 and 7 points: hosts whose targets are no whole numbers
+    # 7 / 3, 14 / 3 and 7 points: targets that are not whole numbers
     (
         "envoy-ring-hash",
         "10.0.0.1:8080 1\n10.0.0.2:8080 2\n[fd00::3]:8080 3\n",

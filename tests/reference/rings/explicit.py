@@ -1,4 +1,4 @@
-"""A table of bounds or buckets: what stands there holds."""
+"""A table of bounds or buckets, which is itself the rule."""
 
 import hashes
 

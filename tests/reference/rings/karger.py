@@ -1,4 +1,4 @@
-"""The ring of the RRD article (seed 3): points SHA-1("0name"), SHA-1("1name") ...; a
+"""The ring of the RRD article: points SHA-1("0name"), SHA-1("1name") ...; a
 key goes to the next points clockwise.
 """
 

@@ -24,7 +24,7 @@ EXAMPLES = [
         "\n".join(EIGHT),
         {"mode": "consistent", "char": "unsigned"},
     ),
-    # one weight above 1 turns the points, and not the hash of keys
+    # one weight above 1 changes the points, but not the hash of keys
     (
         "libmemcached-turned",
         "10.0.1.1:11211:2,10.0.1.2,10.0.1.3:11212",

@@ -27,7 +27,7 @@ def ring_file(devices, rows, power, order="little"):
 
 
 def device(number, zone, ip, weight):
-    """One, as swift-ring-builder writes it."""
+    """A device as swift-ring-builder writes it."""
     return {
         "id": number,
         "region": 1,

@@ -58,6 +58,11 @@ def parse(servers):
     return sorted(found, key=lambda server: (len(server[0]), server[0].encode()))
 
 
+def takes(key):
+    """twemproxy gives the empty key the hash 0, which no map can."""
+    return key != b""
+
+
 def number(key, choices):
     """The hash of a key."""
     name = NAMES[choices.get("hash", "fnv1a_64")]

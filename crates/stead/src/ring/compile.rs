@@ -51,7 +51,8 @@ pub(crate) fn in_order(mut points: Vec<RingPoint>, tie: Tie) -> Vec<RingPoint> {
 /// The cells that each point owns, as runs of a first cell and an owner. The first run starts at
 /// cell 0, and each run ends where the next one starts.
 ///
-/// `points` has at least one point and is sorted. The ring wraps at both ends.
+/// `points` is sorted. The ring wraps at both ends. Without points, one run names a point 0 that
+/// does not exist.
 fn runs(points: &[RingPoint], owner: Owner, cells: u128) -> Vec<(u128, PointId)> {
     let last = points.len().saturating_sub(1);
     let mut runs: Vec<(u128, PointId)> = Vec::with_capacity(points.len() + 1);

@@ -1,20 +1,19 @@
-//! Cache::Memcached::Fast of Perl (0.28, `src/dispatch_key.c`), and with `ketama_points=0`, its
-//! default, Cache::Memcached and python-memcached, which it is compatible with.
+//! Perl's Cache::Memcached::Fast (0.28, `src/dispatch_key.c`). With `ketama_points=0`, its default,
+//! it is compatible with Cache::Memcached and python-memcached, so this kind draws their rule, too.
 //!
-//! * `ketama_points=N`: a ring of CRC-32 and no relation of ketama. A server has (int)(N * weight +
+//! * `ketama_points=N`: a ring of CRC-32, which is not ketama's. A server has (int)(N * weight +
 //!   0.5) points: point i is the CRC-32 of host, a byte 0, the port's text, and point i - 1 as four
-//!   bytes, little-endian, where the one before the first is 0. Of two points at one place the
-//!   server that is listed first has it. A key belongs to the first point at its CRC-32 or after
-//!   it.
+//!   bytes, little-endian; the point before the first one counts as 0. Of two points at one place
+//!   the server that is listed first has the place. A key belongs to the first point at its CRC-32
+//!   or after it.
 //! * `ketama_points=0`: bits 16 to 30 of the CRC-32, modulo (unsigned)(sum of the weights + 0.5).
-//!   The remainder is taken to a point of a continuum of 32 bits on which every server has a run as
-//!   long as its weight; the runs are shortened one by one as servers are added, and cut to whole
-//!   numbers each time, which is done here as there. Whole weights give the buckets of
+//!   The remainder selects a point of a continuum of 32 bits, on which every server has a run in
+//!   proportion to its weight. Each server that is added shortens the runs before it, and cuts them
+//!   to whole numbers, which is repeated here step by step. Whole weights give the buckets of
 //!   Cache::Memcached. python-memcached up to 1.59 counts a hash of 0 as 1: `zero=1`.
 //!
-//! A port is what stands behind the last colon; a socket has none. With one server there is nothing
-//! to choose. The namespace is hashed only when `hash_namespace` is set; then give it as
-//! `namespace`.
+//! The port is the text after the last colon; a socket has none. The namespace is hashed only if
+//! `hash_namespace` is set; then give it as `namespace`.
 
 use crate::cell::Cells;
 use crate::error::{Error, Result};
@@ -65,7 +64,7 @@ pub(super) const KIND: Kind = Kind {
     ],
 };
 
-/// A server: its address, and its weight as C has it.
+/// A server: its address, and its weight as a `double` of C.
 struct Server {
     address: String,
     weight: f64,
@@ -129,7 +128,7 @@ fn draw(file: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     }
 }
 
-/// With ketama_points.
+/// Draws the ring of `ketama_points`.
 fn ring(
     file: &Servers<'_>,
     list: &[Server],
@@ -179,11 +178,11 @@ fn ring(
     })
 }
 
-/// The server of each bucket, with the steps and roundings of the C program. `None`: there are
-/// none, or too many.
+/// The server of each bucket, with the steps and roundings of the C program. `None` if there are no
+/// buckets, or too many.
 fn buckets(list: &[Server]) -> Option<Vec<u32>> {
     const END: u32 = u32::MAX;
-    // ends of the servers' runs on the continuum
+    // the ends of the servers' runs on the continuum
     let mut ends: Vec<u32> = Vec::new();
     let mut all = 0f64;
     for server in list {
@@ -201,8 +200,8 @@ fn buckets(list: &[Server]) -> Option<Vec<u32>> {
     // the hash has 15 bits, so a remainder by more than 2^15 is the hash
     let server = |bucket: u64| {
         let point = ((bucket as f64 / all * f64::from(END) + 0.5) as u32).wrapping_add(1);
-        // runs that are cut to nothing share an end; the first has it, and past the last end the
-        // first server is next
+        // runs that are cut to nothing share an end, which belongs to the first of them; past the
+        // last end comes the first server
         let at_or_after = ends
             .iter()
             .enumerate()
@@ -213,8 +212,8 @@ fn buckets(list: &[Server]) -> Option<Vec<u32>> {
     Some((0..count).map(server).collect())
 }
 
-/// Address and weight of a line, `None` for one that names no server; nothing when it is no line of
-/// a list.
+/// The address and the weight of a line; the address is `None` if the line has no server. Returns
+/// `None` if the line cannot be part of a list.
 fn parts(line: &str) -> Option<(Option<&str>, &str)> {
     let words: Vec<&str> = line
         .split([' ', '\t', ',', '\'', '"', '[', ']', '{', '}', '(', ')', ';'])

@@ -1,24 +1,23 @@
 //! Graphite's relays: carbon's `ConsistentHashRing` (`hashing.py`, `routers.py`, `util.py`), and
 //! carbon-c-relay's (`consistent-hash.c`) with `collisions=none`.
 //!
-//! A destination has 100 points among 65,536 positions. Point i is the position of a text: with
-//! `carbon_ch` Python's repr of its server and instance, `('10.0.0.1', 'a'):i` (the port is not in
-//! it; no instance is `None`), and a position is the first two bytes of MD5; with `fnv1a_ch` it is
-//! `i-INSTANCE`, and FNV-1a folded to 16 bits. A metric belongs to the first point at its own
-//! position or after it, its copies to the next destinations; with `diverse_replicas` to the next
-//! destinations on servers that have none yet.
+//! A destination has 100 points on 65,536 positions. Point i is the position of a text. With
+//! `carbon_ch` the text is Python's repr of server and instance, `('10.0.0.1', 'a'):i` (without the
+//! port; no instance is `None`), and its position is the first two bytes of MD5. With `fnv1a_ch`
+//! the text is `i-INSTANCE`, and its position is FNV-1a folded to 16 bits. A metric belongs to the
+//! first point at its own position or after it. Its copies belong to the next destinations, or with
+//! `diverse_replicas` to the next destinations on servers that have no copy yet.
 //!
-//! A point whose position is taken goes on to the next free one (`collisions=bump`; carbon does so
-//! since 2013): the **order of the list** decides, and points can come to stand behind 65535, where
-//! no metric is; walks for copies find them there. carbon-c-relay bumps nothing: of the points at
-//! one position the first stands by host and instance (`fnv1a_ch`: host and port). It sets the text
-//! together without Python's quoting, and for `fnv1a_ch` without an instance it takes `i-HOST:PORT`
-//! where carbon has `i-None`.
+//! A point whose position is taken moves to the next free one (`collisions=bump`; carbon does so
+//! since 2013). So the **order of the list** counts, and points can pass 65535, where no metric is;
+//! walks for copies still find them there. carbon-c-relay moves no point: of the points at one
+//! position the first by host and instance stays (`fnv1a_ch`: by host and port). It builds the text
+//! without Python's quoting, and for `fnv1a_ch` without an instance it takes `i-HOST:PORT` where
+//! carbon has `i-None`.
 //!
-//! carbon's walk never looks at the entry before the one where it starts. With 100 points each,
-//! every destination was found long before. With one destination and several copies carbon sends it
-//! each metric twice; it is named once here. `mmh3_ch`, and the `fast-hashing` router, are not
-//! here.
+//! carbon's walk stops before the entry ahead of its start. With 100 points each, it has found
+//! every destination long before that. With one destination and several copies carbon sends it each
+//! metric twice; here it is listed once. `mmh3_ch`, and the `fast-hashing` router, are missing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -54,11 +53,11 @@ pub(super) const KIND: Kind = Kind {
     variants: &[&["hash=fnv1a_ch"], &["collisions=none"], &["hash=fnv1a_ch", "collisions=none"]],
 };
 
-/// Points of a destination: hardwired in carbon and in carbon-c-relay.
+/// The number of points of a destination, hardwired in carbon and in carbon-c-relay.
 const REPLICAS: u32 = 100;
-/// How many positions a metric may have.
+/// The number of positions that a metric may have.
 const POSITIONS: u64 = 1 << 16;
-/// carbon-c-relay cuts the text of a point off there: `char buf[256]`.
+/// The length at which carbon-c-relay cuts off the text of a point: `char buf[256]`.
 const RELAY_TEXT: usize = 255;
 
 struct Destination<'a> {
@@ -94,7 +93,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
             .filter(|text| !text.is_empty())
         {
             let destination = parsed(&line, text, relay)?;
-            // destinations with the same texts would stand at the same positions
+            // destinations with the same texts would have the same positions
             let port = if relay && fnv { destination.port } else { 0 };
             if !seen.insert((destination.server, destination.instance, port)) {
                 return Err(line.wrong(format!(
@@ -158,8 +157,8 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     })
 }
 
-/// HOST:PORT[:INSTANCE] as carbon reads it, or HOST:PORT[=INSTANCE] as carbon-c-relay does. A host
-/// of IPv6 stands in brackets.
+/// Reads HOST:PORT[:INSTANCE] as carbon does, or HOST:PORT[=INSTANCE] as carbon-c-relay does. An
+/// IPv6 host is in brackets.
 fn parsed<'a>(line: &Line<'_>, text: &'a str, relay: bool) -> Result<Destination<'a>> {
     let wrong = || {
         line.wrong(format!(
@@ -167,7 +166,7 @@ fn parsed<'a>(line: &Line<'_>, text: &'a str, relay: bool) -> Result<Destination
             if relay { '=' } else { ':' }
         ))
     };
-    // bytes outside of ASCII are quoted by Python 3 in another way than by Python 2
+    // Python 3 quotes characters outside of ASCII differently than Python 2
     if !text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         return Err(line.wrong(format!(
             "`{text}` has characters outside of ASCII, whose places \
@@ -194,8 +193,8 @@ fn parsed<'a>(line: &Line<'_>, text: &'a str, relay: bool) -> Result<Destination
     })
 }
 
-/// The destinations in the order in which their points are put there, each with its number.
-/// carbon-c-relay sorts.
+/// The destinations in the order in which their points are inserted, each with its number.
+/// carbon-c-relay sorts them.
 fn in_its_order<'a, 'b>(
     destinations: &'b [Destination<'a>],
     relay: bool,
@@ -211,7 +210,7 @@ fn in_its_order<'a, 'b>(
 }
 
 impl Destination<'_> {
-    /// The text of its point i.
+    /// The text of point i.
     fn point(&self, i: u32, relay: bool, fnv: bool) -> String {
         match (relay, fnv, self.instance) {
             (true, true, None) => format!("{i}-{}:{}", self.server, self.port),
@@ -245,13 +244,13 @@ fn repr(text: &str) -> String {
     quoted
 }
 
-/// The positions that are taken: for each one that is, where to look further. Union-find, so that a
-/// crowded ring takes no longer.
+/// The taken positions, each with the position from which to search on. Union-find keeps this fast
+/// on a crowded ring.
 #[derive(Default)]
 struct Places(HashMap<u64, u64>);
 
 impl Places {
-    /// Takes the first free position that is not before this one.
+    /// Takes the first free position at `position` or after it.
     fn take(&mut self, position: u64) -> u64 {
         let mut free = position;
         while let Some(next) = self.0.get(&free) {
@@ -298,7 +297,6 @@ mod tests {
 
     #[test]
     fn published_metrics_go_where_carbon_sends_them() {
-        // compat.md 3.12
         let list = "DESTINATIONS = 10.0.0.1:2004:a, 10.0.0.2:2004:b, 10.0.0.3:2004:c";
         let metrics = ["servers.web1.cpu.user", "servers.web2.load", "a.b.c", "x"];
         for (hash, wanted) in [("carbon_ch", "cbaa"), ("fnv1a_ch", "aaaa")] {
@@ -311,8 +309,8 @@ mod tests {
         }
     }
 
-    /// The destinations of a position, by carbon's own steps: a list of (position, number), kept in
-    /// order; and a walk that stops before the last.
+    /// The destinations of a position, by carbon's own steps: a sorted list of (position, number),
+    /// and a walk that stops before the last entry.
     fn walked(
         texts: &[&str],
         servers: &[&str],
@@ -475,7 +473,7 @@ mod tests {
             let error = drawn(list, set).unwrap_err().to_string();
             assert!(error.starts_with(problem), "{error}");
         }
-        // the same host twice is well where the port counts
+        // the same host twice is accepted where the port counts
         assert_eq!(
             drawn("a:1 a:2", &["collisions=none", "hash=fnv1a_ch"])
                 .unwrap()

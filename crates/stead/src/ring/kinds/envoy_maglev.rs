@@ -1,18 +1,18 @@
 //! Envoy's Maglev load balancer (1.27 and later,
-//! `source/extensions/load_balancing_policies/maglev/maglev_lb.cc`), after Eisenbud et al., "Maglev:
-//! A Fast and Reliable Software Network Load Balancer", section 3.4.
+//! `source/extensions/load_balancing_policies/maglev/maglev_lb.cc`), after Eisenbud et al.,
+//! "Maglev: A Fast and Reliable Software Network Load Balancer", section 3.4.
 //!
 //! There is a table of M rows, M a prime. A host with the name n wants the rows offset, offset +
-//! skip, offset + 2 * skip ... modulo M, where offset = XXH64(n) mod M and skip = XXH64 with seed 1
-//! of n, mod (M - 1), plus 1. The hosts take turns in the order of their names, byte by byte; at its
-//! turn a host takes the first row of its sequence that is free, until no row is.
+//! skip, offset + 2 * skip ... modulo M, where offset = XXH64(n) mod M and skip = XXH64 with seed
+//! 1 of n, mod (M - 1), plus 1. The hosts take turns in the order of their names, byte by byte; at
+//! its turn a host takes the first row of its sequence that is free, until no row is.
 //!
 //! Weights make hosts miss turns: in round r, counted from 1, a host of weight w whose target is t
-//! misses its turn while r * w < t, and else t grows by the largest weight. Targets start at 0, and
-//! weights are parts of their sum, all in double precision as there.
+//! misses its turn while r * w < t, and else t grows by the largest weight. Targets start at 0,
+//! and weights are parts of their sum, all in double precision as there.
 //!
-//! A request of the hash h goes to the host of row h mod M. Before 1.27 the hosts took turns in the
-//! order in which Envoy had them, which changed a few rows; that order is not drawn here.
+//! A request of the hash h goes to the host of row h mod M. Before 1.27 the hosts took turns in
+//! the order in which Envoy had them, which changed a few rows; that order is not drawn here.
 //! docs/rings.md says what h is the hash of, and what is missing.
 
 use crate::cell::Cells;
@@ -198,9 +198,10 @@ mod tests {
         let held = drawn("a\nb 2\nc 4", &[]).unwrap().held();
         assert_eq!(held.iter().sum::<u128>(), 65_537);
         let seventh = 65_537 / 7;
-        assert!(held.iter().zip([1, 2, 4]).all(|(held, weight)| {
-            held.abs_diff(weight * seventh) <= 4
-        }));
+        assert!(held
+            .iter()
+            .zip([1, 2, 4])
+            .all(|(held, weight)| { held.abs_diff(weight * seventh) <= 4 }));
     }
 
     #[test]
@@ -211,12 +212,36 @@ mod tests {
     #[test]
     fn what_cannot_be_drawn_is_refused() {
         for (list, set, problem) in [
-            ("a\n", &["table_size=8"][..], "table_size=8: it is not a prime"),
-            ("a\n", &["table_size=1"], "table_size=1: `1` is not a whole number from 2 to 5000011"),
-            ("a\nb 0\n", &[], "hosts:2: the weight is 0, which Envoy refuses"),
-            ("a 1.5\n", &[], "hosts:1: the weight `1.5` is not a whole number"),
-            ("a 1 2\n", &[], "hosts:1: a server is written NAME or NAME WEIGHT"),
-            ("a\na\n", &[], "hosts: server 1 and server 2 of the list are both named `a`"),
+            (
+                "a\n",
+                &["table_size=8"][..],
+                "table_size=8: it is not a prime",
+            ),
+            (
+                "a\n",
+                &["table_size=1"],
+                "table_size=1: `1` is not a whole number from 2 to 5000011",
+            ),
+            (
+                "a\nb 0\n",
+                &[],
+                "hosts:2: the weight is 0, which Envoy refuses",
+            ),
+            (
+                "a 1.5\n",
+                &[],
+                "hosts:1: the weight `1.5` is not a whole number",
+            ),
+            (
+                "a 1 2\n",
+                &[],
+                "hosts:1: a server is written NAME or NAME WEIGHT",
+            ),
+            (
+                "a\na\n",
+                &[],
+                "hosts: server 1 and server 2 of the list are both named `a`",
+            ),
             ("# none\n", &[], "hosts:1: there are no servers in it"),
         ] {
             let error = drawn(list, set).unwrap_err().to_string();
@@ -224,6 +249,9 @@ mod tests {
         }
         let heavy: String = (0..4295).map(|i| format!("h{i} 1000000\n")).collect();
         let error = drawn(&heavy, &[]).unwrap_err().to_string();
-        assert!(error.starts_with("hosts:1: the sum of the weights is above 4294967295"), "{error}");
+        assert!(
+            error.starts_with("hosts:1: the sum of the weights is above 4294967295"),
+            "{error}"
+        );
     }
 }

@@ -4,16 +4,16 @@
 //! Point i of a host, i from 0, is XXH64 of `NAME_i`, a number of 64 bits. The hosts come in the
 //! order of the list. Their weights are parts of their sum, and the ring has about `scale` points:
 //! the smallest multiple of 1 / (smallest weight) that is minimum_ring_size or more, and at most
-//! maximum_ring_size. Before a host's turn the target grows by scale * weight; the host gets points
-//! while the points of all hosts so far are below the target. All this is in double precision, as
-//! on x86-64; a compiler for ARM may fuse the product and the sum, which can move a point from one
-//! host to the next where the target is not a whole number.
+//! maximum_ring_size. Before a host's turn the target grows by scale * weight; the host gets
+//! points while the points of all hosts so far are below the target. All this is in double
+//! precision, as on x86-64; a compiler for ARM may fuse the product and the sum, which can move a
+//! point from one host to the next where the target is not a whole number.
 //!
 //! A request of the hash h goes to the first point at h or after it. docs/rings.md says what h is
 //! the hash of, and what is missing.
 //!
-//! `hash_function=murmur_hash_2` is for the points only: h is XXH64 even then. Envoy computes it as
-//! `std::hash` of libstdc++ did: MurmurHash64A (Austin Appleby) with the seed c70f6907.
+//! `hash_function=murmur_hash_2` is for the points only: h is XXH64 even then. Envoy computes it
+//! as `std::hash` of libstdc++ did: MurmurHash64A (Austin Appleby) with the seed c70f6907.
 
 use crate::cell::Cells;
 use crate::error::{Error, Result};
@@ -211,7 +211,10 @@ mod tests {
         // BasicWithMurmur2
         let eighties = SIX.replace(":9", ":8");
         assert_eq!(
-            runs(&eighties, &["minimum_ring_size=12", "hash_function=murmur_hash_2"]),
+            runs(
+                &eighties,
+                &["minimum_ring_size=12", "hash_function=murmur_hash_2"]
+            ),
             [
                 (1_358_027_074_129_602_068, 5),
                 (4_361_834_613_929_391_114, 3),
@@ -340,9 +343,17 @@ mod tests {
     #[test]
     fn what_cannot_be_drawn_is_refused() {
         for (list, set, problem) in [
-            ("a 0\n", &[][..], "hosts:1: the weight is 0, which Envoy refuses"),
+            (
+                "a 0\n",
+                &[][..],
+                "hosts:1: the weight is 0, which Envoy refuses",
+            ),
             ("a,b\n", &[], "hosts:1: the name `a,b` has a comma"),
-            ("a\na\n", &[], "hosts: server 1 and server 2 of the list are both named `a`"),
+            (
+                "a\na\n",
+                &[],
+                "hosts: server 1 and server 2 of the list are both named `a`",
+            ),
             (
                 "a\n",
                 &["maximum_ring_size=10"],

@@ -1,10 +1,10 @@
-//! Explicit: a table says who holds what, for fleets that shard by ranges of a hash, by ranges of
+//! Explicit: a table lists the holders, for fleets that shard by ranges of a hash, by ranges of
 //! numbers, or by `hash mod n` buckets.
 //!
-//! With `modulo=N` a key's bucket is its hash modulo N, and each line gives a bucket or a range of
-//! them (both ends included) to its nodes. Without it lines are lower bounds in the width of the
-//! hash (a bound holds up to the next, one is 0), or ranges, which leave nothing out.
-//! `hash=decimal` takes the number that a key starts with: `user_id % n`, and ranges of ids.
+//! With `modulo=N` a key's bucket is its hash modulo N, and each line assigns a bucket or a range
+//! of them (both ends included) to its nodes. Without it lines are lower bounds in the width of the
+//! hash (a bound holds up to the next, and one is 0), or ranges that together cover everything.
+//! `hash=decimal` takes the number that a key starts with: for `user_id % n`, and ranges of ids.
 
 use std::collections::HashMap;
 
@@ -120,7 +120,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
                 "lower bounds and ranges do not mix; write FIRST-LAST everywhere, or nowhere",
             ));
         }
-        // a lower bound holds up to the next one
+        // a lower bound extends to the next one
         ranges.sort_by_key(|range| range.first);
         let ends: Vec<u128> = ranges
             .iter()
@@ -147,7 +147,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     })
 }
 
-/// A number of a cell, decimal or hexadecimal.
+/// Reads the number of a cell, decimal or hexadecimal.
 fn number(line: &Line<'_>, text: &str, what: &str, cells: Cells) -> Result<u128> {
     let number = match text.strip_prefix("0x") {
         Some(digits) => u128::from_str_radix(digits, 16).ok(),

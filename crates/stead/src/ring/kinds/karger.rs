@@ -1,14 +1,14 @@
-//! Consistent hashing with virtual nodes, as "Distributed RRD by consistent hashing" (seed 3)
+//! Consistent hashing with virtual nodes, as the article "Distributed RRD by consistent hashing"
 //! describes it, after Karger and others 1997.
 //!
 //! A server of weight w has v * w points, rounded down. Point i is the hash of the number i in
-//! decimal and the server's name, with nothing between them; the hash is the first 8 bytes of SHA-1
-//! (`bits=8`: its first 8 bits, as the article's own example has it). A key belongs to the first
-//! point at its own hash or after it, clockwise; its other copies to the next servers on the way
-//! that are not listed yet.
+//! decimal, directly followed by the server's name. The hash is the first 8 bytes of SHA-1, or with
+//! `bits=8` its first 8 bits, as in the article's own example. A key belongs to the first point at
+//! its own hash or after it, clockwise. Its other copies belong to the next servers clockwise that
+//! are not listed yet.
 //!
-//! The article says nothing of two points at one place, which `bits=8` makes common: the server
-//! that is listed first has it.
+//! The article does not say what happens to two points at one place, which `bits=8` makes common:
+//! here the server that is listed first has the place.
 
 use crate::cell::Cells;
 use crate::error::Result;
@@ -87,7 +87,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     let cells = Cells::of_bits(bits as u32);
     let points = in_order(points, Tie::First);
     let replicas = choices.number("replicas") as usize;
-    // as many lists of servers as points
+    // every point has its own list of servers
     if points.len() as u128 * replicas.min(members.len()) as u128 > POINTS_MAX {
         return Err(wrong(
             servers.file,
@@ -123,7 +123,7 @@ mod tests {
         )
     }
 
-    /// The servers of a key by the words of the article.
+    /// The servers of a key, computed as the article words it.
     fn walked(
         servers: &[(&str, u64)],
         vnodes: u64,
@@ -144,7 +144,7 @@ mod tests {
         let mut found: Vec<String> = Vec::new();
         for at in 0..points.len() {
             let point = points[(start + at) % points.len()];
-            // whoever shares a place with one listed before is not there
+            // a point at the place of one that is listed before has no effect
             let hidden = points
                 .iter()
                 .any(|other| other.0 == point.0 && other.1 < point.1);

@@ -1,19 +1,19 @@
-//! libketama, the original ketama (RJ/ketama, `libketama/ketama.c`), and whatever follows it: 40
-//! digests of MD5 for a server of mean memory, four points of 32 bits each, and a key belongs to
-//! the first point at the first word of its own MD5 or after it.
+//! libketama, the original ketama (RJ/ketama, `libketama/ketama.c`), and programs that copy its
+//! rule: 40 digests of MD5 for a server of mean memory, with four points of 32 bits each. A key
+//! belongs to the first point at the first word of its own MD5 or after it.
 //!
-//! How many digests a server of memory m gets is floor(m / sum of memory * 40 * servers), with the
-//! quotient rounded to single precision, the products in double precision, and the whole rounded to
-//! single precision again before it is cut: 61 equal servers get 39, not 40. Digest k is that of
-//! `ADDRESS-k`, the address being `ip:port` as it is written.
+//! A server of memory m gets floor(m / sum of memory * 40 * servers) digests. The quotient is
+//! rounded to single precision, the products are in double precision, and the whole is rounded to
+//! single precision again before the floor: 61 equal servers get 39 digests each, not 40. Digest k
+//! is that of `ADDRESS-k`, where the address is `ip:port` as the list writes it.
 //!
-//! The list is read as `read_server_line` does: the last character of the memory, which it takes
-//! for the end of the line, is dropped, so a last line that has no end loses a digit, and so does a
-//! memory with a blank behind it. What is not a digit ends the number.
+//! The list is read as `read_server_line` reads it. That function takes the last character of the
+//! memory for the end of the line and drops it. So a last line without an end loses a digit, and so
+//! does a memory with a blank behind it. The first character that is not a digit ends the number.
 //!
-//! Undefined there: two points at one place, since qsort knows no order for them (glibc's sorts by
-//! merging and so keeps the order of the list). Here the server that is listed first has it. Keys
-//! end at their first NUL there.
+//! The owner of two points at one place is undefined there, since qsort may leave them in any order
+//! (glibc's merge sort keeps the order of the list). Here the server that is listed first has the
+//! place. Keys end at their first NUL there.
 
 use crate::cell::Cells;
 use crate::error::Result;
@@ -37,7 +37,7 @@ pub(super) const KIND: Kind = Kind {
     variants: &[],
 };
 
-/// The most that `Weight` can be, which is more than the megabytes of any memory.
+/// The largest `Weight`, which is more than the megabytes of any memory.
 const MEMORY_MAX: u64 = 1_000_000;
 
 fn draw(servers: &Servers<'_>, _: &Choices) -> Result<Ring> {
@@ -121,7 +121,7 @@ fn draw(servers: &Servers<'_>, _: &Choices) -> Result<Ring> {
     })
 }
 
-/// How many digests a server has, with the steps and roundings of the C program.
+/// The number of digests of a server, with the steps and roundings of the C program.
 fn digests(memory: u64, all: u64, servers: usize) -> u32 {
     let part = memory as f32 / all as f32;
     let product = f64::from(part) * 40.0 * f64::from(servers as f32);
@@ -150,8 +150,7 @@ mod tests {
         )
     }
 
-    /// The golden keys of the family, in the order of research: key:0 to key:5, nothing, été,
-    /// user/42.
+    /// The golden keys of the family: key:0 to key:5, the empty key, été, user/42.
     const KEYS: [&str; 9] = [
         "key:0", "key:1", "key:2", "key:3", "key:4", "key:5", "", "été", "user/42",
     ];
@@ -229,7 +228,7 @@ mod tests {
 
     #[test]
     fn equal_servers_lose_a_digest_where_single_precision_does() {
-        // of 1 to 1000 equal servers; run on the real arithmetic
+        // the numbers from 1 to 1000 of equal servers that lose a digest
         let short: Vec<usize> = (1..=1000)
             .filter(|n| digests(1, *n as u64, *n) != 40)
             .collect();

@@ -1,25 +1,26 @@
-//! libmemcached (1.0.18 and 1.1.4, `hosts.cc`, `hash.cc`), which is php-memcached and pylibmc too.
-//! Four rules hide behind it, and the way to them matters:
+//! libmemcached (1.0.18 and 1.1.4, `hosts.cc`, `hash.cc`), on which php-memcached and pylibmc are
+//! built. The settings of a client, and their order, select one of its rules:
 //!
 //! * `mode=weighted`: `MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED`, PHP's `OPT_LIBKETAMA_COMPATIBLE`. 40
-//!   digests of MD5 for a server of mean weight, four points each. How many is computed in single
-//!   precision, step by step: 25 equal servers get 39, not 40. Keys are hashed with MD5.
+//!   digests of MD5 for a server of mean weight, four points each. The number of digests is
+//!   computed in single precision, step by step: 25 equal servers get 39 each, not 40. Keys are
+//!   hashed with MD5.
 //! * `mode=consistent`: `MEMCACHED_BEHAVIOR_KETAMA`, PHP's `DISTRIBUTION_CONSISTENT`. 100 points a
 //!   server, each the hash of one label by the hash of keys, which is one_at_a_time unless the
-//!   program sets another. But a server of a weight above 1 turns the points into those of
-//!   `weighted`; the hash of keys stays. (Not when the distribution was set after the servers were
-//!   added: leave the weights out of the list then.)
+//!   program sets another. But if any server has a weight above 1, the points are those of
+//!   `weighted`, and the hash of keys stays. (If the distribution was set after the servers were
+//!   added, the points do not change: leave the weights out of the list then.)
 //! * `mode=spy`: `DISTRIBUTION_CONSISTENT_KETAMA_SPY` after `KETAMA_WEIGHTED`, and
-//!   `mode=spy-consistent`: without that. As the two above with the labels of spymemcached.
-//! * `mode=modula`: hash modulo servers, which is what happens when nothing is set.
+//!   `mode=spy-consistent`: without that. They are the two above with the labels of spymemcached.
+//! * `mode=modula`: hash modulo servers, the rule of a client that sets nothing.
 //!
 //! A label is `HOST-k`, k from 0, when the port is 11211, else `HOST:PORT-k`; for spy always
 //! `/HOST:PORT-k`. A socket is a host with port 0. Of two points at one place the server that is
-//! listed first has it. A weight of 0 is 1. The key belongs to the first point at its hash or after
-//! it.
+//! listed first has the place. A weight of 0 counts as 1. A key belongs to the first point at its
+//! hash or after it.
 //!
-//! The hashes of libhashkit but MD5 and CRC read bytes through `char`, so keys outside of ASCII
-//! differ between x86 and ARM: `char`.
+//! The hashes of libhashkit, except MD5 and CRC, read bytes through `char`, so x86 and ARM hash
+//! keys outside of ASCII differently: `char`.
 
 use crate::cell::Cells;
 use crate::error::{Error, Result};
@@ -113,7 +114,7 @@ struct Server {
 }
 
 impl Server {
-    /// What its labels begin with.
+    /// The text that its labels begin with.
     fn label(&self, spy: bool) -> String {
         match (spy, self.port) {
             (true, port) => format!("/{}:{port}", self.host),
@@ -122,7 +123,7 @@ impl Server {
         }
     }
 
-    /// What people call it.
+    /// The name of its node.
     fn name(&self) -> String {
         match self.host.as_str() {
             host if host.starts_with('/') => host.to_owned(),
@@ -211,8 +212,8 @@ fn too_many(file: &Servers<'_>, advice: &str) -> Error {
     )
 }
 
-/// How many digests a weighted server has, with the steps and roundings of the C++ program: all of
-/// them to single precision.
+/// The number of digests of a weighted server, with the steps and roundings of the C++ program, all
+/// of them to single precision.
 fn digests(weight: u64, all: u64, servers: usize) -> u32 {
     let part = weight as f32 / all as f32;
     (part * 160f32 / 4f32 * servers as f32 + 1e-10f32).floor() as u32
@@ -222,7 +223,7 @@ fn read(file: &Servers<'_>) -> Result<Vec<Server>> {
     let mut list = Vec::new();
     for line in file.lines()? {
         let php = line.text.contains(['\'', '"']) && !line.text.starts_with("--");
-        // a line of PHP between the servers
+        // a line of PHP without a server
         if matches!(
             line.text.trim_matches(['[', ']', '(', ')', ',', ';']),
             "" | "array"
@@ -295,7 +296,7 @@ fn parts<'a>(php: bool, words: &[&'a str]) -> Option<Words<'a>> {
         }
         None => (address, None),
     };
-    // a bracketed address of IPv6 keeps its brackets, as there
+    // a bracketed IPv6 address keeps its brackets, as in libmemcached
     let host_ends = if address.starts_with('[') {
         address.find(']')? + 1
     } else {

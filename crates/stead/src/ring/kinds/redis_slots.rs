@@ -1,14 +1,14 @@
-//! Redis Cluster's 16,384 slots, from what `redis-cli cluster nodes` prints (`cluster.c`:
+//! Redis Cluster's 16,384 slots, from the output of `redis-cli cluster nodes` (`cluster.c`:
 //! `clusterGenNodeDescription`, `keyHashSlot`).
 //!
 //! A key's slot is CRC-16/XMODEM of its tag, modulo 16,384. A line is `ID IP:PORT@CPORT[,HOSTNAME]
 //! FLAGS MASTER PING PONG EPOCH LINK SLOTS...`. A master holds its slots; its replicas, in the
 //! order of the lines, are the further nodes of the policy, unless `nodes=masters`.
 //!
-//! Slots that nobody holds, that are on their way between two nodes, or that a failed master holds,
-//! are errors: what a map would say of them is not so for all of their keys. Failed replicas, and
-//! nodes in handshake or without an address, are left out when they hold nothing. `fail?`, the
-//! opinion of one node, counts for nothing.
+//! Slots that no node holds, that are migrating, or that a failed master holds, are errors: the
+//! answer of a map would be wrong for some of their keys. Failed replicas, and nodes in handshake
+//! or without an address, are left out if they hold nothing. `fail?`, the opinion of one node, is
+//! ignored.
 
 use crate::cell::Cells;
 use crate::error::Result;
@@ -41,14 +41,14 @@ pub(super) const KIND: Kind = Kind {
     variants: &[],
 };
 
-/// The number of slots: CLUSTER_SLOTS.
+/// The number of slots: `CLUSTER_SLOTS`.
 const SLOTS: u64 = 16_384;
 
-/// A line that counts.
+/// A line of a node that is not left out.
 struct ClusterNode<'a> {
     line: &'a Line<'a>,
     id: &'a str,
-    /// Of a replica.
+    /// The id of its master, if it is a replica.
     master: Option<&'a str>,
     slots: Vec<(u128, u128)>,
 }
@@ -165,7 +165,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     })
 }
 
-/// Slots as a line has them: `5` or `0-5460`.
+/// Reads slots as a line writes them: `5` or `0-5460`.
 fn range(line: &Line<'_>, text: &str) -> Result<(u128, u128)> {
     if let Some(moving) = text.strip_prefix('[') {
         let slot = moving.split('-').next().unwrap_or(moving);

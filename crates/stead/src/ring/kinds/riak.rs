@@ -1,18 +1,19 @@
-//! Riak Core's ring (`chash.erl`, `chashbin.erl`, `riak_core_apl.erl`), from the table of who owns
-//! each partition.
+//! Riak Core's ring (`chash.erl`, `chashbin.erl`, `riak_core_apl.erl`), from the table of the
+//! owners of its partitions.
 //!
 //! There are N partitions, a power of two. The number of a key is SHA-1 as 160 bits, and inc =
 //! 2^160 div N. A key whose number is h belongs to partition (h div inc + 1) mod N: the one whose
 //! index is the **next** multiple of inc after h, so that the last part of the ring belongs to
 //! index 0. Its n_val copies are on the owners of that partition and those after it.
 //!
-//! `walk=consecutive` is Riak's own: the next n_val partitions, whoever owns them, so a node that
-//! owns two of them is named twice, and the key has one copy less than it seems. `walk=distinct`
-//! goes on to nodes that are not listed yet, as the article on Riak Core's ring (seed 2) draws it.
+//! `walk=consecutive` is Riak's own rule: the next n_val partitions, whatever their owners, so a
+//! node that owns two of them is listed twice, and the key has one copy less than n_val.
+//! `walk=distinct` continues to nodes that are not listed yet, as the article on Random Slicing
+//! draws Riak Core's ring.
 //!
-//! As N is a power of two, the bounds are multiples of 2^64 / N in the first 64 bits, and nothing
-//! is lost by taking those. Riak itself makes rings of other sizes that have more partitions than
-//! were asked for; they are refused.
+//! As N is a power of two, the bounds are multiples of 2^64 / N in the first 64 bits, and a map
+//! loses nothing by keeping only those. For another size Riak itself makes a ring that has more
+//! partitions than were asked for; such rings are refused.
 
 use std::collections::HashMap;
 
@@ -72,7 +73,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     let mut numbers: HashMap<&str, u32> = HashMap::new();
     let mut claims: Vec<(Index, u32, usize)> = Vec::new();
     for line in servers.lines()? {
-        // Erlang's way to write a list of pairs is read too: its signs are blanks
+        // Erlang's notation for a list of pairs is read too: its punctuation counts as blanks
         let blank = |c: char| c.is_whitespace() || "[]{},'\"".contains(c);
         let text = line.text.strip_suffix("].").unwrap_or(line.text);
         let words: Vec<&str> = text.split(blank).filter(|word| !word.is_empty()).collect();
@@ -104,7 +105,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         Cells::from_stored(count as u64)
     };
     let width = cells.count() / count as u128;
-    // run p is the part of the ring before the boundary of partition p + 1, which owns it
+    // run p is the part of the ring before the boundary of partition p + 1, which owns that part
     let mut around = owners.clone();
     around.rotate_left(1.min(count));
     let table: Table = if choices.text("walk") == "distinct" {
@@ -141,7 +142,8 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     })
 }
 
-/// The owners of all partitions, in their order, from what the lines say: index, owner, line.
+/// The owners of all partitions, in the order of the partitions. Each line of the list gives an
+/// index, an owner, and the line's number.
 fn owners(file: &str, mut claims: Vec<(Index, u32, usize)>) -> Result<Vec<u32>> {
     claims.sort_unstable();
     let count = claims.len();
@@ -226,8 +228,7 @@ mod tests {
             .collect()
     }
 
-    /// Who owns what in this ring of so many partitions: a node for each partition, but one that
-    /// owns neighbours.
+    /// A list of this many partitions: each has its own node, but for neighbours that share one.
     fn table(count: usize) -> String {
         (0..count)
             .map(|p| {
@@ -245,7 +246,7 @@ mod tests {
 
     #[test]
     fn published_keys_are_where_riak_has_them() {
-        // compat.md 3.9: hash, partition
+        // hash, partition
         let one_each = |count: usize| {
             (0..count)
                 .map(|p| format!("{p} node{p}\n"))

@@ -1,15 +1,15 @@
-//! OpenStack Swift's part rings, from the file that its proxies read (`ring.py`: `RingData`;
+//! OpenStack Swift's part rings, from the file that its proxy servers read (`ring.py`: `RingData`;
 //! `utils`: `hash_path`).
 //!
 //! A `.ring.gz` of format 1 is, under gzip: `R1NG`, a version of 16 bits, the length of a JSON text
 //! as 32 bits (both big-endian), the text (devices, part_shift, replica_count, byteorder), and for
 //! each replica a row of 16-bit device ids, one a partition, in the byte order that the text names.
-//! A key is /account/container/object. Its partition is MD5 of prefix, key, suffix, of which the
-//! first 32 bits count, shifted right by part_shift. Its nodes are the devices of the partition in
-//! all rows, each once. Handoffs are not in the map; `prefer` takes their place.
+//! A key is /account/container/object. Its partition is the first 32 bits of MD5(prefix + key +
+//! suffix), shifted right by part_shift. Its nodes are the devices of the partition in all rows,
+//! each once. Handoffs are not in the map; `prefer` takes their place.
 //!
-//! The other formats (0: pickled; 2: since 2.36) are refused, and rings whose rows are not all
-//! whole, as they are while the number of replicas changes.
+//! The other formats (0: pickled; 2: since 2.36) are refused. So are rings with a row that is not
+//! complete, which exist while the number of replicas changes.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -49,15 +49,15 @@ pub(super) const KIND: Kind = Kind {
     variants: &[],
 };
 
-/// The most bytes of the JSON text: 65,536 devices with room for what people write into `meta`.
+/// The largest size of the JSON text in bytes: 65,536 devices, with room for their `meta`.
 const TEXT_MAX: u32 = 1 << 26;
-/// The most numbers of devices in all rows together, so that a small file cannot grow without end:
-/// 2^22 partitions of 16 replicas, or 2^24 of 4.
+/// The largest number of device ids in all rows together, so that a small file cannot decompress
+/// without bound: 2^22 partitions of 16 replicas, or 2^24 of 4.
 const ENTRIES_MAX: u64 = 1 << 26;
-/// Swift's id of no device.
+/// The id that stands for no device.
 const NO_DEVICE: u16 = u16::MAX;
 
-/// What the text says.
+/// The fields of the JSON text.
 #[derive(Deserialize)]
 struct Head {
     devs: Vec<Option<Device>>,
@@ -188,7 +188,7 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     })
 }
 
-/// The devices as nodes, and for each id its node.
+/// The devices as nodes, and the node of each device id.
 fn members(file: &str, devices: &[Option<Device>]) -> Result<(Vec<Member>, Vec<Option<u32>>)> {
     let refuse = |problem: String| wrong(file, 1, problem);
     let heaviest = devices
@@ -196,7 +196,7 @@ fn members(file: &str, devices: &[Option<Device>]) -> Result<(Vec<Member>, Vec<O
         .flatten()
         .map(|device| device.weight)
         .fold(0.0, f64::max);
-    // weights of Swift have no upper end; only their proportion counts
+    // Swift's weights have no upper bound; only their ratios count
     let mut divisor = 1.0;
     while heaviest / divisor > 1e6 && heaviest.is_finite() {
         divisor *= 10.0;
@@ -223,7 +223,7 @@ fn members(file: &str, devices: &[Option<Device>]) -> Result<(Vec<Member>, Vec<O
                 device.weight
             ))
         })?;
-        // as Swift reads rings from before there were regions
+        // as Swift reads rings that were made before it had regions
         let region = device.region.unwrap_or(1);
         let labels = [
             ("region", region.to_string()),
@@ -270,14 +270,14 @@ fn members(file: &str, devices: &[Option<Device>]) -> Result<(Vec<Member>, Vec<O
     Ok((members, numbers))
 }
 
-/// The bytes of a file under gzip, as many as are asked for.
+/// Reads the bytes of a gzip file in pieces.
 struct Contents<'a> {
     file: &'a str,
     from: MultiGzDecoder<&'a [u8]>,
 }
 
 impl Contents<'_> {
-    /// So many bytes.
+    /// Reads `count` bytes.
     fn bytes(&mut self, count: u64) -> Result<Vec<u8>> {
         let mut bytes = Vec::new(); // grows with what is there, not with what was asked for
         let read = self.from.by_ref().take(count).read_to_end(&mut bytes);
@@ -304,7 +304,7 @@ impl Contents<'_> {
         Ok(self.bytes(N as u64)?.try_into().unwrap_or([0; N]))
     }
 
-    /// Nothing is left; reading on has gzip check its sum.
+    /// Checks that nothing is left. Reading past the end makes gzip check its sum.
     fn end(&mut self) -> Result<()> {
         match self.from.read(&mut [0]) {
             Ok(0) => Ok(()),
@@ -340,7 +340,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// A ring of 2^2 partitions and two replicas, with other words in its text.
+    /// A ring of 2^2 partitions and two replicas, with `more` in its text.
     fn ring(version: u16, more: &str, devices: &str, rows: &[u16], big: bool) -> Vec<u8> {
         let order = if big { "big" } else { "little" };
         let text = format!(

@@ -1,24 +1,28 @@
-//! twemproxy, also called nutcracker (0.5.0, `src/hashkit/nc_ketama.c`, `nc_modula.c`, `nc_conf.c`).
+//! twemproxy, also called nutcracker (0.5.0, `src/hashkit/nc_ketama.c`, `nc_modula.c`,
+//! `nc_conf.c`).
 //!
-//! * `distribution=ketama`, its default: 40 digests of MD5 for a server of mean weight, four points
-//!   of 32 bits each. Digest k is that of `LABEL-k`, k from 0. The number of digests is computed in
-//!   single precision but for one sum; 25 equal servers have 39 each, not 40. A key belongs to the
-//!   first point at its hash or after it.
-//! * `distribution=modula`: the hash modulo the sum of the weights. A server has as many remainders
-//!   in a row as its weight says, and the servers come in the order of their labels: shorter labels
-//!   first, labels of one length by their bytes. The order of the list does not count.
+//! * `distribution=ketama`, its default: 40 digests of MD5 for a server of mean weight, four
+//!   points of 32 bits each. Digest k is that of `LABEL-k`, k from 0. The number of digests is
+//!   computed in single precision but for one sum; 25 equal servers have 39 each, not 40. A key
+//!   belongs to the first point at its hash or after it.
+//! * `distribution=modula`: the hash modulo the sum of the weights. A server has as many
+//!   remainders in a row as its weight says, and the servers come in the order of their labels:
+//!   shorter labels first, labels of one length by their bytes. The order of the list does not
+//!   count.
 //!
 //! A server's label is its name when it has one, else `HOST` at port 11211 and `HOST:PORT` at any
-//! other port. A socket's label is its path and a colon. Of two points at one place twemproxy leaves
-//! the order open (qsort); here the server whose label comes first in the order above has the place,
-//! which is what glibc's sort gives. twemproxy refuses a list in which a label occurs twice.
+//! other port. A socket's label is its path and a colon. Of two points at one place twemproxy
+//! leaves the order open (qsort); here the server whose label comes first in the order above has
+//! the place, which is what glibc's sort gives. twemproxy refuses a list in which a label occurs
+//! twice.
 //!
 //! The hash of keys is `fnv1a_64` unless the configuration names another. Those of the FNV family
-//! and one_at_a_time read bytes through `char`, so keys outside of ASCII differ between x86 and ARM:
-//! `char`. With one server twemproxy hashes nothing.
+//! and one_at_a_time read bytes through `char`, so keys outside of ASCII differ between x86 and
+//! ARM: `char`. With one server twemproxy hashes nothing. The empty key, which Redis' protocol
+//! allows, has the hash 0 there; here it has the hash of no bytes, so its server may differ.
 //!
-//! Missing: `distribution: random`, which is no rule; `hash_tag`; the hashes crc16, hsieh, murmur and
-//! jenkins; and what `auto_eject_hosts` does while a server is out.
+//! Missing: `distribution: random`, which is no rule; `hash_tag`; the hashes crc16, hsieh, murmur
+//! and jenkins; and what `auto_eject_hosts` does while a server is out.
 
 use std::collections::HashSet;
 
@@ -115,8 +119,9 @@ fn draw(file: &Servers<'_>, choices: &Choices) -> Result<Ring> {
         let remainder = |server: &Server| vec![server.number; server.weight as usize];
         let server_of: Vec<u32> = list.iter().flat_map(remainder).collect();
         let parts = choices.number("parts");
-        let (hash, cells, table) = remainders(function, Affixes::default(), &server_of, parts, 0)
-            .ok_or_else(|| too_many("set fewer parts, or smaller weights"))?;
+        let (hash, cells, table) =
+            remainders(function, Affixes::default(), &server_of, parts, 0)
+                .ok_or_else(|| too_many("set fewer parts, or smaller weights"))?;
         return Ok(Ring {
             hash,
             cells,
@@ -301,7 +306,11 @@ mod tests {
                 let own = u128::from(function.value(key.as_bytes()));
                 let at_or_after = points.iter().filter(|point| point.0 >= own).min();
                 let expected = at_or_after.or(points.iter().min()).unwrap().2;
-                assert_eq!(ring.locate(key.as_bytes()), Some(expected), "{key} by {name}");
+                assert_eq!(
+                    ring.locate(key.as_bytes()),
+                    Some(expected),
+                    "{key} by {name}"
+                );
             }
         }
         assert_eq!(drawn(LIST, &[]).unwrap().hash.name(), "fnv1a-64-signed");
@@ -317,7 +326,10 @@ mod tests {
             for i in 0..2000 {
                 let key = format!("key {i}");
                 let hash = Function::Fnv1aOf64(Char::Signed).value(key.as_bytes());
-                assert_eq!(ring.locate(key.as_bytes()), Some(server_of[(hash % 7) as usize]));
+                assert_eq!(
+                    ring.locate(key.as_bytes()),
+                    Some(server_of[(hash % 7) as usize])
+                );
             }
         }
     }
@@ -331,7 +343,10 @@ mod tests {
             ["127.0.0.1:11211", "beta", "10.0.0.1:11212", "/run/m.sock"]
         );
         let address = |at: usize| ring.members[at].attributes.get("address").cloned();
-        assert_eq!((address(0), address(1)), (None, Some("127.0.0.1:22122".to_owned())));
+        assert_eq!(
+            (address(0), address(1)),
+            (None, Some("127.0.0.1:22122".to_owned()))
+        );
         // such lists are drawn alike, but for the address of a server that has a name
         assert_eq!(drawn(&list(&ring.members), &[]).unwrap().table, ring.table);
     }
@@ -347,18 +362,50 @@ mod tests {
     #[test]
     fn what_cannot_be_drawn_is_refused() {
         for (list, set, problem) in [
-            ("a:1\n", &[][..], "servers:1: `a:1` is not a server: HOST:PORT:WEIGHT [NAME]"),
+            (
+                "a:1\n",
+                &[][..],
+                "servers:1: `a:1` is not a server: HOST:PORT:WEIGHT [NAME]",
+            ),
             ("a:1:1\nb\n", &[], "servers:2: `b` is not a server"),
             (":1:1\n", &[], "servers:1: `:1:1` is not a server"),
             ("/a:b:1\n", &[], "servers:1: `/a:b:1` is not a server"),
-            ("a:1:1 b c\n", &[], "servers:1: the weight `1 b` is not a whole number"),
-            ("a:1:0\n", &[], "servers:1: the weight is 0, which twemproxy refuses"),
-            ("a:0:1\n", &[], "servers:1: the port is 0, which twemproxy refuses"),
-            ("a:99999:1\n", &[], "servers:1: the port `99999` is not a whole number up to 65535"),
-            ("a:11211:1\nb:1:1 a\n", &[], "servers:2: another server is hashed as `a` too"),
-            ("a:1:1 b#c\n", &[], "servers:1: a # begins a comment only behind a blank"),
+            (
+                "a:1:1 b c\n",
+                &[],
+                "servers:1: the weight `1 b` is not a whole number",
+            ),
+            (
+                "a:1:0\n",
+                &[],
+                "servers:1: the weight is 0, which twemproxy refuses",
+            ),
+            (
+                "a:0:1\n",
+                &[],
+                "servers:1: the port is 0, which twemproxy refuses",
+            ),
+            (
+                "a:99999:1\n",
+                &[],
+                "servers:1: the port `99999` is not a whole number up to 65535",
+            ),
+            (
+                "a:11211:1\nb:1:1 a\n",
+                &[],
+                "servers:2: another server is hashed as `a` too",
+            ),
+            (
+                "a:1:1 b#c\n",
+                &[],
+                "servers:1: a # begins a comment only behind a blank",
+            ),
             ("a:1:1 b,c\n", &[], "servers:1: the name `b,c` has a comma"),
-            ("a:11211:1\nb:1:1 a:11211\n", &[], "servers: server 1 and server 2"),
+            (
+                "a:11211:1\nb:1:1 a:11211\n",
+                &[],
+                "servers: server 1 and server 2",
+            ),
             ("servers:\n", &[], "servers:1: there are no servers in it"),
             (
                 "a:1:1000000\n",

@@ -1,11 +1,12 @@
-//! uhashring of Python (2.5), in both its ways. `hash=md5` is `HashRing()`: 160 points for each
-//! unit of weight, point i of a node is MD5 of `NAME-i` as a number of 128 bits. `hash=ketama` is
-//! `HashRing(hash_fn="ketama")`: a node has (40 * nodes * weight) div (sum of weights) digests of
-//! `NAME-i`, each gives four points of 32 bits, little-endian. In both a key belongs to the first
-//! point **after** its own hash (bisect, not bisect_left as elsewhere), and a later node takes a
-//! point that an earlier one has.
+//! Python's uhashring (2.5), in both its forms. `hash=md5` is `HashRing()`: 160 points for each
+//! unit of weight, where point i of a node is MD5 of `NAME-i` as a number of 128 bits.
+//! `hash=ketama` is `HashRing(hash_fn="ketama")`: a node has (40 * nodes * weight) div (sum of
+//! weights) digests of `NAME-i`, each with four points of 32 bits, little-endian. In both a key
+//! belongs to the first point **after** its own hash (bisect, where other rings use bisect_left),
+//! and a later node takes a point that an earlier one has.
 //!
-//! Keys are hashed as UTF-8. With 128 bits a map has 64 of each point; see docs/rings.md.
+//! Keys are hashed as UTF-8. Of a point of 128 bits a map keeps 64; docs/rings.md says what follows
+//! from that.
 
 use crate::cell::Cells;
 use crate::error::Result;
@@ -63,7 +64,10 @@ fn draw(servers: &Servers<'_>, choices: &Choices) -> Result<Ring> {
     let listed = servers.whole_weights()?;
     let members: Vec<Member> = listed.iter().map(Whole::member).collect::<Result<_>>()?;
     let nodes = listed.len() as u128;
-    let all = listed.iter().map(|one| u128::from(one.weight)).sum::<u128>();
+    let all = listed
+        .iter()
+        .map(|one| u128::from(one.weight))
+        .sum::<u128>();
     let mut points: Vec<RingPoint> = Vec::new();
     for (one, server) in listed.iter().zip(0u32..) {
         let weight = u128::from(one.weight);
@@ -158,7 +162,7 @@ mod tests {
                         .map(|point| (point, node)),
                 );
             }
-            // labels are keys that stand on a point
+            // labels are keys whose hash is a point
             for key in (0..1000)
                 .map(|i| format!("clé {i}"))
                 .chain((0..20).map(|i| format!("redis2-{i}")))

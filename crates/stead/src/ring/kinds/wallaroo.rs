@@ -1,9 +1,9 @@
-//! Wallaroo's partitions of random slicing (seed 2;
-//! `lib/wallaroo/core/routing/hash_partitions.pony`): MD5 as a number of 128 bits, big-endian, and
-//! a sorted list of lower bounds; a key belongs to the last bound that is not above its number.
+//! Wallaroo's partitions of random slicing (`lib/wallaroo/core/routing/hash_partitions.pony`): MD5
+//! as a number of 128 bits, big-endian, and a sorted list of lower bounds. A key belongs to the
+//! last bound that is not above its number.
 //!
-//! A map has 64 bits of each bound. A key whose first 8 bytes of MD5 equal those of a bound may be
-//! placed on the other side of it: one of 2^64 / bounds keys is.
+//! A map keeps 64 bits of each bound. A key whose first 8 bytes of MD5 equal those of a bound may
+//! be placed on the other side of that bound. This concerns one of 2^64 / bounds keys.
 
 use crate::cell::Cells;
 use crate::error::Result;
@@ -62,7 +62,7 @@ fn draw(servers: &Servers<'_>, _: &Choices) -> Result<Ring> {
             "no partition starts at 0, so keys below the first bound have no place",
         ));
     }
-    // of bounds that are equal in 64 bits the highest stands
+    // of bounds that are equal in 64 bits, the highest one stays
     let points: Vec<RingPoint> = in_order(
         bounds
             .into_iter()
