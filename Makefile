@@ -11,8 +11,8 @@ export CARGO PYTHON PREFIX
 .PHONY: help format fuzz-rrd setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
-	@echo 'make demo          places a million user names on 4 to 16 servers and shows what moves, and that five languages agree (under 5 minutes, then seconds)'
-	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live (scripts/setup --clients installs them)'
+	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (first run: under 5 minutes, then seconds)'
+	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live (run scripts/setup --clients before; it installs the clients)'
 	@echo 'make test          runs every suite in every language: a line for each, and the total'
 	@echo 'make format        formats every file with the formatter of its language; make test checks the result'
 	@echo 'make build         builds the programs and the C library (target/release/stead, stead-rrd, libstead.so, libstead.a), the manual and the completions'
@@ -21,13 +21,13 @@ help:
 	@echo 'make install       installs what make build makes, below PREFIX (PREFIX=$(PREFIX); also BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR)'
 	@echo 'make uninstall     removes the installed files; give the same PREFIX and DESTDIR as to make install'
 	@echo 'make bench-c       measures stead_map_locate against the same call in Rust'
-	@echo 'make bench-md5     measures the point of a short key under MD5, against the md-5 crate'
+	@echo 'make bench-md5     measures how long the MD5 of a short key takes, against the md-5 crate'
 	@echo 'make bench-python  measures locate in Python, against a bare MD5 and other hash rings (ARGS=--help)'
 	@echo 'make bench-php     measures locate in PHP, against pure PHP and ketama, and a page under php-fpm (ARGS=--help)'
 	@echo 'make bench-perl    measures locate in Perl, against pure Perl and a bare MD5 (ARGS=--help)'
 	@echo 'make bench-growth  measures slices, movement and time of growing fleets: the table of docs/rebalance.md'
 	@echo 'make bench-balance runs stead and OpenStack Swift through one scenario: the table of docs/balance.md (ARGS=--help)'
-	@echo 'make bench-optimum compares each step of small fleets whose caps bind with the least possible movement (ARGS=--help)'
+	@echo 'make bench-optimum compares what moves in small fleets with tight caps with the least possible movement (ARGS=--help)'
 	@echo 'make bench-rrd     measures updates per second through the RRD router, against one rrdcached (ARGS=--help)'
 	@echo 'make test-spark    places a million keys in Spark, which it installs into .venv-spark (0.9 GB, needs java)'
 	@echo 'make bench-spark   measures the placing of keys in Spark, with stead and with pure Python (ROWS=100000000)'
