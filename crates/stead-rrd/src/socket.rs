@@ -1,4 +1,4 @@
-//! A socket that accepts clients, of rrdcached's protocol or of the agents'.
+//! A socket that accepts clients: those of rrdcached's protocol, or those of the agent's.
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;

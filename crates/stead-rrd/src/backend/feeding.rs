@@ -137,8 +137,7 @@ impl Backend {
             while let Some((at, mut text)) = failures.next_if(|(at, _)| *at < end) {
                 self.counters.refused.fetch_add(1, Ordering::Relaxed);
                 if work.ticket.number <= caught_up && is_repeated(&text) {
-                    // the log was read with this record in it, and the record came again through
-                    // the queue
+                    // the backend got this record from the log, and now again from the queue
                     continue;
                 }
                 if let Some(line) = work.lines().nth(at - start).filter(|_| has_no_file(&text)) {

@@ -28,7 +28,7 @@ pub struct Backend {
     pub(super) shared: Arc<Shared>,
     pub(super) standing: Mutex<Standing>,
     pub(super) wake: Notify,
-    /// how many works were taken out of the queue and answered since the start
+    /// how many items of work were taken out of the queue and answered since the start
     pub(super) answered: watch::Sender<u64>,
     pub(super) idle: Mutex<Vec<Connection>>,
     /// Used for FLUSH only. It is opened before the connection of the writes. So if it works, it
