@@ -62,7 +62,7 @@ impl Socket {
                 .map(|(stream, _)| Stream::Unix(stream)),
             Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept().await?;
-                let _ = stream.set_nodelay(true); // otherwise only slower
+                let _ = stream.set_nodelay(true); // after an error it is only slower
                 Ok(Stream::Tcp(stream))
             }
         }

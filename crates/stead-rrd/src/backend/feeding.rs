@@ -77,8 +77,8 @@ impl Backend {
         }
     }
 
-    /// Sends what waits in the queue while the backend is up. Returns the number of the last record
-    /// when the queue had become too long and has been sent.
+    /// Sends what waits in the queue, as long as the backend is up. When the queue has become too
+    /// long, sends all of it and returns the number of the last record.
     async fn drain(&self, connection: &mut Connection, caught_up: u64) -> io::Result<u64> {
         let mut through = caught_up;
         let (mut works, mut text) = (Vec::new(), Vec::new());

@@ -62,7 +62,7 @@ pub(super) struct Standing {
     /// because the record's file came to this backend afterwards.
     pub late: Option<u64>,
     pub unflushed: Unflushed,
-    /// the last turn found everything up to this record flushed
+    /// the record up to which the last turn of `flush` found everything flushed
     pub flushed: Option<u64>,
     pub own_journal: OwnJournal,
 }
