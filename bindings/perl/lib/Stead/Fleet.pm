@@ -105,8 +105,8 @@ sub _number {
       : undef;
 }
 
-# The JSON of a boolean. In Perl, 1 is true, and 0 and the empty string are false. The result is undef
-# for any other value, as above.
+# The JSON of a boolean. In Perl, 1 is true, and 0 and the empty string are false. The result is
+# undef for any other value, as above.
 sub _boolean {
     my ($given) = @_;
     return $given eq '1' ? 'true' : $given =~ /\A0?\z/ ? 'false' : undef;

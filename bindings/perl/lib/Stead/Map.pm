@@ -34,8 +34,8 @@ Stead::Map - which nodes hold which keys
 
 =head1 DESCRIPTION
 
-A map is immutable and verified. Its answers do not change when another map is published at its path.
-L<Stead/KEYS> says what a key is.
+A map is immutable and verified. Its answers do not change when another map is published at its
+path. L<Stead/KEYS> says what a key is.
 
 A method that returns a list returns its length in scalar context.
 
