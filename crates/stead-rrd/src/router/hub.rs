@@ -34,9 +34,9 @@ impl Router {
     /// Returns a router whose backends are down until [`start`](Router::start) is called. The error
     /// says which node lacks which attribute.
     ///
-    /// The caller must then call [`follow`](Backends::follow), which tells the log which backends to
-    /// keep records for, but not before all backends are known: a backend that is left out once
-    /// loses its position.
+    /// Then call [`follow`](Backends::follow), which tells the log which backends to keep records
+    /// for, but not before all backends are known: a backend that is left out once loses its
+    /// position.
     pub fn new(map: Map, log: Arc<dyn Log>, options: Options) -> Result<Router, String> {
         let empty = Placement::new(
             Map::from_bytes(map.bytes().to_vec()).map_err(|error| error.to_string())?,
