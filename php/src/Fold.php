@@ -12,7 +12,7 @@ enum Fold: string
     /** A-Z become a-z; all other bytes stay as they are, in every locale. */
     case Ascii = 'ascii';
 
-    /** Returns the folded key. Locate by it if paths are folded, too. */
+    /** Returns the folded key. If your paths are folded, pass it to Map::locate as well. */
     public function of(string $key): string
     {
         return $this === self::Ascii ? \strtr($key, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') : $key;

@@ -11,7 +11,7 @@ namespace Stead;
  *
  * A key is a string of bytes, which are used as they are. Open the map in each request: that costs
  * one stat while the file is unchanged, and sees a new epoch as soon as it is published. An open
- * map never changes its answers. Every failure throws a Stead\Exception.
+ * map keeps its answers after another map is published. Every failure throws a Stead\Exception.
  */
 final class Map
 {
@@ -21,8 +21,8 @@ final class Map
     /** The pointer of the handle. */
     private readonly object $map;
     /**
-     * @var array<int, string> the names of nodes, each added when it is first needed, since a
-     *     request opens the map again and needs only one or two
+     * @var array<int, string> the names of nodes by their numbers. Each is added when it is first
+     *     needed, because each request opens the map and needs only one or two names
      */
     private array $names = [];
 
@@ -39,8 +39,9 @@ final class Map
      * unchanged.
      *
      * @param bool $copy whether to read the file into memory whatever its size; without it, files
-     *     above 1 MiB are memory-mapped and shared by all processes, and if another program
-     *     truncates such a file in place, this process is killed by SIGBUS
+     *     above 1 MiB are memory-mapped and shared by all processes. If another program overwrites
+     *     such a file in place, maps that are open give wrong answers; if it truncates the file,
+     *     this process is killed by SIGBUS
      * @throws Exception NotFound-, PermissionDenied-, Io-, Format-, Digest-, VersionException, and
      *     ChangedException if the file was overwritten in place
      */
@@ -114,8 +115,8 @@ final class Map
     /** Returns the name of the node that a key lives on; with several replicas, of the primary. */
     public function locate(string $key): string
     {
-        // not stead_map_locate, which has more arguments, and each takes 40 ns to pass to C. nameOf
-        // throws for -1, which a fault in libstead returns and which is not the number of a node
+        // stead_map_locate has more arguments, and passing one to C takes 40 ns. After a fault in
+        // libstead, stead_map_node_of returns -1, which is no node's number: then nameOf throws
         $node = $this->c->stead_map_node_of($this->map, $key, \strlen($key));
         return $this->names[$node] ?? $this->nameOf($node);
     }
@@ -362,7 +363,7 @@ final class Map
     }
 
     /**
-     * For Plan.
+     * Returns the pointer of the handle, for Plan.
      *
      * @internal
      */
@@ -391,7 +392,7 @@ final class Map
         throw Exception::of(Status::Invalid, 'a map never changes, so it has no copies: use the same object');
     }
 
-    /** Throws: a map is memory of this process. */
+    /** Throws: a map points to memory of this process, which cannot be serialized. */
     public function __serialize(): array
     {
         throw Exception::of(Status::Invalid, 'a map is memory of this process: keep its toBytes(), and make it again with Map::fromBytes');

@@ -21,10 +21,10 @@ final class Plan implements \Countable, \IteratorAggregate
     private readonly object $c;
     private readonly Handle $handle;
     private readonly object $plan;
-    /** A move, and a pointer to it. */
+    /** The C struct that moves are read into, and a pointer to it. */
     private readonly object $move;
     private readonly object $pointer;
-    /** @var ?array<string, mixed> the report without moves, once it was needed */
+    /** @var ?array<string, mixed> the report without moves; null until it is needed */
     private ?array $report = null;
 
     private function __construct(Library $library, private readonly Map $old, private readonly Map $new)
@@ -164,7 +164,7 @@ final class Plan implements \Countable, \IteratorAggregate
         throw Exception::of(Status::Invalid, 'a plan never changes, so it has no copies: use the same object');
     }
 
-    /** Throws: a plan is memory of this process. */
+    /** Throws: a plan points to memory of this process, which cannot be serialized. */
     public function __serialize(): array
     {
         throw Exception::of(Status::Invalid, 'a plan is memory of this process: keep its two maps, and make it again with Plan::between');

@@ -16,7 +16,7 @@ enum Status: int
     case Fleet = 2;
     /** A fleet is well formed, but no map can satisfy it. */
     case Impossible = 3;
-    /** A file is not a map, or is a damaged one. */
+    /** The bytes are not a map, or their structure is damaged. */
     case Format = 4;
     /** The digest of a map does not match its bytes. */
     case Digest = 5;

@@ -79,11 +79,12 @@ impl Map {
     /// unchanged.
     ///
     /// path: str or os.PathLike. copy: whether to read the file into memory whatever its size.
-    /// Without it, files above 1 MiB are memory-mapped and shared by all processes, and if another
-    /// program truncates such a file in place, this process is killed by SIGBUS.
+    /// Without it, files above 1 MiB are memory-mapped and shared by all processes. If another
+    /// program overwrites such a file in place, maps that are open give wrong answers; if it
+    /// truncates the file, this process is killed by SIGBUS.
     ///
-    /// A file that was replaced by renaming is opened again. Maps that are open keep their answers.
-    /// So a server should open its map in each request.
+    /// After the file was replaced by renaming, the next call opens the new file, and maps that
+    /// are open keep their answers. So a server should open its map in each request.
     ///
     /// Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError,
     /// VersionError, and ChangedError when the file was overwritten in place.
@@ -295,7 +296,8 @@ impl Map {
     /// and their caps, and violations. It has the shape of `stead diff --json` (docs/cli.md) for a
     /// map that changes nothing.
     ///
-    /// Points are decimal strings in it, because 2**64 does not fit into a JSON number.
+    /// Counts of points are decimal strings in it, because many readers of JSON round integers
+    /// as large as 2**64.
     ///
     /// >>> [(node["name"], node["points"]) for node in members.report()["nodes"]]
     /// [('db1', '9223372036854775808'), ('db2', '9223372036854775808')]

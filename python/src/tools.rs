@@ -75,9 +75,10 @@ const BATCH: usize = 1 << 20;
 
 /// Measures how evenly the schemes of "Evenly distributing members by MD5" spread names.
 ///
-/// names: an iterable of keys; lines of a file opened with "rb" keep their line ends, so strip
-/// them. members: a number of members; if given, the result also has a projection of that many
-/// members onto the directories. levels: those directories, as in path.
+/// names: an iterable of keys. The lines of a file that is opened with "rb" keep their line ends,
+/// so strip them. members: a number of members; if given, the result also has a projection of
+/// that many members onto the directories. levels: the number of these directories on each level,
+/// as in path.
 ///
 /// Returns a dict in the shape of `stead survey --json` (docs/cli.md). Ctrl-C interrupts it.
 ///

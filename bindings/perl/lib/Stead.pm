@@ -19,7 +19,7 @@ require Stead::Slice;
 
 my $json = JSON::PP->new->utf8;
 
-# the data of a report in JSON; Stead.xs calls this
+# Converts a report from JSON to Perl data. Stead.xs calls this.
 sub _decoded {
     my ($text) = @_;
     local $@;

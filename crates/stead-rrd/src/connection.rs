@@ -53,7 +53,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// A stream of either kind; connections from clients use it, too.
+/// A stream of either kind, to a backend or to a client.
 pub enum Stream {
     /// Over a unix socket.
     Unix(UnixStream),
@@ -192,8 +192,9 @@ impl Connection {
             let waiting = self.ask(&[b"PENDING ", &name[..]].concat(), false).await?;
             let first = waiting.each().next().map(<[u8]>::to_vec);
             match (first, before) {
-                // nothing waits, or only values that came after the FLUSH or between two of them
+                // nothing waits: everything was written
                 (None, _) => return Ok(Ok(true)),
+                // if another value is first after a second FLUSH, the earlier ones were written
                 (Some(first), Some(before)) => return Ok(Ok(first != before)),
                 (first, None) => before = first,
             }

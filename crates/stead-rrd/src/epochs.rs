@@ -1,4 +1,4 @@
-//! Takes up new maps: watches for one, and decides what it means for the files.
+//! Takes up new maps: watches the map's file, and decides what a new map means for the files.
 //!
 //! A map that leaves every file where it is takes effect at once. A map that moves files becomes
 //! the target: from then on the router serves by both maps, until `stead-rrd move` has carried the
@@ -142,7 +142,7 @@ impl Epochs {
         all.extend(target.all());
         all.sort_unstable();
         all.dedup();
-        // the log first: it keeps no record for a backend that it does not follow
+        // tell the log first: it keeps no record for a backend that it does not follow
         self.router.backends.follow_these(&all)?;
         let ids = target.all().to_vec();
         self.router.shared().layout_mut().move_to(target, moved);

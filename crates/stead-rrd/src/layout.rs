@@ -1,5 +1,5 @@
-//! Where each file lives now: by one map, or by two maps while files move from the places of one to
-//! those of the other.
+//! Where each file lives now: by one map, or by two maps while files move from the places of the
+//! first map to those of the second.
 //!
 //! The settled map places every file that has not moved. While there is a target, a file that has
 //! moved is where the target places it. Backends are identified by small numbers that stay the same

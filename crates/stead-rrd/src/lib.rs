@@ -6,10 +6,10 @@
 //!                     \----question-----------------------line-----> backends
 //! ```
 //!
-//! Each line of a client is parsed once, into a [`Request`](request::Request). Its path is the name
-//! of a file, the name is a key, and the map says which backends have the key. A write is durable
-//! in the log before any backend gets it and before the client gets an answer. A question goes to a
-//! backend that has all writes.
+//! Each line of a client is parsed once, into a [`Request`](request::Request). The path in it
+//! becomes the name of a file. The name is a key, and the map says which backends have the key. A
+//! write is durable in the log before any backend gets it and before the client gets an answer. A
+//! question goes to a backend that has all writes.
 //!
 //! The project uses these words in one meaning each:
 //!
@@ -21,16 +21,16 @@
 //! | placement | a map with the backend of each of its nodes |
 //! | layout | where each file is now: by one placement, or by two while files move |
 //! | health | what a backend can do: up, behind, or down |
-//! | log | the router's own: it keeps each acknowledged write until every backend has confirmed it |
+//! | log | the router's own; it keeps each acknowledged write until its backends have confirmed it |
 //! | record | the writes of one request, or of a part of a BATCH, in the log |
 //! | ticket | a record on its way to the backends, and their answers to it |
 //! | position | the record up to which a backend has confirmed |
-//! | journal | rrdcached's own, never the router's; backends should have none |
+//! | journal | that of an rrdcached (`-j`), never the router's log; backends should have none |
 //! | state | the directory that the router keeps between two runs |
 //! | status | what the router reports about itself, for people and for monitoring |
 //!
-//! In this list, a module uses only modules of the lines above it. Modules of one line do not use
-//! each other, and no two files use each other:
+//! In the list below, a module uses only modules of the lines above its own. So modules of one line
+//! do not use each other, and no two files use each other:
 //!
 //! ```text
 //! clock dirs exit health layout lock path record refusals reply unflushed verb

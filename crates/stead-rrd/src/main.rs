@@ -79,8 +79,8 @@ fn run(matches: &ArgMatches) -> Result<u8, Failure> {
     }
 }
 
-/// Tells systemd, if it has started this process. An error means that systemd has gone, so nobody
-/// needs to be told.
+/// Reports a state of this process to systemd, if systemd has started it. An error means that
+/// systemd does not listen any more, so it is ignored.
 fn tell_systemd(state: NotifyState<'_>) {
     let _ = sd_notify::notify(&[state]);
 }

@@ -17,7 +17,7 @@ use crate::words::{field, line_of, words};
 /// The longest line that is sent to a backend. rrdcached reads 8,191 bytes, and writes 4,095 of an
 /// update into its journal.
 pub const LINE_BYTES: usize = 4000;
-/// The most definitions in one CREATE. rrdcached has room for 128 and dies of more.
+/// The most definitions in one CREATE. rrdcached has room for 128 and crashes on more.
 const DEFINITIONS: usize = 127;
 
 /// A request.

@@ -77,7 +77,7 @@ pub struct Lacks {
     pub bell: Notify,
 }
 
-/// The most names that are kept. A look through all files finds the others.
+/// The most names that are kept. Comparing the lists of all files finds the others.
 const MOST_LACKS: usize = 100_000;
 
 impl Lacks {

@@ -1,4 +1,4 @@
-//! A socket that accepts clients, of rrdcached's protocol or of the agents'.
+//! A socket that accepts clients: those of rrdcached's protocol, or those of the agent's.
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -62,7 +62,7 @@ impl Socket {
                 .map(|(stream, _)| Stream::Unix(stream)),
             Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept().await?;
-                let _ = stream.set_nodelay(true); // otherwise only slower
+                let _ = stream.set_nodelay(true); // after an error it is only slower
                 Ok(Stream::Tcp(stream))
             }
         }

@@ -1,5 +1,5 @@
-//! The router's own directory. It records which maps the router serves by, and which files have
-//! moved from the places of one map to those of the other.
+//! The router's own directory. It records by which maps the router serves. While files move from
+//! the places of one map to those of another, it also records which files have moved.
 //!
 //! ```text
 //! DIR/settled.map   places every file that has not moved

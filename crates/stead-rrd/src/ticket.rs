@@ -16,7 +16,7 @@ use crate::refusals::is_missing;
 use crate::verb::Verb;
 use crate::writes::Writes;
 
-/// The lines that failed, ascending, and why.
+/// The lines that failed, in ascending order, and why.
 pub type Failures = Vec<(usize, Vec<u8>)>;
 
 /// The answer of the backends to one line so far.
@@ -149,7 +149,7 @@ impl Ticket {
         }
         drop(answers);
         failures.sort_unstable_by_key(|(line, _)| *line);
-        let _ = done.send(failures); // a client that has left does not wait
+        let _ = done.send(failures); // fails if the client has left
     }
 
     fn answers(&self) -> MutexGuard<'_, Answers> {

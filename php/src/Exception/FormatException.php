@@ -6,7 +6,7 @@ namespace Stead\Exception;
 
 use Stead\Exception;
 
-/** The bytes are not a map, or its structure is damaged. */
+/** The bytes are not a map, or their structure is damaged. */
 class FormatException extends Exception
 {
 }

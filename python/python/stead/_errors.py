@@ -60,7 +60,9 @@ class InvalidError(Error, ValueError):
 
 
 class FleetError(Error, ValueError):
-    """A fleet contains a mistake; the message begins with file and line."""
+    """A fleet contains a mistake. The message begins with file and line or, for a fleet
+    that is a dict, with the place in the dict.
+    """
 
     status = Status.FLEET
 
@@ -72,7 +74,7 @@ class ImpossibleError(Error, ValueError):
 
 
 class FormatError(Error, ValueError):
-    """The bytes are not a map, or its structure is damaged."""
+    """The bytes are not a map, or their structure is damaged."""
 
     status = Status.FORMAT
 
@@ -131,7 +133,7 @@ class UncertainError(IoError):
 
 class ChangedError(Error):
     """A file was overwritten in place while it was open. Maps that are open keep their
-    answers.
+    answers, except memory-mapped ones.
     """
 
     status = Status.CHANGED

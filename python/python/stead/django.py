@@ -42,8 +42,8 @@ _maps: contextvars.ContextVar[dict[str, Map] | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def one_map() -> Iterator[None]:
-    """Keeps each map that is opened in the block until the block ends, as a request
-    does. It is for tasks of a queue and for management commands.
+    """A context manager for tasks of a queue and for management commands. It keeps each
+    map that `current_map` opens in the block until the block ends, as a request does.
 
     Within another `one_map` it has no effect.
     """
@@ -58,11 +58,11 @@ def one_map() -> Iterator[None]:
 
 
 def one_map_per_request(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The middleware: all lookups of a request use one map. Put it before all
+    """The middleware that makes all lookups of a request use one map. Put it before all
     middleware that locates keys.
 
-    It ends when the response begins: code that a StreamingHttpResponse runs later opens
-    the map again for each lookup.
+    The map is shared until the response begins: code that a StreamingHttpResponse runs
+    later opens the map again for each lookup.
     """
     if iscoroutinefunction(get_response):
 
@@ -86,8 +86,8 @@ for _capable in ("sync_capable", "async_capable"):
 
 
 def current_map(path: AnyPath | None = None) -> Map:
-    """Returns the map of this request; outside of a request, the newest map. `path`
-    names another map than `settings.STEAD_MAP`.
+    """Returns the map of this request; outside of a request, the newest map. `path` is the
+    file to use instead of `settings.STEAD_MAP`.
 
     Raises the same exceptions as `Map.open`.
     """

@@ -27,7 +27,7 @@ use overload
   'bool'   => sub { 1 },
   fallback => 1;
 
-# Stead.xs creates the same hash.
+# Makes an error. Stead.xs makes the same hash for failures of libstead.
 sub _new {
     my ( $class, $status, $message, $file, $line ) = @_;
     my $self = {
@@ -135,7 +135,7 @@ The fleet is well formed, but no map can satisfy it.
 
 =item STEAD_FORMAT (4)
 
-The file is not a map, or its structure is damaged.
+The bytes are not a map, or their structure is damaged.
 
 =item STEAD_DIGEST (5)
 
@@ -167,7 +167,8 @@ The new map is in place, but may not survive a power cut. Do not publish again; 
 
 =item STEAD_CHANGED (12)
 
-A file was overwritten in place while it was open. Maps that are open keep their answers.
+A file was overwritten in place while it was open. Maps that are open keep their answers, except
+memory-mapped ones.
 
 =item STEAD_NAME (13)
 

@@ -23,7 +23,7 @@ my $DEEPEST = 32;
 
 my $json = JSON::PP->new->allow_nonref->utf8;
 
-# Returns (the text, [the place of each line]).
+# Returns the JSON text, and a reference to an array with the place in the hash of each line.
 sub _text {
     my ( $fleet, $name ) = @_;
     local $@;
@@ -86,8 +86,8 @@ sub _text {
     return ( $text, \@places );
 }
 
-# The text of a number; undef for a value that is not a number, which goes to stead as a string, and
-# stead refuses it.
+# The text of a number; undef for a value that is not a number. Such a value goes to stead as a
+# string, which stead refuses.
 sub _number {
     my ($given) = @_;
     my $spelled = "$given";
@@ -105,8 +105,8 @@ sub _number {
       : undef;
 }
 
-# The JSON of a boolean as Perl writes it: 1 is true, 0 and the empty string are false. undef for
-# any other value, as above.
+# The JSON of a boolean. In Perl, 1 is true, and 0 and the empty string are false. The result is
+# undef for any other value, as above.
 sub _boolean {
     my ($given) = @_;
     return $given eq '1' ? 'true' : $given =~ /\A0?\z/ ? 'false' : undef;

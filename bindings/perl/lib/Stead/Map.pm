@@ -34,8 +34,8 @@ Stead::Map - which nodes hold which keys
 
 =head1 DESCRIPTION
 
-A map is immutable and verified. Its answers do not change, whatever happens to its file.
-L<Stead/KEYS> says what a key is.
+A map is immutable and verified. Its answers do not change when another map is published at its
+path. L<Stead/KEYS> says what a key is.
 
 A method that returns a list returns its length in scalar context.
 
@@ -50,9 +50,10 @@ unchanged, and returns the new map as soon as one is published. So open the map 
 and use it until the request ends.
 
 C<$path> is bytes, as for Perl's own C<open>, or an object that overloads string conversion. Files
-up to 1 MiB are read into memory. Larger ones are memory-mapped, and shared by all processes; if
-another program truncates such a file in place, this process is killed by SIGBUS. With C<< copy => 1
->> they are read into memory, too, and that cannot happen.
+up to 1 MiB are read into memory. Larger ones are memory-mapped, and shared by all processes. If
+another program overwrites such a file in place, maps that are open give wrong answers; if it
+truncates the file, this process is killed by SIGBUS. With C<< copy => 1 >>, large files are read
+into memory, too, and neither can happen.
 
 =head2 from_bytes($data)
 
@@ -77,7 +78,7 @@ relative C<secret_file> is looked for in the directory of C<name>.
 
 =head2 build_file($path, $previous, max_move => '5%')
 
-Does the same for a fleet file.
+Does the same as C<build>, for a fleet file.
 
 =head1 QUESTIONS
 
@@ -96,8 +97,8 @@ are down. All clients get the same list.
 
 =head2 locate_many(\@keys, numbers => 0)
 
-Returns the primaries of many keys, as a reference to an array. With C<< numbers => 1 >> it has the
-indices of the nodes in C<nodes> instead of their names.
+Returns the primaries of many keys, as a reference to an array. With C<< numbers => 1 >>, the array
+has the indices of the nodes in C<nodes> instead of their names.
 
 =head2 point($key)
 

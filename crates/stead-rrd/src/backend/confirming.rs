@@ -21,7 +21,7 @@ impl Backend {
         loop {
             tokio::time::sleep(pause).await;
             if self.health() == Health::Up {
-                // if the backend fails here, its own task finds it down
+                // errors are ignored here: the backend's own task finds out that it is down
                 let _ = self.flush(age).await;
                 let _ = self.look_for_a_journal().await;
             }
@@ -93,7 +93,8 @@ impl Backend {
             }
         }
         let through = {
-            // read before the queue is: every record up to here is in the queue or has left it
+            // This must be read before the queue: then every record up to here is in the queue or
+            // has left it.
             let offered = self.shared.offered.load(Ordering::Acquire);
             let mut standing = self.standing();
             if standing.health != Health::Up || standing.losses != losses_before {
@@ -109,8 +110,8 @@ impl Backend {
                 .flatten()
                 .min();
             let through = first.map_or(offered, |first| offered.min(first - 1));
-            // confirm what the previous turn found: while rrdcached is writing a file, nothing of
-            // the file waits, although it is not written yet
+            // Confirm only what the previous turn found: while rrdcached is writing a file, it says
+            // that nothing waits for the file, although the file is not written yet.
             standing.flushed.replace(through)
         };
         through.map_or(Ok(()), |through| {

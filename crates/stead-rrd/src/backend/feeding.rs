@@ -77,8 +77,8 @@ impl Backend {
         }
     }
 
-    /// Sends what waits in the queue while the backend is up. Returns the number of the last record
-    /// when the queue had become too long and has been sent.
+    /// Sends what waits in the queue, as long as the backend is up. When the queue has become too
+    /// long, sends all of it and returns the number of the last record.
     async fn drain(&self, connection: &mut Connection, caught_up: u64) -> io::Result<u64> {
         let mut through = caught_up;
         let (mut works, mut text) = (Vec::new(), Vec::new());
@@ -137,8 +137,7 @@ impl Backend {
             while let Some((at, mut text)) = failures.next_if(|(at, _)| *at < end) {
                 self.counters.refused.fetch_add(1, Ordering::Relaxed);
                 if work.ticket.number <= caught_up && is_repeated(&text) {
-                    // the log was read with this record in it, and the record came again through
-                    // the queue
+                    // the backend got this record from the log, and now again from the queue
                     continue;
                 }
                 if let Some(line) = work.lines().nth(at - start).filter(|_| has_no_file(&text)) {

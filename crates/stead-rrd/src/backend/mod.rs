@@ -10,13 +10,13 @@
 //!
 //! While a backend is `Up`, its writes wait in a queue. One task sends everything that waits as one
 //! BATCH, so the BATCHes grow with the load. In every other state nothing waits in memory, because
-//! the log has it. A backend that is `Behind` reads the log from its last confirmed record on. That
-//! can repeat writes that the backend has; its refusal of these ("illegal attempt") is not an
-//! error.
+//! the log has it. A backend that is `Behind` is sent the log from its last confirmed record on.
+//! That can repeat writes that the backend has; when it refuses these ("illegal attempt"), that is
+//! not an error.
 //!
 //! A write counts as confirmed when a FLUSH of its file, sent after the write was answered, has
-//! succeeded. Writes to a file that the backend reports as missing are confirmed, too: there is
-//! nothing to keep them in, and the whole file will be copied from a replica.
+//! succeeded. Writes to a file that the backend reports as missing are confirmed, too: they have no
+//! file to go into, and the whole file will be copied from another backend.
 //!
 //! A backend that does not answer in time is treated like one that closed the connection.
 

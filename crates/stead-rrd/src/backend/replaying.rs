@@ -36,7 +36,7 @@ impl Backend {
                     standing.error = None;
                     return Ok(through);
                 }
-                // every offered record is durable, so the log has it by now
+                // a newer record was offered; every offered record is durable, so the log has it
                 continue;
             }
             let failures = self
@@ -67,8 +67,8 @@ impl Backend {
                 format!("record {number} of the log is damaged"),
             )
         };
-        // the iterator may read from the disk: short reads, mostly from files that were written a
-        // moment ago
+        // The iterator may block this task to read from the disk. The reads are short, and mostly
+        // of files that were written a moment ago.
         for record in self.shared.log.read(after) {
             let (number, bytes) = record?;
             for entry in record::entries(&bytes) {

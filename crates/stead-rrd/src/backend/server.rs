@@ -28,12 +28,12 @@ pub struct Backend {
     pub(super) shared: Arc<Shared>,
     pub(super) standing: Mutex<Standing>,
     pub(super) wake: Notify,
-    /// how many works were taken out of the queue and answered since the start
+    /// how many items of work were taken out of the queue and answered since the start
     pub(super) answered: watch::Sender<u64>,
     pub(super) idle: Mutex<Vec<Connection>>,
-    /// Used for FLUSH only. It is opened before the connection of the writes. So if it works, it
-    /// leads to the same process that answered the writes, and not to a later one that knows
-    /// nothing of them.
+    /// A connection that is used for FLUSH only. It is opened before the connection of the writes.
+    /// So as long as it works, it leads to the process that answered the writes, and not to a later
+    /// one that knows nothing of them.
     pub(super) flushing: tokio::sync::Mutex<Option<Connection>>,
     /// notified when the backend comes up
     pub(super) came_up: Arc<Notify>,

@@ -24,12 +24,12 @@ pub struct Access {
 }
 
 /// Whether a backend keeps a journal of its own. rrdcached tells only how much it has written into
-/// a journal, so it must get updates before that shows.
+/// a journal, so nobody can tell before it has received updates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OwnJournal {
     Unknown,
-    /// not known yet; at the first look the backend had received this many updates, perhaps some
-    /// of them from a journal
+    /// Not known yet. When the router first asked, the backend had received this many updates,
+    /// perhaps some of them from a journal.
     UnknownAt(u64),
     Kept,
     None,
@@ -50,7 +50,7 @@ pub(super) struct Standing {
     pub base: Arc<[u8]>,
     pub queue: VecDeque<Work>,
     pub queued_bytes: usize,
-    /// how many works were ever put into the queue
+    /// how many items of work were ever put into the queue
     pub pushed: u64,
     /// the number of the oldest record that is being sent
     pub sending: Option<u64>,
@@ -62,7 +62,7 @@ pub(super) struct Standing {
     /// because the record's file came to this backend afterwards.
     pub late: Option<u64>,
     pub unflushed: Unflushed,
-    /// the last turn found everything up to this record flushed
+    /// the record up to which the last turn of `flush` found everything flushed
     pub flushed: Option<u64>,
     pub own_journal: OwnJournal,
 }

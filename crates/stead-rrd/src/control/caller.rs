@@ -12,7 +12,7 @@ use super::command::{Answer, Command, NAME};
 /// A question to a running router, and its answers.
 pub struct Asked {
     from: BufReader<OwnedReadHalf>,
-    /// kept open, because the router takes the end of this half for the end of the caller
+    /// kept open: when this half is closed, the router takes the caller to have left
     _to: OwnedWriteHalf,
     path: PathBuf,
 }

@@ -176,7 +176,7 @@ async fn report(
 /// Waits for the next state that is worth a line. It pauses after the last one, unless the work has
 /// ended.
 async fn next(receiver: &mut watch::Receiver<Progress>) -> Result<(), watch::error::RecvError> {
-    // a separate clone, because whatever it looks at counts as seen
+    // a separate clone: `wait_for` marks every state as seen, and `changed` must still report it
     let mut end = receiver.clone();
     if let Ok(ended) = tokio::time::timeout(EVERY, end.wait_for(|progress| progress.ended)).await {
         return ended.map(|_| ());

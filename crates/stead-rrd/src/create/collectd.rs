@@ -23,9 +23,10 @@ pub(super) fn type_of(name: &[u8]) -> Option<&[u8]> {
     last.split(|byte| *byte == b'-').next()
 }
 
-/// Returns the archives that collectd gives to a file. For each span, a row holds as many steps as
-/// leave the archive its least number of rows, and the archive has as many rows as then reach back
-/// that far. For the first span, and where there are too few steps, every step is a row.
+/// Returns the archives that collectd gives to a file. For each span, a row combines as many steps
+/// as it can while the archive still has at least `ROWS` rows, and the archive has enough rows to
+/// cover the span. In the archive of the first span every step is a row. A span with fewer than
+/// `ROWS` steps becomes `ROWS` steps long.
 pub(super) fn archives(step: u64) -> String {
     let mut line = String::new();
     for (at, span) in SPANS.into_iter().enumerate() {

@@ -4,7 +4,7 @@
 /// The longest name of a data source that rrdtool accepts.
 const NAME_BYTES: usize = 19;
 
-/// The most words and bytes of a CREATE. rrdcached has room for 128 words and dies of more; its
+/// The most words and bytes of a CREATE. rrdcached has room for 128 words and crashes on more; the
 /// line, with the name, must fit into 8,191 bytes.
 const MOST: (usize, usize) = (127, 5900);
 

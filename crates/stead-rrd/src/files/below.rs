@@ -24,7 +24,7 @@ pub(super) const DEPTH: usize = 32;
 /// The most bytes of a name: those that a path in Linux may have.
 pub(crate) const NAME_BYTES: usize = 4096;
 
-/// The content of a file in short: its size in bytes and its XXH3-128.
+/// A summary of a file's content: its size in bytes and its XXH3-128.
 pub(crate) type Sum = (u64, u128);
 
 /// Splits a name into its directories and its last part. The error says what is wrong with the

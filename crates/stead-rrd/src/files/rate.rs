@@ -15,7 +15,8 @@ pub struct Rate(Option<Arc<Limit>>);
 #[derive(Debug)]
 struct Limit {
     bytes_a_second: u64,
-    /// The moment when everything that was requested so far has had its time.
+    /// The moment from which the next bytes may be copied: by then, the limit allows everything
+    /// that was requested so far.
     free: Mutex<Instant>,
 }
 

@@ -10,13 +10,14 @@
 //!
 //! [`append`](Log::append) puts a record into a buffer. The writer, a thread, takes all records
 //! that wait, writes them and syncs once, so 64 clients can share a sync. The keeper, another
-//! thread, prepares the next segment, stores positions and trims.
+//! thread, prepares the next segment, stores positions, and removes segments that every backend has
+//! confirmed.
 //!
 //! After a crash, the last segment may end in records whose clients were never answered. They are
-//! cut off, and [`Durable::notice`] says so. Damage anywhere else is an error that names file and
-//! offset. A sync that failed is never tried again: the kernel may have dropped the pages and would
-//! report success the second time (as PostgreSQL found in 2018). The log then takes no more
-//! records.
+//! cut off, and [`Durable::notice`] says so. Damage anywhere else is an error that names the file
+//! and the offset. After a failed sync the log takes no more records and never tries the sync
+//! again: the kernel may have dropped the pages, and would report success the second time (as
+//! PostgreSQL found in 2018).
 
 mod books;
 mod disk;

@@ -3,9 +3,9 @@
 //! To the log, a record is just bytes. The router puts into it the writes of one request, or of a
 //! part of one BATCH, with the names of the backends that must get them. Records are numbered from
 //! 1, without gaps, in the order of the calls of [`append`](Log::append), and become durable in
-//! that order. Each backend has a position: it has on its disk every record for it up to there. A
-//! log forgets the records that every followed backend has confirmed, and keeps all others. When
-//! these do not fit its bound, it refuses new ones.
+//! that order. Each backend has a position: the number up to which it has all its records on its
+//! disk. A log forgets the records that every followed backend has confirmed, and keeps all others.
+//! When these would exceed the log's bound, it refuses new ones.
 
 use std::io;
 use std::sync::Arc;

@@ -197,7 +197,7 @@ pub(super) fn prepare(path: &Path, size: u64, disk: &dyn Disk) -> io::Result<Fil
             file.write_all(part)?;
             left -= part.len() as u64;
         }
-        disk.sync(&file)?; // because of delayed allocation, only now is the room certain
+        disk.sync(&file)?; // delayed allocation: the space is certain only after a sync
         Ok(file)
     })();
     made.map_err(|error| {

@@ -159,8 +159,8 @@ impl Mover {
             let mut bytes = 0;
             for target in targets {
                 let target = self.router.backends.get(*target);
-                // drop values that the target may still hold in memory for an earlier file of that
-                // name
+                // the target may still hold values in memory for an earlier file of that name: drop
+                // them
                 let forget = line_of(Verb::Forget, name);
                 target
                     .ask(&forget, false)

@@ -126,7 +126,7 @@ impl Mover {
         let (found, listed) = self.found(|_| true).await?;
         let layout = self.router.shared().layout();
         let settled = layout.settled();
-        // every file must have been seen at one of its places at least
+        // at least one of the places of every file must have been listed
         for policy in settled.map().policies() {
             let copies: Vec<BackendId> = policy
                 .members()
@@ -158,7 +158,7 @@ impl Mover {
                 .to_move(&name)
                 .is_some_and(|(old, _)| old.iter().any(|id| at.contains(id)))
             {
-                // a file that exists only at places where it should not be belongs to nobody
+                // a file that is at none of its old places is not moved: it stays where it is
                 todo.insert(name, at);
             }
         }

@@ -99,7 +99,7 @@ impl Mover {
             for (name, id) in shared.lacks.take() {
                 let backend = self.router.backends.get(id);
                 if backend.health() != Health::Up || !self.somebody_has(&name, id).await {
-                    continue; // it is found out again when the backend comes up again
+                    continue; // the files are looked for again when the backend comes up again
                 }
                 // the file may have arrived meanwhile, or nobody had made it yet
                 let flush = line_of(Verb::Flush, &name);

@@ -6,7 +6,7 @@ use super::wording::{ago, many, percent, printable};
 use crate::health::Health;
 use crate::status::{BackendStatus, Status};
 
-/// From this part of its bound on, the log is worth waking somebody.
+/// A log that has reached this part of its bound is a problem worth waking somebody for.
 const LOG_ALMOST_FULL: f64 = 0.8;
 
 /// The least size of a log: two segments, see log::Size.

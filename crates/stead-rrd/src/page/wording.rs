@@ -19,7 +19,7 @@ pub(super) fn many(count: u64, what: &str) -> String {
     )
 }
 
-/// Formats a fraction with one digit. It is never rounded to all or to nothing.
+/// Formats a fraction as a percentage with one decimal digit. Never rounds to 100 % or to 0 %.
 pub(super) fn percent(part: f64) -> String {
     match part * 100.0 {
         all if all >= 100.0 => "100 %".to_owned(),
@@ -47,8 +47,8 @@ impl Progress {
 
     /// Returns figures like `12 of 2,000 files, 1 failed, 3.10 MiB, 1.20 MiB/s`.
     pub fn figures(&self) -> String {
-        // all known files are done: before the first look at the servers, and while they are looked
-        // at again
+        // While the work goes on, all known files are done in two cases: before the servers were
+        // listed, and while they are listed again.
         let mut text = match !self.ended && self.done + self.failed >= self.files {
             true => format!("{}, looking for more", many(self.done, "file")),
             false => format!("{} of {}", HumanCount(self.done), many(self.files, "file")),

@@ -149,7 +149,7 @@ impl Router {
     }
 
     /// Sends FLUSHALL, SUSPENDALL, RESUMEALL, STATS or QUEUE to every backend that is up, and joins
-    /// their answers to one.
+    /// their answers into one.
     pub async fn everywhere(&self, verb: Verb) -> Reply {
         let replies = self.ask_every(verb.name().as_bytes().to_vec()).await;
         match verb {

@@ -24,7 +24,7 @@ pub struct Router {
     pub backends: Arc<Backends>,
     /// The order of all writes.
     pub sequence: Arc<Sequence>,
-    /// Held for reading while a file is created, and for writing while none may be.
+    /// Held for reading while a file is created, and for writing while no file may be created.
     pub creating: tokio::sync::RwLock<()>,
     /// limits the large answers
     pub(super) large: Arc<Semaphore>,
@@ -32,9 +32,11 @@ pub struct Router {
 
 impl Router {
     /// Returns a router whose backends are down until [`start`](Router::start) is called. The error
-    /// says which node lacks which attribute. [`follow`](Backends::follow) tells the log which
-    /// backends to keep records for. It must be called when all backends are known, because a
-    /// backend that is left out once loses its position.
+    /// says which node lacks which attribute.
+    ///
+    /// Then call [`follow`](Backends::follow), which tells the log which backends to keep records
+    /// for, but not before all backends are known: a backend that is left out once loses its
+    /// position.
     pub fn new(map: Map, log: Arc<dyn Log>, options: Options) -> Result<Router, String> {
         let empty = Placement::new(
             Map::from_bytes(map.bytes().to_vec()).map_err(|error| error.to_string())?,

@@ -1,4 +1,4 @@
-//! Joins the answers of several backends to one.
+//! Joins the answers of several backends into one.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ pub(super) fn no_backend() -> Reply {
     Reply::error("no server is up; try again later")
 }
 
-/// Joins the answers to a request to all backends: the first error, else the sum of what they
-/// count, else the first answer.
+/// Joins the answers to a request that went to all backends. The result is the first error; without
+/// an error, the sum of what the answers count; if they count nothing, the first answer.
 pub(super) fn agreed(replies: &[Reply]) -> Reply {
     replies
         .iter()

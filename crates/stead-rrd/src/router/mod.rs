@@ -1,4 +1,4 @@
-//! The router: chooses the backends of a request, and makes one answer of theirs.
+//! The router: chooses the backends of a request, and joins their answers into one.
 //!
 //! ```text
 //! a write     -> writing  -> ordering -> the log -> backends
