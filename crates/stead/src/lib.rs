@@ -87,8 +87,8 @@
 //!
 //! # Modules
 //!
-//! Bars separate groups of modules. A module uses only modules of the groups to the left of its own;
-//! a test checks this (tools/layers).
+//! Bars separate groups of modules. A module uses only modules of the groups to the left of its
+//! own; a test checks this (tools/layers).
 //!
 //! ```text
 //! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
