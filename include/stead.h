@@ -29,6 +29,13 @@
 //
 //     cc -o where where.c $(pkg-config --cflags --libs stead)
 //
+// WORDS. A point is a 64-bit number; the hash of a key gives its point. A policy is an ordered list
+// of nodes, primary first. A slice is a run of points that one policy holds. A pin gives a key, or
+// a thin range of points, to a policy by hand. An epoch is one version of a map. A fleet is the
+// text that a map is built from: it lists the nodes and their weights. A ring is another program's
+// rule of placement; `stead ring` turns it into a map, and the ring is then adopted.
+// docs/placement.md defines these words.
+//
 // CALLS. Arguments come in this order: the object, the inputs, the outputs, the error record. A
 // function that can fail returns a number of stead_status and fills the error record, which may be
 // NULL. It writes its outputs only when it returns STEAD_OK. Any other function says what it
@@ -58,13 +65,13 @@
 //
 // FILES. Publish a map by renaming a new file over the old one, as stead_map_publish, `stead
 // apply`, mv, rsync and install do. A reader that opens the map again for each request sees a new
-// epoch as soon as it is there; while nothing has changed, this costs one stat (for up to 16 files
-// per process). An open map never changes.
+// epoch as soon as it is there. Opening an unchanged file again costs one stat, because a process
+// remembers the maps of the 16 paths that it opened last. An open map never changes.
 //
 // Do not write into a published file in place (cp, rsync --inplace): the next open returns
-// STEAD_CHANGED. If the map is larger than 1 MiB, it is mapped, and the programs that have it open
-// lose it: its answers become meaningless, and if the file got shorter, reading the missing part
-// kills the process with SIGBUS. STEAD_OPEN_COPY prevents both.
+// STEAD_CHANGED. A map larger than 1 MiB is mapped, so the change also reaches the programs that
+// have it open: its answers become meaningless, and if the file got shorter, reading the missing
+// part kills the process with SIGBUS. STEAD_OPEN_COPY prevents both.
 //
 // TRUST. Opening a map that is damaged, truncated or malicious returns an error and never crashes.
 // The library cannot detect a pointer that is wrong but not NULL, or a handle that was freed: using
@@ -81,7 +88,7 @@
 
 // The number of the binary interface that this header declares; see stead_abi.
 typedef enum {
-  // The number of this header.
+  // The number of the binary interface of this header.
   STEAD_ABI = 1,
 } stead_abi_number;
 
@@ -102,7 +109,7 @@ typedef enum {
   STEAD_DIGEST = 5,
   // The map needs a newer stead.
   STEAD_VERSION = 6,
-  // The map belongs to another cluster, or uses another hash.
+  // The map belongs to another cluster, or uses another hash or key rule.
   STEAD_IDENTITY = 7,
   // A file does not exist.
   STEAD_NOT_FOUND = 8,
@@ -197,7 +204,7 @@ typedef enum {
 
 // Why a range of points moves.
 typedef enum {
-  // The range is under a pin of either map.
+  // A pin of the old or of the new map covers the range.
   STEAD_CAUSE_PIN = 1,
   // Somebody gave other nodes to the named policy that holds the range.
   STEAD_CAUSE_POLICY = 2,
@@ -544,7 +551,7 @@ int32_t stead_path(const void *key,
                    stead_error *error);
 
 // Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
-// site that folds must fold every key, before it locates it.
+// site that folds must fold every key before every lookup.
 // folded: room for `length` bytes; it may be the key itself.
 int32_t stead_fold_ascii(const void *key, size_t length, void *folded, stead_error *error);
 

@@ -86,7 +86,7 @@ pub extern "C" fn stead_path(
 }
 
 /// Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
-/// site that folds must fold every key, before it locates it.
+/// site that folds must fold every key before every lookup.
 /// folded: room for `length` bytes; it may be the key itself.
 #[no_mangle]
 pub extern "C" fn stead_fold_ascii(

@@ -10,7 +10,8 @@
 //! strings    the strings of a map, each with a NUL at its end
 //! ```
 //!
-//! A module uses only modules to its left; a test checks this (tools/layers):
+//! Bars separate groups of modules. A module uses only modules of the groups to the left of its
+//! own; a test checks this (tools/layers):
 //!
 //! ```text
 //! types strings | boundary | keys library locate open | inside | difference

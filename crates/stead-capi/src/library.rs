@@ -8,7 +8,7 @@ use crate::boundary::value;
 /// The number of the binary interface that this header declares; see stead_abi.
 #[repr(C)]
 pub enum stead_abi_number {
-    /// The number of this header.
+    /// The number of the binary interface of this header.
     STEAD_ABI = 1,
 }
 

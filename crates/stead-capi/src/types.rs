@@ -40,7 +40,7 @@ pub enum stead_status {
     STEAD_DIGEST = 5,
     /// The map needs a newer stead.
     STEAD_VERSION = 6,
-    /// The map belongs to another cluster, or uses another hash.
+    /// The map belongs to another cluster, or uses another hash or key rule.
     STEAD_IDENTITY = 7,
     /// A file does not exist.
     STEAD_NOT_FOUND = 8,
@@ -174,7 +174,7 @@ pub enum stead_fold {
 /// Why a range of points moves.
 #[repr(C)]
 pub enum stead_cause {
-    /// The range is under a pin of either map.
+    /// A pin of the old or of the new map covers the range.
     STEAD_CAUSE_PIN = 1,
     /// Somebody gave other nodes to the named policy that holds the range.
     STEAD_CAUSE_POLICY = 2,

@@ -7,7 +7,8 @@
 //! (fault domains), `input` (keys), `output`, `text`, `progress`, and `exit` (the exit codes, which
 //! docs/cli.md lists).
 //!
-//! A module uses only modules to its left; a test checks this (tools/layers):
+//! Bars separate groups of modules. A module uses only modules of the groups to the left of its
+//! own; a test checks this (tools/layers):
 //!
 //! ```text
 //! exit progress | output | input | text | caps explain | change | verb | usage

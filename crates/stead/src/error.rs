@@ -27,7 +27,7 @@ pub enum Status {
     Digest = 5,
     /// The map needs a newer stead.
     Version = 6,
-    /// The map belongs to another cluster, or uses another hash.
+    /// The map belongs to another cluster, or uses another hash or key rule.
     Identity = 7,
     /// A file does not exist.
     NotFound = 8,
@@ -90,7 +90,7 @@ pub enum Error {
         /// What the map needs, in words.
         needs: String,
     },
-    /// The map belongs to another cluster, or uses another hash.
+    /// The map belongs to another cluster, or uses another hash or key rule.
     Identity {
         /// What was expected, what was found, what to do.
         problem: String,

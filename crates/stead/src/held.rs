@@ -1,5 +1,5 @@
-//! What the slices of a map give to its holders: to nodes through unnamed policies, and to named
-//! policies themselves.
+//! The cells and points that the slices of a map give to its holders. The slices of an unnamed
+//! policy count for its nodes, those of a named policy for the policy itself.
 
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +30,7 @@ impl Held {
     }
 }
 
-/// What all holders have, indexed by the numbers of nodes and policies in the map.
+/// The cells and points of all holders, indexed by the numbers of nodes and policies in the map.
 pub(crate) struct Holdings {
     pub nodes: Vec<Held>,
     /// What each named policy has. Entries of unnamed policies are 0, since their nodes hold the

@@ -87,15 +87,17 @@
 //!
 //! # Modules
 //!
-//! A module uses only modules to its left; a test checks this (tools/layers).
+//! Bars separate groups of modules. A module uses only modules of the groups to the left of its
+//! own; a test checks this (tools/layers).
 //!
 //! ```text
 //! point weight name error mmap lock | cell policy | hash | slice fleet | format | map | held | plan rebalance verdict | ring | report path | baseline | stats simulate | store
 //! ```
 //!
 //! These pages are normative: docs/placement.md, docs/map-format.md, docs/fleet.md and
-//! docs/paths.md. No float, clock, locale or hash-map order influences a placement or a byte of a
-//! map.
+//! docs/paths.md. No clock, locale or hash-map order influences a placement or a byte of a map, and
+//! no float does, with one exception: some kinds of [`ring`] repeat the floating-point steps of the
+//! original program when they draw its map.
 
 #![deny(missing_docs, unsafe_code)]
 

@@ -7,7 +7,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A lock on a file. It is released when this is dropped or when the process ends.
+/// A lock on a file. Dropping this releases the lock. A process that ends without dropping it also
+/// releases the lock, unless a forked child still has the file open.
 #[derive(Debug)]
 pub(crate) struct Lock(File);
 

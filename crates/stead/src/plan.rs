@@ -13,7 +13,7 @@ use crate::slice::{lay_over, overlay, Slice};
 /// Why a range of points moves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Cause {
-    /// The range is under a pin of either map.
+    /// A pin of the old or of the new map covers the range.
     Pin,
     /// Somebody gave other nodes to the named policy that holds the range.
     Policy,
@@ -101,8 +101,8 @@ pub struct Plan {
     pub moves: Vec<Move>,
     /// How much moves.
     pub amounts: Amounts,
-    /// for each move, the largest last point of all moves up to and including it: a search goes
-    /// back until this is below the point
+    /// for each move, the largest last point of all moves up to and including it; a search for a
+    /// point goes backwards until this value is below the point
     reach: Vec<Point>,
 }
 
@@ -110,8 +110,8 @@ impl Plan {
     /// Compares two maps of one cluster. Returns `Identity` for maps of different clusters.
     ///
     /// Cost: one pass over the slices of both maps, and one move per copy: a slice that goes to a
-    /// policy of many nodes makes as many moves. [`Amounts::between`] gives the amounts without the
-    /// list.
+    /// policy of many nodes makes one move for each node. [`Amounts::between`] gives the amounts
+    /// without the list.
     pub fn between(old: &Map, new: &Map) -> Result<Plan> {
         let amounts = Amounts::between(old, new)?;
         let moves = moves(old, new, &Same::of(old, new));
@@ -169,7 +169,7 @@ fn same_cluster(old: &Map, new: &Map) -> Result<()> {
     Ok(())
 }
 
-/// Which nodes and which named policies of the old map are which in the new map.
+/// The node of the new map that each old node is, and the same for named policies.
 struct Same {
     /// old node -> new node
     nodes: Vec<Option<NodeId>>,

@@ -1,5 +1,6 @@
 //! The report of a plan or a map, in the form that programs read; `plan`, `apply` and `diff` share
-//! it. The facts come from the verdict and the plan; this module only formats them.
+//! it. The facts come from the verdict and the plan, and this module formats them. It finds only
+//! the optimum itself, by building the map again without `max_slices`.
 //!
 //! Points are 16 hex digits. Counts of points and weights are decimal strings. Fractions are
 //! numbers: they are the only floating-point numbers here, and nothing is decided by them.

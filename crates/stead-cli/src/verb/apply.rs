@@ -46,8 +46,8 @@ pub struct Apply {
 impl Apply {
     pub fn run(self, out: &mut Out) -> Result {
         let store = Store::new(&self.map, KEEP);
-        // also when there is nothing to publish, so that it does not fail only on the day of a
-        // change
+        // checked even when there is nothing to publish: otherwise a symbolic link would be found
+        // only on the day of a change
         store.refuse_symlink()?;
         let change = Change::of(&self.fleet, store.current()?, &self.pace)?;
         publish(&store, &change, &self.show, out)

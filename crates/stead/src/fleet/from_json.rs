@@ -1,9 +1,9 @@
 //! Lowers JSON to the tree: RFC 8259 and nothing looser.
 //!
 //! Two parsers read the text. serde_json checks the grammar, because it accepts JSON and nothing
-//! else; but it keeps neither places nor the digits of numbers. jsonc-parser keeps both but accepts
-//! more than JSON, so it only reads texts that passed serde_json. (From version 0.28 on it can be
-//! strict itself, but needs a newer compiler than our MSRV.)
+//! else; but it keeps neither the offsets of values nor the digits of numbers. jsonc-parser keeps
+//! both but accepts more than JSON, so it only reads texts that passed serde_json. (From version
+//! 0.28 on it can be strict itself, but needs a newer compiler than our MSRV.)
 
 use std::collections::HashSet;
 

@@ -1,9 +1,9 @@
 //! Lowers TOML 1.0 to the tree.
 //!
-//! The parser also reads TOML 1.1, and has its own limits of depth. So a scan of the bytes first
-//! refuses what TOML 1.0 does not have (so that every other TOML reader can read the fleet, too)
-//! and what is nested deeper than a fleet can be. Of the mistakes of the scan and the parser, the
-//! earlier one is reported.
+//! The parser also reads TOML 1.1, and has its own limits of depth. So a scan of the bytes comes
+//! first. It refuses syntax that TOML 1.0 does not have, so that every other TOML reader can read
+//! the fleet too, and text that is nested deeper than `DEEPEST`. When both the scan and the parser
+//! find a mistake, the one that is earlier in the text is reported.
 
 use std::ops::Range;
 
@@ -68,7 +68,7 @@ enum Scan {
     Passed(Option<Mistake>),
 }
 
-/// Walks over strings, comments and brackets. What is not TOML at all is left to the parser.
+/// Walks over strings, comments and brackets. Text that is not TOML at all is left to the parser.
 ///
 /// The depth of a place is the number of brackets around it plus the dots of the dotted keys that
 /// lead there. The dot of a number counts as well; a number has at most one.

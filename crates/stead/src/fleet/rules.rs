@@ -314,7 +314,7 @@ impl Reader<'_> {
         let policies: HashSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
         for table in tables {
             let (mut what, mut to, mut short) = (None, None, false);
-            // the key of each pair that came first
+            // "key" excludes "range", and "policy" excludes "nodes": the one that came first
             let (mut what_key, mut to_key): (Option<String>, Option<String>) = (None, None);
             for KeyedTree { key, at, tree } in table.it {
                 let seen = match key.as_str() {

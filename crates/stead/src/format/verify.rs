@@ -78,7 +78,7 @@ fn records(check: &Check) -> Result<()> {
     check.final_slices(&bases, &pins)
 }
 
-/// Checks what can be checked before the digest: that this is a map, of this format, and not cut.
+/// Checks what can be checked before the digest: that this is a map of this format, not truncated.
 /// The first `PEEK` bytes of the file and its length are enough.
 pub(crate) fn header(bytes: &[u8], file_length: u64) -> Result<Header> {
     if bytes.is_empty() {

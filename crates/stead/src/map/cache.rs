@@ -18,7 +18,8 @@ use super::open::{open, Map, Stamp};
 use crate::error::{Error, Result};
 use crate::lock;
 
-/// When a new path comes in and the cache is full, the least recently used path is dropped.
+/// The number of paths that the cache keeps. When it is full, a new path replaces the least
+/// recently used one.
 const PATHS: usize = 16;
 
 /// The paths and their maps, the most recently used last.
@@ -29,8 +30,8 @@ type Entries = Vec<(PathBuf, Known)>;
 struct Known {
     map: Arc<Map>,
     stamp: Stamp,
-    /// shared, because another thread may drop the entry: whoever compares inodes must keep the
-    /// file of the known inode open
+    /// keeps the inode from being reused; shared, because another thread may drop the entry while
+    /// this one still compares inodes
     _open: Arc<File>,
 }
 
@@ -59,8 +60,9 @@ pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     };
     let opened = open(path, copy_up_to);
     if let Some(before) = &before {
-        // was the file touched, linked or overwritten? The digest tells: that of a mapped file was
-        // stored when it was opened, even if the mapping now shows other bytes
+        // The file may have been touched, linked or overwritten, and the digest tells which. The
+        // digest of a mapped file was stored when the file was opened, so it is right even if the
+        // mapping shows other bytes now.
         let overwritten = match &opened {
             Ok((new, _, found)) => {
                 before.stamp.same_file(found) && new.digest() != before.map.digest()

@@ -191,7 +191,7 @@ impl Map {
         Policy { map: self, id }
     }
 
-    /// Returns how many slices rebalancing made.
+    /// Returns the number of base slices.
     pub fn base_count(&self) -> usize {
         self.count(BASE_POINTS)
     }

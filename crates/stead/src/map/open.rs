@@ -15,14 +15,14 @@ use crate::format::{header, verify, Checked, PEEK};
 use crate::mmap::Mapping;
 
 /// A file up to this size is read into our own memory; a larger one is mapped and shared. Reading 1
-/// MiB takes less than a millisecond, and nobody can truncate our own copy.
+/// MiB takes less than a millisecond, and no other process can truncate our own copy.
 pub(super) const COPY_UP_TO: u64 = 1 << 20;
 
 /// A larger file is refused before it is read. 1 GiB is a hundred times the size of a map of 1000
 /// nodes that joined one by one.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// How often a file is read again if it changes while it is read.
+/// How often a file is read, at most, while it keeps changing.
 const TRIES: u32 = 3;
 
 /// An immutable, verified map.
@@ -75,8 +75,8 @@ impl Stamp {
         }
     }
 
-    /// Whether the file was not written in between. Replacing, linking or chmod changes the time of
-    /// change, but not the bytes.
+    /// Whether the bytes of the file are the same in both states. Replacing, linking or chmod
+    /// changes the time of change, but not the bytes.
     fn same_contents(&self, other: &Stamp) -> bool {
         (self.size, self.modified) == (other.size, other.modified)
     }

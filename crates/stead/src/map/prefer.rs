@@ -1,5 +1,5 @@
-//! Prefer: which nodes answer when a node is down, the same list for every client. Normative:
-//! docs/placement.md.
+//! Prefer: which nodes answer when a node is down. Every client computes the same list. Normative:
+//! docs/placement.md, "Prefer".
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,5 +1,5 @@
-//! A chain of pieces from which pieces are removed and into which others are inserted: a doubly
-//! linked list whose links stand in a table.
+//! A chain of pieces: a doubly linked list, with its links in a table. Pieces can be removed from
+//! it and inserted into it.
 
 use super::piece::{join, Piece, PieceId};
 use super::table::Table;

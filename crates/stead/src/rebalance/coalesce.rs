@@ -16,8 +16,8 @@ use super::sets::{SetId, Sets};
 /// the piece.
 ///
 /// Of two neighbours with the same cost, the one whose holders are further below their targets
-/// takes the piece, so that the following rebalance has less to undo. All in all, coalescing adds
-/// at most twice the absorbed length, times the holders that the neighbours add, to what is moved.
+/// takes the piece, so that the following rebalance has less to undo. In all, coalescing increases
+/// the movement by at most twice the absorbed length times the holders that the neighbours add.
 pub(super) fn coalesce(pieces: &[Piece], sets: &Sets, aim: &Aim, keep: usize) -> Vec<Piece> {
     let mut work = Coalescing {
         chain: Chain::new(pieces.iter().copied()),

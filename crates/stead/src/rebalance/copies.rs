@@ -36,7 +36,8 @@ struct Copies<'a> {
 }
 
 impl Copies<'_> {
-    /// -1 when the copy was not there at the start, so that giving it up is a refund; otherwise 0.
+    /// Returns what it costs that `from` gives up its copy: -1, a refund, when `from` did not have
+    /// the copy at the start; otherwise 0.
     fn refund(sets: &Sets, run: &Run, from: HolderId) -> i64 {
         if sets.role_of(run.old, from).is_none() {
             -1

@@ -102,9 +102,9 @@ fn within_one(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>
 /// each piece of room that it leaves below the limit. A fresh layout moves nearly everything, so it
 /// is taken only when nothing else fits.
 ///
-/// Coalescing moves all holders off their targets, and correcting that takes about two cuts each,
-/// however little was coalesced. So it must not be necessary at every step; leaving room avoids
-/// that.
+/// Coalescing moves all holders off their targets, and correcting that takes about two cuts for
+/// each holder, however little was coalesced. So coalescing should not be needed in every epoch.
+/// Leaving room below the limit avoids that.
 fn within_several(pieces: &[Piece], sets: &mut Sets, aim: &Aim) -> Result<Vec<Piece>> {
     let laid = first_layout(sets, aim, 1);
     let fresh = primaries::put_right(pieces, &laid, sets, aim)?;

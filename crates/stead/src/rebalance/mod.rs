@@ -25,10 +25,11 @@
 //!
 //! How the files work together: `build` runs step 1, which gives an `Aim`, and passes it to
 //! `limit`. `limit` calls `exact`, which runs steps 2 to 7 and checks that the result meets the
-//! aim. When the fleet sets `max_slices` and `exact` made more slices, `limit` first lets
-//! `coalesce` join slices, which costs movement, and calls `exact` again. For a first map,
-//! `first_layout` replaces steps 2 to 6. `gradual` takes only a part of a change, and `compose`
-//! turns pieces into the parts of a map.
+//! aim. `exact` repeats steps 3 to 5 while they make progress. Where step 2 changed sets, it also
+//! runs `copies` before step 3, for exchanges that move nothing more. When the fleet sets
+//! `max_slices` and `exact` made more slices, `limit` first lets `coalesce` join slices, which
+//! costs movement, and calls `exact` again. For a first map, `first_layout` replaces steps 2 to 6.
+//! `gradual` takes only a part of a change, and `compose` turns pieces into the parts of a map.
 //!
 //! In steps 3 to 5, a holder that must shrink never gains a cell, and a holder that must grow never
 //! loses one. The number of cells moved is therefore exactly the sum of all gains. Where these

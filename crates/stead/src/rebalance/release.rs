@@ -1,4 +1,4 @@
-//! Release: roles that must shrink give up cells, so that there are few gaps and old pieces vanish.
+//! Release: roles that must shrink give up cells, such that few gaps open and old pieces vanish.
 //!
 //! Each gap costs a piece, and each piece that is given up whole saves one. Whole pieces rarely add
 //! up to what a role must give up, so it needs one cut somewhere. Gaps can be saved by letting two
@@ -6,7 +6,7 @@
 //!
 //! ```text
 //!   a a a a b b b b b     a gives up 1, b gives up 2:     a a a . . . b b b     one gap serves both
-//!   a a a c b b b b b     c gives up its piece whole:     a a . . . b b b b     c's gap takes both cuts for nothing
+//!   a a a c b b b b b     c gives up its piece whole:     a a . . . b b b b     both cuts use c's gap
 //! ```
 //!
 //! With several copies, two cuts can share a gap where the two sets differ by one exchange: then

@@ -1,8 +1,8 @@
 //! Tables: one value for each holder, role, domain, set or piece, accessible only by the id of that
 //! thing.
 //!
-//! Only this file of `rebalance` indexes. An id of another kind does not compile. An id that the
-//! table does not have panics; the front page of `rebalance` says why that is acceptable.
+//! No other file of `rebalance` indexes an array. An id of another kind does not compile. An id
+//! that the table does not have panics; the front page of `rebalance` says why that is acceptable.
 
 use std::any::type_name;
 use std::marker::PhantomData;

@@ -1,6 +1,6 @@
-//! Simulation: stead and its peers follow the same history of fleets. What each of them moves, and
-//! how evenly it places, is measured in the same way. docs/simulate.md says what the figures mean
-//! and what rule each peer follows.
+//! Simulation: stead and its peers, which are other ways to place keys, follow the same history of
+//! fleets. What each of them moves, and how evenly it places, is measured in the same way.
+//! docs/simulate.md says what the figures mean and what rule each peer follows.
 //!
 //! ```text
 //! JSON    --reading--\

@@ -1,4 +1,4 @@
-//! Peers: the list of the systems that take part in a simulation. stead is one of them.
+//! The systems that take part in a simulation: stead and its peers.
 
 use super::claim::Claim;
 use super::contiguous::Contiguous;

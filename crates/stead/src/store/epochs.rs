@@ -288,7 +288,7 @@ impl Store {
         Ok(epochs)
     }
 
-    /// Returns the files of the epochs that are too many once `newest` is there.
+    /// Returns the files of the epochs that the history drops once `newest` is published.
     fn outdated(&self, newest: u64) -> Vec<PathBuf> {
         let mut epochs = self.kept().unwrap_or_default();
         epochs.retain(|epoch| newest.saturating_sub(*epoch) >= self.keep as u64);

@@ -1,8 +1,8 @@
 //! The fault domains of a map and their caps: docs/placement.md, "Fault domains and caps".
 //!
-//! The domains are kept in one list, level by level, and within a level by name from the outermost
-//! in. So parents come before their parts, and the order of the list is the order in which the
-//! document breaks ties.
+//! The domains are kept in one list: level by level from the outermost, and within a level by name.
+//! So parents come before their parts, and the order of the list is the order in which
+//! docs/placement.md breaks ties.
 
 use std::iter::successors;
 
@@ -92,7 +92,6 @@ impl<'a> Domains<'a> {
 
     /// Yields the domains that a node is in, from the innermost to the whole. A holder that is not
     /// a node is only in the whole.
-    /// in the whole only.
     pub fn around(&self, node: usize) -> impl Iterator<Item = usize> + '_ {
         let home = self.homes.get(node).copied().unwrap_or(0);
         successors(Some(home), |domain| self.all.get(*domain)?.parent)

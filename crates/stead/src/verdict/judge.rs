@@ -1,4 +1,5 @@
-//! The verdict: what every holder and domain wants, may have and has, and every violation.
+//! The verdict: the share that every holder and domain wants, may have and has, and every
+//! violation.
 
 use std::collections::HashMap;
 

@@ -132,7 +132,7 @@ fn under_slice(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
 }
 
 /// A pin may have more nodes than R, and may have one in a domain where no node can hold points.
-/// What counts is that after the loss of a domain as many copies are left as of a slice.
+/// The rule is that the loss of a domain leaves as many copies of a pinned point as of any other.
 fn under_pin(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
     let replicas = map.replicas() as usize;
     let nodes = policy.distinct();
@@ -165,7 +165,7 @@ fn under_pin(map: &Map, domains: &Domains, policy: Policy) -> Vec<Fault> {
 }
 
 /// Returns, for each domain, how many of these nodes it has, and its cap; ordered from the
-/// outermost in and by name. The whole is left out, because it has no cap to keep.
+/// outermost in and by name. The whole is left out: the number of nodes is checked separately.
 fn copies(domains: &Domains, nodes: &[NodeId]) -> Vec<(usize, usize, usize)> {
     let mut around: Vec<usize> = nodes
         .iter()

@@ -1,12 +1,12 @@
 //! How many cells every holder wants and gets: docs/placement.md, "Targets".
 //!
-//! *Progressive filling.* All shares rise together, in proportion to the weights. Each bound (of a
-//! holder, of a domain, of the whole) knows how many cells it has left and the sum of the weights
-//! that still rise in it; it is reached at the level left / weights. The bound that is reached
-//! first divides what it has left among its rising holders, which freezes them. This never lowers
-//! the level of another bound: what an inner bound has taken from an outer one is exactly what its
-//! holders would have taken by rising to that level. So a heap is enough: when an entry comes to
-//! the top, its level is computed again.
+//! The method is progressive filling. All shares rise together, in proportion to the weights. Each
+//! bound (of a holder, of a domain, of the whole) knows how many cells it has left and the sum of
+//! the weights that still rise in it; it is reached at the level left / weights. The bound that is
+//! reached first divides what it has left among its rising holders, which freezes them. This never
+//! lowers the level of another bound: what an inner bound has taken from an outer one is exactly
+//! what its holders would have taken by rising to that level. So a heap is enough: when an entry
+//! comes to the top, its level is computed again.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -66,7 +66,7 @@ pub(super) fn targets(
     while let Some(Reverse(entry)) = heap.pop() {
         match filling.entry(entry.bound) {
             Some(now) if now == entry => filling.freeze(entry.bound),
-            Some(now) => heap.push(Reverse(now)), // holders in it have frozen since
+            Some(now) => heap.push(Reverse(now)), // some of its holders have frozen since
             None => {}
         }
     }
@@ -75,7 +75,7 @@ pub(super) fn targets(
 
 /// A bound: a number of cells that must not be exceeded.
 struct Room {
-    /// The cells that the frozen holders have left.
+    /// The cells that the frozen holders in it leave to the others.
     left: u128,
     /// The sum of the weights of the rising holders in it.
     rising: u128,
@@ -88,7 +88,7 @@ struct Room {
 /// The level at which a bound is reached. Bounds that are reached together are ordered: the
 /// innermost first, and within a level by name.
 ///
-/// This is the order of the document. Any other order would give the same cells: when an inner
+/// This is the order of docs/placement.md. Any other order would give the same cells: when an inner
 /// bound is reached together with an outer one, it has room for exactly the leftover cells that are
 /// its own.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
