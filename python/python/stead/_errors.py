@@ -92,7 +92,7 @@ class VersionError(Error):
 
 
 class IdentityError(Error, ValueError):
-    """The map belongs to another cluster, or has another hash."""
+    """The map belongs to another cluster, or has another hash or key rule."""
 
     status = Status.IDENTITY
 

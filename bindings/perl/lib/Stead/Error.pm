@@ -147,7 +147,7 @@ The map needs a newer stead.
 
 =item STEAD_IDENTITY (7)
 
-The map belongs to another cluster, or has another hash.
+The map belongs to another cluster, or has another hash or key rule.
 
 =item STEAD_NOT_FOUND (8)
 
