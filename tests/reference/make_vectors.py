@@ -463,7 +463,8 @@ def main(check):
             place.write_bytes(data)
         elif not place.exists() or place.read_bytes() != data:
             wrong.append(name)
-        assert len(data) < 2**20, name
+        # a file that a person still opens; locate.json, the largest, is half of it
+        assert len(data) < 2**21, name
     for name in wrong:
         print(
             f"tests/{name}: differs from what make_vectors.py makes, or is not made by it"
