@@ -214,7 +214,7 @@ def test_messages_name_the_place_in_a_dict():
     refused({"node": [a]}, "fleet: required key `name` is missing")
     refused(
         {"name": "m", "node": [a, {"name": "b"}, a]},
-        "fleet['node'][2]['name']: node name `a` is used in fleet['node'][0]['name'] already",
+        "fleet['node'][2]['name']: node name `a` is already used in fleet['node'][0]['name']",
     )
     refused(
         {
