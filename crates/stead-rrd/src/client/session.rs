@@ -67,8 +67,8 @@ impl Pending {
     }
 }
 
-/// What became of the lines of a write: those that failed, or `None` when the task that would have
-/// said so has died.
+/// The outcome of a write: the lines that failed, or `None` if the task that should have reported
+/// them has died.
 type Outcome = Option<Failures>;
 
 /// The outcome of a write, when it is known.
@@ -80,8 +80,8 @@ fn arrived(answer: &mut oneshot::Receiver<Failures>) -> Option<Outcome> {
     }
 }
 
-/// The error that the client gets, if any. The client did not send the lines before line `own`: what
-/// became of those is not its business, unless nobody knows what became of any.
+/// The error that the client gets, if any. The client did not send the lines before line `own`. It
+/// does not hear of their failures, unless nobody knows the outcome of any line.
 fn failure(outcome: Outcome, own: usize) -> Option<Vec<u8>> {
     match outcome {
         None => Some(FAULT.into()),
