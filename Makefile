@@ -11,7 +11,7 @@ export CARGO PYTHON PREFIX
 .PHONY: help format fuzz-rrd setup program build wheel perl demo demo-agree test header bench-c bench-md5 bench-growth bench-balance bench-python bench-php bench-perl bench-optimum bench-rrd test-spark bench-spark vectors install uninstall clean
 
 help:
-	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (first run: under 5 minutes, then seconds)'
+	@echo 'make demo          places a million user names on 4 to 16 servers, and shows what moves and that five languages agree (the first run builds for some minutes)'
 	@echo 'make demo-agree    shows in a table and a picture how far clients of memcached agree on where keys live (run scripts/setup --clients before; it installs the clients)'
 	@echo 'make test          runs every suite in every language: a line for each, and the total'
 	@echo 'make format        formats every file with the formatter of its language; make test checks the result'
