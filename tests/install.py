@@ -631,6 +631,15 @@ def check_again(prefix):
         )
         answer, _ = running.communicate(b"frank\n")
         TALLY.equal("a running program continues", answer, b"38/37/60/frank\n")
+    hint = f"export PATH={prefix}/bin:$PATH\n"
+    TALLY.that("install says what to add to PATH", hint in made.out, made.out)
+    path = f"{prefix}/bin:{ENV['PATH']}"
+    found = Done(["scripts/install"], env={"PREFIX": prefix, "PATH": path})
+    TALLY.that(
+        "install says nothing of PATH where it has the directory",
+        "PATH=" not in found.good().replace("LD_LIBRARY_PATH=", ""),
+        found.out,
+    )
     TALLY.equal(
         "the second install gives the same files as the first",
         {path: read_bytes(prefix, path) for path in below(prefix)} == before,
@@ -661,6 +670,9 @@ def check_staged(scratch):
         "an install below DESTDIR works", made.code == 0 and not made.said, made.said
     )
     TALLY.equal("every file is below DESTDIR/PREFIX", os.listdir(dest), ["usr"])
+    TALLY.that(
+        "of a package nothing is said of PATH", "PATH=" not in made.out, made.out
+    )
     prefix = os.path.join(dest, "usr")
     check_tree(prefix, lib)
     plain = [
