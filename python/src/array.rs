@@ -90,7 +90,7 @@ impl Array {
         PyList::new(py, (0..self.numbers.len()).map(|row| self.item(py, row)))
     }
 
-    /// The number of rows that are null, because their keys are.
+    /// The number of null rows. A row is null if its key is null.
     #[getter]
     fn null_count(&self) -> usize {
         self.nulls

@@ -396,7 +396,7 @@ class Array(Generic[_T_co]):
         """
     @property
     def null_count(self) -> int:
-        """The number of rows that are null, because their keys are."""
+        """The number of null rows. A row is null if its key is null."""
     def __len__(self) -> int: ...
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> _T_co: ...

@@ -36,6 +36,18 @@ impl Kind {
         ring.checked(servers.file)
     }
 
+    /// Draws the ring of a list that a test has as text. `file` is its name in messages.
+    #[cfg(test)]
+    pub(super) fn draw_text(
+        &self,
+        file: &str,
+        list: &str,
+        set: &[impl AsRef<str>],
+    ) -> Result<Ring> {
+        let bytes = list.as_bytes();
+        self.draw(&Servers { bytes, file }, set)
+    }
+
     /// The rings that this kind draws for servers of these names and weights, each with its
     /// choices: candidates for the ring that production uses. Rings that cannot be drawn are left
     /// out.

@@ -239,13 +239,7 @@ mod tests {
     use super::*;
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "servers",
-            },
-            set,
-        )
+        KIND.draw_text("servers", list, set)
     }
 
     const FOUR: &str = "servers => [\n  '10.0.1.1:11211',\n  \

@@ -279,13 +279,7 @@ mod tests {
     use md5::{Digest, Md5};
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "destinations",
-            },
-            set,
-        )
+        KIND.draw_text("destinations", list, set)
     }
 
     fn names(ring: &Ring, key: &str) -> Vec<String> {

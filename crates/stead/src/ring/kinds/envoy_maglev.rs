@@ -132,13 +132,7 @@ mod tests {
     use super::*;
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "hosts",
-            },
-            set,
-        )
+        KIND.draw_text("hosts", list, set)
     }
 
     /// The host of every row, by its place in the list.

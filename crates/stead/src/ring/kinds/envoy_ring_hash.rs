@@ -136,13 +136,7 @@ mod tests {
     use super::*;
 
     fn drawn(list: &str, set: &[impl AsRef<str>]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "hosts",
-            },
-            set,
-        )
+        KIND.draw_text("hosts", list, set)
     }
 
     /// The points of a ring, each with its host's place in the list; a run that follows one of the

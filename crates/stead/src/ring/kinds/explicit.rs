@@ -168,13 +168,7 @@ mod tests {
     use md5::{Digest, Md5};
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "table",
-            },
-            set,
-        )
+        KIND.draw_text("table", list, set)
     }
 
     fn node(ring: &Ring, key: &str) -> String {

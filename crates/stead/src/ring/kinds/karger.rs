@@ -114,13 +114,7 @@ mod tests {
     use sha1::{Digest, Sha1};
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "servers",
-            },
-            set,
-        )
+        KIND.draw_text("servers", list, set)
     }
 
     /// The servers of a key, computed as the article words it.

@@ -141,13 +141,7 @@ mod tests {
     use md5::{Digest, Md5};
 
     fn drawn(list: &str) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "servers",
-            },
-            &[""; 0],
-        )
+        KIND.draw_text("servers", list, &[""; 0])
     }
 
     /// The golden keys of the family: key:0 to key:5, the empty key, été, user/42.

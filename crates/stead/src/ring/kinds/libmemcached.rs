@@ -331,13 +331,7 @@ mod tests {
     use md5::{Digest, Md5};
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "servers",
-            },
-            set,
-        )
+        KIND.draw_text("servers", list, set)
     }
 
     /// key:0 to key:5, nothing, été, user/42; and the servers 10.0.1.1 to 8 that own them, by the

@@ -195,13 +195,7 @@ mod tests {
         bbbb :0@0 master,noaddr - 0 0 0 disconnected\n";
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "nodes",
-            },
-            set,
-        )
+        KIND.draw_text("nodes", list, set)
     }
 
     #[test]

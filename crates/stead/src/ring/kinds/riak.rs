@@ -212,13 +212,7 @@ mod tests {
     use sha1::{Digest, Sha1};
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "owners",
-            },
-            set,
-        )
+        KIND.draw_text("owners", list, set)
     }
 
     fn names(ring: &Ring, key: &str) -> Vec<String> {

@@ -263,13 +263,7 @@ mod tests {
     use crate::hash::{Char, Function};
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "servers",
-            },
-            set,
-        )
+        KIND.draw_text("servers", list, set)
     }
 
     const LIST: &str = "servers:\n  - 127.0.0.1:11211:1\n  - 127.0.0.1:22122:3 beta\n  \

@@ -113,13 +113,7 @@ mod tests {
     use md5::{Digest, Md5};
 
     fn drawn(list: &str, set: &[&str]) -> Result<Ring> {
-        KIND.draw(
-            &Servers {
-                bytes: list.as_bytes(),
-                file: "nodes",
-            },
-            set,
-        )
+        KIND.draw_text("nodes", list, set)
     }
 
     #[test]
