@@ -6,13 +6,15 @@
 // hammer   threads open and close maps; children locate keys and open maps
 // first    each process opens its first map in its threads while it forks
 // names    threads ask a new handle for its first string while the process
-// forks
+//          forks
 // publish  a thread publishes; long-lived children do not keep its lock
 // control  as hammer, with a mutex of the test that is held across the fork:
 //          this hangs, and the hang must be noticed
 //
 // SIGALRM kills a child that hangs. That counts as a failure; in control mode
-// it counts as success.
+// it counts as success. Under AddressSanitizer, the child is forked again: some
+// versions (gcc 12's) do not hold the locks of their own allocator across a
+// fork, so a child of threads that allocate hangs in malloc now and then.
 
 #include "check.h"
 
@@ -23,7 +25,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 8, PATIENCE = 20 };
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#endif
+
+enum { THREADS = 8 };
+#ifdef SANITIZED
+enum { PATIENCE = 5, TRIES = 8 };
+#else
+enum { PATIENCE = 20, TRIES = 1 };
+#endif
 
 static int stop;          // tells the threads to stop
 static stead_map *handle; // the handle that parent and children use
@@ -62,6 +78,15 @@ static int end_of(pid_t pid) {
   return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// Runs `body` in a child. Returns what it returned, or -SIGALRM if the child,
+// and each that replaced it, hung.
+static int in_child(int (*body)(void)) {
+  int result = -SIGALRM;
+  for (int i = 0; i < TRIES && result == -SIGALRM; i++)
+    result = end_of(child(body, PATIENCE));
+  return result;
+}
+
 static int opens(const char *path) {
   stead_map *map = NULL;
   if (stead_map_open(path, STEAD_OPEN_SHARED, &map, NULL) != STEAD_OK)
@@ -90,7 +115,7 @@ static void hammer(void) {
   int forks = rounds > 1 ? 200 : 20;
   start(threads, open_and_close);
   for (int i = 0; i < forks; i++)
-    IS(end_of(child(look_up_and_open, PATIENCE)), 0);
+    IS(in_child(look_up_and_open), 0);
   end(threads);
 }
 
@@ -142,7 +167,7 @@ static int first_open(void) {
   pthread_barrier_wait(&together);
   for (volatile unsigned spin = 0; spin < delay; spin++) {
   }
-  int result = end_of(child(open_it, PATIENCE));
+  int result = in_child(open_it);
   end(threads);
   return result == -SIGALRM ? 99 : result;
 }
@@ -192,7 +217,7 @@ static void names(void) {
     __atomic_store_n(&handle, all[i], __ATOMIC_SEQ_CST);
     for (volatile int spin = 0; spin < i * 200; spin++) {
     }
-    IS(end_of(child(name_it, PATIENCE)), 0);
+    IS(in_child(name_it), 0);
   }
   end(threads);
   for (int i = 0; i < forks; i++)
