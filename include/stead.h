@@ -127,6 +127,13 @@ typedef enum {
   STEAD_NAME = 13,
   // A bug in stead: please report it.
   STEAD_INTERNAL = 15,
+  // The operating system denied permission; os_errno is EACCES or EPERM.
+  STEAD_PERMISSION = 16,
+  // There is not enough memory for the call.
+  STEAD_MEMORY = 17,
+  // The change does harm that a guard forbids, and the guard was not lifted. No function of this
+  // version returns it.
+  STEAD_GUARDED = 18,
 } stead_status;
 
 // Flags of stead_map_open. Combine them with |.
@@ -269,6 +276,37 @@ typedef struct {
   int32_t reserved;
 } stead_move;
 
+// A copy of a key that moves.
+typedef struct {
+  // The position of the key among the keys that were given, from 0.
+  uint64_t key;
+  // The number in the old map of the node that loses the copy; -1 when the copy is new.
+  int32_t from;
+  // The number in the new map of the node that gets the copy; -1 when the copy is dropped.
+  int32_t to;
+} stead_affected;
+
+// A number of points, of which there are up to 255 * 2^64: high * 2^64 + low.
+typedef struct {
+  // The low 64 bits.
+  uint64_t low;
+  // The high 64 bits.
+  uint64_t high;
+} stead_points;
+
+// How much a plan moves, in points: a point of which two copies move counts twice. docs/cli.md
+// explains the four.
+typedef struct {
+  // What rebalancing moves.
+  stead_points moved;
+  // The least that any method would have to move for the same shares.
+  stead_points lower_bound;
+  // What moves because of pins and named policies.
+  stead_points by_hand;
+  // The points whose primary changes although their nodes do not.
+  stead_points reordered;
+} stead_amounts;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -323,9 +361,10 @@ int32_t stead_map_build_file(const char *path,
                              stead_map **map,
                              stead_error *error);
 
-// Verifies the digest and the structure of a map file. It does not use the cache of open maps.
-// Returns STEAD_OK, or what is wrong with the file.
-int32_t stead_map_verify(const char *path, stead_error *error);
+// Opens and verifies a map file without the cache of open maps, and reads it into memory whatever
+// its size: for a program that looks at many files once, or that only wants to know whether a file
+// is a sound map.
+int32_t stead_map_open_uncached(const char *path, stead_map **map, stead_error *error);
 
 // Reads the epoch and the digest from the header of a map file without verifying it: a cheap way
 // to ask whether there is a newer epoch.
@@ -402,14 +441,17 @@ int32_t stead_map_prefer(const stead_map *map,
 // Finds the point of a key: its hash, which decides where it lives.
 int32_t stead_map_point(const stead_map *map, const void *key, size_t length, uint64_t *point, stead_error *error);
 
+// Finds the node of a point. When a point has several nodes, this is the primary.
+int32_t stead_map_locate_point(const stead_map *map, uint64_t point, int32_t *node, stead_error *error);
+
 // Finds all nodes of a point, primary first. nodes, capacity and count are as in
 // stead_map_locate_all.
-int32_t stead_map_locate_point(const stead_map *map,
-                               uint64_t point,
-                               int32_t *nodes,
-                               size_t capacity,
-                               size_t *count,
-                               stead_error *error);
+int32_t stead_map_locate_all_point(const stead_map *map,
+                                   uint64_t point,
+                                   int32_t *nodes,
+                                   size_t capacity,
+                                   size_t *count,
+                                   stead_error *error);
 
 // Returns the name of the cluster; NULL when map is NULL. The string lives as long as the map.
 const char *stead_map_name(const stead_map *map);
@@ -428,6 +470,25 @@ int32_t stead_map_same(const stead_map *map, const stead_map *other);
 // Gets the bytes of the map's file, which include the secret of the hash if there is one. They
 // live as long as the map.
 int32_t stead_map_bytes(const stead_map *map, const void **bytes, size_t *length, stead_error *error);
+
+// Copies the digest of the map that this one was built on: zeros for a first map.
+// digest: room for STEAD_DIGEST_ROOM bytes.
+int32_t stead_map_parent(const stead_map *map, uint8_t *digest, stead_error *error);
+
+// Returns the name of the map's hash, such as "md5"; NULL when map is NULL. The string lives as
+// long as the map.
+const char *stead_map_hash(const stead_map *map);
+
+// Returns the key rule as a fleet writes it: "whole", or "first 2 segments"; NULL when map is
+// NULL. The string lives as long as the map.
+const char *stead_map_key(const stead_map *map);
+
+// Returns over how many levels of labels the copies are spread; 0 when map is NULL.
+int32_t stead_map_spread_count(const stead_map *map);
+
+// Returns the name of the label of a level of the spread, such as "zone"; NULL when there is no
+// such level. Level 0 is the outermost. The string lives as long as the map.
+const char *stead_map_spread(const stead_map *map, int32_t level);
 
 // Returns how many nodes hold each point; 0 when map is NULL. A named policy may list more nodes,
 // or fewer.
@@ -455,6 +516,22 @@ const char *stead_map_node_attribute(const stead_map *map, int32_t node, const c
 // string lives as long as the map.
 const char *stead_map_node_label(const stead_map *map, int32_t node, const char *label);
 
+// Returns how many labels a node has; -1 when there is no such node.
+int32_t stead_map_node_label_count(const stead_map *map, int32_t node);
+
+// Returns the name of a label of a node; NULL when there is no such node or label. Labels are
+// numbered from 0, in the order of their names. stead_map_node_label has the value. The string
+// lives as long as the map.
+const char *stead_map_node_label_name(const stead_map *map, int32_t node, int32_t label);
+
+// Returns how many attributes a node has; -1 when there is no such node.
+int32_t stead_map_node_attribute_count(const stead_map *map, int32_t node);
+
+// Returns the name of an attribute of a node; NULL when there is no such node or attribute.
+// Attributes are numbered from 0, in the order of their names. stead_map_node_attribute has the
+// value. The string lives as long as the map.
+const char *stead_map_node_attribute_name(const stead_map *map, int32_t node, int32_t attribute);
+
 // Returns how many policies the map has; 0 when map is NULL. Policies are numbered from 0.
 int32_t stead_map_policy_count(const stead_map *map);
 
@@ -465,6 +542,10 @@ const char *stead_map_policy_name(const stead_map *map, int32_t policy);
 // Returns the kind that the fleet gave to a policy, or "" when it gave none; NULL when there is no
 // such policy. The string lives as long as the map.
 const char *stead_map_policy_kind(const stead_map *map, int32_t policy);
+
+// Gets the weight of a policy, in millionths: what a named policy takes as if it were a node; 0
+// when it takes no share of its own.
+int32_t stead_map_policy_weight(const stead_map *map, int32_t policy, uint64_t *millionths, stead_error *error);
 
 // Finds the nodes of a policy, primary first. nodes, capacity and count are as in
 // stead_map_locate_all.
@@ -502,15 +583,44 @@ size_t stead_plan_count(const stead_plan *plan);
 // copy of a range of points; together they are all that has to be copied.
 int32_t stead_plan_move(const stead_plan *plan, size_t index, stead_move *one, stead_error *error);
 
-// Finds the numbers of the moves that concern a key: none when the key stays where it is. indexes,
+// Finds the numbers of the moves that affect a key: none when the key stays where it is. indexes,
 // capacity and count are as nodes, capacity and count in stead_map_locate_all.
-int32_t stead_plan_moves_of(const stead_plan *plan,
-                            const void *key,
-                            size_t length,
-                            size_t *indexes,
-                            size_t capacity,
-                            size_t *count,
-                            stead_error *error);
+int32_t stead_plan_affects(const stead_plan *plan,
+                           const void *key,
+                           size_t length,
+                           size_t *indexes,
+                           size_t capacity,
+                           size_t *count,
+                           stead_error *error);
+
+// Finds the numbers of the moves that contain a point, as stead_plan_affects does for a key.
+int32_t stead_plan_affects_point(const stead_plan *plan,
+                                 uint64_t point,
+                                 size_t *indexes,
+                                 size_t capacity,
+                                 size_t *count,
+                                 stead_error *error);
+
+// Finds what moves of many keys: one row for each copy that moves, in the order of the keys, and
+// none for a key that stays where it is. Each key is hashed once.
+// keys, length, offsets, key_count: the keys, as keys, length, offsets and count in
+// stead_map_locate_many.
+// rows, capacity: an array, and how many rows it has room for. Rows beyond the capacity are not
+// written.
+// count: how many rows there are, whatever the capacity. In a map with R replicas a key has up to
+// R rows, or more when a named policy lists more nodes.
+int32_t stead_plan_affects_many(const stead_plan *plan,
+                                const void *keys,
+                                size_t length,
+                                const uint64_t *offsets,
+                                size_t key_count,
+                                stead_affected *rows,
+                                size_t capacity,
+                                size_t *count,
+                                stead_error *error);
+
+// Gets how much moves, in points: exact numbers, of which stead_plan_fraction is a rounded part.
+int32_t stead_plan_amounts(const stead_plan *plan, stead_amounts *amounts, stead_error *error);
 
 // Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL.
 // stead_plan_report has the exact number of points.

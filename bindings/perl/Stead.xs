@@ -420,7 +420,7 @@ locate_point(map, point)
     UV number;
   PPCODE:
     number = unsigned_of(aTHX_ point, "a point");
-    ASK(stead_map_locate_point(map->map, number, found.nodes, capacity, &found.count, &error), found);
+    ASK(stead_map_locate_all_point(map->map, number, found.nodes, capacity, &found.count, &error), found);
     ANSWER_LIST(found.count, fresh_name(aTHX_ map, found.nodes[i]));
 
 void
@@ -700,11 +700,11 @@ affects(plan, key)
     stead_error error;
     size_t few[FEW], *indexes = few, count;
   PPCODE:
-    if (stead_plan_moves_of(plan->plan, key.text, key.length, few, FEW, &count, &error) != STEAD_OK)
+    if (stead_plan_affects(plan->plan, key.text, key.length, few, FEW, &count, &error) != STEAD_OK)
         fail(aTHX_ &error);
     if (count > FEW) {
         indexes = (size_t *)SvPVX(sv_2mortal(newSV(count * sizeof(size_t) + 1)));
-        if (stead_plan_moves_of(plan->plan, key.text, key.length, indexes, count, &count, &error) != STEAD_OK)
+        if (stead_plan_affects(plan->plan, key.text, key.length, indexes, count, &count, &error) != STEAD_OK)
             fail(aTHX_ &error);
     }
     ANSWER_LIST(count, move_record(aTHX_ plan, indexes[i]));

@@ -20,6 +20,9 @@ typedef enum {
   STEAD_CHANGED = 12,
   STEAD_NAME = 13,
   STEAD_INTERNAL = 15,
+  STEAD_PERMISSION = 16,
+  STEAD_MEMORY = 17,
+  STEAD_GUARDED = 18,
 } stead_status;
 
 typedef enum {
@@ -97,6 +100,24 @@ typedef struct {
   int32_t reserved;
 } stead_move;
 
+typedef struct {
+  uint64_t key;
+  int32_t from;
+  int32_t to;
+} stead_affected;
+
+typedef struct {
+  uint64_t low;
+  uint64_t high;
+} stead_points;
+
+typedef struct {
+  stead_points moved;
+  stead_points lower_bound;
+  stead_points by_hand;
+  stead_points reordered;
+} stead_amounts;
+
 int32_t stead_abi(void);
 
 const char *stead_version(void);
@@ -121,7 +142,7 @@ int32_t stead_map_build_file(const char *path,
                              stead_map **map,
                              stead_error *error);
 
-int32_t stead_map_verify(const char *path, stead_error *error);
+int32_t stead_map_open_uncached(const char *path, stead_map **map, stead_error *error);
 
 int32_t stead_map_peek(const char *path, uint64_t *epoch, uint8_t *digest, stead_error *error);
 
@@ -163,12 +184,14 @@ int32_t stead_map_prefer(const stead_map *map,
 
 int32_t stead_map_point(const stead_map *map, const void *key, size_t length, uint64_t *point, stead_error *error);
 
-int32_t stead_map_locate_point(const stead_map *map,
-                               uint64_t point,
-                               int32_t *nodes,
-                               size_t capacity,
-                               size_t *count,
-                               stead_error *error);
+int32_t stead_map_locate_point(const stead_map *map, uint64_t point, int32_t *node, stead_error *error);
+
+int32_t stead_map_locate_all_point(const stead_map *map,
+                                   uint64_t point,
+                                   int32_t *nodes,
+                                   size_t capacity,
+                                   size_t *count,
+                                   stead_error *error);
 
 const char *stead_map_name(const stead_map *map);
 
@@ -179,6 +202,16 @@ int32_t stead_map_digest(const stead_map *map, uint8_t *digest, stead_error *err
 int32_t stead_map_same(const stead_map *map, const stead_map *other);
 
 int32_t stead_map_bytes(const stead_map *map, const void **bytes, size_t *length, stead_error *error);
+
+int32_t stead_map_parent(const stead_map *map, uint8_t *digest, stead_error *error);
+
+const char *stead_map_hash(const stead_map *map);
+
+const char *stead_map_key(const stead_map *map);
+
+int32_t stead_map_spread_count(const stead_map *map);
+
+const char *stead_map_spread(const stead_map *map, int32_t level);
 
 int32_t stead_map_replicas(const stead_map *map);
 
@@ -194,11 +227,21 @@ const char *stead_map_node_attribute(const stead_map *map, int32_t node, const c
 
 const char *stead_map_node_label(const stead_map *map, int32_t node, const char *label);
 
+int32_t stead_map_node_label_count(const stead_map *map, int32_t node);
+
+const char *stead_map_node_label_name(const stead_map *map, int32_t node, int32_t label);
+
+int32_t stead_map_node_attribute_count(const stead_map *map, int32_t node);
+
+const char *stead_map_node_attribute_name(const stead_map *map, int32_t node, int32_t attribute);
+
 int32_t stead_map_policy_count(const stead_map *map);
 
 const char *stead_map_policy_name(const stead_map *map, int32_t policy);
 
 const char *stead_map_policy_kind(const stead_map *map, int32_t policy);
+
+int32_t stead_map_policy_weight(const stead_map *map, int32_t policy, uint64_t *millionths, stead_error *error);
 
 int32_t stead_map_policy_nodes(const stead_map *map,
                                int32_t policy,
@@ -221,13 +264,32 @@ size_t stead_plan_count(const stead_plan *plan);
 
 int32_t stead_plan_move(const stead_plan *plan, size_t index, stead_move *one, stead_error *error);
 
-int32_t stead_plan_moves_of(const stead_plan *plan,
-                            const void *key,
-                            size_t length,
-                            size_t *indexes,
-                            size_t capacity,
-                            size_t *count,
-                            stead_error *error);
+int32_t stead_plan_affects(const stead_plan *plan,
+                           const void *key,
+                           size_t length,
+                           size_t *indexes,
+                           size_t capacity,
+                           size_t *count,
+                           stead_error *error);
+
+int32_t stead_plan_affects_point(const stead_plan *plan,
+                                 uint64_t point,
+                                 size_t *indexes,
+                                 size_t capacity,
+                                 size_t *count,
+                                 stead_error *error);
+
+int32_t stead_plan_affects_many(const stead_plan *plan,
+                                const void *keys,
+                                size_t length,
+                                const uint64_t *offsets,
+                                size_t key_count,
+                                stead_affected *rows,
+                                size_t capacity,
+                                size_t *count,
+                                stead_error *error);
+
+int32_t stead_plan_amounts(const stead_plan *plan, stead_amounts *amounts, stead_error *error);
 
 double stead_plan_fraction(const stead_plan *plan);
 

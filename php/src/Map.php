@@ -212,7 +212,7 @@ final class Map
         [$c, $library] = [$this->c, $this->library];
         do {
             $nodes = $library->nodes;
-            if ($c->stead_map_locate_point($this->map, $point, $nodes, $library->capacity, $library->count, null) !== 0) {
+            if ($c->stead_map_locate_all_point($this->map, $point, $nodes, $library->capacity, $library->count, null) !== 0) {
                 throw Exception::of(Status::Internal, 'a point has no nodes');
             }
             $count = $library->count[0];

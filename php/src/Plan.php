@@ -93,7 +93,7 @@ final class Plan implements \Countable, \IteratorAggregate
         // room for one move for each of a few replicas; a named policy may need more
         for ($room = 16;; $room = $count) {
             $indexes = $this->library->room("size_t[$room]");
-            if ($this->c->stead_plan_moves_of($this->plan, $key, \strlen($key), $indexes, $room, $this->library->count, $this->library->error) !== 0) {
+            if ($this->c->stead_plan_affects($this->plan, $key, \strlen($key), $indexes, $room, $this->library->count, $this->library->error) !== 0) {
                 $this->library->fail();
             }
             $count = $this->library->count[0];

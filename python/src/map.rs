@@ -94,9 +94,12 @@ impl Map {
     #[staticmethod]
     #[pyo3(signature = (path, *, copy = false))]
     fn open(py: Python<'_>, path: PathBuf, copy: bool) -> PyResult<Map> {
-        py.detach(|| stead::map::open_cached(&path, copy))
-            .raise(py)
-            .map(Map::new)
+        let open = if copy {
+            stead::Map::open_copy
+        } else {
+            stead::Map::open
+        };
+        py.detach(|| open(&path)).raise(py).map(Map::new)
     }
 
     /// Makes a map from the bytes of a map file, and verifies them.
@@ -289,7 +292,7 @@ impl Map {
     /// >>> again == members, again.same(members)
     /// (False, True)
     fn same(&self, other: &Bound<'_, Map>) -> bool {
-        self.map.same_but_epoch(&other.get().map)
+        self.map.same(&other.get().map)
     }
 
     /// Returns the content of the map as a dict: each node's weight, share and points, the domains
@@ -511,7 +514,7 @@ pub fn build(
     let (fleet, source) = fleet::read(fleet)?;
     let previous = previous.map(|map| Arc::clone(&map.get().map));
     let built = py.detach(|| match most {
-        Some(most) => stead::build_step(&fleet, previous.as_deref(), most),
+        Some(most) => stead::build_max_move(&fleet, previous.as_deref(), most),
         None => stead::build(&fleet, previous.as_deref()),
     });
     source.raise(py, built).map(|map| Map::new(Arc::new(map)))

@@ -119,12 +119,9 @@ impl Plan {
     /// [('db2', 'db3')]
     fn affects<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         let py = key.py();
-        let mut found: Vec<usize> = self
+        let moves: Vec<_> = self
             .plan
-            .at(self.new.get().map.point(key::bytes(key)?))
-            .collect();
-        found.reverse();
-        let moves: Vec<_> = found
+            .affects(key::bytes(key)?)
             .iter()
             .map(|i| self.record(py, &self.plan.moves[*i]))
             .collect::<PyResult<_>>()?;

@@ -67,13 +67,13 @@ static void check_copies(void) {
   GIVES(stead_map_locate_all(map, FRANK, out.nodes, SIZE_MAX, &out.count,
                              at)); // the capacity is only a limit
   IS(out.count, 3);
-  GIVES(stead_map_locate_point(map, 0x26253c50741faa9c, out.nodes, 16,
+  GIVES(stead_map_locate_all_point(map, 0x26253c50741faa9c, out.nodes, 16,
                                &out.count, at));
   CHECK(out.count == 3 && out.nodes[0] == named(map, "b2") &&
         out.nodes[2] == named(map, "a2"));
-  GIVES(stead_map_locate_point(map, 0, NULL, 0, &out.count, at));
+  GIVES(stead_map_locate_all_point(map, 0, NULL, 0, &out.count, at));
   IS(out.count, 3);
-  GIVES(stead_map_locate_point(map, UINT64_MAX, out.nodes, 1, &out.count, at));
+  GIVES(stead_map_locate_all_point(map, UINT64_MAX, out.nodes, 1, &out.count, at));
   IS(out.count, 3);
   for (size_t room = 0; room <= 7; room++) {
     static const char *best[] = {"b2", "c2", "a2", "c1", "b1", "a1"};
@@ -244,7 +244,7 @@ static void check_slices(const stead_map *map) {
                                  at));
     int32_t primary = out.nodes[0];
     for (int end = 0; end < 2; end++) {
-      GIVES(stead_map_locate_point(map, end ? slice.last : slice.first,
+      GIVES(stead_map_locate_all_point(map, end ? slice.last : slice.first,
                                    out.nodes, 16, &out.count, at));
       IS(out.nodes[0], primary);
     }

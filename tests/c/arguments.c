@@ -79,13 +79,13 @@ static void check_locating(void) {
                stead_map_point(map, "k", 1, ODD(uint64_t), at));
 
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
-               stead_map_locate_point(NULL, 1, out.nodes, 16, &out.count, at));
+               stead_map_locate_all_point(NULL, 1, out.nodes, 16, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "nodes is NULL",
-               stead_map_locate_point(map, 1, NULL, 1, &out.count, at));
+               stead_map_locate_all_point(map, 1, NULL, 1, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "nodes is not aligned",
-               stead_map_locate_point(map, 1, ODD(int32_t), 1, &out.count, at));
+               stead_map_locate_all_point(map, 1, ODD(int32_t), 1, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "count is NULL",
-               stead_map_locate_point(map, 1, out.nodes, 16, NULL, at));
+               stead_map_locate_all_point(map, 1, out.nodes, 16, NULL, at));
 
   for (size_t i = 0; i < IMPOSSIBLE; i++) {
     REFUSES_WITH(STEAD_INVALID, "key cannot be so long",
@@ -285,24 +285,24 @@ static void check_plans(void) {
                stead_plan_move(plan, 0, ODD(stead_move), at));
   REFUSES_WITH(
       STEAD_INVALID, "plan is NULL",
-      stead_plan_moves_of(NULL, "k", 1, out.indexes, 16, &out.count, at));
+      stead_plan_affects(NULL, "k", 1, out.indexes, 16, &out.count, at));
   REFUSES_WITH(
       STEAD_INVALID, "key is NULL",
-      stead_plan_moves_of(plan, NULL, 1, out.indexes, 16, &out.count, at));
+      stead_plan_affects(plan, NULL, 1, out.indexes, 16, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "indexes is NULL",
-               stead_plan_moves_of(plan, "k", 1, NULL, 1, &out.count, at));
+               stead_plan_affects(plan, "k", 1, NULL, 1, &out.count, at));
   REFUSES_WITH(
       STEAD_INVALID, "not aligned",
-      stead_plan_moves_of(plan, "k", 1, ODD(size_t), 1, &out.count, at));
+      stead_plan_affects(plan, "k", 1, ODD(size_t), 1, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "count is NULL",
-               stead_plan_moves_of(plan, "k", 1, out.indexes, 16, NULL, at));
+               stead_plan_affects(plan, "k", 1, out.indexes, 16, NULL, at));
   for (size_t i = 0; i < IMPOSSIBLE; i++)
     REFUSES_WITH(STEAD_INVALID, "key cannot be so long",
-                 stead_plan_moves_of(plan, "k", impossible[i], out.indexes, 16,
+                 stead_plan_affects(plan, "k", impossible[i], out.indexes, 16,
                                      &out.count, at));
   GIVES(
-      stead_plan_moves_of(plan, "k", 1, out.indexes, SIZE_MAX, &out.count, at));
-  GIVES(stead_plan_moves_of(plan, NULL, 0, NULL, 0, &out.count, at));
+      stead_plan_affects(plan, "k", 1, out.indexes, SIZE_MAX, &out.count, at));
+  GIVES(stead_plan_affects(plan, NULL, 0, NULL, 0, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "plan is NULL",
                stead_plan_report(NULL, 0, &out.text, at));
   REFUSES_WITH(STEAD_INVALID, "json is NULL",

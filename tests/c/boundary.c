@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
   STATUS(stead_map_locate_many, map, "k", 1, offsets, 1, out.nodes, at);
   STATUS(stead_map_prefer, map, "k", 1, out.nodes, 16, &out.count, at);
   STATUS(stead_map_point, map, "k", 1, &out.number, at);
-  STATUS(stead_map_locate_point, map, 1, out.nodes, 16, &out.count, at);
+  STATUS(stead_map_locate_all_point, map, 1, out.nodes, 16, &out.count, at);
   VALUE(IS_NULL, stead_map_name, map);
   VALUE(IS_ZERO, stead_map_epoch, map);
   STATUS(stead_map_digest, map, out.digest, at);
@@ -128,7 +128,7 @@ int main(int argc, char **argv) {
   stead_plan *other = out.plan;
   VALUE(IS_ZERO, stead_plan_count, plan);
   STATUS(stead_plan_move, plan, 0, &out.move, at);
-  STATUS(stead_plan_moves_of, plan, "k", 1, out.indexes, 16, &out.count, at);
+  STATUS(stead_plan_affects, plan, "k", 1, out.indexes, 16, &out.count, at);
   VALUE(IS_NAN, stead_plan_fraction, plan);
   STATUS(stead_plan_report, plan, 1, &out.text, at);
   char *moves = out.text;

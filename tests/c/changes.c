@@ -33,7 +33,7 @@ static size_t check_moves_of(const stead_plan *plan, const stead_map *old,
   for (size_t i = 0; i < has_now; i++)
     got += !has(before, had, old, stead_map_node_name(new_map, after[i]));
   size_t indexes[16];
-  int right = stead_plan_moves_of(plan, key, length, indexes, 16, &found,
+  int right = stead_plan_affects(plan, key, length, indexes, 16, &found,
                                   NULL) == STEAD_OK &&
               found <= 16;
   for (size_t i = 0; right && i < found; i++) {
@@ -279,7 +279,7 @@ static void check_lives(void) {
   stead_map_free(new_map);
   CHECK(stead_plan_count(plan) > 0 && stead_plan_fraction(plan) == 0.5);
   GIVES(stead_plan_move(plan, 0, &out.move, at));
-  GIVES(stead_plan_moves_of(plan, "frank", 5, out.indexes, 16, &out.count, at));
+  GIVES(stead_plan_affects(plan, "frank", 5, out.indexes, 16, &out.count, at));
   GIVES(stead_plan_report(plan, 1, &out.text, at));
   stead_plan_free(plan);
   CHECK(strstr(out.text, "\"moves\"") != NULL);
@@ -308,7 +308,7 @@ static void check_known_plan(void) {
   plan = out.plan;
   IS(stead_plan_count(plan), 1);
   GIVES(
-      stead_plan_moves_of(plan, "justin", 6, out.indexes, 16, &out.count, at));
+      stead_plan_affects(plan, "justin", 6, out.indexes, 16, &out.count, at));
   CHECK(out.count == 1 && out.indexes[0] == 0);
   GIVES(stead_plan_move(plan, 0, &out.move, at));
   CHECK(out.move.first == 0x53dd9c6005f3cdfc &&

@@ -59,7 +59,7 @@ static int same_answers(const struct shared *known, int i) {
          point == known->point[i];
   good =
       good &&
-      stead_map_locate_point(map, point, all, 3, &count, &mine) == STEAD_OK &&
+      stead_map_locate_all_point(map, point, all, 3, &count, &mine) == STEAD_OK &&
       !memcmp(all, known->all[i], sizeof all);
   good = good &&
          stead_map_locate_many(map, key, length, offsets, 2, many, &mine) ==
@@ -77,7 +77,7 @@ static int same_answers(const struct shared *known, int i) {
              STEAD_OK &&
          stead_map_policy_kind(map, slice.policy) != NULL;
   good = good &&
-         stead_plan_moves_of(known->plan, key, length, indexes, 4, &moves,
+         stead_plan_affects(known->plan, key, length, indexes, 4, &moves,
                              &mine) == STEAD_OK &&
          moves == known->moves[i];
   good = good &&
@@ -124,7 +124,7 @@ static void check_one_handle(void) {
     GIVES(stead_map_prefer(known.map, key, strlen(key), known.preferred[i], 6,
                            &count, at));
     GIVES(stead_map_point(known.map, key, strlen(key), &known.point[i], at));
-    GIVES(stead_plan_moves_of(known.plan, key, strlen(key), indexes, 4,
+    GIVES(stead_plan_affects(known.plan, key, strlen(key), indexes, 4,
                               &known.moves[i], at));
   }
   GIVES(stead_map_report(known.map, &known.report, at));

@@ -172,14 +172,14 @@ static int nodes_of(const stead_map *map, const bytes *key, uint64_t point,
   int32_t status =
       key ? stead_map_locate_all(map, key->text, key->length, NULL, 0, count,
                                  error)
-          : stead_map_locate_point(map, point, NULL, 0, count, error);
+          : stead_map_locate_all_point(map, point, NULL, 0, count, error);
   if (!good(status, error))
     return 0;
   *nodes = room(*count, sizeof **nodes);
   status =
       key ? stead_map_locate_all(map, key->text, key->length, *nodes, *count,
                                  &filled, error)
-          : stead_map_locate_point(map, point, *nodes, *count, &filled, error);
+          : stead_map_locate_all_point(map, point, *nodes, *count, &filled, error);
   if (status == STEAD_OK && filled != *count)
     stop("two counts of one place differ");
   return good(status, error);
@@ -337,7 +337,7 @@ static void put_moves(const stead_plan *plan, const stead_map *old_map,
   if (stead_plan_move(plan, count, &one, &error) != STEAD_INVALID)
     stop("there is a move behind the last");
   for (size_t i = 0; i < key_count; i++) {
-    if (stead_plan_moves_of(plan, keys[i].text, keys[i].length, indexes, count,
+    if (stead_plan_affects(plan, keys[i].text, keys[i].length, indexes, count,
                             &found, &error) != STEAD_OK)
       stop(error.message);
     putchar('\t');

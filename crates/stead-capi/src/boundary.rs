@@ -301,6 +301,37 @@ impl Caller {
         Ok(Path::new(OsStr::from_bytes(path.to_bytes())))
     }
 
+    /// Returns the keys of a batch: bytes end to end, and the offsets at which they begin and end.
+    pub(crate) fn keys<'a>(
+        &'a self,
+        keys: Foreign<'a, *const c_void>,
+        length: usize,
+        offsets: Foreign<'a, *const u64>,
+        count: usize,
+    ) -> Result<impl Iterator<Item = &'a [u8]>> {
+        let keys = self.bytes(keys, length, "keys")?;
+        let offsets = match count.checked_add(1) {
+            _ if count == 0 => &[],
+            Some(room) => self.many(offsets, room, "offsets")?,
+            None => return Err(self.invalid("count is too large")),
+        };
+        let key = move |pair: &[u64]| match pair {
+            [from, to] if from <= to && *to <= length as u64 => {
+                keys.get(*from as usize..*to as usize)
+            }
+            _ => None,
+        };
+        if let Some(i) = offsets.windows(2).position(|pair| key(pair).is_none()) {
+            let (from, to) = (offsets[i], offsets[i + 1]);
+            return Err(self.invalid(format_args!(
+                "offsets {i} and {} are {from} and {to}; they must not decrease, and must stay \
+                 within the {length} bytes of keys",
+                i + 1
+            )));
+        }
+        Ok(offsets.windows(2).filter_map(key))
+    }
+
     /// Checks the place for an answer. Writes nothing yet.
     pub(crate) fn out<'a, T>(&self, place: Foreign<'a, *mut T>, what: &str) -> Result<Out<'a, T>> {
         self.present(place.0, what)?;

@@ -5,12 +5,15 @@ use std::ffi::{c_char, c_void};
 use stead_core::plan::Cause;
 use stead_core::point::SPACE;
 use stead_core::report::Report;
-use stead_core::Plan;
+use stead_core::{Plan, Point};
 
 use crate::boundary::{status, value, Foreign};
 use crate::inside::text_of;
 use crate::locate::number;
-use crate::types::{stead_cause, stead_error, stead_map, stead_move, stead_plan};
+use crate::types::{
+    stead_affected, stead_amounts, stead_cause, stead_error, stead_map, stead_move, stead_plan,
+    stead_points,
+};
 
 /// Compares two maps of one cluster. Call it before a change, with a new_map that is built and not
 /// published yet, or afterwards. Cost: one pass over the slices of both maps.
@@ -72,10 +75,10 @@ pub extern "C" fn stead_plan_move(
     })
 }
 
-/// Finds the numbers of the moves that concern a key: none when the key stays where it is. indexes,
+/// Finds the numbers of the moves that affect a key: none when the key stays where it is. indexes,
 /// capacity and count are as nodes, capacity and count in stead_map_locate_all.
 #[no_mangle]
-pub extern "C" fn stead_plan_moves_of(
+pub extern "C" fn stead_plan_affects(
     plan: Foreign<*const stead_plan>,
     key: Foreign<*const c_void>,
     length: usize,
@@ -84,12 +87,81 @@ pub extern "C" fn stead_plan_moves_of(
     count: Foreign<*mut usize>,
     error: Foreign<*mut stead_error>,
 ) -> i32 {
-    status("stead_plan_moves_of", error, |c| {
+    status("stead_plan_affects", error, |c| {
         let (plan, key) = (c.plan(plan)?, c.key(key, length)?);
         let indexes = c.counted(indexes, capacity, count, "indexes")?;
-        let mut found: Vec<usize> = plan.plan.at(plan.new.point(key)).collect();
-        found.reverse();
-        indexes.put(found);
+        indexes.put(plan.plan.affects(key));
+        Ok(())
+    })
+}
+
+/// Finds the numbers of the moves that contain a point, as stead_plan_affects does for a key.
+#[no_mangle]
+pub extern "C" fn stead_plan_affects_point(
+    plan: Foreign<*const stead_plan>,
+    point: u64,
+    indexes: Foreign<*mut usize>,
+    capacity: usize,
+    count: Foreign<*mut usize>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_plan_affects_point", error, |c| {
+        let plan = c.plan(plan)?;
+        let indexes = c.counted(indexes, capacity, count, "indexes")?;
+        indexes.put(plan.plan.affects_point(Point(point)));
+        Ok(())
+    })
+}
+
+/// Finds what moves of many keys: one row for each copy that moves, in the order of the keys, and
+/// none for a key that stays where it is. Each key is hashed once.
+/// keys, length, offsets, key_count: the keys, as keys, length, offsets and count in
+/// stead_map_locate_many.
+/// rows, capacity: an array, and how many rows it has room for. Rows beyond the capacity are not
+/// written.
+/// count: how many rows there are, whatever the capacity. In a map with R replicas a key has up to
+/// R rows, or more when a named policy lists more nodes.
+#[no_mangle]
+pub extern "C" fn stead_plan_affects_many(
+    plan: Foreign<*const stead_plan>,
+    keys: Foreign<*const c_void>,
+    length: usize,
+    offsets: Foreign<*const u64>,
+    key_count: usize,
+    rows: Foreign<*mut stead_affected>,
+    capacity: usize,
+    count: Foreign<*mut usize>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_plan_affects_many", error, |c| {
+        let plan = c.plan(plan)?;
+        let keys = c.keys(keys, length, offsets, key_count)?;
+        let rows = c.counted(rows, capacity, count, "rows")?;
+        rows.put(plan.plan.affects_many(keys).map(|row| stead_affected {
+            key: row.key as u64,
+            from: row.from.map_or(-1, number),
+            to: row.to.map_or(-1, number),
+        }));
+        Ok(())
+    })
+}
+
+/// Gets how much moves, in points: exact numbers, of which stead_plan_fraction is a rounded part.
+#[no_mangle]
+pub extern "C" fn stead_plan_amounts(
+    plan: Foreign<*const stead_plan>,
+    amounts: Foreign<*mut stead_amounts>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_plan_amounts", error, |c| {
+        let (plan, place) = (c.plan(plan)?, c.out(amounts, "amounts")?);
+        let amounts = &plan.plan.amounts;
+        place.put(stead_amounts {
+            moved: stead_points::of(amounts.moved),
+            lower_bound: stead_points::of(amounts.lower_bound),
+            by_hand: stead_points::of(amounts.by_hand),
+            reordered: stead_points::of(amounts.reordered),
+        });
         Ok(())
     })
 }

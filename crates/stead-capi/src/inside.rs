@@ -34,6 +34,18 @@ fn no_node(c: &Caller, map: &Map, node: i32) -> Error {
     ))
 }
 
+fn no_policy(c: &Caller, map: &Map, policy: i32) -> Error {
+    c.invalid(format_args!(
+        "there is no policy {policy}; the map has {}, numbered from 0",
+        map.policies().len()
+    ))
+}
+
+/// Returns the element with this number; `None` when there is none.
+fn at<T>(list: &[T], number: i32) -> Option<&T> {
+    list.get(usize::try_from(number).ok()?)
+}
+
 /// Returns the name of the cluster; NULL when map is NULL. The string lives as long as the map.
 #[no_mangle]
 pub extern "C" fn stead_map_name(map: Foreign<*const stead_map>) -> *const c_char {
@@ -72,9 +84,7 @@ pub extern "C" fn stead_map_same(
     other: Foreign<*const stead_map>,
 ) -> i32 {
     value("stead_map_same", -1, |c| {
-        Some(i32::from(
-            c.map(map).ok()?.same_but_epoch(c.map(other).ok()?),
-        ))
+        Some(i32::from(c.map(map).ok()?.same(c.map(other).ok()?)))
     })
 }
 
@@ -96,6 +106,56 @@ pub extern "C" fn stead_map_bytes(
         bytes.put(found.as_ptr().cast());
         length.put(found.len());
         Ok(())
+    })
+}
+
+/// Copies the digest of the map that this one was built on: zeros for a first map.
+/// digest: room for STEAD_DIGEST_ROOM bytes.
+#[no_mangle]
+pub extern "C" fn stead_map_parent(
+    map: Foreign<*const stead_map>,
+    digest: Foreign<*mut u8>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_map_parent", error, |c| {
+        let found = c.map(map)?.parent();
+        c.outs(digest, found.len(), "digest")?.fill(found);
+        Ok(())
+    })
+}
+
+/// Returns the name of the map's hash, such as "md5"; NULL when map is NULL. The string lives as
+/// long as the map.
+#[no_mangle]
+pub extern "C" fn stead_map_hash(map: Foreign<*const stead_map>) -> *const c_char {
+    value("stead_map_hash", ptr::null(), |c| {
+        Some(MapStrings::of(c.map(map).ok()?)?.hash.as_ptr())
+    })
+}
+
+/// Returns the key rule as a fleet writes it: "whole", or "first 2 segments"; NULL when map is
+/// NULL. The string lives as long as the map.
+#[no_mangle]
+pub extern "C" fn stead_map_key(map: Foreign<*const stead_map>) -> *const c_char {
+    value("stead_map_key", ptr::null(), |c| {
+        Some(MapStrings::of(c.map(map).ok()?)?.key.as_ptr())
+    })
+}
+
+/// Returns over how many levels of labels the copies are spread; 0 when map is NULL.
+#[no_mangle]
+pub extern "C" fn stead_map_spread_count(map: Foreign<*const stead_map>) -> i32 {
+    value("stead_map_spread_count", 0, |c| {
+        Some(c.map(map).ok()?.spread().len() as i32)
+    })
+}
+
+/// Returns the name of the label of a level of the spread, such as "zone"; NULL when there is no
+/// such level. Level 0 is the outermost. The string lives as long as the map.
+#[no_mangle]
+pub extern "C" fn stead_map_spread(map: Foreign<*const stead_map>, level: i32) -> *const c_char {
+    value("stead_map_spread", ptr::null(), |c| {
+        at(&MapStrings::of(c.map(map).ok()?)?.spread, level).map(|label| label.as_ptr())
     })
 }
 
@@ -171,7 +231,7 @@ pub extern "C" fn stead_map_node_attribute(
         let node = node_of(map, node)?;
         let place = node.attributes().position(|(found, _)| found == name)?;
         let strings = MapStrings::of(map)?.nodes.get(node.id.index())?;
-        Some(strings.attributes.get(place)?.as_ptr())
+        Some(strings.attributes.get(place)?.1.as_ptr())
     })
 }
 
@@ -188,7 +248,53 @@ pub extern "C" fn stead_map_node_label(
         let node = node_of(map, node)?;
         let place = node.labels().position(|(found, _)| found == name)?;
         let strings = MapStrings::of(map)?.nodes.get(node.id.index())?;
-        Some(strings.labels.get(place)?.as_ptr())
+        Some(strings.labels.get(place)?.1.as_ptr())
+    })
+}
+
+/// Returns how many labels a node has; -1 when there is no such node.
+#[no_mangle]
+pub extern "C" fn stead_map_node_label_count(map: Foreign<*const stead_map>, node: i32) -> i32 {
+    value("stead_map_node_label_count", -1, |c| {
+        Some(node_of(c.map(map).ok()?, node)?.labels().count() as i32)
+    })
+}
+
+/// Returns the name of a label of a node; NULL when there is no such node or label. Labels are
+/// numbered from 0, in the order of their names. stead_map_node_label has the value. The string
+/// lives as long as the map.
+#[no_mangle]
+pub extern "C" fn stead_map_node_label_name(
+    map: Foreign<*const stead_map>,
+    node: i32,
+    label: i32,
+) -> *const c_char {
+    value("stead_map_node_label_name", ptr::null(), |c| {
+        let strings = MapStrings::of(c.map(map).ok()?)?;
+        at(&at(&strings.nodes, node)?.labels, label).map(|(name, _)| name.as_ptr())
+    })
+}
+
+/// Returns how many attributes a node has; -1 when there is no such node.
+#[no_mangle]
+pub extern "C" fn stead_map_node_attribute_count(map: Foreign<*const stead_map>, node: i32) -> i32 {
+    value("stead_map_node_attribute_count", -1, |c| {
+        Some(node_of(c.map(map).ok()?, node)?.attributes().count() as i32)
+    })
+}
+
+/// Returns the name of an attribute of a node; NULL when there is no such node or attribute.
+/// Attributes are numbered from 0, in the order of their names. stead_map_node_attribute has the
+/// value. The string lives as long as the map.
+#[no_mangle]
+pub extern "C" fn stead_map_node_attribute_name(
+    map: Foreign<*const stead_map>,
+    node: i32,
+    attribute: i32,
+) -> *const c_char {
+    value("stead_map_node_attribute_name", ptr::null(), |c| {
+        let strings = MapStrings::of(c.map(map).ok()?)?;
+        at(&at(&strings.nodes, node)?.attributes, attribute).map(|(name, _)| name.as_ptr())
     })
 }
 
@@ -229,6 +335,23 @@ pub extern "C" fn stead_map_policy_kind(
     })
 }
 
+/// Gets the weight of a policy, in millionths: what a named policy takes as if it were a node; 0
+/// when it takes no share of its own.
+#[no_mangle]
+pub extern "C" fn stead_map_policy_weight(
+    map: Foreign<*const stead_map>,
+    policy: i32,
+    millionths: Foreign<*mut u64>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_map_policy_weight", error, |c| {
+        let (map, millionths) = (c.map(map)?, c.out(millionths, "millionths")?);
+        let found = policy_of(map, policy).ok_or_else(|| no_policy(c, map, policy))?;
+        millionths.put(found.weight().map_or(0, |weight| weight.millionths()));
+        Ok(())
+    })
+}
+
 /// Finds the nodes of a policy, primary first. nodes, capacity and count are as in
 /// stead_map_locate_all.
 #[no_mangle]
@@ -243,12 +366,7 @@ pub extern "C" fn stead_map_policy_nodes(
     status("stead_map_policy_nodes", error, |c| {
         let map = c.map(map)?;
         let nodes = c.counted(nodes, capacity, count, "nodes")?;
-        let found = policy_of(map, policy).ok_or_else(|| {
-            c.invalid(format_args!(
-                "there is no policy {policy}; the map has {}, numbered from 0",
-                map.policies().len()
-            ))
-        })?;
+        let found = policy_of(map, policy).ok_or_else(|| no_policy(c, map, policy))?;
         nodes.put(found.members().map(number));
         Ok(())
     })

@@ -84,38 +84,10 @@ pub extern "C" fn stead_map_locate_many(
     error: Foreign<*mut stead_error>,
 ) -> i32 {
     status("stead_map_locate_many", error, |c| {
-        let (map, keys, nodes) = (
-            c.map(map)?,
-            c.bytes(keys, length, "keys")?,
-            c.outs(nodes, count, "nodes")?,
-        );
-        if count == 0 {
-            return Ok(());
-        }
-        let room = count
-            .checked_add(1)
-            .ok_or_else(|| c.invalid("count is too large"))?;
-        let offsets = c.many(offsets, room, "offsets")?;
-        let key = |pair: &[u64]| match pair {
-            [from, to] if from <= to && *to <= length as u64 => {
-                keys.get(*from as usize..*to as usize)
-            }
-            _ => None,
-        };
-        if let Some(i) = offsets.windows(2).position(|pair| key(pair).is_none()) {
-            let (from, to) = (offsets[i], offsets[i + 1]);
-            return Err(c.invalid(format_args!(
-                "offsets {i} and {} are {from} and {to}; they must not decrease, and must stay \
-                 within the {length} bytes of keys",
-                i + 1
-            )));
-        }
-        nodes.fill(
-            offsets
-                .windows(2)
-                .filter_map(key)
-                .map(|key| number(map.locate(key))),
-        );
+        let map = c.map(map)?;
+        let keys = c.keys(keys, length, offsets, count)?;
+        c.outs(nodes, count, "nodes")?
+            .fill(map.locate_many(keys).map(number));
         Ok(())
     })
 }
@@ -158,10 +130,25 @@ pub extern "C" fn stead_map_point(
     })
 }
 
+/// Finds the node of a point. When a point has several nodes, this is the primary.
+#[no_mangle]
+pub extern "C" fn stead_map_locate_point(
+    map: Foreign<*const stead_map>,
+    point: u64,
+    node: Foreign<*mut i32>,
+    error: Foreign<*mut stead_error>,
+) -> i32 {
+    status("stead_map_locate_point", error, |c| {
+        let (map, node) = (c.map(map)?, c.out(node, "node")?);
+        node.put(number(map.locate_point(Point(point))));
+        Ok(())
+    })
+}
+
 /// Finds all nodes of a point, primary first. nodes, capacity and count are as in
 /// stead_map_locate_all.
 #[no_mangle]
-pub extern "C" fn stead_map_locate_point(
+pub extern "C" fn stead_map_locate_all_point(
     map: Foreign<*const stead_map>,
     point: u64,
     nodes: Foreign<*mut i32>,
@@ -169,11 +156,10 @@ pub extern "C" fn stead_map_locate_point(
     count: Foreign<*mut usize>,
     error: Foreign<*mut stead_error>,
 ) -> i32 {
-    status("stead_map_locate_point", error, |c| {
+    status("stead_map_locate_all_point", error, |c| {
         let map = c.map(map)?;
         let nodes = c.counted(nodes, capacity, count, "nodes")?;
-        let policy = map.policy(map.policy_of(Point(point)));
-        nodes.put(policy.members().map(number));
+        nodes.put(map.locate_all_point(Point(point)).map(number));
         Ok(())
     })
 }

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 use stead_core::fleet::part;
-use stead_core::{build, build_step, Fleet, Map, Result, Store};
+use stead_core::{build, build_max_move, Fleet, Map, Result, Store};
 
 use crate::boundary::{status, value, Caller, Foreign};
 use crate::types::{stead_error, stead_map, stead_open_flags};
@@ -31,7 +31,12 @@ pub extern "C" fn stead_map_open(
             )));
         }
         let copy = flags & stead_open_flags::STEAD_OPEN_COPY as u32 != 0;
-        c.give_map(stead_core::map::open_cached(path, copy)?, map);
+        let opened = if copy {
+            Map::open_copy(path)
+        } else {
+            Map::open(path)
+        };
+        c.give_map(opened?, map);
         Ok(())
     })
 }
@@ -109,18 +114,22 @@ fn next(
     };
     let text = c.text(max_move, "max_move")?;
     let most = part(text).map_err(|why| c.invalid(format_args!("max_move {text:?} {why}")))?;
-    build_step(fleet, previous, most).map(Arc::new)
+    build_max_move(fleet, previous, most).map(Arc::new)
 }
 
-/// Verifies the digest and the structure of a map file. It does not use the cache of open maps.
-/// Returns STEAD_OK, or what is wrong with the file.
+/// Opens and verifies a map file without the cache of open maps, and reads it into memory whatever
+/// its size: for a program that looks at many files once, or that only wants to know whether a file
+/// is a sound map.
 #[no_mangle]
-pub extern "C" fn stead_map_verify(
+pub extern "C" fn stead_map_open_uncached(
     path: Foreign<*const c_char>,
+    map: Foreign<*mut *mut stead_map>,
     error: Foreign<*mut stead_error>,
 ) -> i32 {
-    status("stead_map_verify", error, |c| {
-        Map::open_copy(c.path(path)?).map(drop)
+    status("stead_map_open_uncached", error, |c| {
+        let (path, map) = (c.path(path)?, c.out(map, "map")?);
+        c.give_map(Arc::new(Map::open_uncached(path)?), map);
+        Ok(())
     })
 }
 

@@ -13,6 +13,12 @@ use stead_core::Map;
 pub(crate) struct MapStrings {
     /// The name of the cluster.
     pub(crate) name: CString,
+    /// The name of the hash.
+    pub(crate) hash: CString,
+    /// The key rule, as a fleet writes it.
+    pub(crate) key: CString,
+    /// The labels of the spread, outermost first.
+    pub(crate) spread: Vec<CString>,
     /// Indexed by the number of the node.
     pub(crate) nodes: Vec<NodeStrings>,
     /// Indexed by the number of the policy.
@@ -22,10 +28,10 @@ pub(crate) struct MapStrings {
 /// The strings of a node.
 pub(crate) struct NodeStrings {
     pub(crate) name: CString,
-    /// The values of the labels, in the order of the map.
-    pub(crate) labels: Vec<CString>,
-    /// The values of the attributes, in the order of the map.
-    pub(crate) attributes: Vec<CString>,
+    /// The names and values of the labels, in the order of the map.
+    pub(crate) labels: Vec<(CString, CString)>,
+    /// The names and values of the attributes, in the order of the map.
+    pub(crate) attributes: Vec<(CString, CString)>,
 }
 
 /// The strings of a policy.
@@ -40,6 +46,9 @@ impl MapStrings {
     pub(crate) fn of(map: &Map) -> Option<&MapStrings> {
         map.kept(|map| MapStrings {
             name: terminated(map.name()),
+            hash: terminated(map.hash().name()),
+            key: terminated(&map.key_rule().to_string()),
+            spread: map.spread().map(terminated).collect(),
             nodes: map.nodes().map(NodeStrings::of).collect(),
             policies: map.policies().map(PolicyStrings::of).collect(),
         })
@@ -50,11 +59,8 @@ impl NodeStrings {
     fn of(node: Node<'_>) -> NodeStrings {
         NodeStrings {
             name: terminated(node.name()),
-            labels: node.labels().map(|(_, value)| terminated(value)).collect(),
-            attributes: node
-                .attributes()
-                .map(|(_, value)| terminated(value))
-                .collect(),
+            labels: node.labels().map(pair).collect(),
+            attributes: node.attributes().map(pair).collect(),
         }
     }
 }
@@ -68,6 +74,10 @@ impl PolicyStrings {
     }
 }
 
+fn pair((name, value): (&str, &str)) -> (CString, CString) {
+    (terminated(name), terminated(value))
+}
+
 /// Returns a text with a NUL at its end. A string of a verified map has no NUL inside. If somebody
 /// overwrites a mapped file in place, one may appear; the result is then empty.
 fn terminated(text: &str) -> CString {
@@ -76,10 +86,11 @@ fn terminated(text: &str) -> CString {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::CString;
     use std::sync::Arc;
 
     use super::MapStrings;
-    use stead_core::{build, map, store, Fleet};
+    use stead_core::{build, store, Fleet, Map};
 
     const FLEET: &str = r#"
         name = "mü"
@@ -109,9 +120,11 @@ mod tests {
         assert_eq!(strings.nodes.len(), map.nodes().len());
         for (strings, node) in strings.nodes.iter().zip(map.nodes()) {
             assert_eq!(strings.name.to_str().unwrap(), node.name());
-            let same = |strings: &[std::ffi::CString], pairs: Vec<(&str, &str)>| {
-                let strings = strings.iter().map(|string| string.to_str().unwrap());
-                assert!(strings.eq(pairs.into_iter().map(|(_, value)| value)));
+            let same = |strings: &[(CString, CString)], pairs: Vec<(&str, &str)>| {
+                let strings = strings
+                    .iter()
+                    .map(|(name, value)| (name.to_str().unwrap(), value.to_str().unwrap()));
+                assert!(strings.eq(pairs));
             };
             same(&strings.labels, node.labels().collect());
             same(&strings.attributes, node.attributes().collect());
@@ -132,7 +145,7 @@ mod tests {
         let file = std::env::temp_dir().join(format!("stead-strings-{}", std::process::id()));
         let built = build(&Fleet::parse(FLEET, "fleet.toml").unwrap(), None).unwrap();
         store::save(&built, &file).unwrap();
-        let open = || map::open_cached(&file, false).unwrap();
+        let open = || Map::open(&file).unwrap();
         let first = open();
         let name = MapStrings::of(&first).unwrap().name.as_ptr();
         drop(first);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use stead_core::point::Share;
 use stead_core::{Map, Plan, Status};
 
 /// A map: immutable and verified. Any number of threads may use it at once. stead_map_open,
@@ -58,6 +59,13 @@ pub enum stead_status {
     STEAD_NAME = 13,
     /// A bug in stead: please report it.
     STEAD_INTERNAL = 15,
+    /// The operating system denied permission; os_errno is EACCES or EPERM.
+    STEAD_PERMISSION = 16,
+    /// There is not enough memory for the call.
+    STEAD_MEMORY = 17,
+    /// The change does harm that a guard forbids, and the guard was not lifted. No function of this
+    /// version returns it.
+    STEAD_GUARDED = 18,
 }
 
 impl From<Status> for stead_status {
@@ -78,6 +86,9 @@ impl From<Status> for stead_status {
             Status::Changed => STEAD_CHANGED,
             Status::Name => STEAD_NAME,
             Status::Internal => STEAD_INTERNAL,
+            Status::Permission => STEAD_PERMISSION,
+            Status::Memory => STEAD_MEMORY,
+            Status::Guarded => STEAD_GUARDED,
         }
     }
 }
@@ -219,4 +230,47 @@ pub struct stead_move {
     pub cause: i32,
     /// Always 0.
     pub reserved: i32,
+}
+
+/// A copy of a key that moves.
+#[repr(C)]
+pub struct stead_affected {
+    /// The position of the key among the keys that were given, from 0.
+    pub key: u64,
+    /// The number in the old map of the node that loses the copy; -1 when the copy is new.
+    pub from: i32,
+    /// The number in the new map of the node that gets the copy; -1 when the copy is dropped.
+    pub to: i32,
+}
+
+/// A number of points, of which there are up to 255 * 2^64: high * 2^64 + low.
+#[repr(C)]
+pub struct stead_points {
+    /// The low 64 bits.
+    pub low: u64,
+    /// The high 64 bits.
+    pub high: u64,
+}
+
+impl stead_points {
+    pub(crate) fn of(share: Share) -> stead_points {
+        stead_points {
+            low: share.0 as u64,
+            high: (share.0 >> 64) as u64,
+        }
+    }
+}
+
+/// How much a plan moves, in points: a point of which two copies move counts twice. docs/cli.md
+/// explains the four.
+#[repr(C)]
+pub struct stead_amounts {
+    /// What rebalancing moves.
+    pub moved: stead_points,
+    /// The least that any method would have to move for the same shares.
+    pub lower_bound: stead_points,
+    /// What moves because of pins and named policies.
+    pub by_hand: stead_points,
+    /// The points whose primary changes although their nodes do not.
+    pub reordered: stead_points,
 }

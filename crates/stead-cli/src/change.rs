@@ -7,7 +7,7 @@ use stead::plan::same_nodes;
 use stead::policy::NodeId;
 use stead::report::{MoveReport, Report};
 use stead::verdict::{Holder, Verdict};
-use stead::{build, build_step, Error, Fleet, Map, Share};
+use stead::{build, build_max_move, Error, Fleet, Map, Share};
 
 use crate::caps;
 use crate::exit::{Failure, Result, FLEET};
@@ -67,7 +67,7 @@ impl Change {
     pub fn of(fleet: &Path, old: Option<Map>, pace: &Pace) -> Result<Change> {
         let fleet = Fleet::read(fleet)?;
         let new = match pace.max_move {
-            Some(part) => build_step(&fleet, old.as_ref(), part),
+            Some(part) => build_max_move(&fleet, old.as_ref(), part),
             None => build(&fleet, old.as_ref()),
         };
         let new = new.map_err(|error| match error {
@@ -94,7 +94,7 @@ impl Change {
     /// Returns the change from one map to another. It is not needed when only their epochs differ.
     pub fn to(old: Option<Map>, new: Map) -> Change {
         match old {
-            Some(old) if old.same_but_epoch(&new) => Change {
+            Some(old) if old.same(&new) => Change {
                 new: old,
                 old: None,
                 needed: false,

@@ -119,13 +119,8 @@ impl From<Error> for Failure {
 }
 
 fn code(error: &Error) -> u8 {
-    if let Error::Io { source, .. } = error {
-        if source.kind() == io::ErrorKind::PermissionDenied {
-            return PERMISSION;
-        }
-    }
     match error.status() {
-        Status::Fleet | Status::Impossible => FLEET,
+        Status::Fleet | Status::Impossible | Status::Guarded => FLEET,
         Status::Format
         | Status::Digest
         | Status::Version
@@ -133,7 +128,8 @@ fn code(error: &Error) -> u8 {
         | Status::Name
         | Status::Changed => DATA,
         Status::NotFound => NO_INPUT,
-        Status::Io => IO,
+        Status::Io | Status::Memory => IO,
+        Status::Permission => PERMISSION,
         Status::Uncertain => PUBLISHED,
         Status::Conflict => CONFLICT,
         Status::Invalid => USAGE,

@@ -179,7 +179,7 @@ impl Epochs {
     pub async fn look(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let looked = tokio::task::spawn_blocking(move || {
-            let map = Map::open_copy(&this.path).map_err(|error| error.to_string())?;
+            let map = Map::open_uncached(&this.path).map_err(|error| error.to_string())?;
             let epoch = map.epoch();
             this.adopt(map).map(|adopted| (adopted, epoch))
         });

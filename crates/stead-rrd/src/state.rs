@@ -86,7 +86,7 @@ impl StateDir {
 
     fn map(&self, name: &str) -> io::Result<Option<Map>> {
         let path = self.dir.join(name);
-        match Map::open_copy(&path) {
+        match Map::open_uncached(&path) {
             Ok(map) => Ok(Some(map)),
             Err(error) if error.status() == stead::Status::NotFound => Ok(None),
             Err(error) => {

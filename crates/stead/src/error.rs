@@ -44,6 +44,12 @@ pub enum Status {
     // 14 was never returned and will not be used
     /// A bug in stead.
     Internal = 15,
+    /// The operating system denied permission.
+    Permission = 16,
+    /// There is not enough memory for the call.
+    Memory = 17,
+    /// The change does harm that a guard forbids, and the guard was not lifted.
+    Guarded = 18,
 }
 
 /// A failure of a stead function.
@@ -95,7 +101,8 @@ pub enum Error {
         /// What was expected, what was found, what to do.
         problem: String,
     },
-    /// The operating system refused. This variant has two statuses: `NotFound` and `Io`.
+    /// The operating system refused. This variant has four statuses: `NotFound`,
+    /// `Permission`, `Memory` and `Io`.
     Io {
         /// The action that failed: `open`, `read`, `write` ...
         action: &'static str,
@@ -150,6 +157,12 @@ impl Error {
             Error::Identity { .. } => Status::Identity,
             Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Status::NotFound
+            }
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Status::Permission
+            }
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::OutOfMemory => {
+                Status::Memory
             }
             Error::Io { .. } => Status::Io,
             Error::Conflict { .. } => Status::Conflict,
@@ -294,7 +307,7 @@ mod tests {
             io::ErrorKind::PermissionDenied.into(),
         );
         assert_eq!(missing.status(), Status::NotFound);
-        assert_eq!(denied.status(), Status::Io);
+        assert_eq!(denied.status(), Status::Permission);
     }
 
     #[test]

@@ -61,7 +61,7 @@
 //!
 //! A [`Store`] is a map file and its history. A new epoch is published whole or not at all; of two
 //! concurrent writers one succeeds and the other gets an error. Readers open the file. With
-//! [`map::open_cached`] a process opens each file only once.
+//! [`Map::open`] a process opens each file only once.
 //!
 //! ```
 //! use stead::{build, map, Fleet, Store};
@@ -75,7 +75,7 @@
 //! let newest = store.current()?; // None: there is no map yet
 //! store.publish(newest.as_ref(), &build(&fleet, newest.as_ref())?)?;
 //!
-//! let map = map::open_cached(&path, false)?;
+//! let map = Map::open(&path)?;
 //! assert_eq!((map.name(), map.epoch()), ("members", 1));
 //! // the nodes to ask, in this order, when nodes are down: the same list for every client
 //! let names: Vec<&str> = map.prefer(b"frank", 2).into_iter().map(|node| map.node(node).name()).collect();
@@ -145,5 +145,5 @@ pub use fleet::Fleet;
 pub use map::Map;
 pub use plan::Plan;
 pub use point::{Point, Share};
-pub use rebalance::{build, build_step};
+pub use rebalance::{build, build_max_move};
 pub use store::Store;

@@ -3,7 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::cell::Cells;
 use crate::error::{Error, Result};
+use crate::hash::{Hash, KeyRule};
 use crate::held::{Held, Holdings};
 use crate::map::Map;
 use crate::point::{Point, Share};
@@ -104,6 +106,21 @@ pub struct Plan {
     /// for each move, the largest last point of all moves up to and including it; a search for a
     /// point goes backwards until this value is below the point
     reach: Vec<Point>,
+    /// how both maps hash keys
+    hash: Hash,
+    key_rule: KeyRule,
+    cells: Cells,
+}
+
+/// A copy of a key that moves: one row of [`Plan::affects_many`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Affected {
+    /// The position of the key among the keys that were given, from 0.
+    pub key: usize,
+    /// The node that loses the copy, by its number in the old map; `None` when a copy is added.
+    pub from: Option<NodeId>,
+    /// The node that gets the copy, by its number in the new map; `None` when a copy is dropped.
+    pub to: Option<NodeId>,
 }
 
 impl Plan {
@@ -125,19 +142,46 @@ impl Plan {
             moves,
             amounts,
             reach,
+            hash: new.hash(),
+            key_rule: new.key_rule(),
+            cells: new.cells(),
         })
     }
 
-    /// Yields the numbers of the moves that contain a point, in descending order: these copies of a
-    /// key have to be made or dropped.
+    /// Returns the numbers of the moves that affect a key, in ascending order: these copies of it
+    /// have to be made or dropped. Empty when the key stays where it is.
+    pub fn affects(&self, key: &[u8]) -> Vec<usize> {
+        self.affects_point(self.hash.point_of(self.key_rule, self.cells, key))
+    }
+
+    /// Returns the numbers of the moves that contain a point, in ascending order.
     ///
     /// Cost: a binary search, and one step for each move near the point.
-    pub fn at(&self, point: Point) -> impl Iterator<Item = usize> + '_ {
+    pub fn affects_point(&self, point: Point) -> Vec<usize> {
         let started = self.moves.partition_point(|m| m.first <= point);
         let near = (0..started)
             .rev()
-            .take_while(move |i| self.reach.get(*i).is_some_and(|reach| *reach >= point));
-        near.filter(move |i| self.moves.get(*i).is_some_and(|m| m.last >= point))
+            .take_while(|i| self.reach.get(*i).is_some_and(|reach| *reach >= point));
+        let mut found: Vec<usize> = near
+            .filter(|i| self.moves.get(*i).is_some_and(|m| m.last >= point))
+            .collect();
+        found.reverse();
+        found
+    }
+
+    /// Yields what moves of many keys: one row for each copy that moves, in the order of the keys,
+    /// and none for a key that stays where it is. Each key is hashed once.
+    pub fn affects_many<'a, K: AsRef<[u8]>>(
+        &'a self,
+        keys: impl IntoIterator<Item = K> + 'a,
+    ) -> impl Iterator<Item = Affected> + 'a {
+        keys.into_iter().enumerate().flat_map(move |(key, name)| {
+            let moves = self.affects(name.as_ref());
+            moves.into_iter().filter_map(move |i| {
+                let Move { from, to, .. } = *self.moves.get(i)?;
+                Some(Affected { key, from, to })
+            })
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use stead::report::Report;
-use stead::{build, build_step, Error, Fleet, Map, Plan, Share};
+use stead::{build, build_max_move, Error, Fleet, Map, Plan, Share};
 
 /// A node: name, weight, zone.
 type Wanted = Vec<(usize, u32, u8)>;
@@ -77,7 +77,7 @@ proptest! {
         let mut aim = None;
         for step in 0.. {
             prop_assert!(step < 300, "does not come to an end");
-            let next = build_step(&wish, Some(&map), part).unwrap();
+            let next = build_max_move(&wish, Some(&map), part).unwrap();
             let report = Report::of(Some(&map), &next, false).unwrap();
             let amount: u128 = report.moved.points.parse().unwrap();
             prop_assert!(amount <= budget, "{} of {}", amount, budget);
@@ -114,7 +114,7 @@ fn plain(names: &[&str], head: &str) -> Fleet {
 fn a_node_that_left_stays_marked_until_it_holds_nothing() {
     let first = build(&plain(&["a", "b", "c"], ""), None).unwrap();
     let without = plain(&["a", "b"], "");
-    let half = build_step(&without, Some(&first), percent(2000)).unwrap();
+    let half = build_max_move(&without, Some(&first), percent(2000)).unwrap();
     let leaving: Vec<&str> = half
         .nodes()
         .filter(|node| node.leaving())
@@ -127,7 +127,7 @@ fn a_node_that_left_stays_marked_until_it_holds_nothing() {
     // the rest is done in one step without a limit, or in the next step with a large enough limit
     for next in [
         build(&without, Some(&half)).unwrap(),
-        build_step(&without, Some(&half), percent(2000)).unwrap(),
+        build_max_move(&without, Some(&half), percent(2000)).unwrap(),
     ] {
         assert_eq!((next.nodes().len(), target(&next)), (2, None));
         assert_eq!(base(&next), base(&build(&without, Some(&first)).unwrap()));
@@ -137,7 +137,7 @@ fn a_node_that_left_stays_marked_until_it_holds_nothing() {
 #[test]
 fn a_changed_fleet_gets_a_new_target_from_the_present_slices() {
     let first = build(&plain(&["a", "b", "c"], ""), None).unwrap();
-    let half = build_step(&plain(&["a", "b"], ""), Some(&first), percent(2000)).unwrap();
+    let half = build_max_move(&plain(&["a", "b"], ""), Some(&first), percent(2000)).unwrap();
     // the node comes back and keeps what it still has
     let back = build(&plain(&["a", "b", "c"], ""), Some(&half)).unwrap();
     let plan = Plan::between(&half, &back).unwrap();
@@ -145,7 +145,7 @@ fn a_changed_fleet_gets_a_new_target_from_the_present_slices() {
     assert!((plan.amounts.moved.0 as f64 / 2f64.powi(64) - 0.2).abs() < 1e-9);
     // a new attribute or pin does not change the target
     let pinned = plain(&["a", "b"], "pin = [{key = 'justin', nodes = ['a']}]\n");
-    let next = build_step(&pinned, Some(&half), percent(100)).unwrap();
+    let next = build_max_move(&pinned, Some(&half), percent(100)).unwrap();
     assert_eq!(target(&next), target(&half));
     assert_eq!(next.pins().len(), 1);
     // a node with another name makes another fleet, but nothing is lost
@@ -154,22 +154,22 @@ fn a_changed_fleet_gets_a_new_target_from_the_present_slices() {
         "f.toml",
     )
     .unwrap();
-    let next = build_step(&renamed, Some(&half), percent(5000)).unwrap();
+    let next = build_max_move(&renamed, Some(&half), percent(5000)).unwrap();
     assert_eq!(base(&next), base(&build(&renamed, Some(&half)).unwrap()));
 }
 
 #[test]
 fn a_large_enough_step_is_the_whole_change_and_a_first_map_is_complete_at_once() {
     let (one, two) = (plain(&["a", "b"], ""), plain(&["a", "b", "c"], ""));
-    let first = build_step(&one, None, percent(1)).unwrap();
+    let first = build_max_move(&one, None, percent(1)).unwrap();
     assert_eq!(first.bytes(), build(&one, None).unwrap().bytes());
     assert_eq!(
-        build_step(&two, Some(&first), percent(3400))
+        build_max_move(&two, Some(&first), percent(3400))
             .unwrap()
             .bytes(),
         build(&two, Some(&first)).unwrap().bytes()
     );
-    assert!(build_step(&two, Some(&first), percent(3300))
+    assert!(build_max_move(&two, Some(&first), percent(3300))
         .unwrap()
         .target_slices()
         .is_some());
@@ -183,13 +183,13 @@ fn a_change_that_is_impossible_step_by_step_is_refused() {
         Err(Error::Impossible { problem }) => problem,
         other => panic!("{:?}", other.map(|map| map.base_count())),
     };
-    assert!(refused(build_step(&two, Some(&first), Share(0))).contains("moves nothing"));
+    assert!(refused(build_max_move(&two, Some(&first), Share(0))).contains("moves nothing"));
     let weighted = plain(
         &["a", "b"],
         "policy = [{name = 'p', nodes = ['a'], weight = 2}]\n",
     );
     let with = build(&weighted, Some(&first)).unwrap();
-    let problem = refused(build_step(&one, Some(&with), percent(100)));
+    let problem = refused(build_max_move(&one, Some(&with), percent(100)));
     assert!(
         problem.starts_with("f.toml: ")
             && problem.contains("weight 0")
@@ -201,12 +201,12 @@ fn a_change_that_is_impossible_step_by_step_is_refused() {
         &["a", "b"],
         "policy = [{name = 'p', nodes = ['a'], weight = 0}]\n",
     );
-    let mut map = build_step(&drained, Some(&with), percent(2000)).unwrap();
+    let mut map = build_max_move(&drained, Some(&with), percent(2000)).unwrap();
     while map.target_slices().is_some() {
-        map = build_step(&drained, Some(&map), percent(2000)).unwrap();
+        map = build_max_move(&drained, Some(&map), percent(2000)).unwrap();
     }
     assert_eq!(
-        base(&build_step(&one, Some(&map), percent(1)).unwrap()),
+        base(&build_max_move(&one, Some(&map), percent(1)).unwrap()),
         base(&map)
     );
 }
@@ -223,7 +223,7 @@ fn max_slices_limits_the_target_slices() {
     let mut map = build(&limited(4), None).unwrap();
     for n in [8, 12] {
         loop {
-            map = build_step(&limited(n), Some(&map), percent(500)).unwrap();
+            map = build_max_move(&limited(n), Some(&map), percent(500)).unwrap();
             assert!(map.target_slices().is_none() || map.target_count() <= 12);
             if map.target_slices().is_none() {
                 break;

@@ -1,7 +1,7 @@
 //! The largest fleets: a fleet that needs more than a map can have is refused with a clear message.
 
 use stead::fleet::part;
-use stead::{build, build_step, Error, Fleet};
+use stead::{build, build_max_move, Error, Fleet};
 
 fn fleet(nodes: std::ops::Range<usize>) -> Fleet {
     let nodes: String = nodes
@@ -14,7 +14,7 @@ fn fleet(nodes: std::ops::Range<usize>) -> Fleet {
 fn nodes_that_leave_a_full_fleet_step_by_step_are_refused_as_impossible() {
     let first = build(&fleet(0..65_536), None).unwrap();
     let next = fleet(1..65_537);
-    match build_step(&next, Some(&first), part("0.0001%").unwrap()) {
+    match build_max_move(&next, Some(&first), part("0.0001%").unwrap()) {
         Err(Error::Impossible { problem }) => assert!(
             problem.contains("65536 nodes and 1 that still"),
             "{problem}"
@@ -23,7 +23,7 @@ fn nodes_that_leave_a_full_fleet_step_by_step_are_refused_as_impossible() {
     }
     // all at once, or with a large enough step, it works
     assert_eq!(
-        build_step(&next, Some(&first), part("1%").unwrap())
+        build_max_move(&next, Some(&first), part("1%").unwrap())
             .unwrap()
             .nodes()
             .len(),

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::Arc;
 
-use stead::map::open_cached;
 use stead::store::save;
 use stead::{build, Fleet, Map, Status, Store};
 use tempfile::TempDir;
@@ -222,7 +221,7 @@ fn a_symbolic_link_is_refused_rather_than_replaced() {
     apply(&path, 1);
     let link = directory.path().join("link.map");
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    let map = Map::open(&link).unwrap(); // reading through the link is fine
+    let map = Map::open_uncached(&link).unwrap(); // reading through the link is fine
     let error = Store::new(&link, 3)
         .publish(Some(&map), &build(&fleet(2), Some(&map)).unwrap())
         .unwrap_err();
@@ -237,16 +236,16 @@ fn a_symbolic_link_is_refused_rather_than_replaced() {
 fn opening_again_gives_the_same_map_until_a_new_one_is_published() {
     let (_directory, path) = place();
     apply(&path, 1);
-    let first = open_cached(&path, false).unwrap();
-    assert!(Arc::ptr_eq(&first, &open_cached(&path, false).unwrap()));
+    let first = Map::open(&path).unwrap();
+    assert!(Arc::ptr_eq(&first, &Map::open(&path).unwrap()));
     apply(&path, 2);
-    let second = open_cached(&path, false).unwrap();
+    let second = Map::open(&path).unwrap();
     assert_eq!((first.epoch(), second.epoch()), (1, 2));
     // the file is touched and has the same contents: the map is the same
     let now = fs::File::open(&path).unwrap();
     now.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1))
         .unwrap();
-    assert_eq!(open_cached(&path, false).unwrap().digest(), second.digest());
+    assert_eq!(Map::open(&path).unwrap().digest(), second.digest());
 }
 
 /// File systems give the inode of a closed file to the next one. The new file then looks as if the
@@ -263,7 +262,7 @@ fn threads_that_open_while_maps_are_published_see_maps_and_no_errors() {
         let open = || {
             let mut errors = Vec::new();
             while !published.load(Ordering::Relaxed) {
-                errors.extend(open_cached(&path, false).err().map(|error| error.status()));
+                errors.extend(Map::open(&path).err().map(|error| error.status()));
             }
             errors
         };
@@ -287,24 +286,18 @@ fn threads_that_open_while_maps_are_published_see_maps_and_no_errors() {
 fn a_file_overwritten_in_place_is_an_error_and_the_old_map_stays() {
     let (directory, path) = place();
     apply(&path, 1);
-    let map = open_cached(&path, false).unwrap();
+    let map = Map::open(&path).unwrap();
     let other = directory.path().join("other.map");
     let bytes = apply(&other, 2).bytes().to_vec();
     fs::write(&path, &bytes).unwrap(); // a valid map, but it overwrites the old one in place
-    assert_eq!(
-        open_cached(&path, false).err().unwrap().status(),
-        Status::Changed
-    );
+    assert_eq!(Map::open(&path).err().unwrap().status(), Status::Changed);
     assert_eq!(map.epoch(), 1);
     assert_eq!(map.node(map.locate(b"frank")).name(), "n0000");
     fs::write(&path, b"").unwrap();
-    assert_eq!(
-        open_cached(&path, false).err().unwrap().status(),
-        Status::Changed
-    );
+    assert_eq!(Map::open(&path).err().unwrap().status(), Status::Changed);
     // a map that is published correctly is accepted
     fs::rename(&other, &path).unwrap();
-    assert_eq!(open_cached(&path, false).unwrap().bytes(), bytes);
+    assert_eq!(Map::open(&path).unwrap().bytes(), bytes);
 }
 
 #[test]
@@ -317,17 +310,11 @@ fn the_cache_keeps_sixteen_paths() {
         .iter()
         .map(|path| {
             apply(path, 1);
-            open_cached(path, true).unwrap()
+            Map::open_copy(path).unwrap()
         })
         .collect();
-    assert!(Arc::ptr_eq(
-        &maps[19],
-        &open_cached(&paths[19], true).unwrap()
-    ));
-    assert!(!Arc::ptr_eq(
-        &maps[0],
-        &open_cached(&paths[0], true).unwrap()
-    ));
+    assert!(Arc::ptr_eq(&maps[19], &Map::open_copy(&paths[19]).unwrap()));
+    assert!(!Arc::ptr_eq(&maps[0], &Map::open_copy(&paths[0]).unwrap()));
 }
 
 #[test]
@@ -347,13 +334,16 @@ fn a_mapped_file_answers_as_its_copy() {
     let map = build(&Fleet::parse(&text, "f").unwrap(), None).unwrap();
     Store::new(&path, 3).publish(None, &map).unwrap();
     assert!(fs::metadata(&path).unwrap().len() > 1 << 20);
-    let (mapped, copied) = (Map::open(&path).unwrap(), Map::open_copy(&path).unwrap());
+    let (mapped, copied) = (
+        Map::open_uncached(&path).unwrap(),
+        Map::open_uncached(&path).unwrap(),
+    );
     assert_eq!(mapped.bytes(), copied.bytes());
     // a caller who asks the cache for a copy gets one, even after another caller accepted a mapping
-    let shared = open_cached(&path, false).unwrap();
-    let copy = open_cached(&path, true).unwrap();
-    assert!(!Arc::ptr_eq(&shared, &copy) && Arc::ptr_eq(&copy, &open_cached(&path, true).unwrap()));
-    assert!(Arc::ptr_eq(&copy, &open_cached(&path, false).unwrap()));
+    let shared = Map::open(&path).unwrap();
+    let copy = Map::open_copy(&path).unwrap();
+    assert!(!Arc::ptr_eq(&shared, &copy) && Arc::ptr_eq(&copy, &Map::open_copy(&path).unwrap()));
+    assert!(Arc::ptr_eq(&copy, &Map::open(&path).unwrap()));
     for i in 0..2000u32 {
         let key = i.to_string();
         assert_eq!(mapped.locate(key.as_bytes()), copied.locate(key.as_bytes()));
@@ -442,7 +432,7 @@ impl Two {
 
     #[track_caller]
     fn assert_whole(&self, path: &Path) {
-        let found = Map::open_copy(path).unwrap_or_else(|torn| panic!("{torn}"));
+        let found = Map::open_uncached(path).unwrap_or_else(|torn| panic!("{torn}"));
         assert!(self.0.iter().any(|map| map.bytes() == found.bytes()));
     }
 }

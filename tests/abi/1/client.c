@@ -99,7 +99,7 @@ static void locate(const stead_map *map, const char *key) {
     printf("key %s, point %016" PRIx64 ", node %s\n", key, point, stead_map_node_name(map, node));
     done(stead_map_locate_all(map, key, strlen(key), nodes, 8, &count, &error));
     print_nodes(map, "  all", nodes, count);
-    done(stead_map_locate_point(map, point, best, 8, &found, &error));
+    done(stead_map_locate_all_point(map, point, best, 8, &found, &error));
     CHECK(found == count && memcmp(nodes, best, count * sizeof *nodes) == 0);
     done(stead_map_prefer(map, key, strlen(key), best, 5, &found, &error));
     print_nodes(map, "  prefer", best, found);
@@ -125,7 +125,7 @@ static void print_plan(const stead_map *old_map, const stead_map *new_map, const
         printf("  %016" PRIx64 " to %016" PRIx64 ", %s to %s, %s\n", one.first, one.last, stead_map_node_name(old_map, one.from),
                stead_map_node_name(new_map, one.to), causes[one.cause]);
     }
-    done(stead_plan_moves_of(plan, key, strlen(key), indexes, 8, &count, &error));
+    done(stead_plan_affects(plan, key, strlen(key), indexes, 8, &count, &error));
     printf("moves of %s:", key);
     for (size_t i = 0; i < count; i++)
         printf(" %zu", indexes[i]);

@@ -395,7 +395,7 @@ int32_t stead_map_point(const stead_map *map, const void *key, size_t length, ui
 
 // Finds all nodes of a point, primary first. nodes, capacity and count are as in
 // stead_map_locate_all.
-int32_t stead_map_locate_point(const stead_map *map,
+int32_t stead_map_locate_all_point(const stead_map *map,
                                uint64_t point,
                                int32_t *nodes,
                                size_t capacity,
@@ -495,7 +495,7 @@ int32_t stead_plan_move(const stead_plan *plan, size_t index, stead_move *one, s
 
 // Finds the numbers of the moves that concern a key: none when the key stays where it is. indexes,
 // capacity and count are as nodes, capacity and count in stead_map_locate_all.
-int32_t stead_plan_moves_of(const stead_plan *plan,
+int32_t stead_plan_affects(const stead_plan *plan,
                             const void *key,
                             size_t length,
                             size_t *indexes,

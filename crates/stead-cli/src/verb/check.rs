@@ -98,7 +98,7 @@ struct ListedSlice<'a> {
 impl Check {
     pub fn run(self, out: &mut Out) -> Result {
         // opening fails unless the digest and the structure are right
-        let map = Map::open_copy(&self.map)?;
+        let map = Map::open_uncached(&self.map)?;
         if let Some(pairs) = &self.observed {
             return Observed::of(&map, pairs)?.report(self.json, out);
         }

@@ -68,7 +68,10 @@ struct MovedKey<'a> {
 
 impl Diff {
     pub fn run(self, out: &mut Out) -> Result {
-        let (old, new) = (Map::open_copy(&self.old)?, Map::open_copy(&self.new)?);
+        let (old, new) = (
+            Map::open_uncached(&self.old)?,
+            Map::open_uncached(&self.new)?,
+        );
         // these errors do not name a file themselves
         let place = |error| {
             Failure::from(error).at(&format!("{}, {}", self.old.display(), self.new.display()))

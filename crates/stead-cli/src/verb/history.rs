@@ -69,7 +69,7 @@ struct Epoch {
 impl History {
     pub fn run(self, out: &mut Out) -> Result {
         let store = Store::new(&self.map, KEEP);
-        let current = Map::open_copy(&self.map)?;
+        let current = Map::open_uncached(&self.map)?;
         let (epochs, failure) = epochs(&store, &current)?;
         if self.json {
             out.json(&Epochs {

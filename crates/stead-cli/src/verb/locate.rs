@@ -186,7 +186,7 @@ impl Locate {
                 "-0 cannot separate the lines of --explain; add --json; see --help",
             ));
         }
-        let map = Map::open_copy(&self.map)?;
+        let map = Map::open_uncached(&self.map)?;
         if self.count {
             return self.count(&map, out);
         }

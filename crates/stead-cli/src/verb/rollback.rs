@@ -48,7 +48,7 @@ impl Rollback {
     pub fn run(self, out: &mut Out) -> Result {
         let store = Store::new(&self.map, KEEP);
         store.refuse_symlink()?;
-        let newest = Map::open_copy(&self.map)?;
+        let newest = Map::open_uncached(&self.map)?;
         let new = store
             .epoch(self.epoch)?
             .again_after(&newest)

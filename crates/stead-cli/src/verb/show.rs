@@ -134,7 +134,7 @@ struct ShownPin<'a> {
 
 impl Show {
     pub fn run(self, out: &mut Out) -> Result {
-        let map = Map::open_copy(&self.map)?;
+        let map = Map::open_uncached(&self.map)?;
         // not compared with another map, like the report of a first map
         let report = Report::of(None, &map, false)?;
         if self.json {

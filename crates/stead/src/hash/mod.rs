@@ -66,6 +66,13 @@ pub enum Hash {
 }
 
 impl Hash {
+    /// Returns the point of a key in a map with this hash, `rule` and `cells`.
+    pub(crate) fn point_of(&self, rule: KeyRule, cells: Cells, key: &[u8]) -> Point {
+        // all points of a cell have the same value of the hash, so the first point of the cell
+        // stands for all
+        Point(cells.bound(self.cell(rule.of(key), cells)) as u64)
+    }
+
     /// The names that a fleet may write, in the order of their numbers. The hashes of adopted rings
     /// are not among them: only a ring brings one.
     pub const NAMES: [&'static str; 4] = ["md5", "sha1", "xxh3", "siphash"];

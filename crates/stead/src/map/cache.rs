@@ -37,13 +37,29 @@ struct Known {
 
 static ENTRIES: Mutex<Entries> = Mutex::new(Vec::new());
 
-/// Opens a map through the cache of this process. Costs one `stat` when the file is unchanged.
-///
-/// A new file at the path (published by renaming) is opened and replaces the old entry. If the same
-/// file has other contents, it was overwritten in place: that is an error, and open handles keep
-/// the old map. A path that cannot be opened or is not a map leaves the cache as it was. With
-/// `copy`, the file is read into memory, whatever its size.
-pub fn open_cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
+impl Map {
+    /// Opens a map file through the cache of this process. Costs one `stat` when the file is
+    /// unchanged; otherwise one SHA-256 and one pass over the file. A file up to 1 MiB is read into
+    /// memory; a larger one is mapped, so that all processes share its memory.
+    ///
+    /// A new file at the path (published by renaming) is opened and replaces the old one in the
+    /// cache. If the same file has other contents, it was overwritten in place: that is
+    /// [`Error::Changed`], and open handles keep the old map. A path that cannot be opened or is
+    /// not a map leaves the cache as it was.
+    ///
+    /// If another program truncates a mapped file in place, this process is killed (SIGBUS). Where
+    /// that can happen, use [`Map::open_copy`].
+    pub fn open(path: &Path) -> Result<Arc<Map>> {
+        cached(path, false)
+    }
+
+    /// Opens a map file as [`Map::open`] does, and reads it into memory whatever its size.
+    pub fn open_copy(path: &Path) -> Result<Arc<Map>> {
+        cached(path, true)
+    }
+}
+
+fn cached(path: &Path, copy: bool) -> Result<Arc<Map>> {
     let meta = std::fs::metadata(path).map_err(|e| Error::io("stat", path, e))?;
     let now = Stamp::of(&meta);
     let before = known(path);

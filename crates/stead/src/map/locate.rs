@@ -11,13 +11,9 @@ impl Map {
     /// Returns the point of a key, by this map's key rule and hash. The bytes of the key are taken
     /// as they are.
     pub fn point(&self, key: &[u8]) -> Point {
-        let hashed = self.checked.key_rule.of(key);
-        // all points of a cell have the same value of the hash, so the first point of the cell
-        // stands for all
-        Point(
-            self.cells()
-                .bound(self.checked.hash.cell(hashed, self.cells())) as u64,
-        )
+        self.checked
+            .hash
+            .point_of(self.checked.key_rule, self.cells(), key)
     }
 
     /// Returns where a key lives: its primary node.
@@ -32,7 +28,20 @@ impl Map {
 
     /// Returns all nodes of a key, primary first.
     pub fn locate_all(&self, key: &[u8]) -> Members<'_> {
-        self.policy(self.policy_of(self.point(key))).members()
+        self.locate_all_point(self.point(key))
+    }
+
+    /// Returns all nodes of a point, primary first.
+    pub fn locate_all_point(&self, point: Point) -> Members<'_> {
+        self.policy(self.policy_of(point)).members()
+    }
+
+    /// Yields where many keys live: for each key its primary node.
+    pub fn locate_many<'a, K: AsRef<[u8]>>(
+        &'a self,
+        keys: impl IntoIterator<Item = K> + 'a,
+    ) -> impl Iterator<Item = NodeId> + 'a {
+        keys.into_iter().map(|key| self.locate(key.as_ref()))
     }
 
     /// Returns the policy that holds a point, pins applied.

@@ -10,7 +10,6 @@ mod locate;
 mod open;
 mod prefer;
 
-pub use cache::open_cached;
 pub use inside::{Members, Node, Pin, Policy};
 pub use open::Map;
 pub use prefer::mix;

@@ -96,17 +96,9 @@ impl Map {
         }
     }
 
-    /// Opens a map file. A file up to 1 MiB is read into memory; a larger one is mapped, so that
-    /// all processes share its memory.
-    ///
-    /// If another program truncates a mapped file in place, this process is killed (SIGBUS). Where
-    /// that can happen, use [`Map::open_copy`]. Cost: one SHA-256 and one pass over the file.
-    pub fn open(path: &Path) -> Result<Map> {
-        open(path, COPY_UP_TO).map(|(map, _, _)| map)
-    }
-
-    /// Opens a map file and reads it into memory, whatever its size.
-    pub fn open_copy(path: &Path) -> Result<Map> {
+    /// Opens a map file without the cache of open maps, and reads it into memory whatever its size.
+    /// Cost: one SHA-256 and one pass over the file.
+    pub fn open_uncached(path: &Path) -> Result<Map> {
         open(path, MOST_BYTES).map(|(map, _, _)| map)
     }
 

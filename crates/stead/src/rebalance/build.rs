@@ -22,7 +22,7 @@ pub const ALGORITHM: u32 = 1;
 /// Returns the map for this fleet: the first one, or the successor of `previous` with the least
 /// movement.
 ///
-/// The result always has a new epoch, even when nothing changed: see [`Map::same_but_epoch`]. The
+/// The result always has a new epoch, even when nothing changed: see [`Map::same`]. The
 /// same fleet and the same previous map give the same bytes on every machine. A gradual change that
 /// is under way for this fleet is completed.
 ///
@@ -41,7 +41,7 @@ pub fn build(fleet: &Fleet, previous: Option<&Map>) -> Result<Map> {
 ///
 /// Errors: as for `build`; also `Impossible` when `part` is less than a cell, or when a weighted
 /// policy would have to leave step by step.
-pub fn build_step(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Result<Map> {
+pub fn build_max_move(fleet: &Fleet, previous: Option<&Map>, part: Share) -> Result<Map> {
     next(fleet, previous, Some(part))
 }
 

@@ -88,7 +88,7 @@ mod shift;
 mod table;
 mod targets;
 
-pub use build::{build, build_step, ALGORITHM};
+pub use build::{build, build_max_move, ALGORITHM};
 pub use domains::{Domain, DomainId, Domains, Inside};
 pub use holder::{ByHolder, HolderId};
 pub use table::{Id, Table};

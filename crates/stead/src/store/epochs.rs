@@ -38,7 +38,7 @@ impl Store {
     /// Reads and verifies the newest epoch; `None` when there is no file. The map is read into
     /// memory, so that it stays valid whatever happens to the file.
     pub fn current(&self) -> Result<Option<Map>> {
-        match Map::open_copy(&self.map) {
+        match Map::open_uncached(&self.map) {
             Ok(map) => Ok(Some(map)),
             Err(error) if error.status() == Status::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -152,7 +152,7 @@ impl Store {
     /// Reads and verifies an epoch of the history.
     pub fn epoch(&self, epoch: u64) -> Result<Map> {
         let path = self.history_dir().join(epoch.to_string());
-        let map = Map::open_copy(&path).map_err(|error| match error.status() {
+        let map = Map::open_uncached(&path).map_err(|error| match error.status() {
             Status::NotFound => Error::Invalid {
                 problem: format!(
                     "{}: epoch {epoch} is not in the history; `stead history` lists what is",
