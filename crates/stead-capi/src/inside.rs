@@ -218,6 +218,15 @@ pub extern "C" fn stead_map_node_weight(
     })
 }
 
+/// Returns 1 when the fleet has dropped the node and a gradual change still has to empty it, 0 when
+/// not, and -1 when there is no such node.
+#[no_mangle]
+pub extern "C" fn stead_map_node_leaving(map: Foreign<*const stead_map>, node: i32) -> i32 {
+    value("stead_map_node_leaving", -1, |c| {
+        Some(i32::from(node_of(c.map(map).ok()?, node)?.leaving()))
+    })
+}
+
 /// Returns an attribute of a node, such as its address; NULL when the node has no attribute of this
 /// name. The string lives as long as the map.
 #[no_mangle]
