@@ -228,7 +228,7 @@ int32_t stead_map_parent(const stead_map *map, uint8_t *digest, stead_error *err
 
 const char *stead_map_hash(const stead_map *map);
 
-const char *stead_map_key(const stead_map *map);
+const char *stead_map_key_rule(const stead_map *map);
 
 int32_t stead_map_spread_count(const stead_map *map);
 
@@ -243,6 +243,8 @@ const char *stead_map_node_name(const stead_map *map, int32_t node);
 int32_t stead_map_node_named(const stead_map *map, const char *name);
 
 int32_t stead_map_node_weight(const stead_map *map, int32_t node, uint64_t *millionths, stead_error *error);
+
+int32_t stead_map_node_leaving(const stead_map *map, int32_t node);
 
 const char *stead_map_node_attribute(const stead_map *map, int32_t node, const char *attribute);
 
