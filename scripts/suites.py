@@ -182,6 +182,22 @@ SUITES = [
         unittest_counts,
         None,
     ),
+    (
+        "one language in every language",
+        [PYTHON, "-m", "unittest", "discover", "-s", "tests/languages"],
+        unittest_counts,
+        (
+            (
+                "sh",
+                "-c",
+                (
+                    "php --version && ${PERL:-perl} -MConfig -e 'exit !-e "
+                    '"$Config{archlibexp}/CORE/perl.h"\''
+                ),
+            ),
+            "php, perl or perl's headers (libperl-dev) are not installed",
+        ),
+    ),
     ("C library", [PYTHON, "tests/c/run.py"], None, None),
     ("ABI kept (C)", [PYTHON, "tests/abi/run.py"], None, None),
     ("maps judged from outside", [PYTHON, "tests/judged.py"], None, None),
