@@ -69,6 +69,7 @@ typedef enum {
 
 typedef enum {
   STEAD_PATH_ROOM = 320,
+  STEAD_NAME_ROOM = 255,
   STEAD_DIGEST_ROOM = 32,
 } stead_room;
 
@@ -152,6 +153,26 @@ stead_map *stead_map_share(const stead_map *map);
 
 void stead_map_free(stead_map *map);
 
+int32_t stead_map_apply(const void *fleet,
+                        size_t length,
+                        const char *name,
+                        const char *path,
+                        const char *max_move,
+                        stead_map **map,
+                        stead_error *error);
+
+int32_t stead_map_apply_file(const char *fleet,
+                             const char *path,
+                             const char *max_move,
+                             stead_map **map,
+                             stead_error *error);
+
+int32_t stead_map_history(const char *path, uint64_t *epochs, size_t capacity, size_t *count, stead_error *error);
+
+int32_t stead_map_open_epoch(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
+
+int32_t stead_map_rollback(const char *path, uint64_t epoch, stead_map **map, stead_error *error);
+
 int32_t stead_map_locate(const stead_map *map, const void *key, size_t length, int32_t *node, stead_error *error);
 
 int32_t stead_map_node_of(const stead_map *map, const void *key, size_t length);
@@ -205,7 +226,7 @@ int32_t stead_map_parent(const stead_map *map, uint8_t *digest, stead_error *err
 
 const char *stead_map_hash(const stead_map *map);
 
-const char *stead_map_key(const stead_map *map);
+const char *stead_map_key_rule(const stead_map *map);
 
 int32_t stead_map_spread_count(const stead_map *map);
 
@@ -220,6 +241,8 @@ const char *stead_map_node_name(const stead_map *map, int32_t node);
 int32_t stead_map_node_named(const stead_map *map, const char *name);
 
 int32_t stead_map_node_weight(const stead_map *map, int32_t node, uint64_t *millionths, stead_error *error);
+
+int32_t stead_map_node_leaving(const stead_map *map, int32_t node);
 
 const char *stead_map_node_attribute(const stead_map *map, int32_t node, const char *attribute);
 
@@ -253,6 +276,8 @@ size_t stead_map_slice_count(const stead_map *map);
 int32_t stead_map_slice(const stead_map *map, size_t index, stead_slice *slice, stead_error *error);
 
 int32_t stead_map_report(const stead_map *map, char **json, stead_error *error);
+
+int32_t stead_map_fleet(const stead_map *map, char **text, stead_error *error);
 
 void stead_text_free(char *text);
 
@@ -310,5 +335,22 @@ int32_t stead_path(const void *key,
                    size_t capacity,
                    size_t *count,
                    stead_error *error);
+
+int32_t stead_path_name(const void *path,
+                        size_t length,
+                        const char *levels,
+                        char *name,
+                        size_t capacity,
+                        size_t *count,
+                        stead_error *error);
+
+int32_t stead_survey(const void *names,
+                     size_t length,
+                     const uint64_t *offsets,
+                     size_t count,
+                     uint64_t members,
+                     const char *levels,
+                     char **json,
+                     stead_error *error);
 
 int32_t stead_fold_ascii(const void *key, size_t length, void *folded, stead_error *error);

@@ -11,6 +11,8 @@ SUITE = [
     "suite.c",
     "check.c",
     "answers.c",
+    "itself.c",
+    "store.c",
     "arguments.c",
     "builders.c",
     "files.c",

@@ -31,12 +31,14 @@ int main(int argc, char **argv) {
   rounds = atoi(argv[3]);
   part("answers", check_answers);
   part("inside", check_inside);
+  part("itself", check_itself);
   part("arguments", check_arguments);
   part("builders", check_builders);
   part("files", check_files);
   part("cache", check_cache);
   part("large", check_large);
   part("changes", check_changes);
+  part("store", check_store);
   part("threads", check_threads);
   return closing();
 }
