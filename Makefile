@@ -16,7 +16,7 @@ help:
 	@echo 'make test          runs every suite in every language: a line for each, and the total'
 	@echo 'make format        formats every file with the formatter of its language; make test checks the result'
 	@echo 'make build         builds the programs and the C library (target/release/stead, stead-rrd, libstead.so, libstead.a), the manual and the completions'
-	@echo 'make wheel         builds the Python module, for pip install target/wheels/*.whl'
+	@echo 'make wheel         builds the Python module and the program as a wheel, for pip install target/wheels/*.whl (PORTABLE=1: for glibc 2.17 and newer)'
 	@echo 'make perl          builds the Perl module in target/perl/Stead and runs its tests'
 	@echo 'make install       installs what make build makes, below PREFIX (PREFIX=$(PREFIX); also BINDIR, LIBDIR, INCLUDEDIR, MANDIR, DESTDIR)'
 	@echo 'make uninstall     removes the installed files; give the same PREFIX and DESTDIR as to make install'
@@ -58,10 +58,10 @@ build: setup
 	@rm -f $(TARGET)/none.a && [ -s $(TARGET)/native-static-libs ] || { echo 'stead: rustc names no native-static-libs' >&2; exit 1; }
 	@mv $(TARGET)/building $(TARGET)/built
 
-# installs maturin into .venv, together with all that the tests need, unless it is there already
-wheel:
-	@[ -x .venv/bin/maturin ] || command -v maturin >/dev/null || scripts/setup --tests
-	@scripts/python-module --wheel
+# needs only cargo and maturin, which is installed into .venv-wheel unless .venv or PATH has it. PORTABLE=1
+# also installs zig there, and makes a wheel for systems with an older glibc than this one's.
+wheel: setup
+	@scripts/python-module $(if $(PORTABLE),--portable,--wheel)
 
 # builds in a copy, so that no file is written beside the sources
 perl: setup
@@ -164,4 +164,4 @@ uninstall:
 
 clean:
 	@$(CARGO) clean
-	@rm -rf .venv-swift .venv-spark .venv-rings .venv-rings-tests .venv-agree
+	@rm -rf .venv-swift .venv-wheel .venv-spark .venv-rings .venv-rings-tests .venv-agree

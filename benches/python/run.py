@@ -26,7 +26,7 @@ def members(nodes):
     """A map that grew in ten steps, so that its slices are like those of real maps."""
     grown = None
     for count in range(nodes // 10, nodes + 1, nodes // 10):
-        grown = stead.build(
+        grown = stead.Map.build(
             {"name": "bench", "node": [{"name": f"n{i:04}"} for i in range(count)]},
             grown,
         )

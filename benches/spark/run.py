@@ -101,7 +101,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=16)
     parser.add_argument("--master", default=f"local[{min(os.cpu_count() or 1, 8)}]")
     given = parser.parse_args()
-    data = stead.build(
+    data = stead.Map.build(
         {"name": "bench", "node": [{"name": f"db{i}"} for i in range(given.nodes)]}
     ).to_bytes()
 

@@ -1,16 +1,19 @@
-//! Batches of keys: recognises the kind of a batch, and locates its keys.
+//! Batches of keys: recognises the kind of a batch, and answers for each of its keys: with the number
+//! of its node (Map.locate_many), or with its point (Plan.affects_many).
 //!
 //! ```text
 //! list, iterable        blocks of keys, whose objects are held ----+
-//! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- place -- Placed (array.rs: for Python)
+//! NumPy                 blocks of 1 MiB, bytes or objects ---------+-- answer -- Answers (array.rs, plan.rs)
 //! Arrow array, stream   columns, read in place (arrow.rs) ---------+
 //! ```
 //!
-//! Locating keys touches no Python object, so other threads run meanwhile.
+//! Answering touches no Python object, so other threads run meanwhile.
 
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{
+    PyBytes, PyDict, PyFloat, PyFrozenSet, PyList, PySet, PySlice, PyString, PyTuple,
+};
 
 use crate::arrow::{Chunk, Reader};
 use crate::column::{Column, Layout};
@@ -25,86 +28,95 @@ const BYTES: usize = 1 << 20;
 /// The number of rows, some 0.2 s, after which Ctrl-C is checked for.
 const ROWS: usize = 1 << 20;
 
-/// The numbers of the nodes that keys live on; null for a key that is null.
+/// What is said of keys that are not null: a number of four or eight bytes.
+pub(crate) trait Answer: Copy + Default + Send {}
+impl Answer for i32 {}
+impl Answer for u64 {}
+
+/// How a key is answered.
+pub(crate) trait Ask<T>: Fn(&[u8]) -> T + Sync {}
+impl<T, F: Fn(&[u8]) -> T + Sync> Ask<T> for F {}
+
+/// The answers for keys; null for a key that is null.
 #[derive(Default)]
-pub(crate) struct Placed {
-    /// The number of each key's node; 0 for null.
-    pub(crate) numbers: Vec<i32>,
+pub(crate) struct Answers<T> {
+    /// The answer for each key; 0 for null.
+    pub(crate) numbers: Vec<T>,
     /// A bit for each key, the lowest first: 0 for null. Empty while no key is null.
     pub(crate) validity: Vec<u8>,
     /// The number of nulls.
     pub(crate) nulls: usize,
 }
 
-impl Placed {
+impl<T: Answer> Answers<T> {
     fn reserve(&mut self, more: usize) -> Result<(), Problem> {
         self.numbers.try_reserve(more).map_err(|_| Problem::Memory)
     }
 
-    fn push(&mut self, node: Option<i32>) {
+    /// Appends an answer; null for None.
+    pub(crate) fn push(&mut self, answer: Option<T>) {
         let row = self.numbers.len();
-        self.numbers.push(node.unwrap_or(0));
-        if node.is_none() && self.nulls == 0 {
+        self.numbers.push(answer.unwrap_or_default());
+        if answer.is_none() && self.nulls == 0 {
             self.validity = vec![0xFF; row.div_ceil(8)];
             if let Some(last) = self.validity.last_mut().filter(|_| row % 8 != 0) {
                 *last = (1 << (row % 8)) - 1;
             }
         }
-        self.nulls += usize::from(node.is_none());
+        self.nulls += usize::from(answer.is_none());
         if self.nulls > 0 {
             if row % 8 == 0 {
                 self.validity.push(0);
             }
             if let Some(last) = self.validity.last_mut() {
-                *last |= u8::from(node.is_some()) << (row % 8);
+                *last |= u8::from(answer.is_some()) << (row % 8);
             }
         }
     }
 }
 
-/// Appends the nodes of keys, in the order of the keys. Every batch passes through this function.
-fn place<'a>(
-    map: &stead::Map,
+/// Appends the answers for keys, in the order of the keys. Every batch passes through this function.
+fn answer<'a, T: Answer>(
+    ask: &impl Ask<T>,
     keys: impl Iterator<Item = Result<Option<&'a [u8]>, Problem>>,
-    nodes: &mut Placed,
+    answers: &mut Answers<T>,
 ) -> Result<(), Problem> {
     for key in keys {
-        // a map has at most 65,536 nodes
-        nodes.push(key?.map(|key| map.locate(key).0 as i32));
+        answers.push(key?.map(ask));
     }
     Ok(())
 }
 
-/// Appends the nodes of a column's keys. If a dictionary is not longer than its column, each of its
-/// values is located only once, which takes 4 bytes of memory per value.
-fn place_column(
-    map: &stead::Map,
+/// Appends the answers for a column's keys. If a dictionary is not longer than its column, each of its
+/// values is answered only once, which takes memory for one answer per value.
+fn answer_column<T: Answer>(
+    ask: &impl Ask<T>,
     column: &Column<'_>,
-    nodes: &mut Placed,
+    answers: &mut Answers<T>,
     since: &mut usize,
 ) -> Result<(), Problem> {
-    nodes.reserve(column.length)?;
+    answers.reserve(column.length)?;
     if let Layout::Codes { codes, values } = &column.layout {
         if values.length <= column.length {
-            let mut known = Placed::default();
-            place_column(map, values, &mut known, since)?;
+            let mut known = Answers::default();
+            answer_column(ask, values, &mut known, since)?;
             for row in 0..column.length {
-                let node = match (
+                let found = match (
                     column.is_null(row),
                     codes.get(row).filter(|code| *code < values.length),
                 ) {
                     (true, _) => None,
-                    (false, Some(code)) => node_at(&known.numbers, &known.validity, code),
+                    (false, Some(code)) => item_at(&known.numbers, &known.validity, code),
                     (false, None) => return Err(column.damaged(row)),
                 };
-                nodes.push(node);
+                answers.push(found);
             }
             return Ok(());
         }
     }
     for start in (0..column.length).step_by(ROWS) {
         let end = column.length.min(start + ROWS);
-        place(map, (start..end).map(|row| column.key(row)), nodes)?;
+        answer(ask, (start..end).map(|row| column.key(row)), answers)?;
         *since += end - start;
         if *since >= ROWS {
             *since = 0;
@@ -114,32 +126,36 @@ fn place_column(
     Ok(())
 }
 
-/// Appends the nodes of a stream's keys, chunk after chunk.
-fn place_stream(map: &stead::Map, mut reader: Reader, nodes: &mut Placed) -> Result<(), Problem> {
+/// Appends the answers for a stream's keys, chunk after chunk.
+fn answer_stream<T: Answer>(
+    ask: &impl Ask<T>,
+    mut reader: Reader,
+    answers: &mut Answers<T>,
+) -> Result<(), Problem> {
     let mut since = 0;
     while let Some(chunk) = reader.next()? {
-        place_chunk(map, chunk, nodes, &mut since)?;
+        answer_chunk(ask, chunk, answers, &mut since)?;
     }
     Ok(())
 }
 
-/// Appends the nodes of a chunk's keys, then releases the chunk.
-fn place_chunk(
-    map: &stead::Map,
+/// Appends the answers for a chunk's keys, then releases the chunk.
+fn answer_chunk<T: Answer>(
+    ask: &impl Ask<T>,
     chunk: Chunk,
-    nodes: &mut Placed,
+    answers: &mut Answers<T>,
     since: &mut usize,
 ) -> Result<(), Problem> {
-    place_column(map, &chunk.column()?, nodes, since)
+    answer_column(ask, &chunk.column()?, answers, since)
 }
 
-/// Appends the nodes of keys that are objects. None is null; in a series, so are the objects that
+/// Appends the answers for keys that are objects. None is null; in a series, so are the objects that
 /// stand for a missing value.
-fn place_objects(
-    map: &stead::Map,
+fn answer_objects<T: Answer>(
+    ask: &impl Ask<T>,
     keys: &Bound<'_, PyAny>,
     is_series: bool,
-    nodes: &mut Placed,
+    answers: &mut Answers<T>,
 ) -> PyResult<()> {
     let mut objects = keys.try_iter().map_err(|_| {
         PyTypeError::new_err(format!(
@@ -152,23 +168,23 @@ fn place_objects(
             .by_ref()
             .take(OBJECTS)
             .collect::<PyResult<Vec<_>>>()?;
-        place_held(map, keys.py(), &held, is_series, nodes)?;
+        answer_held(ask, keys.py(), &held, is_series, answers)?;
         if held.len() < OBJECTS {
             return Ok(());
         }
     }
 }
 
-/// Appends the nodes of a block of keys. The references in `held` keep the objects alive while
+/// Appends the answers for a block of keys. The references in `held` keep the objects alive while
 /// other threads run.
-fn place_held(
-    map: &stead::Map,
+fn answer_held<T: Answer>(
+    ask: &impl Ask<T>,
     py: Python<'_>,
     held: &[Bound<'_, PyAny>],
     is_series: bool,
-    nodes: &mut Placed,
+    answers: &mut Answers<T>,
 ) -> PyResult<()> {
-    let first = nodes.numbers.len();
+    let first = answers.numbers.len();
     let bytes = held
         .iter()
         .enumerate()
@@ -182,8 +198,8 @@ fn place_held(
         });
     let bytes: Vec<Option<&[u8]>> = bytes.collect::<PyResult<_>>()?;
     let placed = py.detach(|| {
-        nodes.reserve(bytes.len())?;
-        place(map, bytes.iter().map(|key| Ok(*key)), nodes)
+        answers.reserve(bytes.len())?;
+        answer(ask, bytes.iter().map(|key| Ok(*key)), answers)
     });
     placed.map_err(|problem| problem.raised(py))?;
     py.check_signals()
@@ -195,10 +211,14 @@ fn is_missing(object: &Bound<'_, PyAny>) -> bool {
     object.cast::<PyFloat>().is_ok_and(is_nan) || type_name(object) == "NAType"
 }
 
-/// Appends the nodes of a NumPy array's keys. The array is read in blocks: as bytes if all keys
+/// Appends the answers for a NumPy array's keys. The array is read in blocks: as bytes if all keys
 /// have the same size, otherwise as lists of objects. NumPy makes the blocks, so its own rules for
 /// strides, byte orders, masks and padding apply, in every version.
-fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> PyResult<()> {
+fn answer_numpy<T: Answer>(
+    ask: &impl Ask<T>,
+    keys: &Bound<'_, PyAny>,
+    answers: &mut Answers<T>,
+) -> PyResult<()> {
     let py = keys.py();
     let dtype = keys.getattr("dtype")?;
     let dimensions: usize = keys.getattr("ndim")?.extract()?;
@@ -217,7 +237,9 @@ fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) ->
     let width: usize = dtype.getattr("itemsize")?.extract()?;
     let (rows, step) = (keys.len()?, (BYTES / width.max(1)).clamp(1, OBJECTS));
     let is_bytes = kind == "S" && !keys.hasattr("mask")?;
-    nodes.reserve(rows).map_err(|problem| problem.raised(py))?;
+    answers
+        .reserve(rows)
+        .map_err(|problem| problem.raised(py))?;
     for start in (0..rows).step_by(step) {
         let count = step.min(rows - start);
         let block = keys.get_item(PySlice::new(
@@ -227,12 +249,12 @@ fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) ->
             1,
         ))?;
         if is_bytes {
-            place_fixed(
-                map,
+            answer_fixed(
+                ask,
                 block.call_method0("tobytes")?.cast::<PyBytes>()?,
                 width,
                 count,
-                nodes,
+                answers,
             )?;
         } else {
             let held: Vec<_> = block
@@ -240,20 +262,20 @@ fn place_numpy(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) ->
                 .cast::<PyList>()?
                 .iter()
                 .collect();
-            place_held(map, py, &held, true, nodes)?;
+            answer_held(ask, py, &held, true, answers)?;
         }
     }
     Ok(())
 }
 
-/// Appends the nodes of keys of one width, without the NULs at their ends: NumPy pads with NUL, and
+/// Appends the answers for keys of one width, without the NULs at their ends: NumPy pads with NUL, and
 /// does not count NULs at the end.
-fn place_fixed(
-    map: &stead::Map,
+fn answer_fixed<T: Answer>(
+    ask: &impl Ask<T>,
     block: &Bound<'_, PyBytes>,
     width: usize,
     count: usize,
-    nodes: &mut Placed,
+    answers: &mut Answers<T>,
 ) -> PyResult<()> {
     let (py, bytes) = (block.py(), block.as_bytes());
     if bytes.len() != count * width {
@@ -271,32 +293,46 @@ fn place_fixed(
             .rposition(|byte| *byte != 0)
             .map_or(&[][..], |last| &item[..=last])
     };
-    py.detach(|| place(map, (0..count).map(|i| Ok(Some(key(i)))), nodes))
+    py.detach(|| answer(ask, (0..count).map(|i| Ok(Some(key(i)))), answers))
         .map_err(|problem| problem.raised(py))?;
     py.check_signals()
 }
 
-/// Returns the nodes of a batch's keys, and whether the batch was a column, so that the result
+/// Returns the answers for a batch's keys, and whether the batch was a column, so that the result
 /// should be one, too.
-pub(crate) fn place_batch(map: &stead::Map, keys: &Bound<'_, PyAny>) -> PyResult<(Placed, bool)> {
-    let mut nodes = Placed::default();
-    let is_column = place_any(map, keys, &mut nodes)?;
-    Ok((nodes, is_column))
+pub(crate) fn answer_batch<T: Answer>(
+    ask: &impl Ask<T>,
+    keys: &Bound<'_, PyAny>,
+) -> PyResult<(Answers<T>, bool)> {
+    let mut answers = Answers::default();
+    let is_column = answer_any(ask, keys, &mut answers)?;
+    Ok((answers, is_column))
 }
 
-fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> PyResult<bool> {
+fn answer_any<T: Answer>(
+    ask: &impl Ask<T>,
+    keys: &Bound<'_, PyAny>,
+    answers: &mut Answers<T>,
+) -> PyResult<bool> {
     let py = keys.py();
     if keys.is_exact_instance_of::<PyList>() || keys.is_exact_instance_of::<PyTuple>() {
-        return place_objects(map, keys, false, nodes).map(|()| false);
+        return answer_objects(ask, keys, false, answers).map(|()| false);
     }
     if keys.is_instance_of::<PyString>() || keys.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err(format!(
-            "keys are a list or an array of keys, not one {}: locate takes one key",
+            "keys are a list or an array of keys, not one {}: write [key]",
+            type_name(keys)
+        )));
+    }
+    // the answers are in the order of the keys, which a set does not have
+    if keys.is_instance_of::<PySet>() || keys.is_instance_of::<PyFrozenSet>() {
+        return Err(PyTypeError::new_err(format!(
+            "keys are a list or an array of keys, not {}, which has no order: write sorted(keys)",
             type_name(keys)
         )));
     }
     if is_numpy(keys)? {
-        return place_numpy(map, keys, nodes).map(|()| true);
+        return answer_numpy(ask, keys, answers).map(|()| true);
     }
     let dtype = keys
         .getattr_opt("dtype")?
@@ -309,7 +345,7 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> P
             .is_ok_and(|name| name.eq_ignore_ascii_case("object"))
     });
     if has_objects {
-        return place_objects(map, keys, true, nodes).map(|()| true);
+        return answer_objects(ask, keys, true, answers).map(|()| true);
     }
     // the stream first: an object of several chunks may have __arrow_c_array__, but it fails
     if let Some(stream) = keys.getattr_opt("__arrow_c_stream__")? {
@@ -317,7 +353,7 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> P
             Ok(capsule) => {
                 let reader = Reader::of(&capsule)?;
                 return py
-                    .detach(|| place_stream(map, reader, nodes))
+                    .detach(|| answer_stream(ask, reader, answers))
                     .map_err(|problem| problem.raised(py))
                     .map(|()| true);
             }
@@ -328,11 +364,11 @@ fn place_any(map: &stead::Map, keys: &Bound<'_, PyAny>, nodes: &mut Placed) -> P
     } else if let Some(array) = keys.getattr_opt("__arrow_c_array__")? {
         let chunk = Chunk::of(&array.call0()?)?;
         return py
-            .detach(|| place_chunk(map, chunk, nodes, &mut 0))
+            .detach(|| answer_chunk(ask, chunk, answers, &mut 0))
             .map_err(|problem| problem.raised(py))
             .map(|()| true);
     }
-    place_objects(map, keys, dtype.is_some(), nodes).map(|()| dtype.is_some())
+    answer_objects(ask, keys, dtype.is_some(), answers).map(|()| dtype.is_some())
 }
 
 /// Whether an object is a NumPy array. NumPy is not imported for this: if the object is one, NumPy
@@ -350,8 +386,8 @@ fn is_numpy(keys: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// The node of a row; None for null.
-pub(crate) fn node_at(numbers: &[i32], validity: &[u8], row: usize) -> Option<i32> {
+/// The answer of a row; None for null.
+pub(crate) fn item_at<T: Copy>(numbers: &[T], validity: &[u8], row: usize) -> Option<T> {
     let is_null = validity
         .get(row / 8)
         .is_some_and(|byte| byte >> (row % 8) & 1 == 0);

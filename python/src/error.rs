@@ -1,11 +1,12 @@
 //! Turns a failure into the exception of its status. python/stead/_errors.py has the exceptions.
 
-use std::io;
-use std::path::Path;
+use std::ffi::OsStr;
 
-use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTypeMethods;
+
+use stead::Status;
 
 use crate::imported::imported;
 
@@ -16,14 +17,24 @@ pub(crate) fn raised(py: Python<'_>, failure: &stead::Error) -> PyErr {
 
 /// The exception for a failure, with another message.
 pub(crate) fn raised_as(py: Python<'_>, failure: &stead::Error, message: String) -> PyErr {
-    let os_errno = match failure {
-        stead::Error::Io { source, .. } | stead::Error::Uncertain { source, .. } => {
-            source.raw_os_error().unwrap_or(0)
+    let (os_errno, file) = match failure {
+        stead::Error::Io { source, file, .. } | stead::Error::Uncertain { source, file, .. } => {
+            (source.raw_os_error().unwrap_or(0), Some(file.as_os_str()))
         }
-        _ => 0,
+        _ => (0, None),
     };
+    made(py, failure.status(), message, os_errno, file)
+}
+
+fn made(
+    py: Python<'_>,
+    status: Status,
+    message: String,
+    os_errno: i32,
+    file: Option<&OsStr>,
+) -> PyErr {
     let made = imported(py, "stead._errors", "_error")
-        .and_then(|error| error.call1((failure.status() as i32, message, os_errno)));
+        .and_then(|error| error.call1((status as i32, message, os_errno, file)));
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
@@ -81,16 +92,13 @@ impl Problem {
         match self {
             Problem::Type(problem) => PyTypeError::new_err(problem),
             Problem::Invalid(problem) => invalid(py, problem),
-            Problem::Stream(reason) => raised(
-                py,
-                &stead::Error::io(
-                    "read",
-                    Path::new("the Arrow stream of keys"),
-                    io::Error::other(reason),
-                ),
-            ),
+            Problem::Stream(reason) => {
+                let message = format!("cannot read the Arrow stream of keys: {reason}");
+                made(py, Status::Io, message, 0, None)
+            }
             Problem::Memory => {
-                PyMemoryError::new_err("there is no memory for the nodes of so many keys")
+                let message = "there is no memory for the nodes of so many keys".to_owned();
+                made(py, Status::Memory, message, 0, None)
             }
             Problem::Raised(error) => error,
         }

@@ -1,11 +1,9 @@
-//! Reads a fleet from Python: its text, the path of a file, or a plain dict of the same shape.
+//! Reads a fleet from Python: its text, or a plain dict of the same shape.
 //!
 //! A dict is converted to JSON text, so every rule and every message is that of a fleet file. Each
 //! value is on its own line of the text, and messages name the place in the dict instead of the
 //! line. Numbers are written as exact decimals: integers and `Decimal`s as they are, a `float` as
 //! its `repr`.
-
-use std::path::PathBuf;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,13 +11,14 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple};
 
 use stead::Fleet;
 
+use crate::argument::wrong;
 use crate::error::{raised_as, type_name};
 use crate::imported::imported;
 
 /// The greatest depth of nested lists and dicts; a fleet needs four.
 const DEEPEST: usize = 32;
-/// Replaces the file name in messages about a fleet that is not a file.
-const NAME: &str = "fleet";
+/// The number of decimal places of a weight.
+const PLACES: usize = 6;
 
 /// Where a fleet came from; messages name the place of a mistake accordingly.
 pub(crate) enum Source {
@@ -27,8 +26,8 @@ pub(crate) enum Source {
     Lines,
     /// A `str` of one line, which is probably meant as a path.
     OneLine,
-    /// A dict, with the place in it for each line of the JSON text.
-    Dict(Vec<String>),
+    /// A dict: its name, and the place in it for each line of the JSON text.
+    Dict(String, Vec<String>),
 }
 
 impl Source {
@@ -40,9 +39,9 @@ impl Source {
                 Source::Lines => message,
                 Source::OneLine => format!(
                     "{message}; this str is read as a fleet's text: to read \
-                    a file, give pathlib.Path(...)"
+                    a file, call Map.build_file(path)"
                 ),
-                Source::Dict(places) => placed(&message, places),
+                Source::Dict(name, places) => placed(&message, name, places),
             };
             raised_as(py, &failure, message)
         })
@@ -51,7 +50,7 @@ impl Source {
 
 /// Replaces the line numbers of the JSON text in a message by places in the dict: `fleet:3: ` at
 /// the beginning, and `in line 3` anywhere.
-fn placed(message: &str, places: &[String]) -> String {
+fn placed(message: &str, name: &str, places: &[String]) -> String {
     let place = |digits: &str| {
         digits
             .parse::<usize>()
@@ -59,7 +58,7 @@ fn placed(message: &str, places: &[String]) -> String {
             .and_then(|line| places.get(line.checked_sub(1)?))
     };
     let first = message
-        .strip_prefix(NAME)
+        .strip_prefix(name)
         .and_then(|rest| rest.strip_prefix(':'))
         .and_then(|rest| rest.split_once(": "));
     let (mut said, mut rest) = match first.and_then(|(line, rest)| Some((place(line)?, rest))) {
@@ -81,9 +80,9 @@ fn placed(message: &str, places: &[String]) -> String {
     said + rest
 }
 
-/// Reads the fleet that a user passed. A `str` is always the text of a fleet: the content of a text
-/// must not decide whether a file is opened.
-pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
+/// Reads the fleet that a user passed; `name` is what messages call it. A `str` is always the text
+/// of a fleet: the content of a text must not decide whether a file is opened.
+pub(crate) fn read(fleet: &Bound<'_, PyAny>, name: &str) -> PyResult<(Fleet, Source)> {
     let py = fleet.py();
     let (source, parsed) = if let Ok(text) = fleet.cast::<PyString>() {
         let text = text.to_str()?;
@@ -92,30 +91,34 @@ pub(crate) fn read(fleet: &Bound<'_, PyAny>) -> PyResult<(Fleet, Source)> {
         } else {
             Source::OneLine
         };
-        (source, py.detach(|| Fleet::parse(text, NAME)))
+        (source, py.detach(|| Fleet::parse(text, name)))
     } else if let Ok(text) = fleet.cast::<PyBytes>() {
         let text = text.as_bytes();
-        (Source::Lines, py.detach(|| Fleet::parse_bytes(text, NAME)))
+        (Source::Lines, py.detach(|| Fleet::parse_bytes(text, name)))
     } else if is_mapping(fleet)? {
         let mut json = Json {
             text: String::new(),
             places: Vec::new(),
         };
-        json.line(NAME);
-        json.mapping(fleet, NAME, DEEPEST)?;
+        json.line(name);
+        json.mapping(fleet, name, DEEPEST)?;
         let Json { text, places } = json;
         (
-            Source::Dict(places),
-            py.detach(|| Fleet::parse(&text, NAME)),
+            Source::Dict(name.to_owned(), places),
+            py.detach(|| Fleet::parse(&text, name)),
         )
-    } else if fleet.hasattr("__fspath__")? {
-        let path: PathBuf = fleet.extract()?;
-        (Source::Lines, py.detach(|| Fleet::read(&path)))
     } else {
-        return Err(PyTypeError::new_err(format!(
-            "a fleet is its text (str or bytes), a pathlib.Path or a dict, not {}",
-            type_name(fleet)
-        )));
+        let remedy = if fleet.hasattr("__fspath__")? {
+            "; a file is read by stead.Map.build_file(path)"
+        } else {
+            ""
+        };
+        return Err(wrong(
+            "fleet",
+            "a fleet's text (str or bytes) or a dict",
+            fleet,
+            remedy,
+        ));
     };
     source.raise(py, parsed).map(|fleet| (fleet, source))
 }
@@ -148,7 +151,7 @@ impl Json {
         let py = value.py();
         let deeper = depth
             .checked_sub(1)
-            .ok_or_else(|| wrong(py, place, "lists and dicts lie too deep in each other"))?;
+            .ok_or_else(|| mistake(py, place, "lists and dicts lie too deep in each other"))?;
         if let Ok(string) = value.cast::<PyString>() {
             self.string(string)
         } else if value.is_instance_of::<PyBool>() {
@@ -212,9 +215,9 @@ impl Json {
 }
 
 /// A FleetError that names the place in the dict.
-fn wrong(py: Python<'_>, place: &str, problem: &str) -> PyErr {
+fn mistake(py: Python<'_>, place: &str, problem: &str) -> PyErr {
     let failure = stead::Error::Fleet {
-        file: NAME.to_owned(),
+        file: String::new(), // the message below replaces it
         line: 1,
         problem: String::new(),
     };
@@ -247,7 +250,7 @@ fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
         )));
     };
     if !exact.call_method0("is_finite")?.is_truthy()? {
-        return Err(wrong(
+        return Err(mistake(
             py,
             place,
             &format!(
@@ -256,9 +259,23 @@ fn decimal(value: &Bound<'_, PyAny>, place: &str) -> PyResult<String> {
             ),
         ));
     }
-    Ok(exact
-        .call_method1("__format__", ("f",))?
-        .str()?
-        .to_cow()?
-        .into_owned())
+    let said = |number: &Bound<'_, PyAny>, form: &str| -> PyResult<String> {
+        let text = number.call_method1("__format__", (form,))?;
+        Ok(text.str()?.to_cow()?.into_owned())
+    };
+    let digits = said(&exact, "f")?;
+    let places = digits.split_once('.').map_or(0, |(_, places)| places.len());
+    if value.is_instance_of::<PyFloat>() && places > PLACES && place.ends_with("['weight']") {
+        let nearest = said(&exact, ".6f")?;
+        let nearest = nearest.trim_end_matches('0').trim_end_matches('.');
+        // a quotient such as 1/3; the message of the fleet's reader knows no value to write instead
+        if nearest != "0" {
+            return Err(mistake(
+                py,
+                place,
+                &format!("weight {digits} has {places} places; at most {PLACES}: write {nearest}"),
+            ));
+        }
+    }
+    Ok(digits)
 }

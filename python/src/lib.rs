@@ -3,9 +3,10 @@
 //!
 //! ```text
 //! key     str and bytes -> the bytes of a key         error   a failure -> its exception
-//! fleet   text, path, dict -> a fleet                 map     Map        plan    Plan, Move
+//! fleet   text, dict -> a fleet                       map     Map        plan    Plan, Move
 //! tools   path, survey                                imported   objects that are written in Python
-//! batch   many keys -> the numbers of their nodes     array   Array: those nodes, for Python and Arrow
+//! argument   an argument -> its value, or a TypeError that names it
+//! batch   many keys -> their nodes or points          array   Array: nodes or rows, for Python and Arrow
 //! names   the names of a map's nodes, for both        subscript   the index in sequence[...]
 //! records Node, Slice, Move, reports                  same    which node of an old map is which of a new one
 //! column  keys in Arrow's memory layouts              arrow   Arrow's C Data Interface: the one file with unsafe code
@@ -14,11 +15,12 @@
 //! A module uses only modules to its left; a test checks that (tools/layers):
 //!
 //! ```text
-//! imported | error subscript | column fleet key records | arrow tools | batch names | array | map | plan same
+//! imported | error subscript | argument column key records | arrow fleet tools | batch names | array | map | plan same
 //! ```
 
 #![deny(unsafe_code)]
 
+mod argument;
 mod array;
 mod arrow;
 mod batch;
@@ -43,11 +45,11 @@ mod _stead {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::array::Array;
+    use super::array::{_array, Array, Numbered};
     #[pymodule_export]
-    use super::map::{build, Map};
+    use super::map::Map;
     #[pymodule_export]
-    use super::plan::{plan, Moves, Plan};
+    use super::plan::{Moves, Plan};
     #[pymodule_export]
     use super::same::_same_nodes;
     #[pymodule_export]

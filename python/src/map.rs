@@ -1,7 +1,6 @@
 //! The Python class `Map`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::basic::CompareOp;
@@ -9,25 +8,29 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple, PyType};
 
-use stead::fleet::part;
+use stead::map::Node;
+use stead::point::Share;
 use stead::policy::{NodeId, PolicyId};
 use stead::report::Report;
-use stead::{Point, Store};
+use stead::{Fleet, Point, Store};
 
+use crate::argument::{flag, instance, max_move, optional, path, text, wrong};
 use crate::array::Array;
-use crate::batch::place_batch;
-use crate::error::{invalid, whole, Raise};
+use crate::batch::answer_batch;
+use crate::error::{whole, Raise};
+use crate::fleet::Source;
+use crate::imported::imported;
 use crate::names::Names;
 use crate::{fleet, key, records};
 
 /// A map says where keys live. It is immutable and verified, and any number of threads may use it.
 ///
-/// Map.open, Map.from_bytes and build create maps. A key is bytes, or a str, which stands for its
+/// Map.build, Map.open and Map.from_bytes create maps. A key is bytes, or a str, which stands for its
 /// UTF-8, or an instance of a subclass of either; anything else raises a TypeError. Two maps are
 /// equal, and have the same hash, when their digests are equal. A map is pickled as the bytes of
 /// its file, so unpickling it needs no file. Copying a map returns the map itself.
 ///
-/// >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
+/// >>> members = stead.Map.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
 /// >>> members
 /// <stead.Map "members" epoch 1, 2 nodes, 2 slices, f1c5f07a>
 /// >>> import pickle
@@ -39,6 +42,8 @@ pub struct Map {
     names: Arc<Names>,
     /// The nodes, created when they are first read.
     nodes: PyOnceLock<Py<PyTuple>>,
+    /// The policies, created when they are first read.
+    policies: PyOnceLock<Py<PyTuple>>,
     /// The slices, created when they are first read.
     slices: PyOnceLock<Py<PyTuple>>,
 }
@@ -47,11 +52,23 @@ impl Map {
     /// Wraps a map of the core crate.
     pub(crate) fn new(map: Arc<stead::Map>) -> Map {
         Map {
-            names: Arc::new(Names::new(Arc::clone(&map))),
+            names: Arc::new(Names::of_map(Arc::clone(&map))),
             map,
             nodes: PyOnceLock::new(),
+            policies: PyOnceLock::new(),
             slices: PyOnceLock::new(),
         }
+    }
+
+    /// The names of the map's nodes, which columns share.
+    pub(crate) fn names(&self) -> &Arc<Names> {
+        &self.names
+    }
+
+    /// The node of a name, if the map has it. A name is a `str`: anything else is a mistake.
+    fn named(&self, argument: &str, name: &Bound<'_, PyAny>) -> PyResult<Option<Node<'_>>> {
+        let name = text(argument, name, "; a node is looked up by its name")?;
+        Ok(self.map.node_named(name))
     }
 
     fn list<'py>(
@@ -92,14 +109,35 @@ impl Map {
     /// >>> stead.Map.open("members.map").name
     /// 'members'
     #[staticmethod]
-    #[pyo3(signature = (path, *, copy = false))]
-    fn open(py: Python<'_>, path: PathBuf, copy: bool) -> PyResult<Map> {
+    #[pyo3(signature = (path, *, copy = None), text_signature = "(path, *, copy=False)")]
+    fn open(
+        py: Python<'_>,
+        path: &Bound<'_, PyAny>,
+        copy: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Map> {
+        let (path, copy) = (self::path("path", path)?, flag("copy", copy)?);
         let open = if copy {
             stead::Map::open_copy
         } else {
             stead::Map::open
         };
         py.detach(|| open(&path)).raise(py).map(Map::new)
+    }
+
+    /// Opens and verifies a map file without the cache of open maps, and reads it into memory
+    /// whatever its size. Use it to look at many files once, such as the epochs of a history.
+    ///
+    /// Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError and
+    /// VersionError.
+    ///
+    /// >>> stead.Map.open_uncached("members.map") == stead.Map.open("members.map")
+    /// True
+    #[staticmethod]
+    fn open_uncached(py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Map> {
+        let path = self::path("path", path)?;
+        py.detach(|| stead::Map::open_uncached(&path))
+            .raise(py)
+            .map(|map| Map::new(Arc::new(map)))
     }
 
     /// Makes a map from the bytes of a map file, and verifies them.
@@ -109,28 +147,92 @@ impl Map {
     /// >>> stead.Map.from_bytes(members.to_bytes()) == members
     /// True
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &Bound<'_, PyBytes>) -> PyResult<Map> {
-        let bytes = data.as_bytes().to_vec();
+    fn from_bytes(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<Map> {
+        let Ok(bytes) = data.cast::<PyBytes>() else {
+            let remedy = if data.is_instance_of::<PyString>() {
+                "; open a file with stead.Map.open(path)"
+            } else {
+                "; write bytes(data)"
+            };
+            return Err(wrong("data", "the bytes of a map", data, remedy));
+        };
+        let bytes = bytes.as_bytes().to_vec();
         py.detach(|| stead::Map::from_bytes(bytes))
             .raise(py)
             .map(|map| Map::new(Arc::new(map)))
     }
 
-    /// Does the same as stead.build.
+    /// Builds the map of a fleet: the first one or, if previous is given, the next epoch of that map,
+    /// from which as little as possible moves.
     ///
-    /// >>> stead.Map.build({"name": "m", "node": [{"name": "a"}]}).locate("frank")
-    /// 'a'
+    /// fleet: the text of a fleet, TOML or JSON (str or bytes), or a dict of the same shape
+    /// (docs/fleet.md); Map.build_file takes a file. In a dict, a weight is an int, a Decimal, a str,
+    /// or a float, which counts as the decimal in its repr: 0.1 is exactly a tenth. A weight has at
+    /// most 6 decimal places.
+    ///
+    /// previous: the map to build on. It must be of the same cluster. max_move: the upper bound on the
+    /// part of all copies that may move in this epoch, such as "5%". The map then contains its target
+    /// slices, and building the same fleet on it takes the next step, until nothing is left to do (see
+    /// same). Without previous nothing moves, so max_move changes nothing. name: what messages call
+    /// the fleet.
+    ///
+    /// No file is written. The same fleet, previous map and options give the same map everywhere. Other
+    /// threads run meanwhile.
+    ///
+    /// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError if
+    /// the fleet is well formed, but no map can satisfy it; IdentityError if previous is of another
+    /// cluster or hash; InvalidError if max_move is wrong.
+    ///
+    /// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
+    /// >>> before = stead.Map.build(fleet)
+    /// >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
+    /// >>> after = stead.Map.build(fleet, before)
+    /// >>> after.epoch, f"{stead.Plan.between(before, after).fraction:.4f}"
+    /// (2, '0.2857')
+    /// >>> stead.Map.build(fleet, before, max_move="10%").slices == after.slices
+    /// False
+    /// >>> wrong = {"name": "members", "node": [{"name": "db1", "wieght": 2}]}
+    /// >>> stead.Map.build(wrong)  # doctest: +ELLIPSIS
+    /// Traceback (most recent call last):
+    /// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: ...
     #[staticmethod]
-    #[pyo3(signature = (fleet, previous = None, *, max_move = None))]
+    #[pyo3(signature = (fleet, previous = None, *, max_move = None, name = None))]
     fn build(
         py: Python<'_>,
         fleet: &Bound<'_, PyAny>,
-        previous: Option<&Bound<'_, Map>>,
-        max_move: Option<&str>,
+        previous: Option<&Bound<'_, PyAny>>,
+        max_move: Option<&Bound<'_, PyAny>>,
+        name: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Map> {
-        build(py, fleet, previous, max_move)
+        let name = name.map(|name| text("name", name, "")).transpose()?;
+        let (most, previous) = (self::max_move(max_move)?, optional("previous", previous)?);
+        let (fleet, source) = fleet::read(fleet, name.unwrap_or("fleet"))?;
+        next(py, &fleet, &source, previous, most)
     }
 
+    /// Builds the map of a fleet file, as Map.build does with a text. Messages call the fleet by its
+    /// path.
+    ///
+    /// Raises the exceptions of Map.build, and NotFoundError, PermissionDeniedError or IoError if
+    /// the file cannot be read.
+    ///
+    /// >>> import pathlib
+    /// >>> size = pathlib.Path("fleet.toml").write_text("name = 'members'\n[[node]]\nname = 'db1'\n")
+    /// >>> stead.Map.build_file("fleet.toml")
+    /// <stead.Map "members" epoch 1, 1 nodes, 1 slices, d3a2ac16>
+    #[staticmethod]
+    #[pyo3(signature = (path, previous = None, *, max_move = None))]
+    fn build_file(
+        py: Python<'_>,
+        path: &Bound<'_, PyAny>,
+        previous: Option<&Bound<'_, PyAny>>,
+        max_move: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Map> {
+        let path = self::path("path", path)?;
+        let (most, previous) = (self::max_move(max_move)?, optional("previous", previous)?);
+        let fleet = py.detach(|| Fleet::read(&path)).raise(py)?;
+        next(py, &fleet, &Source::Lines, previous, most)
+    }
     /// Returns the name of the node that a key lives on; with several replicas, of the primary.
     ///
     /// Raises TypeError if the key is neither str nor bytes, and UnicodeEncodeError if it is a str
@@ -167,14 +269,15 @@ impl Map {
     /// ['db1', 'db2', None]
     /// >>> members.locate_many(["frank", b"bob", None], numbers=True)
     /// [0, 1, None]
-    #[pyo3(signature = (keys, *, numbers = false))]
+    #[pyo3(signature = (keys, *, numbers = None), text_signature = "($self, keys, *, numbers=False)")]
     fn locate_many<'py>(
         &self,
         keys: &Bound<'py, PyAny>,
-        numbers: bool,
+        numbers: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = keys.py();
-        let (nodes, is_column) = place_batch(&self.map, keys)?;
+        let (py, numbers) = (keys.py(), flag("numbers", numbers)?);
+        // a map has at most 65,536 nodes
+        let (nodes, is_column) = answer_batch(&|key: &[u8]| self.map.locate(key).0 as i32, keys)?;
         let array = Array::new(nodes, (!numbers).then(|| Arc::clone(&self.names)));
         if is_column {
             return Ok(array.into_pyobject(py)?.into_any());
@@ -217,22 +320,66 @@ impl Map {
         Ok(self.map.point(key::bytes(key)?).0)
     }
 
-    /// Returns the names of all nodes of a point, primary first.
+    /// Returns the name of the node that a point lives on, the primary.
     ///
     /// Raises InvalidError if the point is not from 0 to 2**64 - 1.
     ///
     /// >>> members.locate_point(0), members.locate_point(2**64 - 1)
-    /// (['db1'], ['db2'])
-    fn locate_point<'py>(
+    /// ('db1', 'db2')
+    fn locate_point<'py>(&self, point: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
+        let node = self.map.locate_point(point_of(point)?);
+        Ok(self.names.of(point.py(), node).bind(point.py()).clone())
+    }
+
+    /// Returns the names of all nodes of a point, primary first.
+    ///
+    /// Raises InvalidError if the point is not from 0 to 2**64 - 1.
+    ///
+    /// >>> members.locate_all_point(0)
+    /// ['db1']
+    fn locate_all_point<'py>(&self, point: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        self.list(point.py(), self.map.locate_all_point(point_of(point)?))
+    }
+
+    /// Returns the node of a name; None if the map has no such node.
+    ///
+    /// >>> members.node("db1").weight, members.node("db9")
+    /// (Decimal('1'), None)
+    fn node<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(node) = self.named("name", name)? else {
+            return Ok(None);
+        };
+        self.nodes(name.py())?.get_item(node.id.index()).map(Some)
+    }
+
+    /// Returns an attribute of a node, such as its address; None if there is no such node, or if it
+    /// has no such attribute.
+    ///
+    /// >>> fleet["node"][0]["attributes"] = {"address": "10.0.0.1:3306"}
+    /// >>> stead.Map.build(fleet).attribute("db1", "address")
+    /// '10.0.0.1:3306'
+    fn attribute(
         &self,
-        py: Python<'py>,
-        point: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let point = whole("point", "a number from 0 to 2**64 - 1", point)?;
-        self.list(
-            py,
-            self.map.policy(self.map.policy_of(Point(point))).members(),
-        )
+        node: &Bound<'_, PyAny>,
+        name: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<&str>> {
+        let (node, name) = (self.named("node", node)?, text("name", name, "")?);
+        Ok(node.and_then(|node| {
+            node.attributes()
+                .find(|(key, _)| *key == name)
+                .map(|pair| pair.1)
+        }))
+    }
+
+    /// Returns a label of a node, such as its zone; None if there is no such node, or if it has no
+    /// such label.
+    ///
+    /// >>> fleet["node"][0]["labels"] = {"zone": "a"}
+    /// >>> stead.Map.build(fleet).label("db1", "zone")
+    /// 'a'
+    fn label(&self, node: &Bound<'_, PyAny>, name: &Bound<'_, PyAny>) -> PyResult<Option<&str>> {
+        let (node, name) = (self.named("node", node)?, text("name", name, "")?);
+        Ok(node.and_then(|node| node.label(name)))
     }
 
     /// Publishes the map at path, completely or not at all, with its history beside it.
@@ -250,7 +397,7 @@ impl Map {
     ///
     /// >>> before = stead.Map.open("members.map")
     /// >>> fleet["node"].append({"name": "db4"})
-    /// >>> after = stead.build(fleet, before)
+    /// >>> after = stead.Map.build(fleet, before)
     /// >>> after.publish("members.map", before)
     /// >>> stead.Map.open("members.map").epoch
     /// 2
@@ -258,10 +405,11 @@ impl Map {
     fn publish(
         &self,
         py: Python<'_>,
-        path: PathBuf,
-        previous: Option<&Bound<'_, Map>>,
+        path: &Bound<'_, PyAny>,
+        previous: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let previous = previous.map(|map| Arc::clone(&map.get().map));
+        let path = self::path("path", path)?;
+        let previous = optional::<Map>("previous", previous)?.map(|map| Arc::clone(&map.get().map));
         py.detach(|| Store::new(&path, stead::store::KEEP).publish(previous.as_deref(), &self.map))
             .raise(py)
     }
@@ -273,7 +421,8 @@ impl Map {
     /// symbolic link.
     ///
     /// >>> members.save("copy.map")
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<()> {
+        let path = self::path("path", path)?;
         py.detach(|| stead::store::save(&self.map, &path)).raise(py)
     }
 
@@ -288,11 +437,11 @@ impl Map {
     /// Returns whether two maps are equal except for epoch and parent, so that publishing one over
     /// the other would change nothing.
     ///
-    /// >>> again = stead.build(fleet, members)
+    /// >>> again = stead.Map.build(fleet, members)
     /// >>> again == members, again.same(members)
     /// (False, True)
-    fn same(&self, other: &Bound<'_, Map>) -> bool {
-        self.map.same(&other.get().map)
+    fn same(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.map.same(&instance::<Map>("other", other)?.get().map))
     }
 
     /// Returns the content of the map as a dict: each node's weight, share and points, the domains
@@ -375,6 +524,25 @@ impl Map {
         made.map(|nodes| nodes.bind(py).clone())
     }
 
+    /// The policies, a tuple of Policy: the lists of nodes that slices refer to. Those that the fleet
+    /// names have a name, and may have a kind and a weight.
+    #[getter]
+    fn policies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let made = self.policies.get_or_try_init(py, || {
+            let policies: Vec<_> = self
+                .map
+                .policies()
+                .map(|policy| {
+                    let weight = policy.weight().map(|weight| weight.to_string());
+                    let nodes = self.tuple_of(py, policy.id)?;
+                    records::policy(py, policy.name(), policy.kind(), weight, nodes)
+                })
+                .collect::<PyResult<_>>()?;
+            PyTuple::new(py, policies).map(Bound::unbind)
+        });
+        made.map(|policies| policies.bind(py).clone())
+    }
+
     /// The slices that locate reads, with pins applied: a tuple of Slice sorted by point. Together
     /// they cover the whole space.
     #[getter]
@@ -399,6 +567,11 @@ impl Map {
             PyTuple::new(py, slices).map(Bound::unbind)
         });
         made.map(|slices| slices.bind(py).clone())
+    }
+
+    /// A table of the nodes and their shares, which notebooks show.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        imported(slf.py(), "stead._html", "of_map")?.call1((slf,))
     }
 
     fn __repr__(&self) -> String {
@@ -452,6 +625,11 @@ impl Map {
     }
 }
 
+/// The point that an integer stands for.
+pub(crate) fn point_of(point: &Bound<'_, PyAny>) -> PyResult<Point> {
+    whole("point", "a number from 0 to 2**64 - 1", point).map(Point)
+}
+
 /// The result of `==` and `!=` for objects that have no order. `same` says whether they are equal;
 /// it is `None` if they are of two kinds.
 pub(crate) fn compared(
@@ -467,55 +645,18 @@ pub(crate) fn compared(
     Ok(answer.into_pyobject(py)?.to_owned().into_any())
 }
 
-/// Builds the map of a fleet: the first one or, if previous is given, the next epoch of that map,
-/// from which as little as possible moves.
-///
-/// fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or
-/// a dict of the same shape (docs/fleet.md). In a dict, a weight is an int, a Decimal, a str, or a
-/// float, which counts as the decimal in its repr: 0.1 is exactly a tenth. A weight has at most 6
-/// decimal places.
-///
-/// previous: the map to build on. It must be of the same cluster. max_move: the upper bound on the
-/// part of all copies that may move in this epoch, such as "5%". The map then contains its target
-/// slices, and building the same fleet on it takes the next step, until nothing is left to do (see
-/// same).
-///
-/// No file is written. The same fleet, previous map and options give the same map everywhere. Other
-/// threads run meanwhile.
-///
-/// Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError if
-/// the fleet is well formed, but no map can satisfy it; IdentityError if previous is of another
-/// cluster or hash; InvalidError if max_move is wrong; NotFoundError, IoError and the like for
-/// a file.
-///
-/// >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
-/// >>> before = stead.build(fleet)
-/// >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
-/// >>> after = stead.build(fleet, before)
-/// >>> after.epoch, f"{stead.plan(before, after).fraction:.4f}"
-/// (2, '0.2857')
-/// >>> stead.build(fleet, before, max_move="10%").slices == after.slices
-/// False
-/// >>> wrong = {"name": "members", "node": [{"name": "db1", "wieght": 2}]}
-/// >>> stead.build(wrong)  # doctest: +ELLIPSIS
-/// Traceback (most recent call last):
-/// stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: ...
-#[pyfunction]
-#[pyo3(signature = (fleet, previous = None, *, max_move = None))]
-pub fn build(
+/// The map of a fleet, on top of the previous one if there is one.
+fn next(
     py: Python<'_>,
-    fleet: &Bound<'_, PyAny>,
+    fleet: &Fleet,
+    source: &Source,
     previous: Option<&Bound<'_, Map>>,
-    max_move: Option<&str>,
+    most: Option<Share>,
 ) -> PyResult<Map> {
-    let most = max_move
-        .map(|text| part(text).map_err(|why| invalid(py, format!("max_move {text:?} {why}"))))
-        .transpose()?;
-    let (fleet, source) = fleet::read(fleet)?;
     let previous = previous.map(|map| Arc::clone(&map.get().map));
     let built = py.detach(|| match most {
-        Some(most) => stead::build_max_move(&fleet, previous.as_deref(), most),
-        None => stead::build(&fleet, previous.as_deref()),
+        Some(most) => stead::build_max_move(fleet, previous.as_deref(), most),
+        None => stead::build(fleet, previous.as_deref()),
     });
     source.raise(py, built).map(|map| Map::new(Arc::new(map)))
 }

@@ -1,29 +1,34 @@
 //! The Python class `Plan`: the moves between two maps.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use pyo3::basic::CompareOp;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyList, PyTuple, PyType};
 
 use stead::format::Digest;
 use stead::plan::Move;
 use stead::point::SPACE;
 use stead::report::Report;
+use stead::Point;
 
+use crate::argument::{flag, instance};
+use crate::array::Array;
+use crate::batch::{answer_batch, item_at, Answers};
 use crate::error::Raise;
 use crate::imported::imported;
-use crate::map::{compared, Map};
+use crate::map::{compared, point_of, Map};
 use crate::subscript::{places, Places};
 use crate::{key, records};
 
 /// The difference between two maps: a sequence of Move, sorted by first point. There is one Move
 /// for each run of points of which a copy moves, is added or is dropped.
 ///
-/// The function plan creates plans. Two plans are equal when their maps are. A plan is pickled as
+/// Plan.between creates plans. Two plans are equal when their maps are. A plan is pickled as
 /// its two maps.
 ///
-/// >>> plan = stead.plan(members, grown)
+/// >>> plan = stead.Plan.between(members, grown)
 /// >>> plan
 /// <stead.Plan "members" epoch 1 -> 2, 2 moves, 33.333333 %>
 /// >>> plan[0].from_, plan[0].to, len(plan), plan[-1] in plan
@@ -35,6 +40,14 @@ pub struct Plan {
     plan: stead::Plan,
     old: Py<Map>,
     new: Py<Map>,
+}
+
+/// The copies of keys that move: the position of the key, and the numbers of its nodes.
+#[derive(Default)]
+struct Rows {
+    key: Vec<i64>,
+    from: Answers<i32>,
+    to: Answers<i32>,
 }
 
 impl Plan {
@@ -58,6 +71,32 @@ impl Plan {
         )
     }
 
+    /// What moves of keys with these points.
+    fn rows(&self, points: &Answers<u64>) -> Rows {
+        let mut rows = Rows::default();
+        for row in 0..points.numbers.len() {
+            let Some(point) = item_at(&points.numbers, &points.validity, row) else {
+                continue;
+            };
+            for number in self.plan.affects_point(Point(point)) {
+                let Move { from, to, .. } = self.plan.moves[number];
+                rows.key.push(row as i64); // a Vec has no more than `isize::MAX` items
+                rows.from.push(from.map(|node| node.0 as i32)); // a map has at most 65,536 nodes
+                rows.to.push(to.map(|node| node.0 as i32));
+            }
+        }
+        rows
+    }
+
+    /// The moves of these numbers, as a list of Move.
+    fn records<'py>(&self, py: Python<'py>, moves: &[usize]) -> PyResult<Bound<'py, PyList>> {
+        let moves: Vec<_> = moves
+            .iter()
+            .map(|i| self.record(py, &self.plan.moves[*i]))
+            .collect::<PyResult<_>>()?;
+        PyList::new(py, moves)
+    }
+
     fn digests(&self) -> [Digest; 2] {
         [self.old.get().map.digest(), self.new.get().map.digest()]
     }
@@ -65,6 +104,30 @@ impl Plan {
 
 #[pymethods]
 impl Plan {
+    /// Returns the difference between two maps of one cluster, before the new one is published or
+    /// afterwards.
+    ///
+    /// The cost is one pass over the slices of both maps. Other threads run meanwhile.
+    ///
+    /// Raises IdentityError if the maps are of two clusters or have two hashes.
+    ///
+    /// >>> plan = stead.Plan.between(members, grown)
+    /// >>> plan.moved == plan.lower_bound
+    /// True
+    #[staticmethod]
+    fn between(py: Python<'_>, old: &Bound<'_, PyAny>, new: &Bound<'_, PyAny>) -> PyResult<Plan> {
+        let (old, new) = (instance::<Map>("old", old)?, instance::<Map>("new", new)?);
+        let plan = {
+            let (old, new) = (&old.get().map, &new.get().map);
+            py.detach(|| stead::Plan::between(old, new)).raise(py)?
+        };
+        Ok(Plan {
+            plan,
+            old: old.clone().unbind(),
+            new: new.clone().unbind(),
+        })
+    }
+
     /// The map before.
     #[getter(old)]
     fn old_map(&self, py: Python<'_>) -> Py<Map> {
@@ -112,31 +175,80 @@ impl Plan {
     ///
     /// Raises TypeError if the key is neither str nor bytes.
     ///
-    /// >>> plan = stead.plan(members, grown)
+    /// >>> plan = stead.Plan.between(members, grown)
     /// >>> [(move.from_, move.to) for move in plan.affects("frank")]
     /// []
     /// >>> [(move.from_, move.to) for move in plan.affects("bob")]
     /// [('db2', 'db3')]
     fn affects<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
-        let py = key.py();
-        let moves: Vec<_> = self
-            .plan
-            .affects(key::bytes(key)?)
-            .iter()
-            .map(|i| self.record(py, &self.plan.moves[*i]))
-            .collect::<PyResult<_>>()?;
-        PyList::new(py, moves)
+        let moves = self.plan.affects(key::bytes(key)?);
+        self.records(key.py(), &moves)
+    }
+
+    /// Returns the moves that contain a point: a list of Move, empty for a point that stays.
+    ///
+    /// Raises InvalidError if the point is not from 0 to 2**64 - 1.
+    ///
+    /// >>> plan = stead.Plan.between(members, grown)
+    /// >>> plan.affects_point(grown.point("bob")) == plan.affects("bob")
+    /// True
+    fn affects_point<'py>(&self, point: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let moves = self.plan.affects_point(point_of(point)?);
+        self.records(point.py(), &moves)
+    }
+
+    /// Returns what moves of many keys: one row for each copy that moves, in the order of the keys,
+    /// and none for a key that stays where it is. Each key is hashed once, and other threads run
+    /// meanwhile.
+    ///
+    /// keys: a batch of keys, as for Map.locate_many. A list, or another iterable, gives a list of
+    /// Affected, which are tuples (key, from_, to): the position of the key in the batch, from 0,
+    /// and the names of the nodes. A column gives one AffectedColumns, which has the same as three
+    /// Arrays. from_ is None or null if a copy is added, and to is if a copy is dropped. A key that
+    /// is None or null has no node and does not move.
+    ///
+    /// Raises the exceptions of Map.locate_many.
+    ///
+    /// >>> plan, keys = stead.Plan.between(members, grown), ["frank", "bob"]
+    /// >>> for key, from_, to in plan.affects_many(keys):
+    /// ...     print(keys[key], from_, to)
+    /// bob db2 db3
+    /// >>> import numpy
+    /// >>> moved = plan.affects_many(numpy.array(keys))
+    /// >>> moved.key.to_pylist(), moved.from_.to_pylist(), moved.to.to_pylist()
+    /// ([1], ['db2'], ['db3'])
+    fn affects_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = keys.py();
+        let (old, new) = (self.old.get(), self.new.get());
+        let (points, is_column) = answer_batch(&|key: &[u8]| new.map.point(key).0, keys)?;
+        let Rows { key, from, to } = py.detach(|| self.rows(&points));
+        let [from, to] = [(from, old), (to, new)]
+            .map(|(nodes, map)| Array::new(nodes, Some(Arc::clone(map.names()))));
+        if is_column {
+            let key = Bound::new(py, Array::positions(key))?.into_any();
+            let (from, to) = (Bound::new(py, from)?, Bound::new(py, to)?);
+            return records::affected_columns(py, [key, from.into_any(), to.into_any()]);
+        }
+        let rows = key.iter().enumerate();
+        let rows =
+            rows.map(|(i, key)| records::affected(py, *key, from.item(py, i), to.item(py, i)));
+        PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?).map(Bound::into_any)
     }
 
     /// Returns the plan as a dict, in the shape of `stead diff --json` (docs/cli.md).
     ///
     /// moves: whether the dict also lists every move.
     ///
-    /// >>> report = stead.plan(members, grown).report()
+    /// >>> report = stead.Plan.between(members, grown).report()
     /// >>> report["moved"] == report["lower_bound"], report["by_hand"]["points"]
     /// (True, '0')
-    #[pyo3(signature = (*, moves = false))]
-    fn report<'py>(&self, py: Python<'py>, moves: bool) -> PyResult<Bound<'py, PyAny>> {
+    #[pyo3(signature = (*, moves = None), text_signature = "($self, *, moves=False)")]
+    fn report<'py>(
+        &self,
+        py: Python<'py>,
+        moves: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let moves = flag("moves", moves)?;
         let (old, new) = (&self.old.get().map, &self.new.get().map);
         let report = py.detach(|| Report::of_plan(&self.plan, old, new, moves));
         records::json(py, &report)
@@ -144,7 +256,7 @@ impl Plan {
 
     /// Returns the index of a move in the plan. Raises ValueError if it is not in the plan.
     ///
-    /// >>> plan = stead.plan(members, grown)
+    /// >>> plan = stead.Plan.between(members, grown)
     /// >>> plan.index(plan[1])
     /// 1
     #[pyo3(signature = (value, start = 0, stop = isize::MAX))]
@@ -160,7 +272,7 @@ impl Plan {
 
     /// Returns how often a move is in the plan: 0 or 1.
     ///
-    /// >>> stead.plan(members, grown).count("db3")
+    /// >>> stead.Plan.between(members, grown).count("db3")
     /// 0
     fn count<'py>(
         &self,
@@ -226,7 +338,7 @@ impl Plan {
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         Ok((
-            imported(py, "stead", "plan")?,
+            PyType::new::<Plan>(py).getattr("between")?,
             PyTuple::new(py, [&self.old, &self.new])?,
         ))
     }
@@ -237,6 +349,11 @@ impl Plan {
 
     fn __deepcopy__<'a>(slf: PyRef<'a, Self>, _memo: &Bound<'_, PyAny>) -> PyRef<'a, Self> {
         slf
+    }
+
+    /// A table of what moves between each pair of nodes, which notebooks show.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        imported(slf.py(), "stead._html", "of_plan")?.call1((slf,))
     }
 
     fn __repr__(&self) -> String {
@@ -274,23 +391,4 @@ impl Moves {
             .map(|one| plan.record(py, one))
             .transpose()
     }
-}
-
-/// Returns the difference between two maps of one cluster, before the new one is published or
-/// afterwards.
-///
-/// The cost is one pass over the slices of both maps. Other threads run meanwhile.
-///
-/// Raises IdentityError if the maps are of two clusters or have two hashes.
-///
-/// >>> plan = stead.plan(members, grown)
-/// >>> plan.moved == plan.lower_bound
-/// True
-#[pyfunction]
-pub fn plan(py: Python<'_>, old: Py<Map>, new: Py<Map>) -> PyResult<Plan> {
-    let plan = {
-        let (old, new) = (&old.get().map, &new.get().map);
-        py.detach(|| stead::Plan::between(old, new)).raise(py)?
-    };
-    Ok(Plan { plan, old, new })
 }

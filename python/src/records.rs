@@ -71,3 +71,38 @@ pub(crate) fn one_move<'py>(
     static MOVE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     class(py, &MOVE, "Move")?.call1((first, last, from, to, cause))
 }
+
+/// `Policy(...)`.
+pub(crate) fn policy<'py>(
+    py: Python<'py>,
+    name: Option<&str>,
+    kind: &str,
+    weight: Option<String>,
+    nodes: Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    static POLICY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let weight = weight
+        .map(|weight| imported(py, "decimal", "Decimal")?.call1((weight,)))
+        .transpose()?;
+    class(py, &POLICY, "Policy")?.call1((name, kind, weight, nodes))
+}
+
+/// `Affected(...)`.
+pub(crate) fn affected<'py>(
+    py: Python<'py>,
+    key: i64,
+    from: Bound<'py, PyAny>,
+    to: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    static AFFECTED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    class(py, &AFFECTED, "Affected")?.call1((key, from, to))
+}
+
+/// `AffectedColumns(...)`.
+pub(crate) fn affected_columns<'py>(
+    py: Python<'py>,
+    columns: [Bound<'py, PyAny>; 3],
+) -> PyResult<Bound<'py, PyAny>> {
+    let [key, from, to] = columns;
+    imported(py, "stead._records", "AffectedColumns")?.call1((key, from, to))
+}

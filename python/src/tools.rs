@@ -7,11 +7,19 @@ use pyo3::types::{PyBytes, PyString};
 use stead::path::{Fold, Levels};
 use stead::stats::{Projection, Survey};
 
+use crate::argument::text;
 use crate::error::{invalid, type_name, whole, Raise};
 use crate::imported::imported;
 use crate::key;
 
-fn fold_of(py: Python<'_>, fold: &str) -> PyResult<Fold> {
+fn fold_of(fold: Option<&Bound<'_, PyAny>>) -> PyResult<Fold> {
+    let Some(fold) = fold else {
+        return Ok(Fold::default());
+    };
+    let (py, fold) = (
+        fold.py(),
+        text("fold", fold, "; write \"none\" or \"ascii\"")?,
+    );
     fold.parse().map_err(|_| {
         invalid(
             py,
@@ -59,14 +67,17 @@ fn levels_of(levels: Option<&Bound<'_, PyAny>>) -> PyResult<Levels> {
 /// >>> stead.path("Frank", levels=[16, 16], fold="ascii")
 /// '6/5/frank'
 #[pyfunction]
-#[pyo3(signature = (key, *, levels = None, fold = "none"))]
+#[pyo3(
+    signature = (key, *, levels = None, fold = None),
+    text_signature = "(key, *, levels=None, fold='none')"
+)]
 pub fn path(
     key: &Bound<'_, PyAny>,
     levels: Option<&Bound<'_, PyAny>>,
-    fold: &str,
+    fold: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let py = key.py();
-    stead::path::path(key::bytes(key)?, &levels_of(levels)?, fold_of(py, fold)?).raise(py)
+    stead::path::path(key::bytes(key)?, &levels_of(levels)?, fold_of(fold)?).raise(py)
 }
 
 /// The number of bytes of names that are collected while Python runs; then they are read while

@@ -59,13 +59,13 @@ def others_run_while(call, *arguments):
 @pytest.fixture(scope="session")
 def members():
     """The first map of three nodes."""
-    return stead.build(fleet_of(*NAMES[:3]))
+    return stead.Map.build(fleet_of(*NAMES[:3]))
 
 
 @pytest.fixture(scope="session")
 def grown(members):
     """The next map, of four nodes."""
-    return stead.build(fleet_of(*NAMES), members)
+    return stead.Map.build(fleet_of(*NAMES), members)
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +81,7 @@ def copies():
         for zone in "abc"
         for i in range(3)
     ]
-    return stead.build(
+    return stead.Map.build(
         {"name": "members", "replicas": 3, "spread": ["zone"], "node": nodes}
     )
 

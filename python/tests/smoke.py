@@ -19,10 +19,10 @@ fleet = {
         for n, w in (("a1", 1), ("a2", 0.5), ("b1", 1.5))
     ],
 }
-first = stead.build(fleet)
+first = stead.Map.build(fleet)
 fleet["node"].append({"name": "b2", "weight": "2.5", "labels": {"zone": "b"}})
-second = stead.build(fleet, first)
-plan = stead.plan(first, second)
+second = stead.Map.build(fleet, first)
+plan = stead.Plan.between(first, second)
 # the same everywhere: the digest that `stead history` shows for this fleet
 assert (
     first.digest.hex()[:16] == "fa72743973644daf"
@@ -39,7 +39,7 @@ assert stead.Map.open("members.map").epoch == 2 and sorted(
     os.listdir("members.map.history")
 ) == ["1", "2"]
 try:
-    stead.build(fleet, first).publish("members.map", first)
+    stead.Map.build(fleet, first).publish("members.map", first)
     raise SystemExit("no conflict")
 except stead.ConflictError as error:
     assert error.status == 10

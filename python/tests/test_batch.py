@@ -26,7 +26,7 @@ import stead
 from conftest import others_run_while
 from producers import Chunks, Column, packed, strings, text
 
-MAP = stead.build(
+MAP = stead.Map.build(
     {
         "name": "batches",
         "node": [{"name": f"db{i}", "weight": 1 + i / 2} for i in range(11)],
@@ -467,11 +467,11 @@ def test_masked_numpy_keys_are_null():
         (numpy.array([b"a"]).view("V1"), "keys are a NumPy array of |V1"),
         (
             "frank",
-            "keys are a list or an array of keys, not one str: locate takes one key",
+            "keys are a list or an array of keys, not one str: write [key]",
         ),
         (
             b"frank",
-            "keys are a list or an array of keys, not one bytes: locate takes one key",
+            "keys are a list or an array of keys, not one bytes: write [key]",
         ),
         (5, "keys are a list, an Arrow or NumPy array, or a series, not int"),
         (None, "keys are a list, an Arrow or NumPy array, or a series, not NoneType"),
@@ -1060,7 +1060,7 @@ import sys
 import numpy, pyarrow, stead
 
 count, kind = 10_000_000, sys.argv[1]
-map = stead.build({"name": "m", "node": [{"name": f"db{i}"} for i in range(12)]})
+map = stead.Map.build({"name": "m", "node": [{"name": f"db{i}"} for i in range(12)]})
 numbers = numpy.random.default_rng(1).integers(0, 1 << 63, count)
 data = pyarrow.py_buffer(numbers)
 binary = pyarrow.Array.from_buffers(pyarrow.binary(8), count, [None, data])
@@ -1173,7 +1173,7 @@ def test_pandas_without_pyarrow_gives_its_keys():
         import sys
         sys.modules["pyarrow"] = None
         import pandas, stead
-        map = stead.build({"name": "m", "node": [{"name": "db1"}, {"name": "db2"}]})
+        map = stead.Map.build({"name": "m", "node": [{"name": "db1"}, {"name": "db2"}]})
         keys = pandas.Series(["frank", None, "anna"])
         assert map.locate_many(keys).to_pylist() == [map.locate("frank"), None, map.locate("anna")], keys.dtype
     """

@@ -20,6 +20,7 @@ PLAIN = {
     "hash",
     "spread",
     "nodes",
+    "policies",
     "slices",
     "old",
     "new",
@@ -68,13 +69,13 @@ def folder(tmp_path, monkeypatch):
 def test_everything_has_a_docstring_and_its_examples_run(name, folder):
     text = documented()[name]
     assert text and text.strip(), f"{name} has no docstring"
-    members = stead.build(BEFORE["fleet"])
+    members = stead.Map.build(BEFORE["fleet"])
     members.publish("members.map")
     globs = {
         "stead": stead,
         "members": members,
         "fleet": fleet_of("db1", "db2"),
-        "grown": stead.build(BEFORE["grown"], members),
+        "grown": stead.Map.build(BEFORE["grown"], members),
     }
     tried = run(text, name, globs)
     last = name.rpartition(".")[2]

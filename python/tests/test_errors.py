@@ -21,12 +21,14 @@ BASES = {
     stead.IdentityError: (7, ValueError),
     stead.NotFoundError: (8, FileNotFoundError),
     stead.IoError: (9, OSError),
-    stead.PermissionDeniedError: (9, PermissionError),
     stead.ConflictError: (10, Exception),
     stead.UncertainError: (11, OSError),
     stead.ChangedError: (12, Exception),
     stead.PathNameError: (13, ValueError),
     stead.InternalError: (15, Exception),
+    stead.PermissionDeniedError: (16, PermissionError),
+    stead.OutOfMemoryError: (17, MemoryError),
+    stead.GuardedError: (18, Exception),
 }
 
 
@@ -52,13 +54,14 @@ def test_the_tree_is_whole():
         )
         assert cls.__module__ == "stead" and cls.__doc__
     assert not issubclass(stead.Error, (ValueError, OSError))
+    assert not issubclass(stead.OutOfMemoryError, OSError)
 
 
 @pytest.mark.parametrize("cls", BASES, ids=lambda cls: cls.__name__)
 def test_every_class_pickles_and_copies(cls):
     error = cls("what is wrong")
     if isinstance(error, OSError):
-        error.errno = errno.ENOSPC
+        error.errno, error.filename = errno.ENOSPC, "m.map"
     error.note = "kept"
     for again in (
         pickle.loads(pickle.dumps(error)),
@@ -70,7 +73,8 @@ def test_every_class_pickles_and_copies(cls):
             and str(again) == "what is wrong"
             and again.note == "kept"
         )
-        assert getattr(again, "errno", None) == getattr(error, "errno", None)
+        for name in "errno", "filename", "strerror":
+            assert getattr(again, name, None) == getattr(error, name, None)
 
 
 def test_invalid(members):
@@ -79,7 +83,7 @@ def test_invalid(members):
         lambda: members.locate_point(-1),
         lambda: members.locate_point(2**64),
         lambda: members.locate_point(2**200),
-        lambda: stead.build(fleet_of("a"), max_move="5"),
+        lambda: stead.Map.build(fleet_of("a"), max_move="5"),
         lambda: stead.path("a", levels=[0]),
         lambda: stead.path("a", levels=[2**70]),
         lambda: stead.path("a", levels=[]),
@@ -95,7 +99,7 @@ def test_invalid(members):
         lambda: members.locate_point("0"),
         lambda: stead.path("a", levels=64),
         lambda: stead.path("a", levels=[1.5]),
-        lambda: stead.build(fleet_of("a"), max_move=0.05),
+        lambda: stead.Map.build(fleet_of("a"), max_move=0.05),
     ):
         with pytest.raises(TypeError):
             wrong()
@@ -103,10 +107,10 @@ def test_invalid(members):
 
 def test_fleet_and_impossible():
     assert (
-        type(raised(stead.build, "name = 'm'\nnode = [{name = 'a'}, {name = 'a'}]"))
+        type(raised(stead.Map.build, "name = 'm'\nnode = [{name = 'a'}, {name = 'a'}]"))
         is stead.FleetError
     )
-    error = raised(stead.build, fleet_of("a", "b", max_slices=1))
+    error = raised(stead.Map.build, fleet_of("a", "b", max_slices=1))
     assert (
         type(error) is stead.ImpossibleError
         and error.status == stead.Status.IMPOSSIBLE == 3
@@ -131,14 +135,18 @@ def test_format_digest_and_version(members, tmp_path):
 
 
 def test_identity(members):
-    other = stead.build({"name": "others", "node": [{"name": "a"}]})
-    assert type(raised(stead.plan, members, other)) is stead.IdentityError
+    other = stead.Map.build({"name": "others", "node": [{"name": "a"}]})
+    assert type(raised(stead.Plan.between, members, other)) is stead.IdentityError
     assert (
-        type(raised(stead.build, {"name": "others", "node": [{"name": "a"}]}, members))
+        type(
+            raised(
+                stead.Map.build, {"name": "others", "node": [{"name": "a"}]}, members
+            )
+        )
         is stead.IdentityError
     )
     assert (
-        type(raised(stead.build, fleet_of("n1", hash="sha1"), members))
+        type(raised(stead.Map.build, fleet_of("n1", hash="sha1"), members))
         is stead.IdentityError
     )
 
@@ -149,9 +157,16 @@ def test_files(tmp_path, members):
         type(missing) is stead.NotFoundError
         and missing.errno == errno.ENOENT
         and missing.status is stead.Status.NOT_FOUND
+        and missing.filename == str(tmp_path / "none.map")
+        and missing.strerror == os.strerror(errno.ENOENT)
+        and str(missing).startswith(f"cannot stat {tmp_path}")
     )
-    with pytest.raises(FileNotFoundError):
-        stead.build(tmp_path / "none.toml")
+    with pytest.raises(FileNotFoundError) as caught:
+        stead.Map.build_file(tmp_path / "none.toml")
+    assert caught.value.filename == str(tmp_path / "none.toml")
+    # a name that is not UTF-8, as os.fsdecode returns it
+    odd = str(tmp_path / "m\udcff.map")
+    assert raised(stead.Map.open, odd).filename == odd
     with pytest.raises(OSError) as caught:
         members.save(tmp_path / "none" / "m.map")
     assert isinstance(caught.value, stead.NotFoundError)
@@ -183,7 +198,8 @@ def test_a_refused_file_is_a_permission_error(tmp_path, members):
                 0
                 if type(error) is stead.PermissionDeniedError
                 and error.errno == errno.EACCES
-                and error.status == 9
+                and error.status == stead.Status.PERMISSION
+                and error.filename == str(path)
                 else 2
             )
         os._exit(1)
@@ -197,7 +213,7 @@ def test_path_name():
 
 def test_long_messages_are_whole():
     name = "x" * 100_000
-    error = raised(stead.build, {"name": "m", "node": [{"name": "a"}], name: 1})
+    error = raised(stead.Map.build, {"name": "m", "node": [{"name": "a"}], name: 1})
     assert str(error).startswith(f"fleet['{name[:100]}") and str(error).count("\n") == 0
     deep = raised(stead.Map.open, "d/" * 1000 + "none.map")
     assert "d/" * 1000 in str(deep)
@@ -207,4 +223,121 @@ def test_an_unknown_status_is_no_crash():
     from stead._errors import _error
 
     with pytest.raises(ValueError):
-        _error(99, "", 0)
+        _error(99, "", 0, None)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda m: stead.Map.build(fleet_of("a"), m, max_move=0.05),
+            'max_move is a str, not float; for 5 percent, write max_move="5%"',
+        ),
+        (
+            lambda m: stead.Map.build(fleet_of("a"), m, max_move=0.0625),
+            'max_move is a str, not float; for 6.25 percent, write max_move="6.25%"',
+        ),
+        (
+            lambda m: stead.Map.build_file("f.toml", m, max_move=5),
+            'max_move is a str, not int; write a percentage, such as max_move="5%"',
+        ),
+        (
+            lambda m: stead.Map.build(fleet_of("a"), "members.map"),
+            (
+                "previous is a stead.Map, not str; open the file first: "
+                "stead.Map.open(path)"
+            ),
+        ),
+        (
+            lambda m: stead.Plan.between(m, fleet_of("a")),
+            (
+                "new is a stead.Map, not dict; build the map of a fleet first: "
+                "stead.Map.build(fleet)"
+            ),
+        ),
+        (
+            lambda m: stead.Plan.between(m.to_bytes(), m),
+            (
+                "old is a stead.Map, not bytes; make a map of the bytes first: "
+                "stead.Map.from_bytes(data)"
+            ),
+        ),
+        (lambda m: stead.Plan.between(None, m), "old is a stead.Map, not NoneType"),
+        (
+            lambda m: m.publish("m.map", "old.map"),
+            (
+                "previous is a stead.Map, not str; open the file first: "
+                "stead.Map.open(path)"
+            ),
+        ),
+        (lambda m: m.publish(None), "path is a str or an os.PathLike, not NoneType"),
+        (lambda m: m.save(7), "path is a str or an os.PathLike, not int"),
+        (
+            lambda m: stead.Map.open(b"m.map"),
+            (
+                "path is a str or an os.PathLike of str, not bytes; write "
+                "os.fsdecode(path). The bytes of a map are read by stead.Map.from_bytes"
+            ),
+        ),
+        (
+            lambda m: stead.Map.open_uncached(open),
+            "path is a str or an os.PathLike, not builtin_function_or_method",
+        ),
+        (
+            lambda m: stead.Map.open("m.map", copy=1),
+            "copy is True or False, not int",
+        ),
+        (
+            lambda m: stead.Map.from_bytes("m.map"),
+            (
+                "data is the bytes of a map, not str; open a file with "
+                "stead.Map.open(path)"
+            ),
+        ),
+        (
+            lambda m: stead.Map.from_bytes(bytearray(b"x")),
+            "data is the bytes of a map, not bytearray; write bytes(data)",
+        ),
+        (lambda m: m.same("m.map"), "other is a stead.Map, not str; open the file"),
+        (
+            lambda m: m.node(7),
+            "name is a str, not int; a node is looked up by its name",
+        ),
+        (lambda m: m.attribute(None, "a"), "node is a str, not NoneType"),
+        (lambda m: m.label("n1", b"zone"), "name is a str, not bytes"),
+        (
+            lambda m: m.locate_many({"frank"}),
+            (
+                "keys are a list or an array of keys, not set, which has no order: write "
+                "sorted(keys)"
+            ),
+        ),
+        (lambda m: m.locate_many(frozenset()), "not frozenset, which has no order"),
+        (lambda m: m.locate_many([], numbers=1), "numbers is True or False, not int"),
+        (
+            lambda m: stead.Plan.between(m, m).affects_many("frank"),
+            "keys are a list or an array of keys, not one str: write [key]",
+        ),
+        (
+            lambda m: stead.Plan.between(m, m).report(moves="yes"),
+            "moves is True or False, not str",
+        ),
+        (
+            lambda m: stead.path("frank", fold=True),
+            'fold is a str, not bool; write "none" or "ascii"',
+        ),
+    ],
+)
+def test_a_wrong_type_is_named_with_the_argument_and_the_remedy(members, call, said):
+    with pytest.raises(TypeError) as caught:
+        call(members)
+    assert said in str(caught.value), str(caught.value)
+
+
+def test_a_ctrl_c_in_a_path_is_not_lost(members):
+    class Path:
+        def __fspath__(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stead.Map.open(Path())

@@ -92,7 +92,7 @@ def test_a_damaged_file_is_refused(path, members):
 
 
 def test_of_two_writers_one_wins(path, members, grown):
-    other = stead.build(fleet_of("n1", "n2"), members)
+    other = stead.Map.build(fleet_of("n1", "n2"), members)
     grown.publish(path, members)
     with pytest.raises(
         stead.ConflictError,
@@ -105,7 +105,7 @@ def test_of_two_writers_one_wins(path, members, grown):
         members.publish(path)
     assert stead.Map.open(path) == grown
     now = stead.Map.open(path)
-    stead.build(fleet_of("n1", "n2"), now).publish(path, now)
+    stead.Map.build(fleet_of("n1", "n2"), now).publish(path, now)
     assert stead.Map.open(path).epoch == 3
 
 
@@ -135,7 +135,7 @@ def test_the_program_and_the_module_share_maps_and_history(
         "name = 'members'\n"
         + "".join(f"[[node]]\nname = '{name}'\n" for name in [*NAMES, "n5"])
     )
-    by_module = stead.build(fleet, grown)
+    by_module = stead.Map.build_file(fleet, grown)
     run("apply", fleet, path)
     assert stead.Map.open(path) == by_module and by_module.epoch == 3
     run("check", path)
@@ -149,8 +149,8 @@ def test_the_program_and_the_module_share_maps_and_history(
     assert {file.name for file in history.iterdir()} == {"1", "2", "3", "4"}
     assert (
         stead.Map.open(history / "2") == grown
-        and stead.plan(members, grown).moved
-        == stead.plan(
+        and stead.Plan.between(members, grown).moved
+        == stead.Plan.between(
             stead.Map.open(history / "1"), stead.Map.open(history / "2")
         ).moved
     )
@@ -175,7 +175,7 @@ def test_what_the_program_makes_the_module_makes(tmp_path, program, copies):
     assert (
         (tmp_path / "m.map").read_bytes()
         == copies.to_bytes()
-        == stead.build(fleet).to_bytes()
+        == stead.Map.build_file(fleet).to_bytes()
     )
 
 
@@ -187,7 +187,7 @@ def test_save_replaces_and_knows_no_history(tmp_path, members, grown):
 
 
 def test_a_map_with_a_secret_is_for_its_owner_alone(tmp_path):
-    map = stead.build(fleet_of("a", hash="siphash", secret="00" * 16))
+    map = stead.Map.build(fleet_of("a", hash="siphash", secret="00" * 16))
     map.publish(tmp_path / "s.map")
     map.save(tmp_path / "t.map")
     for file in ("s.map", "t.map", "s.map.history/1"):
@@ -200,7 +200,7 @@ def test_opening_again_costs_no_more_than_a_stat(path):
     """
     import time
 
-    big = stead.build(
+    big = stead.Map.build(
         {
             "name": "big",
             "node": [{"name": f"n{i}", "weight": i % 7 + 1} for i in range(300)],

@@ -1,4 +1,4 @@
-"""Fleets as text, bytes, path and dict; the numbers in a dict, and the messages about
+"""Fleets as text, bytes, dict and file; the numbers in a dict, and the messages about
 it.
 """
 
@@ -7,13 +7,14 @@ import decimal
 import enum
 import fractions
 import json
+import pathlib
 import types
 from decimal import Decimal
 
 import numpy
 import pytest
 import stead
-from conftest import fleet_of
+from conftest import NAMES, fleet_of
 
 TEXT = """
 name = "members"
@@ -32,13 +33,13 @@ DICT = {
 
 def refused(fleet, message, cls=stead.FleetError, **named):
     with pytest.raises(cls) as caught:
-        stead.build(fleet, **named)
+        stead.Map.build(fleet, **named)
     assert message in str(caught.value), str(caught.value)
     return str(caught.value)
 
 
 def weight_of(weight):
-    (node,) = stead.build(
+    (node,) = stead.Map.build(
         {"name": "m", "node": [{"name": "a", "weight": weight}]}
     ).nodes
     return node.weight
@@ -52,8 +53,6 @@ def test_all_shapes_give_the_same_map(tmp_path):
     shapes = [
         TEXT,
         TEXT.encode(),
-        path,
-        as_json,
         DICT,
         json.dumps(DICT),
         json.dumps(DICT).encode(),
@@ -63,18 +62,46 @@ def test_all_shapes_give_the_same_map(tmp_path):
         collections.ChainMap(DICT),
         {**DICT, "node": tuple(map(types.MappingProxyType, DICT["node"]))},
     ]
-    assert {stead.build(shape).to_bytes() for shape in shapes} == {
-        stead.build(TEXT).to_bytes()
-    }
+    maps = [stead.Map.build(shape) for shape in shapes]
+    maps += [stead.Map.build_file(file) for file in (path, str(path), as_json)]
+    assert {map.to_bytes() for map in maps} == {stead.Map.build(TEXT).to_bytes()}
+
+
+def test_messages_call_the_fleet_as_the_caller_does(tmp_path):
+    wrong = {"name": "m", "node": [{"name": "a", "wieght": 1}]}
+    refused(wrong, "site['node'][0]['wieght']: unknown key", name="site")
+    refused(json.dumps(wrong), "site.json:1: unknown key", name="site.json")
+    refused(b"name = 'm'\n[[node", "etcd /fleet:2: ", name="etcd /fleet")
+    with pytest.raises(TypeError, match="name is a str, not int"):
+        stead.Map.build(DICT, name=1)
+    path = tmp_path / "fleet.json"
+    path.write_text(json.dumps(wrong))
+    with pytest.raises(stead.FleetError, match=f"{path}:1: "):
+        stead.Map.build_file(path)
+
+
+def test_a_file_builds_on_the_previous_map(tmp_path, members, grown):
+    path = tmp_path / "fleet.json"
+    path.write_text(json.dumps(fleet_of(*NAMES)))
+    assert stead.Map.build_file(path, members) == grown
+    step = stead.Map.build_file(path, members, max_move="5%")
+    assert step == stead.Map.build(fleet_of(*NAMES), members, max_move="5%") != grown
+
+
+def test_without_a_previous_map_max_move_changes_nothing(members):
+    first = stead.Map.build(fleet_of(*NAMES[:3]), max_move="5%")
+    assert (
+        first == stead.Map.build(fleet_of(*NAMES[:3]), None, max_move="5%") == members
+    )
 
 
 def test_a_pin_may_be_short():
     def digest(**pin):
         pin = {"key": "frank", "nodes": ["n1"], **pin}
-        return stead.build({**DICT, "pin": [pin]}).digest
+        return stead.Map.build({**DICT, "pin": [pin]}).digest
 
     text = "[[pin]]\nkey = 'frank'\nnodes = ['n1']\nshort = true\n"
-    assert digest(short=True) == stead.build(TEXT + text).digest
+    assert digest(short=True) == stead.Map.build(TEXT + text).digest
     assert digest(short=False) == digest() != digest(short=True)
     for wrong in (1, "true", []):
         pin = {"key": "frank", "nodes": ["n1"], "short": wrong}
@@ -87,21 +114,27 @@ def test_a_pin_may_be_short():
 def test_a_str_is_a_text_and_never_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fleet.toml").write_text(TEXT)
-    assert "give pathlib.Path" in refused("fleet.toml", "fleet:1: not valid TOML")
-    assert "give pathlib.Path" in refused("", "fleet:1: the file is empty")
-    assert "pathlib" not in refused('name = "members"', "fleet:1: ")
-    assert "pathlib" not in refused(
+    assert "call Map.build_file(path)" in refused(
+        "fleet.toml", "fleet:1: not valid TOML"
+    )
+    assert "call Map.build_file(path)" in refused("", "fleet:1: the file is empty")
+    assert "build_file" not in refused('name = "members"', "fleet:1: ")
+    assert "build_file" not in refused(
         TEXT + "wieght = 1\n", "fleet:9: unknown key `wieght`"
     )
 
 
 def test_what_is_no_fleet_is_a_type_error():
     for wrong in (None, 7, [], (), {"a"}, bytearray(TEXT.encode()), object()):
-        with pytest.raises(TypeError, match="a fleet is its text"):
-            stead.build(wrong)
+        with pytest.raises(TypeError, match="fleet is a fleet's text"):
+            stead.Map.build(wrong)
+    with pytest.raises(
+        TypeError, match=r"not PosixPath; .* stead.Map.build_file\(path"
+    ):
+        stead.Map.build(pathlib.Path("fleet.toml"))
     refused(b"\xff", "fleet:1: byte 0xff is not UTF-8")
     with pytest.raises(UnicodeEncodeError):
-        stead.build("name = '\udc80'")
+        stead.Map.build("name = '\udc80'")
 
 
 @pytest.mark.parametrize(
@@ -137,8 +170,14 @@ def test_a_float_counts_as_its_repr():
     assert weight_of(0.7) == Decimal("0.7") != Decimal(0.7)  # noqa: RUF032
     refused(
         {"name": "m", "node": [{"name": "a", "weight": 0.1 + 0.2}]},
-        "fleet['node'][0]['weight']: weight 0.30000000000000004 has 17 places",
+        "fleet['node'][0]['weight']: weight 0.30000000000000004 has 17 places; at most 6: write "
+        "0.3",
     )
+    # the value that is proposed is taken
+    said = refused(
+        {"name": "m", "node": [{"name": "a", "weight": 1 / 3}]}, "write 0.333333"
+    )
+    assert weight_of(float(said.split()[-1])) == Decimal("0.333333")
     refused(
         {"name": "m", "node": [{"name": "a", "weight": 1e-7}]},
         "weight 0.0000001 has 7 places; at most 6",
@@ -243,7 +282,7 @@ def test_keys_are_str_and_depth_has_an_end():
     with pytest.raises(
         TypeError, match=r"fleet\['node'\]\[0\]: the keys of a fleet are str, not int"
     ):
-        stead.build({"name": "m", "node": [{1: 2}]})
+        stead.Map.build({"name": "m", "node": [{1: 2}]})
     loop = {"name": "m"}
     loop["node"] = [loop]
     refused(loop, "lie too deep in each other")
@@ -267,12 +306,12 @@ def test_an_item_that_raises_is_not_swallowed():
             return 1
 
     with pytest.raises(RuntimeError, match="as it should"):
-        stead.build(Broken())
+        stead.Map.build(Broken())
 
 
 def test_text_of_all_kinds_survives():
     name = 'Zoë "the\\one" 名\U0001f600'
-    map = stead.build(
+    map = stead.Map.build(
         {
             "name": name,
             "node": [{"name": "a", "attributes": {"note": name, "u2028": "\u2028"}}],
@@ -284,37 +323,37 @@ def test_text_of_all_kinds_survives():
     }
     assert eval(repr(map).split(" epoch")[0].removeprefix("<stead.Map ")) == name
     with pytest.raises(UnicodeEncodeError):
-        stead.build({"name": "\ud800", "node": [{"name": "a"}]})
+        stead.Map.build({"name": "\ud800", "node": [{"name": "a"}]})
 
 
 def test_a_secret_is_read_from_its_file_and_never_shown(tmp_path):
     (tmp_path / "secret").write_text("00112233445566778899aabbccddeeff\n")
     path = tmp_path / "fleet.toml"
     path.write_text('hash = "siphash"\nsecret_file = "secret"\n' + TEXT)
-    map = stead.build(path)
-    assert map == stead.build(
+    map = stead.Map.build_file(path)
+    assert map == stead.Map.build(
         {**DICT, "hash": "siphash", "secret": "00112233445566778899aabbccddeeff"}
     )
     assert "0011" not in repr(map) and "00112233" not in json.dumps(map.report())
-    assert stead.build(DICT, map).same(map)
+    assert stead.Map.build(DICT, map).same(map)
 
 
 def test_a_gradual_change_goes_step_by_step(members):
     four = fleet_of("n1", "n2", "n3", "n4")
     map, steps = members, 0
-    whole = stead.plan(members, stead.build(four, members)).moved
+    whole = stead.Plan.between(members, stead.Map.build(four, members)).moved
     while True:
-        after = stead.build(four, map, max_move="10%")
+        after = stead.Map.build(four, map, max_move="10%")
         if after.same(map):
             break
-        moved = stead.plan(map, after).moved
+        moved = stead.Plan.between(map, after).moved
         assert 0 < moved <= 2**64 // 10 + 1
         whole -= moved
         map, steps = after, steps + 1
     assert steps == 3 and map.epoch == 4 and whole == 0
-    assert map.slices == stead.build(four, members).slices
+    assert map.slices == stead.Map.build(four, members).slices
 
 
 def test_building_is_the_same_everywhere(members):
-    assert stead.build(fleet_of("n1", "n2", "n3")).digest == members.digest
+    assert stead.Map.build(fleet_of("n1", "n2", "n3")).digest == members.digest
     assert members.digest.hex() == stead.Map.from_bytes(members.to_bytes()).digest.hex()

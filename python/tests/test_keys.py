@@ -41,7 +41,7 @@ def test_text_is_its_utf8_and_never_changed(members, text):
     assert (
         members.locate(text)
         == members.locate(text.encode())
-        == members.locate_point(point(text.encode()))[0]
+        == members.locate_point(point(text.encode()))
     )
 
 
@@ -71,7 +71,7 @@ def test_long_keys_are_keys(members):
 
 
 def test_every_method_takes_the_same_keys(members, grown):
-    plan = stead.plan(members, grown)
+    plan = stead.Plan.between(members, grown)
     for method in (
         members.locate,
         members.locate_all,

@@ -5,6 +5,7 @@ import gc
 import pickle
 import sys
 import weakref
+from decimal import Decimal
 
 import pytest
 import stead
@@ -14,7 +15,7 @@ from conftest import NAMES, fleet_of
 def test_keys_live_where_their_md5_says(members):
     assert members.point("frank") == 0x26253C50741FAA9C
     assert members.locate("frank") == "n1" and members.locate_all("frank") == ["n1"]
-    assert members.locate_point(0x26253C50741FAA9C) == ["n1"]
+    assert members.locate_point(0x26253C50741FAA9C) == "n1"
 
 
 def test_copies_live_in_three_zones_and_prefer_begins_with_them(copies):
@@ -65,13 +66,13 @@ def test_slices_cover_the_space_and_say_what_locate_says(copies, members):
         for one in map.slices:
             assert one.first == point and one.last >= one.first and one.policy is None
             for inside in (one.first, one.last, (one.first + one.last) // 2):
-                assert map.locate_point(inside) == list(one.nodes)
+                assert map.locate_all_point(inside) == list(one.nodes)
             point = one.last + 1
         assert point == 2**64
 
 
 def test_named_policies_and_pins_are_seen():
-    map = stead.build(
+    map = stead.Map.build(
         fleet_of(
             *NAMES,
             policy=[{"name": "cray", "kind": "chain", "nodes": ["n4", "n1"]}],
@@ -88,8 +89,8 @@ def test_named_policies_and_pins_are_seen():
 
 def test_every_hash_is_named():
     for hash in ("md5", "sha1", "xxh3"):
-        assert stead.build(fleet_of("a", hash=hash)).hash == hash
-    secret = stead.build(fleet_of("a", hash="siphash", secret="00" * 16))
+        assert stead.Map.build(fleet_of("a", hash=hash)).hash == hash
+    secret = stead.Map.build(fleet_of("a", hash="siphash", secret="00" * 16))
     assert secret.hash == "siphash" and "00" * 16 not in repr(secret) + str(
         secret.report()
     )
@@ -97,7 +98,7 @@ def test_every_hash_is_named():
 
 def test_keys_with_the_same_first_segments_live_together():
     whole, ruled = (
-        stead.build(fleet_of(*NAMES, **more))
+        stead.Map.build(fleet_of(*NAMES, **more))
         for more in ({}, {"key": "first 1 segments"})
     )
     assert (whole.key, ruled.key) == ("whole", "first 1 segments")
@@ -113,7 +114,7 @@ def test_keys_with_the_same_first_segments_live_together():
         stead.IdentityError,
         match='the fleet says key = "first 2 segments" and the map has "first 1 segments"',
     ):
-        stead.build(fleet_of(*NAMES, key="first 2 segments"), previous=ruled)
+        stead.Map.build(fleet_of(*NAMES, key="first 2 segments"), previous=ruled)
 
 
 def test_the_report_has_the_shares(members, copies):
@@ -143,7 +144,7 @@ def test_equal_maps_are_equal_and_hash_so(members, grown):
 
 
 def test_same_ignores_the_epoch_alone(members, grown):
-    again = stead.build(fleet_of(*NAMES[:3]), members)
+    again = stead.Map.build(fleet_of(*NAMES[:3]), members)
     assert (
         again != members
         and again.same(members)
@@ -189,7 +190,7 @@ def test_a_damaged_pickle_is_refused(members):
 
 def test_bound_methods_and_functions_pickle(members):
     assert pickle.loads(pickle.dumps(members.locate))("frank") == "n1"
-    for function in (stead.build, stead.plan, stead.path, stead.survey):
+    for function in (stead.Map.build, stead.Plan.between, stead.path, stead.survey):
         assert pickle.loads(pickle.dumps(function)) is function
 
 
@@ -219,7 +220,7 @@ def test_a_map_says_what_it_is(members, copies):
 
 
 def test_maps_go_when_nobody_has_them():
-    map = stead.build(fleet_of("a", "b"))
+    map = stead.Map.build(fleet_of("a", "b"))
     nodes, gone = map.nodes, weakref.ref(map)
     assert map.slices and map.locate("frank")
     del map
@@ -238,10 +239,6 @@ def test_names_are_made_once(members):
     assert sys.getrefcount(first) == before
 
 
-def test_build_is_there_as_a_method_too(members):
-    assert stead.Map.build(fleet_of(*NAMES[:3])) == members
-
-
 def test_keyword_names_are_kept(members):
     assert (
         members.locate(key="frank")
@@ -249,15 +246,82 @@ def test_keyword_names_are_kept(members):
         == members.prefer(key="frank", n=1)[0]
     )
     assert (
-        members.locate_point(point=0) == ["n1"]
+        members.locate_point(point=0) == "n1"
         and members.point(key="") == 0xD41D8CD98F00B204
     )
     assert (
-        stead.plan(
+        stead.Plan.between(
             old=members,
-            new=stead.build(
+            new=stead.Map.build(
                 fleet=fleet_of(*NAMES[:3]), previous=members, max_move=None
             ),
         ).moved
         == 0
     )
+
+
+def test_nodes_are_found_by_name(copies):
+    for node in copies.nodes:
+        assert copies.node(node.name) is node
+        assert copies.attribute(node.name, "address") == node.attributes["address"]
+        assert copies.label(node.name, "zone") == node.labels["zone"]
+        assert copies.attribute(node.name, "zone") is None
+        assert copies.label(node.name, "address") is None
+    for name in ("", "a", "a00", "\0", "zzz"):
+        assert copies.node(name) is None
+        assert copies.attribute(name, "address") is copies.label(name, "zone") is None
+
+
+def test_policies_are_those_of_the_fleet_and_of_the_slices(copies):
+    fleet = fleet_of(*NAMES)
+    fleet["policy"] = [
+        {"name": "p", "nodes": ["n3", "n1"], "kind": "proxy", "weight": 0.5},
+        {"name": "q", "nodes": ["n2"]},
+    ]
+    fleet["pin"] = [{"key": "frank", "policy": "q"}]
+    map = stead.Map.build(fleet)
+    named = {policy.name: policy for policy in map.policies if policy.name}
+    assert named == {
+        "p": stead.Policy("p", "proxy", Decimal("0.5"), ("n3", "n1")),
+        "q": stead.Policy("q", "", None, ("n2",)),
+    }
+    assert map.policies is map.policies
+    lists = {(policy.name, policy.nodes) for policy in map.policies}
+    assert {(one.policy, one.nodes) for one in map.slices} <= lists
+    assert {policy.name for policy in copies.policies} == {None}
+    assert {policy.nodes for policy in copies.policies} == {
+        one.nodes for one in copies.slices
+    }
+
+
+def test_uncached_maps_are_opened_each_time(tmp_path, members, grown):
+    path = tmp_path / "m.map"
+    members.save(path)
+    first = stead.Map.open_uncached(path)
+    assert first == members
+    # a file that is overwritten in place is another map, and no ChangedError
+    path.write_bytes(grown.to_bytes())
+    assert stead.Map.open_uncached(path) == grown and first == members
+    path.write_bytes(grown.to_bytes()[:-1])
+    with pytest.raises(stead.Error):
+        stead.Map.open_uncached(path)
+    with pytest.raises(stead.NotFoundError):
+        stead.Map.open_uncached(tmp_path / "none.map")
+
+
+def test_notebooks_show_tables(members, grown, copies):
+    table = members._repr_html_()
+    assert table.count("<tr>") == 4 and "<td>33.3333%</td>" in table
+    assert "members, epoch 1: 3 nodes, 1 copy of each key" in table
+    assert "zone=a" in copies._repr_html_() and "3 copies" in copies._repr_html_()
+    table = stead.Plan.between(members, grown)._repr_html_()
+    assert "members, epoch 1 to 2: 25.0000% of all copies moves" in table
+    assert table.count("<td>n4</td>") == 3
+    # names are text
+    odd = stead.Map.build(
+        {"name": "m", "node": [{"name": "a", "labels": {"zone": "<b>&"}}]}
+    )
+    assert "zone=&lt;b&gt;&amp;" in odd._repr_html_() and "<b>" not in odd._repr_html_()
+    many = stead.Map.build(fleet_of(*(f"n{i}" for i in range(300))))
+    assert many._repr_html_().count("<tr>") == 22
+    assert "and 280 more" in many._repr_html_()

@@ -11,7 +11,7 @@ from conftest import NAMES, fleet_of
 
 @pytest.fixture(scope="module")
 def plan(members, grown):
-    return stead.plan(members, grown)
+    return stead.Plan.between(members, grown)
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +22,17 @@ def pairs(members, grown, copies):
         for node in copies.nodes
     ]
     spread = {"name": "members", "replicas": 3, "spread": ["zone"]}
-    fewer = stead.build(
+    fewer = stead.Map.build(
         {**spread, "node": [n for n in nodes if n["name"] != "b1"]}, copies
     )
-    heavier = stead.build(
+    heavier = stead.Map.build(
         {
             **spread,
             "node": [{**n, "weight": 7} if n["name"] == "c2" else n for n in nodes],
         },
         fewer,
     )
-    pinned = stead.build(
+    pinned = stead.Map.build(
         fleet_of(
             *NAMES,
             pin=[
@@ -42,7 +42,7 @@ def pairs(members, grown, copies):
         ),
         grown,
     )
-    two = stead.build(fleet_of(*NAMES, replicas=2), grown)
+    two = stead.Map.build(fleet_of(*NAMES, replicas=2), grown)
     return [
         (members, grown),
         (grown, members),
@@ -59,7 +59,7 @@ def pairs(members, grown, copies):
 def test_affects_is_the_difference_of_locate_all_for_10_000_keys(pairs):
     moved = [0] * len(pairs)
     for n, (old, new) in enumerate(pairs):
-        plan = stead.plan(old, new)
+        plan = stead.Plan.between(old, new)
         for i in range(10_000):
             key = f"user{i}"
             before, after = set(old.locate_all(key)), set(new.locate_all(key))
@@ -79,7 +79,7 @@ def test_affects_is_the_difference_of_locate_all_for_10_000_keys(pairs):
 
 def test_moves_in_order_are_what_affects_finds(pairs):
     for old, new in pairs:
-        plan = stead.plan(old, new)
+        plan = stead.Plan.between(old, new)
         moves = list(plan)
         assert [move.first for move in moves] == sorted(move.first for move in moves)
         assert all(
@@ -93,9 +93,9 @@ def test_moves_in_order_are_what_affects_finds(pairs):
             == plan.moved + plan.by_hand
         )
         for one in moves[:50]:
-            assert one.from_ in old.locate_point(one.first) + [
+            assert one.from_ in old.locate_all_point(one.first) + [
                 None
-            ] and one.to in new.locate_point(one.last) + [None]
+            ] and one.to in new.locate_all_point(one.last) + [None]
 
 
 def test_amounts_are_exact(plan, members, grown):
@@ -109,9 +109,9 @@ def test_amounts_are_exact(plan, members, grown):
         and plan.old is members
         and plan.new is grown
     )
-    pinned = stead.plan(
+    pinned = stead.Plan.between(
         grown,
-        stead.build(
+        stead.Map.build(
             fleet_of(*NAMES, pin=[{"range": ["0%", "50%"], "nodes": ["n1"]}]), grown
         ),
     )
@@ -183,7 +183,7 @@ def test_iterators_are_their_own(plan):
 
 
 def test_a_plan_without_moves_is_empty(members):
-    plan = stead.plan(members, members)
+    plan = stead.Plan.between(members, members)
     assert (
         not plan
         and len(plan) == 0
@@ -195,7 +195,7 @@ def test_a_plan_without_moves_is_empty(members):
 
 
 def test_a_plan_is_a_value(plan, members, grown):
-    for again in (pickle.loads(pickle.dumps(plan)), stead.plan(members, grown)):
+    for again in (pickle.loads(pickle.dumps(plan)), stead.Plan.between(members, grown)):
         assert (
             again == plan
             and hash(again) == hash(plan)
@@ -204,9 +204,9 @@ def test_a_plan_is_a_value(plan, members, grown):
         )
     assert copy.copy(plan) is plan and copy.deepcopy(plan) is plan
     assert (
-        plan != stead.plan(grown, members)
+        plan != stead.Plan.between(grown, members)
         and plan != list(plan)
-        and len({plan, stead.plan(members, grown)}) == 1
+        and len({plan, stead.Plan.between(members, grown)}) == 1
     )
     assert repr(plan) == '<stead.Plan "members" epoch 1 -> 2, 3 moves, 25.000000 %>'
     with pytest.raises(AttributeError):
@@ -218,8 +218,8 @@ def test_a_plan_is_a_value(plan, members, grown):
 
 
 def test_a_plan_keeps_its_maps():
-    old = stead.build(fleet_of("a"))
-    plan = stead.plan(old, stead.build(fleet_of("a", "b"), old))
+    old = stead.Map.build(fleet_of("a"))
+    plan = stead.Plan.between(old, stead.Map.build(fleet_of("a", "b"), old))
     del old
     assert plan.old.name == "members" and plan[0].to == "b"
 
@@ -258,4 +258,4 @@ def test_wrong_arguments_are_type_errors(members):
         (members, members, members),
     ):
         with pytest.raises(TypeError):
-            stead.plan(*arguments)
+            stead.Plan.between(*arguments)

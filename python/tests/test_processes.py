@@ -40,7 +40,7 @@ def big_fleet(nodes=20_000):
 
 
 def test_other_threads_run_while_a_map_is_built():
-    assert others_run_while(stead.build, big_fleet())
+    assert others_run_while(stead.Map.build, big_fleet())
 
 
 def test_other_threads_run_while_names_are_surveyed():
@@ -77,7 +77,9 @@ def test_many_threads_build_the_same_map():
             len(
                 {
                     map.digest
-                    for map in pool.map(lambda _: stead.build(big_fleet(50)), range(16))
+                    for map in pool.map(
+                        lambda _: stead.Map.build(big_fleet(50)), range(16)
+                    )
                 }
             )
             == 1
@@ -149,7 +151,7 @@ def test_maps_work_on_after_a_fork(members, grown, tmp_path):
                 ok = [map.locate(key) for key in KEYS] == answers and stead.Map.open(
                     path
                 ) == members
-                ok = ok and stead.build(fleet_of(*NAMES), map) == grown
+                ok = ok and stead.Map.build(fleet_of(*NAMES), map) == grown
                 os._exit(0 if ok else 1)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     finally:
@@ -161,7 +163,7 @@ def test_maps_work_on_after_a_fork(members, grown, tmp_path):
 @pytest.mark.parametrize(
     "work",
     [
-        "stead.build(fleet)",
+        "stead.Map.build(fleet)",
         "stead.survey(name for name in itertools.cycle(['frank']))",
         "stead.survey(itertools.repeat('frank'))",
         "[members.locate('frank') for _ in itertools.count()]",
@@ -170,7 +172,7 @@ def test_maps_work_on_after_a_fork(members, grown, tmp_path):
 def test_ctrl_c_is_not_lost(work):
     code = f"""
 import itertools, stead
-members = stead.build({{"name": "m", "node": [{{"name": "a"}}]}})
+members = stead.Map.build({{"name": "m", "node": [{{"name": "a"}}]}})
 fleet = {big_fleet(1500)!r}
 print("ready", flush=True)
 try:

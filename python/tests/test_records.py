@@ -10,7 +10,7 @@ import stead
 
 
 def records(copies, members, grown):
-    return [copies.nodes[0], copies.slices[0], stead.plan(members, grown)[0]]
+    return [copies.nodes[0], copies.slices[0], stead.Plan.between(members, grown)[0]]
 
 
 def test_records_pickle_copy_hash_and_compare(copies, members, grown):
@@ -42,7 +42,7 @@ def test_the_fields_are_these():
 
 
 def test_a_weight_is_exact():
-    map = stead.build(
+    map = stead.Map.build(
         {
             "name": "m",
             "node": [
@@ -102,7 +102,7 @@ def test_a_fleet_can_be_made_from_nodes(copies):
         }
         for node in copies.nodes
     ]
-    again = stead.build(
+    again = stead.Map.build(
         {
             "name": copies.name,
             "replicas": copies.replicas,
@@ -115,7 +115,7 @@ def test_a_fleet_can_be_made_from_nodes(copies):
 
 
 def test_a_leaving_node_is_marked(members):
-    step = stead.build(
+    step = stead.Map.build(
         {"name": "members", "node": [{"name": "n1"}, {"name": "n2"}]},
         members,
         max_move="1%",

@@ -43,7 +43,7 @@ def test_options_go_by_name_only():
     for call in (
         lambda: stead.path("frank", [16]),
         lambda: stead.survey([], 5),
-        lambda: stead.build("", None, "5%"),
+        lambda: stead.Map.build("", None, "5%"),
     ):
         with pytest.raises(TypeError, match="positional"):
             call()
@@ -93,7 +93,7 @@ def test_help_shows_signatures():
         str(inspect.signature(stead.survey)) == "(names, *, members=None, levels=None)"
     )
     assert (
-        str(inspect.signature(stead.build))
-        == "(fleet, previous=None, *, max_move=None)"
+        str(inspect.signature(stead.Map.build))
+        == "(fleet, previous=None, *, max_move=None, name=None)"
     )
     assert str(inspect.signature(stead.Map.open)) == "(path, *, copy=False)"

@@ -36,7 +36,7 @@ def map_of(name):
 def hashing(hash, secret):
     """A map with this hash, built by the module."""
     if (hash, secret) not in MAPS:
-        MAPS[hash, secret] = stead.build(
+        MAPS[hash, secret] = stead.Map.build(
             {
                 "name": "m",
                 "hash": hash,
@@ -68,7 +68,10 @@ def point(v):
 
 def place(v):
     map, point = map_of(v["map"]), int(v["point"], 16)
-    good = map.locate_point(point) == v["all"] and v["all"][0] == v["locate"]
+    good = (map.locate_point(point), map.locate_all_point(point)) == (
+        v["locate"],
+        v["all"],
+    )
     keys = spellings(key_of(v)) if "key" in v else ()
     good = good and map.locate_many(keys) == [v["locate"]] * len(keys)
     return good and all(
@@ -100,7 +103,7 @@ def path(v):
 
 def plan(v):
     old, new = map_of(v["old"]), map_of(v["new"])
-    plan = stead.plan(old, new)
+    plan = stead.Plan.between(old, new)
     moves = [
         {
             "first": f"{m.first:016x}",
@@ -123,11 +126,16 @@ def plan(v):
 
     def concerned(key):
         point = new.point(key)
-        return plan.affects(key) == [
-            move for move in plan if move.first <= point <= move.last
-        ]
+        moves = [move for move in plan if move.first <= point <= move.last]
+        return plan.affects(key) == plan.affects_point(point) == moves
 
-    return good and all(concerned(b"%d" % i) for i in range(100))
+    keys = [b"%d" % i for i in range(100)]
+    rows = [
+        (i, move.from_, move.to)
+        for i, key in enumerate(keys)
+        for move in plan.affects(key)
+    ]
+    return good and all(map(concerned, keys)) and plan.affects_many(keys) == rows
 
 
 def status(call, *arguments):
@@ -158,13 +166,13 @@ def fleet(v, scratch):
     file = Path(scratch, v["file"])
     file.write_bytes(data)
     shapes = [
-        (data, "fleet"),
-        (file, str(file)),
-        *([(v["text"], "fleet")] if "text" in v else []),
+        (stead.Map.build, data, "fleet"),
+        (stead.Map.build_file, file, str(file)),
+        *([(stead.Map.build, v["text"], "fleet")] if "text" in v else []),
     ]
 
-    def refused(shape, name):
-        found, said = status(stead.build, shape)
+    def refused(build, shape, name):
+        found, said = status(build, shape)
         return (
             found == v["status"]
             and said.startswith(f"{name}:{v['line']}: ")

@@ -24,7 +24,7 @@ def publish(tmp_path, monkeypatch):
     def next_epoch():
         nodes.append({"name": f"db{len(nodes) + 1}"})
         previous = stead.Map.open(path) if path.exists() else None
-        stead.build({"name": "members", "node": nodes}, previous).publish(
+        stead.Map.build({"name": "members", "node": nodes}, previous).publish(
             path, previous
         )
 

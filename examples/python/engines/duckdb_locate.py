@@ -32,10 +32,10 @@ def register(connection, name, members):
 
 
 def main():
-    members = stead.build(
+    members = stead.Map.build(
         {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
     )
-    grown = stead.build(
+    grown = stead.Map.build(
         {
             "name": "members",
             "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}, {"name": "db3"}],

@@ -21,10 +21,10 @@ def node_of(keys, members):
 
 
 def main():
-    members = stead.build(
+    members = stead.Map.build(
         {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
     )
-    grown = stead.build(
+    grown = stead.Map.build(
         {
             "name": "members",
             "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}, {"name": "db3"}],

@@ -3,14 +3,14 @@ PHP, Perl, Rust and the shell; and the fleet can grow safely.
 
 >>> import stead
 >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
->>> members = stead.build(fleet)
+>>> members = stead.Map.build(fleet)
 >>> members.locate("frank")
 'db1'
 >>> members.locate_many(["frank", "anna", None])  # an Arrow, polars, pandas or NumPy column gives a column
 ['db1', 'db2', None]
 >>> fleet["node"].append({"name": "db3"})
->>> grown = stead.build(fleet, members)
->>> plan = stead.plan(members, grown)
+>>> grown = stead.Map.build(fleet, members)
+>>> plan = stead.Plan.between(members, grown)
 >>> f"{plan.fraction:.6f}", plan.moved == plan.lower_bound
 ('0.285714', True)
 >>> [(move.from_, move.to) for move in plan.affects("frank")]
@@ -31,22 +31,26 @@ from ._errors import (
     Error,
     FleetError,
     FormatError,
+    GuardedError,
     IdentityError,
     ImpossibleError,
     InternalError,
     InvalidError,
     IoError,
     NotFoundError,
+    OutOfMemoryError,
     PathNameError,
     PermissionDeniedError,
     Status,
     UncertainError,
     VersionError,
 )
-from ._records import Move, Node, Slice
-from ._stead import Array, Map, Plan, __version__, build, path, plan, survey
+from ._records import Affected, AffectedColumns, Move, Node, Policy, Slice
+from ._stead import Array, Map, Plan, __version__, path, survey
 
 __all__ = [
+    "Affected",
+    "AffectedColumns",
     "Array",
     "ChangedError",
     "ConflictError",
@@ -54,6 +58,7 @@ __all__ = [
     "Error",
     "FleetError",
     "FormatError",
+    "GuardedError",
     "IdentityError",
     "ImpossibleError",
     "InternalError",
@@ -63,17 +68,17 @@ __all__ = [
     "Move",
     "Node",
     "NotFoundError",
+    "OutOfMemoryError",
     "PathNameError",
     "PermissionDeniedError",
     "Plan",
+    "Policy",
     "Slice",
     "Status",
     "UncertainError",
     "VersionError",
     "__version__",
-    "build",
     "path",
-    "plan",
     "survey",
 ]
 

@@ -5,7 +5,7 @@ numbers are the same in every language.
 from __future__ import annotations
 
 import enum
-import errno
+import os
 from typing import Any
 
 
@@ -35,6 +35,9 @@ class Status(enum.IntEnum):
     NAME = 13
     # 14 was never raised, and is not reused
     INTERNAL = 15
+    PERMISSION = 16
+    MEMORY = 17
+    GUARDED = 18
 
 
 class Error(Exception):
@@ -43,7 +46,7 @@ class Error(Exception):
 
     >>> import stead
     >>> try:
-    ...     stead.build("name = 'm'\\n[[node]]\\nname = 'a'\\nweight = -1")
+    ...     stead.Map.build("name = 'm'\\n[[node]]\\nname = 'a'\\nweight = -1")
     ... except stead.Error as error:
     ...     print(error)
     fleet:4: weight -1 has a sign; weights go from 0 to 1000000
@@ -98,13 +101,22 @@ class IdentityError(Error, ValueError):
 
 
 class IoError(Error, OSError):
-    """A system call to read or write failed; `errno` says why, as in every OSError."""
+    """A system call to read or write failed. `errno` and `strerror` say why, and
+    `filename` says for which file, as in every OSError.
+    """
 
     status = Status.IO
 
+    def __str__(self) -> str:
+        # OSError.__str__ would replace the message by one of errno and filename
+        return str(self.args[0]) if self.args else ""
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # OSError.__reduce__ loses an errno that was not among the arguments
-        return _again, (type(self), self.args, self.errno, self.__dict__)
+        # OSError.__reduce__ loses attributes that were not among the arguments
+        known = {
+            name: getattr(self, name) for name in ("errno", "strerror", "filename")
+        }
+        return _again, (type(self), self.args, known, self.__dict__)
 
 
 class NotFoundError(IoError, FileNotFoundError):
@@ -115,6 +127,8 @@ class NotFoundError(IoError, FileNotFoundError):
 
 class PermissionDeniedError(IoError, PermissionError):
     """The operating system denied access."""
+
+    status = Status.PERMISSION
 
 
 class ConflictError(Error):
@@ -145,6 +159,18 @@ class PathNameError(Error, ValueError):
     status = Status.NAME
 
 
+class OutOfMemoryError(Error, MemoryError):
+    """There is not enough memory for the call."""
+
+    status = Status.MEMORY
+
+
+class GuardedError(Error):
+    """The change does harm that a guard forbids, and the guard was not lifted."""
+
+    status = Status.GUARDED
+
+
 class InternalError(Error):
     """Stead has a bug: please report it."""
 
@@ -168,29 +194,32 @@ _CLASSES: dict[Status, type[Error]] = {
         ChangedError,
         PathNameError,
         InternalError,
+        PermissionDeniedError,
+        OutOfMemoryError,
+        GuardedError,
     )
 }
 
 
-def _error(status: int, message: str, os_errno: int) -> Error:
+def _error(status: int, message: str, os_errno: int, filename: str | None) -> Error:
     """Returns the exception for a failure. The extension module calls this."""
-    cls = _CLASSES[Status(status)]
-    if cls is IoError and os_errno in (errno.EACCES, errno.EPERM):
-        cls = PermissionDeniedError
-    error = cls(message)
-    if isinstance(error, OSError) and os_errno:
-        error.errno = os_errno
+    error = _CLASSES[Status(status)](message)
+    if isinstance(error, OSError):
+        if os_errno:
+            error.errno, error.strerror = os_errno, os.strerror(os_errno)
+        error.filename = filename
     return error
 
 
 def _again(
     cls: type[IoError],
     arguments: tuple[Any, ...],
-    os_errno: int | None,
+    known: dict[str, Any],
     others: dict[str, Any],
 ) -> IoError:
     """Rebuilds a pickled exception."""
     error = cls(*arguments)
-    error.errno = os_errno
+    for name, value in known.items():
+        setattr(error, name, value)
     error.__dict__.update(others)
     return error

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
+if TYPE_CHECKING:
+    from ._stead import Array
+
 
 class ReadOnly(dict[str, str]):
     """A read-only dict, so that records are hashable. json and other code can use it as
@@ -55,7 +58,7 @@ class Node(NamedTuple):
     """A node of a map: a server, a mount point, a shard.
 
     >>> import stead
-    >>> map = stead.build({"name": "m", "node": [{"name": "a", "weight": 1.5, "labels": {"zone": "x"}}]})
+    >>> map = stead.Map.build({"name": "m", "node": [{"name": "a", "weight": 1.5, "labels": {"zone": "x"}}]})
     >>> map.nodes
     (Node(name='a', weight=Decimal('1.5'), labels={'zone': 'x'}, attributes={}, leaving=False),)
     """
@@ -72,11 +75,30 @@ class Node(NamedTuple):
     """Whether the fleet dropped the node and a gradual change still has to empty it."""
 
 
+class Policy(NamedTuple):
+    """A list of nodes that slices refer to.
+
+    >>> import stead
+    >>> fleet = {"name": "m", "node": [{"name": "a"}], "policy": [{"name": "p", "nodes": ["a"], "kind": "proxy"}]}
+    >>> [policy for policy in stead.Map.build(fleet).policies if policy.name]
+    [Policy(name='p', kind='proxy', weight=None, nodes=('a',))]
+    """
+
+    name: str | None
+    """The name if the fleet names the policy, otherwise None."""
+    kind: str
+    """The free text that the fleet gave the policy; empty if it gave none."""
+    weight: Decimal | None
+    """The weight, exact; None if the policy takes no share of its own."""
+    nodes: tuple[str, ...]
+    """The nodes, primary first."""
+
+
 class Slice(NamedTuple):
     """A run of points, and the nodes that hold it.
 
     >>> import stead
-    >>> stead.build({"name": "m", "node": [{"name": "a"}]}).slices
+    >>> stead.Map.build({"name": "m", "node": [{"name": "a"}]}).slices
     (Slice(first=0, last=18446744073709551615, nodes=('a',), policy=None),)
     """
 
@@ -94,9 +116,9 @@ class Move(NamedTuple):
     """A run of points of which one copy moves.
 
     >>> import stead
-    >>> one = stead.build({"name": "m", "node": [{"name": "a"}]})
-    >>> two = stead.build({"name": "m", "node": [{"name": "a"}, {"name": "b"}]}, one)
-    >>> stead.plan(one, two)[0]
+    >>> one = stead.Map.build({"name": "m", "node": [{"name": "a"}]})
+    >>> two = stead.Map.build({"name": "m", "node": [{"name": "a"}, {"name": "b"}]}, one)
+    >>> stead.Plan.between(one, two)[0]
     Move(first=0, last=9223372036854775807, from_='a', to='b', cause='rebalance')
     """
 
@@ -110,3 +132,40 @@ class Move(NamedTuple):
     """The node that gets the copy; None when a copy is dropped."""
     cause: Literal["rebalance", "pin", "policy"]
     """Why the copy moves."""
+
+
+class Affected(NamedTuple):
+    """A copy of a key that moves: a row of Plan.affects_many.
+
+    >>> import stead
+    >>> one = stead.Map.build({"name": "m", "node": [{"name": "a"}]})
+    >>> two = stead.Map.build({"name": "m", "node": [{"name": "a"}, {"name": "b"}]}, one)
+    >>> stead.Plan.between(one, two).affects_many(["bob", "frank"])
+    [Affected(key=1, from_='a', to='b')]
+    """
+
+    key: int
+    """The position of the key in the batch that was given, from 0."""
+    from_: str | None
+    """The node that gives up the copy; None when a copy is added."""
+    to: str | None
+    """The node that gets the copy; None when a copy is dropped."""
+
+
+class AffectedColumns(NamedTuple):
+    """The copies of a column's keys that move, as three columns of the same length.
+
+    >>> import numpy, stead
+    >>> one = stead.Map.build({"name": "m", "node": [{"name": "a"}]})
+    >>> two = stead.Map.build({"name": "m", "node": [{"name": "a"}, {"name": "b"}]}, one)
+    >>> moved = stead.Plan.between(one, two).affects_many(numpy.array(["bob", "frank"]))
+    >>> moved.key
+    <stead.Array of 1 positions, 0 null>
+    """
+
+    key: Array[int]
+    """The row of the key in the column that was given, from 0."""
+    from_: Array[str | None]
+    """The node that gives up the copy; null when a copy is added."""
+    to: Array[str | None]
+    """The node that gets the copy; null when a copy is dropped."""

@@ -8,33 +8,35 @@ from typing import (
     Protocol,
     SupportsIndex,
     TypeAlias,
-    TypeVar,
     final,
     overload,
 )
 
-from ._records import Move, Node, Slice
+from typing_extensions import Never, TypeVar
+
+from ._records import Affected, AffectedColumns, Move, Node, Policy, Slice
 
 __all__ = [
     "Array",
     "Map",
     "Plan",
     "_Moves",
+    "_Numbers",
     "__version__",
+    "_array",
     "_same_nodes",
-    "build",
     "path",
-    "plan",
     "survey",
 ]
 __version__: str
 
 _Key: TypeAlias = str | bytes
 _Path: TypeAlias = str | os.PathLike[str]
-_Fleet: TypeAlias = str | bytes | os.PathLike[str] | Mapping[str, Any]
+_Fleet: TypeAlias = str | bytes | Mapping[str, Any]
 _Levels: TypeAlias = str | Iterable[SupportsIndex]
 _Fold: TypeAlias = Literal["none", "ascii"]
-_T_co = TypeVar("_T_co", covariant=True)
+# a bare Array is one of names, as locate_many returns it
+_T_co = TypeVar("_T_co", covariant=True, default=str | None)
 
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
@@ -52,18 +54,20 @@ _Column: TypeAlias = _ArrowStream | _ArrowArray | _NumpyArray
 class Map:
     """A map says where keys live. It is immutable and verified, and any number of threads may use it.
 
-    Map.open, Map.from_bytes and build create maps. A key is bytes, or a str, which stands for its
+    Map.build, Map.open and Map.from_bytes create maps. A key is bytes, or a str, which stands for its
     UTF-8, or an instance of a subclass of either; anything else raises a TypeError. Two maps are
     equal, and have the same hash, when their digests are equal. A map is pickled as the bytes of
     its file, so unpickling it needs no file. Copying a map returns the map itself.
 
-    >>> members = stead.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
+    >>> members = stead.Map.build({"name": "members", "node": [{"name": "db1"}, {"name": "db2"}]})
     >>> members
     <stead.Map "members" epoch 1, 2 nodes, 2 slices, f1c5f07a>
     >>> import pickle
     >>> pickle.loads(pickle.dumps(members)) == members
     True
     """
+    # there is no Map(): a map is built, opened or made of bytes
+    def __new__(cls, _: Never, /) -> Map: ...
     @staticmethod
     def open(path: _Path, *, copy: bool = False) -> Map:
         """Opens a map file. This costs one stat if the process has the file open already and it is
@@ -84,6 +88,17 @@ class Map:
         'members'
         """
     @staticmethod
+    def open_uncached(path: _Path) -> Map:
+        """Opens and verifies a map file without the cache of open maps, and reads it into memory
+        whatever its size. Use it to look at many files once, such as the epochs of a history.
+
+        Raises NotFoundError, PermissionDeniedError, IoError, FormatError, DigestError and
+        VersionError.
+
+        >>> stead.Map.open_uncached("members.map") == stead.Map.open("members.map")
+        True
+        """
+    @staticmethod
     def from_bytes(data: bytes) -> Map:
         """Makes a map from the bytes of a map file, and verifies them.
 
@@ -94,12 +109,60 @@ class Map:
         """
     @staticmethod
     def build(
-        fleet: _Fleet, previous: Map | None = None, *, max_move: str | None = None
+        fleet: _Fleet,
+        previous: Map | None = None,
+        *,
+        max_move: str | None = None,
+        name: str | None = None,
     ) -> Map:
-        """Does the same as stead.build.
+        """Builds the map of a fleet: the first one or, if previous is given, the next epoch of that map,
+        from which as little as possible moves.
 
-        >>> stead.Map.build({"name": "m", "node": [{"name": "a"}]}).locate("frank")
-        'a'
+        fleet: the text of a fleet, TOML or JSON (str or bytes), or a dict of the same shape
+        (docs/fleet.md); Map.build_file takes a file. In a dict, a weight is an int, a Decimal, a str,
+        or a float, which counts as the decimal in its repr: 0.1 is exactly a tenth. A weight has at
+        most 6 decimal places.
+
+        previous: the map to build on. It must be of the same cluster. max_move: the upper bound on the
+        part of all copies that may move in this epoch, such as "5%". The map then contains its target
+        slices, and building the same fleet on it takes the next step, until nothing is left to do (see
+        same). Without previous nothing moves, so max_move changes nothing. name: what messages call
+        the fleet.
+
+        No file is written. The same fleet, previous map and options give the same map everywhere. Other
+        threads run meanwhile.
+
+        Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError if
+        the fleet is well formed, but no map can satisfy it; IdentityError if previous is of another
+        cluster or hash; InvalidError if max_move is wrong.
+
+        >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
+        >>> before = stead.Map.build(fleet)
+        >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
+        >>> after = stead.Map.build(fleet, before)
+        >>> after.epoch, f"{stead.Plan.between(before, after).fraction:.4f}"
+        (2, '0.2857')
+        >>> stead.Map.build(fleet, before, max_move="10%").slices == after.slices
+        False
+        >>> wrong = {"name": "members", "node": [{"name": "db1", "wieght": 2}]}
+        >>> stead.Map.build(wrong)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: ...
+        """
+    @staticmethod
+    def build_file(
+        path: _Path, previous: Map | None = None, *, max_move: str | None = None
+    ) -> Map:
+        r"""Builds the map of a fleet file, as Map.build does with a text. Messages call the fleet by its
+        path.
+
+        Raises the exceptions of Map.build, and NotFoundError, PermissionDeniedError or IoError if
+        the file cannot be read.
+
+        >>> import pathlib
+        >>> size = pathlib.Path("fleet.toml").write_text("name = 'members'\n[[node]]\nname = 'db1'\n")
+        >>> stead.Map.build_file("fleet.toml")
+        <stead.Map "members" epoch 1, 1 nodes, 1 slices, d3a2ac16>
         """
     def locate(self, key: _Key) -> str:
         """Returns the name of the node that a key lives on; with several replicas, of the primary.
@@ -145,6 +208,14 @@ class Map:
     ) -> Array[int | None]: ...
     @overload
     def locate_many(
+        self, keys: Iterable[_Key], *, numbers: Literal[False] = False
+    ) -> list[str]: ...
+    @overload
+    def locate_many(
+        self, keys: Iterable[_Key], *, numbers: Literal[True]
+    ) -> list[int]: ...
+    @overload
+    def locate_many(
         self, keys: Iterable[_Key | None], *, numbers: Literal[False] = False
     ) -> list[str | None]: ...
     @overload
@@ -175,13 +246,43 @@ class Map:
         >>> f"{members.point('frank'):016x}"
         '26253c50741faa9c'
         """
-    def locate_point(self, point: SupportsIndex) -> list[str]:
-        """Returns the names of all nodes of a point, primary first.
+    def locate_point(self, point: SupportsIndex) -> str:
+        """Returns the name of the node that a point lives on, the primary.
 
         Raises InvalidError if the point is not from 0 to 2**64 - 1.
 
         >>> members.locate_point(0), members.locate_point(2**64 - 1)
-        (['db1'], ['db2'])
+        ('db1', 'db2')
+        """
+    def locate_all_point(self, point: SupportsIndex) -> list[str]:
+        """Returns the names of all nodes of a point, primary first.
+
+        Raises InvalidError if the point is not from 0 to 2**64 - 1.
+
+        >>> members.locate_all_point(0)
+        ['db1']
+        """
+    def node(self, name: str) -> Node | None:
+        """Returns the node of a name; None if the map has no such node.
+
+        >>> members.node("db1").weight, members.node("db9")
+        (Decimal('1'), None)
+        """
+    def attribute(self, node: str, name: str) -> str | None:
+        """Returns an attribute of a node, such as its address; None if there is no such node, or if it
+        has no such attribute.
+
+        >>> fleet["node"][0]["attributes"] = {"address": "10.0.0.1:3306"}
+        >>> stead.Map.build(fleet).attribute("db1", "address")
+        '10.0.0.1:3306'
+        """
+    def label(self, node: str, name: str) -> str | None:
+        """Returns a label of a node, such as its zone; None if there is no such node, or if it has no
+        such label.
+
+        >>> fleet["node"][0]["labels"] = {"zone": "a"}
+        >>> stead.Map.build(fleet).label("db1", "zone")
+        'a'
         """
     def publish(self, path: _Path, previous: Map | None = None) -> None:
         """Publishes the map at path, completely or not at all, with its history beside it.
@@ -199,7 +300,7 @@ class Map:
 
         >>> before = stead.Map.open("members.map")
         >>> fleet["node"].append({"name": "db4"})
-        >>> after = stead.build(fleet, before)
+        >>> after = stead.Map.build(fleet, before)
         >>> after.publish("members.map", before)
         >>> stead.Map.open("members.map").epoch
         2
@@ -223,7 +324,7 @@ class Map:
         """Returns whether two maps are equal except for epoch and parent, so that publishing one over
         the other would change nothing.
 
-        >>> again = stead.build(fleet, members)
+        >>> again = stead.Map.build(fleet, members)
         >>> again == members, again.same(members)
         (False, True)
         """
@@ -272,10 +373,17 @@ class Map:
     def nodes(self) -> tuple[Node, ...]:
         """The nodes, a tuple of Node sorted by name."""
     @property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policies, a tuple of Policy: the lists of nodes that slices refer to. Those that the fleet
+        names have a name, and may have a kind and a weight.
+        """
+    @property
     def slices(self) -> tuple[Slice, ...]:
         """The slices that locate reads, with pins applied: a tuple of Slice sorted by point. Together
         they cover the whole space.
         """
+    def _repr_html_(self) -> str:
+        """A table of the nodes and their shares, which notebooks show."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Map: ...
@@ -286,10 +394,10 @@ class Plan(Sequence[Move]):
     """The difference between two maps: a sequence of Move, sorted by first point. There is one Move
     for each run of points of which a copy moves, is added or is dropped.
 
-    The function plan creates plans. Two plans are equal when their maps are. A plan is pickled as
+    Plan.between creates plans. Two plans are equal when their maps are. A plan is pickled as
     its two maps.
 
-    >>> plan = stead.plan(members, grown)
+    >>> plan = stead.Plan.between(members, grown)
     >>> plan
     <stead.Plan "members" epoch 1 -> 2, 2 moves, 33.333333 %>
     >>> plan[0].from_, plan[0].to, len(plan), plan[-1] in plan
@@ -297,6 +405,21 @@ class Plan(Sequence[Move]):
     >>> sum(move.last - move.first + 1 for move in plan) == plan.moved
     True
     """
+    # there is no Plan(): Plan.between makes one
+    def __new__(cls, _: Never, /) -> Plan: ...
+    @staticmethod
+    def between(old: Map, new: Map) -> Plan:
+        """Returns the difference between two maps of one cluster, before the new one is published or
+        afterwards.
+
+        The cost is one pass over the slices of both maps. Other threads run meanwhile.
+
+        Raises IdentityError if the maps are of two clusters or have two hashes.
+
+        >>> plan = stead.Plan.between(members, grown)
+        >>> plan.moved == plan.lower_bound
+        True
+        """
     @property
     def old(self) -> Map:
         """The map before."""
@@ -325,32 +448,66 @@ class Plan(Sequence[Move]):
 
         Raises TypeError if the key is neither str nor bytes.
 
-        >>> plan = stead.plan(members, grown)
+        >>> plan = stead.Plan.between(members, grown)
         >>> [(move.from_, move.to) for move in plan.affects("frank")]
         []
         >>> [(move.from_, move.to) for move in plan.affects("bob")]
         [('db2', 'db3')]
         """
+    def affects_point(self, point: SupportsIndex) -> list[Move]:
+        """Returns the moves that contain a point: a list of Move, empty for a point that stays.
+
+        Raises InvalidError if the point is not from 0 to 2**64 - 1.
+
+        >>> plan = stead.Plan.between(members, grown)
+        >>> plan.affects_point(grown.point("bob")) == plan.affects("bob")
+        True
+        """
+    @overload
+    def affects_many(self, keys: _Column) -> AffectedColumns:
+        """Returns what moves of many keys: one row for each copy that moves, in the order of the keys,
+        and none for a key that stays where it is. Each key is hashed once, and other threads run
+        meanwhile.
+
+        keys: a batch of keys, as for Map.locate_many. A list, or another iterable, gives a list of
+        Affected, which are tuples (key, from_, to): the position of the key in the batch, from 0,
+        and the names of the nodes. A column gives one AffectedColumns, which has the same as three
+        Arrays. from_ is None or null if a copy is added, and to is if a copy is dropped. A key that
+        is None or null has no node and does not move.
+
+        Raises the exceptions of Map.locate_many.
+
+        >>> plan, keys = stead.Plan.between(members, grown), ["frank", "bob"]
+        >>> for key, from_, to in plan.affects_many(keys):
+        ...     print(keys[key], from_, to)
+        bob db2 db3
+        >>> import numpy
+        >>> moved = plan.affects_many(numpy.array(keys))
+        >>> moved.key.to_pylist(), moved.from_.to_pylist(), moved.to.to_pylist()
+        ([1], ['db2'], ['db3'])
+        """
+    @overload
+    def affects_many(self, keys: Iterable[_Key | None]) -> list[Affected]: ...
     def report(self, *, moves: bool = False) -> dict[str, Any]:
         """Returns the plan as a dict, in the shape of `stead diff --json` (docs/cli.md).
 
         moves: whether the dict also lists every move.
 
-        >>> report = stead.plan(members, grown).report()
+        >>> report = stead.Plan.between(members, grown).report()
         >>> report["moved"] == report["lower_bound"], report["by_hand"]["points"]
         (True, '0')
         """
     def index(self, value: object, start: int = 0, stop: int = ...) -> int:
         """Returns the index of a move in the plan. Raises ValueError if it is not in the plan.
 
-        >>> plan = stead.plan(members, grown)
+        >>> plan = stead.Plan.between(members, grown)
         >>> plan.index(plan[1])
         1
         """
     def count(self, value: object) -> int:
         """Returns how often a move is in the plan: 0 or 1.
 
-        >>> stead.plan(members, grown).count("db3")
+        >>> stead.Plan.between(members, grown).count("db3")
         0
         """
     def __len__(self) -> int: ...
@@ -360,6 +517,8 @@ class Plan(Sequence[Move]):
     def __getitem__(self, index: slice, /) -> tuple[Move, ...]: ...
     def __iter__(self) -> Iterator[Move]: ...
     def __contains__(self, value: object, /) -> bool: ...
+    def _repr_html_(self) -> str:
+        """A table of what moves between each pair of nodes, which notebooks show."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __copy__(self) -> Plan: ...
@@ -368,11 +527,16 @@ class Plan(Sequence[Move]):
 @final
 class Array(Generic[_T_co]):
     """The nodes of a column of keys, in the order of the keys. It is an Arrow column of
-    dictionary-encoded node names, or of node numbers.
+    dictionary-encoded node names, or of node numbers. Plan.affects_many also returns positions
+    as an Array.
 
     `pyarrow.array`, `polars.Series`, `nanoarrow.Array` and everything else that supports Arrow's
     PyCapsule interface import it without a copy. Its indices are int32. The dictionary has the
-    names of all the map's nodes, so an index is the number of the node in `Map.nodes`.
+    names of all the map's nodes, so an index is the number of the node in `Map.nodes`. Positions
+    are int64.
+
+    `numpy.asarray` and `to_numpy`, `pandas.Series` and `to_pandas`, and `to_arrow` convert it. A
+    column is pickled with its rows and the names of the nodes, so unpickling it needs no map.
 
     Its rows can be read like those of a list, with None for null. (It is not registered as a
     Sequence, because polars would then copy it item by item.)
@@ -394,6 +558,36 @@ class Array(Generic[_T_co]):
         >>> members.locate_many(numpy.array(["frank", None]), numbers=True).to_pylist()
         [0, None]
         """
+    def to_numpy(self) -> Any:
+        """Returns the column as a NumPy array. Numbers without null are not copied: the array is
+        read-only and shares their memory. Numbers of which some are null give a masked array. Names
+        give an array of str objects, with None for null.
+
+        >>> import numpy
+        >>> nodes = members.locate_many(numpy.array(["frank", "bob"]), numbers=True)
+        >>> nodes.to_numpy()
+        array([0, 1], dtype=int32)
+        """
+    def to_arrow(self) -> Any:
+        """Returns the column as an array of pyarrow, without a copy.
+
+        >>> import numpy
+        >>> members.locate_many(numpy.array(["frank", "bob"])).to_arrow().indices.to_pylist()
+        [0, 1]
+        """
+    def to_pandas(self) -> Any:
+        """Returns the column as a series of pandas: names as categories, numbers as int32, or as Int32
+        if some are null; positions are int64.
+
+        >>> import numpy
+        >>> members.locate_many(numpy.array(["frank", "bob"])).to_pandas().tolist()
+        ['db1', 'db2']
+        """
+    def _parts(self) -> tuple[_Numbers, bytes | None, tuple[str, ...] | None]:
+        """What stead._columns makes arrays of: the numbers, as an object with NumPy's array interface,
+        which keeps them alive; a list of bits, the lowest first, which are 0 for null, or None; and
+        the names of the nodes, or None.
+        """
     @property
     def null_count(self) -> int:
         """The number of null rows. A row is null if its key is null."""
@@ -403,66 +597,31 @@ class Array(Generic[_T_co]):
     @overload
     def __getitem__(self, index: slice, /) -> list[_T_co]: ...
     def __iter__(self) -> Iterator[_T_co]: ...
+    def __copy__(self) -> Array[_T_co]: ...
+    def __deepcopy__(self, memo: object, /) -> Array[_T_co]: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
     def __arrow_c_schema__(self) -> Any: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
     @classmethod
     def __class_getitem__(cls, item: Any) -> GenericAlias: ...
 
 @final
+class _Numbers:
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+@final
 class _Moves(Iterator[Move]):
     def __iter__(self) -> _Moves: ...
     def __next__(self) -> Move: ...
 
-def build(
-    fleet: _Fleet, previous: Map | None = None, *, max_move: str | None = None
-) -> Map:
-    """Builds the map of a fleet: the first one or, if previous is given, the next epoch of that map,
-    from which as little as possible moves.
-
-    fleet: the text of a fleet file, TOML or JSON (str or bytes); the file itself (pathlib.Path); or
-    a dict of the same shape (docs/fleet.md). In a dict, a weight is an int, a Decimal, a str, or a
-    float, which counts as the decimal in its repr: 0.1 is exactly a tenth. A weight has at most 6
-    decimal places.
-
-    previous: the map to build on. It must be of the same cluster. max_move: the upper bound on the
-    part of all copies that may move in this epoch, such as "5%". The map then contains its target
-    slices, and building the same fleet on it takes the next step, until nothing is left to do (see
-    same).
-
-    No file is written. The same fleet, previous map and options give the same map everywhere. Other
-    threads run meanwhile.
-
-    Raises FleetError, whose text begins with the line or the place in the dict; ImpossibleError if
-    the fleet is well formed, but no map can satisfy it; IdentityError if previous is of another
-    cluster or hash; InvalidError if max_move is wrong; NotFoundError, IoError and the like for
-    a file.
-
-    >>> fleet = {"name": "members", "node": [{"name": "db1"}, {"name": "db2", "weight": 1.5}]}
-    >>> before = stead.build(fleet)
-    >>> fleet["node"].append({"name": "db3", "labels": {"zone": "b"}})
-    >>> after = stead.build(fleet, before)
-    >>> after.epoch, f"{stead.plan(before, after).fraction:.4f}"
-    (2, '0.2857')
-    >>> stead.build(fleet, before, max_move="10%").slices == after.slices
-    False
-    >>> wrong = {"name": "members", "node": [{"name": "db1", "wieght": 2}]}
-    >>> stead.build(wrong)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    stead.FleetError: fleet['node'][0]['wieght']: unknown key `wieght` in `node`; known keys: ...
-    """
-
-def plan(old: Map, new: Map) -> Plan:
-    """Returns the difference between two maps of one cluster, before the new one is published or
-    afterwards.
-
-    The cost is one pass over the slices of both maps. Other threads run meanwhile.
-
-    Raises IdentityError if the maps are of two clusters or have two hashes.
-
-    >>> plan = stead.plan(members, grown)
-    >>> plan.moved == plan.lower_bound
-    True
-    """
+def _array(
+    width: int,
+    numbers: bytes,
+    bits: bytes | None,
+    names: tuple[str, ...] | None,
+) -> Array[Any]:
+    """Makes an Array again of what its pickle has. Raises InvalidError if the pickle is damaged."""
 
 def _same_nodes(old: Map, new: Map) -> list[int | None]:
     """Returns, for each node of the old map in the order of `nodes`, the number of the same node in

@@ -40,8 +40,8 @@ class Case:
 
     def __init__(self):
         labels = [{"name": f"db{i}", "weight": i} for i in range(1, 6)]
-        self.old = stead.build(_fleet(*labels))
-        self.new = stead.build(
+        self.old = stead.Map.build(_fleet(*labels))
+        self.new = stead.Map.build(
             _fleet(
                 {"name": "db1", "weight": 2},
                 {"name": "two", "formerly": "db2", "weight": 2},

@@ -7,7 +7,7 @@ from engine_case import ROWS
 
 
 def test_every_key_that_moves_is_in_a_move_of_the_plan_and_in_the_right_one(case):
-    plan = stead.plan(case.old, case.new)
+    plan = stead.Plan.between(case.old, case.new)
     for i in case.sample:
         said = [(move.from_, move.to) for move in plan.affects(case.keys[i])]
         pair = (case.before[i], case.after[i])
@@ -16,7 +16,7 @@ def test_every_key_that_moves_is_in_a_move_of_the_plan_and_in_the_right_one(case
 
 def test_the_counts_for_each_pair_of_nodes_are_those_of_the_plan(case):
     expected = {}
-    for move in stead.plan(case.old, case.new):
+    for move in stead.Plan.between(case.old, case.new):
         pair = (move.from_, move.to)
         expected[pair] = (
             expected.get(pair, 0) + (move.last - move.first + 1) / 2**64 * ROWS

@@ -214,7 +214,7 @@ def test_mistakes_are_told_before_anything_runs(case, spark, table):
             table,
             "key",
             case.old,
-            stead.build({"name": "others", "node": [{"name": "a"}]}),
+            stead.Map.build({"name": "others", "node": [{"name": "a"}]}),
         )
     with pytest.raises(stead.InvalidError, match="2 columns 'key'"):
         stead.spark.locate(table.selectExpr("key", "key"), "key", case.old)
@@ -234,7 +234,7 @@ def test_a_process_opens_a_map_once_and_keeps_few(case):
     first = carried(case.old).open()
     assert carried(case.old).open() is first
     for i in range(stead.spark._Carried.KEPT):
-        carried(stead.build({"name": f"other{i}", "node": [{"name": "a"}]})).open()
+        carried(stead.Map.build({"name": f"other{i}", "node": [{"name": "a"}]})).open()
     assert len(stead.spark._Carried._open) == stead.spark._Carried.KEPT
     assert carried(case.old).open() is not first
 

@@ -160,7 +160,11 @@ def main():
     # import only for types, or that need a site's settings, are missing here
     beside = os.path.join(CACHE, "beside.txt")
     with open(beside, "w", encoding="ascii") as file:
-        file.write("stead\\.django.*\nstead\\.spark\\.(DataFrame|pa)\n")
+        file.write(
+            "stead\\.django.*\nstead\\.spark\\.(DataFrame|pa)\n"
+            "stead\\.polars\\.(Frame|pl)\nstead\\.duckdb\\.DuckDBPyConnection\n"
+            "stead\\._columns\\..*\nstead(\\._stead)?\\.(Map|Plan)\\.__new__\n"
+        )
     count(
         "stubtest",
         *good(

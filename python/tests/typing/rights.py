@@ -13,9 +13,9 @@ import polars
 import stead
 
 # building, from every kind of fleet
-text: stead.Map = stead.build("name = 'm'\n[[node]]\nname = 'a'\n")
-data: stead.Map = stead.build(b"name = 'm'\n[[node]]\nname = 'a'\n")
-plain: stead.Map = stead.build(
+text: stead.Map = stead.Map.build("name = 'm'\n[[node]]\nname = 'a'\n")
+data: stead.Map = stead.Map.build(b"name = 'm'\n[[node]]\nname = 'a'\n")
+plain: stead.Map = stead.Map.build(
     {
         "name": "m",
         "node": [
@@ -27,15 +27,16 @@ plain: stead.Map = stead.build(
 )
 fleet: dict[str, Any] = {"name": "m", "node": [{"name": "a"}]}
 typed: Mapping[str, object] = {"name": "m", "node": ({"name": "a"},)}
-stead.build(typed)
-after = stead.build(fleet, plain)
-stepped = stead.build(fleet, previous=plain, max_move="5%")
+stead.Map.build(typed)
+after = stead.Map.build(fleet, plain)
+stepped = stead.Map.build(fleet, previous=plain, max_move="5%")
 again: stead.Map = stead.Map.build(fleet, None)
 
 
 def from_file(path: pathlib.Path) -> stead.Map:
     """Builds the map of a fleet file, and publishes it."""
-    map = stead.build(path)
+    map = stead.Map.build_file(path)
+    map = stead.Map.build_file(str(path), map, max_move="5%")
     map.publish(path.with_suffix(".map"))
     map.publish(str(path), map)
     map.save(path.parent / "copy.map")
@@ -47,7 +48,8 @@ node: str = plain.locate("frank")
 nodes: list[str] = plain.locate_all(b"frank")
 preferred: list[str] = plain.prefer("frank", 2)
 point: int = plain.point("frank")
-there: list[str] = plain.locate_point(point)
+there: str = plain.locate_point(point)
+all_there: list[str] = plain.locate_all_point(point)
 ask: Callable[[str], str] = plain.locate
 ask_bytes: Callable[[bytes], str] = plain.locate
 by_node: dict[str, list[str]] = {}
@@ -56,7 +58,9 @@ for key in ("frank", "bob"):
 
 # many keys at once
 placed: list[str | None] = plain.locate_many(["frank", b"bob", None])
-numbered: list[int | None] = plain.locate_many(("frank", "bob"), numbers=True)
+all_placed: list[str] = plain.locate_many(["frank", b"bob"])
+numbered: list[int] = plain.locate_many(("frank", "bob"), numbers=True)
+some_numbered: list[int | None] = plain.locate_many(["frank", None], numbers=True)
 column: stead.Array[str | None] = plain.locate_many(polars.Series(["frank", None]))
 from_numpy: stead.Array[int | None] = plain.locate_many(
     numpy.array(["frank", "bob"]), numbers=True
@@ -64,6 +68,7 @@ from_numpy: stead.Array[int | None] = plain.locate_many(
 of_column: list[str | None] = column.to_pylist()
 one_of: str | None = column[0]
 some_of: list[int | None] = from_numpy[1:]
+bare: stead.Array = column
 nulls: int = column.null_count + len(column)
 listed: list[str | None] = list(column)
 
@@ -74,6 +79,12 @@ digest: bytes = plain.digest + plain.parent
 replicas: int = plain.replicas
 hash_name: str = plain.hash
 spread: tuple[str, ...] = plain.spread
+found: stead.Node | None = plain.node("a")
+address_of: str | None = plain.attribute("a", "address")
+zone_of: str | None = plain.label("a", "zone")
+kinds: list[tuple[str | None, str, Decimal | None]] = [
+    (policy.name, policy.kind, policy.weight) for policy in plain.policies
+]
 report: dict[str, Any] = plain.report()
 for one in plain.nodes:
     weight: Decimal = one.weight
@@ -92,7 +103,7 @@ stored: bytes = plain.to_bytes()
 restored: stead.Map = stead.Map.from_bytes(stored)
 
 # plans
-plan: stead.Plan = stead.plan(plain, after)
+plan: stead.Plan = stead.Plan.between(plain, after)
 sequence: Sequence[stead.Move] = plan
 some: tuple[stead.Move, ...] = plan[:10]
 count: int = len(plan)
@@ -101,6 +112,13 @@ for move in plan:
     target: str | None = move.to
     cause: Literal["rebalance", "pin", "policy"] = move.cause
 moves: list[stead.Move] = plan.affects("frank")
+moves_there: list[stead.Move] = plan.affects_point(2**63)
+affected: list[stead.Affected] = plan.affects_many(["frank", b"bob", None])
+for at, before, now in affected:
+    affected_key: int = at
+    nodes_of: tuple[str | None, str | None] = (before, now)
+affected_columns: stead.AffectedColumns = plan.affects_many(polars.Series(["frank"]))
+rows_affected: stead.Array[int] = affected_columns.key
 amounts: list[int] = [plan.moved, plan.lower_bound, plan.by_hand, plan.reordered]
 fraction: float = plan.fraction
 whole: dict[str, Any] = plan.report(moves=True)

@@ -11,8 +11,8 @@ error. This file is never run.
 
 import stead
 
-members = stead.build({"name": "m", "node": [{"name": "a"}]})
-plan = stead.plan(members, members)
+members = stead.Map.build({"name": "m", "node": [{"name": "a"}]})
+plan = stead.Plan.between(members, members)
 
 members.locate(1)  # type: ignore[arg-type]
 members.locate(None)  # type: ignore[arg-type]
@@ -40,18 +40,25 @@ members.publish()  # type: ignore[call-arg]
 members.publish("m.map", "old.map")  # type: ignore[arg-type]
 number: int = members.locate("a")  # type: ignore[assignment]
 text: str = members.to_bytes()  # type: ignore[assignment]
+stead.Map()  # type: ignore[call-arg]
+stead.Plan()  # type: ignore[call-arg]
+stead.build("")  # type: ignore[attr-defined]
+stead.plan(members, members)  # type: ignore[attr-defined]
+members.node(1)  # type: ignore[arg-type]
+members.attribute("a")  # type: ignore[call-arg]
+plan.affects_many("a", 1)  # type: ignore[call-overload]
 stead.Map.open(7)  # type: ignore[arg-type]
 stead.Map.open(b"m.map")  # type: ignore[arg-type]
 stead.Map.open("m.map", True)  # type: ignore[call-arg]
 stead.Map.open("m.map", mmap=True)  # type: ignore[call-arg]
 stead.Map.from_bytes("text")  # type: ignore[arg-type]
-stead.build(["a"])  # type: ignore[arg-type]
-stead.build({1: "a"})  # type: ignore[dict-item]
-stead.build("", "old.map")  # type: ignore[arg-type]
-stead.build("", max_move=0.05)  # type: ignore[arg-type]
-stead.build("", None, "5%")  # type: ignore[call-arg]
-stead.plan(members)  # type: ignore[call-arg]
-stead.plan(members, None)  # type: ignore[arg-type]
+stead.Map.build(["a"])  # type: ignore[arg-type]
+stead.Map.build({1: "a"})  # type: ignore[dict-item]
+stead.Map.build("", "old.map")  # type: ignore[arg-type]
+stead.Map.build("", max_move=0.05)  # type: ignore[arg-type]
+stead.Map.build("", None, "5%")  # type: ignore[call-arg]
+stead.Plan.between(members)  # type: ignore[call-arg]
+stead.Plan.between(members, None)  # type: ignore[arg-type]
 stead.path("a", [64])  # type: ignore[call-arg]
 stead.path("a", levels=64)  # type: ignore[arg-type]
 stead.path("a", fold="ASCII")  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ class Command(BaseCommand):
         try:
             now = stead.Map.open(settings.STEAD_MAP)
             new = next_map(now, new)
-            fraction = stead.plan(now, new).fraction
+            fraction = stead.Plan.between(now, new).fraction
         except stead.Error as error:
             raise CommandError(error) from error
         unknown = sorted({node.name for node in new.nodes} - set(SHARDS))
@@ -100,7 +100,7 @@ def next_map(now, file):
     """
     if file.suffix not in (".toml", ".json"):
         return stead.Map.open(file)
-    new = stead.build(file, now)
+    new = stead.Map.build(file, now)
     return now if new.same(now) else new
 
 

@@ -1,0 +1,71 @@
+"""Adds a map to DuckDB as a function in SQL.
+
+    stead.duckdb.register(connection, "node_of", members)
+    SELECT node_of(key), count(*) FROM 'users/*.parquet' GROUP BY ALL
+
+DuckDB hands the function Arrow data, a part of a column at a time, so one machine can
+process files of any size. DuckDB needs pyarrow for that.
+"""
+
+# types are checked on machines that may not have duckdb and pyarrow
+# mypy: disable-error-code="import-not-found, import-untyped"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._errors import InvalidError
+from ._stead import Map
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+__all__ = ["register"]
+
+
+def register(connection: DuckDBPyConnection, name: str, map: Map) -> None:
+    """Adds a function of one argument to a connection: it returns the name of the node
+    that a key lives on in `map`; null for null.
+
+    The function takes VARCHAR, which stands for its UTF-8, ENUM and BLOB; for any other
+    type the query fails, and the message says so. It keeps its map: register the map of
+    another epoch under another name, or under the same one, which replaces the function.
+    The function belongs to the connection and its cursors.
+
+    >>> import duckdb, stead.duckdb
+    >>> connection = duckdb.connect()
+    >>> stead.duckdb.register(connection, "node_of", members)
+    >>> stead.duckdb.register(connection, "node_after", grown)
+    >>> connection.sql("SELECT node_of('bob'), node_after('bob'), node_of(NULL)").fetchall()
+    [('db2', 'db3', None)]
+    """
+    import duckdb
+    import pyarrow as pa
+
+    if not isinstance(map, Map):
+        raise TypeError(f"map is a stead.Map, not {type(map).__name__}")
+    if not name.isidentifier():
+        raise InvalidError(f"{name!r} is no name of a function in SQL")
+
+    def node_of(*columns: Any) -> Any:
+        if len(columns) != 1:
+            raise TypeError(f"{name} takes one key, not {len(columns)}")
+        return pa.array(map.locate_many(columns[0])).cast(pa.string())
+
+    # DuckDB's types know only its enums, not their names
+    untyped: Any = connection
+    try:
+        connection.remove_function(name)
+    except duckdb.InvalidInputException:
+        pass  # there is none
+    # no types of parameters, so that VARCHAR and BLOB are both taken; special: DuckDB
+    # passes nulls to the function; no side effects: equal keys have equal nodes
+    untyped.create_function(
+        name,
+        node_of,
+        None,
+        "VARCHAR",
+        type="arrow",
+        null_handling="special",
+        side_effects=False,
+    )

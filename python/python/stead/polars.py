@@ -1,0 +1,114 @@
+"""Locates the keys of polars frames, and finds the rows that change nodes.
+
+    stead.polars.locate(pl.col("key"), members)         an expression: the node of each key
+    stead.polars.moves(frame, "key", members, grown)    the rows that change nodes, with the old and the new node
+    stead.polars.plan(frame, "key", members, grown)     the number of such rows, for each pair of nodes
+
+All three take DataFrames and LazyFrames, stay lazy, and work in the streaming engine. A
+query may use any number of maps. With several replicas, only the primary counts.
+"""
+
+# types are checked on machines that may not have polars
+# mypy: disable-error-code="import-not-found, import-untyped"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from ._errors import InvalidError
+from ._stead import Map, _same_nodes  # type: ignore[attr-defined, unused-ignore]
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+__all__ = ["locate", "moves", "plan"]
+
+
+def locate(keys: pl.Expr | str, map: Map) -> pl.Expr:
+    """Returns an expression for the names of the nodes that keys live on; null for a
+    null key.
+
+    keys: an expression, or the name of a column, of strings (which stand for their
+    UTF-8), of binary, or of categories. For keys of another type, polars raises a
+    ComputeError that names the type.
+
+    >>> import polars, stead.polars
+    >>> users = polars.DataFrame({"key": ["frank", "bob", None]})
+    >>> users.select(stead.polars.locate("key", members)).to_series().to_list()
+    ['db1', 'db2', None]
+    """
+    import polars as pl
+
+    # elementwise, so that polars may evaluate it in parts and in streams
+    return (pl.col(keys) if isinstance(keys, str) else keys).map_batches(
+        lambda series: pl.Series(series.name, map.locate_many(series)).cast(pl.String),
+        return_dtype=pl.String,
+        is_elementwise=True,
+    )
+
+
+def moves(frame: Frame, column: str, old: Map, new: Map) -> Frame:
+    """Returns the rows of `frame` whose node in `new` is not the one in `old`, with two
+    more columns, `from` and `to`: the rows that a migration has to move, and their
+    nodes.
+
+    A node that was renamed with `formerly` counts as the same node. A null key has no
+    node and does not move. Raises InvalidError if the frame has no column `column`, or a
+    column `from` or `to` already, and IdentityError if the maps are not of one cluster.
+
+    >>> import polars, stead.polars
+    >>> users = polars.DataFrame({"key": ["frank", "bob", None]})
+    >>> stead.polars.moves(users, "key", members, grown).rows()
+    [('bob', 'db2', 'db3')]
+    """
+    import polars as pl
+
+    _check(frame, column)
+    renamed = {
+        before.name: new.nodes[now].name
+        for before, now in zip(old.nodes, _same_nodes(old, new))
+        if now is not None and new.nodes[now].name != before.name
+    }
+    # a name that another node had before must not count as that node
+    gone = {
+        before.name: None
+        for before, now in zip(old.nodes, _same_nodes(old, new))
+        if now is None
+    }
+    same = pl.col("from").replace({**renamed, **gone})
+    return frame.with_columns(
+        locate(column, old).alias("from"), locate(column, new).alias("to")
+    ).filter(same.ne_missing(pl.col("to")))
+
+
+def plan(frame: Frame, column: str, old: Map, new: Map) -> Frame:
+    """Returns the number of rows of `frame` that move, for each pair of nodes between
+    which rows move: columns `from`, `to` and `rows`, in no particular order.
+
+    Raises the exceptions of `moves`.
+
+    >>> import polars, stead.polars
+    >>> users = polars.DataFrame({"key": ["frank", "bob", None]})
+    >>> stead.polars.plan(users, "key", members, grown).rows()
+    [('db2', 'db3', 1)]
+    """
+    _check(frame, column)
+    return (
+        moves(frame.select(column), column, old, new).group_by("from", "to").len("rows")
+    )
+
+
+def _check(frame: pl.DataFrame | pl.LazyFrame, column: str) -> None:
+    """Raises InvalidError if the frame lacks the column, or has one of the new ones."""
+    names = frame.lazy().collect_schema().names()
+    if column not in names:
+        raise InvalidError(
+            f"the frame has no column {column!r}; its columns are {', '.join(names)}"
+        )
+    for name in ("from", "to"):
+        if name in names:
+            raise InvalidError(
+                f"the frame has a column {name!r} already; rename it or drop it first"
+            )
