@@ -9,6 +9,8 @@ import json
 import os
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CARGO = os.environ.get("CARGO", "cargo")
@@ -79,6 +81,15 @@ def libraries():
         for file in m["filenames"]
     ]
     return os.path.dirname(next(file for file in files if file.endswith(".so")))
+
+
+def script(name):
+    """Returns a script of the directory scripts as a module."""
+    path = os.path.join(ROOT, "scripts", name)
+    loader = SourceFileLoader(name.replace("-", "_"), path)
+    module = module_from_spec(spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
 
 
 def rust_tests(package):

@@ -15,7 +15,6 @@ namespace Stead\Bench;
 use FFI;
 use LogicException;
 use Memcached;
-use Stead\Library;
 use Stead\Map;
 use ValueError;
 
@@ -135,7 +134,7 @@ function candidates(int $nodes, array $keys): array
             }
         },
         'an FFI call without arguments' => static function () use ($keys): void {
-            $c = Library::load()->c;
+            $c = \Stead\Ffi::load()->c;
             foreach ($keys as $key) {
                 $c->stead_abi();
             }

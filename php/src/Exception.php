@@ -23,6 +23,38 @@ class Exception extends \RuntimeException
         parent::__construct($message, $status, $previous);
         $this->status = Status::tryFrom($status);
         $this->errno = $errno;
+        // the file and the line of the program that called, as for an exception of PHP itself
+        [$this->file, $this->line] = self::caller($this);
+    }
+
+    /**
+     * Returns the file and the line of the first frame outside this package.
+     *
+     * @internal
+     * @return array{string, int}
+     */
+    final public static function caller(\Throwable $thrown): array
+    {
+        foreach ([['file' => $thrown->getFile(), 'line' => $thrown->getLine()], ...$thrown->getTrace()] as $frame) {
+            if (isset($frame['file'], $frame['line']) && !\str_starts_with($frame['file'], __DIR__ . \DIRECTORY_SEPARATOR)) {
+                return [$frame['file'], $frame['line']];
+            }
+        }
+        return [$thrown->getFile(), $thrown->getLine()];
+    }
+
+    /**
+     * Returns a TypeError with the file and the line of the caller.
+     *
+     * @internal
+     */
+    final public static function type(string $message): \TypeError
+    {
+        $error = new \TypeError($message);
+        [$file, $line] = self::caller($error);
+        (new \ReflectionProperty(\Error::class, 'file'))->setValue($error, $file);
+        (new \ReflectionProperty(\Error::class, 'line'))->setValue($error, $line);
+        return $error;
     }
 
     /**
@@ -30,7 +62,7 @@ class Exception extends \RuntimeException
      *
      * @internal
      */
-    final public static function of(Status|int $status, string $message, int $errno = 0): self
+    final public static function of(Status|int $status, string $message, int $errno = 0): Exception
     {
         $number = $status instanceof Status ? $status->value : $status;
         $class = match (Status::tryFrom($number)) {
@@ -42,13 +74,15 @@ class Exception extends \RuntimeException
             Status::Version => Exception\VersionException::class,
             Status::Identity => Exception\IdentityException::class,
             Status::NotFound => Exception\NotFoundException::class,
-            // EPERM and EACCES of Linux
-            Status::Io => \in_array($errno, [1, 13], true) ? Exception\PermissionDeniedException::class : Exception\IoException::class,
+            Status::Io => Exception\IoException::class,
             Status::Conflict => Exception\ConflictException::class,
             Status::Uncertain => Exception\UncertainException::class,
             Status::Changed => Exception\ChangedException::class,
             Status::Name => Exception\PathNameException::class,
             Status::Internal => Exception\InternalException::class,
+            Status::Permission => Exception\PermissionDeniedException::class,
+            Status::Memory => Exception\OutOfMemoryException::class,
+            Status::Guarded => Exception\GuardedException::class,
             // a status that a newer library added
             null => self::class,
         };

@@ -57,7 +57,7 @@ final class Fleet
             \is_int($value) => (string) $value,
             \is_bool($value) => $value ? 'true' : 'false',
             \is_float($value) => self::decimal($value, $place),
-            default => throw new \TypeError("$place: a fleet has string, int, float, bool and array, not " . \get_debug_type($value)),
+            default => throw Exception::type("$place: a fleet has string, int, float, bool and array, not " . \get_debug_type($value)),
         };
     }
 

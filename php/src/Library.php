@@ -4,254 +4,45 @@ declare(strict_types=1);
 
 namespace Stead;
 
-use Stead\Exception\LibraryException;
-
 /**
- * The loaded libstead. This is the only file that uses FFI: it finds the library, declares its
- * functions, and creates and reads C data.
- *
- * A program does not have to call anything here: the first map loads the library. To choose the
- * file, call `Library::load($file)` first. The functions of docs/c-api.md are methods of `$c`.
- * Their results are written into the buffers below, which are reused for each call.
+ * The loaded libstead. A program does not have to call anything here: the first map loads the
+ * library.
  */
 final class Library
 {
-    /** The binary interface that src/stead.cdef.h was written for. */
-    private const ABI = 1;
-
-    private const SONAME = 'libstead.so.1';
-
     /**
-     * The number of keys in one call of stead_map_locate_many. Their 64 KiB of offsets stay in the
-     * processor's cache.
+     * How stead is called: "extension" if php.ini loads stead.so, otherwise "ffi". Both have the
+     * same classes.
      */
-    public const BATCH = 8192;
-
-    private static ?self $loaded = null;
-
-    /** The functions of libstead. */
-    public readonly object $c;
-
-    /** The results of a call: a map, a plan, a point, a count, a text. */
-    public readonly object $map;
-    public readonly object $plan;
-    public readonly object $point;
-    public readonly object $count;
-    public readonly object $text;
-
-    /** The error record, which is passed to calls. */
-    public readonly object $error;
-
-    /** Numbers of nodes, and the capacity of that buffer. */
-    public object $nodes;
-    public int $capacity = 16;
-
-    /**
-     * The struct that `error` points to, stored here because a C pointer does not keep it alive.
-     */
-    private object $record;
-
-    /** Buffers of locateMany for the offsets of keys, and for the nodes. */
-    private ?object $offsets = null;
-    private ?object $many = null;
-
-    /** The file that was loaded; '' if php.ini loaded it (ffi.preload). */
-    public readonly string $file;
-
-    private function __construct(?string $file)
+    public static function backend(): string
     {
-        [$c, $this->file] = self::find($file);
-        $this->c = $c;
-        $this->map = $c->new('stead_map *[1]');
-        $this->plan = $c->new('stead_plan *[1]');
-        $this->point = $c->new('uint64_t[1]');
-        $this->count = $c->new('size_t[1]');
-        $this->text = $c->new('char *[1]');
-        $this->record = $c->new('stead_error');
-        $this->error = \FFI::addr($this->record);
-        $this->nodes = $c->new("int32_t[$this->capacity]");
+        return 'ffi';
     }
 
     /**
      * Loads libstead. Without a file, it takes the first of these: the library that php.ini loaded
      * (ffi.preload); the file in the environment variable STEAD_LIBRARY; the file in php.ini's
      * stead.library; lib/libstead.so.1 of this package; libstead.so.1 in the search path of the
-     * system.
+     * system. To choose the file, call this before anything else of stead. The extension loads the
+     * library when PHP starts, from STEAD_LIBRARY, from stead.library, or from the search path; there
+     * this only checks that the file is the one that is loaded.
      *
-     * @throws LibraryException whose message says what to do
+     * @throws Exception\LibraryException whose message says what to do
      */
-    public static function load(?string $file = null): self
+    public static function load(?string $file = null): void
     {
-        if (self::$loaded !== null && $file !== null && $file !== self::$loaded->file) {
-            $loaded = self::$loaded->file === '' ? 'the one of ffi.preload' : self::$loaded->file;
-            throw new LibraryException("libstead is loaded already, $loaded: call Library::load('$file') before anything else of stead");
-        }
-        return self::$loaded ??= new self($file);
+        Ffi::load($file);
+    }
+
+    /** The file that was loaded; "" if php.ini loaded it (ffi.preload). */
+    public static function file(): string
+    {
+        return Ffi::load()->file;
     }
 
     /** The version of libstead, such as "0.1.0". */
     public static function version(): string
     {
-        return (self::$loaded ?? self::load())->c->stead_version();
-    }
-
-    /** Throws the exception for the error record. */
-    public function fail(): never
-    {
-        throw Exception::of($this->record->status, \FFI::string($this->record->message), $this->record->os_errno);
-    }
-
-    /**
-     * Makes room for this many numbers of nodes. Always returns true, so that the condition of a
-     * loop can end with it.
-     */
-    public function grow(int $capacity): bool
-    {
-        if ($capacity > $this->capacity) {
-            $this->nodes = $this->c->new("int32_t[$capacity]");
-            $this->capacity = $capacity;
-        }
-        return true;
-    }
-
-    /** Returns a new buffer of a C type. */
-    public function room(string $type): object
-    {
-        return $this->c->new($type);
-    }
-
-    /**
-     * Returns the first bytes of an array or of the memory that a pointer points to; without a
-     * length, up to the first NUL.
-     */
-    public function bytes(object $place, ?int $length = null): string
-    {
-        return $length === null ? \FFI::string($place) : \FFI::string($place, $length);
-    }
-
-    /** Returns a pointer to a struct, for calls. */
-    public function pointer(object $structure): object
-    {
-        return \FFI::addr($structure);
-    }
-
-    /** Returns the text that a call put into `text`, and frees it. */
-    public function takeText(): string
-    {
-        try {
-            return \FFI::string($this->text[0]);
-        } finally {
-            $this->c->stead_text_free($this->text[0]);
-        }
-    }
-
-    /**
-     * Returns the numbers of the nodes of up to BATCH keys, as an array whose keys start at 1.
-     *
-     * @param string $keys the keys, concatenated
-     * @param list<int> $offsets 0, and the offset of the end of each key
-     * @return array<int, int>
-     */
-    public function locateMany(object $map, string $keys, array $offsets): array
-    {
-        $this->offsets ??= $this->c->new('uint64_t[' . (self::BATCH + 1) . ']');
-        $this->many ??= $this->c->new('int32_t[' . self::BATCH . ']');
-        $count = \count($offsets) - 1;
-        \FFI::memcpy($this->offsets, \pack('P*', ...$offsets), 8 * $count + 8);
-        if ($this->c->stead_map_locate_many($map, $keys, \strlen($keys), $this->offsets, $count, $this->many, $this->error) !== 0) {
-            $this->fail();
-        }
-        return \unpack('l*', \FFI::string($this->many, 4 * $count)) ?: [];
-    }
-
-    /**
-     * Returns the functions of libstead, and the file that they come from.
-     *
-     * @return array{object, string}
-     */
-    private static function find(?string $file): array
-    {
-        if (!\extension_loaded('FFI') || !\method_exists(\FFI::class, 'cdef')) {
-            throw new LibraryException("stead calls libstead through PHP's extension FFI, which is not there: "
-                . 'install it and write extension=ffi into php.ini (and FFI not into disable_classes)');
-        }
-        if ($file !== null) {
-            return [self::declare($file, 'given to Library::load'), $file];
-        }
-        try {
-            $c = \FFI::scope('stead');
-            self::check($c, 'the library of ffi.preload');
-            return [$c, ''];
-        } catch (\FFI\Exception) {
-            // php.ini does not preload stead, or does not allow its use; in the second case the
-            // code below fails with a message that says so
-        }
-        foreach (["the environment's STEAD_LIBRARY" => \getenv('STEAD_LIBRARY'), "php.ini's stead.library" => \get_cfg_var('stead.library')] as $whose => $named) {
-            if (\is_string($named) && $named !== '') {
-                return [self::declare($named, $whose), $named];
-            }
-        }
-        foreach (self::beside() as $beside) {
-            if (\is_file($beside)) {
-                return [self::declare($beside, 'found beside the package'), $beside];
-            }
-        }
-        return [self::declare(self::SONAME, null), self::SONAME];
-    }
-
-    /**
-     * The files in which the package itself may have the library: in its lib/ and, within a source
-     * tree of stead, the one that `make build` built.
-     *
-     * @return list<string>
-     */
-    private static function beside(): array
-    {
-        return [\dirname(__DIR__) . '/lib/' . self::SONAME, \dirname(__DIR__, 2) . '/target/release/libstead.so'];
-    }
-
-    /** Returns the functions of a library file. */
-    private static function declare(string $file, ?string $whose): object
-    {
-        try {
-            // the declaration fails as a whole if a function is missing, and the error would not
-            // say that the library is too old
-            self::check(\FFI::cdef('int32_t stead_abi(void);', $file), $file);
-            return \FFI::cdef((string) \file_get_contents(__DIR__ . '/stead.cdef.h'), $file);
-        } catch (\FFI\Exception $exception) {
-            throw new LibraryException(self::explain($exception->getMessage(), $file, $whose), 0, 0, $exception);
-        }
-    }
-
-    private static function check(object $c, string $file): void
-    {
-        $abi = $c->stead_abi();
-        if ($abi !== self::ABI) {
-            throw new LibraryException("$file has the binary interface $abi, and this package needs " . self::ABI . ': install both of one version');
-        }
-    }
-
-    private static function explain(string $message, string $file, ?string $whose): string
-    {
-        if (\str_contains($message, 'ffi.enable')) {
-            $preload = \dirname(__DIR__) . '/preload';
-            $setting = \ini_get('ffi.enable') ?: 'false';
-            return "php.ini does not let this script use FFI (ffi.enable=$setting): write ffi.enable=preload, ffi.preload=$preload/stead.h and "
-                . "opcache.preload=$preload/preload.php into it, with opcache.preload_user where PHP starts as root, or ffi.enable=true; then restart";
-        }
-        if (\str_contains($message, 'resolving')) {
-            return "$file is not libstead, or an older one ($message): install library and package of one version";
-        }
-        if ($whose !== null) {
-            $why = \is_file($file) ? 'it is no library, not for this processor, lacks another library, or may not be read' : 'there is no such file';
-            return "$file, $whose, cannot be loaded: $why ($message)";
-        }
-        return 'libstead is not found: neither ffi.preload, nor STEAD_LIBRARY in the environment, nor stead.library in php.ini names it, '
-            . 'it is not at ' . \implode(' or ', self::beside()) . ", and the system does not know it ($message): "
-            . 'run make install and ldconfig, or name its file';
-    }
-
-    private function __clone()
-    {
+        return Ffi::load()->c->stead_version();
     }
 }

@@ -13,9 +13,9 @@ namespace Stead;
  * one stat while the file is unchanged, and sees a new epoch as soon as it is published. An open
  * map keeps its answers after another map is published. Every failure throws a Stead\Exception.
  */
-final class Map
+final class Map implements \JsonSerializable
 {
-    private readonly Library $library;
+    private readonly Ffi $ffi;
     private readonly object $c;
     private readonly Handle $handle;
     /** The pointer of the handle. */
@@ -26,11 +26,11 @@ final class Map
      */
     private array $names = [];
 
-    private function __construct(Library $library)
+    private function __construct(Ffi $ffi)
     {
-        $this->library = $library;
-        $this->c = $library->c;
-        $this->map = $library->map[0];
+        $this->ffi = $ffi;
+        $this->c = $ffi->c;
+        $this->map = $ffi->map[0];
         $this->handle = new Handle($this->c, $this->map, 'stead_map_free');
     }
 
@@ -45,23 +45,36 @@ final class Map
      * @throws Exception NotFound-, PermissionDenied-, Io-, Format-, Digest-, VersionException, and
      *     ChangedException if the file was overwritten in place
      */
-    public static function open(string $path, bool $copy = false): self
+    public static function open(string $path, bool $copy = false): Map
     {
-        $library = Library::load();
-        if ($library->c->stead_map_open(Text::ended($path, 'the path'), $copy ? 1 : 0, $library->map, $library->error) !== 0) {
-            $library->fail();
+        $ffi = Ffi::load();
+        if ($ffi->c->stead_map_open(Text::ended($path, 'the path'), $copy ? 1 : 0, $ffi->map, $ffi->error) !== 0) {
+            $ffi->fail();
         }
-        return new self($library);
+        return new self($ffi);
+    }
+
+    /**
+     * Opens a map file as open does, but always reads and verifies the whole file, and neither uses
+     * nor changes what the process remembers. Use it to check a file.
+     */
+    public static function openUncached(string $path): Map
+    {
+        $ffi = Ffi::load();
+        if ($ffi->c->stead_map_open_uncached(Text::ended($path, 'the path'), $ffi->map, $ffi->error) !== 0) {
+            $ffi->fail();
+        }
+        return new self($ffi);
     }
 
     /** Makes a map from the bytes of a map file, and verifies them. */
-    public static function fromBytes(string $bytes): self
+    public static function fromBytes(string $bytes): Map
     {
-        $library = Library::load();
-        if ($library->c->stead_map_from_bytes($bytes, \strlen($bytes), $library->map, $library->error) !== 0) {
-            $library->fail();
+        $ffi = Ffi::load();
+        if ($ffi->c->stead_map_from_bytes($bytes, \strlen($bytes), $ffi->map, $ffi->error) !== 0) {
+            $ffi->fail();
         }
-        return new self($library);
+        return new self($ffi);
     }
 
     /**
@@ -77,18 +90,18 @@ final class Map
      * @throws Exception\FleetException if the fleet contains a mistake
      * @throws Exception\ImpossibleException if no map can satisfy it
      */
-    public static function build(string|array $fleet, ?self $previous = null, ?string $maxMove = null, ?string $name = null): self
+    public static function build(string|array $fleet, ?Map $previous = null, ?string $maxMove = null, ?string $name = null): Map
     {
-        $library = Library::load();
+        $ffi = Ffi::load();
         $array = \is_array($fleet) ? new Fleet($fleet) : null;
         $text = $array === null ? $fleet : $array->text;
         $name = Text::ended($name ?? 'fleet', "the fleet's name");
         $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
-        if ($library->c->stead_map_build($text, \strlen($text), $name, $previous?->map, $maxMove, $library->map, $library->error) === 0) {
-            return new self($library);
+        if ($ffi->c->stead_map_build($text, \strlen($text), $name, $previous?->map, $maxMove, $ffi->map, $ffi->error) === 0) {
+            return new self($ffi);
         }
         try {
-            $library->fail();
+            $ffi->fail();
         } catch (Exception $exception) {
             if ($array !== null) {
                 throw Exception::of($exception->getCode(), $array->placed($exception->getMessage(), $name), $exception->errno);
@@ -102,14 +115,30 @@ final class Map
     }
 
     /** Does the same as build, for a fleet file. */
-    public static function buildFile(string $path, ?self $previous = null, ?string $maxMove = null): self
+    public static function buildFile(string $path, ?Map $previous = null, ?string $maxMove = null): Map
     {
-        $library = Library::load();
+        $ffi = Ffi::load();
         $maxMove = $maxMove === null ? null : Text::ended($maxMove, 'maxMove');
-        if ($library->c->stead_map_build_file(Text::ended($path, 'the path'), $previous?->map, $maxMove, $library->map, $library->error) !== 0) {
-            $library->fail();
+        if ($ffi->c->stead_map_build_file(Text::ended($path, 'the path'), $previous?->map, $maxMove, $ffi->map, $ffi->error) !== 0) {
+            $ffi->fail();
         }
-        return new self($library);
+        return new self($ffi);
+    }
+
+    /**
+     * Reads the epoch and the digest of a map file from its header, without verifying the file: a
+     * cheap way to ask whether there is a newer epoch. `[$epoch, $digest] = Map::peek($path)`
+     *
+     * @return array{int, string}
+     */
+    public static function peek(string $path): array
+    {
+        $ffi = Ffi::load();
+        $digest = $ffi->room('uint8_t[32]');
+        if ($ffi->c->stead_map_peek(Text::ended($path, 'the path'), $ffi->point, $digest, $ffi->error) !== 0) {
+            $ffi->fail();
+        }
+        return [$ffi->point[0], $ffi->bytes($digest, 32)];
     }
 
     /** Returns the name of the node that a key lives on; with several replicas, of the primary. */
@@ -129,14 +158,14 @@ final class Map
      */
     public function locateAll(string $key): array
     {
-        [$c, $library] = [$this->c, $this->library];
+        [$c, $ffi] = [$this->c, $this->ffi];
         do {
-            $nodes = $library->nodes;
-            if ($c->stead_map_locate_all($this->map, $key, \strlen($key), $nodes, $library->capacity, $library->count, null) !== 0) {
+            $nodes = $ffi->nodes;
+            if ($c->stead_map_locate_all($this->map, $key, \strlen($key), $nodes, $ffi->capacity, $ffi->count, null) !== 0) {
                 throw Exception::of(Status::Internal, 'a key has no nodes');
             }
-            $count = $library->count[0];
-        } while ($count > $library->capacity && $library->grow($count));
+            $count = $ffi->count[0];
+        } while ($count > $ffi->capacity && $ffi->grow($count));
         return $this->namesOf($nodes, $count);
     }
 
@@ -151,18 +180,9 @@ final class Map
     public function locateMany(array $keys): array
     {
         $found = $keys;
-        foreach (\array_chunk($keys, Library::BATCH, true) as $batch) {
-            $offsets = [$end = 0];
-            $places = [];
-            foreach ($batch as $place => $key) {
-                if (\is_string($key)) {
-                    $offsets[] = $end += \strlen($key);
-                    $places[] = $place;
-                } elseif ($key !== null) {
-                    throw new \TypeError("a key is a string, not \$keys[$place], which is " . \get_debug_type($key));
-                }
-            }
-            foreach ($this->library->locateMany($this->map, \implode('', $batch), $offsets) as $i => $node) {
+        foreach (\array_chunk($keys, Ffi::BATCH, true) as $batch) {
+            [$offsets, $places] = Ffi::offsets($batch);
+            foreach ($this->ffi->locateMany($this->map, \implode('', $batch), $offsets) as $i => $node) {
                 $found[$places[$i - 1]] = $this->names[$node] ?? $this->nameOf($node);
             }
         }
@@ -182,12 +202,12 @@ final class Map
             throw Exception::of(Status::Invalid, "n is $n, and a number of nodes is at least 0");
         }
         $n = \min($n, $this->c->stead_map_node_count($this->map));
-        $this->library->grow($n);
-        $nodes = $this->library->nodes;
-        if ($this->c->stead_map_prefer($this->map, $key, \strlen($key), $nodes, $n, $this->library->count, $this->library->error) !== 0) {
-            $this->library->fail();
+        $this->ffi->grow($n);
+        $nodes = $this->ffi->nodes;
+        if ($this->c->stead_map_prefer($this->map, $key, \strlen($key), $nodes, $n, $this->ffi->count, $this->ffi->error) !== 0) {
+            $this->ffi->fail();
         }
-        return $this->namesOf($nodes, $this->library->count[0]);
+        return $this->namesOf($nodes, $this->ffi->count[0]);
     }
 
     /**
@@ -196,10 +216,20 @@ final class Map
      */
     public function point(string $key): int
     {
-        if ($this->c->stead_map_point($this->map, $key, \strlen($key), $this->library->point, null) !== 0) {
+        if ($this->c->stead_map_point($this->map, $key, \strlen($key), $this->ffi->point, null) !== 0) {
             throw Exception::of(Status::Internal, 'a key has no point');
         }
-        return $this->library->point[0];
+        return $this->ffi->point[0];
+    }
+
+    /** Returns the name of the node of a point; with several replicas, of the primary. */
+    public function locatePoint(int $point): string
+    {
+        $nodes = $this->ffi->nodes;
+        if ($this->c->stead_map_locate_point($this->map, $point, $nodes, $this->ffi->error) !== 0) {
+            $this->ffi->fail();
+        }
+        return $this->names[$nodes[0]] ?? $this->nameOf($nodes[0]);
     }
 
     /**
@@ -207,16 +237,16 @@ final class Map
      *
      * @return list<string>
      */
-    public function locatePoint(int $point): array
+    public function locateAllPoint(int $point): array
     {
-        [$c, $library] = [$this->c, $this->library];
+        [$c, $ffi] = [$this->c, $this->ffi];
         do {
-            $nodes = $library->nodes;
-            if ($c->stead_map_locate_all_point($this->map, $point, $nodes, $library->capacity, $library->count, null) !== 0) {
+            $nodes = $ffi->nodes;
+            if ($c->stead_map_locate_all_point($this->map, $point, $nodes, $ffi->capacity, $ffi->count, null) !== 0) {
                 throw Exception::of(Status::Internal, 'a point has no nodes');
             }
-            $count = $library->count[0];
-        } while ($count > $library->capacity && $library->grow($count));
+            $count = $ffi->count[0];
+        } while ($count > $ffi->capacity && $ffi->grow($count));
         return $this->namesOf($nodes, $count);
     }
 
@@ -235,11 +265,50 @@ final class Map
     /** The SHA-256 of the map, 32 bytes. Two maps with the same digest are the same. */
     public function digest(): string
     {
-        $digest = $this->library->room('uint8_t[32]');
-        if ($this->c->stead_map_digest($this->map, $digest, $this->library->error) !== 0) {
-            $this->library->fail();
+        $digest = $this->ffi->room('uint8_t[32]');
+        if ($this->c->stead_map_digest($this->map, $digest, $this->ffi->error) !== 0) {
+            $this->ffi->fail();
         }
-        return $this->library->bytes($digest, 32);
+        return $this->ffi->bytes($digest, 32);
+    }
+
+    /** The digest of the map that this one was built on; 32 zero bytes for a first map. */
+    public function parent(): string
+    {
+        $digest = $this->ffi->room('uint8_t[32]');
+        if ($this->c->stead_map_parent($this->map, $digest, $this->ffi->error) !== 0) {
+            $this->ffi->fail();
+        }
+        return $this->ffi->bytes($digest, 32);
+    }
+
+    /** The name of the hash, such as "md5". */
+    public function hash(): string
+    {
+        return $this->c->stead_map_hash($this->map);
+    }
+
+    /**
+     * The key rule as a fleet writes it: which part of a key is hashed. "whole", or "first 2
+     * segments".
+     */
+    public function keyRule(): string
+    {
+        return $this->c->stead_map_key_rule($this->map);
+    }
+
+    /**
+     * The names of the labels over which copies are spread, outermost first.
+     *
+     * @return list<string>
+     */
+    public function spread(): array
+    {
+        $labels = [];
+        for ($i = 0, $count = $this->c->stead_map_spread_count($this->map); $i < $count; $i++) {
+            $labels[] = $this->c->stead_map_spread($this->map, $i);
+        }
+        return $labels;
     }
 
     /** The number of nodes that hold each point. */
@@ -284,6 +353,26 @@ final class Map
     }
 
     /**
+     * The policies: every list of nodes that the map gives slices to.
+     *
+     * @return list<Policy>
+     */
+    public function policies(): array
+    {
+        $policies = [];
+        for ($i = 0, $count = $this->c->stead_map_policy_count($this->map); $i < $count; $i++) {
+            [$nodes, $name] = $this->policyOf($i);
+            if ($this->c->stead_map_policy_weight($this->map, $i, $this->ffi->point, $this->ffi->error) !== 0) {
+                $this->ffi->fail();
+            }
+            $millionths = $this->ffi->point[0];
+            $weight = $millionths === 0 ? null : self::decimal($millionths);
+            $policies[] = new Policy($name, $this->c->stead_map_policy_kind($this->map, $i), $weight, $nodes);
+        }
+        return $policies;
+    }
+
+    /**
      * The slices with pins applied, sorted by point.
      *
      * @return list<Slice>
@@ -291,11 +380,11 @@ final class Map
     public function slices(): array
     {
         [$slices, $policies] = [[], []];
-        $slice = $this->library->room('stead_slice');
-        $pointer = $this->library->pointer($slice);
+        $slice = $this->ffi->room('stead_slice');
+        $pointer = $this->ffi->pointer($slice);
         for ($i = 0, $count = $this->c->stead_map_slice_count($this->map); $i < $count; $i++) {
-            if ($this->c->stead_map_slice($this->map, $i, $pointer, $this->library->error) !== 0) {
-                $this->library->fail();
+            if ($this->c->stead_map_slice($this->map, $i, $pointer, $this->ffi->error) !== 0) {
+                $this->ffi->fail();
             }
             [$nodes, $policy] = $policies[$slice->policy] ??= $this->policyOf($slice->policy);
             $slices[] = new Slice($slice->first, $slice->last, $nodes, $policy);
@@ -306,15 +395,15 @@ final class Map
     /**
      * Publishes the map at path, completely or not at all, with its history beside it.
      *
-     * @param ?self $previous the map that this one was built on, which must still be the one at
+     * @param ?Map $previous the map that this one was built on, which must still be the one at
      *     path; null if there is no map at path yet
      * @throws Exception\ConflictException if another process published meanwhile; nothing was
      *     changed, so build again on the new map
      */
-    public function publish(string $path, ?self $previous = null): void
+    public function publish(string $path, ?Map $previous = null): void
     {
-        if ($this->c->stead_map_publish($this->map, $previous?->map, Text::ended($path, 'the path'), $this->library->error) !== 0) {
-            $this->library->fail();
+        if ($this->c->stead_map_publish($this->map, $previous?->map, Text::ended($path, 'the path'), $this->ffi->error) !== 0) {
+            $this->ffi->fail();
         }
     }
 
@@ -324,26 +413,26 @@ final class Map
      */
     public function save(string $path): void
     {
-        if ($this->c->stead_map_save($this->map, Text::ended($path, 'the path'), $this->library->error) !== 0) {
-            $this->library->fail();
+        if ($this->c->stead_map_save($this->map, Text::ended($path, 'the path'), $this->ffi->error) !== 0) {
+            $this->ffi->fail();
         }
     }
 
     /** Returns the bytes of the map's file. If the fleet has a secret, they contain it. */
     public function toBytes(): string
     {
-        $bytes = $this->library->room('const void *[1]');
-        if ($this->c->stead_map_bytes($this->map, $bytes, $this->library->count, $this->library->error) !== 0) {
-            $this->library->fail();
+        $bytes = $this->ffi->room('const void *[1]');
+        if ($this->c->stead_map_bytes($this->map, $bytes, $this->ffi->count, $this->ffi->error) !== 0) {
+            $this->ffi->fail();
         }
-        return $this->library->bytes($bytes[0], $this->library->count[0]);
+        return $this->ffi->bytes($bytes[0], $this->ffi->count[0]);
     }
 
     /**
      * Returns whether two maps are equal except for epoch and parent, so that publishing one over
      * the other would change nothing.
      */
-    public function same(self $other): bool
+    public function same(Map $other): bool
     {
         return $this->c->stead_map_same($this->map, $other->map) === 1;
     }
@@ -356,10 +445,52 @@ final class Map
      */
     public function report(): array
     {
-        if ($this->c->stead_map_report($this->map, $this->library->text, $this->library->error) !== 0) {
-            $this->library->fail();
+        if ($this->c->stead_map_report($this->map, $this->ffi->text, $this->ffi->error) !== 0) {
+            $this->ffi->fail();
         }
-        return \json_decode($this->library->takeText(), true, 512, \JSON_THROW_ON_ERROR);
+        return \json_decode($this->ffi->takeText(), true, 512, \JSON_THROW_ON_ERROR);
+    }
+
+    /**
+     * Returns the report, for json_encode.
+     *
+     * @return array<string, mixed>
+     */
+    public function jsonSerialize(): array
+    {
+        return $this->report();
+    }
+
+    /**
+     * Returns all labels of a node.
+     *
+     * @internal Node has them
+     * @return array<string>
+     */
+    public function labelsOf(string $node): array
+    {
+        return $this->textsOf($this->known($node), 'label');
+    }
+
+    /**
+     * Returns all attributes of a node.
+     *
+     * @internal Node has them
+     * @return array<string>
+     */
+    public function attributesOf(string $node): array
+    {
+        return $this->textsOf($this->known($node), 'attribute');
+    }
+
+    /**
+     * Returns whether a node is about to leave.
+     *
+     * @internal Node says it
+     */
+    public function isLeaving(string $node): bool
+    {
+        return $this->c->stead_map_node_leaving($this->map, $this->known($node)) === 1;
     }
 
     /**
@@ -387,7 +518,7 @@ final class Map
     }
 
     /** Throws: a map cannot be changed. */
-    public function __clone()
+    public function __clone(): void
     {
         throw Exception::of(Status::Invalid, 'a map never changes, so it has no copies: use the same object');
     }
@@ -423,26 +554,42 @@ final class Map
 
     private function nodeOf(int $node): Node
     {
-        if ($this->c->stead_map_node_weight($this->map, $node, $this->library->point, $this->library->error) !== 0) {
-            $this->library->fail();
+        if ($this->c->stead_map_node_weight($this->map, $node, $this->ffi->point, $this->ffi->error) !== 0) {
+            $this->ffi->fail();
         }
-        $millionths = $this->library->point[0];
+        return Node::of($this->nameOf($node), self::decimal($this->ffi->point[0]), $this);
+    }
+
+    /** Returns a weight as an exact decimal. */
+    private static function decimal(int $millionths): string
+    {
         $places = \rtrim(\sprintf('%06d', $millionths % 1_000_000), '0');
-        return new Node($this->nameOf($node), \intdiv($millionths, 1_000_000) . ($places === '' ? '' : ".$places"), $this);
+        return \intdiv($millionths, 1_000_000) . ($places === '' ? '' : ".$places");
     }
 
     /** @return array{list<string>, ?string} */
     private function policyOf(int $policy): array
     {
-        [$c, $library] = [$this->c, $this->library];
+        [$c, $ffi] = [$this->c, $this->ffi];
         do {
-            $nodes = $library->nodes;
-            if ($c->stead_map_policy_nodes($this->map, $policy, $nodes, $library->capacity, $library->count, $library->error) !== 0) {
-                $library->fail();
+            $nodes = $ffi->nodes;
+            if ($c->stead_map_policy_nodes($this->map, $policy, $nodes, $ffi->capacity, $ffi->count, $ffi->error) !== 0) {
+                $ffi->fail();
             }
-            $count = $library->count[0];
-        } while ($count > $library->capacity && $library->grow($count));
+            $count = $ffi->count[0];
+        } while ($count > $ffi->capacity && $ffi->grow($count));
         return [$this->namesOf($nodes, $count), $c->stead_map_policy_name($this->map, $policy)];
+    }
+
+    /** @return array<string> */
+    private function textsOf(int $node, string $what): array
+    {
+        $texts = [];
+        for ($i = 0, $count = $this->c->{"stead_map_node_{$what}_count"}($this->map, $node); $i < $count; $i++) {
+            $name = $this->c->{"stead_map_node_{$what}_name"}($this->map, $node, $i);
+            $texts[$name] = $this->c->{"stead_map_node_$what"}($this->map, $node, $name);
+        }
+        return $texts;
     }
 
     private function numberOf(string $name): int

@@ -20,18 +20,18 @@ final class Path
      */
     public static function of(string $key, string|array|null $levels = null, Fold $fold = Fold::None): string
     {
-        $library = Library::load();
+        $ffi = Ffi::load();
         // STEAD_PATH_ROOM
-        self::$room ??= $library->room('char[320]');
+        self::$room ??= $ffi->room('char[320]');
         if (\is_array($levels)) {
             $levels = self::written($levels);
         }
         $folding = $fold === Fold::Ascii ? 1 : 0;
         $levels = $levels === null ? null : Text::ended($levels, 'the levels');
-        if ($library->c->stead_path($key, \strlen($key), $levels, $folding, self::$room, 320, $library->count, $library->error) !== 0) {
-            $library->fail();
+        if ($ffi->c->stead_path($key, \strlen($key), $levels, $folding, self::$room, 320, $ffi->count, $ffi->error) !== 0) {
+            $ffi->fail();
         }
-        return $library->bytes(self::$room, $library->count[0]);
+        return $ffi->bytes(self::$room, $ffi->count[0]);
     }
 
     /** @param array<mixed> $levels */
@@ -39,7 +39,7 @@ final class Path
     {
         foreach ($levels as $level) {
             if (!\is_int($level)) {
-                throw new \TypeError('a level is an int, not ' . \get_debug_type($level));
+                throw Exception::type('a level is an int, not ' . \get_debug_type($level));
             }
         }
         return \implode(',', $levels);

@@ -39,4 +39,10 @@ enum Status: int
     // 14 was never thrown, and is not reused
     /** Stead has a bug: please report it. */
     case Internal = 15;
+    /** The system denied permission to read or write. */
+    case Permission = 16;
+    /** There is not enough memory. */
+    case Memory = 17;
+    /** The change does harm that a guard forbids, and the guard was not lifted. */
+    case Guarded = 18;
 }

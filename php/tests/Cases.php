@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Stead\Tests;
 
 use PHPUnit\Framework\TestCase;
+use Stead\Library;
 use Stead\Map;
 
 /**
@@ -65,6 +66,16 @@ abstract class Cases extends TestCase
             return $thrown;
         }
         self::fail("no $class");
+    }
+
+    /**
+     * Returns the PHP options that give a new process the extension, if this process has it.
+     *
+     * @return list<string>
+     */
+    protected static function extension(): array
+    {
+        return Library::backend() === 'extension' ? ['-d', 'extension=' . getenv('STEAD_EXTENSION')] : [];
     }
 
     /** Returns the number of bytes that this process has in memory. */

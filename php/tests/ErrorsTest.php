@@ -16,38 +16,40 @@ use Stead\Exception\IoException;
 use Stead\Exception\NotFoundException;
 use Stead\Exception\PathNameException;
 use Stead\Exception\PermissionDeniedException;
-use Stead\Library;
 use Stead\Map;
 use Stead\Path;
 use Stead\Plan;
+use Stead\Point;
 use Stead\Status;
 
 final class ErrorsTest extends Cases
 {
     public function testEveryStatusOfTheLibraryHasItsException(): void
     {
+        // FFI of its own, so that this also holds for the extension
+        $c = \FFI::cdef('const char *stead_status_name(int32_t status);', (string) getenv('STEAD_LIBRARY'));
         $classes = [];
         foreach (Status::cases() as $status) {
             $name = 'STEAD_' . strtoupper((string) preg_replace('/(?<!^)[A-Z]/', '_$0', $status->name));
-            self::assertSame($name, Library::load()->c->stead_status_name($status->value));
+            self::assertSame($name, $c->stead_status_name($status->value));
             $exception = Failure::of($status, 'words', 5);
             self::assertInstanceOf(\RuntimeException::class, $exception);
             self::assertSame([$status, $status->value, 5, 'words'], [$exception->status, $exception->getCode(), $exception->errno, $exception->getMessage()]);
             $classes[] = get_class($exception);
         }
-        self::assertCount(14, array_unique($classes));
+        self::assertCount(17, array_unique($classes));
         self::assertNotContains(Failure::class, $classes);
         // the library has no other status; 14 was removed and is not reused
         $last = max(array_map(static fn (Status $status): int => $status->value, Status::cases()));
-        self::assertNull(Library::load()->c->stead_status_name(14));
-        self::assertNull(Library::load()->c->stead_status_name($last + 1));
+        self::assertNull($c->stead_status_name(14));
+        self::assertNull($c->stead_status_name($last + 1));
         $later = Failure::of(99, 'words');
         self::assertSame([Failure::class, null, 99], [get_class($later), $later->status, $later->getCode()]);
         self::assertInstanceOf(FormatException::class, Failure::of(Status::Digest, ''));
-        foreach ([Failure::of(Status::NotFound, ''), Failure::of(Status::Uncertain, ''), Failure::of(Status::Io, '', 13), Failure::of(Status::Io, '', 1)] as $exception) {
+        foreach ([Failure::of(Status::NotFound, ''), Failure::of(Status::Uncertain, ''), Failure::of(Status::Permission, '', 13)] as $exception) {
             self::assertInstanceOf(IoException::class, $exception);
         }
-        self::assertSame(PermissionDeniedException::class, get_class(Failure::of(Status::Io, '', 13)));
+        self::assertSame(PermissionDeniedException::class, get_class(Failure::of(Status::Permission, '', 13)));
     }
 
     public function testFiles(): void
@@ -138,7 +140,7 @@ final class ErrorsTest extends Cases
     {
         $map = self::map('db1');
         foreach ([42, 1.5, null, true, ['a'], new \stdClass()] as $wrong) {
-            foreach (['locate', 'locateAll', 'point'] as $method) {
+            foreach (['locate', 'locateAll', 'point', 'node'] as $method) {
                 $this->thrown(fn () => $map->$method($wrong), \TypeError::class, 'must be of type string');
             }
             $this->thrown(fn () => $map->prefer($wrong, 1), \TypeError::class, 'must be of type string');
@@ -146,11 +148,15 @@ final class ErrorsTest extends Cases
             $this->thrown(fn () => Path::of($wrong), \TypeError::class, 'must be of type string');
             if ($wrong !== null) {
                 $this->thrown(fn () => $map->locateMany(['a', 'x' => $wrong]), \TypeError::class, '$keys[x]', get_debug_type($wrong));
+                $this->thrown(fn () => Plan::between($map, $map)->affectsMany(['a', 7 => $wrong]), \TypeError::class, '$keys[7]', get_debug_type($wrong));
             }
         }
         foreach (['1', 1.5, null] as $wrong) {
             $this->thrown(fn () => $map->prefer('a', $wrong), \TypeError::class, 'must be of type int');
-            $this->thrown(fn () => $map->locatePoint($wrong), \TypeError::class, 'must be of type int');
+            foreach (['locatePoint', 'locateAllPoint'] as $method) {
+                $this->thrown(fn () => $map->$method($wrong), \TypeError::class, 'must be of type int');
+            }
+            $this->thrown(fn () => Plan::between($map, $map)->affectsPoint($wrong), \TypeError::class, 'must be of type int');
         }
         $this->thrown(fn () => $map->locateMany('frank'), \TypeError::class, 'must be of type array');
         $this->thrown(fn () => $map->prefer('a', -1), InvalidException::class, 'n is -1');
@@ -160,5 +166,58 @@ final class ErrorsTest extends Cases
         }
         $this->thrown(fn () => Path::of(str_repeat("\xff", 90)), PathNameException::class, '270 bytes', '255');
         self::assertSame('db1', $map->locate('still there'));
+    }
+
+    public function testAnExceptionHasTheFileAndTheLineOfTheCaller(): void
+    {
+        $map = self::map('db1');
+        $plan = Plan::between($map, $map);
+        $calls = [
+            [__LINE__, fn () => Map::open('/none')],
+            [__LINE__, fn () => Map::open("a\0")],
+            [__LINE__, fn () => Map::fromBytes('')],
+            [__LINE__, fn () => Map::build('fleet.toml')],
+            [__LINE__, fn () => Map::build(['name' => NAN])],
+            [__LINE__, fn () => Map::build(['name' => null])],
+            [__LINE__, fn () => $map->prefer('a', -1)],
+            [__LINE__, fn () => $map->locateMany([1])],
+            [__LINE__, fn () => $plan->affectsMany([1])],
+            [__LINE__, fn () => $map->nodes()[0]->attribute("\0")],
+            [__LINE__, fn () => clone $map],
+            [__LINE__, fn () => Path::of('a', [300])],
+            [__LINE__, fn () => Path::of('a', ['x'])],
+            [__LINE__, fn () => Point::fromHex('x')],
+            [__LINE__, fn () => throw new InvalidException('mine')],
+        ];
+        foreach ($calls as [$line, $call]) {
+            try {
+                $call();
+                self::fail("line $line throws nothing");
+            } catch (Failure | \TypeError $thrown) {
+                self::assertSame([__FILE__, $line], [$thrown->getFile(), $thrown->getLine()], $thrown->getMessage());
+            }
+        }
+    }
+
+    public function testAMessageNamesNoFunctionOfC(): void
+    {
+        $map = self::map('db1');
+        foreach ([fn () => Map::open(''), fn () => Map::openUncached(''), fn () => Map::peek(''), fn () => Map::buildFile(''), fn () => $map->publish(''), fn () => $map->save(''), fn () => Path::of('a', '')] as $call) {
+            $thrown = $this->thrown($call, InvalidException::class);
+            self::assertStringNotContainsString('stead_', $thrown->getMessage());
+        }
+        $this->thrown(fn () => Map::open(''), InvalidException::class, 'path is empty');
+    }
+
+    /** Files without strict_types: PHP converts numbers, but null is no key in any of them. */
+    public function testNullIsNoKeyInFilesThatAreNotStrict(): void
+    {
+        file_put_contents($this->path('loose.php'), '<?php return [fn ($map, $key) => $map->locate($key), fn ($map, $n) => $map->prefer("a", $n), fn ($map, $point) => $map->locatePoint($point)];');
+        [$locate, $prefer, $point] = require $this->path('loose.php');
+        $map = self::map('db1', 'db2');
+        self::assertSame([$map->locate('42'), $map->prefer('a', 1)], [$locate($map, 42), $prefer($map, '1')]);
+        $this->thrown(fn () => $locate($map, null), \TypeError::class, 'must be of type string, null given');
+        $this->thrown(fn () => $prefer($map, null), \TypeError::class, 'must be of type int, null given');
+        $this->thrown(fn () => $point($map, null), \TypeError::class, 'must be of type int, null given');
     }
 }

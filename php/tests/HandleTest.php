@@ -6,6 +6,7 @@ namespace Stead\Tests;
 
 use Stead\Exception\InvalidException;
 use Stead\Handle;
+use Stead\Library;
 use Stead\Map;
 use Stead\Plan;
 
@@ -18,6 +19,7 @@ final class HandleTest extends Cases
      */
     private const GROWTH = 8 << 20;
 
+    /** @group ffi */
     public function testAHandleIsEndedOnceAndLast(): void
     {
         $c = new class () {
@@ -50,7 +52,9 @@ final class HandleTest extends Cases
         $this->thrown(fn () => serialize([$plan]), InvalidException::class, 'Plan::between');
         $this->thrown(fn () => unserialize('O:9:"Stead\Map":0:{}'), InvalidException::class, 'fromBytes');
         $this->thrown(fn () => unserialize('O:10:"Stead\Plan":0:{}'), InvalidException::class, 'Plan::between');
-        $this->thrown(fn () => (new \ReflectionClass(Map::class))->newInstanceWithoutConstructor()->locate('x'), \Error::class, 'before initialization');
+        // the extension has no such objects at all
+        $class = Library::backend() === 'ffi' ? \Error::class : \ReflectionException::class;
+        $this->thrown(fn () => (new \ReflectionClass(Map::class))->newInstanceWithoutConstructor()->locate('x'), $class);
         self::assertSame(['db1', 0], [$map->locate('frank') === 'db1' ? 'db1' : 'db1', count($plan)]);
         self::assertStringContainsString('members', print_r($map, true) . print_r($plan, true));
     }

@@ -5,8 +5,10 @@ declare(strict_types=1);
 namespace Stead\Tests;
 
 /**
- * How libstead is found, and the message when it cannot be used. Each test runs a separate PHP
- * process.
+ * How libstead is found through FFI, and the message when it cannot be used. Each test runs a separate
+ * PHP process.
+ *
+ * @group ffi
  */
 final class LibraryTest extends Cases
 {
@@ -17,10 +19,10 @@ final class LibraryTest extends Cases
         require getenv('PACKAGE') . '/autoload.php';
         try {
             if (getenv('ARGUMENT') !== false) {
-                Stead\Library::load(getenv('ARGUMENT'));
+                Stead\Library::load(getenv('ARGUMENT') === 'empty' ? '' : getenv('ARGUMENT'));
             }
             $map = Stead\Map::build(['name' => 'm', 'node' => [['name' => 'a']]]);
-            echo $map->locate('frank'), ' from ', Stead\Library::load()->file, ' ', Stead\Library::version();
+            echo $map->locate('frank'), ' from ', Stead\Library::file(), ' ', Stead\Library::version();
         } catch (Throwable $thrown) {
             echo get_class($thrown), ' ', $thrown->getCode(), ': ', $thrown->getMessage();
         }
@@ -125,6 +127,8 @@ final class LibraryTest extends Cases
         self::assertRefused($this->started([], ['ARGUMENT' => '/none/libstead.so']), '/none/libstead.so, given to Library::load, cannot be loaded: there is no such file');
         self::assertRefused($this->started([], ['STEAD_LIBRARY' => '/none.so']), "/none.so, the environment's STEAD_LIBRARY, cannot be loaded");
         self::assertRefused($this->started(['-d', 'stead.library=/none.so']), "/none.so, php.ini's stead.library, cannot be loaded");
+        self::assertRefused($this->started([], ['ARGUMENT' => '/tmp']), '/tmp, given to Library::load, cannot be loaded: it is a directory');
+        self::assertRefused($this->started([], ['ARGUMENT' => 'empty']), 'Library::load was given an empty file name');
         self::assertRefused($this->started([], ['STEAD_LIBRARY' => __FILE__]), __FILE__, 'cannot be loaded', 'for this processor');
         $other = $this->compiled('int f(void) { return 1; }');
         self::assertRefused($this->started([], ['STEAD_LIBRARY' => $other]), "$other is not libstead", 'stead_abi');

@@ -4,12 +4,16 @@ declare(strict_types=1);
 
 namespace Stead\Tests;
 
+use Stead\Exception\ChangedException;
 use Stead\Exception\FleetException;
 use Stead\Exception\InvalidException;
+use Stead\Exception\NotFoundException;
 use Stead\Fold;
 use Stead\Map;
+use Stead\Node;
 use Stead\Path;
 use Stead\Point;
+use Stead\Policy;
 
 final class MapTest extends Cases
 {
@@ -20,7 +24,8 @@ final class MapTest extends Cases
         self::assertSame(['db2'], $map->locateAll('bob'));
         self::assertSame(['db1', 'db2'], $map->prefer('frank', 5));
         self::assertSame('26253c50741faa9c', Point::hex($map->point('frank')));
-        self::assertSame([['db1'], ['db2'], ['db2']], array_map($map->locatePoint(...), [0, -1, PHP_INT_MIN]));
+        self::assertSame(['db1', 'db2', 'db2'], array_map($map->locatePoint(...), [0, -1, PHP_INT_MIN]));
+        self::assertSame([['db1'], ['db2'], ['db2']], array_map($map->locateAllPoint(...), [0, -1, PHP_INT_MIN]));
         self::assertSame(['members', 1, 1], [$map->name(), $map->epoch(), $map->replicas()]);
     }
 
@@ -32,7 +37,7 @@ final class MapTest extends Cases
         $keys = ['', "\0", "a\0", "a\0b", "\0a", 'a', "a\n", "a\r\n", ' a', "Sp\xe4ti", "Späti", "\xff\xfe", "\xed\xa0\x80", '😀', "x\u{0301}", str_repeat('k', 1 << 20)];
         foreach ($keys as $key) {
             self::assertSame(substr(md5($key), 0, 16), Point::hex($map->point($key)));
-            self::assertSame($map->locatePoint($map->point($key)), [$map->locate($key)]);
+            self::assertSame($map->locatePoint($map->point($key)), $map->locate($key));
         }
         self::assertSame(array_map($map->locate(...), $keys), $map->locateMany($keys));
         self::assertCount(count($keys), array_unique(array_map($map->point(...), $keys)));
@@ -57,7 +62,7 @@ final class MapTest extends Cases
         $map = Map::build(['replicas' => 150] + self::fleet(...$names));
         $all = $map->locateAll('frank');
         self::assertCount(150, array_unique($all));
-        self::assertSame($all, $map->locatePoint($map->point('frank')));
+        self::assertSame($all, $map->locateAllPoint($map->point('frank')));
         self::assertSame($all, array_slice($map->prefer('frank', 1000), 0, 150));
         self::assertCount(200, $map->prefer('frank', PHP_INT_MAX));
         self::assertSame([], $map->prefer('frank', 0));
@@ -76,6 +81,10 @@ final class MapTest extends Cases
         [$a, $b] = $map->nodes();
         self::assertSame(['x', null, '10.0.0.1:1', 'seven', null], [$a->label('zone'), $a->label('rack'), $a->attribute('address'), $a->attribute('7'), $a->attribute('zone')]);
         self::assertSame(['zero', null], [$b->attribute('0'), $b->label('zone')]);
+        self::assertSame([['zone' => 'x'], [], [7 => 'seven', 'address' => '10.0.0.1:1'], ['zero']], [$a->labels(), $b->labels(), $a->attributes(), $b->attributes()]);
+        $json = '[{"name":"a","weight":"0.000001","labels":{"zone":"x"},"attributes":{"7":"seven","address":"10.0.0.1:1"}},'
+            . '{"name":"b","weight":"1000000","labels":{},"attributes":{"0":"zero"}}]';
+        self::assertSame($json, json_encode([$a, $b]));
         self::assertSame('10.0.0.1:1', $map->attribute('a', 'address'));
         self::assertSame('x', $map->label('a', 'zone'));
         self::assertEquals($a, $map->node('a'));
@@ -83,6 +92,49 @@ final class MapTest extends Cases
         self::assertNull($map->node("a\0"));
         $this->thrown(fn () => $map->attribute('none', 'address'), InvalidException::class, 'no node "none"');
         $this->thrown(fn () => $map->label('a', "zo\0ne"), InvalidException::class, 'NUL', 'zo\000ne');
+    }
+
+    public function testAMapSaysWhatItIsMadeOf(): void
+    {
+        $nodes = ['name' => 'm', 'node' => [['name' => 'a', 'labels' => ['zone' => 'x']], ['name' => 'b', 'labels' => ['zone' => 'y']]]];
+        $first = Map::build(['hash' => 'xxh3', 'key' => 'first 2 segments', 'replicas' => 2, 'spread' => ['zone']] + $nodes);
+        self::assertSame(['xxh3', 'first 2 segments', ['zone'], str_repeat("\0", 32)], [$first->hash(), $first->keyRule(), $first->spread(), $first->parent()]);
+        $second = Map::build(self::fleet('db1', 'db2'), $one = self::map('db1'));
+        self::assertSame(['md5', 'whole', [], $one->digest()], [$second->hash(), $second->keyRule(), $second->spread(), $second->parent()]);
+        $policies = Map::build(['policy' => [['name' => 'big', 'kind' => 'chain', 'weight' => 0.5, 'nodes' => ['b', 'a']]]] + $nodes)->policies();
+        self::assertContainsEquals(new Policy('big', 'chain', '0.5', ['b', 'a']), $policies);
+        self::assertContainsEquals(new Policy(null, '', null, ['a']), $policies);
+        self::assertJsonStringEqualsJsonString((string) json_encode($first->report()), (string) json_encode($first));
+    }
+
+    public function testANodeThatTheFleetDroppedIsLeavingUntilItIsEmpty(): void
+    {
+        $before = self::map('db1', 'db2', 'db3');
+        $step = Map::build(self::fleet('db1', 'db2'), $before, '5%');
+        $leaving = static fn (Map $map): array => array_map(static fn (Node $node): bool => $node->leaving(), $map->nodes());
+        self::assertSame([[false, false, false], [false, false, true]], [$leaving($before), $leaving($step)]);
+        self::assertSame([false, false], $leaving(Map::build(self::fleet('db1', 'db2'), $step)));
+    }
+
+    public function testAnUncachedOpenAndAPeek(): void
+    {
+        $path = $this->path('members.map');
+        $first = self::map('db1');
+        $first->publish($path);
+        $open = Map::open($path);
+        self::assertSame([[1, $first->digest()], $first->digest()], [Map::peek($path), Map::openUncached($path)->digest()]);
+        // bytes that are replaced in place: open throws, because they are not the map that the process remembers
+        $second = Map::build(self::fleet('db1', 'db2'), $first);
+        $file = fopen($path, 'r+');
+        ftruncate($file, 0);
+        fwrite($file, $second->toBytes());
+        fclose($file);
+        self::assertSame($second->digest(), Map::openUncached($path)->digest());
+        self::assertSame([2, $second->digest()], Map::peek($path));
+        $this->thrown(fn () => Map::open($path), ChangedException::class);
+        self::assertSame('db1', $open->locate('x'));
+        $this->thrown(fn () => Map::openUncached($this->path('none')), NotFoundException::class, 'none');
+        $this->thrown(fn () => Map::peek($this->path('none')), NotFoundException::class, 'none');
     }
 
     public function testAPinMayBeShort(): void

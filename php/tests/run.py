@@ -19,6 +19,13 @@ sys.dont_write_bytecode = True
 import built
 
 PHP = os.environ.get("PHP", "php")
+
+
+def extension_module():
+    """Returns scripts/php-extension, which builds the extension."""
+    return built.script("php-extension")
+
+
 # our own files: those of the package, and those of tests, examples and benchmarks
 FOLDERS = [
     "php",
@@ -39,7 +46,8 @@ def sources():
         for folder in FOLDERS
         for directory, _, names in os.walk(os.path.join(ROOT, folder))
         for name in names
-        if name.endswith(".php")
+        # the stub has PHP's own form, with every class in one file
+        if name.endswith(".php") and not name.endswith(".stub.php")
     )
 
 
@@ -78,14 +86,14 @@ def syntax():
 
 
 def one_file_knows_ffi():
-    """Checks that only Library.php names the class FFI."""
+    """Checks that only Ffi.php names the class FFI."""
     found = []
     for file in sources():
         if file.startswith(os.path.join(PACKAGE, "src")):
             with open(file, encoding="utf-8") as opened:
-                if re.search(r"\bFFI\b|\\FFI", opened.read()):
+                if re.search(r"\\FFI\b|extension_loaded\('FFI'\)", opened.read()):
                     found.append(os.path.relpath(file, PACKAGE))
-    return "" if found == ["src/Library.php"] else f"FFI is named in {found}"
+    return "" if found == ["src/Ffi.php"] else f"FFI is named in {found}"
 
 
 def style():
@@ -177,14 +185,25 @@ def library():
     return os.path.join(built.libraries(), "libstead.so")
 
 
-def phpunit():
-    """Returns (passed, failed, skipped) of phpunit."""
+def phpunit(backend):
+    """Returns (passed, failed, skipped) of phpunit, with the extension or with FFI. Each
+    has a group of tests that the other one cannot run.
+    """
+    environment = dict(os.environ, STEAD_LIBRARY=library())
+    options, other = [], "extension"
+    if backend == "extension":
+        module = environment["STEAD_EXTENSION"] = extension_module().build()
+        options, other = ["-d", f"extension={module}"], "ffi"
     code, text = said(
-        "phpunit",
+        PHP,
+        *options,
+        shutil.which("phpunit"),
         "-c",
         PACKAGE,
         "--verbose",
-        env=dict(os.environ, STEAD_LIBRARY=library()),
+        "--exclude-group",
+        other,
+        env=environment,
     )
     ok = re.search(r"OK \((\d+) tests?", text)
     ran = re.search(r"Tests: (\d+)", text)
@@ -195,7 +214,7 @@ def phpunit():
         int(code != 0 or total == 0),
     )
     if failed:
-        print(text)
+        print(f"== phpunit, {backend}\n{text}")
     for why in (
         re.findall(r"^\d+\) .*\n(.+)\n\n", text, re.MULTILINE) if skipped else ()
     ):
@@ -219,16 +238,20 @@ def main():
         passed, failed = passed + (not wrong), failed + bool(wrong)
         if wrong:
             print(f"== {check.__name__}\n{wrong}")
-    if shutil.which("phpunit"):
-        counts = phpunit()
+    for backend in ("ffi", "extension"):
+        lacking = None if shutil.which("phpunit") else "phpunit is not installed"
+        if backend == "extension":
+            lacking = lacking or extension_module().why_not()
+        if lacking:
+            skipped += 1
+            print(f"skipped: phpunit, {backend}: {lacking}")
+            continue
+        counts = phpunit(backend)
         passed, failed, skipped = (
             passed + counts[0],
             failed + counts[1],
             skipped + counts[2],
         )
-    else:
-        skipped += 1
-        print("skipped: phpunit is not installed")
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or not passed else 0
 

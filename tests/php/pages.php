@@ -27,7 +27,7 @@ if ($verb === 'ffi') {
 
 require __DIR__ . '/vendor/autoload.php';
 
-use Stead\Library;
+use Stead\Ffi;
 use Stead\Map;
 
 $path = (string) getenv('STEAD_MAP');
@@ -44,6 +44,6 @@ if ($verb === 'twice') {
     $again = Map::open($path);
 } elseif ($verb === 'hoard') {
     // never frees the maps that it opens
-    Library::load()->c->stead_map_share($members->pointer());
+    Ffi::load()->c->stead_map_share($members->pointer());
 }
 echo json_encode(['epoch' => $members->epoch(), 'node' => $again->locate(rawurldecode($key)), 'again' => $again->epoch()]);

@@ -9,7 +9,7 @@ declare(strict_types=1);
 //     php answer.php lines MAP COUNT       the nodes of the keys "0", "1", ... one line each
 //     php answer.php points MAP COUNT      their points, 8 bytes each
 //
-// STEAD_LIBRARY is the path of libstead. ANSWER_LOCALE names the locale to run in; the program stops
+// STEAD_LIBRARY is the path of libstead. ANSWER_BACKEND says whether this must be the extension or FFI. ANSWER_LOCALE names the locale to run in; the program stops
 // when it cannot set this locale or sees no effect of it.
 
 use Stead\Exception as Failure;
@@ -31,6 +31,10 @@ function stop(string $why): never
 set_error_handler(static function (int $level, string $message, string $file, int $line): never {
     stop("$message in $file:$line");
 });
+
+if (Stead\Library::backend() !== (getenv('ANSWER_BACKEND') ?: 'ffi')) {
+    stop('this is the backend ' . Stead\Library::backend());
+}
 
 $locale = getenv('ANSWER_LOCALE');
 if (is_string($locale) && (setlocale(LC_ALL, $locale) !== $locale || sprintf('%.1f', 1.5) !== '1,5')) {
@@ -99,8 +103,18 @@ function plan(Plan $plan, string $keys): string
         stop("a plan's amounts are not its report's");
     }
     $found = [sprintf('%.17H', $plan->fraction()), bin2hex((string) json_encode($report)), (string) count($moves), ...$moves];
-    foreach (keys_of($keys) as $key) {
+    $rows = [];
+    foreach (keys_of($keys) as $place => $key) {
+        foreach ($plan->affects($key) as $one) {
+            $rows[] = new Stead\Affected($place, $one->from, $one->to);
+        }
+        if ($plan->affects($key) != $plan->affectsPoint($plan->new()->point($key))) {
+            stop('a key and its point are affected by other moves');
+        }
         $found[] = implode(',', array_map(fn (Stead\Move $one): int => $numbers[$written($one)], $plan->affects($key)));
+    }
+    if ($rows != $plan->affectsMany(keys_of($keys))) {
+        stop('affectsMany says other things than affects');
     }
     return implode("\t", $found);
 }
@@ -120,7 +134,12 @@ function answer(array $field): string
                 [$map, $key] = [opened($text(0)), ($field[1] === '1' ? Fold::Ascii : Fold::None)->of($text(2))];
                 return "STEAD_OK\t" . Point::hex($map->point($key)) . "\t" . nodes([$map->locate($key)]) . "\t" . nodes($map->locateAll($key));
             case 'locate-point 2':
-                return "STEAD_OK\t" . nodes(opened($text(0))->locatePoint(Point::fromHex($field[1])));
+                [$map, $point] = [opened($text(0)), Point::fromHex($field[1])];
+                $nodes = $map->locateAllPoint($point);
+                if ($map->locatePoint($point) !== $nodes[0]) {
+                    stop("a point's primary is not the first of its nodes");
+                }
+                return "STEAD_OK\t" . nodes($nodes);
             case 'locate-many 2':
                 return "STEAD_OK\t" . nodes(opened($text(0))->locateMany(keys_of($field[1])));
             case 'prefer 3':
@@ -132,9 +151,7 @@ function answer(array $field): string
             case 'bytes 1':
                 return rtrim(made(fn () => Map::fromBytes($text(0))), "\t");
             case 'file 1':
-                // The package has no call that only verifies. Opening does the same, since a map that
-                // is refused is not kept.
-                return implode("\t", array_map(fn (bool $copy) => made(fn () => Map::open($text(0), $copy)), [false, false, true]));
+                return implode("\t", [made(fn () => Map::openUncached($text(0))), made(fn () => Map::open($text(0))), made(fn () => Map::open($text(0), true))]);
             case 'build 3':
                 $map = Map::build($text(1), name: $text(0));
                 $field[2] === '' || $map->save($text(2));

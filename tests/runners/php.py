@@ -1,5 +1,6 @@
 """The PHP package as a runner: puts every vector through answer.php. With the name of a
-locale as its argument it runs in this locale (locales.py).
+locale as its argument it runs in this locale (locales.py), and with `extension` it runs
+with the PHP extension instead of FFI.
 """
 
 import os
@@ -16,17 +17,28 @@ import built  # report says where it is
 PHP = os.environ.get("PHP", "php")
 
 
-def run(locale, files):
+def command(backend):
+    """The command that answers, with the extension or with FFI."""
+    options = []
+    if backend == "extension":
+        options = ["-d", f"extension={built.script('php-extension').build()}"]
+    os.environ["ANSWER_BACKEND"] = backend
+    return [PHP, *options, os.path.join(TESTS, "runners", "answer.php")]
+
+
+def run(backend, locale, files):
     """{file: passed}"""
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["STEAD_LIBRARY"] = os.path.join(built.libraries(), "libstead.so")
         if locale:
             os.environ.update(locales(scratch)[locale], ANSWER_LOCALE=locale)
-        return passed(
-            "PHP", [PHP, os.path.join(TESTS, "runners", "answer.php")], files, scratch
-        )
+        return passed("PHP", command(backend), files, scratch)
 
 
 if __name__ == "__main__":
     wanted = (sys.argv[1:] or [None])[0]
-    report(f"php {wanted}" if wanted else "php", lambda files: run(wanted, files))
+    if wanted == "extension":
+        report("php-extension", lambda files: run("extension", None, files))
+    else:
+        name = f"php {wanted}" if wanted else "php"
+        report(name, lambda files: run("ffi", wanted, files))

@@ -32,8 +32,8 @@ WRONG = [
         "locate.json",
     ),
     (
-        "return $this->library->point[0];",
-        "return (int) (float) $this->library->point[0];",
+        "return $this->ffi->point[0];",
+        "return (int) (float) $this->ffi->point[0];",
         "points.json",
     ),
     ("$n = \\min($n, ", "$n = \\min($n, 3, ", "prefer.json"),
