@@ -24,7 +24,7 @@ sub members {
     my ($nodes) = @_;
     my $grown;
     for my $tenth ( 1 .. 10 ) {
-        $grown = Stead::build(
+        $grown = Stead::Map->build(
             {
                 name => 'bench',
                 node => [

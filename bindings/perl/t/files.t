@@ -37,6 +37,35 @@ is +Stead::Map->open( "$scratch/copy.map", copy => 1 )->digest, $first->digest,
   'saved, and read whole';
 ok !-e "$scratch/copy.map.history", 'without a history';
 
+# ---- other ways to open a map
+
+is +Stead::Map->open_uncached($path)->digest, $next->digest, 'uncached';
+{
+    my ( $epoch, $digest ) = Stead::Map->peek($path);
+    is $epoch,  2,             'the epoch of a file';
+    is $digest, $next->digest, 'and its digest';
+    is scalar( Stead::Map->peek($path) ), 2,
+      'in scalar context the epoch alone';
+}
+for my $way (qw(open open_uncached peek)) {
+    fails( "$way of no file",
+        8, qr/nowhere/, sub { Stead::Map->$way("$scratch/nowhere.map") } );
+    fails(
+        "$way of an empty path",
+        1,
+        qr/^path is empty/,
+        sub { Stead::Map->$way('') }
+    );
+    fails(
+        "$way of undef",
+        1,
+        qr/^the path of a map is undef/,
+        sub { Stead::Map->$way(undef) }
+    );
+}
+fails( 'save to an empty path', 1, qr/^path is empty/,
+    sub { $next->save('') } );
+
 # ---- paths
 
 my $name = "$scratch/caf\xc3\xa9.map";
@@ -115,7 +144,7 @@ my $opened = Stead::Map->open($path);
 Stead::Map->open("$scratch/copy.map");
 $opened->locate('frank');
 $opened->report;
-Stead::plan( $first, $next )->report( moves => 1 );
+Stead::Plan->between( $first, $next )->report( moves => 1 );
 members( $opened, { name => 'db9' } );
 $next->save("$scratch/again.map");
 undef $opened;
@@ -131,9 +160,9 @@ is $! + 0, EACCES,
 my @calls = (
     sub { Stead::Map->open('/nowhere') },
     sub { $first->locate(undef) },
-    sub { Stead::build('x = ') },
-    sub { Stead::build( { name => undef } ) },
-    sub { $first->locate_many( [undef] ) },
+    sub { Stead::Map->build('x = ') },
+    sub { Stead::Map->build( { name => undef } ) },
+    sub { $first->locate_many( [ [] ] ) },
     sub { Stead::path(undef) },
     sub { $first->publish(undef) },
     sub {
