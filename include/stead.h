@@ -481,7 +481,7 @@ const char *stead_map_hash(const stead_map *map);
 
 // Returns the key rule as a fleet writes it: "whole", or "first 2 segments"; NULL when map is
 // NULL. The string lives as long as the map.
-const char *stead_map_key(const stead_map *map);
+const char *stead_map_key_rule(const stead_map *map);
 
 // Returns over how many levels of labels the copies are spread; 0 when map is NULL.
 int32_t stead_map_spread_count(const stead_map *map);

@@ -205,7 +205,7 @@ int32_t stead_map_parent(const stead_map *map, uint8_t *digest, stead_error *err
 
 const char *stead_map_hash(const stead_map *map);
 
-const char *stead_map_key(const stead_map *map);
+const char *stead_map_key_rule(const stead_map *map);
 
 int32_t stead_map_spread_count(const stead_map *map);
 

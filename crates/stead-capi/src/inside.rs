@@ -136,8 +136,8 @@ pub extern "C" fn stead_map_hash(map: Foreign<*const stead_map>) -> *const c_cha
 /// Returns the key rule as a fleet writes it: "whole", or "first 2 segments"; NULL when map is
 /// NULL. The string lives as long as the map.
 #[no_mangle]
-pub extern "C" fn stead_map_key(map: Foreign<*const stead_map>) -> *const c_char {
-    value("stead_map_key", ptr::null(), |c| {
+pub extern "C" fn stead_map_key_rule(map: Foreign<*const stead_map>) -> *const c_char {
+    value("stead_map_key_rule", ptr::null(), |c| {
         Some(MapStrings::of(c.map(map).ok()?)?.key.as_ptr())
     })
 }
@@ -215,6 +215,15 @@ pub extern "C" fn stead_map_node_weight(
             .weight();
         millionths.put(weight.millionths());
         Ok(())
+    })
+}
+
+/// Returns 1 when the fleet has dropped the node and a gradual change still has to empty it, 0 when
+/// not, and -1 when there is no such node.
+#[no_mangle]
+pub extern "C" fn stead_map_node_leaving(map: Foreign<*const stead_map>, node: i32) -> i32 {
+    value("stead_map_node_leaving", -1, |c| {
+        Some(i32::from(node_of(c.map(map).ok()?, node)?.leaving()))
     })
 }
 
