@@ -508,6 +508,10 @@ int32_t stead_map_node_named(const stead_map *map, const char *name);
 // Gets the weight of a node, in millionths.
 int32_t stead_map_node_weight(const stead_map *map, int32_t node, uint64_t *millionths, stead_error *error);
 
+// Returns 1 when the fleet has dropped the node and a gradual change still has to empty it, 0 when
+// not, and -1 when there is no such node.
+int32_t stead_map_node_leaving(const stead_map *map, int32_t node);
+
 // Returns an attribute of a node, such as its address; NULL when the node has no attribute of this
 // name. The string lives as long as the map.
 const char *stead_map_node_attribute(const stead_map *map, int32_t node, const char *attribute);

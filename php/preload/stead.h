@@ -223,6 +223,8 @@ int32_t stead_map_node_named(const stead_map *map, const char *name);
 
 int32_t stead_map_node_weight(const stead_map *map, int32_t node, uint64_t *millionths, stead_error *error);
 
+int32_t stead_map_node_leaving(const stead_map *map, int32_t node);
+
 const char *stead_map_node_attribute(const stead_map *map, int32_t node, const char *attribute);
 
 const char *stead_map_node_label(const stead_map *map, int32_t node, const char *label);

@@ -18,7 +18,10 @@ static void check_library(void) {
   SAYS(stead_status_name(STEAD_CONFLICT), "STEAD_CONFLICT");
   SAYS(stead_status_name(STEAD_INTERNAL), "STEAD_INTERNAL");
   SAYS(stead_status_name(14), NULL);
-  SAYS(stead_status_name(STEAD_INTERNAL + 1), NULL);
+  SAYS(stead_status_name(STEAD_PERMISSION), "STEAD_PERMISSION");
+  SAYS(stead_status_name(STEAD_MEMORY), "STEAD_MEMORY");
+  SAYS(stead_status_name(STEAD_GUARDED), "STEAD_GUARDED");
+  SAYS(stead_status_name(STEAD_GUARDED + 1), NULL);
   SAYS(stead_status_name(-1), NULL);
   SAYS(stead_status_name(INT32_MIN), NULL);
   SAYS(stead_status_name(INT32_MAX), NULL);
@@ -68,12 +71,15 @@ static void check_copies(void) {
                              at)); // the capacity is only a limit
   IS(out.count, 3);
   GIVES(stead_map_locate_all_point(map, 0x26253c50741faa9c, out.nodes, 16,
-                               &out.count, at));
+                                   &out.count, at));
   CHECK(out.count == 3 && out.nodes[0] == named(map, "b2") &&
         out.nodes[2] == named(map, "a2"));
+  GIVES(stead_map_locate_point(map, 0x26253c50741faa9c, &out.node, at));
+  SAYS(stead_map_node_name(map, out.node), "b2"); // the primary
   GIVES(stead_map_locate_all_point(map, 0, NULL, 0, &out.count, at));
   IS(out.count, 3);
-  GIVES(stead_map_locate_all_point(map, UINT64_MAX, out.nodes, 1, &out.count, at));
+  GIVES(stead_map_locate_all_point(map, UINT64_MAX, out.nodes, 1, &out.count,
+                                   at));
   IS(out.count, 3);
   for (size_t room = 0; room <= 7; room++) {
     static const char *best[] = {"b2", "c2", "a2", "c1", "b1", "a1"};
@@ -245,8 +251,11 @@ static void check_slices(const stead_map *map) {
     int32_t primary = out.nodes[0];
     for (int end = 0; end < 2; end++) {
       GIVES(stead_map_locate_all_point(map, end ? slice.last : slice.first,
-                                   out.nodes, 16, &out.count, at));
+                                       out.nodes, 16, &out.count, at));
       IS(out.nodes[0], primary);
+      GIVES(stead_map_locate_point(map, end ? slice.last : slice.first,
+                                   &out.node, at));
+      IS(out.node, primary);
     }
   }
   IS(next, 0); // after the last point it wraps around to 0

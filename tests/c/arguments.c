@@ -24,7 +24,7 @@ static stead_map *map;
 static stead_plan *plan;
 
 static void check_locating(void) {
-  REFUSES_WITH(STEAD_INVALID, "stead_map_locate: map is NULL",
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
                stead_map_locate(NULL, "k", 1, &out.node, at));
   REFUSES_WITH(STEAD_INVALID, "key is NULL",
                stead_map_locate(map, NULL, 1, &out.node, at));
@@ -78,14 +78,23 @@ static void check_locating(void) {
   REFUSES_WITH(STEAD_INVALID, "point is not aligned",
                stead_map_point(map, "k", 1, ODD(uint64_t), at));
 
-  REFUSES_WITH(STEAD_INVALID, "map is NULL",
-               stead_map_locate_all_point(NULL, 1, out.nodes, 16, &out.count, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "map is NULL",
+      stead_map_locate_all_point(NULL, 1, out.nodes, 16, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "nodes is NULL",
                stead_map_locate_all_point(map, 1, NULL, 1, &out.count, at));
-  REFUSES_WITH(STEAD_INVALID, "nodes is not aligned",
-               stead_map_locate_all_point(map, 1, ODD(int32_t), 1, &out.count, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "nodes is not aligned",
+      stead_map_locate_all_point(map, 1, ODD(int32_t), 1, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "count is NULL",
                stead_map_locate_all_point(map, 1, out.nodes, 16, NULL, at));
+
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_locate_point(NULL, 1, &out.node, at));
+  REFUSES_WITH(STEAD_INVALID, "node is NULL",
+               stead_map_locate_point(map, 1, NULL, at));
+  REFUSES_WITH(STEAD_INVALID, "node is not aligned",
+               stead_map_locate_point(map, 1, ODD(int32_t), at));
 
   for (size_t i = 0; i < IMPOSSIBLE; i++) {
     REFUSES_WITH(STEAD_INVALID, "key cannot be so long",
@@ -150,6 +159,15 @@ static void check_map_of_null(void) {
   IS(stead_map_same(NULL, map), -1);
   IS(stead_map_same(map, NULL), -1);
   IS(stead_map_same(NULL, NULL), -1);
+  SAYS(stead_map_hash(NULL), NULL);
+  SAYS(stead_map_key_rule(NULL), NULL);
+  IS(stead_map_spread_count(NULL), 0);
+  SAYS(stead_map_spread(NULL, 0), NULL);
+  IS(stead_map_node_leaving(NULL, 0), -1);
+  IS(stead_map_node_label_count(NULL, 0), -1);
+  SAYS(stead_map_node_label_name(NULL, 0, 0), NULL);
+  IS(stead_map_node_attribute_count(NULL, 0), -1);
+  SAYS(stead_map_node_attribute_name(NULL, 0, 0), NULL);
   IS(stead_map_replicas(NULL), 0);
   IS(stead_map_node_count(NULL), 0);
   SAYS(stead_map_node_name(NULL, 0), NULL);
@@ -179,6 +197,10 @@ static void check_map_of_null(void) {
   REFUSES_WITH(STEAD_INVALID, "digest is NULL",
                stead_map_digest(map, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_parent(NULL, out.digest, at));
+  REFUSES_WITH(STEAD_INVALID, "digest is NULL",
+               stead_map_parent(map, NULL, at));
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
                stead_map_bytes(NULL, &out.bytes, &out.length, at));
   REFUSES_WITH(STEAD_INVALID, "bytes is NULL",
                stead_map_bytes(map, NULL, &out.length, at));
@@ -194,6 +216,12 @@ static void check_map_of_null(void) {
                stead_map_node_weight(map, 0, NULL, at));
   REFUSES_WITH(STEAD_INVALID, "not aligned",
                stead_map_node_weight(map, 0, ODD(uint64_t), at));
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_policy_weight(NULL, 0, &out.number, at));
+  REFUSES_WITH(STEAD_INVALID, "millionths is NULL",
+               stead_map_policy_weight(map, 0, NULL, at));
+  REFUSES_WITH(STEAD_INVALID, "not aligned",
+               stead_map_policy_weight(map, 0, ODD(uint64_t), at));
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
                stead_map_policy_nodes(NULL, 0, out.nodes, 16, &out.count, at));
   REFUSES_WITH(STEAD_INVALID, "nodes is NULL",
@@ -226,6 +254,12 @@ static void check_numbers(void) {
     SAYS(stead_map_node_name(map, not_nodes[i]), NULL);
     SAYS(stead_map_node_attribute(map, not_nodes[i], "address"), NULL);
     SAYS(stead_map_node_label(map, not_nodes[i], "zone"), NULL);
+    IS(stead_map_node_leaving(map, not_nodes[i]), -1);
+    IS(stead_map_node_label_count(map, not_nodes[i]), -1);
+    SAYS(stead_map_node_label_name(map, not_nodes[i], 0), NULL);
+    IS(stead_map_node_attribute_count(map, not_nodes[i]), -1);
+    SAYS(stead_map_node_attribute_name(map, not_nodes[i], 0), NULL);
+    SAYS(stead_map_spread(map, not_nodes[i]), NULL);
     REFUSES_WITH(STEAD_INVALID, "there is no node",
                  stead_map_node_weight(map, not_nodes[i], &out.number, at));
   }
@@ -235,6 +269,9 @@ static void check_numbers(void) {
   for (size_t i = 0; i < sizeof not_policies / sizeof *not_policies; i++) {
     SAYS(stead_map_policy_name(map, not_policies[i]), NULL);
     SAYS(stead_map_policy_kind(map, not_policies[i]), NULL);
+    REFUSES_WITH(
+        STEAD_INVALID, "there is no policy",
+        stead_map_policy_weight(map, not_policies[i], &out.number, at));
     REFUSES_WITH(STEAD_INVALID, "there is no policy",
                  stead_map_policy_nodes(map, not_policies[i], out.nodes, 16,
                                         &out.count, at));
@@ -268,6 +305,40 @@ static void check_stale_numbers(void) {
   stead_map_free(large);
 }
 
+static void check_affecting_many(void) {
+  const uint64_t good[] = {0, 1, 2}, falls[] = {0, 2, 1};
+  size_t *count = &out.count;
+  REFUSES_WITH(
+      STEAD_INVALID, "plan is NULL",
+      stead_plan_affects_many(NULL, "kk", 2, good, 2, out.rows, 16, count, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "keys is NULL",
+      stead_plan_affects_many(plan, NULL, 2, good, 2, out.rows, 16, count, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "offsets is NULL",
+      stead_plan_affects_many(plan, "kk", 2, NULL, 2, out.rows, 16, count, at));
+  REFUSES_WITH(STEAD_INVALID, "offsets 1 and 2 are 2 and 1",
+               stead_plan_affects_many(plan, "kk", 2, falls, 2, out.rows, 16,
+                                       count, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "rows is NULL",
+      stead_plan_affects_many(plan, "kk", 2, good, 2, NULL, 1, count, at));
+  REFUSES_WITH(STEAD_INVALID, "rows is not aligned",
+               stead_plan_affects_many(plan, "kk", 2, good, 2,
+                                       ODD(stead_affected), 1, count, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "count is NULL",
+      stead_plan_affects_many(plan, "kk", 2, good, 2, out.rows, 16, NULL, at));
+  for (size_t i = 0; i < IMPOSSIBLE; i++) {
+    REFUSES(STEAD_INVALID,
+            stead_plan_affects_many(plan, "kk", 2, good, impossible[i],
+                                    out.rows, 16, count, at));
+    REFUSES_WITH(STEAD_INVALID, "keys cannot be so long",
+                 stead_plan_affects_many(plan, "kk", impossible[i], good, 2,
+                                         out.rows, 16, count, at));
+  }
+}
+
 static void check_plans(void) {
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
                stead_plan_between(NULL, map, &out.plan, at));
@@ -299,10 +370,27 @@ static void check_plans(void) {
   for (size_t i = 0; i < IMPOSSIBLE; i++)
     REFUSES_WITH(STEAD_INVALID, "key cannot be so long",
                  stead_plan_affects(plan, "k", impossible[i], out.indexes, 16,
-                                     &out.count, at));
+                                    &out.count, at));
   GIVES(
       stead_plan_affects(plan, "k", 1, out.indexes, SIZE_MAX, &out.count, at));
   GIVES(stead_plan_affects(plan, NULL, 0, NULL, 0, &out.count, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "plan is NULL",
+      stead_plan_affects_point(NULL, 1, out.indexes, 16, &out.count, at));
+  REFUSES_WITH(STEAD_INVALID, "indexes is NULL",
+               stead_plan_affects_point(plan, 1, NULL, 1, &out.count, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "not aligned",
+      stead_plan_affects_point(plan, 1, ODD(size_t), 1, &out.count, at));
+  REFUSES_WITH(STEAD_INVALID, "count is NULL",
+               stead_plan_affects_point(plan, 1, out.indexes, 16, NULL, at));
+  check_affecting_many();
+  REFUSES_WITH(STEAD_INVALID, "plan is NULL",
+               stead_plan_amounts(NULL, &out.amounts, at));
+  REFUSES_WITH(STEAD_INVALID, "amounts is NULL",
+               stead_plan_amounts(plan, NULL, at));
+  REFUSES_WITH(STEAD_INVALID, "not aligned",
+               stead_plan_amounts(plan, ODD(stead_amounts), at));
   REFUSES_WITH(STEAD_INVALID, "plan is NULL",
                stead_plan_report(NULL, 0, &out.text, at));
   REFUSES_WITH(STEAD_INVALID, "json is NULL",

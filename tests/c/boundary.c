@@ -55,11 +55,12 @@ static void end(int32_t status, const char *name) {
 #define IS_MINUS_ONE(value) ((value) == -1)
 #define IS_NAN(value) isnan(value)
 
-static const char fleet[] = "name = \"m\"\n"
-                            "[[node]]\nname = \"a\"\nlabels = { zone = \"z\" "
-                            "}\nattributes = { note = \"n\" }\n"
-                            "[[node]]\nname = \"b\"\n[[policy]]\nname = "
-                            "\"p\"\nkind = \"k\"\nnodes = [\"a\"]\n";
+static const char fleet[] =
+    "name = \"m\"\nspread = [\"zone\"]\n"
+    "[[node]]\nname = \"a\"\nlabels = { zone = \"z\" "
+    "}\nattributes = { note = \"n\" }\n"
+    "[[node]]\nname = \"b\"\nlabels = { zone = \"y\" }\n[[policy]]\nname = "
+    "\"p\"\nkind = \"k\"\nnodes = [\"a\"]\n";
 static const uint64_t offsets[] = {0, 1};
 
 int main(int argc, char **argv) {
@@ -91,7 +92,8 @@ int main(int argc, char **argv) {
   stead_map *third = out.map;
   STATUS(stead_map_build_file, file, NULL, NULL, &out.map, at);
   stead_map *fourth = out.map;
-  STATUS(stead_map_verify, path, at);
+  STATUS(stead_map_open_uncached, path, &out.map, at);
+  stead_map *fifth = out.map;
   STATUS(stead_map_peek, path, &out.number, out.digest, at);
   STATUS(stead_map_publish, next, map, path, at);
   STATUS(stead_map_save, map, in(scratch, "saved.map"), at);
@@ -104,21 +106,33 @@ int main(int argc, char **argv) {
   STATUS(stead_map_prefer, map, "k", 1, out.nodes, 16, &out.count, at);
   STATUS(stead_map_point, map, "k", 1, &out.number, at);
   STATUS(stead_map_locate_all_point, map, 1, out.nodes, 16, &out.count, at);
+  STATUS(stead_map_locate_point, map, 1, &out.node, at);
   VALUE(IS_NULL, stead_map_name, map);
   VALUE(IS_ZERO, stead_map_epoch, map);
   STATUS(stead_map_digest, map, out.digest, at);
   VALUE(IS_MINUS_ONE, stead_map_same, map, next);
   STATUS(stead_map_bytes, map, &out.bytes, &out.length, at);
+  STATUS(stead_map_parent, map, out.digest, at);
+  VALUE(IS_NULL, stead_map_hash, map);
+  VALUE(IS_NULL, stead_map_key_rule, map);
+  VALUE(IS_ZERO, stead_map_spread_count, map);
+  VALUE(IS_NULL, stead_map_spread, map, 0);
   VALUE(IS_ZERO, stead_map_replicas, map);
   VALUE(IS_ZERO, stead_map_node_count, map);
   VALUE(IS_NULL, stead_map_node_name, map, 0);
   VALUE(IS_MINUS_ONE, stead_map_node_named, map, "b");
   STATUS(stead_map_node_weight, map, 0, &out.number, at);
+  VALUE(IS_MINUS_ONE, stead_map_node_leaving, map, 0);
   VALUE(IS_NULL, stead_map_node_attribute, map, 0, "note");
   VALUE(IS_NULL, stead_map_node_label, map, 0, "zone");
+  VALUE(IS_MINUS_ONE, stead_map_node_label_count, map, 0);
+  VALUE(IS_NULL, stead_map_node_label_name, map, 0, 0);
+  VALUE(IS_MINUS_ONE, stead_map_node_attribute_count, map, 0);
+  VALUE(IS_NULL, stead_map_node_attribute_name, map, 0, 0);
   VALUE(IS_ZERO, stead_map_policy_count, map);
   VALUE(IS_NULL, stead_map_policy_name, map, 0);
   VALUE(IS_NULL, stead_map_policy_kind, map, 0);
+  STATUS(stead_map_policy_weight, map, 0, &out.number, at);
   STATUS(stead_map_policy_nodes, map, 0, out.nodes, 16, &out.count, at);
   VALUE(IS_ZERO, stead_map_slice_count, map);
   STATUS(stead_map_slice, map, 0, &out.slice, at);
@@ -129,6 +143,10 @@ int main(int argc, char **argv) {
   VALUE(IS_ZERO, stead_plan_count, plan);
   STATUS(stead_plan_move, plan, 0, &out.move, at);
   STATUS(stead_plan_affects, plan, "k", 1, out.indexes, 16, &out.count, at);
+  STATUS(stead_plan_affects_point, plan, 1, out.indexes, 16, &out.count, at);
+  STATUS(stead_plan_affects_many, plan, "k", 1, offsets, 1, out.rows, 16,
+         &out.count, at);
+  STATUS(stead_plan_amounts, plan, &out.amounts, at);
   VALUE(IS_NAN, stead_plan_fraction, plan);
   STATUS(stead_plan_report, plan, 1, &out.text, at);
   char *moves = out.text;
@@ -150,8 +168,8 @@ int main(int argc, char **argv) {
     stead_text_free(report);
     stead_text_free(moves);
     stead_plan_free(other);
-    stead_map *all[] = {first, second, third, fourth, shared};
-    for (size_t i = 0; i < 5; i++)
+    stead_map *all[] = {first, second, third, fourth, fifth, shared};
+    for (size_t i = 0; i < 6; i++)
       stead_map_free(all[i]);
   }
   SAYS(stead_map_name(map), "m"); // as before

@@ -12,7 +12,7 @@
 static const char one[] = "name = \"m\"\n[[node]]\nname = \"a\"\n";
 
 static void check_build_arguments(void) {
-  REFUSES_WITH(STEAD_INVALID, "stead_map_build: fleet is NULL",
+  REFUSES_WITH(STEAD_INVALID, "fleet is NULL",
                stead_map_build(NULL, 1, NULL, NULL, NULL, &out.map, at));
   REFUSES_WITH(STEAD_INVALID, "map is NULL",
                stead_map_build(TEXT(one), NULL, NULL, NULL, NULL, at));

@@ -17,6 +17,29 @@ static int has(const int32_t *nodes, size_t count, const stead_map *map,
   return 0;
 }
 
+// The two other ways to ask agree with the moves of a key: by its point, and
+// as a batch.
+static void check_rows_of(const stead_plan *plan, const char *key,
+                          uint64_t point, const size_t *moves, size_t count) {
+  size_t by_point[16], found = 0, length = strlen(key);
+  stead_affected rows[16];
+  stead_move one;
+  const uint64_t offsets[] = {0, length};
+  int right = stead_plan_affects_point(plan, point, by_point, 16, &found,
+                                       NULL) == STEAD_OK &&
+              found == count &&
+              memcmp(by_point, moves, count * sizeof *moves) == 0;
+  right = right &&
+          stead_plan_affects_many(plan, key, length, offsets, 1, rows, 16,
+                                  &found, NULL) == STEAD_OK &&
+          found == count;
+  for (size_t i = 0; right && i < count; i++)
+    right = stead_plan_move(plan, moves[i], &one, NULL) == STEAD_OK &&
+            rows[i].key == 0 && rows[i].from == one.from &&
+            rows[i].to == one.to;
+  CHECK(right);
+}
+
 // The moves of a key are exactly what its nodes lose and gain. Returns how many
 // moves there are.
 static size_t check_moves_of(const stead_plan *plan, const stead_map *old,
@@ -34,7 +57,7 @@ static size_t check_moves_of(const stead_plan *plan, const stead_map *old,
     got += !has(before, had, old, stead_map_node_name(new_map, after[i]));
   size_t indexes[16];
   int right = stead_plan_affects(plan, key, length, indexes, 16, &found,
-                                  NULL) == STEAD_OK &&
+                                 NULL) == STEAD_OK &&
               found <= 16;
   for (size_t i = 0; right && i < found; i++) {
     stead_move one;
@@ -53,7 +76,13 @@ static size_t check_moves_of(const stead_plan *plan, const stead_map *old,
     }
   }
   CHECK(right && gone == lost && come == got);
+  check_rows_of(plan, key, point, indexes, found);
   return found;
+}
+
+static int above(const stead_points *one, const stead_points *other) {
+  return one->high != other->high ? one->high > other->high
+                                  : one->low > other->low;
 }
 
 // Compares a plan with the two maps on many keys. Returns the share of the
@@ -77,6 +106,12 @@ static double check_plan(const stead_map *old, const stead_map *new_map) {
     covered +=
         ((double)(out.move.last - out.move.first) + 1) / 18446744073709551616.0;
   }
+  GIVES(stead_plan_amounts(plan, &out.amounts, at));
+  const double high = 18446744073709551616.0;
+  CHECK((double)out.amounts.moved.high * high + (double)out.amounts.moved.low ==
+        stead_plan_fraction(plan) * high * stead_map_replicas(new_map));
+  CHECK(!above(&out.amounts.lower_bound, &out.amounts.moved));
+  CHECK(out.amounts.by_hand.high == 0 && out.amounts.by_hand.low == 0);
   double fraction = stead_plan_fraction(plan),
          share = covered / stead_map_replicas(new_map);
   CHECK(fraction > share - 1e-9 && fraction < share + 1e-9);
@@ -290,6 +325,53 @@ static void check_lives(void) {
   stead_map_free(third);
 }
 
+// One batch of many keys: rows in the order of the keys, none for a key that
+// stays, and as many as there is room for.
+static void check_affected(void) {
+  stead_map *three = opened(in(maps, "three.map"), 0),
+            *next = opened(in(maps, "node-added.map"), 0);
+  GIVES(stead_plan_between(three, next, &out.plan, at));
+  stead_plan *plan = out.plan;
+  enum { KEYS = 400 };
+  char keys[KEYS * 8];
+  uint64_t offsets[KEYS + 1] = {0};
+  static stead_affected rows[KEYS];
+  for (int i = 0; i < KEYS; i++)
+    offsets[i + 1] =
+        offsets[i] + (uint64_t)snprintf(keys + offsets[i], 8, "k%d", i);
+  size_t length = offsets[KEYS], row = 0, count;
+  GIVES(stead_plan_affects_many(plan, keys, length, offsets, KEYS, NULL, 0,
+                                &out.count, at));
+  CHECK(out.count > 50 && out.count < 150); // a quarter of the keys
+  count = out.count;
+  GIVES(stead_plan_affects_many(plan, keys, length, offsets, KEYS, rows, KEYS,
+                                &out.count, at));
+  IS(out.count, count);
+  for (int i = 0; i < KEYS; i++) {
+    const char *key = keys + offsets[i];
+    size_t bytes = (size_t)(offsets[i + 1] - offsets[i]);
+    int32_t was = stead_map_node_of(three, key, bytes),
+            is = stead_map_node_of(next, key, bytes);
+    if (strcmp(stead_map_node_name(three, was),
+               stead_map_node_name(next, is)) == 0)
+      continue;
+    CHECK(row < count && rows[row].key == (uint64_t)i &&
+          rows[row].from == was && rows[row].to == is);
+    row++;
+  }
+  IS(row, count);
+  GIVES(stead_plan_affects_many(plan, keys, length, offsets, KEYS, out.rows, 2,
+                                &out.count, at)); // room for two rows
+  CHECK(out.count == count && out.rows[1].key == rows[1].key &&
+        out.rows[2].key == 0xA5A5A5A5A5A5A5A5);
+  GIVES(stead_plan_affects_many(plan, NULL, 0, NULL, 0, out.rows, 16,
+                                &out.count, at));
+  IS(out.count, 0);
+  stead_plan_free(plan);
+  stead_map_free(next);
+  stead_map_free(three);
+}
+
 static void check_known_plan(void) {
   stead_map *three = opened(in(maps, "three.map"), 0),
             *next = opened(in(maps, "node-added.map"), 0);
@@ -307,9 +389,11 @@ static void check_known_plan(void) {
   GIVES(stead_plan_between(three, pinned, &out.plan, at));
   plan = out.plan;
   IS(stead_plan_count(plan), 1);
-  GIVES(
-      stead_plan_affects(plan, "justin", 6, out.indexes, 16, &out.count, at));
+  GIVES(stead_plan_affects(plan, "justin", 6, out.indexes, 16, &out.count, at));
   CHECK(out.count == 1 && out.indexes[0] == 0);
+  GIVES(stead_plan_amounts(plan, &out.amounts, at));
+  CHECK(out.amounts.moved.low == 0 && out.amounts.by_hand.low == 1 &&
+        out.amounts.by_hand.high == 0 && out.amounts.reordered.low == 0);
   GIVES(stead_plan_move(plan, 0, &out.move, at));
   CHECK(out.move.first == 0x53dd9c6005f3cdfc &&
         out.move.last == out.move.first && out.move.cause == STEAD_CAUSE_PIN);
@@ -356,5 +440,6 @@ void check_changes(void) {
   check_race();
   check_lives();
   check_known_plan();
+  check_affected();
   check_json_and_secrets();
 }

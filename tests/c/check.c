@@ -92,7 +92,8 @@ void refused(int32_t status, int32_t wanted, const char *text, const char *file,
   check_number(error.status, wanted, "error.status", file, line);
   check(is_message(error.message, sizeof error.message),
         "the message is one line of UTF-8", file, line);
-  int of_the_system = wanted == STEAD_IO || wanted == STEAD_NOT_FOUND;
+  int of_the_system = wanted == STEAD_IO || wanted == STEAD_NOT_FOUND ||
+                      wanted == STEAD_PERMISSION;
   check((error.os_errno != 0) == of_the_system,
         "os_errno is there when the system refused, and 0 otherwise", file,
         line);

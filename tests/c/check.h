@@ -41,6 +41,8 @@ struct outputs {
   double fraction;
   stead_slice slice;
   stead_move move;
+  stead_affected rows[16];
+  stead_amounts amounts;
   int32_t node;
   int32_t nodes[16];
   uint8_t digest[STEAD_DIGEST_ROOM];
@@ -105,6 +107,7 @@ const char *place(const stead_map *map,
 // The parts of the suite.
 void check_answers(void);
 void check_inside(void);
+void check_itself(void);
 void check_arguments(void);
 void check_builders(void);
 void check_files(void);

@@ -19,7 +19,7 @@ static void refuse_map(const char *path, int32_t wanted, int system) {
     REFUSES(wanted, stead_map_open(path, flags, &out.map, at));
     CHECK(system == 0 || error.os_errno == system);
   }
-  REFUSES(wanted, stead_map_verify(path, at));
+  REFUSES(wanted, stead_map_open_uncached(path, &out.map, at));
   CHECK(system == 0 || error.os_errno == system);
 }
 
@@ -42,8 +42,15 @@ static void check_path_arguments(void) {
   for (size_t i = 0; i < 6; i++)
     REFUSES_WITH(STEAD_INVALID, "unknown",
                  stead_map_open(in(maps, "three.map"), flags[i], &out.map, at));
-  REFUSES_WITH(STEAD_INVALID, "path is NULL", stead_map_verify(NULL, at));
-  REFUSES_WITH(STEAD_INVALID, "path is empty", stead_map_verify("", at));
+  REFUSES_WITH(STEAD_INVALID, "path is NULL",
+               stead_map_open_uncached(NULL, &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "path is empty",
+               stead_map_open_uncached("", &out.map, at));
+  REFUSES_WITH(STEAD_INVALID, "map is NULL",
+               stead_map_open_uncached(in(maps, "three.map"), NULL, at));
+  REFUSES_WITH(
+      STEAD_INVALID, "not aligned",
+      stead_map_open_uncached(in(maps, "three.map"), ODD(stead_map *), at));
   REFUSES_WITH(STEAD_INVALID, "path is NULL",
                stead_map_peek(NULL, &out.number, out.digest, at));
   REFUSES_WITH(STEAD_INVALID, "path is empty",
@@ -76,7 +83,10 @@ static void check_peek(void) {
         memcmp(out.digest, digest, sizeof digest) == 0);
   GIVES(stead_map_peek(in(maps, "three.map"), &out.number, NULL, at));
   IS(out.number, stead_map_epoch(map));
-  GIVES(stead_map_verify(in(maps, "three.map"), at));
+  GIVES(stead_map_open_uncached(in(maps, "three.map"), &out.map, at));
+  CHECK(out.map != map); // the cache has the other one
+  IS(stead_map_same(out.map, map), 1);
+  stead_map_free(out.map);
   stead_map_free(map);
 }
 
@@ -156,13 +166,14 @@ static int without_rights(void) {
   if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
     return 10;
   for (uint32_t flags = STEAD_OPEN_SHARED; flags <= STEAD_OPEN_COPY; flags++)
-    if (stead_map_open(path, flags, &out.map, &error) != STEAD_IO ||
+    if (stead_map_open(path, flags, &out.map, &error) != STEAD_PERMISSION ||
         error.os_errno != EACCES)
       return 11;
-  if (stead_map_peek(path, &out.number, NULL, &error) != STEAD_IO ||
+  if (stead_map_peek(path, &out.number, NULL, &error) != STEAD_PERMISSION ||
       error.os_errno != EACCES)
     return 12;
-  if (stead_map_build_file(path, NULL, NULL, &out.map, &error) != STEAD_IO ||
+  if (stead_map_build_file(path, NULL, NULL, &out.map, &error) !=
+          STEAD_PERMISSION ||
       error.os_errno != EACCES)
     return 13;
   stead_map *map;
@@ -170,14 +181,15 @@ static int without_rights(void) {
     return 14;
   // the file became unreadable, which is not the same as being overwritten
   if (stead_map_open(in(scratch, "was-open.map"), 0, &out.map, &error) !=
-          STEAD_IO ||
+          STEAD_PERMISSION ||
       error.os_errno != EACCES)
     return 15;
-  if (stead_map_save(map, in(scratch, "closed/x.map"), &error) != STEAD_IO ||
+  if (stead_map_save(map, in(scratch, "closed/x.map"), &error) !=
+          STEAD_PERMISSION ||
       error.os_errno != EACCES)
     return 16;
   if (stead_map_publish(map, NULL, in(scratch, "closed/x.map"), &error) !=
-          STEAD_IO ||
+          STEAD_PERMISSION ||
       error.os_errno != EACCES)
     return 17;
   stead_map_free(map);

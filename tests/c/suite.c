@@ -31,6 +31,7 @@ int main(int argc, char **argv) {
   rounds = atoi(argv[3]);
   part("answers", check_answers);
   part("inside", check_inside);
+  part("itself", check_itself);
   part("arguments", check_arguments);
   part("builders", check_builders);
   part("files", check_files);

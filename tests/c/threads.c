@@ -41,6 +41,7 @@ static int same_answers(const struct shared *known, int i) {
   stead_error mine;
   stead_slice slice;
   stead_move one;
+  stead_affected rows[4];
   key_of(i, key);
   size_t length = strlen(key);
   const uint64_t offsets[] = {0, length, length};
@@ -57,10 +58,12 @@ static int same_answers(const struct shared *known, int i) {
          !memcmp(preferred, known->preferred[i], sizeof preferred);
   good = good && stead_map_point(map, key, length, &point, &mine) == STEAD_OK &&
          point == known->point[i];
-  good =
-      good &&
-      stead_map_locate_all_point(map, point, all, 3, &count, &mine) == STEAD_OK &&
-      !memcmp(all, known->all[i], sizeof all);
+  good = good &&
+         stead_map_locate_all_point(map, point, all, 3, &count, &mine) ==
+             STEAD_OK &&
+         !memcmp(all, known->all[i], sizeof all);
+  good = good && stead_map_locate_point(map, point, &node, &mine) == STEAD_OK &&
+         node == known->node[i];
   good = good &&
          stead_map_locate_many(map, key, length, offsets, 2, many, &mine) ==
              STEAD_OK &&
@@ -78,8 +81,15 @@ static int same_answers(const struct shared *known, int i) {
          stead_map_policy_kind(map, slice.policy) != NULL;
   good = good &&
          stead_plan_affects(known->plan, key, length, indexes, 4, &moves,
-                             &mine) == STEAD_OK &&
+                            &mine) == STEAD_OK &&
          moves == known->moves[i];
+  good = good &&
+         stead_plan_affects_many(known->plan, key, length, offsets, 1, rows, 4,
+                                 &count, &mine) == STEAD_OK &&
+         count == moves;
+  // of the strings of a map, which the first that asks copies
+  good = good && stead_map_hash(map) != NULL &&
+         stead_map_node_label_name(map, node, 0) != NULL;
   good = good &&
          stead_plan_move(known->plan, (size_t)i % stead_plan_count(known->plan),
                          &one, &mine) == STEAD_OK;
@@ -125,7 +135,7 @@ static void check_one_handle(void) {
                            &count, at));
     GIVES(stead_map_point(known.map, key, strlen(key), &known.point[i], at));
     GIVES(stead_plan_affects(known.plan, key, strlen(key), indexes, 4,
-                              &known.moves[i], at));
+                             &known.moves[i], at));
   }
   GIVES(stead_map_report(known.map, &known.report, at));
   run(ask, &known, 0, NULL);

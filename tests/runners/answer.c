@@ -19,7 +19,7 @@
 //                                      moves that concern it
 //     bytes        BYTES               nothing
 //     file         PATH                nothing, in each of three answers:
-//                                      verified, opened, and opened with
+//                                      opened uncached, opened, and opened with
 //                                      STEAD_OPEN_COPY
 //     build        NAME FLEET SAVE     nothing; an empty SAVE saves nothing
 //     build-file   PATH                nothing
@@ -176,10 +176,10 @@ static int nodes_of(const stead_map *map, const bytes *key, uint64_t point,
   if (!good(status, error))
     return 0;
   *nodes = room(*count, sizeof **nodes);
-  status =
-      key ? stead_map_locate_all(map, key->text, key->length, *nodes, *count,
-                                 &filled, error)
-          : stead_map_locate_all_point(map, point, *nodes, *count, &filled, error);
+  status = key ? stead_map_locate_all(map, key->text, key->length, *nodes,
+                                      *count, &filled, error)
+               : stead_map_locate_all_point(map, point, *nodes, *count, &filled,
+                                            error);
   if (status == STEAD_OK && filled != *count)
     stop("two counts of one place differ");
   return good(status, error);
@@ -240,10 +240,13 @@ static void answer_locate(char **field) {
 static void answer_locate_point(char **field) {
   stead_error error;
   const stead_map *map = opened(unhex(field[0]));
-  int32_t *nodes = NULL;
+  int32_t *nodes = NULL, primary;
   size_t count;
-  if (nodes_of(map, NULL, strtoull(field[1], NULL, 16), &nodes, &count,
-               &error)) {
+  uint64_t point = strtoull(field[1], NULL, 16);
+  if (nodes_of(map, NULL, point, &nodes, &count, &error)) {
+    if (stead_map_locate_point(map, point, &primary, &error) != STEAD_OK ||
+        primary != nodes[0])
+      stop("stead_map_locate_point is not the first of all");
     printf("STEAD_OK");
     put_nodes(map, nodes, count);
   }
@@ -309,6 +312,26 @@ static void answer_path(char **field) {
 }
 
 // Prints the moves of a plan, and then for each key the numbers of its moves.
+// stead_plan_affects_many says the same as the moves of a key.
+static void check_rows(const stead_plan *plan, const bytes *key,
+                       const size_t *moves, size_t count) {
+  const uint64_t offsets[] = {0, key->length};
+  stead_affected *rows = room(count, sizeof *rows);
+  stead_error error;
+  stead_move one;
+  size_t found;
+  if (stead_plan_affects_many(plan, key->text, key->length, offsets, 1, rows,
+                              count, &found, &error) != STEAD_OK)
+    stop(error.message);
+  if (found != count)
+    stop("stead_plan_affects_many has another number of rows");
+  for (size_t i = 0; i < count; i++)
+    if (stead_plan_move(plan, moves[i], &one, &error) != STEAD_OK ||
+        rows[i].key != 0 || rows[i].from != one.from || rows[i].to != one.to)
+      stop("stead_plan_affects_many disagrees with stead_plan_affects");
+  free(rows);
+}
+
 static void put_moves(const stead_plan *plan, const stead_map *old_map,
                       const stead_map *new_map, const bytes *keys,
                       size_t key_count) {
@@ -338,8 +361,9 @@ static void put_moves(const stead_plan *plan, const stead_map *old_map,
     stop("there is a move behind the last");
   for (size_t i = 0; i < key_count; i++) {
     if (stead_plan_affects(plan, keys[i].text, keys[i].length, indexes, count,
-                            &found, &error) != STEAD_OK)
+                           &found, &error) != STEAD_OK)
       stop(error.message);
+    check_rows(plan, &keys[i], indexes, found);
     putchar('\t');
     for (size_t j = 0; j < found; j++)
       printf(j ? ",%zu" : "%zu", indexes[j]);
@@ -379,7 +403,9 @@ static void answer_file(char **field) {
   static const uint32_t flags[] = {STEAD_OPEN_SHARED, STEAD_OPEN_COPY};
   stead_error error;
   bytes path = unhex(field[0]);
-  if (good(stead_map_verify(path.text, &error), &error))
+  stead_map *uncached = NULL;
+  int32_t read = stead_map_open_uncached(path.text, &uncached, &error);
+  if (made(read, uncached, &error))
     printf("STEAD_OK\t");
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
     stead_map *map = NULL;

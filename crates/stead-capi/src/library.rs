@@ -39,7 +39,7 @@ pub extern "C" fn stead_status_name(status: i32) -> *const c_char {
 }
 
 /// The name of each status, indexed by its number.
-const NAMES: [Option<&CStr>; 16] = [
+const NAMES: [Option<&CStr>; 19] = [
     Some(c"STEAD_OK"),
     Some(c"STEAD_INVALID"),
     Some(c"STEAD_FLEET"),
@@ -56,6 +56,9 @@ const NAMES: [Option<&CStr>; 16] = [
     Some(c"STEAD_NAME"),
     None, // 14 was never returned and will not be used
     Some(c"STEAD_INTERNAL"),
+    Some(c"STEAD_PERMISSION"),
+    Some(c"STEAD_MEMORY"),
+    Some(c"STEAD_GUARDED"),
 ];
 
 #[cfg(test)]
@@ -69,7 +72,7 @@ mod tests {
         use Status::*;
         let all = [
             Invalid, Fleet, Impossible, Format, Digest, Version, Identity, NotFound, Io, Conflict,
-            Uncertain, Changed, Name, Internal,
+            Uncertain, Changed, Name, Internal, Permission, Memory, Guarded,
         ];
         for status in all {
             let number = stead_status::from(status);

@@ -65,19 +65,31 @@ static void print_map(const stead_map *map) {
     int32_t nodes[4];
     size_t count;
     stead_slice slice;
+    static const uint8_t zeros[STEAD_DIGEST_ROOM];
+    uint8_t parent[STEAD_DIGEST_ROOM];
     printf("map %s, epoch %" PRIu64 ", replicas %" PRId32 "\n", stead_map_name(map), stead_map_epoch(map), stead_map_replicas(map));
+    printf("hash %s, key %s, spread over %" PRId32 "\n", stead_map_hash(map), stead_map_key_rule(map), stead_map_spread_count(map));
+    CHECK(stead_map_spread(map, 0) == NULL);
+    done(stead_map_parent(map, parent, &error));
+    CHECK((memcmp(parent, zeros, sizeof zeros) == 0) == (stead_map_epoch(map) == 1));
     for (int32_t node = 0; node < stead_map_node_count(map); node++) {
         const char *zone = stead_map_node_label(map, node, "zone"), *address = stead_map_node_attribute(map, node, "address");
         done(stead_map_node_weight(map, node, &weight, &error));
         CHECK(stead_map_node_named(map, stead_map_node_name(map, node)) == node);
         printf("node %s, weight %" PRIu64 ", zone %s, address %s\n", stead_map_node_name(map, node), weight, zone ? zone : "-",
                address ? address : "-");
+        CHECK(stead_map_node_leaving(map, node) == 0);
+        for (int32_t i = 0; i < stead_map_node_label_count(map, node); i++)
+            printf("  label %s\n", stead_map_node_label_name(map, node, i));
+        for (int32_t i = 0; i < stead_map_node_attribute_count(map, node); i++)
+            printf("  attribute %s\n", stead_map_node_attribute_name(map, node, i));
     }
     for (int32_t policy = 0; policy < stead_map_policy_count(map); policy++) {
         if (!stead_map_policy_name(map, policy))
             continue;
         done(stead_map_policy_nodes(map, policy, nodes, 4, &count, &error));
-        printf("policy %s, kind %s, ", stead_map_policy_name(map, policy), stead_map_policy_kind(map, policy));
+        done(stead_map_policy_weight(map, policy, &weight, &error));
+        printf("policy %s, kind %s, weight %" PRIu64 ", ", stead_map_policy_name(map, policy), stead_map_policy_kind(map, policy), weight);
         print_nodes(map, "nodes", nodes, count);
     }
     for (size_t i = 0; i < stead_map_slice_count(map); i++) {
@@ -101,6 +113,8 @@ static void locate(const stead_map *map, const char *key) {
     print_nodes(map, "  all", nodes, count);
     done(stead_map_locate_all_point(map, point, best, 8, &found, &error));
     CHECK(found == count && memcmp(nodes, best, count * sizeof *nodes) == 0);
+    done(stead_map_locate_point(map, point, best, &error));
+    CHECK(best[0] == node);
     done(stead_map_prefer(map, key, strlen(key), best, 5, &found, &error));
     print_nodes(map, "  prefer", best, found);
 }
@@ -116,7 +130,11 @@ static void print_plan(const stead_map *old_map, const stead_map *new_map, const
     static const char *causes[] = {"", "pin", "policy", "rebalance"};
     stead_plan *plan;
     stead_move one;
-    size_t indexes[8], count;
+    stead_amounts amounts;
+    stead_affected rows[8];
+    size_t indexes[8], at_point[8], count, found;
+    uint64_t point;
+    const uint64_t offsets[] = {0, strlen(key)};
     char *json;
     done(stead_plan_between(old_map, new_map, &plan, &error));
     printf("plan, fraction %.6f\n", stead_plan_fraction(plan));
@@ -130,6 +148,18 @@ static void print_plan(const stead_map *old_map, const stead_map *new_map, const
     for (size_t i = 0; i < count; i++)
         printf(" %zu", indexes[i]);
     printf("\n");
+    done(stead_map_point(old_map, key, strlen(key), &point, &error));
+    done(stead_plan_affects_point(plan, point, at_point, 8, &found, &error));
+    CHECK(found == count && memcmp(indexes, at_point, count * sizeof *indexes) == 0);
+    done(stead_plan_affects_many(plan, key, strlen(key), offsets, 1, rows, 8, &found, &error));
+    CHECK(found == count);
+    for (size_t i = 0; i < count; i++)
+        printf("  affected key %" PRIu64 ", %s to %s\n", rows[i].key, stead_map_node_name(old_map, rows[i].from),
+               stead_map_node_name(new_map, rows[i].to));
+    done(stead_plan_amounts(plan, &amounts, &error));
+    printf("moved %" PRIx64 " and %016" PRIx64 ", by hand %" PRIx64 ", reordered %" PRIx64 "\n", amounts.moved.high,
+           amounts.moved.low, amounts.by_hand.low, amounts.reordered.low);
+    CHECK(amounts.lower_bound.high <= amounts.moved.high);
     done(stead_plan_report(plan, 1, &json, &error));
     CHECK(json[0] == '{' && strstr(json, "\"moves\""));
     stead_text_free(json);
@@ -154,7 +184,9 @@ static void files(const char *scratch) {
 
     done(stead_map_publish(first, NULL, beside(scratch, "client.map"), &error));
     done(stead_map_publish(second, first, beside(scratch, "client.map"), &error));
-    done(stead_map_verify(beside(scratch, "client.map"), &error));
+    done(stead_map_open_uncached(beside(scratch, "client.map"), &copy, &error));
+    CHECK(stead_map_same(second, copy) == 1);
+    stead_map_free(copy);
     done(stead_map_peek(beside(scratch, "client.map"), &epoch, peeked, &error));
     done(stead_map_digest(second, digest, &error));
     CHECK(epoch == 2 && memcmp(digest, peeked, sizeof digest) == 0);

@@ -34,6 +34,9 @@ int main(void) {
     NUMBER(STEAD_CHANGED);
     NUMBER(STEAD_NAME);
     NUMBER(STEAD_INTERNAL);
+    NUMBER(STEAD_PERMISSION);
+    NUMBER(STEAD_MEMORY);
+    NUMBER(STEAD_GUARDED);
     SIZE(stead_open_flags);
     NUMBER(STEAD_OPEN_SHARED);
     NUMBER(STEAD_OPEN_COPY);
@@ -62,6 +65,7 @@ int main(void) {
     NUMBER(STEAD_RIAK_TYPED);
     NUMBER(STEAD_DJB2);
     NUMBER(STEAD_DECIMAL);
+    NUMBER(STEAD_XXH64);
     SIZE(stead_fold);
     NUMBER(STEAD_FOLD_NONE);
     NUMBER(STEAD_FOLD_ASCII);
@@ -88,5 +92,17 @@ int main(void) {
     FIELD(stead_move, int32_t, to, );
     FIELD(stead_move, int32_t, cause, );
     FIELD(stead_move, int32_t, reserved, );
+    SIZE(stead_affected);
+    FIELD(stead_affected, uint64_t, key, );
+    FIELD(stead_affected, int32_t, from, );
+    FIELD(stead_affected, int32_t, to, );
+    SIZE(stead_points);
+    FIELD(stead_points, uint64_t, low, );
+    FIELD(stead_points, uint64_t, high, );
+    SIZE(stead_amounts);
+    FIELD(stead_amounts, stead_points, moved, );
+    FIELD(stead_amounts, stead_points, lower_bound, );
+    FIELD(stead_amounts, stead_points, by_hand, );
+    FIELD(stead_amounts, stead_points, reordered, );
     return 0;
 }

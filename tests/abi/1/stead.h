@@ -29,6 +29,13 @@
 //
 //     cc -o where where.c $(pkg-config --cflags --libs stead)
 //
+// WORDS. A point is a 64-bit number; the hash of a key gives its point. A policy is an ordered list
+// of nodes, primary first. A slice is a run of points that one policy holds. A pin gives a key, or
+// a thin range of points, to a policy by hand. An epoch is one version of a map. A fleet is the
+// text that a map is built from: it lists the nodes and their weights. A ring is another program's
+// rule of placement; `stead ring` turns it into a map, and the ring is then adopted.
+// docs/placement.md defines these words.
+//
 // CALLS. Arguments come in this order: the object, the inputs, the outputs, the error record. A
 // function that can fail returns a number of stead_status and fills the error record, which may be
 // NULL. It writes its outputs only when it returns STEAD_OK. Any other function says what it
@@ -58,13 +65,13 @@
 //
 // FILES. Publish a map by renaming a new file over the old one, as stead_map_publish, `stead
 // apply`, mv, rsync and install do. A reader that opens the map again for each request sees a new
-// epoch as soon as it is there; while nothing has changed, this costs one stat (for up to 16 files
-// per process). An open map never changes.
+// epoch as soon as it is there. Opening an unchanged file again costs one stat, because a process
+// remembers the maps of the 16 paths that it opened last. An open map never changes.
 //
 // Do not write into a published file in place (cp, rsync --inplace): the next open returns
-// STEAD_CHANGED. If the map is larger than 1 MiB, it is mapped, and the programs that have it open
-// lose it: its answers become meaningless, and if the file got shorter, reading the missing part
-// kills the process with SIGBUS. STEAD_OPEN_COPY prevents both.
+// STEAD_CHANGED. A map larger than 1 MiB is mapped, so the change also reaches the programs that
+// have it open: its answers become meaningless, and if the file got shorter, reading the missing
+// part kills the process with SIGBUS. STEAD_OPEN_COPY prevents both.
 //
 // TRUST. Opening a map that is damaged, truncated or malicious returns an error and never crashes.
 // The library cannot detect a pointer that is wrong but not NULL, or a handle that was freed: using
@@ -81,7 +88,7 @@
 
 // The number of the binary interface that this header declares; see stead_abi.
 typedef enum {
-  // The number of this header.
+  // The number of the binary interface of this header.
   STEAD_ABI = 1,
 } stead_abi_number;
 
@@ -102,7 +109,7 @@ typedef enum {
   STEAD_DIGEST = 5,
   // The map needs a newer stead.
   STEAD_VERSION = 6,
-  // The map belongs to another cluster, or uses another hash.
+  // The map belongs to another cluster, or uses another hash or key rule.
   STEAD_IDENTITY = 7,
   // A file does not exist.
   STEAD_NOT_FOUND = 8,
@@ -120,6 +127,13 @@ typedef enum {
   STEAD_NAME = 13,
   // A bug in stead: please report it.
   STEAD_INTERNAL = 15,
+  // The operating system denied permission; os_errno is EACCES or EPERM.
+  STEAD_PERMISSION = 16,
+  // There is not enough memory for the call.
+  STEAD_MEMORY = 17,
+  // The change does harm that a guard forbids, and the guard was not lifted. No function of this
+  // version returns it.
+  STEAD_GUARDED = 18,
 } stead_status;
 
 // Flags of stead_map_open. Combine them with |.
@@ -183,6 +197,8 @@ typedef enum {
   STEAD_DJB2 = 23,
   // The digits at the start of the key as a number, 64 bits: for sharding by `user_id % n`.
   STEAD_DECIMAL = 24,
+  // XXH64, 64 bits, seed 0: Envoy.
+  STEAD_XXH64 = 25,
 } stead_hash;
 
 // What stead_path does to the letters of a key before anything else.
@@ -195,7 +211,7 @@ typedef enum {
 
 // Why a range of points moves.
 typedef enum {
-  // The range is under a pin of either map.
+  // A pin of the old or of the new map covers the range.
   STEAD_CAUSE_PIN = 1,
   // Somebody gave other nodes to the named policy that holds the range.
   STEAD_CAUSE_POLICY = 2,
@@ -260,6 +276,37 @@ typedef struct {
   int32_t reserved;
 } stead_move;
 
+// A copy of a key that moves.
+typedef struct {
+  // The position of the key among the keys that were given, from 0.
+  uint64_t key;
+  // The number in the old map of the node that loses the copy; -1 when the copy is new.
+  int32_t from;
+  // The number in the new map of the node that gets the copy; -1 when the copy is dropped.
+  int32_t to;
+} stead_affected;
+
+// A number of points, of which there are up to 255 * 2^64: high * 2^64 + low.
+typedef struct {
+  // The low 64 bits.
+  uint64_t low;
+  // The high 64 bits.
+  uint64_t high;
+} stead_points;
+
+// How much a plan moves, in points: a point of which two copies move counts twice. docs/cli.md
+// explains the four.
+typedef struct {
+  // What rebalancing moves.
+  stead_points moved;
+  // The least that any method would have to move for the same shares.
+  stead_points lower_bound;
+  // What moves because of pins and named policies.
+  stead_points by_hand;
+  // The points whose primary changes although their nodes do not.
+  stead_points reordered;
+} stead_amounts;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -314,9 +361,10 @@ int32_t stead_map_build_file(const char *path,
                              stead_map **map,
                              stead_error *error);
 
-// Verifies the digest and the structure of a map file. It does not use the cache of open maps.
-// Returns STEAD_OK, or what is wrong with the file.
-int32_t stead_map_verify(const char *path, stead_error *error);
+// Opens and verifies a map file without the cache of open maps, and reads it into memory whatever
+// its size: for a program that looks at many files once, or that only wants to know whether a file
+// is a sound map.
+int32_t stead_map_open_uncached(const char *path, stead_map **map, stead_error *error);
 
 // Reads the epoch and the digest from the header of a map file without verifying it: a cheap way
 // to ask whether there is a newer epoch.
@@ -393,14 +441,17 @@ int32_t stead_map_prefer(const stead_map *map,
 // Finds the point of a key: its hash, which decides where it lives.
 int32_t stead_map_point(const stead_map *map, const void *key, size_t length, uint64_t *point, stead_error *error);
 
+// Finds the node of a point. When a point has several nodes, this is the primary.
+int32_t stead_map_locate_point(const stead_map *map, uint64_t point, int32_t *node, stead_error *error);
+
 // Finds all nodes of a point, primary first. nodes, capacity and count are as in
 // stead_map_locate_all.
 int32_t stead_map_locate_all_point(const stead_map *map,
-                               uint64_t point,
-                               int32_t *nodes,
-                               size_t capacity,
-                               size_t *count,
-                               stead_error *error);
+                                   uint64_t point,
+                                   int32_t *nodes,
+                                   size_t capacity,
+                                   size_t *count,
+                                   stead_error *error);
 
 // Returns the name of the cluster; NULL when map is NULL. The string lives as long as the map.
 const char *stead_map_name(const stead_map *map);
@@ -416,9 +467,28 @@ int32_t stead_map_digest(const stead_map *map, uint8_t *digest, stead_error *err
 // the other would change nothing; otherwise 0; -1 when one of them is NULL.
 int32_t stead_map_same(const stead_map *map, const stead_map *other);
 
-// Gets the bytes of the map's file, which include the secret of the hash if there is one. They live
-// as long as the map.
+// Gets the bytes of the map's file, which include the secret of the hash if there is one. They
+// live as long as the map.
 int32_t stead_map_bytes(const stead_map *map, const void **bytes, size_t *length, stead_error *error);
+
+// Copies the digest of the map that this one was built on: zeros for a first map.
+// digest: room for STEAD_DIGEST_ROOM bytes.
+int32_t stead_map_parent(const stead_map *map, uint8_t *digest, stead_error *error);
+
+// Returns the name of the map's hash, such as "md5"; NULL when map is NULL. The string lives as
+// long as the map.
+const char *stead_map_hash(const stead_map *map);
+
+// Returns the key rule as a fleet writes it: "whole", or "first 2 segments"; NULL when map is
+// NULL. The string lives as long as the map.
+const char *stead_map_key_rule(const stead_map *map);
+
+// Returns over how many levels of labels the copies are spread; 0 when map is NULL.
+int32_t stead_map_spread_count(const stead_map *map);
+
+// Returns the name of the label of a level of the spread, such as "zone"; NULL when there is no
+// such level. Level 0 is the outermost. The string lives as long as the map.
+const char *stead_map_spread(const stead_map *map, int32_t level);
 
 // Returns how many nodes hold each point; 0 when map is NULL. A named policy may list more nodes,
 // or fewer.
@@ -438,6 +508,10 @@ int32_t stead_map_node_named(const stead_map *map, const char *name);
 // Gets the weight of a node, in millionths.
 int32_t stead_map_node_weight(const stead_map *map, int32_t node, uint64_t *millionths, stead_error *error);
 
+// Returns 1 when the fleet has dropped the node and a gradual change still has to empty it, 0 when
+// not, and -1 when there is no such node.
+int32_t stead_map_node_leaving(const stead_map *map, int32_t node);
+
 // Returns an attribute of a node, such as its address; NULL when the node has no attribute of this
 // name. The string lives as long as the map.
 const char *stead_map_node_attribute(const stead_map *map, int32_t node, const char *attribute);
@@ -445,6 +519,22 @@ const char *stead_map_node_attribute(const stead_map *map, int32_t node, const c
 // Returns a label of a node, such as its zone; NULL when the node has no label of this name. The
 // string lives as long as the map.
 const char *stead_map_node_label(const stead_map *map, int32_t node, const char *label);
+
+// Returns how many labels a node has; -1 when there is no such node.
+int32_t stead_map_node_label_count(const stead_map *map, int32_t node);
+
+// Returns the name of a label of a node; NULL when there is no such node or label. Labels are
+// numbered from 0, in the order of their names. stead_map_node_label has the value. The string
+// lives as long as the map.
+const char *stead_map_node_label_name(const stead_map *map, int32_t node, int32_t label);
+
+// Returns how many attributes a node has; -1 when there is no such node.
+int32_t stead_map_node_attribute_count(const stead_map *map, int32_t node);
+
+// Returns the name of an attribute of a node; NULL when there is no such node or attribute.
+// Attributes are numbered from 0, in the order of their names. stead_map_node_attribute has the
+// value. The string lives as long as the map.
+const char *stead_map_node_attribute_name(const stead_map *map, int32_t node, int32_t attribute);
 
 // Returns how many policies the map has; 0 when map is NULL. Policies are numbered from 0.
 int32_t stead_map_policy_count(const stead_map *map);
@@ -456,6 +546,10 @@ const char *stead_map_policy_name(const stead_map *map, int32_t policy);
 // Returns the kind that the fleet gave to a policy, or "" when it gave none; NULL when there is no
 // such policy. The string lives as long as the map.
 const char *stead_map_policy_kind(const stead_map *map, int32_t policy);
+
+// Gets the weight of a policy, in millionths: what a named policy takes as if it were a node; 0
+// when it takes no share of its own.
+int32_t stead_map_policy_weight(const stead_map *map, int32_t policy, uint64_t *millionths, stead_error *error);
 
 // Finds the nodes of a policy, primary first. nodes, capacity and count are as in
 // stead_map_locate_all.
@@ -493,15 +587,44 @@ size_t stead_plan_count(const stead_plan *plan);
 // copy of a range of points; together they are all that has to be copied.
 int32_t stead_plan_move(const stead_plan *plan, size_t index, stead_move *one, stead_error *error);
 
-// Finds the numbers of the moves that concern a key: none when the key stays where it is. indexes,
+// Finds the numbers of the moves that affect a key: none when the key stays where it is. indexes,
 // capacity and count are as nodes, capacity and count in stead_map_locate_all.
 int32_t stead_plan_affects(const stead_plan *plan,
-                            const void *key,
-                            size_t length,
-                            size_t *indexes,
-                            size_t capacity,
-                            size_t *count,
-                            stead_error *error);
+                           const void *key,
+                           size_t length,
+                           size_t *indexes,
+                           size_t capacity,
+                           size_t *count,
+                           stead_error *error);
+
+// Finds the numbers of the moves that contain a point, as stead_plan_affects does for a key.
+int32_t stead_plan_affects_point(const stead_plan *plan,
+                                 uint64_t point,
+                                 size_t *indexes,
+                                 size_t capacity,
+                                 size_t *count,
+                                 stead_error *error);
+
+// Finds what moves of many keys: one row for each copy that moves, in the order of the keys, and
+// none for a key that stays where it is. Each key is hashed once.
+// keys, length, offsets, key_count: the keys, as keys, length, offsets and count in
+// stead_map_locate_many.
+// rows, capacity: an array, and how many rows it has room for. Rows beyond the capacity are not
+// written.
+// count: how many rows there are, whatever the capacity. In a map with R replicas a key has up to
+// R rows, or more when a named policy lists more nodes.
+int32_t stead_plan_affects_many(const stead_plan *plan,
+                                const void *keys,
+                                size_t length,
+                                const uint64_t *offsets,
+                                size_t key_count,
+                                stead_affected *rows,
+                                size_t capacity,
+                                size_t *count,
+                                stead_error *error);
+
+// Gets how much moves, in points: exact numbers, of which stead_plan_fraction is a rounded part.
+int32_t stead_plan_amounts(const stead_plan *plan, stead_amounts *amounts, stead_error *error);
 
 // Returns the part of all copies that rebalancing moves, from 0 to 1; NaN when plan is NULL.
 // stead_plan_report has the exact number of points.
@@ -542,7 +665,7 @@ int32_t stead_path(const void *key,
                    stead_error *error);
 
 // Turns A-Z in a key into a-z and leaves all other bytes: for sites whose names ignore case. A
-// site that folds must fold every key, before it locates it.
+// site that folds must fold every key before every lookup.
 // folded: room for `length` bytes; it may be the key itself.
 int32_t stead_fold_ascii(const void *key, size_t length, void *folded, stead_error *error);
 
