@@ -278,7 +278,7 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
         RESTORE_ERRNO;
     }
     if (status != STEAD_OK) {
-        SV *message = text(aTHX_ told(&error));
+        SV *message = text(aTHX_ error.message);
         if (places) {
             dSP;
             PUSHMARK(SP);
@@ -744,10 +744,10 @@ hash(map)
     RETVAL
 
 SV *
-key(map)
+key_rule(map)
     held_map *map
   CODE:
-    RETVAL = text(aTHX_ stead_map_key(map->map));
+    RETVAL = text(aTHX_ stead_map_key_rule(map->map));
   OUTPUT:
     RETVAL
 
@@ -856,6 +856,18 @@ label(node, name)
     keep(aTHX_ ax, items);
     map = map_of_node(aTHX_ node, &number);
     XPUSHs(label_of(aTHX_ map, number, name, ix == 1));
+
+bool
+leaving(node)
+    SV *node
+  PREINIT:
+    int32_t number;
+    held_map *map;
+  CODE:
+    map = map_of_node(aTHX_ node, &number);
+    RETVAL = stead_map_node_leaving(map->map, number) == 1;
+  OUTPUT:
+    RETVAL
 
 void
 labels(node)

@@ -107,22 +107,9 @@ static void fail_with(pTHX_ int status, int os_errno, SV *message) {
                                gv_stashpv(class_of(status), GV_ADD))));
 }
 
-/* The message of a failure without the C function that the library puts before
- * the problem of an argument: the caller called a method of Perl. */
-static const char *told(const stead_error *error) {
-  const char *at = error->message;
-  if (error->status == STEAD_INVALID && strnEQ(at, "stead_", 6)) {
-    while (isALPHA(*at) || *at == '_')
-      at++;
-    if (at[0] == ':' && at[1] == ' ')
-      return at + 2;
-  }
-  return error->message;
-}
-
 /* Dies with an error of the library. */
 static void fail(pTHX_ const stead_error *error) {
-  fail_with(aTHX_ error->status, error->os_errno, text(aTHX_ told(error)));
+  fail_with(aTHX_ error->status, error->os_errno, text(aTHX_ error->message));
 }
 
 /* Dies because of a wrong argument. */

@@ -193,10 +193,10 @@ my $zoned = Stead::Map->build(
         ],
     }
 );
-is $zoned->hash, 'xxh3',             'hash';
-is $zoned->key,  'first 2 segments', 'key';
-is $map->hash,   'md5',              'the hash without one';
-is $map->key,    'whole',            'the key without one';
+is $zoned->hash,     'xxh3',             'hash';
+is $zoned->key_rule, 'first 2 segments', 'key';
+is $map->hash,       'md5',              'the hash without one';
+is $map->key_rule,   'whole',            'the key without one';
 is_deeply [ $zoned->spread ], [ 'zone', 'rack' ], 'spread';
 is scalar $map->spread, 0,         'no spread';
 is $map->parent,        "\0" x 32, 'a first map has no parent';
@@ -252,6 +252,18 @@ for my $wrong ( undef, [], {} ) {
         1, qr/^the name of a label is a string, not /, $_ )
       for sub { $zoned->label( 'n3', $wrong ) }, sub { $n3->label($wrong) };
 }
+
+# a gradual change keeps a node until it is empty
+{
+    my $gone = Stead::Map->build(
+        { name => 'members', node => [ map { { name => "db$_" } } 1, 3 ] },
+        $map, max_move => '5%' );
+    is_deeply [ map { $_->name . ( $_->leaving ? ' leaves' : '' ) }
+          $gone->nodes ],
+      [ 'db1', 'db2 leaves', 'db3' ], 'a node that is leaving';
+}
+fails( 'a node that is none', 1, qr/^node is not a Stead::Node/, $_ )
+  for sub { Stead::Node::leaving('x') }, sub { Stead::Node::labels($map) };
 
 # ---- policies
 

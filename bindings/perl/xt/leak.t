@@ -46,7 +46,7 @@ my %calls = (
             $map->policies,
             $map->spread,
             $map->hash,
-            $map->key,
+            $map->key_rule,
             $map->parent,
             $map->node('db2')->attributes,
             $map->attribute( 'db2', 'address' ),

@@ -175,7 +175,7 @@ The digest of the map that this one was built on, 32 bytes; 32 zero bytes for a 
 
 The name of the map's hash, such as C<md5>.
 
-=head2 key
+=head2 key_rule
 
 The key rule as a fleet writes it: C<whole>, or C<first 2 segments>.
 
@@ -242,6 +242,6 @@ conflicts.
 
 Returns the bytes of the map's file.
 
-=for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes open_uncached peek locate_all_point parent hash key spread node attribute label policies
+=for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes open_uncached peek locate_all_point parent hash key_rule spread node attribute label policies
 
 =cut

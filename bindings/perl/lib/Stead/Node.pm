@@ -16,7 +16,7 @@ use overload
   fallback => 1;
 
 # [name, weight, map, number], created by Stead.xs, which also has label,
-# attribute, labels and attributes
+# attribute, labels, attributes and leaving
 sub name   { return $_[0][0] }
 sub weight { return $_[0][1] }
 
@@ -68,6 +68,10 @@ All labels, as a reference to a new hash: C<< { zone => 'z1', rack => 'r3' } >>.
 
 All attributes, as a reference to a new hash.
 
-=for Pod::Coverage label attribute labels attributes
+=head2 leaving
+
+Whether the fleet dropped the node, and a gradual change still has to empty it.
+
+=for Pod::Coverage label attribute labels attributes leaving
 
 =cut
