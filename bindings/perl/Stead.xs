@@ -225,33 +225,45 @@ static held_map *map_of_node(pTHX_ SV *node, int32_t *number) {
 
 /* ---- building */
 
+/* What to do with a fleet. */
+enum { BUILD, BUILD_FILE, APPLY, APPLY_FILE };
+
 /*
- * Builds the next map of a fleet. The arguments from `from` on are the fleet, then the previous map
- * if any, then options.
+ * Builds the next map of a fleet, or applies a fleet. The arguments are the class, the fleet, then
+ * the previous map if any (or the path of the map to bring up to the fleet), then options.
  */
-static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
+static SV *build(pTHX_ SV *class, I32 ax, I32 items, int act) {
+    static const char *const usage[] = {"build(FLEET, PREVIOUS)", "build_file(PATH, PREVIOUS)", "apply(FLEET, PATH)",
+                                        "apply_file(FLEET, PATH)"};
+    const bool is_file = act == BUILD_FILE || act == APPLY_FILE, applies = act == APPLY || act == APPLY_FILE;
     stead_error error;
     stead_map *map = NULL;
-    held_map *previous;
+    held_map *previous = NULL;
+    const char *at = NULL;
     SV *places = NULL, *value;
     const char *max_move, *name = NULL, *path = NULL;
     bytes fleet = {NULL, 0, ""};
     int32_t status;
     bool one_line = FALSE;
-    if (items <= from)
-        invalid(aTHX_ "the fleet is missing; say %s", is_file ? "build_file(PATH, PREVIOUS)" : "build(FLEET, PREVIOUS)");
+    if (items < 2)
+        invalid(aTHX_ "the fleet is missing; say %s", usage[act]);
+    if (applies && items < 3)
+        invalid(aTHX_ "the path of the map is missing; say %s", usage[act]);
     keep(aTHX_ ax, items);
-    previous = items > from + 1 ? map_or_none(aTHX_ ARGUMENT(from + 1), "previous") : NULL;
-    only(aTHX_ ax, from + 2, items, is_file ? " max_move " : " max_move name ");
-    value = option(aTHX_ ax, from + 2, items, "max_move");
+    if (applies)
+        at = c_string(aTHX_ ARGUMENT(2), "the path of a map");
+    else if (items > 2)
+        previous = map_or_none(aTHX_ ARGUMENT(2), "previous");
+    only(aTHX_ ax, 3, items, is_file ? " max_move " : " max_move name ");
+    value = option(aTHX_ ax, 3, items, "max_move");
     max_move = value ? c_string(aTHX_ value, "max_move") : NULL;
     if (is_file)
-        path = c_string(aTHX_ ARGUMENT(from), "the path of a fleet");
+        path = c_string(aTHX_ ARGUMENT(1), "the path of a fleet");
     else {
         SV *given;
-        value = option(aTHX_ ax, from + 2, items, "name");
+        value = option(aTHX_ ax, 3, items, "name");
         name = value ? c_string(aTHX_ value, "name") : "fleet";
-        given = SvGMAGICAL(ARGUMENT(from)) ? sv_mortalcopy(ARGUMENT(from)) : ARGUMENT(from);
+        given = SvGMAGICAL(ARGUMENT(1)) ? sv_mortalcopy(ARGUMENT(1)) : ARGUMENT(1);
         if (SvROK(given) && !SvOBJECT(SvRV(given)) && SvTYPE(SvRV(given)) == SVt_PVHV) {
             dSP;
             PUSHMARK(SP);
@@ -266,15 +278,26 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
             PUTBACK;
         }
         if (SvROK(given))
-            invalid(aTHX_ "a fleet is its text or a reference to a hash; to read a file, use Stead::Map->build_file(PATH)");
+            invalid(aTHX_ "a fleet is its text or a reference to a hash; to read a file, use Stead::Map->%s", usage[act + 1]);
         bytes_of(aTHX_ given, "a fleet", &fleet);
         one_line = !places && !memchr(fleet.text, '\n', fleet.length) && !memchr(fleet.text, '{', fleet.length) &&
                    !memchr(fleet.text, '=', fleet.length);
     }
     {
         dSAVE_ERRNO;
-        status = is_file ? stead_map_build_file(path, previous ? previous->map : NULL, max_move, &map, &error)
-                         : stead_map_build(fleet.text, fleet.length, name, previous ? previous->map : NULL, max_move, &map, &error);
+        switch (act) {
+        case BUILD:
+            status = stead_map_build(fleet.text, fleet.length, name, previous ? previous->map : NULL, max_move, &map, &error);
+            break;
+        case BUILD_FILE:
+            status = stead_map_build_file(path, previous ? previous->map : NULL, max_move, &map, &error);
+            break;
+        case APPLY:
+            status = stead_map_apply(fleet.text, fleet.length, name, at, max_move, &map, &error);
+            break;
+        default:
+            status = stead_map_apply_file(path, at, max_move, &map, &error);
+        }
         RESTORE_ERRNO;
     }
     if (status != STEAD_OK) {
@@ -291,7 +314,7 @@ static SV *build(pTHX_ SV *class, I32 ax, I32 from, I32 items, bool is_file) {
             message = newSVsv(POPs);
             PUTBACK;
         } else if (one_line)
-            sv_catpvs(message, "; this string is read as a fleet's text: to read a file, use Stead::Map->build_file(PATH)");
+            sv_catpvf(message, "; this string is read as a fleet's text: to read a file, use Stead::Map->%s", usage[act + 1]);
         fail_with(aTHX_ error.status, error.os_errno, message);
     }
     return new_map(aTHX_ class, map);
@@ -347,6 +370,54 @@ static bool key_at(pTHX_ AV *list, SSize_t i, bytes *key) {
     return TRUE;
 }
 
+/* Many keys end to end, where each begins, and where each stands in the caller's array. */
+typedef struct {
+    SV *joined;
+    uint64_t *offsets, *places;
+    size_t count;
+} batch;
+
+/* Joins the keys of an array. undef is left out. */
+static batch joined(pTHX_ AV *list) {
+    const SSize_t given = av_len(list) + 1;
+    batch found;
+    bytes key;
+    SSize_t i;
+    found.joined = sv_2mortal(newSVpvs(""));
+    found.offsets = (uint64_t *)SvPVX(sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1)));
+    found.places = (uint64_t *)SvPVX(sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1)));
+    found.offsets[0] = 0;
+    found.count = 0;
+    ENTER;
+    SAVETMPS;
+    for (i = 0; i < given; i++) {
+        if (key_at(aTHX_ list, i, &key)) {
+            sv_catpvn(found.joined, key.text, key.length);
+            found.places[found.count++] = (uint64_t)i;
+            found.offsets[found.count] = SvCUR(found.joined);
+        }
+        FREETMPS;
+    }
+    LEAVE;
+    return found;
+}
+
+/* The levels of a path, as the library takes them: a string, or an array of numbers. */
+static const char *levels_of(pTHX_ SV *value) {
+    SV *all;
+    AV *list;
+    SSize_t i;
+    if (!value || !SvROK(value) || SvTYPE(SvRV(value)) != SVt_PVAV || SvOBJECT(SvRV(value)))
+        return value ? c_string(aTHX_ value, "levels") : NULL;
+    list = (AV *)SvRV(value);
+    all = sv_2mortal(newSVpvs(""));
+    for (i = 0; i <= av_len(list); i++) {
+        SV *const one = fetched(aTHX_ list, i);
+        sv_catpvf(all, i ? ",%s" : "%s", one ? c_string(aTHX_ one, "a level") : "");
+    }
+    return SvPV_nolen(all);
+}
+
 /* Returns a list or, in scalar context, its length, as an array does. */
 #define ANSWER_LIST(many, each)                            \
     STMT_START {                                           \
@@ -395,21 +466,53 @@ path(key, ...)
         if (!fold && strNE(said, "none"))
             invalid(aTHX_ "fold is 'ascii' or 'none', not '%s'", said);
     }
-    value = option(aTHX_ ax, 1, items, "levels");
-    if (value && SvROK(value) && SvTYPE(SvRV(value)) == SVt_PVAV && !SvOBJECT(SvRV(value))) {
-        AV *const list = (AV *)SvRV(value);
-        SV *const joined = sv_2mortal(newSVpvs(""));
-        SSize_t i;
-        for (i = 0; i <= av_len(list); i++) {
-            SV **const one = av_fetch(list, i, 0);
-            sv_catpvf(joined, i ? ",%s" : "%s", one ? c_string(aTHX_ *one, "a level") : "");
-        }
-        levels = SvPV_nolen(joined);
-    } else if (value)
-        levels = c_string(aTHX_ value, "levels");
+    levels = levels_of(aTHX_ option(aTHX_ ax, 1, items, "levels"));
     if (stead_path(key.text, key.length, levels, fold, path, sizeof path, &count, &error) != STEAD_OK)
         fail(aTHX_ &error);
     mXPUSHp(path, count);
+
+void
+path_name(path, ...)
+    SV *path
+  PREINIT:
+    stead_error error;
+    char name[STEAD_NAME_ROOM];
+    const char *levels;
+    bytes given;
+    size_t count;
+  PPCODE:
+    only(aTHX_ ax, 1, items, " levels ");
+    levels = levels_of(aTHX_ option(aTHX_ ax, 1, items, "levels"));
+    fetched_bytes_of(aTHX_ path, "a path", &given);
+    if (stead_path_name(given.text, given.length, levels, name, sizeof name, &count, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    mXPUSHp(name, count);
+
+void
+survey(names, ...)
+    SV *names
+  PREINIT:
+    stead_error error;
+    const char *levels;
+    char *json;
+    UV members = 0;
+    SV *value, *found;
+    batch given;
+    int32_t status;
+  PPCODE:
+    only(aTHX_ ax, 1, items, " levels members ");
+    levels = levels_of(aTHX_ option(aTHX_ ax, 1, items, "levels"));
+    value = option(aTHX_ ax, 1, items, "members");
+    if (value)
+        members = unsigned_of(aTHX_ value, "members");
+    given = joined(aTHX_ list_of(aTHX_ names, "survey"));
+    status = stead_survey(SvPVX(given.joined), SvCUR(given.joined), given.offsets, given.count, members, levels, &json, &error);
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    PUTBACK;
+    found = decoded(aTHX_ json);
+    SP = PL_stack_base + ax - 1;
+    XPUSHs(found);
 
 MODULE = Stead  PACKAGE = Stead::Fleet
 
@@ -472,6 +575,57 @@ open_uncached(class, path)
     XPUSHs(new_map(aTHX_ class, map));
 
 void
+open_epoch(class, path, epoch)
+    SV *class
+    SV *path
+    SV *epoch
+  ALIAS:
+    rollback = 1
+  PREINIT:
+    stead_error error;
+    stead_map *map;
+    const char *name;
+    UV number;
+    int32_t status;
+  PPCODE:
+    number = unsigned_of(aTHX_ epoch, "an epoch");
+    name = c_string(aTHX_ path, "the path of a map");
+    {
+        dSAVE_ERRNO;
+        status = (ix ? stead_map_rollback : stead_map_open_epoch)(name, number, &map, &error);
+        RESTORE_ERRNO;
+    }
+    if (status != STEAD_OK)
+        fail(aTHX_ &error);
+    XPUSHs(new_map(aTHX_ class, map));
+
+void
+history(class, path)
+    SV *class
+    SV *path
+  PREINIT:
+    stead_error error;
+    uint64_t few[FEW], *epochs = few;
+    size_t count, capacity = FEW;
+    const char *name;
+    int32_t status;
+  PPCODE:
+    PERL_UNUSED_VAR(class);
+    name = c_string(aTHX_ path, "the path of a map");
+    for (;;) {
+        dSAVE_ERRNO;
+        status = stead_map_history(name, epochs, capacity, &count, &error);
+        RESTORE_ERRNO;
+        if (status != STEAD_OK)
+            fail(aTHX_ &error);
+        if (count <= capacity)
+            break;
+        capacity = count; /* another process may add one meanwhile */
+        epochs = (uint64_t *)SvPVX(sv_2mortal(newSV(capacity * sizeof *epochs + 1)));
+    }
+    ANSWER_LIST(count, newSVuv(epochs[i]));
+
+void
 peek(class, path)
     SV *class
     SV *path
@@ -519,12 +673,14 @@ void
 build(class, ...)
     SV *class
   ALIAS:
-    build_file = 1
+    build_file = BUILD_FILE
+    apply = APPLY
+    apply_file = APPLY_FILE
   PREINIT:
     SV *map;
   PPCODE:
     PUTBACK;
-    map = build(aTHX_ class, ax, 1, items, ix == 1);
+    map = build(aTHX_ class, ax, items, ix);
     SP = PL_stack_base + ax - 1;
     XPUSHs(map);
 
@@ -827,6 +983,18 @@ save(map, path)
     XSRETURN_EMPTY;
 
 void
+fleet(map)
+    held_map *map
+  PREINIT:
+    stead_error error;
+    char *found;
+  PPCODE:
+    if (stead_map_fleet(map->map, &found, &error) != STEAD_OK)
+        fail(aTHX_ &error);
+    mXPUSHp(found, strlen(found));
+    stead_text_free(found);
+
+void
 report(map)
     held_map *map
   PREINIT:
@@ -991,49 +1159,30 @@ affects_many(plan, keys)
     SV *keys
   PREINIT:
     stead_error error;
-    AV *list, *found;
-    SV *joined, *starts, *places, *rows, *answer;
-    uint64_t *offsets, *place;
+    AV *found;
+    SV *rows, *answer;
     stead_affected *row;
-    size_t asked = 0, capacity, count = 0, n;
-    SSize_t i, given;
-    bytes key;
+    size_t capacity, count = 0, n;
+    batch given;
   PPCODE:
-    list = list_of(aTHX_ keys, "affects_many");
-    given = av_len(list) + 1;
-    /* the keys end to end, where each begins, and where it stands in the array: undef has no row */
-    joined = sv_2mortal(newSVpvs(""));
-    starts = sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1));
-    places = sv_2mortal(newSV((given + 1) * sizeof(uint64_t) + 1));
-    offsets = (uint64_t *)SvPVX(starts);
-    place = (uint64_t *)SvPVX(places);
-    offsets[0] = 0;
-    ENTER;
-    SAVETMPS;
-    for (i = 0; i < given; i++) {
-        if (key_at(aTHX_ list, i, &key)) {
-            sv_catpvn(joined, key.text, key.length);
-            place[asked++] = (uint64_t)i;
-            offsets[asked] = SvCUR(joined);
-        }
-        FREETMPS;
-    }
-    LEAVE;
-    capacity = asked * (size_t)stead_map_replicas(plan->new_map.map) + FEW;
+    given = joined(aTHX_ list_of(aTHX_ keys, "affects_many"));
+    capacity = given.count * (size_t)stead_map_replicas(plan->new_map.map) + FEW;
     rows = sv_2mortal(newSV(capacity * sizeof *row + 1));
     row = (stead_affected *)SvPVX(rows);
-    if (stead_plan_affects_many(plan->plan, SvPVX(joined), SvCUR(joined), offsets, asked, row, capacity, &count, &error) != STEAD_OK)
+    if (stead_plan_affects_many(plan->plan, SvPVX(given.joined), SvCUR(given.joined), given.offsets, given.count, row, capacity, &count,
+                                &error) != STEAD_OK)
         fail(aTHX_ &error);
     if (count > capacity) {
         capacity = count;
         row = (stead_affected *)SvGROW(rows, capacity * sizeof *row + 1);
-        if (stead_plan_affects_many(plan->plan, SvPVX(joined), SvCUR(joined), offsets, asked, row, capacity, &count, &error) != STEAD_OK)
+        if (stead_plan_affects_many(plan->plan, SvPVX(given.joined), SvCUR(given.joined), given.offsets, given.count, row, capacity, &count,
+                                &error) != STEAD_OK)
             fail(aTHX_ &error);
     }
     found = newAV();
     answer = sv_2mortal(newRV_noinc((SV *)found));
     for (n = 0; n < count; n++)
-        av_push(found, affected_record(aTHX_ plan, place[row[n].key], &row[n]));
+        av_push(found, affected_record(aTHX_ plan, given.places[row[n].key], &row[n]));
     SP = PL_stack_base + ax - 1;
     XPUSHs(answer);
 

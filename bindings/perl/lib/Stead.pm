@@ -134,11 +134,25 @@ Returns the relative path of a key, directories and a file name:
 C<levels> is the number of directories on each level, as a string or a reference to an array. With
 C<< fold => 'ascii' >>, A-Z becomes a-z before anything else.
 
+=head2 Stead::path_name($path, levels => '64,64,128')
+
+Returns the name that has a path, as bytes: the inverse of C<path> without folding. What comes before
+the last directories and the file name is ignored, so an absolute path is fine. A path that no name
+has is refused with C<STEAD_NAME>.
+
+    say Stead::path_name('/nas/38/37/60/frank');      # frank
+
+=head2 Stead::survey(\@names, members => 0, levels => '64,64,128')
+
+Measures how evenly eight schemes, MD5 among them, spread a list of names: the content of
+C<stead survey --json>, as a Perl data structure. With C<members> it also says what the directories of
+C<levels> would hold for this many members.
+
 =head2 Stead::version()
 
 Returns the version of libstead.
 
-=for Pod::Coverage path version
+=for Pod::Coverage path path_name survey version
 
 =head1 THREADS AND FORKS
 

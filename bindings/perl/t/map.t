@@ -417,6 +417,47 @@ fails(
     qr/^fold is 'ascii' or 'none', not 'utf8'$/,
     sub { Stead::path( 'frank', fold => 'utf8' ) }
 );
+is Stead::path_name( Stead::path($_) ), $_, 'the name of a path'
+  for 'frank', '', "Zo\xeb", "a/b\0\n", "\xff" x 60, 42;
+is Stead::path_name('/nas/38/37/60/frank'), 'frank', 'of an absolute one';
+is Stead::path_name( Stead::path( 'frank', levels => [ 16, 16 ] ),
+    levels => '16,16' ),
+  'frank', 'with other levels';
+ok !utf8::is_utf8( Stead::path_name( Stead::path("Zo\xeb") ) ),
+  'a name is bytes';
+fails( "no path: $_", 13, qr/./, sub { Stead::path_name($_) } )
+  for 'frank', '1/2/3/frank', '38/37/60/Frank';
+fails(
+    'undef is no path',
+    1,
+    qr/^a path is undef/,
+    sub { Stead::path_name(undef) }
+);
+my $survey =
+  Stead::survey( [ 'frank', 'bob', undef, 'justin' ], members => 1000 );
+is $survey->{names}, 3, 'a survey';
+is_deeply [ ref $survey->{schemes}, scalar @{ $survey->{schemes} } ],
+  [ 'ARRAY', 8 ], 'of eight schemes';
+fails(
+    'no names', 1,
+    qr/^the keys of survey are a reference to an array/,
+    sub { Stead::survey('frank') }
+);
+fails(
+    'no number of members',
+    1,
+    qr/^members is a whole number/,
+    sub { Stead::survey( ['frank'], members => -1 ) }
+);
+
+# the fleet of a map
+for my $one ( $copy, $zoned, $listed, $named ) {
+    my $fleet = $one->fleet;
+    ok !utf8::is_utf8($fleet), 'a fleet is bytes';
+    ok +Stead::Map->build( $fleet, $one )->same($one),
+      'which built on its map change nothing: ' . $one->name;
+}
+
 fails( 'a file name that is too long',
     13, qr/255/, sub { Stead::path( 'x' x 300 ) } );
 

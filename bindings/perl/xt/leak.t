@@ -55,6 +55,25 @@ my %calls = (
             $map + 0
         );
     },
+    store => sub {
+        Stead::Map->apply( { name => 'm', node => [ { name => 'a' } ] },
+            "$scratch/store.map" );
+        Stead::Map->open_epoch( "$scratch/store.map", 1 );
+        Stead::Map->rollback( "$scratch/store.map", 1 );
+        my @epochs = Stead::Map->history("$scratch/store.map");
+        my $fleet  = $map->fleet;
+    },
+    names => sub {
+        my $name = Stead::path_name('38/37/60/frank');
+        Stead::survey( [ 'frank', undef, $up ], levels => [ 16, 16 ] );
+    },
+    'bad store' => sub {
+        eval { Stead::Map->history("$scratch/none.map") };
+        eval { Stead::Map->open_epoch( "$scratch/store.map", 99 ) };
+        eval { Stead::Map->apply( 'x', "$scratch/store.map" ) };
+        eval { Stead::path_name('x') };
+        eval { Stead::survey( ['x'], members => -1 ) };
+    },
     report => sub { my $report = $map->report },
     plan   => sub {
         my $plan  = Stead::Plan->between( $map, $next );

@@ -187,7 +187,7 @@ memory-mapped ones.
 
 =item STEAD_NAME (13), Stead::Error::PathName
 
-A key has no path: its file name would be too long.
+A key has no path, because its file name would be too long; or no key has this path.
 
 =item STEAD_INTERNAL (15), Stead::Error::Internal
 

@@ -85,6 +85,10 @@ into memory, too, and neither can happen.
 Opens a map file without the cache of the process, and reads it into memory whatever its size: for a
 program that looks at many files once, or that only wants to know whether a file is a sound map.
 
+=head2 open_epoch($path, $epoch)
+
+Opens an old epoch of a map file, one of those that C<history> lists.
+
 =head2 from_bytes($data)
 
 Makes a map from the bytes of a map file.
@@ -110,7 +114,37 @@ relative C<secret_file> is looked for in the directory of C<name>.
 
 Does the same as C<build>, for a fleet file.
 
+=head1 CHANGING A FILE
+
+These do what the program C<stead> does with a map file. Each returns the map that is at C<$path>
+afterwards.
+
+=head2 apply($fleet, $path, max_move => '5%', name => 'fleet.toml')
+
+Builds the map of a fleet on the map that is at C<$path>, or a first map when there is none, and
+publishes it. It writes nothing when nothing would change. C<$fleet> and the options are as for
+C<build>.
+
+    my $fleet = { name => 'cache', node => [{ name => 'c1' }, { name => 'c2' }] };
+    say Stead::Map->apply($fleet, 'cache.map')->epoch;    # 1
+    push @{ $fleet->{node} }, { name => 'c3' };
+    say Stead::Map->apply($fleet, 'cache.map')->epoch;    # 2
+    say join ' ', Stead::Map->history('cache.map');       # 1 2
+
+=head2 apply_file($fleet, $path, max_move => '5%')
+
+Does the same, for a fleet file.
+
+=head2 rollback($path, $epoch)
+
+Publishes the content of an old epoch as the next epoch. Restore the fleet as well, or the next
+C<apply> undoes the rollback.
+
 =head1 QUESTIONS ABOUT A FILE
+
+=head2 history($path)
+
+The numbers of the epochs that C<open_epoch> can open, a list, oldest first.
 
 =head2 peek($path)
 
@@ -219,6 +253,15 @@ the whole space.
 The content of C<stead diff --json> for this map, as a Perl data structure: every node with its
 share.
 
+=head2 fleet
+
+The fleet of the map, as TOML: the nodes, policies and pins, and all else that placement depends on.
+Building it on this map changes nothing, except that a gradual change is completed. The text is
+bytes, as C<build> takes them. A secret is never part of it.
+
+    my $copy = Stead::Map->open('cache.map');
+    say Stead::Map->build($copy->fleet, $copy)->same($copy) ? 'the same' : 'another';    # the same
+
 =head2 same($other)
 
 Returns whether the two maps are equal except for epoch and parent, so that publishing one over the
@@ -242,6 +285,6 @@ conflicts.
 
 Returns the bytes of the map's file.
 
-=for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes open_uncached peek locate_all_point parent hash key_rule spread node attribute label policies
+=for Pod::Coverage open from_bytes build build_file locate locate_all prefer locate_many point locate_point name epoch digest replicas nodes slices report same publish save to_bytes open_uncached open_epoch peek apply apply_file history rollback fleet locate_all_point parent hash key_rule spread node attribute label policies
 
 =cut
