@@ -97,6 +97,17 @@ int main(int argc, char **argv) {
   STATUS(stead_map_peek, path, &out.number, out.digest, at);
   STATUS(stead_map_publish, next, map, path, at);
   STATUS(stead_map_save, map, in(scratch, "saved.map"), at);
+  STATUS(stead_map_apply, fleet, strlen(fleet), NULL, in(scratch, "applied.map"),
+         NULL, &out.map, at);
+  stead_map *sixth = out.map;
+  STATUS(stead_map_apply_file, file, in(scratch, "applied.map"), NULL, &out.map,
+         at);
+  stead_map *seventh = out.map;
+  STATUS(stead_map_history, path, &out.number, 1, &out.count, at);
+  STATUS(stead_map_open_epoch, path, 2, &out.map, at);
+  stead_map *eighth = out.map;
+  STATUS(stead_map_rollback, path, 2, &out.map, at);
+  stead_map *ninth = out.map;
   stead_map *shared = NULL;
   VALUE(IS_NULL, shared = stead_map_share, map);
   STATUS(stead_map_locate, map, "k", 1, &out.node, at);
@@ -138,6 +149,8 @@ int main(int argc, char **argv) {
   STATUS(stead_map_slice, map, 0, &out.slice, at);
   STATUS(stead_map_report, map, &out.text, at);
   char *report = out.text;
+  STATUS(stead_map_fleet, map, &out.text, at);
+  char *toml = out.text;
   STATUS(stead_plan_between, map, next, &out.plan, at);
   stead_plan *other = out.plan;
   VALUE(IS_ZERO, stead_plan_count, plan);
@@ -153,6 +166,10 @@ int main(int argc, char **argv) {
   STATUS(stead_point, STEAD_MD5, NULL, "k", 1, &out.number, at);
   STATUS(stead_path, "k", 1, NULL, 0, out.path, sizeof out.path, &out.count,
          at);
+  STATUS(stead_path_name, "12/36/49/k", 10, NULL, out.path, sizeof out.path,
+         &out.count, at);
+  STATUS(stead_survey, "k", 1, offsets, 1, 0, NULL, &out.text, at);
+  char *survey = out.text;
   STATUS(stead_fold_ascii, "K", 1, out.path, at);
 
   if (armed) {
@@ -167,9 +184,12 @@ int main(int argc, char **argv) {
   } else {
     stead_text_free(report);
     stead_text_free(moves);
+    stead_text_free(toml);
+    stead_text_free(survey);
     stead_plan_free(other);
-    stead_map *all[] = {first, second, third, fourth, fifth, shared};
-    for (size_t i = 0; i < 6; i++)
+    stead_map *all[] = {first,  second, third, fourth, fifth,
+                        shared, sixth,  seventh, eighth, ninth};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
       stead_map_free(all[i]);
   }
   SAYS(stead_map_name(map), "m"); // as before

@@ -114,6 +114,7 @@ void check_files(void);
 void check_cache(void);
 void check_large(void);
 void check_changes(void);
+void check_store(void);
 void check_threads(void);
 
 #endif

@@ -12,6 +12,7 @@ SUITE = [
     "check.c",
     "answers.c",
     "itself.c",
+    "store.c",
     "arguments.c",
     "builders.c",
     "files.c",
